@@ -57,13 +57,13 @@ def _measure(options: argparse.Namespace) -> None:
     import numpy as np
 
     from assay.eval.collections.loading import load
-    from assay.eval.configs.build_context import make_workshop
+    from assay.eval.configs.build_context import make_resources
     from assay.eval.configs.config import load_config
     from assay.eval.runs.execution.unstored import score_queries
     from assay.eval.statistics.estimates import estimate_mean
     from assay.retrievers.documents.conversion.reconversion import convert_anew
 
-    collection, workshop = load(options.collection), make_workshop()
+    collection, resources = load(options.collection), make_resources()
     converters: dict[str, Mapping[str, Any]] = {"markitdown": {"type": "markitdown"}}
     converters |= {name: {"type": "command", "command": words} for name, *words in options.command}
     config = load_config(CONFIGS / "bm25.yaml")
@@ -76,7 +76,7 @@ def _measure(options: argparse.Namespace) -> None:
             {**config.documents.model_dump(), "converter": converter}
         )
         made = config.model_copy(update={"documents": settings})
-        with made.build(workshop) as retriever:
+        with made.build(resources) as retriever:
             chunks = retriever.index(documents).chunks
             found = [
                 score_queries(retriever, collection, collection.queries, measure, config.depth)
@@ -97,7 +97,7 @@ def _measure(options: argparse.Namespace) -> None:
                 chunks, scores = score(given, converter)
                 settings = config.documents.model_validate({"converter": converter}).converter
                 assert settings
-                read, _ = convert_anew(given, settings, workshop)
+                read, _ = convert_anew(given, settings, resources)
                 found = sum(_count_headings(item.text) for item in read)
                 gains = [
                     estimate_mean(np.subtract(mine, as_is).tolist())

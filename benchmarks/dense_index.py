@@ -18,7 +18,7 @@ from pydantic import TypeAdapter
 
 from assay.retrievers.engines.base import StoreSettings
 from assay.retrievers.engines.registry import EngineSettings
-from assay.retrievers.settings import Workshop
+from assay.retrievers.settings import Resources
 from assay.retrievers.store.cache import Cache
 from assay.retrievers.store.digest import Texts
 from benchmarks.consumption import MEGABYTE, consume
@@ -85,7 +85,7 @@ def _measure(name: str, data: Path, vectors: int, cache: Path) -> dict[str, floa
     drawn = draw_vectors(data, vectors)
     texts = Texts(vectors, lambda at: f"text {at % WORDS}")
     settings: StoreSettings = TypeAdapter[Any](EngineSettings).validate_python(ENGINES[name])
-    engine = settings.build(Workshop(Cache(cache), threads=1))
+    engine = settings.build(Resources(Cache(cache), threads=1))
     _ = texts.digest
     times = [time.process_time()]
     for _ in range(2):

@@ -21,7 +21,7 @@ from benchmarks.latency import positive
 
 if TYPE_CHECKING:
     from assay.retrievers.models.base import Vectors
-    from assay.retrievers.settings import Workshop
+    from assay.retrievers.settings import Resources
 
 Block = tuple[str, ...]
 Encode = Callable[[Sequence[str]], "Vectors"]
@@ -103,28 +103,28 @@ def _read_options(arguments: Sequence[str] | None) -> argparse.Namespace:
 
 def _run(options: argparse.Namespace, progress: Progress) -> tuple[list[Row], float]:
     """Return the contenders' rows, and the mean number of tokens of a passage."""
-    from assay.eval.runs.execution.interleaved_timing import Contender, Process, alternate
+    from assay.eval.runs.execution.interleaved_timing import Process, TimedProcess, alternate
     from assay.eval.studies.stores.engines.synthetic_corpus import read_source
     from assay.retrievers.models.tokens import Tokenizer
-    from assay.retrievers.settings import Workshop
+    from assay.retrievers.settings import Resources
     from assay.retrievers.store.cache import Cache, default_root
 
-    workshop = Workshop(Cache(default_root()), progress, options.threads)
-    passages = read_source(COLLECTION, workshop).passages
+    resources = Resources(Cache(default_root()), progress, options.threads)
+    passages = read_source(COLLECTION, resources).passages
     step = max(1, len(passages) // options.passages)
     texts = passages[::step][: options.passages]
     blocks = [tuple(texts[at : at + BLOCK]) for at in range(0, len(texts), BLOCK)]
-    tokenizer = Tokenizer.default(workshop)
+    tokenizer = Tokenizer.default(resources)
     tokens = sum(map(tokenizer.count, texts)) / len(texts)
-    encoders = _make_encoders(workshop)
+    encoders = _make_encoders(resources)
     spent: dict[str, list[float]] = {name: [] for name in encoders}
     clocks = {name: _clock(encode, spent[name]) for name, encode in encoders.items()}
     with ExitStack() as stack:
         if options.fastembed:
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-            name = _lay_out(folder, workshop)
+            name = _lay_out(folder, resources)
             call = (options.fastembed, "-c", _SCRIPT, name, str(folder), str(options.threads))
-            process = stack.enter_context(Process(Contender(FASTEMBED, call, folder)))
+            process = stack.enter_context(Process(TimedProcess(FASTEMBED, call, folder)))
             process.wait_until_ready()
             clocks[FASTEMBED] = lambda block: process.measure(json.dumps(block))
         for encode in encoders.values():  # each loads its model
@@ -134,30 +134,30 @@ def _run(options: argparse.Namespace, progress: Progress) -> tuple[list[Row], fl
     return list(_make_rows(times, spent, encoders, blocks)), tokens
 
 
-def _make_encoders(workshop: "Workshop") -> Mapping[str, Encode]:
+def _make_encoders(resources: "Resources") -> Mapping[str, Encode]:
     """Return the ways of this project, and that of batches that are sorted by length and padded."""
     from dataclasses import replace
 
     from assay.retrievers.models.encoders import EncoderSettings
 
-    alone = replace(workshop, threads=1)
+    alone = replace(resources, threads=1)
     return {
-        REFERENCE: EncoderSettings(fused=False).open(workshop).encode_passages,
-        "fused": EncoderSettings().open(workshop).encode_passages,
+        REFERENCE: EncoderSettings(fused=False).open(resources).encode_passages,
+        "fused": EncoderSettings().open(resources).encode_passages,
         "fused, one thread": EncoderSettings().open(alone).encode_passages,
-        "as given, batches of 8": _open_batched(workshop),
+        "as given, batches of 8": _open_batched(resources),
     }
 
 
-def _open_batched(workshop: "Workshop") -> Encode:
+def _open_batched(resources: "Resources") -> Encode:
     """Return what encodes a block as one batch, padded, on threads within each operation."""
     import numpy as np
     import onnxruntime
     from tokenizers import Tokenizer
 
-    files = _find_files(workshop)
+    files = _find_files(resources)
     options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = workshop.threads
+    options.intra_op_num_threads = resources.threads
     session = onnxruntime.InferenceSession(
         str(files["model"]), options, providers=["CPUExecutionProvider"]
     )
@@ -177,16 +177,16 @@ def _open_batched(workshop: "Workshop") -> Encode:
     return encode
 
 
-def _find_files(workshop: "Workshop") -> Mapping[str, Any]:
+def _find_files(resources: "Resources") -> Mapping[str, Any]:
     from assay.retrievers.model_files.files import locate
     from assay.retrievers.model_files.pins import DEFAULT_ENCODER
 
-    return locate(DEFAULT_ENCODER, "onnx", "encoder", workshop).location()
+    return locate(DEFAULT_ENCODER, "onnx", "encoder", resources).location()
 
 
-def _lay_out(folder: Path, workshop: "Workshop") -> str:
+def _lay_out(folder: Path, resources: "Resources") -> str:
     """Put the model into `folder` as fastembed wants it, and return what fastembed calls it."""
-    files = _find_files(workshop)
+    files = _find_files(resources)
     (folder / "model_optimized.onnx").symlink_to(files["model"])
     (folder / "tokenizer.json").symlink_to(files["tokenizer"])
     settings = {

@@ -13,7 +13,7 @@ from assay.eval.studies.ingestion.running import forgetful
 from assay.eval.studies.stores.engines import synthetic_corpus as growth
 from assay.retrievers.base import Progress
 from assay.retrievers.legs.keyword import KeywordLegSettings
-from assay.retrievers.settings import Workshop
+from assay.retrievers.settings import Resources
 from assay.retrievers.store.cache import Cache, default_root
 from benchmarks import texts
 from benchmarks.contenders import (
@@ -38,13 +38,13 @@ def run(sizes: Sequence[int], queries: int, core: int | None, progress: Progress
     """
     check_memory(sizes[-1])
     configs = [load_config(CONFIGS / f"{name}.yaml") for name in PIPELINES]
-    with forgetful(Workshop(Cache(default_root()), progress, threads=1)) as workshop:
-        sources, absent = texts.read_sources(workshop)
+    with forgetful(Resources(Cache(default_root()), progress, threads=1)) as resources:
+        sources, absent = texts.read_sources(resources)
         asked = texts.sample_queries(sources, queries)
         progress.say(f"composing {sizes[-1]:,} passages and their vectors …")
         passages = growth.compose(sources, sizes[-1])
-        rates = growth.embed(growth.find_encoders(configs), passages, workshop)
-        measured = [_measure(configs, passages[:size], asked, workshop) for size in sizes]
+        rates = growth.embed(growth.find_encoders(configs), passages, resources)
+        measured = [_measure(configs, passages[:size], asked, resources) for size in sizes]
     return Report(
         sizes=tuple(measured),
         queries=len(asked),
@@ -60,7 +60,7 @@ def _measure(
     configs: Sequence[RunConfig],
     passages: Sequence[str],
     queries: Sequence[str],
-    workshop: Workshop,
+    resources: Resources,
 ) -> Size:
     """Index `passages` in every contender, and time all of them."""
     size = f"{len(passages):,} chunks"
@@ -68,16 +68,16 @@ def _measure(
     with ExitStack() as stack:
         contenders = []
         for config in configs:
-            workshop.progress.say(f"{size}: indexing {config.name} …")
-            retriever = stack.enter_context(config.build(workshop))
+            resources.progress.say(f"{size}: indexing {config.name} …")
+            retriever = stack.enter_context(config.build(resources))
             contenders.append(make_pipeline(config.name, retriever, documents))
-        workshop.progress.say(f"{size}: indexing in the libraries called directly …")
+        resources.progress.say(f"{size}: indexing in the libraries called directly …")
         analyzer = KeywordLegSettings().analyzer.build()
         terms = [analyzer.analyze(text) for text in passages]
         terms_of = {query: analyzer.analyze(query) for query in queries}
         contenders += [make_bm25s(terms, terms_of), make_rank_bm25(terms, terms_of)]
-        samples = _interleave(contenders, queries, size, workshop.progress)
-    workshop.progress.say(f"{size}: intervals …")
+        samples = _interleave(contenders, queries, size, resources.progress)
+    resources.progress.say(f"{size}: intervals …")
     rows = [make_row(one, samples[one.name], len(passages)) for one in contenders]
     return Size(len(passages), tuple(rows))
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from assay.eval.collections.loading import load
-from assay.eval.configs.build_context import make_workshop
+from assay.eval.configs.build_context import make_resources
 from assay.retrievers.base import AssayError, Document
 from assay.retrievers.corpus.corpus import Corpus
 from assay.retrievers.documents.chunkers import StructureChunker
@@ -50,7 +50,7 @@ def strip(document: Document) -> Document:
 def count_found(documents: Sequence[Document], lookups: Sequence[Lookup]) -> int:
     """Return how many `lookups` by number find their title first."""
     settings = DocumentSettings(chunker=StructureChunker(type="structure", max_tokens=800))
-    prepared = prepare(documents, settings, make_workshop())
+    prepared = prepare(documents, settings, make_resources())
     corpus, leg = Corpus(prepared.chunks, documents), ExactLeg()
     leg.index(corpus)
     found = 0

@@ -22,14 +22,14 @@ from assay.eval import no_telemetry
 from assay.eval.configs.locations import reports_folder
 from assay.eval.runs.stored import StoredRun, find, load
 from assay.eval.runs.summary.comparability import check_comparable
-from assay.eval.scoring.join import Retrieved, covers
+from assay.eval.scoring.join import RetrievedChunk, covers
 from assay.eval.statistics.estimates import SEED
 from assay.eval.statistics.significance import ALPHA, TIE, randomise
 from assay.eval.studies.judging.minimal_test_collections import (
     CONFIDENCE,
     OPEN,
-    Contest,
     Ints,
+    RunPair,
     bound,
     foretell,
     most_likely,
@@ -91,7 +91,7 @@ def make_case(base: StoredRun, other: StoredRun) -> Case:
             for rank, hit in enumerate(run.rankings[query].hits[:DEPTH], start=1):
                 place = (hit.chunk.doc_id, hit.chunk.start, hit.chunk.end)
                 ranks.setdefault(place, [0, 0])[side] = rank
-                seen = Retrieved(hit.chunk, hit.chunk.id in run.prescribed)
+                seen = RetrievedChunk(hit.chunk, hit.chunk.id in run.prescribed)
                 covered = [item.grade for item in base.gold[query] if covers(seen, item)]
                 grades[place] = max([0, *covered])
         case.append([(first, second, grades[at]) for at, (first, second) in ranks.items()])
@@ -123,14 +123,14 @@ def tabulate(cases: Sequence[Case], count: int, trials: int) -> Iterator[str]:
         yield f"{name:<28}{judged:>10.0f}{judged / pool:>12.0%}{is_right:>8.1%}{beside}"
 
 
-def make_contest(queries: Case) -> tuple[Contest, Ints, Ints]:
+def make_contest(queries: Case) -> tuple[RunPair, Ints, Ints]:
     """Return a contest of which nothing is known, the grades of its pairs, and the better ranks."""
     rows = [(at, *pair) for at, pairs in enumerate(queries) for pair in pairs]
     query, base, other, truth = np.array(rows, dtype=np.int64).T
     weight = discount(other) - discount(base)
     best = np.where(base == 0, other, np.where(other == 0, base, np.minimum(base, other)))
     relevant = np.zeros((max(1, int(truth.max())), len(queries)), dtype=np.int64)
-    contest = Contest(DEPTH, query, weight, best, np.zeros(len(queries)), relevant)
+    contest = RunPair(DEPTH, query, weight, best, np.zeros(len(queries)), relevant)
     return contest, truth, best
 
 
@@ -138,7 +138,7 @@ def discount(rank: Ints) -> np.ndarray:
     return np.where(rank > 0, 1 / np.log2(1 + np.maximum(rank, 1)), 0.0)
 
 
-def judge_all(contest: Contest, truth: Ints, best: Ints) -> Iterator[tuple[str, Outcome]]:
+def judge_all(contest: RunPair, truth: Ints, best: Ints) -> Iterator[tuple[str, Outcome]]:
     """Yield what each way of judging comes to."""
     differences = score(contest, truth)
     right = decide(differences)

@@ -16,7 +16,7 @@ from assay.eval import no_telemetry
 from assay.eval.collections.check import NO_ANSWER
 from assay.eval.collections.collection import Collection
 from assay.eval.collections.loading import load
-from assay.eval.configs.build_context import make_workshop
+from assay.eval.configs.build_context import make_resources
 from assay.eval.configs.config import load_config
 from assay.eval.studies.questions.search import find_legs
 from assay.eval.studies.questions.words import find_leak, measure_overlap
@@ -66,7 +66,7 @@ def measure_overlaps(collection: Collection) -> list[tuple[str, float]]:
 
 def count_near(collection: Collection) -> int:
     """Return how many queries are nearer to an earlier one than written questions may be."""
-    encoder = find_legs(load_config("hybrid")).settings.encoder.build(make_workshop())
+    encoder = find_legs(load_config("hybrid")).settings.encoder.build(make_resources())
     vectors = encoder.encode_passages([query.text for query in collection.queries])
     vectors = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
     return int((np.tril(vectors @ vectors.T, -1).max(axis=1) > MAX_SIMILARITY).sum())

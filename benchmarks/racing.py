@@ -16,10 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.eval import no_telemetry
-from assay.eval.configs.build_context import make_workshop
+from assay.eval.configs.build_context import make_resources
 from assay.eval.running.runner import Runner
 from assay.eval.statistics.estimates import SEED, estimate_share
-from assay.eval.studies.sweep.racing import Race, Racing, run_race
+from assay.eval.studies.sweep.racing import Race, RaceRules, run_race
 from assay.eval.studies.sweep.running import list_tasks, read_sweep
 from benchmarks.sweeps import CONFIG, LEG, list_constants
 
@@ -37,7 +37,7 @@ def search_grid(collection: str, points: int) -> Scores:
             f"collections: ['{collection}']\n"
         )
         tasks = list_tasks(file, read_sweep(file), ["latency.queries=0"])
-        runner = Runner(MEASURE, make_workshop(), Path(made) / "reports", stored=False)
+        runner = Runner(MEASURE, make_resources(), Path(made) / "reports", stored=False)
         done = [item.result for item in runner.run(tasks)]
     return np.array([list(item.figures.scores[MEASURE].values()) for item in done if item.figures])
 
@@ -57,7 +57,7 @@ def list_made(points: int, queries: int, effect: float) -> Iterator[tuple[str, S
     yield "one ahead in a few queries", rare
 
 
-def race(scores: Scores, rules: Racing) -> tuple[Race, bool]:
+def race(scores: Scores, rules: RaceRules) -> tuple[Race, bool]:
     """Race the rows in an order of its own; return also whether that went wrong."""
     points, queries = scores.shape
     mixed = scores[:, np.random.default_rng(rules.seed).permutation(queries)]
@@ -77,7 +77,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--queries", type=int, default=300, help="of the cases that are made")
     parser.add_argument("--races", type=int, default=1000)
     parser.add_argument("--effects", nargs="+", type=float, default=[0.05, 0.02])
-    parser.add_argument("--risk", type=float, default=Racing().risk)
+    parser.add_argument("--risk", type=float, default=RaceRules().risk)
     args = parser.parse_args(arguments)
     no_telemetry.disable()
     real = [(name, search_grid(name, args.points)) for name in args.collections]
@@ -86,7 +86,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     for effect in args.effects:
         for name, scores in [*real, *list_made(args.points, args.queries, effect)]:
             best = int(scores.mean(axis=1).argmax())
-            races = [race(scores, Racing(args.risk, effect, seed)) for seed in range(args.races)]
+            races = [race(scores, RaceRules(args.risk, effect, seed)) for seed in range(args.races)]
             wrong = estimate_share(sum(failed for _, failed in races), len(races))
             dropped = np.mean([best in done.drops for done, _ in races])
             kept = np.mean([done.points - len(done.drops) for done, _ in races])

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from assay.retrievers.corpus.corpus import Corpus
     from assay.retrievers.legs.dense import DenseLegSettings
     from assay.retrievers.models.base import Vectors
-    from assay.retrievers.settings import Workshop
+    from assay.retrievers.settings import Resources
 
 DEPTH = 100
 ROUNDS = 3
@@ -83,7 +83,7 @@ def measure(chunks: int, queries: int, control: bool, progress: Progress) -> lis
     from assay.retrievers.corpus.corpus import Corpus
     from assay.retrievers.documents.preparation import DocumentSettings, prepare
     from assay.retrievers.legs.dense import DenseLegSettings
-    from assay.retrievers.settings import Workshop
+    from assay.retrievers.settings import Resources
     from assay.retrievers.store.cache import Cache, default_root
     from benchmarks import texts
     from benchmarks.memory import check_memory
@@ -91,21 +91,21 @@ def measure(chunks: int, queries: int, control: bool, progress: Progress) -> lis
     check_memory(chunks)
     dense = DenseLegSettings(type="dense")
     with ExitStack() as stack:
-        lasting = Workshop(Cache(default_root()), progress, threads=1)
-        workshop = stack.enter_context(forgetful(lasting))
-        sources, _ = texts.read_sources(workshop)
+        lasting = Resources(Cache(default_root()), progress, threads=1)
+        resources = stack.enter_context(forgetful(lasting))
+        sources, _ = texts.read_sources(resources)
         asked = texts.sample_queries(sources, queries)
         passages = growth.compose(sources, chunks)
-        growth.embed([dense.encoder], passages, workshop)
+        growth.embed([dense.encoder], passages, resources)
         documents = growth.make_documents(passages)
-        corpus = Corpus(prepare(documents, DocumentSettings(), workshop).chunks, documents)
-        encoder = dense.encoder.build(workshop)
+        corpus = Corpus(prepare(documents, DocumentSettings(), resources).chunks, documents)
+        encoder = dense.encoder.build(resources)
         encoded = {query: encoder.encode_query(query) for query in asked}
         pairs = [
-            pair_keyword(corpus, workshop),
-            pair_dense(dense, corpus, encoded, workshop),
-            *pair_engine("tantivy", corpus, encoded, workshop, stack),
-            *pair_engine("qdrant-edge", corpus, encoded, workshop, stack),
+            pair_keyword(corpus, resources),
+            pair_dense(dense, corpus, encoded, resources),
+            *pair_engine("tantivy", corpus, encoded, resources, stack),
+            *pair_engine("qdrant-edge", corpus, encoded, resources, stack),
         ]
         if control:
             pairs = [replace(pair, library="itself", direct=pair.ours) for pair in pairs]
@@ -146,14 +146,14 @@ def find_ratio(pair: Pair, ours: Sequence[float], direct: Sequence[float]) -> Ra
     return Ratio(pair.name, pair.library, median(ours), median(direct), ratio, pair.stated)
 
 
-def pair_keyword(corpus: "Corpus", workshop: "Workshop") -> Pair:
+def pair_keyword(corpus: "Corpus", resources: "Resources") -> Pair:
     """Return the keyword leg of `bm25`, and bm25s with its formula and terms."""
     import bm25s
 
     from assay.retrievers.legs.keyword import KeywordLegSettings
 
     settings = KeywordLegSettings()
-    leg = settings.build(workshop)
+    leg = settings.build(resources)
     leg.index(corpus)
     analyzer = settings.analyzer.build()
     library = bm25s.BM25(method="lucene", k1=settings.k1, b=settings.b)
@@ -173,15 +173,15 @@ def pair_dense(
     settings: "DenseLegSettings",
     corpus: "Corpus",
     encoded: Mapping[str, "Vectors"],
-    workshop: "Workshop",
+    resources: "Resources",
 ) -> Pair:
     """Return the exact dense leg without its embedding, and FAISS' flat index."""
     import faiss
 
-    leg = settings.build(workshop)
+    leg = settings.build(resources)
     leg.index(corpus)
     faiss.omp_set_num_threads(1)
-    vectors = corpus.encode(settings.encoder.build(workshop)).vectors
+    vectors = corpus.encode(settings.encoder.build(resources)).vectors
     index = faiss.IndexFlatIP(vectors.shape[1])
     index.add(vectors)
 
@@ -199,15 +199,15 @@ def pair_engine(
     name: str,
     corpus: "Corpus",
     encoded: Mapping[str, "Vectors"],
-    workshop: "Workshop",
+    resources: "Resources",
     stack: ExitStack,
 ) -> Iterator[Pair]:
     """Yield the lists of an engine, asked of its adapter and of its client; `stack` closes both."""
     from assay.eval.configs.engine_settings import read_engine
     from assay.retrievers.models.encoders import EncoderSettings
 
-    encoder = EncoderSettings().build(workshop)
-    engine = stack.enter_context(closing(read_engine(name).build(workshop)))
+    encoder = EncoderSettings().build(resources)
+    engine = stack.enter_context(closing(read_engine(name).build(resources)))
     engine.index(corpus.texts, corpus.encode(encoder).vectors, encoder.identity)
     bare = engine.open_bare()
     assert bare is not None

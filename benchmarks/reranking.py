@@ -19,7 +19,7 @@ from assay.retrievers.base import AssayError, Document, Hit, IndexReport, Rankin
 from benchmarks.latency import pin, positive
 
 if TYPE_CHECKING:
-    from assay.retrievers.settings import Workshop
+    from assay.retrievers.settings import Resources
     from assay.retrievers.stages.base import Stage
 
 Keys = Mapping[str, Any]
@@ -145,22 +145,22 @@ def _measure(name: str, options: argparse.Namespace) -> Iterator[Point]:
     from assay.eval.runs.execution.searching import sample
     from assay.eval.runs.execution.unstored import score_queries
     from assay.eval.statistics.estimates import estimate_mean
-    from assay.retrievers.settings import Workshop
+    from assay.retrievers.settings import Resources
     from assay.retrievers.store.cache import Cache, default_root
     from benchmarks.experiment import CONFIGS
 
     progress = ConsoleProgress()
-    workshop = Workshop(Cache(default_root()), progress, threads=options.threads)
+    resources = Resources(Cache(default_root()), progress, threads=options.threads)
     collection = load(name)
     asked = sample(collection.queries, options.queries)
     config = load_config(CONFIGS / "hybrid_rrf.yaml", HITS)
-    with config.build(workshop) as retriever:
+    with config.build(resources) as retriever:
         retriever.index(collection.documents)
         found = {
             query.text: retriever.search(query.text, config.depth).hits
             for query in progress.track(asked, f"{name}: searching", len(asked))
         }
-    stages = [_build(way, options.depth, workshop) for way in WAYS]
+    stages = [_build(way, options.depth, resources) for way in WAYS]
     scores, read = [], []
     for stage in progress.track([None, *stages], f"{name}: scoring", len(stages) + 1):
         answers = _Answers(found, stage)
@@ -182,13 +182,13 @@ def _measure(name: str, options: argparse.Namespace) -> Iterator[Point]:
         )  # fmt: skip
 
 
-def _build(way: Keys, depth: int, workshop: "Workshop") -> "Stage":
+def _build(way: Keys, depth: int, resources: "Resources") -> "Stage":
     from assay.retrievers.stages.rerank import RerankSettings
 
     model = {key: value for key, value in way.items() if key in OF_THE_MODEL}
     rest = {key: value for key, value in way.items() if key not in OF_THE_MODEL}
     settings = {"type": "rerank", "model": model, "depth": depth, **rest}
-    return RerankSettings.model_validate(settings).build(workshop)
+    return RerankSettings.model_validate(settings).build(resources)
 
 
 def _clock(stage: "Stage", found: Mapping[str, Sequence[Hit]]) -> Callable[[str], float]:

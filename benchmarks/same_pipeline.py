@@ -12,7 +12,7 @@ from pathlib import Path
 
 from assay.eval import no_telemetry
 from assay.eval.collections.loading import load
-from assay.eval.configs.build_context import make_workshop
+from assay.eval.configs.build_context import make_resources
 from assay.eval.configs.config import load_config
 from assay.eval.running.timing import System, time_together
 from assay.eval.runs.latency import choose_spaced
@@ -52,7 +52,7 @@ def time_with_itself(name: str, dataset: str, trials: int) -> Iterator[tuple[Est
     config = load_config(ROOT / "configs" / f"{name}.yaml", [f"dataset={dataset}"])
     collection = load(dataset)
     queries = choose_spaced([(q.id, q.text) for q in collection.queries], config.latency.queries)
-    system = System(lambda: config.build(make_workshop(Quiet())), config.depth)
+    system = System(lambda: config.build(make_resources(Quiet())), config.depth)
     for _ in range(trials):
         timing = time_together(
             {"one": system, "other": system}, collection, config.latency, queries, Quiet()

@@ -10,7 +10,7 @@ from assay.eval.runs.latency import LatencySettings, measure
 from assay.eval.studies.ingestion.running import forgetful
 from assay.eval.studies.stores.engines import synthetic_corpus as growth
 from assay.retrievers.base import Progress
-from assay.retrievers.settings import Workshop
+from assay.retrievers.settings import Resources
 from assay.retrievers.store.cache import Cache, default_root
 from benchmarks import texts
 from benchmarks.experiment import CONFIGS
@@ -36,13 +36,13 @@ def run(chunks: int, queries: int, progress: Progress) -> list[Timed]:
     """Time every step of the reference pipelines. Raises AssayError as the other benchmarks do."""
     check_memory(chunks)
     configs = [load_config(CONFIGS / f"{name}.yaml") for name in REFERENCE]
-    with forgetful(Workshop(Cache(default_root()), progress, threads=1)) as workshop:
-        sources, _ = texts.read_sources(workshop)
+    with forgetful(Resources(Cache(default_root()), progress, threads=1)) as resources:
+        sources, _ = texts.read_sources(resources)
         asked = texts.sample_queries(sources, queries)
         progress.say(f"composing {chunks:,} passages and their vectors …")
         passages = growth.compose(sources, chunks)
-        growth.embed(growth.find_encoders(configs), passages, workshop)
-        return [_time(config, passages, asked, workshop) for config in configs]
+        growth.embed(growth.find_encoders(configs), passages, resources)
+        return [_time(config, passages, asked, resources) for config in configs]
 
 
 def as_json(pipelines: Sequence[Timed]) -> list[dict[str, Any]]:
@@ -79,14 +79,14 @@ def print_stages(pipelines: Sequence[Timed]) -> None:
 
 
 def _time(
-    config: RunConfig, passages: Sequence[str], queries: Sequence[str], workshop: Workshop
+    config: RunConfig, passages: Sequence[str], queries: Sequence[str], resources: Resources
 ) -> Timed:
-    workshop.progress.say(f"{len(passages):,} chunks: indexing {config.name} …")
+    resources.progress.say(f"{len(passages):,} chunks: indexing {config.name} …")
     limits = LatencySettings(queries=len(queries), warm_up=3, seconds=SECONDS, concurrency=1)
-    with config.build(workshop) as retriever:
+    with config.build(resources) as retriever:
         retriever.index(growth.make_documents(passages))
         asked = [(str(number), text) for number, text in enumerate(queries)]
-        timed = measure(retriever, asked, 100, limits, workshop.progress)
+        timed = measure(retriever, asked, 100, limits, resources.progress)
     names = dict.fromkeys(name for sample in timed.samples for name in sample.milliseconds)
     steps = {
         name: make_times([sample.milliseconds.get(name, 0.0) for sample in timed.samples])

@@ -21,11 +21,11 @@ from assay import run
 from assay.eval import no_telemetry
 from assay.eval.collections.collection import Collection
 from assay.eval.collections.loading import load
-from assay.eval.configs.build_context import make_workshop
+from assay.eval.configs.build_context import make_resources
 from assay.eval.statistics.estimates import SEED, TAIL, Estimate
-from assay.eval.studies.questions.job import Wish, prepare_job
+from assay.eval.studies.questions.job import QuestionSpec, prepare_job
 from assay.eval.studies.questions.kinds import KINDS
-from assay.eval.studies.questions.running import Result, write_questions
+from assay.eval.studies.questions.running import QuestionsResult, write_questions
 from assay.retrievers.base import AssayError
 
 no_telemetry.disable()
@@ -88,12 +88,12 @@ def main() -> None:
         print(json.dumps([asdict(one) for one in found], indent=1))
 
 
-def write(real: Collection, number: int, seed: int, options: Mapping[str, Any]) -> Result:
+def write(real: Collection, number: int, seed: int, options: Mapping[str, Any]) -> QuestionsResult:
     """Return the questions that a model writes about the documents of a collection."""
     documents = {document.id: document for document in real.documents}
     kinds = [kind for kind in KINDS.values() if kind.answered]
-    wish = Wish(number, kinds, (), seed, max_overlap=0.5, max_similarity=0.92, review=0.1)
-    job = prepare_job(documents, wish, "hybrid", (), options, make_workshop())
+    wish = QuestionSpec(number, kinds, (), seed, max_overlap=0.5, max_similarity=0.92, review=0.1)
+    job = prepare_job(documents, wish, "hybrid", (), options, make_resources())
     result = write_questions(job)
     if not result.made.kept:
         counts = {cause: n for cause, n in result.made.count_causes().items() if n}
@@ -102,7 +102,7 @@ def write(real: Collection, number: int, seed: int, options: Mapping[str, Any]) 
 
 
 def compare(
-    real: Collection, result: Result, pipelines: Sequence[str], limit: int | None
+    real: Collection, result: QuestionsResult, pipelines: Sequence[str], limit: int | None
 ) -> Agreement:
     """Run the pipelines on both sides."""
     made = result.made

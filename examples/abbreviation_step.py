@@ -4,8 +4,8 @@ from dataclasses import replace
 
 from pydantic import Field
 
-from assay.retrievers.query.base import LegKinds, QueryStep, QueryStepSettings, Request, StepResult
-from assay.retrievers.settings import Workshop
+from assay.retrievers.query.base import LegKinds, LegQuery, QueryStep, QueryStepSettings, StepResult
+from assay.retrievers.settings import Resources
 
 
 class AbbreviationSettings(QueryStepSettings):
@@ -13,7 +13,7 @@ class AbbreviationSettings(QueryStepSettings):
 
     words: dict[str, str] = Field(description="what stands for each abbreviation")
 
-    def build(self, workshop: Workshop, legs: LegKinds) -> QueryStep:
+    def build(self, resources: Resources, legs: LegKinds) -> QueryStep:
         return Abbreviations(self.words)
 
 
@@ -21,6 +21,6 @@ class Abbreviations(QueryStep):
     def __init__(self, words: dict[str, str]) -> None:
         self.words = words
 
-    def apply(self, request: Request) -> StepResult:
+    def apply(self, request: LegQuery) -> StepResult:
         text = " ".join(self.words.get(word, word) for word in request.text.split(" "))
         return StepResult(replace(request, text=text))

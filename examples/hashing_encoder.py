@@ -7,13 +7,13 @@ import numpy as np
 
 from assay.retrievers.models.base import Encoder, Vectors
 from assay.retrievers.models.encoders import EncoderChoice
-from assay.retrievers.settings import Workshop
+from assay.retrievers.settings import Resources
 
 
 class HashingSettings(EncoderChoice):
     """Counts of hashed words."""
 
-    def open(self, workshop: Workshop) -> Encoder:
+    def open(self, resources: Resources) -> Encoder:
         return Hashing()
 
 

@@ -6,7 +6,7 @@ from assay.retrievers.base import IndexReport
 from assay.retrievers.corpus.corpus import Corpus
 from assay.retrievers.fusion.ranking import ordered
 from assay.retrievers.legs.base import Kind, Leg, LegResult, LegSettings
-from assay.retrievers.settings import Workshop
+from assay.retrievers.settings import Resources
 
 
 class HeadingSettings(LegSettings):
@@ -14,7 +14,7 @@ class HeadingSettings(LegSettings):
 
     kind: ClassVar[Kind] = "keyword"
 
-    def build(self, workshop: Workshop) -> Leg:
+    def build(self, resources: Resources) -> Leg:
         return HeadingLeg()
 
 

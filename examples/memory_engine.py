@@ -10,7 +10,7 @@ from assay.retrievers.engines.base import Capabilities, Engine, StoreSettings, c
 from assay.retrievers.engines.formulas import ReciprocalRanks
 from assay.retrievers.fusion.ranking import Scored, best, ordered
 from assay.retrievers.models.base import Vectors
-from assay.retrievers.settings import Workshop
+from assay.retrievers.settings import Resources
 
 
 class MemorySettings(StoreSettings):
@@ -18,7 +18,7 @@ class MemorySettings(StoreSettings):
 
     capabilities: ClassVar[Capabilities] = Capabilities("client")
 
-    def build(self, workshop: Workshop) -> Engine:
+    def build(self, resources: Resources) -> Engine:
         return Memory(self)
 
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pydantic import Field
 
 from assay.retrievers.base import Hit
-from assay.retrievers.settings import Workshop
+from assay.retrievers.settings import Resources
 from assay.retrievers.stages.base import Stage, StageResult, StageSettings
 
 
@@ -14,7 +14,7 @@ class MinimumSettings(StageSettings):
 
     words: int = Field(5, ge=1, description="how many words a hit must have")
 
-    def build(self, workshop: Workshop) -> Stage:
+    def build(self, resources: Resources) -> Stage:
         return Minimum(self.words)
 
 

@@ -5,7 +5,7 @@ from typing import Literal
 
 from assay.retrievers.models.base import CrossEncoder
 from assay.retrievers.models.cross_encoders import CrossEncoderChoice
-from assay.retrievers.settings import Workshop
+from assay.retrievers.settings import Resources
 
 
 class OverlapSettings(CrossEncoderChoice):
@@ -13,7 +13,7 @@ class OverlapSettings(CrossEncoderChoice):
 
     scores: Literal["probability"] = "probability"
 
-    def build(self, workshop: Workshop) -> CrossEncoder:
+    def build(self, resources: Resources) -> CrossEncoder:
         return Overlap()
 
 

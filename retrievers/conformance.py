@@ -26,7 +26,7 @@ from assay.retrievers.conformance_sample import (
     OTHER_DOCUMENTS,
     QUERIES,
 )
-from assay.retrievers.settings import Workshop
+from assay.retrievers.settings import Resources
 from assay.retrievers.store.cache import Cache
 
 Make = Callable[[], Retriever]
@@ -273,15 +273,15 @@ def check_retriever(make: Make) -> None:
 
 def check_rules(
     rules: Sequence[Rule[[Callable[[], S]]]],
-    build: Callable[[Workshop], S],
-    workshop: Workshop | None,
+    build: Callable[[Resources], S],
+    resources: Resources | None,
 ) -> None:
-    """Put what `build` returns to every rule, by default in a workshop whose cache is then removed.
+    """Check what `build` returns by every rule, by default with a cache that is then removed.
 
     Raises ConformanceError at the first rule that it breaks.
     """
     with TemporaryDirectory(prefix="assay-conformance-") as folder:
-        given = workshop or Workshop(Cache(Path(folder)))
+        given = resources or Resources(Cache(Path(folder)))
         for rule in rules:
             rule.check(lambda: build(given))
 

@@ -12,7 +12,7 @@ from statistics import median, stdev
 
 from assay import run
 from assay.eval.statistics.significance import detectable
-from assay.eval.studies.run.frame import Result
+from assay.eval.studies.run.frame import RunResult
 from assay.retrievers.store.files import write_atomically
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -53,7 +53,7 @@ def main() -> None:
     print(section)
 
 
-def describe(name: str, found: dict[str, Result]) -> list[str]:
+def describe(name: str, found: dict[str, RunResult]) -> list[str]:
     """Return the paragraphs and tables of the section."""
     first = next(iter(found.values()))
     parts = [
@@ -85,7 +85,7 @@ def describe(name: str, found: dict[str, Result]) -> list[str]:
     return parts
 
 
-def describe_power(found: dict[str, Result]) -> str:
+def describe_power(found: dict[str, RunResult]) -> str:
     """Return how small a difference in nDCG@10 can be and still be shown, over all pairs."""
     scores = {label: result.summary.scores["nDCG@10"] for label, result in found.items()}
     sizes = {}
@@ -108,7 +108,7 @@ def tabulate(heads: list[str], rows: list[list[str]]) -> str:
     return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
 
 
-def _interval(result: Result, measure: str) -> str:
+def _interval(result: RunResult, measure: str) -> str:
     mean = result.summary.means[measure]
     return f"{mean.value:.3f} ({mean.low:.3f} – {mean.high:.3f})"
 

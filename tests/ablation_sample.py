@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 
 from assay.eval.studies.ablation.analysis import Ablation, Row
-from assay.eval.studies.ablation.variants import Part, Variant
-from assay.eval.studies.ablation.weighing import Observed, judge, weigh
+from assay.eval.studies.ablation.variants import PipelinePart, Variant
+from assay.eval.studies.ablation.weighing import RunScores, judge, weigh
 
 
-def observe(run: str, score: float, first: str, milliseconds: float) -> Observed:
+def observe(run: str, score: float, first: str, milliseconds: float) -> RunScores:
     queries = [f"q{number}" for number in range(20)]
-    return Observed(
+    return RunScores(
         run=run,
         scores={
             "nDCG@10": {query: score + at / 1000 for at, query in enumerate(queries)},
@@ -27,10 +27,15 @@ def observe(run: str, score: float, first: str, milliseconds: float) -> Observed
     )
 
 
-DENSE_PART, RERANK = Part("leg", 0, "dense", "dense"), Part("stage", 0, "rerank", "rerank")
+DENSE_PART, RERANK = (
+    PipelinePart("leg", 0, "dense", "dense"),
+    PipelinePart("stage", 0, "rerank", "rerank"),
+)
 
 
-def row(part: Part, without: float, with_: float, measures: Sequence[str] = ("nDCG@10",)) -> Row:
+def row(
+    part: PipelinePart, without: float, with_: float, measures: Sequence[str] = ("nDCG@10",)
+) -> Row:
     pair = observe("a", without, "x", 10.0), observe("b", with_, "y", 14.0)
     (found,) = judge([weigh(Variant(part), [DENSE_PART, RERANK], pair, "a", measures)])
     return found

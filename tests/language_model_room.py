@@ -10,9 +10,9 @@ from assay.retrievers.language_models.answers import AnswerCache, KeptAnswer
 from assay.retrievers.language_models.base import LanguageModel, Prompt
 from assay.retrievers.language_models.client import CallSettings, LanguageModelClient
 from assay.retrievers.language_models.openai import OpenAiSettings
-from assay.retrievers.services.ledger import Ledger
+from assay.retrievers.services.ledger import CostLedger
 from assay.retrievers.services.prices import Prices
-from assay.retrievers.settings import Workshop
+from assay.retrievers.settings import Resources
 from assay.retrievers.store.cache import Cache
 
 PRICES = Prices(input=1, cache_write=1.25, cache_read=0.1, output=5)
@@ -35,7 +35,7 @@ class Room:
         settings = OpenAiSettings(
             model="some", base_url=f"{server.url}/v1", max_tokens=MOST_OUTPUT, timeout_seconds=5
         )
-        self.model: LanguageModel = settings.build(Workshop(self.cache))
+        self.model: LanguageModel = settings.build(Resources(self.cache))
         self.answers = AnswerCache(self.cache, self.model)
         self._make = make
 
@@ -45,7 +45,7 @@ class Room:
     ) -> Iterator[LanguageModelClient]:
         calling = CallSettings(**{"backoff_seconds": 0.01, "attempts": 4} | settings)
         with (
-            Ledger(self.path, PRICES, budget) as ledger,
+            CostLedger(self.path, PRICES, budget) as ledger,
             self.model,
             self._make(self.model, ledger, calling, self.answers) as client,
         ):

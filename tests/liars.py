@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from assay.retrievers.base import IndexReport
-from assay.retrievers.engines.base import Engine, Lists
+from assay.retrievers.engines.base import Engine, EngineLists
 from assay.retrievers.engines.formulas import Formula
 from assay.retrievers.fusion.ranking import Scored
 from assay.retrievers.models.base import Vectors
@@ -49,7 +49,7 @@ def fuse_by(formula: Formula) -> Lie:
     return lambda self, text, vector: formula.fuse(*self.lists(text, vector))
 
 
-def fuse_lists(change: Callable[[Lists, "Liar", str, Vectors], Lists]) -> Lie:
+def fuse_lists(change: Callable[[EngineLists, "Liar", str, Vectors], EngineLists]) -> Lie:
     """Fuse other lists by the right formula."""
     return lambda self, text, vector: self.formula.fuse(
         *change(self.lists(text, vector), self, text, vector)

@@ -14,7 +14,7 @@ from assay.eval.studies.stores.parity.sweep import examine
 from assay.retrievers.base import Chunk, Quiet
 from assay.retrievers.engines.base import Engine
 from assay.retrievers.engines.conformance.sample import encode
-from assay.retrievers.settings import Workshop
+from assay.retrievers.settings import Resources
 from assay.retrievers.store.cache import Cache
 
 
@@ -45,6 +45,6 @@ def make_bench() -> Bench:
 def look(folder: Path, *overrides: str, wrap: Any = lambda engine: engine) -> Parity:
     """Return the parity of qdrant-edge, or of what `wrap` makes of it, on that bench."""
     configured: ConfiguredEngine = read_engine("qdrant-edge", overrides)
-    engine: Engine = wrap(configured.build(Workshop(Cache(folder))))
+    engine: Engine = wrap(configured.build(Resources(Cache(folder))))
     with closing(engine):
         return examine(make_bench(), configured, engine, Quiet())

@@ -7,7 +7,7 @@ from typing import Any
 
 from assay.eval.collections.card import Card
 from assay.eval.collections.collection import Collection, GoldItem, Query
-from assay.eval.runs.execution.execution import Plan, execute
+from assay.eval.runs.execution.execution import RunSpec, execute
 from assay.eval.runs.latency import LatencySettings
 from assay.eval.runs.stored import StoredRun
 from assay.retrievers.base import Chunk, Document, Hit, IndexReport, Quiet, Ranking, Retriever
@@ -68,7 +68,7 @@ def make_run(
     """Return a run, as of committed code, that ranks the gold passage of query i at `ranks[i]`."""
     collection = collection or make_collection(len(ranks))
     config = {"name": name, "limit": limit}
-    plan = Plan(name, config, 100, limit, LatencySettings(queries=4, warm_up=0))
+    plan = RunSpec(name, config, 100, limit, LatencySettings(queries=4, warm_up=0))
     run = execute(plan, Planned(ranks, degraded), collection, folder, Quiet()).run
     environment = run.manifest.environment | COMMITTED
     return replace(run, manifest=run.manifest.model_copy(update={"environment": environment}))

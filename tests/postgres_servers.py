@@ -13,7 +13,7 @@ import numpy as np
 from assay.retrievers.engines.conformance.sample import encode
 from assay.retrievers.engines.postgres.embedded import EmbeddedServer
 from assay.retrievers.engines.postgres.engine import PostgresEngine, PostgresSettings
-from assay.retrievers.settings import Workshop
+from assay.retrievers.settings import Resources
 from assay.retrievers.store.cache import Cache
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 def make(root: Path, **settings: Any) -> PostgresEngine:
     chosen = PostgresSettings.model_validate({"type": "postgres", **settings})
-    return chosen.build(Workshop(Cache(root)))
+    return chosen.build(Resources(Cache(root)))
 
 
 def connect(server: EmbeddedServer, **options: Any) -> "psycopg.Connection[Any]":

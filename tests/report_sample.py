@@ -8,7 +8,7 @@ from pathlib import Path
 
 from assay.eval.collections.card import Card
 from assay.eval.collections.collection import Collection, GoldItem, Query
-from assay.eval.runs.execution.execution import Plan, execute
+from assay.eval.runs.execution.execution import RunSpec, execute
 from assay.eval.runs.latency import LatencySettings
 from assay.eval.runs.stored import StoredRun
 from assay.retrievers.base import (
@@ -16,7 +16,7 @@ from assay.retrievers.base import (
     Document,
     Hit,
     IndexReport,
-    Placed,
+    LegRank,
     Quiet,
     Ranking,
     Retriever,
@@ -68,7 +68,7 @@ def make_run(
     timed: int = 5,
 ) -> StoredRun:
     """Return a run of the sample collection, stored below `folder`."""
-    plan = Plan(
+    plan = RunSpec(
         name,
         {
             "description": f"{' and '.join(legs)}, fused",
@@ -123,7 +123,7 @@ class TwoLegs(Retriever):
             order = sorted(range(len(scores)), key=lambda at: -scores[at])
             order = [at for at in order if scores[at] > 0]
             for rank, at in enumerate(order, start=1):
-                placed.setdefault(at, {})[name] = Placed(rank, float(scores[at]))
+                placed.setdefault(at, {})[name] = LegRank(rank, float(scores[at]))
             listed = tuple((self._chunks[at].id, float(scores[at])) for at in order)
             taken = (time.perf_counter() - begin) * 1000
             trace.append(StageTrace(name, "leg", taken, listed))

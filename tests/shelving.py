@@ -9,7 +9,7 @@ from assay.eval.collections.collection import Collection
 from assay.eval.collections.formats import beir, irds, native, trec
 from assay.eval.collections.loading import load
 from assay.retrievers.base import AssayError
-from assay.retrievers.store.shelf import Shelf
+from assay.retrievers.store.shelf import IdSequence
 
 
 def leave_in_files(patch: pytest.MonkeyPatch, most: int = -1) -> None:
@@ -41,8 +41,8 @@ def compare_both(reference: str, monkeypatch: pytest.MonkeyPatch) -> Collection 
     if isinstance(held, str) or isinstance(left, str):
         assert held == left
         return held
-    assert isinstance(left.documents, Shelf)
-    assert not isinstance(held.documents, Shelf)
+    assert isinstance(left.documents, IdSequence)
+    assert not isinstance(held.documents, IdSequence)
     assert tuple(left.documents) == held.documents
     assert left.documents[-1] == held.documents[-1]
     assert (left.digest, left.gold, left.queries) == (held.digest, held.gold, held.queries)

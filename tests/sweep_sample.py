@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from assay.eval.running.figures import Figures, Result
+from assay.eval.running.figures import Figures, PointResult
 from assay.eval.running.search_space import Point
 from assay.eval.runs.summary.cost import Cost
 from assay.eval.statistics.estimates import Estimate
@@ -19,10 +19,10 @@ def make_sweep(*, timed: bool = True, failed: bool = False) -> Sweep:
         make_result(60, "lamps", 0.6, 9.0 if timed else None),
         make_result(10, "tides", 0.7, 3.0 if timed else None),
         make_result(30, "tides", 0.6, None),
-        Result(make_point(60), "tides", failure="the model is away"),
+        PointResult(make_point(60), "tides", failure="the model is away"),
     ]
     if failed:
-        results = [Result(item.settings, item.collection, failure="no") for item in results]
+        results = [PointResult(item.settings, item.collection, failure="no") for item in results]
     return Sweep(
         id="sweep-sample-0123abcd",
         name="sample",
@@ -38,8 +38,8 @@ def make_grid() -> Sweep:
     """Return a sweep over two axes, of whose four points one failed."""
     figures = {mean: make_result(10, "lamps", mean, 2.0).figures for mean in (0.25, 0.5, 0.75)}
     cells = [(10, "a", 0.25), (10, "b", 0.5), (60, "a", 0.75)]
-    points = [Result({"k": k, "leg": leg}, "lamps", figures[mean]) for k, leg, mean in cells]
-    failed = Result({"k": 60, "leg": "b"}, "lamps", failure="no")
+    points = [PointResult({"k": k, "leg": leg}, "lamps", figures[mean]) for k, leg, mean in cells]
+    failed = PointResult({"k": 60, "leg": "b"}, "lamps", failure="no")
     return replace(make_sweep(), results=(*points, failed))
 
 
@@ -63,7 +63,7 @@ def make_point(k: int) -> Point:
 
 def make_result(
     k: int, collection: str, mean: float, p95: float | None, cost: Cost | None = None
-) -> Result:
+) -> PointResult:
     scores = {"q1": mean - 0.1, "q2": mean + 0.1}
     estimate = Estimate(mean, mean - 0.1, mean + 0.1, 2)
     latency = {} if p95 is None else {"p95": Estimate(p95, p95 * 0.8, p95 * 1.2, 2)}
@@ -75,4 +75,4 @@ def make_result(
         degraded={"the keyword leg is down": 2} if k == 60 else {},
         cost=cost,
     )
-    return Result(make_point(k), collection, figures)
+    return PointResult(make_point(k), collection, figures)

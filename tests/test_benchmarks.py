@@ -14,7 +14,7 @@ import pytest
 from assay.eval.collections.loading import load
 from assay.eval.studies.stores.engines.synthetic_corpus import (
     SENTENCE_END,
-    Source,
+    CorpusSource,
     compose,
     scatter,
 )
@@ -33,8 +33,10 @@ from benchmarks.texts import sample_queries
 ROOT = Path(__file__).parents[1]
 LIBRARIES = ["bm25s, called directly", "rank-bm25, called directly"]
 SOURCES = [
-    Source("boats", ("The ferry left. It was late.", "Boats sail.\nThey return."), ("ferry?",)),
-    Source("bees", ("Bees hum. They are many. They swarm.",), ("hum?", "swarm?", "many?")),
+    CorpusSource(
+        "boats", ("The ferry left. It was late.", "Boats sail.\nThey return."), ("ferry?",)
+    ),
+    CorpusSource("bees", ("Bees hum. They are many. They swarm.",), ("hum?", "swarm?", "many?")),
 ]
 
 

@@ -51,7 +51,7 @@ def search(
     """
     from assay.eval.collections.collection import Query
     from assay.eval.collections.in_memory import make_unjudged
-    from assay.eval.configs.build_context import make_workshop
+    from assay.eval.configs.build_context import make_resources
     from assay.eval.progress import ConsoleProgress
     from assay.eval.running.experiment import make_experiment
     from assay.eval.runs.execution import searching
@@ -67,7 +67,7 @@ def search(
         searching.index(retriever, experiment.collection)
         asked = Query(repr(query), query)
         ranking = searching.search(retriever, experiment.collection, asked, k)
-        around = survey(retriever, experiment.collection.documents, ranking.hits, make_workshop())
+        around = survey(retriever, experiment.collection.documents, ranking.hits, make_resources())
     return SearchResult(query, experiment.plan.name, experiment.collection.name, ranking, around)
 
 
@@ -105,10 +105,10 @@ def ingest(
         773
 
     """
-    from assay.eval.configs.build_context import make_workshop
+    from assay.eval.configs.build_context import make_resources
     from assay.eval.configs.config import load_config
     from assay.eval.configs.named_configs import find_config
     from assay.eval.studies.ingestion.running import run_ingestion
 
     settings = load_config(find_config(config), overrides)
-    return IngestionResult(run_ingestion(str(documents), settings, make_workshop(), again))
+    return IngestionResult(run_ingestion(str(documents), settings, make_resources(), again))

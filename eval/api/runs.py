@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from assay.eval.api.stored_runs import load_runs
 from assay.eval.studies.comparison.differences import EFFECT
 from assay.eval.studies.comparison.frame import ComparisonResult
-from assay.eval.studies.run.frame import Result
+from assay.eval.studies.run.frame import RunResult
 from assay.retrievers.base import AssayError
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ def run(
     limit: int | None = None,
     track: bool = True,
     again: bool = False,
-) -> Result:
+) -> RunResult:
     """Run a retriever on a judged collection, as `assay run` does, and return the stored run.
 
     Where an equal run is stored, that is returned. A function or an object is measured anew
@@ -84,12 +84,12 @@ def run(
     progress = ConsoleProgress()
     options = {"name": name, "depth": depth, "limit": limit, "measures": measures}
     experiment = make_experiment(what, overrides, collection, options, progress, again)
-    return Result(run_experiment(experiment, progress, tracked=track), experiment.measures)
+    return RunResult(run_experiment(experiment, progress, tracked=track), experiment.measures)
 
 
 def compare(
-    base: "Result | System | Sequence[Result | System]",
-    *others: "Result | System",
+    base: "RunResult | System | Sequence[RunResult | System]",
+    *others: "RunResult | System",
     collection: "Judged | None" = None,
     measures: Sequence[str] | None = None,
     effect: float = EFFECT,
@@ -156,7 +156,7 @@ def compare(
     options = {"depth": depth, "limit": limit}
     found: list[Any] = []
     for at, what in enumerate(systems):
-        if isinstance(what, Result):
+        if isinstance(what, RunResult):
             found.append(what.stored)
         elif isinstance(what, str | Path) and not names_system(what):
             found.append(load_runs(what)[0].stored)

@@ -2,12 +2,12 @@
 
 from pathlib import Path
 
-from assay.eval.studies.run.frame import Result
+from assay.eval.studies.run.frame import RunResult
 from assay.eval.tracking.reading import TrackedRun
 from assay.retrievers.base import AssayError
 
 
-def load_runs(*references: str | Path, reports: str | Path | None = None) -> list[Result]:
+def load_runs(*references: str | Path, reports: str | Path | None = None) -> list[RunResult]:
     """Return stored runs: those named, in that order, or else all, the newest first.
 
     Args:
@@ -36,8 +36,8 @@ def load_runs(*references: str | Path, reports: str | Path | None = None) -> lis
 
     folder = reports_folder() if reports is None else Path(reports)
     if not references:
-        return [Result(stored) for stored in load_all(folder, ConsoleProgress())]
-    return [Result(load(find_stored(folder, str(reference)))) for reference in references]
+        return [RunResult(stored) for stored in load_all(folder, ConsoleProgress())]
+    return [RunResult(load(find_stored(folder, str(reference)))) for reference in references]
 
 
 def load_tracked_runs(*names: str) -> list[TrackedRun]:

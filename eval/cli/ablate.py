@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from assay.eval.studies.ablation.analysis import Ablation, Row
-    from assay.eval.studies.ablation.running import Plan
+    from assay.eval.studies.ablation.running import AblationPlan
     from assay.eval.studies.comparison.differences import Difference
 
 STYLES = {"better": "green", "worse": "red"}
@@ -66,7 +66,7 @@ def ablate(
     Exit code: 0 all variants ran, 1 some failed, 2 the pipeline cannot be run.
     """
     from assay.eval.cluster.distribution import distribute
-    from assay.eval.configs.build_context import make_workshop
+    from assay.eval.configs.build_context import make_resources
     from assay.eval.configs.config import load_config
     from assay.eval.configs.locations import reports_folder
     from assay.eval.scoring.measures import split_names
@@ -80,18 +80,18 @@ def ablate(
     if dry_run:
         _list(plan, as_json)
         return
-    workshop = make_workshop()
-    with distribute(ray, workshop.progress, ray_gpus) as crew:
-        used = crew.workshop if crew else workshop
+    resources = make_resources()
+    with distribute(ray, resources.progress, ray_gpus) as crew:
+        used = crew.resources if crew else resources
         found, records = run_all(plan, used, reports_folder(), crew)
     page = report.write(found, reports_folder() / found.id)
-    tracked = track_runs(no_track, records, page.parent, workshop.progress)
+    tracked = track_runs(no_track, records, page.parent, resources.progress)
     present(found, as_json, _print, report=page, mlflow_parent=tracked)
     if found.failed:
         sys.exit(1)
 
 
-def _list(plan: "Plan", as_json: bool) -> None:
+def _list(plan: "AblationPlan", as_json: bool) -> None:
     from assay.eval.studies.ablation.weighing import describe
 
     tables = {"removals": plan.removals, "additions": plan.additions}

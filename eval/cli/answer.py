@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from assay.eval.runs.summary.generated_answers import Answers
     from assay.eval.statistics.estimates import Estimate
-    from assay.eval.studies.answers.results import Forecast, Outcome
+    from assay.eval.studies.answers.results import AnswersOutcome, CostEstimate
 
 
 @click.command()
@@ -58,19 +58,19 @@ def answer(
     check_model(asked, answers.PURPOSE, progress, dry_run=dry_run)
     desk = make_desk(asked, answers.MAX_TOKENS, progress)
     stored = resolve_all(runs, progress)
-    task = make_task(stored, context_tokens, limit, desk.workshop)
+    task = make_task(stored, context_tokens, limit, desk.resources)
     if dry_run:
         present(answers.estimate(task, desk), as_json, _print_forecast)
         return
     present(answers.answer(task, desk, progress, track=not no_track), as_json, _print_outcome)
 
 
-def _print_forecast(forecast: "Forecast") -> None:
+def _print_forecast(forecast: "CostEstimate") -> None:
     queries = sum(len(cases) for _, cases in forecast.task.cases)
     print_expected(f"{queries} queries", forecast.counted)
 
 
-def _print_outcome(outcome: "Outcome") -> None:
+def _print_outcome(outcome: "AnswersOutcome") -> None:
     console = make_console()
     for result, run_id in zip(outcome.results, outcome.tracked, strict=True):
         _print_result(console, result)

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
-    from assay.eval.llm.session import DryRun, Ledger
+    from assay.eval.llm.session import CostLedger, DryRun
 
 
 def print_expected(what: str, counted: "DryRun") -> None:
@@ -26,7 +26,7 @@ def print_expected(what: str, counted: "DryRun") -> None:
         )
 
 
-def print_ledger(ledger: "Ledger") -> None:
+def print_ledger(ledger: "CostLedger") -> None:
     """Print what calls were made, by this command and before, and what is left of the budget."""
     run, earlier = ledger.run, ledger.earlier
     click.echo(

@@ -9,7 +9,7 @@ from assay.eval.cli import options
 from assay.eval.cli.output import present
 
 if TYPE_CHECKING:
-    from assay.eval.configs.checking import Checked
+    from assay.eval.configs.checking import ConformanceReport
 
 MARKS = {"passed": "ok", "failed": "FAILED", "skipped": "-"}
 
@@ -37,7 +37,7 @@ def check(retriever: str, overrides: tuple[str, ...], as_json: bool) -> None:
         sys.exit(1)
 
 
-def _print(checked: "Checked") -> None:
+def _print(checked: "ConformanceReport") -> None:
     from itertools import groupby
 
     for part, verdicts in groupby(checked.verdicts, key=lambda verdict: verdict.part):

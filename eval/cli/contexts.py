@@ -11,7 +11,7 @@ from assay.eval.cli import options
 from assay.eval.cli.output import present
 
 if TYPE_CHECKING:
-    from assay.eval.studies.ingestion.contexts import Forecast, Job, Result
+    from assay.eval.studies.ingestion.contexts import ContextJob, ContextResult, CostEstimate
 
 NAMED = 5  # chunks without a context that are shown by name
 
@@ -57,7 +57,7 @@ def contexts(collection: str, config: str, as_json: bool, **asked: Any) -> None:
         raise AssayError(result.failure)
 
 
-def _print_forecast(forecast: "Forecast") -> None:
+def _print_forecast(forecast: "CostEstimate") -> None:
     job, expected = forecast.job, forecast.estimate
     _print_head(job)
     click.echo("about, if all goes well:")
@@ -66,7 +66,7 @@ def _print_forecast(forecast: "Forecast") -> None:
         click.echo(f"at most, by the bytes sent: {expected.worst_usd:.4f} USD")
 
 
-def _print_result(result: "Result") -> None:
+def _print_result(result: "ContextResult") -> None:
     job, outcome = result.job, result.outcome
     run, before = outcome.run, outcome.earlier
     _print_head(job)
@@ -92,7 +92,7 @@ def _print_result(result: "Result") -> None:
         click.echo(result.next_step)
 
 
-def _print_head(job: "Job") -> None:
+def _print_head(job: "ContextJob") -> None:
     from assay.eval.llm.model_choice import PRICE_LIST
 
     plan = job.plan

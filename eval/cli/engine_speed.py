@@ -52,12 +52,12 @@ def check(
     Exit code: 0 no engine is over 1.2; 1 the whole interval of a ratio is, or an engine failed; 2
     for what is to be mended.
     """
-    from assay.eval.configs.build_context import make_workshop
+    from assay.eval.configs.build_context import make_resources
     from assay.eval.configs.locations import default_dataset, reports_folder
     from assay.eval.studies.stores.engines.benchmark_page import write_checks
     from assay.eval.studies.stores.engines.client_checks import check_clients
 
-    found = check_clients(names, dataset or default_dataset(), limit, make_workshop())
+    found = check_clients(names, dataset or default_dataset(), limit, make_resources())
     page = write_checks(found, output or reports_folder() / "engines")
     present(found, as_json, _print_checks, page=page)
     if found.failed:
@@ -99,7 +99,7 @@ def bench(
 
     Exit code: 0 done; 1 an engine failed; 2 for what is to be mended.
     """
-    from assay.eval.configs.build_context import make_workshop
+    from assay.eval.configs.build_context import make_resources
     from assay.eval.configs.locations import default_dataset, reports_folder
     from assay.eval.studies.stores.engines.benchmark_running import measure_stores
 
@@ -110,7 +110,7 @@ def bench(
         passages,
         output or reports_folder() / "engines",
         again,
-        make_workshop(),
+        make_resources(),
     )
     present(found, as_json, _print_benchmark, page=page)
     if found.absent:

@@ -39,19 +39,19 @@ def ingest(
     from dataclasses import asdict
     from functools import partial
 
-    from assay.eval.configs.build_context import make_workshop
+    from assay.eval.configs.build_context import make_resources
     from assay.eval.configs.config import load_config
     from assay.eval.configs.locations import reports_folder
     from assay.eval.studies.ingestion import page as report
     from assay.eval.studies.ingestion.record import log_ingestion
     from assay.eval.studies.ingestion.running import run_ingestion
 
-    workshop = make_workshop()
-    made = run_ingestion(documents, load_config(config, overrides), workshop, again)
+    resources = make_resources()
+    made = run_ingestion(documents, load_config(config, overrides), resources, again)
     folder = reports_folder() / made.id
     page = report.write(made, folder)
     log, kept = partial(log_ingestion, made, folder), f"the report is kept in {folder}"
-    tracked = track(no_track, log, kept, workshop.progress)
+    tracked = track(no_track, log, kept, resources.progress)
     if as_json:
         skipped = [asdict(item) for item in made.skipped]
         places = {"report": str(page), "mlflow_run": tracked}

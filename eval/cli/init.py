@@ -10,7 +10,7 @@ from assay.eval.cli import options
 from assay.eval.cli.output import print_json
 
 if TYPE_CHECKING:
-    from assay.eval.collections.authoring.author import Authored
+    from assay.eval.collections.authoring.author import AuthoredCollection
 
 
 @click.command()
@@ -102,7 +102,7 @@ def init(
         sys.exit(2)
 
 
-def _describe(made: "Authored") -> dict[str, Any]:
+def _describe(made: "AuthoredCollection") -> dict[str, Any]:
     from assay.eval.studies.comparison.differences import foretell
 
     return {
@@ -118,7 +118,7 @@ def _describe(made: "Authored") -> dict[str, Any]:
     }
 
 
-def _print(made: "Authored") -> None:
+def _print(made: "AuthoredCollection") -> None:
     from assay.eval.collections.authoring.author import UNLOCATED
     from assay.eval.studies.comparison.differences import foretell
 

@@ -8,9 +8,9 @@ from assay.eval.cli import options
 from assay.eval.cli.output import make_console, make_table, print_json, print_table
 
 if TYPE_CHECKING:
-    from assay.eval.studies.judging.judging_run import Outcome
+    from assay.eval.studies.judging.judging_run import JudgingOutcome
     from assay.eval.studies.judging.model_judge import ModelJudge
-    from assay.eval.studies.judging.running import Forecast, Job
+    from assay.eval.studies.judging.running import CostEstimate, JudgingJob
 
 
 @click.command()
@@ -112,7 +112,7 @@ def judge(
         click.echo(f"next: assay label {job.table} adds its grades where no person has judged")
 
 
-def _print_forecast(forecast: "Forecast") -> None:
+def _print_forecast(forecast: "CostEstimate") -> None:
     _print_head(forecast.job)
     counted = forecast.counted
     click.echo(
@@ -126,7 +126,7 @@ def _print_forecast(forecast: "Forecast") -> None:
         click.echo(f"about {counted.usd:.4f} USD, at most {counted.worst_usd:.4f} USD")
 
 
-def _print_head(job: "Job") -> None:
+def _print_head(job: "JudgingJob") -> None:
     twice = sum(one.again for one in job.asked)
     click.echo(
         f"{job.judge}: {len(job.sheet.pairs)} pairs, {twice} of them twice; "
@@ -138,7 +138,7 @@ def _print_head(job: "Job") -> None:
         click.echo(f"grades count in this collection, whose highest is {scale.counted}: {counted}")
 
 
-def _print_outcome(outcome: "Outcome") -> None:
+def _print_outcome(outcome: "JudgingOutcome") -> None:
     _print_head(outcome.job)
     run, earlier = outcome.run, outcome.earlier
     click.echo(

@@ -11,12 +11,12 @@ from assay.eval.cli import options
 from assay.eval.cli.output import print_json
 
 if TYPE_CHECKING:
-    from assay.eval.collections.authoring.labelling import Labelled
+    from assay.eval.collections.authoring.labelling import LabelledCollection
     from assay.eval.collections.authoring.labels import Labels
     from assay.eval.collections.collection import Collection
     from assay.eval.collections.formats.rows import Row
     from assay.eval.collections.problems import Problem
-    from assay.eval.studies.judging.export import Filled
+    from assay.eval.studies.judging.export import GradedTable
 
 
 @click.command()
@@ -140,7 +140,7 @@ def _serve(
     """Serve the page to judge on until Ctrl-C."""
     from contextlib import closing, suppress
 
-    from assay.eval.studies.judging.annotation_session import Desk
+    from assay.eval.studies.judging.annotation_session import AnnotationSession
     from assay.eval.studies.judging.export import find_grade_file
     from assay.eval.studies.judging.grades import GradeFile
     from assay.eval.studies.judging.server import JudgingServer
@@ -149,7 +149,7 @@ def _serve(
     sheet = make_sheet(rows, collection, highest)
     with (
         closing(GradeFile(find_grade_file(file))) as grades,
-        JudgingServer(Desk(sheet, grades, judge, seed), port) as server,
+        JudgingServer(AnnotationSession(sheet, grades, judge, seed), port) as server,
         suppress(KeyboardInterrupt),
     ):
         if as_json:
@@ -162,7 +162,7 @@ def _serve(
 
 def _fill_in(
     file: Path, rows: "list[Row]", collection: "Collection"
-) -> "tuple[list[Row], Filled | None, int]":
+) -> "tuple[list[Row], GradedTable | None, int]":
     """Return the rows with the grades given on the page and, where no person gave one, a model's;
     what the page gave, where there is any; and the number of the model's.
     """
@@ -200,8 +200,8 @@ def _report_wrong(file: Path, found: "list[Problem]", as_json: bool) -> None:
 
 def _report(
     labels: "Labels",
-    made: "Labelled | None",
-    filled: "Filled | None",
+    made: "LabelledCollection | None",
+    filled: "GradedTable | None",
     by_model: int,
     as_json: bool,
 ) -> None:
@@ -223,7 +223,9 @@ def _report(
     click.echo(f"rows without a grade: {labels.unfilled}; judged so before: {labels.known}")
 
 
-def _describe(labels: "Labels", made: "Labelled | None", filled: "Filled | None") -> dict[str, Any]:
+def _describe(
+    labels: "Labels", made: "LabelledCollection | None", filled: "GradedTable | None"
+) -> dict[str, Any]:
     page = {"page": {"judges": filled.judges, "open": filled.open}} if filled else {}
     return page | {
         "ok": True,

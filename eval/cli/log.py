@@ -9,7 +9,7 @@ from assay.eval.cli import options
 from assay.eval.cli.output import print_json
 
 if TYPE_CHECKING:
-    from assay.eval.tracking import Logged
+    from assay.eval.tracking import LoggedRun
 
 
 @click.command()
@@ -40,7 +40,7 @@ def log(runs: tuple[str, ...], reports: Path | None, again: bool, as_json: bool)
         click.echo(f"{entry.run}: {done}")
 
 
-def _row(entry: "Logged") -> dict[str, object]:
+def _row(entry: "LoggedRun") -> dict[str, object]:
     return {
         "run": entry.run,
         "tracking_uri": entry.tracking_uri,

@@ -24,7 +24,7 @@ def print_json(value: object) -> None:
     click.echo(json.dumps(value, ensure_ascii=False, indent=1))
 
 
-class Described(Protocol):
+class JsonResult(Protocol):
     """A result that can be told to programs."""
 
     def as_json(self) -> dict[str, Any]: ...  # noqa: D102
@@ -33,7 +33,7 @@ class Described(Protocol):
 UNLIMITED = 100_000  # columns
 INDENT = "  "
 
-D = TypeVar("D", bound=Described)
+D = TypeVar("D", bound=JsonResult)
 
 
 def present(

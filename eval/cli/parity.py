@@ -65,25 +65,25 @@ def parity(
     to be mended.
     """
     from assay.eval.cli.parity_output import print_all, print_fusions, print_one
-    from assay.eval.configs.build_context import make_workshop
+    from assay.eval.configs.build_context import make_resources
     from assay.eval.configs.locations import reports_folder
     from assay.eval.studies.stores.parity.fusion_runs import compare_offers
     from assay.eval.studies.stores.parity.fusions_page import write
     from assay.eval.studies.stores.parity.running import deliver, examine_all, read_request
     from assay.retrievers.base import AssayError
 
-    workshop = make_workshop()
+    resources = make_resources()
     if fusions:
         for option, given in (("--all", every), ("--engine", only), ("--missing", missing)):
             if given:
                 raise AssayError(f"--fusions: not with {option}")
-        found = compare_offers(words, limit, workshop)
+        found = compare_offers(words, limit, resources)
         places = write(found, output or reports_folder() / "fusions")
         present(found, as_json, print_fusions, page=places[0])
         return
     request = read_request(words, every, only, missing, output)
-    parities = examine_all(request, limit, workshop)
-    delivered = deliver(parities, request, not no_track, workshop.progress)
+    parities = examine_all(request, limit, resources)
+    delivered = deliver(parities, request, not no_track, resources.progress)
     present(delivered, as_json, print_all if every else print_one)
     if any(item.failed for item in delivered.absent):
         sys.exit(1)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-    from assay.eval.studies.stores.parity.running import Delivered
+    from assay.eval.studies.stores.parity.running import ParityOutcome
 
 FIXED = (DENSE, KEYWORD, OURS, HYBRID)
 STYLES: dict[QueryVerdict, str] = {
@@ -33,14 +33,14 @@ STYLES: dict[QueryVerdict, str] = {
 }
 
 
-def print_one(delivered: "Delivered") -> None:
+def print_one(delivered: "ParityOutcome") -> None:
     """Print the parity of one engine."""
     (parity,) = delivered.parities
     _print(make_console(), parity)
     print_places(report=delivered.pages[parity.id], mlflow_run=delivered.tracked.get(parity.id))
 
 
-def print_all(delivered: "Delivered") -> None:
+def print_all(delivered: "ParityOutcome") -> None:
     """Print a table of all engines on each collection."""
     console = make_console()
     for name in dict.fromkeys(item.collection for item in delivered.parities):

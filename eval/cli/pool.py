@@ -11,7 +11,7 @@ from assay.eval.cli.output import print_json
 if TYPE_CHECKING:
     from assay.eval.runs.stored import StoredRun
     from assay.eval.studies.judging.adjudication_priority import Decision
-    from assay.eval.studies.judging.pooling import Pool
+    from assay.eval.studies.judging.pooling import JudgmentPool
 
 
 @click.command()
@@ -107,7 +107,7 @@ def _print_decision(decision: "Decision") -> None:
         click.echo("Decided: nothing is written; the rest is unlikely to change it.")
 
 
-def _describe(made: "Pool", depth: int, written: int, output: Path) -> dict[str, Any]:
+def _describe(made: "JudgmentPool", depth: int, written: int, output: Path) -> dict[str, Any]:
     return {
         "file": str(output) if written else None,
         "written": written,
@@ -122,7 +122,7 @@ def _describe(made: "Pool", depth: int, written: int, output: Path) -> dict[str,
     }
 
 
-def _print(made: "Pool", depth: int, written: int, output: Path) -> None:
+def _print(made: "JudgmentPool", depth: int, written: int, output: Path) -> None:
     for run, share in made.judged.items():
         interval = f"95 % interval {100 * share.low:.1f} – {100 * share.high:.1f} %, n = {share.n}"
         click.echo(f"{run}: {100 * share.value:.1f} % of the first {depth} judged ({interval})")

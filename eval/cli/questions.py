@@ -10,8 +10,8 @@ from assay.eval.cli import options
 from assay.eval.cli.output import make_console, make_table, present, print_table
 
 if TYPE_CHECKING:
-    from assay.eval.studies.questions.job import Job
-    from assay.eval.studies.questions.running import Forecast, Result
+    from assay.eval.studies.questions.job import QuestionJob
+    from assay.eval.studies.questions.running import CostEstimate, QuestionsResult
 
 
 @click.command()
@@ -80,7 +80,7 @@ def questions(
     twice. Keys come from ANTHROPIC_API_KEY and OPENAI_API_KEY alone.
     """
     from assay.eval.cli.skipped_files import describe_skipped
-    from assay.eval.configs.build_context import make_workshop
+    from assay.eval.configs.build_context import make_resources
     from assay.eval.llm.model_choice import check_model
     from assay.eval.studies.questions.files import (
         REVIEW,
@@ -88,13 +88,13 @@ def questions(
         find_target,
         write_set,
     )
-    from assay.eval.studies.questions.job import Wish, prepare_job
+    from assay.eval.studies.questions.job import QuestionSpec, prepare_job
     from assay.eval.studies.questions.kinds import choose_kinds
     from assay.eval.studies.questions.personas import read_personas
     from assay.eval.studies.questions.running import estimate, write_questions
     from assay.eval.studies.questions.sources import open_documents
 
-    wish = Wish(
+    wish = QuestionSpec(
         number=number,
         kinds=choose_kinds(options.split_names(types) if types else []),
         personas=read_personas(personas) if personas else [],
@@ -103,16 +103,16 @@ def questions(
         max_similarity=max_similarity,
         review=review,
     )
-    workshop = make_workshop()
-    check_model(asked, "questions", workshop.progress, dry_run=dry_run)
-    source = open_documents(documents, workshop)
+    resources = make_resources()
+    check_model(asked, "questions", resources.progress, dry_run=dry_run)
+    source = open_documents(documents, resources)
     target = find_target(source, name, output)
     if not as_json:
         for line in describe_skipped(source.skipped):
             click.echo(line)
     if not dry_run:
         check_target(target, force)
-    job = prepare_job(source.documents, wish, config, overrides, asked, workshop)
+    job = prepare_job(source.documents, wish, config, overrides, asked, resources)
     if dry_run:
         present(estimate(job), as_json, _print_forecast)
         return
@@ -125,7 +125,7 @@ def questions(
         click.echo(f"next: assay label {target.folder / REVIEW} --serve --judge NAME")
 
 
-def _print_forecast(forecast: "Forecast") -> None:
+def _print_forecast(forecast: "CostEstimate") -> None:
     from assay.eval.llm.model_choice import PRICE_LIST
 
     counted = forecast.counted
@@ -142,7 +142,7 @@ def _print_forecast(forecast: "Forecast") -> None:
         )
 
 
-def _print_result(result: "Result") -> None:
+def _print_result(result: "QuestionsResult") -> None:
     from assay.eval.studies.comparison.differences import foretell
     from assay.eval.studies.questions.page import describe_bias, list_causes
 
@@ -175,7 +175,7 @@ def _print_result(result: "Result") -> None:
     click.echo(foretell(len(made.kept)))
 
 
-def _print_head(job: "Job") -> None:
+def _print_head(job: "QuestionJob") -> None:
     stock = job.stock
     click.echo(
         f"{len(job.documents)} documents, {len(stock.passages)} passages to ask about"

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
     from assay.eval.statistics.estimates import Estimate
     from assay.eval.studies.ragas.beside import Beside
-    from assay.eval.studies.ragas.results import Result
-    from assay.eval.studies.ragas.running import Forecast, Scored
+    from assay.eval.studies.ragas.results import RagasResult
+    from assay.eval.studies.ragas.running import CostEstimate, RagasScores
 
 NAMED = 3  # queries shown on which a metric and its measure disagree most
 EXCERPT = 60  # characters of a query
@@ -62,7 +62,7 @@ def ragas(
     from assay.eval.progress import ConsoleProgress
     from assay.eval.running.run_references import resolve_all
     from assay.eval.studies.ragas.metrics import choose
-    from assay.eval.studies.ragas.running import Task, estimate, make_desk, score
+    from assay.eval.studies.ragas.running import RagasTask, estimate, make_desk, score
     from assay.eval.studies.ragas.samples import make_answered_samples, make_samples
 
     names = options.split_names(metrics) if metrics else []
@@ -75,20 +75,20 @@ def ragas(
         (run, make_answered_samples(run, limit) if answers else make_samples(run, k, limit))
         for run in stored
     ]
-    task = Task(chosen, None if answers else k, samples)
+    task = RagasTask(chosen, None if answers else k, samples)
     if desk and dry_run:
         present(estimate(task, desk), as_json, _print_forecast)
         return
     present(score(task, desk, progress, track=not no_track), as_json, _print_scored)
 
 
-def _print_forecast(forecast: "Forecast") -> None:
+def _print_forecast(forecast: "CostEstimate") -> None:
     task, counted = forecast.task, forecast.counted
     what = "answers" if task.k is None else f"{task.k} hits each"
     print_expected(f"{task.queries} queries, {what}", counted)
 
 
-def _print_scored(scored: "Scored") -> None:
+def _print_scored(scored: "RagasScores") -> None:
     console = make_console()
     for result, run_id in zip(scored.results, scored.tracked, strict=True):
         _print_result(console, result)
@@ -101,7 +101,7 @@ def _print_scored(scored: "Scored") -> None:
         print_ledger(scored.ledger)
 
 
-def _print_result(console: "Console", result: "Result") -> None:
+def _print_result(console: "Console", result: "RagasResult") -> None:
     manifest = result.run.manifest
     sample = "" if result.queries == len(result.run.queries) else ", a sample"
     shown = "answers and contexts" if result.k is None else f"first {result.k} hits"

@@ -36,18 +36,18 @@ def recall(
     """
     from functools import partial
 
-    from assay.eval.configs.build_context import make_workshop
+    from assay.eval.configs.build_context import make_resources
     from assay.eval.configs.locations import reports_folder
     from assay.eval.studies.stores.parity.record import log_curve
     from assay.eval.studies.stores.recall import page as report
     from assay.eval.studies.stores.recall.running import measure_recall
 
-    workshop = make_workshop()
-    curve = measure_recall(engine, words, sweep, limit, workshop)
+    resources = make_resources()
+    curve = measure_recall(engine, words, sweep, limit, resources)
     page = report.write(curve, reports_folder())
     kept = f"the report in {page.parent} is kept"
     log = partial(log_curve, curve, page.parent)
-    tracked = track(no_track, log, kept, workshop.progress)
+    tracked = track(no_track, log, kept, resources.progress)
     present(curve, as_json, _print, report=page, mlflow_run=tracked)
 
 

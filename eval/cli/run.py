@@ -60,7 +60,7 @@ def run(
         return
     with distribute(ray, progress, ray_gpus) as crew:
         outcome = (
-            make_run(settings, again, progress, crew.workshop, crew.search)
+            make_run(settings, again, progress, crew.resources, crew.search)
             if crew
             else make_run(settings, again, progress)
         )

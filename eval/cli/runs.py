@@ -9,7 +9,7 @@ from assay.eval.cli import options
 from assay.eval.cli.output import make_console, make_table, print_json, print_places, print_table
 
 if TYPE_CHECKING:
-    from assay.eval.studies.run.run_list import RunRow, Wanted
+    from assay.eval.studies.run.run_list import RunFilter, RunRow
 
 SHORT = 8  # characters of a commit
 WANTED = (
@@ -179,12 +179,12 @@ def _print_doomed(rows: "Sequence[RunRow]") -> None:
     click.echo(f"{len(rows)} {runs}, {sum(row.bytes for row in rows) / 1e6:.1f} MB")
 
 
-def _read_wanted(given: dict[str, Any]) -> "Wanted":
+def _read_wanted(given: dict[str, Any]) -> "RunFilter":
     """Return which runs options mean. Raises AssayError."""
     from datetime import datetime
 
     from assay.eval.scoring.measures import find
-    from assay.eval.studies.run.run_list import Wanted
+    from assay.eval.studies.run.run_list import RunFilter
     from assay.retrievers.base import AssayError
 
     least = {}
@@ -203,4 +203,4 @@ def _read_wanted(given: dict[str, Any]) -> "Wanted":
             raise AssayError(
                 f"--{key} {given[key]}: must be a date, as in 2026-01-31, or 2026-01-31T12:00"
             ) from None
-    return Wanted(given["config"], given["collection"], given["since"], given["until"], least)
+    return RunFilter(given["config"], given["collection"], given["since"], given["until"], least)

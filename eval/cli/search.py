@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-    from assay.eval.studies.search.search import Found
+    from assay.eval.studies.search.search import SearchAnswer
     from assay.retrievers.base import Hit
     from assay.retrievers.base.surroundings import Pointer, Surroundings
 
@@ -45,7 +45,7 @@ def search(
     present(found, as_json, _print)
 
 
-def _print(found: "Found") -> None:
+def _print(found: "SearchAnswer") -> None:
     console, hits = make_console(), found.ranking.hits
     title = f"{found.pipeline} on {found.collection}: {found.query}"
     console.print(title, style="bold", markup=False)
@@ -120,7 +120,7 @@ def _say(console: "Console", line: str) -> None:
     console.print(f"   {line}", style="dim", markup=False)
 
 
-def _tabulate(found: "Found") -> "Table":
+def _tabulate(found: "SearchAnswer") -> "Table":
     from rich.markup import escape
 
     table = make_table("step", "ms", "in", "out", whole=True)

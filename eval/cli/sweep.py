@@ -13,11 +13,11 @@ from assay.eval.cli.output import make_console, present, print_json, print_table
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from assay.eval.running.figures import Figures, Result
-    from assay.eval.running.runner import Task
-    from assay.eval.studies.sweep.forecast import Forecast
+    from assay.eval.running.figures import Figures, PointResult
+    from assay.eval.running.runner import PointTask
+    from assay.eval.studies.sweep.forecast import SweepEstimate
     from assay.eval.studies.sweep.grid_search import Sweep
-    from assay.eval.studies.sweep.racing import Racing
+    from assay.eval.studies.sweep.racing import RaceRules
     from assay.eval.studies.sweep.settings import SweepSettings
 
 
@@ -87,7 +87,7 @@ def sweep(
     failed, 2 the file cannot be run.
     """
     from assay.eval.cluster.distribution import distribute
-    from assay.eval.configs.build_context import make_workshop
+    from assay.eval.configs.build_context import make_resources
     from assay.eval.configs.locations import reports_folder
     from assay.eval.studies.sweep import page as report
     from assay.eval.studies.sweep.forecast import forecast
@@ -96,12 +96,12 @@ def sweep(
     rules = _read_rules(racing, risk, effect)
     settings = read_sweep(file, engines, overrides)
     tasks = list_tasks(file, settings, overrides)
-    workshop = make_workshop()
+    resources = make_resources()
     if dry_run:
-        _list(settings, tasks, forecast(tasks, workshop.cache, reports_folder()), as_json)
+        _list(settings, tasks, forecast(tasks, resources.cache, reports_folder()), as_json)
         return
-    with distribute(ray, workshop.progress, ray_gpus) as crew:
-        used = crew.workshop if crew else workshop
+    with distribute(ray, resources.progress, ray_gpus) as crew:
+        used = crew.resources if crew else resources
         found, records = run_sweep(
             settings,
             tasks,
@@ -112,26 +112,29 @@ def sweep(
             helpers=crew,
         )
     page = report.write(found, reports_folder() / found.id)
-    tracked = track_runs(no_track, records, page.parent, workshop.progress)
+    tracked = track_runs(no_track, records, page.parent, resources.progress)
     present(found, as_json, _print, report=page, mlflow_parent=tracked)
     if found.failed:
         sys.exit(1)
 
 
-def _read_rules(racing: bool, risk: float | None, effect: float | None) -> "Racing | None":
+def _read_rules(racing: bool, risk: float | None, effect: float | None) -> "RaceRules | None":
     """Return the rules of the race that is asked for, if any."""
-    from assay.eval.studies.sweep.racing import Racing
+    from assay.eval.studies.sweep.racing import RaceRules
 
     if racing:
-        usual = Racing()
-        return Racing(risk or usual.risk, effect or usual.effect)
+        usual = RaceRules()
+        return RaceRules(risk or usual.risk, effect or usual.effect)
     if risk or effect:
         raise click.UsageError(f"--{'risk' if risk else 'effect'}: only with --racing")
     return None
 
 
 def _list(
-    settings: "SweepSettings", tasks: "Sequence[Task]", expected: "Forecast", as_json: bool
+    settings: "SweepSettings",
+    tasks: "Sequence[PointTask]",
+    expected: "SweepEstimate",
+    as_json: bool,
 ) -> None:
     if as_json:
         points = [{"settings": dict(t.point), "collection": t.config.dataset} for t in tasks]
@@ -227,7 +230,7 @@ def _p95(figures: "Figures") -> str:
     return f"{figures.latency[COST].value:.2f}" if figures.latency else "–"
 
 
-def _name(item: "Result") -> str:
+def _name(item: "PointResult") -> str:
     from assay.eval.running.search_space import label
 
     return label(item.settings) or "the config"

@@ -10,7 +10,7 @@ from assay.eval.cli.output import make_console, make_table, print_json, print_pl
 
 if TYPE_CHECKING:
     from assay.eval.statistics.estimates import Estimate
-    from assay.eval.studies.threshold.running import Fitted
+    from assay.eval.studies.threshold.running import FittedThreshold
 
 
 @click.command()
@@ -60,7 +60,7 @@ def threshold(
     print_places(config=output)
 
 
-def _print_fitted(fitted: "Fitted") -> None:
+def _print_fitted(fitted: "FittedThreshold") -> None:
     """Print how well scores tell apart, what thresholds do, and the line of the chosen one."""
     console = make_console()
     manifest = fitted.run.manifest

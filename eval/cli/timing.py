@@ -18,12 +18,12 @@ def serve(config: str, overrides: list[str], answers: IO[str]) -> None:
     from assay.eval.collections.loading import load
     from assay.eval.configs.config import load_config
     from assay.eval.configs.locations import threads
-    from assay.retrievers.settings import Workshop
+    from assay.retrievers.settings import Resources
     from assay.retrievers.store.cache import Cache, default_root
 
     settings = load_config(config, overrides)
     collection = load(settings.dataset)
-    with settings.build(Workshop(Cache(default_root()), threads=threads())) as retriever:
+    with settings.build(Resources(Cache(default_root()), threads=threads())) as retriever:
         retriever.index(collection.documents)
         timed = retriever.without_query_cache()
         for query in collection.queries[: settings.latency.warm_up]:

@@ -72,11 +72,11 @@ def tune(
     from assay.eval.configs.locations import reports_folder
     from assay.eval.progress import ConsoleProgress
     from assay.eval.studies.tuning.nested_cv import Design
-    from assay.eval.studies.tuning.running import Request, run_tuning
+    from assay.eval.studies.tuning.running import TuningRequest, run_tuning
 
     progress = ConsoleProgress()
     parted = Design(**design)
-    request = Request(
+    request = TuningRequest(
         config, overrides, space, over, trials, measure, group_by, parted, output, force
     )
     with distribute(ray, progress, ray_gpus) as crew:

@@ -14,15 +14,15 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from assay.eval.studies.sweep.search_spaces import Space
-    from assay.eval.studies.tuning.nested_cv import Tuning
-    from assay.eval.studies.tuning.running import Tuned
+    from assay.eval.studies.tuning.nested_cv import TuningResult
+    from assay.eval.studies.tuning.running import TunedPipeline
 
 MOST_COLUMNS = 10
 MOST_ROWS = 20
 STYLES = {"worth taking": "bold green", "gain not shown": "bold yellow"}
 
 
-def print_tuning(tuned: "Tuned") -> None:
+def print_tuning(tuned: "TunedPipeline") -> None:
     """Print the gain, naive beside held out, how stable the choice is, and the surface."""
     tuning, space, settings = tuned.tuning, tuned.space, tuned.settings
     console = make_console()
@@ -39,7 +39,7 @@ def print_tuning(tuned: "Tuned") -> None:
     _print_surface(console, tuning, space)
 
 
-def _gains(tuning: "Tuning") -> "Table":
+def _gains(tuning: "TuningResult") -> "Table":
     table = make_table("", tuning.measure, "gain", "95 % interval", "p", whole=True)
     given = tuning.given
     table.add_row("as given", f"{given.value:.3f}", "", f"{given.low:.3f} – {given.high:.3f}", "")
@@ -53,7 +53,7 @@ def _gains(tuning: "Tuning") -> "Table":
     return table
 
 
-def _print_surface(console: "Console", tuning: "Tuning", space: "Space") -> None:
+def _print_surface(console: "Console", tuning: "TuningResult", space: "Space") -> None:
     """Print the means: two axes as a grid where all of it was tried, else the best points."""
     axes = dict(space.grids[0])
     if len(space.grids) == 1 and len(axes) == 2 and len(tuning.points) == len(space.points):
@@ -67,7 +67,11 @@ def _print_surface(console: "Console", tuning: "Tuning", space: "Space") -> None
 
 
 def _grid(
-    tuning: "Tuning", down: str, rows: Sequence[object], across: str, columns: Sequence[object]
+    tuning: "TuningResult",
+    down: str,
+    rows: Sequence[object],
+    across: str,
+    columns: Sequence[object],
 ) -> "Table":
     names = shorten((down, across))
     title = f"{names[down]} ↓  {names[across]} →"
@@ -84,7 +88,7 @@ def _grid(
     return table
 
 
-def _list(tuning: "Tuning") -> "Table":
+def _list(tuning: "TuningResult") -> "Table":
     from rich.markup import escape
 
     table = make_table("point", "mean", "gain, not held out", "chosen", whole=True)

@@ -7,7 +7,7 @@ from typing import Any
 from assay.retrievers.store.cache import Cache
 
 
-class Keeper:
+class RemoteCache:
     """The cache of the machine that a command was called on, for workers on others."""
 
     def __init__(self, root: Path) -> None:

@@ -16,7 +16,7 @@ from typing import Any
 
 from assay.eval.cluster.address import check_address
 from assay.eval.cluster.process_env import redirect_errors, set_variables
-from assay.eval.cluster.worker import Place, make_place, make_worker_class
+from assay.eval.cluster.worker import HostRequirements, make_place, make_worker_class
 from assay.eval.configs.locations import threads
 from assay.retrievers.base import AssayError, Progress
 from assay.retrievers.base.installation import hint_extra
@@ -41,7 +41,7 @@ ALONE = {"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0", "RAY_AUTH_MODE": "token"}
 
 
 @dataclass(eq=False)
-class _Hired:
+class _Worker:
     """A worker, and the batches it was given: the first is in work."""
 
     actor: Any
@@ -66,13 +66,15 @@ class Cluster:
     Each has `gpus` GPUs; where there are any, there are no more workers than these are for.
     """
 
-    def __init__(self, ray: Any, place: Place, progress: Progress, gpus: float = 0.0) -> None:
+    def __init__(
+        self, ray: Any, place: HostRequirements, progress: Progress, gpus: float = 0.0
+    ) -> None:
         self._ray = ray
         self._place = ray.put(place)
         self._progress = progress
         self._worker = make_worker_class(ray, gpus)
         self.size = count_workers(ray.nodes(), gpus)
-        self._hired: list[_Hired] = []
+        self._hired: list[_Worker] = []
         self._unbegun = 0  # workers that ended before they could begin
         # A worker that ended, and a result that went with its machine.
         self._lost = ray.exceptions.RayActorError, ray.exceptions.ObjectLostError
@@ -88,7 +90,7 @@ class Cluster:
         """
         source = (_Batch(number, given) for number, given in enumerate(batches))
         again: deque[_Batch] = deque()
-        pending: dict[Any, tuple[_Hired, _Batch | None]] = {}
+        pending: dict[Any, tuple[_Worker, _Batch | None]] = {}
         for hired in self._hired:
             hired.given.clear()
             if not hired.ready:
@@ -138,13 +140,13 @@ class Cluster:
                 yield early.pop(wanted)
                 wanted += 1
 
-    def _hire(self, pending: dict[Any, tuple[_Hired, _Batch | None]]) -> None:
+    def _hire(self, pending: dict[Any, tuple[_Worker, _Batch | None]]) -> None:
         actor = self._worker.remote()
-        hired = _Hired(actor, actor.enter.remote(self._place))
+        hired = _Worker(actor, actor.enter.remote(self._place))
         self._hired.append(hired)
         pending[hired.entering] = hired, None
 
-    def _dismiss(self, hired: _Hired, again: deque[_Batch], error: Exception) -> None:
+    def _dismiss(self, hired: _Worker, again: deque[_Batch], error: Exception) -> None:
         """Take back what an ended worker was given."""
         self._hired.remove(hired)
         self._unbegun += not hired.ready

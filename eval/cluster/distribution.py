@@ -11,18 +11,18 @@ from assay.eval.cluster.cluster import Cluster, join
 from assay.eval.cluster.worker import (
     AnyEncoder,
     AnyEncoderSettings,
-    Encoding,
-    Seen,
+    EncoderIdentity,
+    Fingerprint,
     describe,
     probe,
 )
 from assay.eval.collections.collection import Collection, Query
 from assay.eval.collections.loading import load
-from assay.eval.configs.build_context import make_workshop
+from assay.eval.configs.build_context import make_resources
 from assay.eval.configs.config import RunConfig
 from assay.eval.running.point_order import name_shared
-from assay.eval.running.runner import Done, Task
-from assay.eval.runs.execution.searching import Answered, Searcher
+from assay.eval.running.runner import PointTask, TaskResult
+from assay.eval.runs.execution.searching import QueryResult, Searcher
 from assay.retrievers.base import AssayError, Progress
 from assay.retrievers.models.cross_encoders import CrossEncoderChoice
 from assay.retrievers.models.encoders import EncoderChoice
@@ -31,7 +31,7 @@ from assay.retrievers.pipeline.pipeline import PipelineSettings
 from assay.retrievers.pipeline.variants import Variants
 from assay.retrievers.query.writing import WritingSettings
 from assay.retrievers.services.prices import FREE, Prices
-from assay.retrievers.settings import Settings, Spread, Workshop, name_type
+from assay.retrievers.settings import Resources, Settings, Spread, name_type
 from assay.retrievers.store.digest import digest
 
 TOKENS_PER_BATCH = 8192  # what a worker encodes in seconds, and loses when it is killed
@@ -40,15 +40,15 @@ QUERIES_PER_BATCH = 32
 BATCHES_PER_WORKER = 4  # of points: fewer would share more, more would end at one time
 
 
-class Crew:
+class WorkerPool:
     """Workers of a cluster, and what each kind of work is cut into.
 
-    Its `workshop` is that of the command, with passages encoded by the workers.
+    Its `resources` is that of the command, with passages encoded by the workers.
     """
 
-    def __init__(self, cluster: Cluster, workshop: Workshop) -> None:
+    def __init__(self, cluster: Cluster, resources: Resources) -> None:
         self._cluster = cluster
-        self.workshop = replace(workshop, pool=self)
+        self.resources = replace(resources, pool=self)
 
     def spread(self, settings: Settings) -> Spread | None:
         """Return what lets the workers encode passages; None where a service is asked, from here,
@@ -62,7 +62,7 @@ class Crew:
             return None
 
         def encode(encoder: AnyEncoder, texts: Sequence[str]) -> Iterator[int]:
-            job = Encoding(settings, encoder.identity, probe(encoder))
+            job = EncoderIdentity(settings, encoder.identity, probe(encoder))
             spans = list(cut_by_tokens(texts, encoder.facts().get("max_tokens")))
             calls = ((job, [texts[at] for at in span]) for span in spans)
             for number, _ in self._cluster.map("encode", calls, len(spans)):
@@ -72,9 +72,9 @@ class Crew:
 
     def search(self, config: RunConfig, collection: Collection) -> Searcher:
         """Return what lets the workers answer queries by `config`. Raises AssayError as `check`."""
-        check(config, self.workshop)
+        check(config, self.resources)
 
-        def answer(identity: str, queries: Sequence[Query]) -> Iterator[Answered]:
+        def answer(identity: str, queries: Sequence[Query]) -> Iterator[QueryResult]:
             shards = range(0, len(queries), QUERIES_PER_BATCH)
             calls = (
                 (
@@ -90,7 +90,9 @@ class Crew:
 
         return answer
 
-    def run(self, tasks: Sequence[Task], measure: str, reports: Path) -> Iterator[tuple[int, Done]]:
+    def run(
+        self, tasks: Sequence[PointTask], measure: str, reports: Path
+    ) -> Iterator[tuple[int, TaskResult]]:
         """Yield the place of each task with what became of it, as `Runner` does unstored ones."""
         configs = [task.config for task in tasks]
         batches = self._prepare(configs)
@@ -129,7 +131,7 @@ class Crew:
         Workers would each encode the same passages at once.
         """
         for config in configs:
-            check(config, self.workshop)
+            check(config, self.resources)
         batches: list[list[int]] = []
         names = list(map(name_shared, configs))
         order = sorted(range(len(configs)), key=names.__getitem__)
@@ -138,7 +140,7 @@ class Crew:
             places = list(grouped)
             batches += [places[at : at + size] for at in range(0, len(places), size)]
             by_encoders = {_name_encoders(configs[at]): configs[at] for at in places}
-            with Variants(self.workshop) as variants:
+            with Variants(self.resources) as variants:
                 for name, config in by_encoders.items():
                     # What is wrong with a config is told when it is run.
                     with suppress(AssayError), variants.build(config) as retriever:
@@ -146,12 +148,14 @@ class Crew:
                             retriever.index(_load(dataset).documents)
         return batches
 
-    def _see(self, config: RunConfig) -> Seen:
-        return Seen(_load(config.dataset).digest, describe(config, self.workshop))
+    def _see(self, config: RunConfig) -> Fingerprint:
+        return Fingerprint(_load(config.dataset).digest, describe(config, self.resources))
 
 
 @contextmanager
-def distribute(address: str | None, progress: Progress, gpus: float = 0.0) -> Iterator[Crew | None]:
+def distribute(
+    address: str | None, progress: Progress, gpus: float = 0.0
+) -> Iterator[WorkerPool | None]:
     """Yield the workers of the cluster at `address`, as `cluster.join` has it; none without one."""
     if address is None:
         if gpus:
@@ -159,7 +163,7 @@ def distribute(address: str | None, progress: Progress, gpus: float = 0.0) -> It
         yield None
         return
     with join(address, progress, gpus) as cluster:
-        yield Crew(cluster, make_workshop(progress))
+        yield WorkerPool(cluster, make_resources(progress))
 
 
 def cut_by_tokens(texts: Sequence[str], most: int | None) -> Iterator[range]:
@@ -179,7 +183,7 @@ def cut_by_tokens(texts: Sequence[str], most: int | None) -> Iterator[range]:
         yield range(begin, len(texts))
 
 
-def check(config: RunConfig, workshop: Workshop) -> None:
+def check(config: RunConfig, resources: Resources) -> None:
     """Raise AssayError where searching by `config` asks a service that charges.
 
     Its budget is kept in a file of one machine.
@@ -192,20 +196,20 @@ def check(config: RunConfig, workshop: Workshop) -> None:
         *config.retriever.stages,
     )
     for part in parts:
-        if any(prices != FREE for prices in _list_prices(part, workshop)):
+        if any(prices != FREE for prices in _list_prices(part, resources)):
             raise AssayError(
                 f"--ray: {config.name}: {name_type(type(part))} asks a service that charges, whose"
                 " budget holds on one machine; leave --ray out"
             )
 
 
-def _list_prices(part: Settings, workshop: Workshop) -> Iterator[Prices | None]:
+def _list_prices(part: Settings, resources: Resources) -> Iterator[Prices | None]:
     """Yield the prices of each model that a part of a pipeline asks."""
     for value in (part, *(value for _, value in part)):
         if isinstance(value, EncoderChoice | WritingSettings):
-            yield value.open(workshop).prices
+            yield value.open(resources).prices
         elif isinstance(value, CrossEncoderChoice):
-            yield value.build(workshop).prices
+            yield value.build(resources).prices
 
 
 def _name_encoders(config: RunConfig) -> str:

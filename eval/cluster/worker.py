@@ -14,18 +14,18 @@ from pathlib import Path
 from typing import Any
 
 from assay.eval import no_telemetry
-from assay.eval.cluster.cache import FetchingCache, Keeper
+from assay.eval.cluster.cache import FetchingCache, RemoteCache
 from assay.eval.collections.collection import Collection
 from assay.eval.collections.loading import load
 from assay.eval.configs.config import RunConfig
 from assay.eval.running.point_order import name_shared
 from assay.eval.running.run import make_plan
-from assay.eval.running.runner import Done, Runner, Task
+from assay.eval.running.runner import PointTask, Runner, TaskResult
 from assay.eval.runs import environment
 from assay.eval.runs.execution.execution import make_ready
-from assay.eval.runs.execution.searching import Answered, answer, make_placer, sample
+from assay.eval.runs.execution.searching import QueryResult, answer, make_placer, sample
 from assay.eval.runs.execution.unstored import score_queries
-from assay.eval.runs.gold_ranks import Placer
+from assay.eval.runs.gold_ranks import GoldRankFinder
 from assay.retrievers.base import AssayError, Quiet, Retriever
 from assay.retrievers.models.caching import CachingEncoder
 from assay.retrievers.models.encoders import EncoderChoice
@@ -36,7 +36,7 @@ from assay.retrievers.models.late_interaction.token_vectors import (
 from assay.retrievers.models.sparse.sparse import CachingSparseEncoder, SparseEncoderSettings
 from assay.retrievers.models.sparse_base import SparseVector
 from assay.retrievers.pipeline.variants import Variants
-from assay.retrievers.settings import Workshop
+from assay.retrievers.settings import Resources
 from assay.retrievers.settings.plugins import look_here
 from assay.retrievers.store.cache import Cache, default_root
 from assay.retrievers.store.digest import digest
@@ -52,7 +52,7 @@ AnyEncoder = CachingEncoder | CachingSparseEncoder | CachingTokenEncoder
 
 
 @dataclass(frozen=True)
-class Place:
+class HostRequirements:
     """Where a command was called, and what a worker must be like to work for it."""
 
     folder: str
@@ -66,7 +66,7 @@ class Place:
 
 
 @dataclass(frozen=True)
-class Encoding:
+class EncoderIdentity:
     """By what passages are encoded; `identity` and `probe` are those of the first machine."""
 
     settings: AnyEncoderSettings
@@ -75,7 +75,7 @@ class Encoding:
 
 
 @dataclass(frozen=True)
-class Seen:
+class Fingerprint:
     """The digest of a collection, and what a retriever tells of itself before it has indexed."""
 
     collection: str
@@ -90,9 +90,9 @@ class Worker:
         self._load = lru_cache(maxsize=1)(load)
         self._encoders: dict[str, AnyEncoder] = {}
         self._variants: tuple[tuple[str, str], Variants] | None = None
-        self._searching: tuple[str, Retriever, Placer] | None = None
+        self._searching: tuple[str, Retriever, GoldRankFinder] | None = None
 
-    def enter(self, place: Place) -> str:
+    def enter(self, place: HostRequirements) -> str:
         """Take up work at `place`, and return the name of this machine; "" if that is the first.
 
         Raises AssayError where the machine is not fit for it.
@@ -118,14 +118,14 @@ class Worker:
 
         self._command = place.command
         if ray.get_runtime_context().get_node_id() == place.node:
-            self._workshop = self._encoding = Workshop(Cache(place.cache), Quiet(), threads=1)
+            self._resources = self._encoding = Resources(Cache(place.cache), Quiet(), threads=1)
             return ""
         fetching = partial(FetchingCache, default_root(), place.keeper, ray.get)
-        self._workshop = Workshop(fetching(), Quiet(), threads=1)
-        self._encoding = Workshop(fetching(tells=True), Quiet(), threads=1)
+        self._resources = Resources(fetching(), Quiet(), threads=1)
+        self._encoding = Resources(fetching(tells=True), Quiet(), threads=1)
         return socket.gethostname()
 
-    def encode(self, job: Encoding, texts: Sequence[str]) -> None:
+    def encode(self, job: EncoderIdentity, texts: Sequence[str]) -> None:
         """Keep what an encoder makes of texts in the cache, also in that of the first machine."""
         if job.identity not in self._encoders:
             encoder = job.settings.build(self._encoding)
@@ -144,7 +144,7 @@ class Worker:
 
     def search(
         self, config: RunConfig, digest_: str, identity: str, queries: Sequence[str]
-    ) -> list[Answered]:
+    ) -> list[QueryResult]:
         """Return the answers to some queries, by their ids, of the run of an identity."""
         collection = self._open(config.dataset, digest_)
         if self._searching is None or self._searching[0] != identity:
@@ -161,18 +161,18 @@ class Worker:
         return list(answer(chosen, config.depth, retriever, collection, placer))
 
     def run(
-        self, tasks: Sequence[Task], seen: Sequence[Seen], measure: str, reports: Path
-    ) -> list[Done]:
+        self, tasks: Sequence[PointTask], seen: Sequence[Fingerprint], measure: str, reports: Path
+    ) -> list[TaskResult]:
         """Return what became of points, none of which is stored as a run."""
         for task, wanted in zip(tasks, seen, strict=True):
             self._check(task.config, wanted)
         with environment.as_command(*self._command):
-            return Runner(measure, self._workshop, reports, stored=False).run(tasks)
+            return Runner(measure, self._resources, reports, stored=False).run(tasks)
 
     def score(
         self,
         configs: Sequence[RunConfig],
-        seen: Sequence[Seen],
+        seen: Sequence[Fingerprint],
         limit: int | None,
         measure: str,
     ) -> list[dict[str, float]]:
@@ -195,12 +195,12 @@ class Worker:
         if self._variants is None or self._variants[0] != name:
             if self._variants:
                 self._variants[1].close()
-            self._variants = name, Variants(self._workshop)
+            self._variants = name, Variants(self._resources)
         return self._variants[1]
 
-    def _check(self, config: RunConfig, wanted: Seen) -> None:
+    def _check(self, config: RunConfig, wanted: Fingerprint) -> None:
         self._open(config.dataset, wanted.collection)
-        if describe(config, self._workshop) != wanted.facts:
+        if describe(config, self._resources) != wanted.facts:
             raise self._refuse(f"{config.name}: its models or engines are others there")
 
     def _open(self, dataset: str, digest_: str) -> Collection:
@@ -219,13 +219,13 @@ def probe(encoder: AnyEncoder) -> bytes:
     return made.to_bytes() if isinstance(made, SparseVector) else made.tobytes()
 
 
-def describe(config: RunConfig, workshop: Workshop) -> str:
+def describe(config: RunConfig, resources: Resources) -> str:
     """Return the digest of what a retriever tells of itself before it has indexed.
 
     It is empty where there is none: what is wrong with it is told when it is run.
     """
     try:
-        with config.build(workshop) as retriever:
+        with config.build(resources) as retriever:
             return digest(dict(retriever.facts()))
     except AssayError:
         return ""
@@ -239,16 +239,16 @@ def make_worker_class(ray: Any, gpus: float) -> Any:
     return ray.remote(num_cpus=1, num_gpus=gpus, max_restarts=0, max_task_retries=0)(Worker)
 
 
-def make_place(ray: Any, node: str, root: Path) -> Place:
+def make_place(ray: Any, node: str, root: Path) -> HostRequirements:
     """Return the place of this process, which is on the machine `node` with the cache `root`."""
     from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
     here = NodeAffinitySchedulingStrategy(node_id=node, soft=False)
-    keeper = ray.remote(num_cpus=0, scheduling_strategy=here)(Keeper).remote(root.absolute())
+    keeper = ray.remote(num_cpus=0, scheduling_strategy=here)(RemoteCache).remote(root.absolute())
     variables = {name: os.environ[name] for name in SENT if name in os.environ}
     if "ASSAY_DATA" in variables:
         variables["ASSAY_DATA"] = str(Path(variables["ASSAY_DATA"]).expanduser().absolute())
-    return Place(
+    return HostRequirements(
         folder=str(Path.cwd()),
         variables=variables,
         command=tuple(environment.command()),

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from assay.eval.collections import memo
 from assay.eval.collections.card import MODEL, Card
 from assay.retrievers.base import Document, Progress, Quiet
-from assay.retrievers.store.shelf import ById, PassageShelf, Shelf
+from assay.retrievers.store.shelf import ById, IdSequence, PassageSequence
 
 if TYPE_CHECKING:
     import numpy as np
@@ -84,7 +84,7 @@ class Label:
         return self.judged_by.startswith(MODEL)
 
 
-class DocumentShelf(Shelf[Document]):
+class DocumentShelf(IdSequence[Document]):
     """Documents on a shelf that prescribe no passages, or several each: `places` has the place of
     each passage by its id.
     """
@@ -121,14 +121,14 @@ class Collection:
     @property
     def passages(self) -> int:
         """The number of passages the collection prescribes; 0 where a chunker chooses them."""
-        if isinstance(self.documents, Shelf):
+        if isinstance(self.documents, IdSequence):
             return len(self.prescribed)
         return sum(len(document.passages) for document in self.documents)
 
     @cached_property
     def prescribed(self) -> Set[str]:
         """The ids of the passages the collection prescribes."""
-        if isinstance(self.documents, PassageShelf):
+        if isinstance(self.documents, PassageSequence):
             return ById(self.documents, int).keys()
         if isinstance(self.documents, DocumentShelf):
             return self.documents.places.keys()
@@ -137,7 +137,7 @@ class Collection:
     @cached_property
     def by_id(self) -> Mapping[str, Document]:
         """The documents by id."""
-        if isinstance(self.documents, Shelf):
+        if isinstance(self.documents, IdSequence):
             return ById(self.documents, self.documents.__getitem__)
         return {document.id: document for document in self.documents}
 
@@ -145,7 +145,7 @@ class Collection:
     def texts(self) -> Mapping[str, str]:
         """The texts of the documents by id."""
         documents = self.documents
-        if isinstance(documents, Shelf):
+        if isinstance(documents, IdSequence):
             return ById(documents, lambda at: documents[at].text)
         return {document.id: document.text for document in self.documents}
 
@@ -164,7 +164,7 @@ class Collection:
         """
         encode = json.JSONEncoder(ensure_ascii=False, sort_keys=True).encode
         rest = "".join(f"{encode(part)}\n" for part in self._list_rest()).encode()
-        files = self.documents.digest_content() if isinstance(self.documents, Shelf) else ""
+        files = self.documents.digest_content() if isinstance(self.documents, IdSequence) else ""
         of = f"{files} {hashlib.sha256(rest).hexdigest()}"
         if files and (known := memo.find(KIND, of)):
             return known.decode()

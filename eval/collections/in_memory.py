@@ -13,7 +13,7 @@ from assay.eval.collections.problems import Problems
 from assay.eval.collections.tables import DOCUMENTS, JUDGMENTS, QUERIES, Table, read_rows
 from assay.retrievers.base import AssayError, Document, Passage
 from assay.retrievers.base.quotes import Locator
-from assay.retrievers.store.shelf import Shelf
+from assay.retrievers.store.shelf import IdSequence
 
 IN_MEMORY = "in-memory"
 
@@ -101,7 +101,7 @@ def make_unjudged(documents: Table, name: str = IN_MEMORY) -> Collection:
 def gather_unjudged(documents: Sequence[Document], name: str) -> Collection:
     """Return a collection of `documents` that can be searched and not judged."""
     card = Card(name=name, title=name, format=IN_MEMORY)
-    held = documents if isinstance(documents, Shelf) else tuple(documents)
+    held = documents if isinstance(documents, IdSequence) else tuple(documents)
     return Collection(name, name, held, (), {}, card)
 
 

@@ -62,13 +62,13 @@ class Problems:
         if not self.strict:
             self.found.append(Problem(cut(str(file), MOST), 0, "note", cut(message, MOST)))
 
-    def of(self, row: Row) -> "_Reading":
+    def of(self, row: Row) -> "_RowContext":
         """Report a RowError raised within as an error of `row`, which is then left out."""
-        return _Reading(self, row)
+        return _RowContext(self, row)
 
 
 @dataclass(slots=True)  # not frozen, which takes longer to make
-class _Reading:
+class _RowContext:
     """The block in which a row is read; a generator's would cost as much as reading the row."""
 
     problems: Problems

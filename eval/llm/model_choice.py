@@ -4,13 +4,13 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from assay.eval.configs.build_context import make_workshop
+from assay.eval.configs.build_context import make_resources
 from assay.retrievers.base import AssayError, Progress
 from assay.retrievers.language_models.base import LanguageModel
 from assay.retrievers.language_models.client import CallSettings, find_prices
 from assay.retrievers.language_models.providers import PROVIDERS
 from assay.retrievers.services.prices import LISTED, Prices
-from assay.retrievers.settings import Workshop, explain_error
+from assay.retrievers.settings import Resources, explain_error
 
 PRICE_LIST = LISTED  # the month of the prices that are known
 
@@ -25,19 +25,19 @@ def check_model(
     """
     if options["provider"] is None:
         return
-    workshop = make_workshop(progress)
-    model, settings = read_settings(options, workshop)
+    resources = make_resources(progress)
+    model, settings = read_settings(options, resources)
     find_prices(model, settings)
     lack = model.find_lack()
     if not lack:
         return
-    if not dry_run and not any((workshop.cache.root / f"{purpose}-ledger").glob("*.jsonl")):
+    if not dry_run and not any((resources.cache.root / f"{purpose}-ledger").glob("*.jsonl")):
         raise AssayError(lack)
     progress.say(f"warning: {lack}; without it only replies that are kept can be used")
 
 
 def read_settings(
-    options: dict[str, Any], workshop: Workshop
+    options: dict[str, Any], resources: Resources
 ) -> tuple[LanguageModel, CallSettings]:
     """Return the model and how it is called. Raises AssayError naming the option that is wrong."""
     provider = options["provider"]
@@ -55,7 +55,7 @@ def read_settings(
     if provider == "local" and "window_tokens" in given:
         told["context_tokens"] = given["window_tokens"]
     try:
-        return kind(**told).build(workshop), CallSettings(**called)
+        return kind(**told).build(resources), CallSettings(**called)
     except ValidationError as error:
         key, _, wrong = explain_error(error).partition(":")
         raise AssayError(f"--{key.replace('_', '-')}:{wrong}") from None

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from assay.eval.configs.build_context import make_workshop
+from assay.eval.configs.build_context import make_resources
 from assay.eval.llm.model_choice import read_settings
 from assay.eval.runs.stored import StoredRun
 from assay.retrievers.base import Progress
@@ -12,24 +12,24 @@ from assay.retrievers.language_models.answers import AnswerCache
 from assay.retrievers.language_models.base import LanguageModel
 from assay.retrievers.language_models.client import CallSettings, find_prices
 from assay.retrievers.language_models.estimates import DryRun
-from assay.retrievers.services.ledger import Ledger
+from assay.retrievers.services.ledger import CostLedger
 from assay.retrievers.services.prices import Prices
-from assay.retrievers.settings import Workshop
+from assay.retrievers.settings import Resources
 from assay.retrievers.store.digest import digest
 
 # With what commands print.
-__all__ = ["Desk", "DryRun", "Ledger", "make_desk"]
+__all__ = ["CostLedger", "DryRun", "LlmSession", "make_desk"]
 
 
 @dataclass(frozen=True, slots=True)
-class Desk:
+class LlmSession:
     """The language model that is asked, and what is known of it."""
 
     model: LanguageModel
     settings: CallSettings
     prices: Prices | None
     library: AnswerCache
-    workshop: Workshop
+    resources: Resources
 
     @property
     def at_once(self) -> int:
@@ -37,20 +37,20 @@ class Desk:
         wanted = self.settings.concurrency
         return min(wanted, self.model.calls_at_once or wanted)
 
-    def ledger(self, purpose: str, runs: Iterable[StoredRun]) -> Ledger:
+    def ledger(self, purpose: str, runs: Iterable[StoredRun]) -> CostLedger:
         """Return the ledger, not yet open, of all that this model is asked about these runs."""
         job = digest(f"{purpose} job", sorted(run.manifest.id for run in runs), self.model.identity)
-        path = self.workshop.cache.root / f"{purpose}-ledger" / f"{job}.jsonl"
-        return Ledger(path, self.prices, self.settings.max_cost_usd)
+        path = self.resources.cache.root / f"{purpose}-ledger" / f"{job}.jsonl"
+        return CostLedger(path, self.prices, self.settings.max_cost_usd)
 
 
-def make_desk(options: dict[str, Any], max_tokens: int, progress: Progress) -> Desk:
+def make_desk(options: dict[str, Any], max_tokens: int, progress: Progress) -> LlmSession:
     """Return the model that `options` name, whose answers have `max_tokens` unless told otherwise.
 
     Raises AssayError.
     """
     given = {name: value for name, value in options.items() if value is not None}
-    workshop = make_workshop(progress)
-    model, settings = read_settings({"max_tokens": max_tokens} | given, workshop)
+    resources = make_resources(progress)
+    model, settings = read_settings({"max_tokens": max_tokens} | given, resources)
     prices = find_prices(model, settings)
-    return Desk(model, settings, prices, AnswerCache(workshop.cache, model), workshop)
+    return LlmSession(model, settings, prices, AnswerCache(resources.cache, model), resources)

@@ -12,7 +12,7 @@ from assay.eval.runs.files import encode_json
 from assay.retrievers.store.files import write_atomically
 
 
-class Reported(Protocol):
+class ReportData(Protocol):
     """What was found, by whatever command."""
 
     @property
@@ -26,7 +26,7 @@ class Reported(Protocol):
 
 def write_report(
     templates: str,
-    found: Reported,
+    found: ReportData,
     folder: Path,
     values: Mapping[str, Any],
     *,

@@ -15,7 +15,7 @@ from pydantic import TypeAdapter
 from assay.eval.collections.collection import Collection, Query
 from assay.eval.running.figures import Figures
 from assay.eval.runs import environment, generated_answers
-from assay.eval.runs.execution.execution import WORDS, Plan, find_finished, make_ready
+from assay.eval.runs.execution.execution import WORDS, RunSpec, find_finished, make_ready
 from assay.eval.runs.execution.unstored import score_queries, search_unstored
 from assay.eval.runs.manifest import MANIFEST
 from assay.eval.runs.stored import load
@@ -34,14 +34,14 @@ SECONDS = "point_seconds"
 
 
 @dataclass(frozen=True)
-class Shown:
+class PointFigures:
     """The figures of a run, and what MLflow is told of it."""
 
     figures: Figures
     record: Record
 
 
-class Keeper:
+class FiguresCache:
     """Finds what is shown of runs in the measures `names`, or lets `score` compute it and keeps it.
 
     Nothing is kept where a measure is somebody's own, whose code may change unseen. `sound` are
@@ -61,38 +61,38 @@ class Keeper:
         self._sound = {} if sound is None else sound
         self._keeps = all(find(name).kind.name in KINDS for name in names)
 
-    def show(self, folder: Path) -> Shown:
+    def show(self, folder: Path) -> PointFigures:
         """Return what is shown of the stored run in `folder`; it is kept by the run's manifest."""
         shown = self._find(
             digest_file(folder / MANIFEST), lambda: _show(summarise(load(folder), self._names))
         )
         return replace(shown, record=replace(shown.record, folder=folder))
 
-    def keep(self, summary: Summary) -> Shown:
+    def keep(self, summary: Summary) -> PointFigures:
         """Return what is shown of a stored run that was summarised in these measures."""
         return self._find(digest_file(summary.run.folder / MANIFEST), lambda: _show(summary))
 
     def score(
         self,
-        plan: Plan,
+        plan: RunSpec,
         retriever: Retriever,
         collection: Collection,
         reports: Path,
         circumstances: Mapping[str, Any],
-    ) -> Shown:
+    ) -> PointFigures:
         """Return what is shown of a run, stored in `reports` or not; it is kept by its identity."""
         ready = make_ready(plan, retriever, collection)
         if stored := find_finished(ready, retriever, reports):
             return self.show(stored)
 
-        def make() -> Shown:
+        def make() -> PointFigures:
             begin = time.perf_counter()
             with _uncollected():
                 shown = search()
             note_seconds(self._cache, plan, collection, time.perf_counter() - begin)
-            return Shown(replace(shown.figures, run=""), replace(shown.record, folder=None))
+            return PointFigures(replace(shown.figures, run=""), replace(shown.record, folder=None))
 
-        def search() -> Shown:
+        def search() -> PointFigures:
             """Search, and forget the run before garbage is looked for again."""
             run = search_unstored(plan, retriever, collection, ready, circumstances, self._sound)
             return _show(summarise(run, self._names, self._score))
@@ -101,7 +101,7 @@ class Keeper:
 
     def score_first(
         self,
-        plan: Plan,
+        plan: RunSpec,
         retriever: Retriever,
         collection: Collection,
         queries: Sequence[Query],
@@ -124,7 +124,7 @@ class Keeper:
             self._cache.put_many(RACED, {key: json.dumps(values).encode()})
         return dict(found)
 
-    def _find_kept(self, of: str) -> Shown | None:
+    def _find_kept(self, of: str) -> PointFigures | None:
         key = self._key(of)
         kept = self._cache.get_many(KIND, [key]).get(key) if self._keeps else None
         return _shown().validate_python(json.loads(kept)) if kept else None
@@ -133,7 +133,7 @@ class Keeper:
         code = digest_imports(__name__, self._score.__module__)
         return digest(of, list(self._names), code)
 
-    def _find(self, of: str, make: Callable[[], Shown]) -> Shown:
+    def _find(self, of: str, make: Callable[[], PointFigures]) -> PointFigures:
         if kept := self._find_kept(of):
             return kept
         shown = make()
@@ -154,11 +154,11 @@ def _uncollected() -> Iterator[None]:
             gc.enable()
 
 
-def _show(summary: Summary) -> Shown:
-    return Shown(Figures.of(summary), describe(summary, attributed=False))
+def _show(summary: Summary) -> PointFigures:
+    return PointFigures(Figures.of(summary), describe(summary, attributed=False))
 
 
-def note_seconds(cache: Cache, plan: Plan, collection: Collection, seconds: float) -> None:
+def note_seconds(cache: Cache, plan: RunSpec, collection: Collection, seconds: float) -> None:
     """Keep what finishing a point took, so that others can be foretold."""
     cache.put_many(SECONDS, {name_point(plan.config, collection): str(seconds).encode()})
 
@@ -178,5 +178,5 @@ def _tell(value: object) -> Any:
 
 
 @cache
-def _shown() -> "TypeAdapter[Shown]":
-    return TypeAdapter(Shown)
+def _shown() -> "TypeAdapter[PointFigures]":
+    return TypeAdapter(PointFigures)

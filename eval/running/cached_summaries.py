@@ -17,7 +17,7 @@ from assay.eval.runs.summary.ceilings import Ceiling
 from assay.eval.runs.summary.cost import Cost, find_cost
 from assay.eval.runs.summary.legs_alone import LegAlone, score_legs
 from assay.eval.runs.summary.summary import Summary, summarise, summarise_scores
-from assay.eval.runs.summary.unjudged import Unjudged, examine
+from assay.eval.runs.summary.unjudged import UnjudgedBounds, examine
 from assay.eval.scoring import generated, kinds
 from assay.eval.scoring.calculation import ByQuery, Scores
 from assay.eval.scoring.measures import choose_headline, find
@@ -31,10 +31,10 @@ KIND = "scores"
 
 
 @dataclass(frozen=True)
-class KeptSummary(Summary):
+class CachedSummary(Summary):
     """A summary of which what takes long is kept."""
 
-    kept: "Kept"
+    kept: "SummaryCache"
 
     @cached_property
     def attribution(self) -> Attribution:  # noqa: D102
@@ -49,8 +49,8 @@ class KeptSummary(Summary):
         return self.kept.find(f"legs by {measure}", _legs(), lambda: score_legs(self.run, measure))
 
     @cached_property
-    def unjudged(self) -> tuple[Unjudged, ...]:  # noqa: D102
-        def find() -> tuple[Unjudged, ...]:
+    def unjudged(self) -> tuple[UnjudgedBounds, ...]:  # noqa: D102
+        def find() -> tuple[UnjudgedBounds, ...]:
             return examine(self.run, self.scores)
 
         if not all(map(_is_ours, self.scores)):
@@ -62,7 +62,7 @@ class KeptSummary(Summary):
         return self.kept.find("cost", _cost(), lambda: find_cost(self.run))
 
 
-class Kept:
+class SummaryCache:
     """What was computed of a run, by the digest of its files, its queries and the code."""
 
     def __init__(self, run: StoredRun, cache: Cache) -> None:
@@ -107,14 +107,14 @@ class Kept:
         return digest(self._of, what)
 
 
-def summarise_kept(run: StoredRun, names: Sequence[str]) -> Summary:
+def summarise_cached(run: StoredRun, names: Sequence[str]) -> Summary:
     """As `assay.eval.runs.summary.summary.summarise`, of a run as its folder holds it."""
     try:
-        kept = Kept(run, Cache(default_root()))
+        kept = SummaryCache(run, Cache(default_root()))
     except AssayError:  # a folder for it cannot be made
         return summarise(run, names)
     summary = summarise_scores(run, kept.find_scores(run, names))
-    return KeptSummary(run, summary.scores, summary.means, summary.latency, kept)
+    return CachedSummary(run, summary.scores, summary.means, summary.latency, kept)
 
 
 def _is_ours(name: str) -> bool:
@@ -171,8 +171,8 @@ def _legs() -> "TypeAdapter[tuple[LegAlone, ...]]":
 
 
 @cache
-def _unjudged() -> "TypeAdapter[tuple[Unjudged, ...]]":
-    return TypeAdapter(tuple[Unjudged, ...])
+def _unjudged() -> "TypeAdapter[tuple[UnjudgedBounds, ...]]":
+    return TypeAdapter(tuple[UnjudgedBounds, ...])
 
 
 @cache

@@ -14,7 +14,7 @@ from assay.eval.collections.card import NAME
 from assay.eval.collections.collection import Collection
 from assay.eval.collections.in_memory import make_collection
 from assay.eval.collections.loading import load
-from assay.eval.configs.build_context import make_workshop
+from assay.eval.configs.build_context import make_resources
 from assay.eval.configs.config import make_config
 from assay.eval.configs.locations import default_dataset, reports_folder
 from assay.eval.configs.named_configs import (
@@ -28,7 +28,7 @@ from assay.eval.running.stored_points import execute_point
 from assay.eval.runs import environment
 from assay.eval.runs.answers import list_answers
 from assay.eval.runs.code_identity import name_code
-from assay.eval.runs.execution.execution import Plan
+from assay.eval.runs.execution.execution import RunSpec
 from assay.eval.runs.execution.python_retrievers import FunctionRetriever, ObjectRetriever
 from assay.eval.runs.execution.replay import Replay
 from assay.eval.runs.latency import LatencySettings
@@ -51,7 +51,7 @@ ALLOWED = (
 class Experiment:
     """What is to be run. `build` gives the retriever, not yet indexed; `command` tells of it."""
 
-    plan: Plan
+    plan: RunSpec
     collection: Collection
     measures: tuple[str, ...]
     command: tuple[str, ...]
@@ -84,7 +84,7 @@ def make_experiment(
             raise AssayError(f"{overrides[0]}: an override changes a config, and none is given")
         return _judge_object(what, collection, given, again, progress)
     settings = make_config(source.values, overrides, source.name, given, source.engine)
-    workshop = make_workshop(progress)
+    resources = make_resources(progress)
     repeats = source.is_file and not isinstance(collection, Collection)
     laid = (f"{key}={_write(value)}" for key, value in given.items())
     return Experiment(
@@ -92,7 +92,7 @@ def make_experiment(
         collection=find_collection(collection or settings.dataset, progress),
         measures=tuple(settings.measures),
         command=("assay" if repeats else "eval", "run", source.name, *overrides, *laid),
-        build=lambda: settings.build(workshop),
+        build=lambda: settings.build(resources),
     )
 
 
@@ -118,7 +118,7 @@ def find_run(experiment: Experiment, progress: Progress) -> StoredRun:
             experiment.collection,
             reports_folder(),
             progress,
-            make_workshop(progress).cache,
+            make_resources(progress).cache,
         ).run
 
 
@@ -216,7 +216,7 @@ def _judge_object(
         "retriever": {"type": kind, "name": called},
     }
     return Experiment(
-        plan=Plan(name, config, depth, limit, latency, again),
+        plan=RunSpec(name, config, depth, limit, latency, again),
         collection=judged,
         measures=tuple(wanted),
         command=("eval", "run", called, f"dataset={dataset}"),

@@ -13,7 +13,7 @@ COST = "p95"  # of latency
 
 
 @dataclass(frozen=True, slots=True)
-class Drop:
+class DroppedPoint:
     """A point that was dropped after `queries` of all: its difference to the leader.
 
     Either end of its interval is wrong with a chance of at most the risk, however often one looks.
@@ -61,7 +61,7 @@ class Figures:
 
 
 @dataclass(frozen=True)
-class Result:
+class PointResult:
     """One combination on one collection: the figures of its run, or why there is none.
 
     `drop` says how a race ended for it that it did not stay in to the end.
@@ -71,4 +71,4 @@ class Result:
     collection: str
     figures: Figures | None = None
     failure: str = ""
-    drop: Drop | None = None
+    drop: DroppedPoint | None = None

@@ -16,7 +16,7 @@ WRITTEN = "written.json"
 OUTPUTS = (*exports.FILES, MARKDOWN, PAGE)
 
 
-def stands(folder: Path, measures: Sequence[str], outputs: Sequence[str] = OUTPUTS) -> bool:
+def is_up_to_date(folder: Path, measures: Sequence[str], outputs: Sequence[str] = OUTPUTS) -> bool:
     """Say whether `outputs` in `folder` are whole, and those that would be written."""
     try:
         noted = json.loads((folder / WRITTEN).read_bytes())
@@ -26,7 +26,7 @@ def stands(folder: Path, measures: Sequence[str], outputs: Sequence[str] = OUTPU
         return False
 
 
-def note(folder: Path, measures: Sequence[str], outputs: Sequence[str] = OUTPUTS) -> None:
+def record(folder: Path, measures: Sequence[str], outputs: Sequence[str] = OUTPUTS) -> None:
     """Keep of what, and as what, `outputs` were written."""
     found = _describe(folder, measures, outputs)
     write_atomically(folder / WRITTEN, json.dumps(found, indent=1).encode())

@@ -11,7 +11,7 @@ from assay.eval.collections.digests import measure_digest
 from assay.eval.collections.loading import load
 from assay.eval.configs.locations import reports_folder
 from assay.eval.runs import environment
-from assay.eval.runs.execution.execution import Outcome, Plan, execute, find_stored
+from assay.eval.runs.execution.execution import RunOutcome, RunSpec, execute, find_stored
 from assay.eval.runs.execution.replay import Replay, cover, describe_cut
 from assay.eval.runs.latency import LatencySettings
 from assay.eval.runs.manifest import read_manifest
@@ -34,7 +34,7 @@ def import_runs(
     ties: Ties,
     again: bool,
     progress: Progress,
-) -> Iterator[Outcome]:
+) -> Iterator[RunOutcome]:
     """Judge the rankings in `file`, and yield the run of each system in it, without latencies.
 
     Runs are called `name`, with several systems followed by the system's. They keep `depth` hits a
@@ -48,7 +48,7 @@ def import_runs(
     if key and not again and (known := _find_known(key)):
         for note in known.notes:
             progress.say(note)
-        yield from (Outcome(folder, reused=True) for folder in known.folders)
+        yield from (RunOutcome(folder, reused=True) for folder in known.folders)
         return
     runs = read_run_file(file, ties)
     whole = load(dataset, progress)
@@ -70,7 +70,7 @@ def import_runs(
             "depth": depth,
             "imported": {"file": file.name, "tag": system} | chosen,
         }
-        plan = Plan(label, config, depth, None, LatencySettings(queries=0), again=again)
+        plan = RunSpec(label, config, depth, None, LatencySettings(queries=0), again=again)
         outcome = execute(plan, replay, collection, reports_folder(), progress)
         identities.append(read_manifest(outcome.folder).identity)
         yield outcome
@@ -81,21 +81,21 @@ def import_runs(
 
 
 @dataclass(frozen=True)
-class _Known:
+class _ImportRecord:
     """What was said of an import, and the folders of its runs."""
 
     notes: Sequence[str]
     folders: Sequence[Path]
 
 
-def _find_known(key: str) -> _Known | None:
+def _find_known(key: str) -> _ImportRecord | None:
     """Return what was imported by the digest `key`; None where that is not known, or gone."""
     with suppress(AssayError):
         if stored := Cache(default_root()).get_many(KIND, [key]).get(key):
             kept = json.loads(stored)
             found = [find_stored(identity, reports_folder()) for identity in kept["identities"]]
             folders = [folder for folder in found if folder]
-            return _Known(kept["notes"], folders) if len(folders) == len(found) else None
+            return _ImportRecord(kept["notes"], folders) if len(folders) == len(found) else None
     return None
 
 

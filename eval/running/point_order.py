@@ -9,7 +9,7 @@ from assay.eval.configs.config import RunConfig
 from assay.eval.runs import environment
 from assay.retrievers.pipeline.pipeline import PipelineSettings
 from assay.retrievers.pipeline.variants import Variants, name_leg
-from assay.retrievers.settings import Workshop
+from assay.retrievers.settings import Resources
 from assay.retrievers.store.digest import digest
 
 
@@ -32,12 +32,12 @@ def arrange(configs: Sequence[RunConfig]) -> list[list[int]]:
 
 
 def take_in_order(
-    configs: Sequence[RunConfig], workshop: Workshop
+    configs: Sequence[RunConfig], resources: Resources
 ) -> Iterator[tuple[int, Variants]]:
     """Yield the place of each config, as `arrange` has them, with what builds its retriever."""
     code = digest(environment.digest_code(), environment.packages())
     for places in arrange(configs):
-        with Variants(workshop, [configs[at] for at in places], code=code) as variants:
+        with Variants(resources, [configs[at] for at in places], code=code) as variants:
             for at in places:
                 yield at, variants
 

@@ -6,7 +6,7 @@ from assay.eval.runs import generated_answers
 from assay.eval.runs.stored import StoredRun
 from assay.eval.scoring import measures
 from assay.eval.scoring.calculation import Scores, count_tokens
-from assay.eval.scoring.join import JoinedHit, Retrieved, join
+from assay.eval.scoring.join import JoinedHit, RetrievedChunk, join
 from assay.retrievers.base import Chunk, Hit
 
 # Where gold stands among the hits of a query: rank, ids found, of each hit that is judged.
@@ -30,7 +30,7 @@ class PointScores:
         self._counting = counting
         self._ranking = [item.name for item in found if item.name not in counting]
         self._known: dict[tuple[str, int, Pattern], Mapping[str, float]] = {}
-        self._retrieved: dict[str, Retrieved] = {}
+        self._retrieved: dict[str, RetrievedChunk] = {}
 
     def score(self, run: StoredRun, names: Sequence[str]) -> Scores:
         """Return {measure: {query id: score}}; of other measures by `generated_answers.score`."""
@@ -57,9 +57,9 @@ class PointScores:
             scores[name] = {query: self._known[key][name] for query, key in keys.items()}
         return {name: scores[name] for name in (measures.find(name).name for name in self._names)}
 
-    def _take(self, hits: Sequence[Hit], prescribed: Set[str]) -> list[Retrieved]:
+    def _take(self, hits: Sequence[Hit], prescribed: Set[str]) -> list[RetrievedChunk]:
         """Return as many of the first hits as any of the measures looks at."""
-        taken: list[Retrieved] = []
+        taken: list[RetrievedChunk] = []
         tokens = 0
         for hit in hits:
             if len(taken) >= self._deepest and tokens > self._budget:
@@ -68,10 +68,10 @@ class PointScores:
             taken.append(self._wrap(hit.chunk, prescribed))
         return taken
 
-    def _wrap(self, chunk: Chunk, prescribed: Set[str]) -> Retrieved:
+    def _wrap(self, chunk: Chunk, prescribed: Set[str]) -> RetrievedChunk:
         known = self._retrieved.get(chunk.id)
         if known is None or (known.chunk is not chunk and known.chunk != chunk):
-            known = self._retrieved[chunk.id] = Retrieved(chunk, chunk.id in prescribed)
+            known = self._retrieved[chunk.id] = RetrievedChunk(chunk, chunk.id in prescribed)
         return known
 
 

@@ -23,7 +23,7 @@ HEAD = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
+class StoredResult:
     """The text of a config, and the digest of the question that it answers."""
 
     command: str
@@ -79,7 +79,7 @@ def check_place(path: Path, asked: str, beside: tuple[str, ...] = ()) -> None:
 
 
 def write_result(
-    path: Path, result: Result, beside: tuple[str, ...] = (), *, named: bool, force: bool
+    path: Path, result: StoredResult, beside: tuple[str, ...] = (), *, named: bool, force: bool
 ) -> tuple[Path, str]:
     """Write `result` to `path`; return where it lies, and what is to be said of it, "" for nothing.
 
@@ -96,7 +96,7 @@ def write_result(
     return place, said
 
 
-def _find_place(path: Path, result: Result, force: bool) -> tuple[Path, str, bool]:
+def _find_place(path: Path, result: StoredResult, force: bool) -> tuple[Path, str, bool]:
     """Return where a result goes, what is said of it, and whether it is there already."""
     kept = ""
     for number in count(1):

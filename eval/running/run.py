@@ -6,20 +6,20 @@ from typing import TYPE_CHECKING
 
 from assay.eval import tracking
 from assay.eval.collections.loading import load
-from assay.eval.configs.build_context import make_workshop
+from assay.eval.configs.build_context import make_resources
 from assay.eval.configs.locations import reports_folder
 from assay.eval.report.run_page import page
 from assay.eval.running import freshness
-from assay.eval.running.cached_summaries import summarise_kept
+from assay.eval.running.cached_summaries import summarise_cached
 from assay.eval.running.stored_points import execute_point
-from assay.eval.runs.execution.execution import Outcome, Plan
+from assay.eval.runs.execution.execution import RunOutcome, RunSpec
 from assay.eval.runs.execution.searching import Searcher
 from assay.eval.runs.stored import StoredRun
 from assay.eval.runs.summary import exports
 from assay.eval.runs.summary.summary import Summary
 from assay.eval.scoring.measures import DEFAULT
 from assay.retrievers.base import Progress
-from assay.retrievers.settings import Workshop
+from assay.retrievers.settings import Resources
 
 if TYPE_CHECKING:
     from assay.eval.collections.collection import Collection
@@ -30,26 +30,26 @@ def make_run(
     settings: "RunConfig",
     again: bool,
     progress: Progress,
-    workshop: Workshop | None = None,
+    resources: Resources | None = None,
     search: "Callable[[RunConfig, Collection], Searcher] | None" = None,
-) -> Outcome:
+) -> RunOutcome:
     """Build the pipeline of `settings` and run it on its collection.
 
-    The `workshop` is the user's where none is given; queries are answered by what `search` returns.
+    `resources` are the user's where none are given; what `search` returns answers the queries.
     """
     collection = load(settings.dataset, progress)
     plan = make_plan(settings, again)
     searcher = search(settings, collection) if search else None
-    workshop = workshop or make_workshop(progress)
-    with settings.build(workshop) as retriever:
+    resources = resources or make_resources(progress)
+    with settings.build(resources) as retriever:
         return execute_point(
-            plan, retriever, collection, reports_folder(), progress, workshop.cache, searcher
+            plan, retriever, collection, reports_folder(), progress, resources.cache, searcher
         )
 
 
-def make_plan(settings: "RunConfig", again: bool = False) -> Plan:
+def make_plan(settings: "RunConfig", again: bool = False) -> RunSpec:
     """Return what is to be run by `settings`."""
-    return Plan(
+    return RunSpec(
         name=settings.name,
         config=settings.model_dump(mode="json"),
         depth=settings.depth,
@@ -67,13 +67,13 @@ def write_report(
     What stands there already as it would be written is left, unless `anew`.
     """
     named = _name_measures(run, measures)
-    if not anew and freshness.stands(run.folder, named):
-        return summarise_kept(run, named), run.folder / page.PAGE
-    summary = summarise_kept(run, named)
-    if anew or not freshness.stands(run.folder, named, exports.FILES):
+    if not anew and freshness.is_up_to_date(run.folder, named):
+        return summarise_cached(run, named), run.folder / page.PAGE
+    summary = summarise_cached(run, named)
+    if anew or not freshness.is_up_to_date(run.folder, named, exports.FILES):
         exports.export(summary)
     written = page.write(summary)
-    freshness.note(run.folder, named)
+    freshness.record(run.folder, named)
     return summary, written
 
 
@@ -84,10 +84,10 @@ def export_summary(run: StoredRun, measures: Sequence[str] = (), *, anew: bool =
     as they would be written are left, unless `anew`.
     """
     named = _name_measures(run, measures)
-    summary = summarise_kept(run, named)
-    if anew or not freshness.stands(run.folder, named, exports.FILES):
+    summary = summarise_cached(run, named)
+    if anew or not freshness.is_up_to_date(run.folder, named, exports.FILES):
         exports.export(summary)
-        freshness.note(run.folder, named, exports.FILES)
+        freshness.record(run.folder, named, exports.FILES)
     return summary
 
 

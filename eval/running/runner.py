@@ -11,8 +11,8 @@ from typing import Protocol
 from assay.eval.collections.collection import Collection, Query
 from assay.eval.collections.loading import load
 from assay.eval.configs.config import RunConfig
-from assay.eval.running.cached_figures import Keeper, Shown, note_seconds
-from assay.eval.running.figures import Result
+from assay.eval.running.cached_figures import FiguresCache, PointFigures, note_seconds
+from assay.eval.running.figures import PointResult
 from assay.eval.running.point_order import arrange, name_shared, take_in_order
 from assay.eval.running.point_scores import PointScores
 from assay.eval.running.run import make_plan, write_report
@@ -20,7 +20,7 @@ from assay.eval.running.search_space import Point, label
 from assay.eval.running.stored_points import execute_point
 from assay.eval.running.timing import find_config_timing
 from assay.eval.runs import environment
-from assay.eval.runs.execution.execution import Outcome
+from assay.eval.runs.execution.execution import RunOutcome
 from assay.eval.runs.execution.interleaved_timing import LEAST_QUERIES, MOST_TOGETHER, ROUNDS
 from assay.eval.runs.execution.searching import Searcher, sample
 from assay.eval.runs.latency import LatencySettings
@@ -29,12 +29,12 @@ from assay.eval.runs.summary.summary import estimate_percentiles
 from assay.eval.tracking.record import Record
 from assay.retrievers.base import AssayError, Chunk, Retriever
 from assay.retrievers.pipeline.variants import Variants
-from assay.retrievers.settings import Workshop
+from assay.retrievers.settings import Resources
 from assay.retrievers.store.digest import digest
 
 
 @dataclass(frozen=True)
-class Task:
+class PointTask:
     """One point on one collection, which its config names."""
 
     point: Point
@@ -47,10 +47,10 @@ class Task:
 
 
 @dataclass(frozen=True)
-class Done:
+class TaskResult:
     """What became of a task, and what MLflow is told of its run."""
 
-    result: Result
+    result: PointResult
     record: Record | None = None
 
     @property
@@ -63,7 +63,7 @@ class Done:
         """The digest of all that its rankings are a function of, empty where there are none."""
         return self.record.tags["assay.identity"] if self.record else ""
 
-    def timed(self, milliseconds: Sequence[float]) -> "Done":
+    def timed(self, milliseconds: Sequence[float]) -> "TaskResult":
         """Return this with the latency that was timed beside that of others."""
         assert self.result.figures
         figures = replace(self.result.figures, latency=estimate_percentiles(milliseconds))
@@ -73,7 +73,9 @@ class Done:
 class Helpers(Protocol):
     """Other processes that do what a runner does."""
 
-    def run(self, tasks: Sequence[Task], measure: str, reports: Path) -> Iterator[tuple[int, Done]]:
+    def run(
+        self, tasks: Sequence[PointTask], measure: str, reports: Path
+    ) -> Iterator[tuple[int, TaskResult]]:
         """Yield the place of each task with what became of it; none is stored."""
         ...
 
@@ -93,30 +95,30 @@ class Runner:
     def __init__(
         self,
         measure: str,
-        workshop: Workshop,
+        resources: Resources,
         reports: Path,
         *,
         stored: bool = True,
         helpers: Helpers | None = None,
     ) -> None:
         self._measure = measure
-        self._workshop = workshop
+        self._resources = resources
         self._reports = reports
         self._stored = stored
         self._helpers = helpers
         self._circumstances = environment.describe()
-        self._load = lru_cache(maxsize=1)(partial(load, progress=workshop.progress))
+        self._load = lru_cache(maxsize=1)(partial(load, progress=resources.progress))
         self._scores = lru_cache(maxsize=1)(lambda _, names: PointScores(names))
         self._sound = lru_cache(maxsize=1)(_start_sound)
 
-    def run(self, tasks: Sequence[Task]) -> list[Done]:
+    def run(self, tasks: Sequence[PointTask]) -> list[TaskResult]:
         """Run every task and return what became of each, in their own order.
 
         Those of one collection and one preparation of its documents follow on one another. A task
         that fails is told at once, and the others go on.
         """
-        progress = self._workshop.progress
-        done: dict[int, Done] = {}
+        progress = self._resources.progress
+        done: dict[int, TaskResult] = {}
         if self._helpers and not self._stored:
             ran = self._helpers.run(tasks, self._measure, self._reports)
         else:
@@ -129,7 +131,7 @@ class Runner:
         return [done[at] for at in range(len(tasks))]
 
     def score_first(
-        self, tasks: Sequence[Task], queries: Sequence[Query], what: str
+        self, tasks: Sequence[PointTask], queries: Sequence[Query], what: str
     ) -> list[dict[str, float] | None]:
         """Return the scores of some queries by id, of tasks that share a collection.
 
@@ -138,16 +140,18 @@ class Runner:
         """
         scores: list[dict[str, float] | None] = [None] * len(tasks)
         order = self._take_in_order(tasks)
-        for at, variants in self._workshop.progress.track(order, what, len(tasks)):
+        for at, variants in self._resources.progress.track(order, what, len(tasks)):
             config = tasks[at].config
             sound = self._sound(name_shared(config))
-            keeper = Keeper(self._names(tasks[at]), self._workshop.cache, sound=sound)
+            keeper = FiguresCache(self._names(tasks[at]), self._resources.cache, sound=sound)
             with suppress(Exception), variants.build(config) as retriever:
                 collection, plan = self._load(config.dataset), make_plan(config)
                 scores[at] = keeper.score_first(plan, retriever, collection, queries, self._measure)
         return scores
 
-    def time(self, tasks: Sequence[Task], done: Sequence[Done], folder: Path) -> list[Done]:
+    def time(
+        self, tasks: Sequence[PointTask], done: Sequence[TaskResult], folder: Path
+    ) -> list[TaskResult]:
         """Return what became of tasks, with the latency of those of a collection timed by turns.
 
         What was timed of each alone cannot be held against the others. More than 20 are timed in
@@ -161,8 +165,8 @@ class Runner:
 
     def time_together(
         self,
-        tasks: Sequence[Task],
-        done: Sequence[Done],
+        tasks: Sequence[PointTask],
+        done: Sequence[TaskResult],
         folder: Path,
         limits: LatencySettings | None,
         most: int | None = None,
@@ -190,25 +194,25 @@ class Runner:
                     collection,
                     _limit(limits or first.latency, len(configs)),
                     sample(collection.queries, first.limit),
-                    self._workshop,
+                    self._resources,
                     ROUNDS if len(configs) <= MOST_TOGETHER else 1,
                 )
                 found |= timing.milliseconds if timing else {}
         return found
 
     def store(
-        self, tasks: Sequence[Task], done: Sequence[Done], chosen: Container[int]
-    ) -> list[Done]:
+        self, tasks: Sequence[PointTask], done: Sequence[TaskResult], chosen: Container[int]
+    ) -> list[TaskResult]:
         """Return what became of tasks, those at the `chosen` places with a run and its report."""
         found = list(done)
         places = [at for at, one in enumerate(done) if at in chosen and one.result.figures]
         order = self._take_in_order([tasks[at] for at in places])
-        for place, variants in self._workshop.progress.track(order, "reports", len(places)):
+        for place, variants in self._resources.progress.track(order, "reports", len(places)):
             at = places[place]
             found[at] = self._store(tasks[at], done[at], variants)
         return found
 
-    def _store(self, task: Task, done: Done, variants: Variants) -> Done:
+    def _store(self, task: PointTask, done: TaskResult, variants: Variants) -> TaskResult:
         """Return what became of a task with its run, which has a report."""
         assert done.result.figures
         folder = self._reports / done.run
@@ -219,41 +223,43 @@ class Runner:
             return done
         names = self._names(task)
         summary, _ = write_report(load_run(folder), names)
-        shown = Keeper(names, self._workshop.cache).keep(summary)
+        shown = FiguresCache(names, self._resources.cache).keep(summary)
         figures = replace(shown.figures, latency=done.result.figures.latency)
-        return Done(replace(done.result, figures=figures), _name_record(task, shown.record))
+        return TaskResult(replace(done.result, figures=figures), _name_record(task, shown.record))
 
-    def _execute(self, task: Task, retriever: Retriever) -> Outcome:
-        collection, progress = self._load(task.config.dataset), self._workshop.progress
+    def _execute(self, task: PointTask, retriever: Retriever) -> RunOutcome:
+        collection, progress = self._load(task.config.dataset), self._resources.progress
         searcher = self._helpers.search(task.config, collection) if self._helpers else None
         plan = make_plan(task.config)
-        cache = self._workshop.cache
+        cache = self._resources.cache
         return execute_point(plan, retriever, collection, self._reports, progress, cache, searcher)
 
-    def _names(self, task: Task) -> list[str]:
+    def _names(self, task: PointTask) -> list[str]:
         """Return the measures that are kept of a run."""
         return list(dict.fromkeys([*task.config.measures, self._measure]))
 
-    def _take_in_order(self, tasks: Sequence[Task]) -> Iterator[tuple[int, Variants]]:
-        return take_in_order([task.config for task in tasks], self._workshop)
+    def _take_in_order(self, tasks: Sequence[PointTask]) -> Iterator[tuple[int, Variants]]:
+        return take_in_order([task.config for task in tasks], self._resources)
 
-    def _attempt(self, task: Task, variants: Variants) -> Done:
+    def _attempt(self, task: PointTask, variants: Variants) -> TaskResult:
         """Run a task. Whatever goes wrong in it is its own affair, and becomes one line."""
         try:
             shown = self._run(task, variants)
         except Exception as error:
             reason = " ".join(str(error).split())
             kind = "" if isinstance(error, AssayError) else f"{type(error).__name__}: "
-            return Done(Result(task.point, task.config.dataset, failure=f"{kind}{reason}"))
+            return TaskResult(
+                PointResult(task.point, task.config.dataset, failure=f"{kind}{reason}")
+            )
         record = _name_record(task, shown.record)
-        return Done(Result(task.point, task.config.dataset, shown.figures), record)
+        return TaskResult(PointResult(task.point, task.config.dataset, shown.figures), record)
 
-    def _run(self, task: Task, variants: Variants) -> Shown:
+    def _run(self, task: PointTask, variants: Variants) -> PointFigures:
         """Make the run of a task, or find it."""
         names = self._names(task)
         shared = name_shared(task.config)
         score = self._scores(shared, tuple(names)).score
-        keeper = Keeper(names, self._workshop.cache, score, self._sound(shared))
+        keeper = FiguresCache(names, self._resources.cache, score, self._sound(shared))
         with variants.build(task.config) as retriever:
             collection, plan = self._load(task.config.dataset), make_plan(task.config)
             if self._stored:
@@ -261,7 +267,7 @@ class Runner:
                 outcome = self._execute(task, retriever)
                 if not outcome.reused:
                     seconds = time.perf_counter() - begin
-                    note_seconds(self._workshop.cache, plan, collection, seconds)
+                    note_seconds(self._resources.cache, plan, collection, seconds)
                 return keeper.show(outcome.folder)
             return keeper.score(plan, retriever, collection, self._reports, self._circumstances)
 
@@ -271,7 +277,7 @@ def _start_sound(_: tuple[str, str]) -> dict[int, Chunk]:
     return {}
 
 
-def _name_record(task: Task, record: Record) -> Record:
+def _name_record(task: PointTask, record: Record) -> Record:
     """Return what MLflow is told of a run by the name of the point, where there is one."""
     varied = label(task.point)
     return replace(record, name=f"{varied} on {record.dataset['name']}") if varied else record

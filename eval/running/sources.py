@@ -13,13 +13,13 @@ from assay.eval.collections.problems import Problems
 from assay.retrievers.base import AssayError, Document
 from assay.retrievers.base.suggestions import suggest
 from assay.retrievers.documents.conversion.converters import MARKITDOWN, AnyConverter
-from assay.retrievers.documents.conversion.folder import FolderDocument, Skipped, read_place
-from assay.retrievers.settings import Workshop
+from assay.retrievers.documents.conversion.folder import FolderDocument, SkippedFile, read_place
+from assay.retrievers.settings import Resources
 from assay.retrievers.store.paths import parse_path
 
 
 @dataclass(frozen=True)
-class Source:
+class DocumentSource:
     """Documents to ingest. `files` are those of them, by id, that were read from files.
 
     `seconds` and `cached` are of their conversion, as `IngestReport` has them.
@@ -28,14 +28,14 @@ class Source:
     name: str
     documents: Sequence[Document]
     files: Mapping[str, FolderDocument] = field(default_factory=dict)
-    skipped: Sequence[Skipped] = ()
+    skipped: Sequence[SkippedFile] = ()
     seconds: Mapping[str, float] = field(default_factory=dict)
     cached: tuple[str, ...] = ()
 
 
 def open_source(
-    reference: str, workshop: Workshop, converter: AnyConverter | None = None
-) -> Source:
+    reference: str, resources: Resources, converter: AnyConverter | None = None
+) -> DocumentSource:
     """Return the documents of a collection, or of a folder or file that is none.
 
     The files of these are read by `converter`, or else by markitdown.
@@ -43,15 +43,15 @@ def open_source(
     """
     if not is_bare(reference):
         card = find_card(reference)
-        problems = Problems(strict=True, progress=workshop.progress)
-        return Source(
+        problems = Problems(strict=True, progress=resources.progress)
+        return DocumentSource(
             card.name, loading.list_documents(loading.open_source(card, problems).documents())
         )
     place = Path(reference)
-    read = read_place(place, workshop, converter or MARKITDOWN)
+    read = read_place(place, resources, converter or MARKITDOWN)
     folder = place.parent if place.is_file() else place
     converted = [item.converted for item in read.documents if not item.converted.encoding]
-    return Source(
+    return DocumentSource(
         name=re.sub(r"[^\w.-]+", "-", place.resolve().name).strip("-.") or "folder",
         documents=[
             replace(make_document(item.id, item.converted.text), origin=str(folder / item.path))

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from assay.eval.collections.collection import Collection
 from assay.eval.running.cached_figures import name_point
-from assay.eval.runs.execution.execution import Outcome, Plan, execute
+from assay.eval.runs.execution.execution import RunOutcome, RunSpec, execute
 from assay.eval.runs.execution.searching import Searcher
 from assay.eval.runs.manifest import MANIFEST, read_manifest
 from assay.retrievers.base import Progress, Retriever
@@ -15,14 +15,14 @@ STORED = "stored_points"
 
 
 def execute_point(
-    plan: Plan,
+    plan: RunSpec,
     retriever: Retriever,
     collection: Collection,
     reports: Path,
     progress: Progress,
     cache: Cache,
     searcher: Searcher | None = None,
-) -> Outcome:
+) -> RunOutcome:
     """As `execute`, and note which run it is, for `find_stored`."""
     outcome = execute(plan, retriever, collection, reports, progress, searcher)
     if not retriever.nondeterministic:  # whose runs stand for no new one

@@ -5,7 +5,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from assay.eval.runs.execution.interleaved_timing import Contender
+from assay.eval.runs.execution.interleaved_timing import TimedProcess
 
 # The module that answers, and its name in versions that had no package `assay`.
 TIMING = "assay.eval.cli.timing"
@@ -19,12 +19,12 @@ INSTALLED = (
 )
 
 
-def make_contender(config: str, overrides: Sequence[str]) -> Contender:
+def make_contender(config: str, overrides: Sequence[str]) -> TimedProcess:
     """Return how a config is timed by this version of the code, here."""
-    return Contender(config, (sys.executable, *MODULE, config, *overrides), Path.cwd())
+    return TimedProcess(config, (sys.executable, *MODULE, config, *overrides), Path.cwd())
 
 
-def make_base(name: str, folder: Path, config: str, overrides: Sequence[str]) -> Contender:
+def make_base(name: str, folder: Path, config: str, overrides: Sequence[str]) -> TimedProcess:
     """Return how a config is timed in a checkout, `folder`.
 
     By the interpreter of its `.venv`, where it has one, and where it is a checkout of this project
@@ -35,7 +35,7 @@ def make_base(name: str, folder: Path, config: str, overrides: Sequence[str]) ->
     paths = [str(folder.resolve()), *filter(None, [os.environ.get("PYTHONPATH")])]
     code = {"PYTHONPATH": os.pathsep.join(paths)} if (module := _find_code(folder)) else {}
     start = ("-m", module) if module else ("-c", INSTALLED)
-    return Contender(name, (python, "-P", *start, config, *overrides), folder, code)
+    return TimedProcess(name, (python, "-P", *start, config, *overrides), folder, code)
 
 
 def _find_code(folder: Path) -> str | None:

@@ -13,7 +13,7 @@ from assay.eval.collections.collection import Collection, Query
 from assay.eval.runs.execution.interleaved_timing import ROUNDS, InterleavedTiming, alternate
 from assay.eval.runs.latency import LatencySettings, choose_spaced
 from assay.retrievers.base import Progress, Retriever
-from assay.retrievers.settings import Workshop
+from assay.retrievers.settings import Resources
 from assay.retrievers.store.files import write_atomically
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def find_config_timing(
     collection: Collection,
     limits: LatencySettings,
     queries: Sequence[Query],
-    workshop: Workshop,
+    resources: Resources,
     rounds: int = ROUNDS,
 ) -> InterleavedTiming | None:
     """Do as `find_timing` for `configs`, which share what they can of their indexes.
@@ -67,12 +67,12 @@ def find_config_timing(
     """
     from assay.retrievers.pipeline.variants import Variants
 
-    with Variants(workshop, timed=True) as variants:
+    with Variants(resources, timed=True) as variants:
         systems = {
             run: System(partial(variants.build, config), config.depth)
             for run, config in configs.items()
         }
-        progress = workshop.progress
+        progress = resources.progress
         return find_timing(path, systems, collection, limits, queries, progress, rounds)
 
 

@@ -17,8 +17,8 @@ from assay.eval.runs.rows import read_rows
 from assay.eval.runs.stored import StoredRun
 from assay.eval.scoring import generated, measures
 from assay.eval.scoring.calculation import Scores
-from assay.eval.scoring.generated import Given, Wanted
-from assay.eval.scoring.join import Retrieved
+from assay.eval.scoring.generated import ModelAnswer, ReferenceAnswer
+from assay.eval.scoring.join import RetrievedChunk
 from assay.retrievers.base import AssayError, Chunk
 from assay.retrievers.settings import explain_error
 from assay.retrievers.store.files import write_atomically
@@ -76,7 +76,7 @@ _ROW = TypeAdapter(StoredAnswer)
 
 
 @dataclass(frozen=True)
-class Answered:
+class AnswerSet:
     """The answers of a run by query, and a digest of the file that they are in."""
 
     recipe: Recipe
@@ -93,7 +93,7 @@ def write(folder: Path, recipe: Recipe, answers: Sequence[StoredAnswer]) -> Path
     return path
 
 
-def read(folder: Path) -> Answered | None:
+def read(folder: Path) -> AnswerSet | None:
     """Return the answers of the run in `folder`; None where there are none. Raises AssayError."""
     path = folder / FILE
     rows = list(read_rows(path))
@@ -108,7 +108,7 @@ def read(folder: Path) -> Answered | None:
             f"{path}: not answers that this version reads ({reason}); `assay answer` writes them"
             " anew"
         ) from None
-    return Answered(recipe, answers, hashlib.sha256(path.read_bytes()).hexdigest()[:16])
+    return AnswerSet(recipe, answers, hashlib.sha256(path.read_bytes()).hexdigest()[:16])
 
 
 def score(run: StoredRun, names: Sequence[str]) -> Scores:
@@ -168,17 +168,17 @@ def _find_unreferenced(run: StoredRun) -> list[str]:
     return [query for query, right in wanted.items() if right.items and not right.references]
 
 
-def _want(run: StoredRun, query: str) -> Wanted:
+def _want(run: StoredRun, query: str) -> ReferenceAnswer:
     least = run.manifest.collection.answers_from
     items = [item for item in run.gold[query] if item.grade >= least]
     texts = [run.gold_texts.get(item.id, "") for item in items]
-    return Wanted(items, texts, list_references(run.queries[query].metadata))
+    return ReferenceAnswer(items, texts, list_references(run.queries[query].metadata))
 
 
-def _gather(run: StoredRun, answer: StoredAnswer) -> Given:
+def _gather(run: StoredRun, answer: StoredAnswer) -> ModelAnswer:
     shown = [
-        Retrieved(Chunk(id_, document, start, end, ""), id_ in run.prescribed)
+        RetrievedChunk(Chunk(id_, document, start, end, ""), id_ in run.prescribed)
         for id_, document, start, end in answer.context
     ]
     cited = [item for item in shown if item.chunk.id in answer.cited]
-    return Given(answer.answer, answer.abstained, cited, shown)
+    return ModelAnswer(answer.answer, answer.abstained, cited, shown)

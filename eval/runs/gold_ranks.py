@@ -8,16 +8,16 @@ from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 
 from assay.eval.collections.collection import GoldItem, Query
-from assay.eval.scoring.join import Retrieved, covers
+from assay.eval.scoring.join import RetrievedChunk, covers
 from assay.retrievers.base import Chunk, Ranking, Retriever
-from assay.retrievers.store.chunk_shelf import ChunkShelf
-from assay.retrievers.store.shelf import Names
+from assay.retrievers.store.chunk_shelf import ChunkStore
+from assay.retrievers.store.shelf import LazyIds
 
 DEEPEST = 10_000  # candidates a leg is asked for at most
 
 
 @dataclass(frozen=True, slots=True)
-class Placement:
+class GoldRank:
     """Whether any indexed chunk covers a gold item, and where each leg would list the first one.
 
     `deeper` is {leg: rank}, None standing for a rank beyond all chunks that match or beyond
@@ -28,7 +28,7 @@ class Placement:
     deeper: Mapping[str, int | None]
 
 
-class Placer:
+class GoldRankFinder:
     """Places gold items among the chunks of an indexed retriever."""
 
     def __init__(self, retriever: Retriever, prescribed: Set[str], drop_self_matches: bool) -> None:
@@ -40,7 +40,7 @@ class Placer:
 
     def place(
         self, query: Query, ranking: Ranking, gold: Sequence[GoldItem]
-    ) -> dict[str, Placement]:
+    ) -> dict[str, GoldRank]:
         """Return the placement of every relevant item of `gold` by its id.
 
         Legs are asked to go deeper only where one of them handed on no chunk that covers an item.
@@ -62,7 +62,7 @@ class Placer:
         looked_for = set().union(*(wanted[item] for item in lacking))
         ranked = {leg: _rank(ids, dropped, looked_for) for leg, ids in probed.items()}
         return {
-            item: Placement(
+            item: GoldRank(
                 bool(ids),
                 {leg: best_rank(ranks, ids) for leg, ranks in ranked.items() if item in lacking},
             )
@@ -82,7 +82,7 @@ class Placer:
 
 def _rank(ids: Sequence[str], dropped: Set[str], wanted: Set[str]) -> dict[str, int]:
     """As `rank_ids`; of names of what is on a shelf only those that are `wanted`."""
-    if not isinstance(ids, Names):
+    if not isinstance(ids, LazyIds):
         return rank_ids(ids, dropped)
     places = ids.find(wanted | dropped)
     ahead = [places[id_] for id_ in dropped if id_ in places]
@@ -93,17 +93,19 @@ def _rank(ids: Sequence[str], dropped: Set[str], wanted: Set[str]) -> dict[str, 
     }
 
 
-def _group(chunks: Sequence[Chunk], prescribed: Set[str]) -> Callable[[str], Sequence[Retrieved]]:
+def _group(
+    chunks: Sequence[Chunk], prescribed: Set[str]
+) -> Callable[[str], Sequence[RetrievedChunk]]:
     """Return what gives the chunks of a document by its id."""
-    if isinstance(chunks, ChunkShelf):
+    if isinstance(chunks, ChunkStore):
         positions = chunks.by_document
         return lambda doc_id: [
-            Retrieved(chunk, chunk.id in prescribed)
+            RetrievedChunk(chunk, chunk.id in prescribed)
             for chunk in (chunks[at] for at in positions.get(doc_id, ()))
         ]
-    found: dict[str, list[Retrieved]] = {}
+    found: dict[str, list[RetrievedChunk]] = {}
     for chunk in chunks:
-        found.setdefault(chunk.doc_id, []).append(Retrieved(chunk, chunk.id in prescribed))
+        found.setdefault(chunk.doc_id, []).append(RetrievedChunk(chunk, chunk.id in prescribed))
     return lambda doc_id: found.get(doc_id, ())
 
 

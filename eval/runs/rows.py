@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic_core import from_json, to_json
 
-from assay.retrievers.base import AssayError, Chunk, Hit, Placed, Ranking, StageTrace
+from assay.retrievers.base import AssayError, Chunk, Hit, LegRank, Ranking, StageTrace
 from assay.retrievers.base.answers import rises
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ class Line:
         return row
 
 
-class StoredLegs(Mapping[str, Placed]):
+class StoredLegs(Mapping[str, LegRank]):
     """Where legs placed a hit, as a row has it; of most hits no one ever asks."""
 
     __slots__ = ("_rows",)
@@ -46,10 +46,10 @@ class StoredLegs(Mapping[str, Placed]):
     def __init__(self, rows: Mapping[str, Sequence[Any]]) -> None:
         self._rows = rows
 
-    def __getitem__(self, leg: str) -> Placed:
+    def __getitem__(self, leg: str) -> LegRank:
         """Return where a leg placed the hit. Raises KeyError where it did not."""
         rank, score = self._rows[leg]
-        return Placed(rank, score)
+        return LegRank(rank, score)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._rows)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from pathlib import Path
 from typing import Any
 
-from assay.eval.runs.gold_ranks import Placement
+from assay.eval.runs.gold_ranks import GoldRank
 from assay.eval.runs.latency import RETRIES
 from assay.eval.runs.manifest import MANIFEST, Manifest, RisingScores, count_rising
 from assay.eval.runs.rows import (
@@ -77,7 +77,7 @@ class RunFolder:
         queries = [row["query"] for row in self._read_rankings(lambda line: RISEN in line)]
         return count_rising(queries, searched)
 
-    def add_placements(self, query_id: str, placements: Mapping[str, Placement]) -> None:
+    def add_placements(self, query_id: str, placements: Mapping[str, GoldRank]) -> None:
         """Store the placements of a query, before its ranking: that is what finishes it."""
         items = {item: as_row(placement) for item, placement in placements.items()}
         self._append("placements.jsonl", encode_row({"query": query_id, "items": items}))

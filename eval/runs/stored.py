@@ -17,7 +17,7 @@ from functools import cached_property
 from pathlib import Path
 
 from assay.eval.collections.collection import GoldItem, Query
-from assay.eval.runs.gold_ranks import Placement
+from assay.eval.runs.gold_ranks import GoldRank
 from assay.eval.runs.latency import LatencySample
 from assay.eval.runs.lazy_mapping import LazyMapping
 from assay.eval.runs.manifest import MANIFEST, Manifest, read_manifest
@@ -29,7 +29,7 @@ from assay.eval.runs.stored_files import (
     read_placements,
     read_queries,
 )
-from assay.eval.scoring.join import JoinedHit, Retrieved, join
+from assay.eval.scoring.join import JoinedHit, RetrievedChunk, join
 from assay.retrievers.base import AssayError, Ranking, T
 from assay.retrievers.base.suggestions import suggest
 from assay.retrievers.store.paths import parse_path
@@ -51,20 +51,20 @@ class StoredRun:
     gold: Mapping[str, tuple[GoldItem, ...]]
     gold_texts: Mapping[str, str]
     rankings: Mapping[str, Ranking]
-    placements: Mapping[str, Mapping[str, Placement]]
+    placements: Mapping[str, Mapping[str, GoldRank]]
     prescribed: Set[str]
     latency: tuple[LatencySample, ...]
 
     @cached_property
     def joined(self) -> Mapping[str, list[JoinedHit]]:
         """Every ranking with its judgments joined, when it is first asked for."""
-        known: dict[int, Retrieved] = {}
+        known: dict[int, RetrievedChunk] = {}
 
         def find(query: str) -> list[JoinedHit]:
             chunks = [hit.chunk for hit in self.rankings[query].hits]
             for chunk in chunks:
                 if id(chunk) not in known:
-                    known[id(chunk)] = Retrieved(chunk, chunk.id in self.prescribed)
+                    known[id(chunk)] = RetrievedChunk(chunk, chunk.id in self.prescribed)
             return join([known[id(chunk)] for chunk in chunks], self.gold[query])
 
         return LazyMapping(self.rankings, find)

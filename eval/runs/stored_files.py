@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from pydantic_core import from_json
 
 from assay.eval.collections.collection import GoldItem, Query
-from assay.eval.runs.gold_ranks import Placement
+from assay.eval.runs.gold_ranks import GoldRank
 from assay.eval.runs.lazy_mapping import LazyMapping
 from assay.eval.runs.rows import Line, read_chunk, read_lines, read_ranking, read_rows
 from assay.retrievers.base import AssayError, Chunk, Ranking, T
@@ -70,7 +70,7 @@ def read_passages(path: Path) -> list[Passage]:
     return list(map(_parse_passage, read_lines(path)))
 
 
-def read_placements(path: Path) -> Mapping[str, Mapping[str, Placement]]:
+def read_placements(path: Path) -> Mapping[str, Mapping[str, GoldRank]]:
     """Return the placements, those of a query when they are first asked for, as rankings are.
 
     Of a query that was searched again after a kill, the later stand.
@@ -79,8 +79,8 @@ def read_placements(path: Path) -> Mapping[str, Mapping[str, Placement]]:
     return LazyMapping(lines, lambda query: _read(lines[query], _read_placed))
 
 
-def _read_placed(row: Mapping[str, Any]) -> dict[str, Placement]:
-    return {item: Placement(**placement) for item, placement in row["items"].items()}
+def _read_placed(row: Mapping[str, Any]) -> dict[str, GoldRank]:
+    return {item: GoldRank(**placement) for item, placement in row["items"].items()}
 
 
 def _read(line: Line, read: Callable[..., T], *others: Any) -> T:

@@ -16,7 +16,7 @@ from typing import Any, NoReturn
 
 from assay.eval.collections.collection import GoldItem
 from assay.eval.scoring.calculation import ByQuery
-from assay.eval.scoring.join import Retrieved, covers
+from assay.eval.scoring.join import RetrievedChunk, covers
 from assay.eval.scoring.kinds import Kind
 from assay.retrievers.base import AssayError
 
@@ -40,17 +40,17 @@ _ARTICLES = {"a", "an", "the"}
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class ModelAnswer:
     """What a model answered, without its citations, and the chunks it was shown and cited."""
 
     text: str
     abstained: bool
-    cited: Sequence[Retrieved]
-    context: Sequence[Retrieved]
+    cited: Sequence[RetrievedChunk]
+    context: Sequence[RetrievedChunk]
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class ReferenceAnswer:
     """What answers a query: gold items and their texts, and reference answers, if there are any."""
 
     items: Sequence[GoldItem]
@@ -58,7 +58,9 @@ class Wanted:
     references: Sequence[str]
 
 
-def score(name: str, given: Mapping[str, Given], wanted: Mapping[str, Wanted]) -> ByQuery:
+def score(
+    name: str, given: Mapping[str, ModelAnswer], wanted: Mapping[str, ReferenceAnswer]
+) -> ByQuery:
     """Return the score of every query of `wanted` by the measure `name`."""
     return {query: _score(name, given[query], right) for query, right in wanted.items()}
 
@@ -72,13 +74,13 @@ def split_tokens(text: str) -> list[str]:
     return [token for token in _TOKEN.findall(text.lower()) if token not in _ARTICLES]
 
 
-def _score(name: str, given: Given, wanted: Wanted) -> float:
+def _score(name: str, given: ModelAnswer, wanted: ReferenceAnswer) -> float:
     if not wanted.items:
         return float(not given.context if name in OF_CONTEXT else given.abstained)
     return _MEASURES[name](given, wanted)
 
 
-def _f1(given: Given, wanted: Wanted) -> float:
+def _f1(given: ModelAnswer, wanted: ReferenceAnswer) -> float:
     if given.abstained:
         return 0.0
     return max(_overlap(given.text, reference) for reference in wanted.references)
@@ -90,7 +92,7 @@ def _overlap(answer: str, reference: str) -> float:
     return 2 * shared / (len(said) + len(right)) if shared else 0.0
 
 
-def _exact(given: Given, wanted: Wanted) -> float:
+def _exact(given: ModelAnswer, wanted: ReferenceAnswer) -> float:
     said = split_tokens(given.text)
     return float(
         not given.abstained
@@ -98,7 +100,7 @@ def _exact(given: Given, wanted: Wanted) -> float:
     )
 
 
-def _quote(given: Given, wanted: Wanted) -> float:
+def _quote(given: ModelAnswer, wanted: ReferenceAnswer) -> float:
     if given.abstained:
         return 0.0
     said = Counter(split_tokens(given.text))
@@ -106,16 +108,16 @@ def _quote(given: Given, wanted: Wanted) -> float:
     return max(((said & Counter(text)).total() / len(text) for text in texts), default=0.0)
 
 
-def _precision(chunks: Sequence[Retrieved], items: Sequence[GoldItem]) -> float:
+def _precision(chunks: Sequence[RetrievedChunk], items: Sequence[GoldItem]) -> float:
     right = sum(any(covers(chunk, item) for item in items) for chunk in chunks)
     return right / len(chunks) if chunks else 0.0
 
 
-def _recall(chunks: Sequence[Retrieved], items: Sequence[GoldItem]) -> float:
+def _recall(chunks: Sequence[RetrievedChunk], items: Sequence[GoldItem]) -> float:
     return sum(any(covers(chunk, item) for chunk in chunks) for item in items) / len(items)
 
 
-_MEASURES: Mapping[str, Callable[[Given, Wanted], float]] = {
+_MEASURES: Mapping[str, Callable[[ModelAnswer, ReferenceAnswer], float]] = {
     "AnswerF1": _f1,
     "AnswerEM": _exact,
     "QuoteShare": _quote,

@@ -32,7 +32,7 @@ RULE = (
 
 
 @dataclass(frozen=True, slots=True)
-class Retrieved:
+class RetrievedChunk:
     """A chunk at one rank; `prescribed` when it is a passage the collection prescribes."""
 
     chunk: Chunk
@@ -64,7 +64,7 @@ class JoinedHit:
         return self.found[0].grade if self.found else 0
 
 
-def covers(retrieved: Retrieved, item: GoldItem) -> bool:
+def covers(retrieved: RetrievedChunk, item: GoldItem) -> bool:
     """Say whether a chunk covers a gold item."""
     chunk = retrieved.chunk
     if chunk.doc_id != item.doc_id:
@@ -76,7 +76,7 @@ def covers(retrieved: Retrieved, item: GoldItem) -> bool:
     return shared > 0 and 2 * shared >= shorter
 
 
-def join(ranking: Sequence[Retrieved], gold: Sequence[GoldItem]) -> list[JoinedHit]:
+def join(ranking: Sequence[RetrievedChunk], gold: Sequence[GoldItem]) -> list[JoinedHit]:
     """Return what each rank of one query's `ranking` counts for, given its `gold` items."""
     counted: set[str] = set()
     relevant = {item.id for item in gold if item.grade > 0}
@@ -104,7 +104,7 @@ def join(ranking: Sequence[Retrieved], gold: Sequence[GoldItem]) -> list[JoinedH
     return joined
 
 
-class Place(NamedTuple):
+class RankedItem(NamedTuple):
     """What a rank measure sees at one place: a gold item, or a chunk that counts for nothing.
 
     `rank` is that of the hit, `id` the item's or the chunk's, `grade` 0 for a chunk.
@@ -115,18 +115,18 @@ class Place(NamedTuple):
     grade: int
 
 
-def fill_places(hits: Sequence[JoinedHit]) -> list[Place]:
+def fill_places(hits: Sequence[JoinedHit]) -> list[RankedItem]:
     """Return one query's joined ranking with one gold item a place, as TREC runs have it.
 
     At each rank stands the best of the items that were covered at it or above and have no place
     yet, else the chunk itself. Items left after the last hit follow it. So an item stands at the
     rank of its hit or below, and of all such orders this has the highest DCG.
     """
-    waiting: list[Place] = []
+    waiting: list[RankedItem] = []
     places = []
     for rank, hit in enumerate(hits, start=1):
         if hit.found:
-            waiting += [Place(rank, item.id, item.grade) for item in hit.found]
+            waiting += [RankedItem(rank, item.id, item.grade) for item in hit.found]
             waiting.sort(key=lambda place: -place.grade)
-        places.append(waiting.pop(0) if waiting else Place(rank, hit.name, 0))
+        places.append(waiting.pop(0) if waiting else RankedItem(rank, hit.name, 0))
     return places + waiting

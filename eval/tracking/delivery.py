@@ -35,7 +35,7 @@ RUN = "assay.run"  # the tag that names a run of a pipeline
 
 
 @dataclass(frozen=True)
-class Logged:
+class LoggedRun:
     """Where MLflow holds a run: the id of its MLflow run and that of its parent, "" if it has none.
 
     `tracking_uri` is without credentials. `fresh` says that it was sent by this call.
@@ -64,7 +64,7 @@ def attempt(log: Callable[[], T], kept: str, progress: Progress) -> T | None:
         return None
 
 
-def log(summaries: Sequence[Summary], again: bool = False) -> list[Logged]:
+def log(summaries: Sequence[Summary], again: bool = False) -> list[LoggedRun]:
     """Send runs to the tracking store, each as a row of its own.
 
     A run that the store holds already is not sent twice, unless `again`. Each run that was sent
@@ -91,7 +91,7 @@ def log_once(summary: Summary) -> str:
     return log([summary])[0].run_id
 
 
-def find_noted(uri: str, folders: Mapping[Path, str]) -> dict[Path, Logged]:
+def find_noted(uri: str, folders: Mapping[Path, str]) -> dict[Path, LoggedRun]:
     """Return, by folder, what its note says that a SQLite store at `uri` holds, where it does.
 
     `folders` gives the id in each. MLflow is not asked: what is not found here it may hold all the
@@ -107,7 +107,7 @@ def find_noted(uri: str, folders: Mapping[Path, str]) -> dict[Path, Logged]:
 
 def find_logged(
     client: "MlflowClient", uri: str, folders: Mapping[Path, str], tag: str = RUN
-) -> dict[Path, Logged]:
+) -> dict[Path, LoggedRun]:
     """Return, by folder, what the store at `uri` holds whole and has not deleted.
 
     `folders` gives the id in each, which is the `tag` of its MLflow run. The note in a folder names
@@ -121,17 +121,17 @@ def find_logged(
     return found
 
 
-def _read_note(uri: str, folder: Path, id_: str) -> Logged | None:
+def _read_note(uri: str, folder: Path, id_: str) -> LoggedRun | None:
     """Return what the note in a folder says of the store at `uri`."""
     try:
         entry = json.loads((folder / LOGGED).read_bytes())
-        logged = Logged(run=id_, fresh=False, **entry)
+        logged = LoggedRun(run=id_, fresh=False, **entry)
     except (FileNotFoundError, ValueError, TypeError):
         return None
     return logged if logged.tracking_uri == redact(uri) else None
 
 
-def _confirm(client: "MlflowClient", noted: Logged | None) -> Logged | None:
+def _confirm(client: "MlflowClient", noted: LoggedRun | None) -> LoggedRun | None:
     """Return what a note says where the store holds it whole."""
     from mlflow.exceptions import MlflowException
     from mlflow.protos.databricks_pb2 import RESOURCE_DOES_NOT_EXIST, ErrorCode
@@ -147,7 +147,7 @@ def _confirm(client: "MlflowClient", noted: Logged | None) -> Logged | None:
     return noted if info.status == "FINISHED" and info.lifecycle_stage == "active" else None
 
 
-def _search(client: "MlflowClient", uri: str, tag: str, id_: str) -> Logged | None:
+def _search(client: "MlflowClient", uri: str, tag: str, id_: str) -> LoggedRun | None:
     from mlflow.utils.mlflow_tags import MLFLOW_PARENT_RUN_ID
 
     experiment = client.get_experiment_by_name(EXPERIMENT)
@@ -157,7 +157,7 @@ def _search(client: "MlflowClient", uri: str, tag: str, id_: str) -> Logged | No
     runs = client.search_runs([experiment.experiment_id], wanted, max_results=1)
     for run in runs:
         parent = run.data.tags.get(MLFLOW_PARENT_RUN_ID, "")
-        return Logged(id_, redact(uri), EXPERIMENT, run.info.run_id, parent, fresh=False)
+        return LoggedRun(id_, redact(uri), EXPERIMENT, run.info.run_id, parent, fresh=False)
     return None
 
 
@@ -187,7 +187,7 @@ def log_result(
     return run_id
 
 
-def find_children(client: "MlflowClient", uri: str, parent: Logged) -> dict[str, Logged]:
+def find_children(client: "MlflowClient", uri: str, parent: LoggedRun) -> dict[str, LoggedRun]:
     """Return, by the id of the run, what `parent` is the parent of in the store at `uri`."""
     wanted = f"attributes.status = 'FINISHED' AND tags.`mlflow.parentRunId` = '{parent.run_id}'"
     experiment, token, found = client.get_run(parent.run_id).info.experiment_id, None, {}
@@ -195,7 +195,7 @@ def find_children(client: "MlflowClient", uri: str, parent: Logged) -> dict[str,
         page = client.search_runs([experiment], wanted, max_results=1000, page_token=token)
         for run in page:
             id_ = run.data.tags.get(RUN, "")
-            found[id_] = Logged(
+            found[id_] = LoggedRun(
                 id_, redact(uri), EXPERIMENT, run.info.run_id, parent.run_id, fresh=False
             )
         if not (token := page.token):
@@ -204,7 +204,7 @@ def find_children(client: "MlflowClient", uri: str, parent: Logged) -> dict[str,
 
 def send(
     client: "MlflowClient", uri: str, experiment: str, parent: str, records: Iterable[Record]
-) -> dict[str, Logged]:
+) -> dict[str, LoggedRun]:
     """Send runs, as children of the MLflow run `parent` unless it is ""; return them by id."""
     sent = {}
     for record in records:
@@ -212,12 +212,12 @@ def send(
         sent[record.run] = (
             note_logged(record.folder, record.run, uri, run_id, parent)
             if record.folder
-            else Logged(record.run, redact(uri), EXPERIMENT, run_id, parent, fresh=True)
+            else LoggedRun(record.run, redact(uri), EXPERIMENT, run_id, parent, fresh=True)
         )
     return sent
 
 
-def note_logged(folder: Path, run: str, uri: str, run_id: str, parent: str) -> Logged:
+def note_logged(folder: Path, run: str, uri: str, run_id: str, parent: str) -> LoggedRun:
     """Write into `folder` where the store at `uri` holds what lies there."""
     entry = {
         "tracking_uri": redact(uri),
@@ -226,7 +226,7 @@ def note_logged(folder: Path, run: str, uri: str, run_id: str, parent: str) -> L
         "parent": parent,
     }
     write_atomically(folder / LOGGED, encode_json(entry))
-    return Logged(run=run, fresh=True, **entry)
+    return LoggedRun(run=run, fresh=True, **entry)
 
 
 def _send(client: "MlflowClient", experiment: str, parent: str, record: Record) -> str:

@@ -107,7 +107,7 @@ class Chunk:
 
 
 @dataclass(frozen=True, slots=True)
-class Placed:
+class LegRank:
     """Where a leg placed a chunk: its rank (from 1) and its score in that leg's own unit."""
 
     rank: int
@@ -140,7 +140,7 @@ class Hit:
 
     chunk: Chunk
     score: float
-    legs: Mapping[str, Placed] = field(default_factory=dict)
+    legs: Mapping[str, LegRank] = field(default_factory=dict)
     definitions: tuple[Definition, ...] = ()
     pinned: bool = field(default=False, compare=False)
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from assay.retrievers.base import AssayError, Chunk, Document, Hit
 from assay.retrievers.base.quotes import Locator
-from assay.retrievers.base.quotes import Place as Span
+from assay.retrievers.base.quotes import QuoteSpan as Span
 
 # The id of a passage or document, characters `start` to `end` of a document, or a text in one.
 Place = str | tuple[str, int, int] | tuple[str, str]

@@ -44,7 +44,7 @@ Piece = tuple[str, int, int]  # a character, and where in the original it starts
 
 
 @dataclass(frozen=True, slots=True)
-class Folded:
+class FoldedText:
     """A text without the differences that do not matter, and for each of its characters where in
     the original it starts and ends.
     """
@@ -54,7 +54,7 @@ class Folded:
     ends: Sequence[int]
 
 
-def fold(text: str, *, markup: bool = True) -> Folded:
+def fold(text: str, *, markup: bool = True) -> FoldedText:
     """Fold case, compatibility forms, and kinds of white space, dashes and quotation marks.
 
     Runs of white space and of dashes become one character; invisible characters go, and without
@@ -63,7 +63,7 @@ def fold(text: str, *, markup: bool = True) -> Folded:
     return _join((char, at, at + 1) for at, char in enumerate(text) if markup or char not in MARKUP)
 
 
-def render(text: str, *, numbers: bool, points: bool) -> Folded:
+def render(text: str, *, numbers: bool, points: bool) -> FoldedText:
     """Fold a text, and leave out what a rendered page does not show or breaks otherwise: pipes and
     rules of tables, bullets, headings' and quotations' marks, targets of links, tags, and hyphens
     within words. Without `numbers` those at the head of a line go, and without `points` all
@@ -92,7 +92,7 @@ def _strip(text: str, numbers: bool) -> Iterator[Piece]:
         at = end
 
 
-def _join(pieces: Iterable[Piece]) -> Folded:
+def _join(pieces: Iterable[Piece]) -> FoldedText:
     found: list[str] = []
     starts, ends = array("Q"), array("Q")
     last = ""
@@ -108,10 +108,10 @@ def _join(pieces: Iterable[Piece]) -> Folded:
         for _ in folded:
             starts.append(start)
             ends.append(end)
-    return Folded("".join(found), starts, ends)
+    return FoldedText("".join(found), starts, ends)
 
 
-def _drop_points(folded: Folded) -> Folded:
+def _drop_points(folded: FoldedText) -> FoldedText:
     text = folded.text
     return _join(
         (

@@ -6,7 +6,7 @@ from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
-class Ingested:
+class DocumentReport:
     """What became of one document.
 
     `tokens` counts each chunk that is searched, as the chunker does. `oversize` counts those over
@@ -44,7 +44,7 @@ class IngestReport:
     in tokens. `facts` are the retriever's.
     """
 
-    documents: Sequence[Ingested]
+    documents: Sequence[DocumentReport]
     seconds: Mapping[str, float]
     cached: Sequence[str]
     collisions: int

@@ -9,14 +9,14 @@ from functools import partial
 from pathlib import PurePosixPath
 
 from assay.retrievers.base import Document
-from assay.retrievers.base.folding import Folded, fold, render
+from assay.retrievers.base.folding import FoldedText, fold, render
 
 MOST = 50  # places counted for one quote
 WORD = re.compile(r"\w+")
 PARAGRAPH = re.compile(r"\S.*(?:\n[^\S\n]*\S.*)*")
 # How a quote may differ from its document, the strictest first; those from LOOSE on, in marks that
 # a page does not show, so that they must not cut a word.
-READINGS: tuple[Callable[[str], Folded], ...] = (
+READINGS: tuple[Callable[[str], FoldedText], ...] = (
     fold,
     partial(fold, markup=False),
     partial(render, numbers=True, points=True),
@@ -28,7 +28,7 @@ LOOSE = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class QuoteSpan:
     """Characters `start` to `end` of a document."""
 
     doc_id: str
@@ -41,10 +41,10 @@ class Locator:
 
     def __init__(self, documents: Mapping[str, Document]) -> None:
         self._documents = documents
-        self._folded: dict[tuple[str, int], Folded] = {}
+        self._folded: dict[tuple[str, int], FoldedText] = {}
         self._words: dict[str, frozenset[str]] = {}
 
-    def find(self, quote: str, within: Sequence[str] = ()) -> list[Place]:
+    def find(self, quote: str, within: Sequence[str] = ()) -> list[QuoteSpan]:
         """Return the places of `quote` in the documents `within`, or in all.
 
         The strictest reading that finds any counts: exact; folded (see `fold`); folded without
@@ -107,7 +107,7 @@ class Locator:
         best = max(scores, key=lambda name: scores[name], default="")
         return best if scores.get(best) else ""
 
-    def nearest_passage(self, text: str, doc_id: str) -> Place | None:
+    def nearest_passage(self, text: str, doc_id: str) -> QuoteSpan | None:
         """Return the paragraph of a document that shares most words with `text`, of equal ones the
         shortest; None when none shares any.
         """
@@ -117,27 +117,27 @@ class Locator:
             for item in PARAGRAPH.finditer(self._documents[doc_id].text)
         }
         most = max(shared, default=(0, 0, 0))
-        return Place(doc_id, shared[most].start(), shared[most].end()) if most[0] else None
+        return QuoteSpan(doc_id, shared[most].start(), shared[most].end()) if most[0] else None
 
-    def line(self, place: Place) -> int:
+    def line(self, place: QuoteSpan) -> int:
         """Return the line, from 1, on which `place` begins."""
         return self._documents[place.doc_id].text.count("\n", 0, place.start) + 1
 
-    def _find_exactly(self, wanted: str, name: str) -> Iterator[Place]:
+    def _find_exactly(self, wanted: str, name: str) -> Iterator[QuoteSpan]:
         for start in _occurrences(self._documents[name].text, wanted):
-            yield Place(name, start, start + len(wanted))
+            yield QuoteSpan(name, start, start + len(wanted))
 
-    def _find_folded(self, needle: str, name: str, number: int) -> Iterator[Place]:
+    def _find_folded(self, needle: str, name: str, number: int) -> Iterator[QuoteSpan]:
         key = (name, number)
         if key not in self._folded:
             self._folded[key] = READINGS[number](self._documents[name].text)
         folded = self._folded[key]
         for start in _occurrences(folded.text, needle):
-            place = Place(name, folded.starts[start], folded.ends[start + len(needle) - 1])
+            place = QuoteSpan(name, folded.starts[start], folded.ends[start + len(needle) - 1])
             if number < LOOSE or self._is_whole(place):
                 yield place
 
-    def _is_whole(self, place: Place) -> bool:
+    def _is_whole(self, place: QuoteSpan) -> bool:
         text = self._documents[place.doc_id].text
         before, after = text[max(place.start - 1, 0) : place.start], text[place.end : place.end + 1]
         cuts_start = before.isalnum() and text[place.start].isalnum()

@@ -5,19 +5,19 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 
 from assay.retrievers.base import AssayError
-from assay.retrievers.contextualisation.plans import CACHE_KIND, Plan, Request
+from assay.retrievers.contextualisation.plans import CACHE_KIND, ContextPlan, ContextRequest
 from assay.retrievers.contextualisation.queue import Queue
 from assay.retrievers.language_models.answers import AnswerCache, KeptAnswer
 from assay.retrievers.language_models.base import LanguageModel, TooLongError
 from assay.retrievers.language_models.client import CallSettings, LanguageModelClient, find_prices
-from assay.retrievers.services.ledger import Account, Ledger
-from assay.retrievers.settings import Workshop
+from assay.retrievers.services.ledger import CallTotals, CostLedger
+from assay.retrievers.settings import Resources
 
 LEDGERS = "contexts-ledger"
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class ContextOutcome:
     """What is known after a run, by key. `stopped` says why it is not all, if it is not.
 
     `narrowed` counts the prompts that did not fit and were sent with less of the document. `run`
@@ -27,13 +27,13 @@ class Outcome:
     known: Mapping[str, KeptAnswer]
     stopped: str = ""
     narrowed: int = 0
-    run: Account = field(default_factory=Account)
-    earlier: Account = field(default_factory=Account)
+    run: CallTotals = field(default_factory=CallTotals)
+    earlier: CallTotals = field(default_factory=CallTotals)
 
 
 def generate(
-    plan: Plan, model: LanguageModel, settings: CallSettings, workshop: Workshop
-) -> Outcome:
+    plan: ContextPlan, model: LanguageModel, settings: CallSettings, resources: Resources
+) -> ContextOutcome:
     """Ask `model` all that `plan` does not know yet; each answer is kept the moment it arrives.
 
     Where the run stops early, the calls under way are awaited. Raises AssayError before any call:
@@ -42,34 +42,36 @@ def generate(
     """
     prices = find_prices(model, settings)
     if not plan.requests:
-        return Outcome(plan.known)
-    path = workshop.cache.root / LEDGERS / f"{plan.job}.jsonl"
-    answers = AnswerCache(workshop.cache, model, CACHE_KIND)
-    with Ledger(path, prices, settings.max_cost_usd) as ledger, model:
+        return ContextOutcome(plan.known)
+    path = resources.cache.root / LEDGERS / f"{plan.job}.jsonl"
+    answers = AnswerCache(resources.cache, model, CACHE_KIND)
+    with CostLedger(path, prices, settings.max_cost_usd) as ledger, model:
         client = LanguageModelClient(model, ledger, settings, answers)
         # The client is left first: it calls the threads back from their waits.
         with ThreadPoolExecutor(client.calls_at_once) as pool, client:
             work = _Generation(plan, model, client)
             asked = work.ask(pool)
-            for _ in workshop.progress.track(asked, "contexts", len(plan.requests)):
+            for _ in resources.progress.track(asked, "contexts", len(plan.requests)):
                 pass
             known = {**plan.known, **work.known}
-            return Outcome(known, client.stopped, work.narrowed, ledger.run, ledger.earlier)
+            return ContextOutcome(known, client.stopped, work.narrowed, ledger.run, ledger.earlier)
 
 
 class _Generation:
     """One run over a plan: this thread decides what is asked next, those of a pool ask."""
 
-    def __init__(self, plan: Plan, model: LanguageModel, client: LanguageModelClient) -> None:
+    def __init__(
+        self, plan: ContextPlan, model: LanguageModel, client: LanguageModelClient
+    ) -> None:
         self._queue = Queue(plan.requests)
         self._model = model
         self._client = client
         self.known: dict[str, KeptAnswer] = {}
         self.narrowed = 0
 
-    def ask(self, pool: ThreadPoolExecutor) -> Iterator[Request]:
+    def ask(self, pool: ThreadPoolExecutor) -> Iterator[ContextRequest]:
         """Yield each request once it is answered, until all are, or the client has stopped."""
-        asking: dict[Future[KeptAnswer], Request] = {}
+        asking: dict[Future[KeptAnswer], ContextRequest] = {}
         while True:
             self._send(asking, pool)
             if not asking:
@@ -79,7 +81,9 @@ class _Generation:
                 if self._land(request, future):
                     yield request
 
-    def _send(self, asking: dict[Future[KeptAnswer], Request], pool: ThreadPoolExecutor) -> None:
+    def _send(
+        self, asking: dict[Future[KeptAnswer], ContextRequest], pool: ThreadPoolExecutor
+    ) -> None:
         while len(asking) < self._client.calls_at_once and not self._client.stopped:
             request = self._queue.take()
             if request is None:
@@ -87,7 +91,7 @@ class _Generation:
             prompt = request.prompt(shared=self._queue.is_shared(request))
             asking[pool.submit(self._client.ask, prompt, request.key)] = request
 
-    def _land(self, request: Request, future: Future[KeptAnswer]) -> bool:
+    def _land(self, request: ContextRequest, future: Future[KeptAnswer]) -> bool:
         """Take the answer to `request`; return whether there is one."""
         try:
             self.known[request.key] = future.result()
@@ -100,7 +104,7 @@ class _Generation:
         self._queue.answered(request)
         return True
 
-    def _narrow(self, request: Request, reason: TooLongError) -> None:
+    def _narrow(self, request: ContextRequest, reason: TooLongError) -> None:
         narrower = request.narrow()
         if narrower is None:
             chunk = request.chunk_id

@@ -26,7 +26,7 @@ USUAL_OUTPUT = 75  # contexts come to 50 to 100 tokens
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class ContextRequest:
     """One question: about characters `span` of `text`, read through a window of tokens.
 
     `key` is what the answer is kept under, `group` a digest of what is shown of the document:
@@ -47,14 +47,14 @@ class Request:
         view = find_view(self.text, self.span, self.window)
         return make_prompt(view.of(self.text), self.chunk, shared=shared)
 
-    def narrow(self) -> "Request | None":
+    def narrow(self) -> "ContextRequest | None":
         """Return the request with half the window, or None when that is too little."""
         window = self.window // 2
         return replace(self, window=window) if window >= SMALLEST_WINDOW else None
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class ContextPlan:
     """What is known already, by key, and what must be asked; `keys` by chunk in order.
 
     `windowed` documents are longer than the window of `window` tokens; `alone` counts the chunks
@@ -63,7 +63,7 @@ class Plan:
 
     keys: Mapping[str, str]
     known: Mapping[str, KeptAnswer]
-    requests: tuple[Request, ...]
+    requests: tuple[ContextRequest, ...]
     window: int
     windowed: tuple[str, ...]
     alone: int
@@ -80,14 +80,14 @@ def make_plan(
     model: LanguageModel,
     window: int | None,
     cache: Cache,
-) -> Plan:
+) -> ContextPlan:
     """Return what is known and what must be asked about `chunks`; `window` in tokens."""
     window = window or model.window
     texts = {document.id: describe(document) for document in documents}
     lengths = {document.id: len(document.text) for document in documents}
     groups: dict[tuple[str, View], str] = {}
     keys: dict[str, str] = {}
-    requests: dict[str, Request] = {}
+    requests: dict[str, ContextRequest] = {}
     windowed: dict[str, None] = {}
     alone = 0
     for chunk in in_order(documents, chunks):
@@ -104,13 +104,13 @@ def make_plan(
         words = f"{chunk.title}\n{chunk.text}" if chunk.title else chunk.text
         key = digest("context", PROMPT_VERSION, model.identity, group, words)
         keys[chunk.id] = key
-        requests.setdefault(key, Request(key, group, chunk.id, text, words, span, window))
+        requests.setdefault(key, ContextRequest(key, group, chunk.id, text, words, span, window))
     known = AnswerCache(cache, model, CACHE_KIND).find(requests)
     pending = tuple(request for key, request in requests.items() if key not in known)
-    return Plan(keys, known, pending, window, tuple(windowed), alone)
+    return ContextPlan(keys, known, pending, window, tuple(windowed), alone)
 
 
-def estimate(plan: Plan, model: LanguageModel, prices: Prices | None) -> Estimate:
+def estimate(plan: ContextPlan, model: LanguageModel, prices: Prices | None) -> Estimate:
     """Return what asking all of `plan` should use and cost."""
     groups = Counter(request.group for request in plan.requests)
     expected = Estimate(model, prices)

@@ -7,14 +7,14 @@ from assay.retrievers.base import Chunk, Document
 from assay.retrievers.base.frontmatter import Frontmatter, read_frontmatter
 from assay.retrievers.documents.structure.structure import Structure, parse_document
 from assay.retrievers.models.base import Passages, ShelvedPassages
-from assay.retrievers.models.caching import CachingEncoder, Encoded
-from assay.retrievers.settings import Workshop
-from assay.retrievers.store.chunk_shelf import ChunkShelf
+from assay.retrievers.models.caching import CachingEncoder, EncodedTexts
+from assay.retrievers.settings import Resources
+from assay.retrievers.store.chunk_shelf import ChunkStore
 from assay.retrievers.store.digest import digest, digest_texts
-from assay.retrievers.store.shelf import ById, Names, Shelf
+from assay.retrievers.store.shelf import ById, IdSequence, LazyIds
 from assay.retrievers.text.analyzers import AnyAnalyzerSettings
 from assay.retrievers.text.base import Analyzer
-from assay.retrievers.text.term_counts import Counted, find_counts
+from assay.retrievers.text.term_counts import CorpusCounts, find_counts
 
 
 class Corpus:
@@ -26,21 +26,21 @@ class Corpus:
     """
 
     def __init__(self, chunks: Sequence[Chunk], documents: Iterable[Document] = ()) -> None:
-        self.chunks = chunks if isinstance(chunks, ChunkShelf) else tuple(chunks)
+        self.chunks = chunks if isinstance(chunks, ChunkStore) else tuple(chunks)
         self.documents: Mapping[str, Document] = (
             ById(documents, documents.__getitem__)
-            if isinstance(documents, Shelf)
+            if isinstance(documents, IdSequence)
             else {document.id: document for document in documents}
         )
-        self._encoded: dict[str, Encoded] = {}
-        self._counted: dict[str, Counted] = {}
+        self._encoded: dict[str, EncodedTexts] = {}
+        self._counted: dict[str, CorpusCounts] = {}
         self._analyzers: dict[str, Analyzer] = {}
 
     @cached_property
     def texts(self) -> Sequence[str]:
         """The `searchable` text of each chunk."""
         chunks = self.chunks
-        if isinstance(chunks, ChunkShelf):
+        if isinstance(chunks, ChunkStore):
             return ShelvedPassages(
                 len(chunks),
                 lambda at: chunks[at].searchable,
@@ -51,7 +51,7 @@ class Corpus:
     @cached_property
     def passages(self) -> Sequence[str]:
         """`texts`, and which of them are of one document."""
-        if isinstance(self.chunks, ChunkShelf):
+        if isinstance(self.chunks, ChunkStore):
             return self.texts
         return Passages(self.texts, list(self.by_document.values()))
 
@@ -68,20 +68,20 @@ class Corpus:
     @cached_property
     def positions(self) -> Mapping[str, int]:
         """The position of each chunk by its id."""
-        if isinstance(self.chunks, ChunkShelf):
+        if isinstance(self.chunks, ChunkStore):
             return ById(self.chunks, int)
         return {chunk.id: position for position, chunk in enumerate(self.chunks)}
 
     def name(self, positions: Sequence[int]) -> Sequence[str]:
         """Return the ids of the chunks at `positions`."""
-        if isinstance(self.chunks, ChunkShelf):
-            return Names(self.chunks, positions)
+        if isinstance(self.chunks, ChunkStore):
+            return LazyIds(self.chunks, positions)
         return [self.chunks[at].id for at in positions]
 
     @cached_property
     def by_document(self) -> Mapping[str, Sequence[int]]:
         """The positions of each document's chunks, in the order of the text."""
-        if isinstance(self.chunks, ChunkShelf):
+        if isinstance(self.chunks, ChunkStore):
             return self.chunks.by_document
         found: dict[str, list[int]] = {}
         order = sorted(range(len(self.chunks)), key=lambda at: (self.chunks[at].start, -at))
@@ -99,19 +99,19 @@ class Corpus:
         """What each document is made of, by document id."""
         return {id_: parse_document(document) for id_, document in self.documents.items()}
 
-    def encode(self, encoder: CachingEncoder) -> Encoded:
+    def encode(self, encoder: CachingEncoder) -> EncodedTexts:
         """Return the vectors of the chunks' `searchable` texts, shape (chunks, dimensions)."""
         if encoder.identity not in self._encoded:
             self._encoded[encoder.identity] = encoder.encode(self.passages)
         return self._encoded[encoder.identity]
 
-    def count_terms(self, analyzer: AnyAnalyzerSettings, workshop: Workshop) -> Counted:
+    def count_terms(self, analyzer: AnyAnalyzerSettings, resources: Resources) -> CorpusCounts:
         """Return how often each term stands in each chunk; what is doubtful of it is said once."""
         key = digest(analyzer)
         if key not in self._counted:
-            counted = find_counts(self.texts, self.digest, analyzer, workshop)
+            counted = find_counts(self.texts, self.digest, analyzer, resources)
             if counted.doubt:
-                workshop.progress.say(f"warning: {counted.doubt}")
+                resources.progress.say(f"warning: {counted.doubt}")
             self._counted[key] = counted
         return self._counted[key]
 

@@ -18,7 +18,7 @@ from assay.retrievers.documents.definitions import Definition, defines, find_def
 from assay.retrievers.documents.structure.blocks import Section
 from assay.retrievers.documents.structure.identifiers import identify, split_title
 from assay.retrievers.documents.structure.structure import parse_document
-from assay.retrievers.settings import Workshop
+from assay.retrievers.settings import Resources
 from assay.retrievers.store.digest import digest
 from assay.retrievers.store.sources import digest_imports
 from assay.retrievers.text.tokens import WORDS, fold
@@ -64,9 +64,9 @@ class Glossary:
     `seconds` is what reading all of them took, whenever that was.
     """
 
-    def __init__(self, corpus: Corpus, workshop: Workshop) -> None:
+    def __init__(self, corpus: Corpus, resources: Resources) -> None:
         self._corpus = corpus
-        found, self.fresh, self.seconds = _find_all(corpus.documents, workshop)
+        found, self.fresh, self.seconds = _find_all(corpus.documents, resources)
         entries: dict[str, list[Entry]] = defaultdict(list)
         for doc_id in sorted(found):
             for entry in self._place(doc_id, found[doc_id]):
@@ -134,7 +134,7 @@ def _head(titles: tuple[str, ...]) -> bool:
 
 
 def _find_all(
-    by_id: Mapping[str, Document], workshop: Workshop
+    by_id: Mapping[str, Document], resources: Resources
 ) -> tuple[dict[str, list[Defined]], int, float]:
     """Return what each document defines, by its id, how many were not in the cache, and the seconds
     that reading all took, whenever that was.
@@ -144,10 +144,10 @@ def _find_all(
         id_: digest(CACHE_KIND, sources, is_plain(id_), document.text)
         for id_, document in by_id.items()
     }
-    known = workshop.cache.get_many(CACHE_KIND, keys.values())
+    known = resources.cache.get_many(CACHE_KIND, keys.values())
     missing = [document for id_, document in by_id.items() if keys[id_] not in known]
     fresh = {}
-    for document in workshop.progress.track(missing, "definitions", len(missing)):
+    for document in resources.progress.track(missing, "definitions", len(missing)):
         begin = time.perf_counter()
         structure = parse_document(document)
         rows = [
@@ -158,7 +158,7 @@ def _find_all(
             {"seconds": time.perf_counter() - begin, "rows": rows}, ensure_ascii=False
         ).encode()
     if fresh:
-        workshop.cache.put_many(CACHE_KIND, fresh)
+        resources.cache.put_many(CACHE_KIND, fresh)
     known |= fresh
     values = {id_: json.loads(known[key]) for id_, key in keys.items()}
     found = {id_: list(_read_rows(value["rows"])) for id_, value in values.items()}

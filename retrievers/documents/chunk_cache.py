@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 from assay.retrievers.base import Chunk, Document, Progress
 from assay.retrievers.documents.chunkers import Chunker, is_intact
 from assay.retrievers.documents.tokens import AtBlanks, Tokenize, TokenMap
-from assay.retrievers.settings import Workshop
+from assay.retrievers.settings import Resources
 from assay.retrievers.settings.parts import find_source
-from assay.retrievers.store.cache import Gathered
+from assay.retrievers.store.cache import BatchedWrites
 from assay.retrievers.store.chunk_shelf import make_row, read_row
 from assay.retrievers.store.digest import digest
 from assay.retrievers.store.sources import digest_imports
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Cut:
+class ChunkedDocuments:
     """All chunks of each document by its id, and the tokens of each chunk by its own.
 
     `torn` names the documents that their chunks do not give back, `seconds` what those took that
@@ -43,13 +43,13 @@ class Cut:
         return bool(self.chunks) and not self.seconds
 
 
-class Cutting:
+class ChunkCache:
     """Cuts documents by a chunker, which counts the tokens of a tokenizer."""
 
-    def __init__(self, chunker: Chunker, tokenizer: str, workshop: Workshop) -> None:
+    def __init__(self, chunker: Chunker, tokenizer: str, resources: Resources) -> None:
         self._chunker = chunker
         self._name = tokenizer
-        self._workshop = workshop
+        self._resources = resources
 
     @cached_property
     def recipe(self) -> str:
@@ -60,16 +60,16 @@ class Cutting:
             self._chunker,
         )
 
-    def cut(self, documents: Sequence[Document], progress: Progress) -> Cut:
+    def cut(self, documents: Sequence[Document], progress: Progress) -> ChunkedDocuments:
         """Return the chunks of `documents`."""
         if not documents:
-            return Cut({}, {}, (), {}, 0.0)
-        store, recipe = self._workshop.cache, self.recipe
+            return ChunkedDocuments({}, {}, (), {}, 0.0)
+        store, recipe = self._resources.cache, self.recipe
         keys = {item.id: digest("timed cut", recipe, item.id, item.text) for item in documents}
         known = store.get_many("chunks", keys.values())
         missing = [item for item in documents if keys[item.id] not in known]
         fresh, seconds = dict[str, bytes](), dict[str, float]()
-        with Gathered(store) as gathered:
+        with BatchedWrites(store) as gathered:
             for document in progress.track(missing, "chunking", len(missing)):
                 value = self._cut(document)
                 seconds[document.id] = value["seconds"]
@@ -87,13 +87,13 @@ class Cutting:
         }
         torn = [name for name, value in values.items() if not value["intact"]]
         work = fsum(value["seconds"] for value in values.values())
-        return Cut(chunks, tokens, torn, seconds, work)
+        return ChunkedDocuments(chunks, tokens, torn, seconds, work)
 
     @cached_property
     def _tokenizer(self) -> "Tokenizer":
         from assay.retrievers.models.tokens import Tokenizer
 
-        return Tokenizer(self._name, self._workshop)
+        return Tokenizer(self._name, self._resources)
 
     def _cut(self, document: Document) -> dict[str, Any]:
         """Return the row of a document that is kept."""
@@ -111,7 +111,7 @@ class Cutting:
         }
 
 
-class Tally:
+class ChunkTally:
     """What there is to say of chunks that were cut, as they come."""
 
     def __init__(self, limit: int | None) -> None:
@@ -121,7 +121,7 @@ class Tally:
         self._torn = 0
         self.seconds = 0.0
 
-    def add_cut(self, cut: Cut) -> None:
+    def add_cut(self, cut: ChunkedDocuments) -> None:
         """Count what became of some documents."""
         self._cut |= bool(cut.chunks)
         self._torn += len(cut.torn)

@@ -12,20 +12,20 @@ from pydantic import Field
 
 from assay.retrievers.base import AssayError, Chunk, Document, Quiet
 from assay.retrievers.base.frontmatter import read_frontmatter
-from assay.retrievers.documents.chunk_cache import Cut, Cutting, Tally
+from assay.retrievers.documents.chunk_cache import ChunkCache, ChunkedDocuments, ChunkTally
 from assay.retrievers.documents.chunkers import AnyChunker, StructureChunker, take_passages
 from assay.retrievers.documents.contexts import ContextSettings, Source, contextualise
 from assay.retrievers.documents.conversion.converters import AnyConverter
 from assay.retrievers.model_files.pins import DEFAULT_TOKENIZER
-from assay.retrievers.settings import Settings, Workshop
+from assay.retrievers.settings import Resources, Settings
 from assay.retrievers.store.chunk_shelf import (
-    ChunkShelf,
+    ChunkStore,
     describe_shared,
     read_chunks,
     write_chunks,
 )
 from assay.retrievers.store.digest import digest, digest_texts
-from assay.retrievers.store.shelf import PassageShelf, Shelf, sort_places, take_block
+from assay.retrievers.store.shelf import IdSequence, PassageSequence, sort_places, take_block
 from assay.retrievers.store.sources import digest_imports
 
 BLOCK = 1 << 20  # characters of documents on a shelf that are held at once
@@ -71,7 +71,7 @@ class DocumentSettings(Settings):
 
 
 @dataclass(frozen=True, slots=True)
-class Prepared:
+class PreparedDocuments:
     """Chunks in descending order of id, the source of their contexts, and the seconds of cutting.
 
     Those are of the work itself, also where all of it was `cached`; 0 where nothing is cut.
@@ -88,19 +88,21 @@ class Prepared:
 
 
 def prepare(
-    documents: Sequence[Document], settings: DocumentSettings, workshop: Workshop
-) -> Prepared:
+    documents: Sequence[Document], settings: DocumentSettings, resources: Resources
+) -> PreparedDocuments:
     """Return the chunks of `documents` with their contexts; of those on a shelf a shelf, too.
 
     Raises AssayError when there is nothing to search, or when two chunks share an id.
     """
     source = settings.context.resolve(documents)
-    if isinstance(documents, PassageShelf) and settings.passages:
-        return Prepared(_shelve(documents, settings, source, workshop), source, 0.0, False, {})
-    if isinstance(documents, Shelf):
-        return _tabulate(documents, settings, source, workshop)
-    cut = cut_documents(documents, settings, workshop)
-    tally = Tally(settings.chunker.limit)
+    if isinstance(documents, PassageSequence) and settings.passages:
+        return PreparedDocuments(
+            _shelve(documents, settings, source, resources), source, 0.0, False, {}
+        )
+    if isinstance(documents, IdSequence):
+        return _tabulate(documents, settings, source, resources)
+    cut = cut_documents(documents, settings, resources)
+    tally = ChunkTally(settings.chunker.limit)
     made = _finish_each(documents, cut, settings, source, tally)
     chunks = sorted(chain.from_iterable(made), key=lambda chunk: chunk.id, reverse=True)
     if not chunks:
@@ -108,27 +110,30 @@ def prepare(
     for one, other in pairwise(chunks):
         if one.id == other.id:
             raise AssayError(describe_shared(one.doc_id, other.doc_id, one.id))
-    return Prepared(tuple(chunks), source, cut.work, cut.cached, tally.facts())
+    return PreparedDocuments(tuple(chunks), source, cut.work, cut.cached, tally.facts())
 
 
 def cut_documents(
-    documents: Sequence[Document], settings: DocumentSettings, workshop: Workshop
-) -> Cut:
+    documents: Sequence[Document], settings: DocumentSettings, resources: Resources
+) -> ChunkedDocuments:
     """Cut the documents that the collection prescribes no passages for."""
-    cutting = Cutting(settings.chunker, settings.tokenizer, workshop)
-    return cutting.cut(_list_uncut(documents, settings), workshop.progress)
+    cutting = ChunkCache(settings.chunker, settings.tokenizer, resources)
+    return cutting.cut(_list_uncut(documents, settings), resources.progress)
 
 
 def _shelve(
-    documents: Shelf[Document], settings: DocumentSettings, source: Source, workshop: Workshop
-) -> ChunkShelf:
+    documents: IdSequence[Document],
+    settings: DocumentSettings,
+    source: Source,
+    resources: Resources,
+) -> ChunkStore:
     """Return the passages of `documents` that hold text, in descending order of id."""
 
     def make(document: Document) -> list[Chunk]:
         return _finish(take_passages(document), document, settings, source)
 
     names, places = [], array("i")
-    tracked = workshop.progress.track(documents, "reading passages", len(documents))
+    tracked = resources.progress.track(documents, "reading passages", len(documents))
     for place, document in enumerate(tracked):
         if make(document):
             names.append(document.id)
@@ -136,24 +141,27 @@ def _shelve(
     if not names:
         raise AssayError(NO_TEXT)
     order = array("i", (places[at] for at in sort_places(names)))
-    return ChunkShelf(documents.hashes[order], lambda at: make(documents[order[at]])[0])
+    return ChunkStore(documents.hashes[order], lambda at: make(documents[order[at]])[0])
 
 
 def _tabulate(
-    documents: Shelf[Document], settings: DocumentSettings, source: Source, workshop: Workshop
-) -> Prepared:
+    documents: IdSequence[Document],
+    settings: DocumentSettings,
+    source: Source,
+    resources: Resources,
+) -> PreparedDocuments:
     """Return the chunks of `documents`, of which a block at a time is held, in a file."""
-    progress = workshop.progress
+    progress = resources.progress
     tracked = progress.track(documents, "reading documents", len(documents))
     content = digest_texts(map(repr, tracked))
-    cutting = Cutting(settings.chunker, settings.tokenizer, workshop)
+    cutting = ChunkCache(settings.chunker, settings.tokenizer, resources)
     cuts = not settings.passages or not all(item.passages for item in documents)
     sources = digest_imports(__name__)
     recipe = cutting.recipe if cuts else ""
     key = digest("chunks", sources, settings, source, recipe, content)
 
     def make(folder: Path) -> None:
-        tally = Tally(settings.chunker.limit)
+        tally = ChunkTally(settings.chunker.limit)
 
         def finish_each() -> Iterator[list[Chunk]]:
             rest = progress.track(
@@ -167,11 +175,11 @@ def _tabulate(
             raise AssayError(NO_TEXT)
         (folder / FACTS).write_text(json.dumps([tally.seconds, tally.facts()]))
 
-    def read(folder: Path) -> tuple[ChunkShelf, float, dict[str, Any]]:
+    def read(folder: Path) -> tuple[ChunkStore, float, dict[str, Any]]:
         return read_chunks(folder), *json.loads((folder / FACTS).read_text())
 
-    folder, (chunks, seconds, facts) = workshop.cache.load("chunk_files", key, make, read)
-    return Prepared(chunks, source, seconds, folder.cached and cuts, facts)
+    folder, (chunks, seconds, facts) = resources.cache.load("chunk_files", key, make, read)
+    return PreparedDocuments(chunks, source, seconds, folder.cached and cuts, facts)
 
 
 def _list_uncut(documents: Iterable[Document], settings: DocumentSettings) -> list[Document]:
@@ -180,10 +188,10 @@ def _list_uncut(documents: Iterable[Document], settings: DocumentSettings) -> li
 
 def _finish_each(
     documents: Iterable[Document],
-    cut: Cut,
+    cut: ChunkedDocuments,
     settings: DocumentSettings,
     source: Source,
-    tally: Tally,
+    tally: ChunkTally,
 ) -> Iterator[list[Chunk]]:
     """Yield the searched chunks of each document, and `tally` those that were cut."""
     tally.add_cut(cut)

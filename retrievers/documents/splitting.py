@@ -18,7 +18,7 @@ _LINE = re.compile(r"\r\n|\n|\r")
 Span = tuple[int, int]
 
 
-class Places:
+class BreakPoints:
     """Where `begin` to `end` may be cut, by kind, each kind in order.
 
     No place lies within a code block or a table, except `lines`, which are for those too large
@@ -90,7 +90,7 @@ class Places:
         return whole is not None and whole[0] < place
 
 
-class Cutter:
+class Splitter:
     """Cuts spans of one document into pieces of at most `limit` tokens.
 
     A piece ends at the coarsest kind of place that fills it at least half: between blocks, items,
@@ -126,7 +126,7 @@ class Cutter:
         if begin >= end or self.fits(begin, end):
             yield from [(begin, end)] if begin < end else []
             return
-        places = Places(self._structure, begin, end, self._stays_whole)
+        places = BreakPoints(self._structure, begin, end, self._stays_whole)
         start = core = begin
         while core < end:
             stop = self._stop(places, start, core, end)
@@ -139,7 +139,7 @@ class Cutter:
     def _stays_whole(self, begin: int, end: int) -> bool:
         return self._tokens.count(begin, end) <= self._most_whole
 
-    def _stop(self, places: Places, start: int, core: int, end: int) -> int | None:
+    def _stop(self, places: BreakPoints, start: int, core: int, end: int) -> int | None:
         """Return the best place after `core` to end a piece that begins at `start`.
 
         Nothing is returned where a piece with an overlap would end within a block.
@@ -182,7 +182,7 @@ class Cutter:
                 high = middle
         return places[low - 1] if low > first else None
 
-    def _step_back(self, places: Places, core: int, stop: int) -> int:
+    def _step_back(self, places: BreakPoints, core: int, stop: int) -> int:
         """Return where the piece after one that ends at `stop` begins."""
         if not self._overlap:
             return stop

@@ -11,7 +11,7 @@ from assay.retrievers.engines.raw_client import BareClient
 from assay.retrievers.engines.recall import measure_recall
 from assay.retrievers.fusion.ranking import Scored, ordered
 from assay.retrievers.models.base import Vectors
-from assay.retrievers.settings import Workshop, name_type
+from assay.retrievers.settings import Resources, name_type
 from assay.retrievers.store.digest import digest, digest_texts
 from assay.retrievers.store.sources import digest_imports
 
@@ -19,7 +19,7 @@ S = TypeVar("S", bound=StoreSettings)
 H = TypeVar("H")
 
 
-class Stored(NamedTuple):
+class StoredIndex(NamedTuple):
     """An index that is whole: the seconds it took to make, its bytes, if it was there before."""
 
     seconds: float
@@ -35,13 +35,13 @@ class Adapter(Engine, Generic[S, H]):
     subclass says otherwise.
     """
 
-    def __init__(self, settings: S, workshop: Workshop) -> None:
+    def __init__(self, settings: S, resources: Resources) -> None:
         self.depth = settings.depth
         self.searches = settings.capabilities.searches
         self.live = settings.capabilities.live
         self.name = name_type(type(settings))
         self._settings = settings
-        self._workshop = workshop
+        self._resources = resources
         self._opened: H | None = None
         self._texts = 0
         self._dimensions = 0
@@ -120,7 +120,9 @@ class Adapter(Engine, Generic[S, H]):
         """Return the settings on which the index depends; others count when searching only."""
 
     @abstractmethod
-    def _store(self, texts: Sequence[str], vectors: Vectors, identity: str) -> tuple[H, Stored]:
+    def _store(
+        self, texts: Sequence[str], vectors: Vectors, identity: str
+    ) -> tuple[H, StoredIndex]:
         """Find or make the index and return it, open; `_facts` is told what is known by then."""
 
     def _search_dense(self, opened: H, vector: Vectors, limit: int) -> list[Scored]:

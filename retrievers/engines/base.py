@@ -14,7 +14,7 @@ from assay.retrievers.engines.formulas import Formula
 from assay.retrievers.engines.raw_client import BareClient
 from assay.retrievers.fusion.ranking import Scored
 from assay.retrievers.models.base import Vectors
-from assay.retrievers.settings import Settings, Workshop
+from assay.retrievers.settings import Resources, Settings
 
 
 class LegDepths(Settings):
@@ -52,11 +52,11 @@ class StoreSettings(Settings, ABC):
         return doubt_words(self.type, self.words, self, texts) if self.words else ""
 
     @abstractmethod
-    def build(self, workshop: Workshop) -> "Engine":
+    def build(self, resources: Resources) -> "Engine":
         """Return the engine, which has indexed nothing yet. Raises AssayError."""
 
 
-class Lists(NamedTuple):
+class EngineLists(NamedTuple):
     """The two lists that an engine fuses, each best first."""
 
     dense: list[Scored]
@@ -115,9 +115,11 @@ class Engine(ABC):
         """
         raise AssayError(f"{self.facts()['engine']}: no formula of its keyword scores is stated")
 
-    def lists(self, text: str, vector: Vectors) -> Lists:
+    def lists(self, text: str, vector: Vectors) -> EngineLists:
         """Return, fetched apart, the two lists that `hybrid` fuses."""
-        return Lists(self.dense(vector, self.depth.dense), self.keyword(text, self.depth.keyword))
+        return EngineLists(
+            self.dense(vector, self.depth.dense), self.keyword(text, self.depth.keyword)
+        )
 
     def facts(self) -> Mapping[str, Any]:
         """What identifies the engine and its index, as JSON values; known after `index`.

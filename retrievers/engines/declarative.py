@@ -7,7 +7,7 @@ from assay.retrievers.engines.adapter import Adapter, H, S
 from assay.retrievers.engines.formulas import Formula
 
 
-class Stating(Protocol):
+class DeclarativeSettings(Protocol):
     """Settings that say by themselves what an engine is."""
 
     exact: bool
@@ -22,7 +22,7 @@ class Stating(Protocol):
 
 
 class StatedAdapter(Adapter[S, H]):
-    """An adapter whose fusion, exactness and shape its settings say, which are `Stating`."""
+    """An adapter whose `DeclarativeSettings` say its fusion, exactness and shape."""
 
     @property
     def formula(self) -> Formula:
@@ -37,6 +37,6 @@ class StatedAdapter(Adapter[S, H]):
         return self._stating.list_shape()
 
     @property
-    def _stating(self) -> Stating:
+    def _stating(self) -> DeclarativeSettings:
         settings: Any = self._settings
         return settings  # type: ignore[no-any-return]

@@ -5,26 +5,28 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from assay.retrievers.engines.adapter import Adapter, H, S, Stored
+from assay.retrievers.engines.adapter import Adapter, H, S, StoredIndex
 from assay.retrievers.engines.copies import allocated
 from assay.retrievers.engines.file_integrity import check_seal, seal
 from assay.retrievers.models.base import Vectors
-from assay.retrievers.settings import Workshop
+from assay.retrievers.settings import Resources
 
 
 class EmbeddedEngine(Adapter[S, H]):
     """Files that one process builds and any number open, none of which changes them."""
 
-    def __init__(self, settings: S, workshop: Workshop) -> None:
+    def __init__(self, settings: S, resources: Resources) -> None:
         settings.capabilities.load()
-        super().__init__(settings, workshop)
+        super().__init__(settings, resources)
 
     def facts(self) -> Mapping[str, Any]:
         """Return also the version of what the extra brings."""
         version, *_ = self._settings.capabilities.list_versions()
         return {**super().facts(), "version": version}
 
-    def _store(self, texts: Sequence[str], vectors: Vectors, identity: str) -> tuple[H, Stored]:
+    def _store(
+        self, texts: Sequence[str], vectors: Vectors, identity: str
+    ) -> tuple[H, StoredIndex]:
         def make(folder: Path) -> None:
             self._build(folder, texts, vectors)
             seal(folder)
@@ -33,15 +35,15 @@ class EmbeddedEngine(Adapter[S, H]):
             check_seal(folder)
             return self._open(folder)
 
-        folder, opened = self._workshop.cache.load(
+        folder, opened = self._resources.cache.load(
             self.name, self._key(texts, identity), make, read
         )
-        return opened, Stored(folder.seconds, allocated(folder.path), folder.cached)
+        return opened, StoredIndex(folder.seconds, allocated(folder.path), folder.cached)
 
     def _track(self, texts: int) -> Iterable[int]:
         """Yield the positions of so many texts, and say now and then how many remain."""
         what = f"{self.name}: storing texts"
-        return self._workshop.progress.track(range(texts), what, texts)
+        return self._resources.progress.track(range(texts), what, texts)
 
     def _list_versions(self) -> Sequence[str]:
         return self._settings.capabilities.list_versions()

@@ -18,7 +18,7 @@ from assay.retrievers.base import AssayError, Document, IndexReport, Ranking, Re
 from assay.retrievers.base.answers import NamedChunks, complete, rank_chunks
 from assay.retrievers.base.installation import hint_extra
 from assay.retrievers.documents.preparation import DocumentSettings
-from assay.retrievers.settings import Settings, Workshop
+from assay.retrievers.settings import Resources, Settings
 from assay.retrievers.settings.plugins import ObjectPath, load_object
 from assay.retrievers.settings.trust import CODE
 from assay.retrievers.store.digest import digest_file
@@ -28,7 +28,7 @@ KEY = "retriever.object"
 NAMES = ("doc_id", "document_id", "source", "file_path", "path", "file_name", "source_id")
 
 
-class Found(NamedTuple):
+class FrameworkHit(NamedTuple):
     """A text that a framework returned, with what it says of its place and score."""
 
     text: str
@@ -56,7 +56,7 @@ class FrameworkSettings(Settings):
         False, description="it may answer differently at any time: no run is used again"
     )
 
-    def build(self, documents: DocumentSettings, workshop: Workshop) -> Retriever:
+    def build(self, documents: DocumentSettings, resources: Resources) -> Retriever:
         """Import the object; it cuts its documents itself. Raises AssayError."""
         return FrameworkRetriever(self)
 
@@ -91,7 +91,7 @@ class FrameworkSettings(Settings):
         """Say whether `found` is a retriever of the framework. Raises ImportError without it."""
 
     @abstractmethod
-    def ask(self, retriever: Any, query: str) -> Iterable[Found]:
+    def ask(self, retriever: Any, query: str) -> Iterable[FrameworkHit]:
         """Yield what `retriever` returns, best first."""
 
 
@@ -109,11 +109,11 @@ class LangChainSettings(FrameworkSettings):
 
         return isinstance(found, BaseRetriever)
 
-    def ask(self, retriever: Any, query: str) -> Iterable[Found]:
+    def ask(self, retriever: Any, query: str) -> Iterable[FrameworkHit]:
         """Yield the documents; they have an order and no scores."""
         for item in retriever.invoke(query):
             names = _read_names(item.metadata, item.id)
-            yield Found(item.page_content, names, item.metadata.get("start_index"), None)
+            yield FrameworkHit(item.page_content, names, item.metadata.get("start_index"), None)
 
 
 class LlamaIndexSettings(FrameworkSettings):
@@ -130,13 +130,13 @@ class LlamaIndexSettings(FrameworkSettings):
 
         return isinstance(found, BaseRetriever)
 
-    def ask(self, retriever: Any, query: str) -> Iterable[Found]:
+    def ask(self, retriever: Any, query: str) -> Iterable[FrameworkHit]:
         """Yield the nodes."""
         for item in retriever.retrieve(query):
             node = item.node
             names = _read_names(node.metadata, node.ref_doc_id, node.node_id)
             start = getattr(node, "start_char_idx", None)
-            yield Found(node.get_content(), names, start, item.score)
+            yield FrameworkHit(node.get_content(), names, start, item.score)
 
 
 class HaystackSettings(FrameworkSettings):
@@ -154,11 +154,13 @@ class HaystackSettings(FrameworkSettings):
         inputs = getattr(found, "__haystack_input__", None)
         return isinstance(found, Component) and hasattr(inputs, "query")
 
-    def ask(self, retriever: Any, query: str) -> Iterable[Found]:
+    def ask(self, retriever: Any, query: str) -> Iterable[FrameworkHit]:
         """Yield the documents."""
         for item in retriever.run(query=query)["documents"]:
             names = _read_names(item.meta, item.id)
-            yield Found(item.content or "", names, item.meta.get("split_idx_start"), item.score)
+            yield FrameworkHit(
+                item.content or "", names, item.meta.get("split_idx_start"), item.score
+            )
 
 
 class FrameworkRetriever(Retriever):

@@ -15,7 +15,7 @@ from assay.retrievers.base import (
     Document,
     Hit,
     IndexReport,
-    Placed,
+    LegRank,
     Ranking,
     Retriever,
     StageTrace,
@@ -23,7 +23,7 @@ from assay.retrievers.base import (
 from assay.retrievers.base.answers import NamedChunks
 from assay.retrievers.documents.preparation import DocumentSettings, prepare
 from assay.retrievers.services.retries import PASSING, RetrySettings, call, count_retries
-from assay.retrievers.settings import Settings, Workshop
+from assay.retrievers.settings import Resources, Settings
 from assay.retrievers.settings.trust import ADDRESS, VARIABLE
 
 LIMIT = 16 * 2**20  # bytes of one answer
@@ -64,9 +64,9 @@ class HttpSettings(Settings):
         False, description="the service may answer differently at any time: no run is used again"
     )
 
-    def build(self, documents: DocumentSettings, workshop: Workshop) -> Retriever:
+    def build(self, documents: DocumentSettings, resources: Resources) -> Retriever:
         """Return a client of the service."""
-        return HttpRetriever(self, documents, workshop)
+        return HttpRetriever(self, documents, resources)
 
     def headers(self) -> dict[str, str]:
         """Return the headers that identify the caller. Raises AssayError without a token."""
@@ -99,14 +99,14 @@ class HttpRetriever(Retriever):
     """
 
     def __init__(
-        self, settings: HttpSettings, documents: DocumentSettings, workshop: Workshop
+        self, settings: HttpSettings, documents: DocumentSettings, resources: Resources
     ) -> None:
         import httpx
 
         self.nondeterministic = settings.nondeterministic
         self._settings = settings
         self._documents = documents
-        self._workshop = workshop
+        self._resources = resources
         self._client = httpx.AsyncClient(timeout=None, headers=settings.headers())
         self._loop = asyncio.new_event_loop()
         threading.Thread(target=self._run_loop, daemon=True).start()
@@ -114,7 +114,7 @@ class HttpRetriever(Retriever):
 
     def index(self, documents: Sequence[Document]) -> IndexReport:
         """Learn what an answer may name; nothing is sent."""
-        prepared = prepare(documents, self._documents, self._workshop)
+        prepared = prepare(documents, self._documents, self._resources)
         self._chunks = NamedChunks(documents, prepared.chunks)
         return IndexReport(len(prepared.chunks))
 
@@ -144,7 +144,7 @@ class HttpRetriever(Retriever):
         placed = enumerate(best, start=1)
         return Ranking(
             tuple(
-                Hit(hit.chunk, hit.score, {NAME: Placed(rank, hit.score)}) for rank, hit in placed
+                Hit(hit.chunk, hit.score, {NAME: LegRank(rank, hit.score)}) for rank, hit in placed
             ),
             (trace,),
         )

@@ -9,7 +9,7 @@ from pydantic_core.core_schema import CoreSchema
 from assay.retrievers.base import AssayError, Retriever
 from assay.retrievers.base.adapted import AdaptedRetriever
 from assay.retrievers.documents.preparation import DocumentSettings
-from assay.retrievers.settings import Settings, Workshop
+from assay.retrievers.settings import Resources, Settings
 from assay.retrievers.settings.plugins import ObjectPath, load_class
 from assay.retrievers.settings.trust import CODE
 
@@ -48,7 +48,7 @@ class PythonSettings(Settings):
         schema["required"].remove("path")
         return {**schema, "oneOf": [{"required": ["path"]}, {"required": ["class"]}]}
 
-    def build(self, documents: DocumentSettings, workshop: Workshop) -> Retriever:
+    def build(self, documents: DocumentSettings, resources: Resources) -> Retriever:
         """Import the class and make an instance; it cuts its documents itself."""
         made = load_class(self.path, Retriever, "retriever.path")
         try:

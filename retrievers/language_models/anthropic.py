@@ -7,7 +7,7 @@ from pydantic import Field
 from assay.retrievers.language_models.base import Answer, LanguageModel, Prompt
 from assay.retrievers.language_models.remote import RemoteModel, RemoteSettings, count
 from assay.retrievers.services.prices import Usage
-from assay.retrievers.settings import Workshop
+from assay.retrievers.settings import Resources
 
 
 class AnthropicSettings(RemoteSettings):
@@ -16,7 +16,7 @@ class AnthropicSettings(RemoteSettings):
     type: Literal["anthropic"] = "anthropic"
     model: str = Field("claude-haiku-5-5", min_length=1, description="the API's id of the model")
 
-    def build(self, workshop: Workshop) -> LanguageModel:
+    def build(self, resources: Resources) -> LanguageModel:
         """Return the model, not yet open."""
         return AnthropicModel(self)
 

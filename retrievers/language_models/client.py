@@ -6,7 +6,7 @@ from assay.retrievers.base import AssayError
 from assay.retrievers.language_models.answers import AnswerCache, KeptAnswer
 from assay.retrievers.language_models.base import LanguageModel, Prompt
 from assay.retrievers.services.calls import Calls, PaceSettings
-from assay.retrievers.services.ledger import Book
+from assay.retrievers.services.ledger import CallRecorder
 from assay.retrievers.services.prices import Prices
 
 
@@ -36,7 +36,11 @@ class LanguageModelClient(Calls):
     """Asks an open model, once each question, and enters each call into an open ledger."""
 
     def __init__(
-        self, model: LanguageModel, ledger: Book, settings: PaceSettings, answers: AnswerCache
+        self,
+        model: LanguageModel,
+        ledger: CallRecorder,
+        settings: PaceSettings,
+        answers: AnswerCache,
     ) -> None:
         super().__init__(model.name, ledger, settings, model.calls_at_once)
         self._model = model

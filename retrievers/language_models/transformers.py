@@ -13,7 +13,7 @@ from assay.retrievers.language_models.base import (
 from assay.retrievers.model_files.files import ModelFiles
 from assay.retrievers.model_files.hub import quieten
 from assay.retrievers.services.prices import FREE, Usage
-from assay.retrievers.settings import Workshop
+from assay.retrievers.settings import Resources
 from assay.retrievers.store.digest import digest
 
 
@@ -23,12 +23,12 @@ class TransformersModel(LanguageModel):
     prices = FREE
     calls_at_once = 1
 
-    def __init__(self, files: ModelFiles, limits: Limits, workshop: Workshop) -> None:
+    def __init__(self, files: ModelFiles, limits: Limits, resources: Resources) -> None:
         self.name = f"local {files.name}"
         self.window = limits.context - limits.answer
         self.most_output = limits.answer
         self._files = files
-        self._workshop = workshop
+        self._resources = resources
         self._model: Any = None
         self._tokenizer: Any = None
 
@@ -40,13 +40,13 @@ class TransformersModel(LanguageModel):
     def open(self) -> None:
         """Load the model and its tokenizer."""
         quieten()
-        self._workshop.progress.say(f"loading model {self._files.name} ({self._files.build}) …")
+        self._resources.progress.say(f"loading model {self._files.name} ({self._files.build}) …")
         location = dict(self._files.location())
         path = location.pop("model_name_or_path")
         import torch
         from transformers import AutoModelForCausalLM, AutoTokenizer
 
-        torch.set_num_threads(self._workshop.threads)
+        torch.set_num_threads(self._resources.threads)
         try:
             self._tokenizer = AutoTokenizer.from_pretrained(path, **location)
             self._model = AutoModelForCausalLM.from_pretrained(path, **location)

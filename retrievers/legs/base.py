@@ -10,7 +10,7 @@ from pydantic import Field
 from assay.retrievers.base import IndexReport
 from assay.retrievers.corpus.corpus import Corpus
 from assay.retrievers.fusion.ranking import Scored
-from assay.retrievers.settings import Settings, Workshop
+from assay.retrievers.settings import Resources, Settings
 
 # What a leg goes by. A pipeline's `mode` chooses among its legs by it.
 Kind = Literal["semantic", "keyword", "exact", "graph", "hybrid"]
@@ -106,5 +106,5 @@ class LegSettings(Settings, ABC):
         return ""
 
     @abstractmethod
-    def build(self, workshop: Workshop) -> Leg:
+    def build(self, resources: Resources) -> Leg:
         """Return the leg, not yet indexed."""

@@ -21,7 +21,7 @@ from assay.retrievers.fusion.ranking import best_matches
 from assay.retrievers.legs import bm25
 from assay.retrievers.legs.base import Kind, Leg, LegResult, LegSettings
 from assay.retrievers.legs.bm25 import Bm25sScorer, Formula
-from assay.retrievers.settings import Workshop
+from assay.retrievers.settings import Resources
 from assay.retrievers.store.digest import digest
 from assay.retrievers.store.sources import digest_imports
 from assay.retrievers.text.code import CodeAnalyzer
@@ -48,9 +48,9 @@ class CodeLegSettings(LegSettings):
     k1: float = Field(bm25.K1, gt=0, description="how fast repetitions of a term saturate")
     b: float = Field(bm25.B, ge=0, le=1, description="how much long blocks are discounted")
 
-    def build(self, workshop: Workshop) -> "CodeLeg":
+    def build(self, resources: Resources) -> "CodeLeg":
         """Return the leg, which has indexed nothing yet."""
-        return CodeLeg(self, workshop)
+        return CodeLeg(self, resources)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,9 +69,9 @@ class CodeLeg(Leg):
     and the block too, one more than the best BM25 of any block.
     """
 
-    def __init__(self, settings: CodeLegSettings, workshop: Workshop) -> None:
+    def __init__(self, settings: CodeLegSettings, resources: Resources) -> None:
         self._settings = settings
-        self._workshop = workshop
+        self._resources = resources
         self._analyzer = CodeAnalyzer()
         self._scorer = Bm25sScorer(Formula("lucene", settings.k1, settings.b, 0.0))
         self._chunks = 0
@@ -110,7 +110,7 @@ class CodeLeg(Leg):
             if len(self._positions):
                 self._scorer.load(load_counts(folder), folder)
 
-        folder, _ = self._workshop.cache.load("code", self._key(corpus), make, read)
+        folder, _ = self._resources.cache.load("code", self._key(corpus), make, read)
         self._chunks = len(corpus.chunks)
         return IndexReport(
             chunks=len(corpus.chunks),

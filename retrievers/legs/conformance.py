@@ -14,7 +14,7 @@ from assay.retrievers.conformance_sample import DOCUMENTS, ODD_QUERIES, QUERIES
 from assay.retrievers.corpus.corpus import Corpus
 from assay.retrievers.fusion.ranking import Scored
 from assay.retrievers.legs.base import Leg, LegResult, LegSettings
-from assay.retrievers.settings import Workshop
+from assay.retrievers.settings import Resources
 
 Make = Callable[[], Leg]
 
@@ -134,6 +134,6 @@ RULES = make_rules(
 )
 
 
-def check_leg(settings: LegSettings, workshop: Workshop | None = None) -> None:
+def check_leg(settings: LegSettings, resources: Resources | None = None) -> None:
     """Put the leg of `settings` to every rule. Raises ConformanceError at the first it breaks."""
-    check_rules(RULES, settings.build, workshop)
+    check_rules(RULES, settings.build, resources)

@@ -14,7 +14,7 @@ from assay.retrievers.documents.structure.identifiers import identify
 from assay.retrievers.fusion.fusion import RrfSettings
 from assay.retrievers.fusion.ranking import Scored
 from assay.retrievers.legs.base import Kind, Leg, LegResult, LegSettings
-from assay.retrievers.settings import Workshop
+from assay.retrievers.settings import Resources
 from assay.retrievers.text.tokens import fold
 
 ALIKE = 0.5  # share of words that a context and a title have in common, from which they are one
@@ -63,9 +63,9 @@ class DefinitionsLegSettings(LegSettings):
         description="how many chunks enter fusion; give the leg a boost there to put them first",
     )
 
-    def build(self, workshop: Workshop) -> Leg:
+    def build(self, resources: Resources) -> Leg:
         """Return the leg, not yet indexed."""
-        return DefinitionsLeg(workshop)
+        return DefinitionsLeg(resources)
 
 
 class DefinitionsLeg(Leg):
@@ -76,13 +76,13 @@ class DefinitionsLeg(Leg):
     1 / rank.
     """
 
-    def __init__(self, workshop: Workshop) -> None:
-        self._workshop = workshop
-        self._glossary = Glossary(Corpus(()), workshop)
+    def __init__(self, resources: Resources) -> None:
+        self._resources = resources
+        self._glossary = Glossary(Corpus(()), resources)
 
     def index(self, corpus: Corpus) -> IndexReport:
         """Find the definitions of the documents, or take them from the cache."""
-        self._glossary = Glossary(corpus, self._workshop)
+        self._glossary = Glossary(corpus, self._resources)
         return IndexReport(
             len(corpus.chunks),
             {"definitions": self._glossary.seconds},

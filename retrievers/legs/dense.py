@@ -16,12 +16,12 @@ from assay.retrievers.legs.base import Kind, Leg, LegResult, LegSettings
 from assay.retrievers.legs.compression import CompressedVectors, Quantisation
 from assay.retrievers.legs.truncation import find_bill, find_window, split
 from assay.retrievers.models.base import Vectors
-from assay.retrievers.models.caching import Encoded
+from assay.retrievers.models.caching import EncodedTexts
 from assay.retrievers.models.encoders import EncoderSettings
 from assay.retrievers.models.registry import AnyEncoder
 from assay.retrievers.models.tokens import Tokenizer
 from assay.retrievers.services import charges
-from assay.retrievers.settings import Workshop
+from assay.retrievers.settings import Resources
 
 
 class DenseLegSettings(LegSettings):
@@ -97,18 +97,18 @@ class DenseLegSettings(LegSettings):
         """Not where chunks are read in parts."""
         return self.windows == "none"
 
-    def build(self, workshop: Workshop) -> Leg:
+    def build(self, resources: Resources) -> Leg:
         """Return the leg, not yet indexed."""
-        return DenseLeg(self, workshop)
+        return DenseLeg(self, resources)
 
 
 class DenseLeg(Leg):
     """Compares the query with all chunks, exactly or by a smaller form of their vectors."""
 
-    def __init__(self, settings: DenseLegSettings, workshop: Workshop) -> None:
+    def __init__(self, settings: DenseLegSettings, resources: Resources) -> None:
         self._settings = settings
-        self._workshop = workshop
-        self._encoder = settings.encoder.build(workshop)
+        self._resources = resources
+        self._encoder = settings.encoder.build(resources)
         self._matrix = np.empty((0, 0), np.float32)
         # The row at which each chunk begins, where some chunk has several.
         self._starts: NDArray[np.intp] | None = None
@@ -189,7 +189,7 @@ class DenseLeg(Leg):
             scores = np.maximum.reduceat(scores, self._starts)
         return best(scores, depth)
 
-    def _encode(self, corpus: Corpus) -> tuple[Encoded, Sequence[str]]:
+    def _encode(self, corpus: Corpus) -> tuple[EncodedTexts, Sequence[str]]:
         """Return the matrix that is searched, and the texts encoded for it.
 
         Sets where the chunks begin in it.
@@ -199,7 +199,7 @@ class DenseLeg(Leg):
         window = find_window([self._encoder])
         if self._settings.windows == "none" or window is None:
             return corpus.encode(self._encoder), texts
-        tokenizer = Tokenizer.default(self._workshop)
+        tokenizer = Tokenizer.default(self._resources)
         parts = [split(text, window, tokenizer) for text in texts]
         counts = np.array([len(part) for part in parts], np.intp)
         if not len(parts) or counts.max() == 1:
@@ -212,4 +212,4 @@ class DenseLeg(Leg):
             return encoded, texts
         sums = np.add.reduceat(encoded.vectors, starts, axis=0)
         means = sums / np.linalg.norm(sums, axis=1, keepdims=True)
-        return Encoded(means.astype(np.float32, copy=False), encoded.fresh), texts
+        return EncodedTexts(means.astype(np.float32, copy=False), encoded.fresh), texts

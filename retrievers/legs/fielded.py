@@ -15,7 +15,7 @@ from assay.retrievers.fusion.ranking import best_matches
 from assay.retrievers.legs import bm25
 from assay.retrievers.legs.base import Kind, Leg, LegResult, LegSettings
 from assay.retrievers.legs.bm25f import FieldScorer, FieldTerms
-from assay.retrievers.settings import Settings, Workshop
+from assay.retrievers.settings import Resources, Settings
 from assay.retrievers.store.digest import digest
 from assay.retrievers.store.sources import digest_imports
 from assay.retrievers.text import analyzers
@@ -75,9 +75,9 @@ class FieldedLegSettings(LegSettings):
         ),
     )
 
-    def build(self, workshop: Workshop) -> "FieldedLeg":
+    def build(self, resources: Resources) -> "FieldedLeg":
         """Return the leg, which has indexed nothing yet."""
-        return FieldedLeg(self, workshop)
+        return FieldedLeg(self, resources)
 
 
 class FieldedLeg(Leg):
@@ -86,9 +86,9 @@ class FieldedLeg(Leg):
     What a document says of itself counts for each of its chunks.
     """
 
-    def __init__(self, settings: FieldedLegSettings, workshop: Workshop) -> None:
+    def __init__(self, settings: FieldedLegSettings, resources: Resources) -> None:
         self._settings = settings
-        self._workshop = workshop
+        self._resources = resources
         self._analyzer = settings.analyzer.build()
         self._scorer: FieldScorer | None = None
 
@@ -104,7 +104,7 @@ class FieldedLeg(Leg):
             return IndexReport(len(texts))
         settings = self._settings
         if reason := analyzers.doubt(settings.analyzer, (text["body"] for text in texts)):
-            self._workshop.progress.say(f"warning: bm25f: {reason}")
+            self._resources.progress.say(f"warning: bm25f: {reason}")
         scorer = FieldScorer(
             bm25.Formula(settings.variant, settings.k1, settings.b, settings.epsilon)
         )
@@ -112,7 +112,7 @@ class FieldedLeg(Leg):
         def make(folder: Path) -> None:
             scorer.build([self._analyse(name, texts) for name in fields], folder)
 
-        folder, _ = self._workshop.cache.load("bm25f", self._key(texts), make, scorer.load)
+        folder, _ = self._resources.cache.load("bm25f", self._key(texts), make, scorer.load)
         self._scorer = scorer
         return IndexReport(
             chunks=len(texts),

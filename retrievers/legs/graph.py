@@ -11,16 +11,16 @@ from pydantic import Field
 
 from assay.retrievers.base import Chunk, IndexReport
 from assay.retrievers.corpus.corpus import Corpus
-from assay.retrievers.documents.references.links import Names, PointerKind, find_pointers
+from assay.retrievers.documents.references.links import DocumentNames, LinkKind, find_links
 from assay.retrievers.fusion.fusion import RrfSettings
 from assay.retrievers.fusion.ranking import Scored, ordered
 from assay.retrievers.legs.base import Kind, Leg, LegResult, LegSettings
-from assay.retrievers.settings import Settings, Workshop
+from assay.retrievers.settings import Resources, Settings
 from assay.retrievers.store.cache import Folder
 from assay.retrievers.store.digest import digest
 from assay.retrievers.store.sources import digest_imports
 
-Edge = tuple[int, int, PointerKind]  # positions of two chunks, and how one points at the other
+Edge = tuple[int, int, LinkKind]  # positions of two chunks, and how one points at the other
 
 EDGES = "edges.json"
 SHOWN = 5  # edges that a note tells of
@@ -54,9 +54,9 @@ class GraphLegSettings(LegSettings):
     hops: int = Field(1, ge=1, le=2, description="how many edges in a row are followed")
     decay: float = Field(0.5, gt=0, le=1, description="what the second hop counts beside the first")
 
-    def build(self, workshop: Workshop) -> "GraphLeg":
+    def build(self, resources: Resources) -> "GraphLeg":
         """Return the leg, which has indexed nothing yet."""
-        return GraphLeg(self, workshop)
+        return GraphLeg(self, resources)
 
 
 class GraphLeg(Leg):
@@ -66,16 +66,16 @@ class GraphLeg(Leg):
     is one edge, the heaviest.
     """
 
-    def __init__(self, settings: GraphLegSettings, workshop: Workshop) -> None:
+    def __init__(self, settings: GraphLegSettings, resources: Resources) -> None:
         self._settings = settings
-        self._workshop = workshop
+        self._resources = resources
         self._chunks: Sequence[Chunk] = ()
-        self._edges: Mapping[int, Mapping[int, PointerKind]] = {}
+        self._edges: Mapping[int, Mapping[int, LinkKind]] = {}
         self._weights: Mapping[str, float] = settings.weights.model_dump()
 
     def index(self, corpus: Corpus) -> IndexReport:
         """Find the edges between the chunks, or find this done in the cache."""
-        folder, edges = load_edges(corpus, self._workshop)
+        folder, edges = load_edges(corpus, self._resources)
         self._chunks = corpus.chunks
         self._edges = self._choose(edges)
         return IndexReport(
@@ -109,9 +109,9 @@ class GraphLeg(Leg):
         note = "; ".join(self._tell(source, target) for _, source, target in sorted(steps)[:SHOWN])
         return LegResult(candidates, {"search": (time.perf_counter() - begin) * 1e3}, note)
 
-    def _choose(self, edges: Sequence[Edge]) -> dict[int, dict[int, PointerKind]]:
+    def _choose(self, edges: Sequence[Edge]) -> dict[int, dict[int, LinkKind]]:
         """Return the heaviest edge from each chunk to each, of those that carry anything."""
-        chosen: dict[int, dict[int, PointerKind]] = {}
+        chosen: dict[int, dict[int, LinkKind]] = {}
         for source, target, kind in sorted(edges, key=lambda edge: self._weights[edge[2]]):
             if self._weights[kind]:
                 chosen.setdefault(source, {})[target] = kind
@@ -122,7 +122,7 @@ class GraphLeg(Leg):
         return f"{_label(self._chunks[source])} → {_label(self._chunks[target])} ({kind})"
 
 
-def load_edges(corpus: Corpus, workshop: Workshop) -> tuple[Folder, list[Edge]]:
+def load_edges(corpus: Corpus, resources: Resources) -> tuple[Folder, list[Edge]]:
     """Return the edges between the chunks from the cache, where they are kept, and its folder."""
 
     def make(folder: Path) -> None:
@@ -132,7 +132,7 @@ def load_edges(corpus: Corpus, workshop: Workshop) -> tuple[Folder, list[Edge]]:
         edges: list[Edge] = json.loads((folder / EDGES).read_text())
         return edges
 
-    return workshop.cache.load("graph", _key(corpus), make, read)
+    return resources.cache.load("graph", _key(corpus), make, read)
 
 
 def find_edges(corpus: Corpus) -> set[Edge]:
@@ -143,7 +143,7 @@ def find_edges(corpus: Corpus) -> set[Edge]:
         for about in (corpus.frontmatter[id_],)
         for title in {document.title, about.title, *about.aliases} - {""}
     ]
-    pointers = find_pointers(corpus.structures, Names(corpus.documents, titles))
+    pointers = find_links(corpus.structures, DocumentNames(corpus.documents, titles))
     spans = _Spans(corpus)
     return {
         (source, target, pointer.kind)

@@ -22,7 +22,7 @@ from assay.retrievers.legs.bm25 import (
     Variant,
     okapi_idf,
 )
-from assay.retrievers.settings import Workshop
+from assay.retrievers.settings import Resources
 from assay.retrievers.store.digest import digest
 from assay.retrievers.store.sources import digest_imports
 from assay.retrievers.text import analyzers
@@ -77,9 +77,9 @@ class KeywordLegSettings(LegSettings):
             )
         return self
 
-    def build(self, workshop: Workshop) -> "KeywordLeg":
+    def build(self, resources: Resources) -> "KeywordLeg":
         """Return the leg, which has indexed nothing yet."""
-        return KeywordLeg(self, workshop)
+        return KeywordLeg(self, resources)
 
 
 class KeywordLeg(Leg):
@@ -89,9 +89,9 @@ class KeywordLeg(Leg):
     those whose only terms occur nearly everywhere in a very small collection.
     """
 
-    def __init__(self, settings: KeywordLegSettings, workshop: Workshop) -> None:
+    def __init__(self, settings: KeywordLegSettings, resources: Resources) -> None:
         self._settings = settings
-        self._workshop = workshop
+        self._resources = resources
         self._analyzer = settings.analyzer.build()
         self._scorer: Scorer | None = None
 
@@ -100,14 +100,14 @@ class KeywordLeg(Leg):
         size = len(corpus.chunks)
         self._scorer = None
         self._analyzer = corpus.find_analyzer(self._settings.analyzer)
-        counted = corpus.count_terms(self._settings.analyzer, self._workshop)
+        counted = corpus.count_terms(self._settings.analyzer, self._resources)
         counts = counted.counts
         if not counts.vocabulary:
             return IndexReport(size)
         if self._settings.variant == "okapi" and size <= TINY:
             self._warn_of_idle_words(counts)
         scorer = self._make_scorer()
-        folder, _ = self._workshop.cache.load(
+        folder, _ = self._resources.cache.load(
             "bm25",
             self._key(counted.key),
             lambda folder: scorer.build(counts, folder),
@@ -146,7 +146,7 @@ class KeywordLeg(Leg):
         idf = okapi_idf(counts.frequencies, size, self._settings.epsilon)
         idle = int((idf <= 0).sum())
         if idle > words / 20:
-            self._workshop.progress.say(
+            self._resources.progress.say(
                 f"warning: okapi gives {idle} of {words} words no weight among {size} chunks: what "
                 "holds only such words of a query is not found; variant: lucene finds it"
             )

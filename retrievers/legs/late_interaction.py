@@ -17,7 +17,7 @@ from assay.retrievers.fusion.ranking import best
 from assay.retrievers.legs.base import Kind, Leg, LegResult, LegSettings
 from assay.retrievers.models.base import Vectors
 from assay.retrievers.models.late_interaction.token_vectors import TokenEncoderSettings
-from assay.retrievers.settings import Workshop
+from assay.retrievers.settings import Resources
 from assay.retrievers.store.digest import digest
 from assay.retrievers.store.sources import digest_imports
 
@@ -37,9 +37,9 @@ class LateInteractionLegSettings(LegSettings):
         description="the model that gives a vector a token, or its name",
     )
 
-    def build(self, workshop: Workshop) -> Leg:
+    def build(self, resources: Resources) -> Leg:
         """Return the leg, not yet indexed."""
-        return LateInteractionLeg(self, workshop)
+        return LateInteractionLeg(self, resources)
 
 
 class LateInteractionLeg(Leg):
@@ -49,9 +49,9 @@ class LateInteractionLeg(Leg):
     of the query's tokens: the same order, on the scale of cosines.
     """
 
-    def __init__(self, settings: LateInteractionLegSettings, workshop: Workshop) -> None:
-        self._workshop = workshop
-        self._encoder = settings.encoder.build(workshop)
+    def __init__(self, settings: LateInteractionLegSettings, resources: Resources) -> None:
+        self._resources = resources
+        self._encoder = settings.encoder.build(resources)
         self._vectors: TokenVectors | None = None
 
     def index(self, corpus: Corpus) -> IndexReport:
@@ -71,7 +71,7 @@ class LateInteractionLeg(Leg):
             self._encoder.identity,
             corpus.digest,
         )
-        folder, vectors = self._workshop.cache.load("late_interaction", key, make, TokenVectors)
+        folder, vectors = self._resources.cache.load("late_interaction", key, make, TokenVectors)
         self._vectors = vectors
         seconds = self._encoder.recall_seconds(texts)
         return IndexReport(

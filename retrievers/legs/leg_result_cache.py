@@ -9,14 +9,14 @@ from assay.retrievers.corpus.corpus import Corpus
 from assay.retrievers.legs.base import Leg, LegResult, LegSettings
 from assay.retrievers.settings.parts import find_source
 from assay.retrievers.store.cache import Cache
-from assay.retrievers.store.chunk_shelf import ChunkShelf
+from assay.retrievers.store.chunk_shelf import ChunkStore
 from assay.retrievers.store.digest import digest
 
 KIND = "leg_lists"
 Asked = tuple[tuple[str, ...], int]  # texts; the depth where a list depends on it, else 0
 
 
-class Lists:
+class LegResultCache:
     """The results of one leg on one corpus; with a `key` they are kept in the cache under it."""
 
     def __init__(self, cache: Cache, key: str) -> None:
@@ -60,7 +60,7 @@ def name_lists(settings: LegSettings, leg: Leg, corpus: Corpus, code: str) -> st
     `code` stands for the code and the packages. It is "" for chunks on a shelf, of which there are
     too many to go through.
     """
-    if isinstance(corpus.chunks, ChunkShelf):
+    if isinstance(corpus.chunks, ChunkStore):
         return ""
     plain = settings.model_dump(mode="json", exclude={"depth"})
     return digest(plain, find_source(settings), dict(leg.facts()), corpus.content, code)

@@ -7,14 +7,14 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
-from assay.retrievers.base import AssayError, Hit, IndexReport, Placed, StageTrace
+from assay.retrievers.base import AssayError, Hit, IndexReport, LegRank, StageTrace
 from assay.retrievers.corpus.corpus import Corpus
 from assay.retrievers.fusion.fusion import RrfSettings
 from assay.retrievers.fusion.ranking import Scored
 from assay.retrievers.legs.base import Leg, LegResult, LegSettings
-from assay.retrievers.query.base import Request
+from assay.retrievers.query.base import LegQuery
 
-UNPLACED: Mapping[str, Placed] = MappingProxyType({})
+UNPLACED: Mapping[str, LegRank] = MappingProxyType({})
 
 
 class LegGroup:
@@ -55,7 +55,7 @@ class LegGroup:
         return IndexReport(len(corpus.chunks), seconds, size, tuple(cached), facts)
 
     def search(
-        self, request: Request, down: dict[str, str], depth: int | None = None
+        self, request: LegQuery, down: dict[str, str], depth: int | None = None
     ) -> dict[str, LegResult]:
         """Return what each leg finds that is not `down`, to its own depth or to `depth`.
 
@@ -99,13 +99,13 @@ class LegGroup:
             ((name, result),) = results.items()
             if fused is result.candidates:
                 return [
-                    Hit(chunks[position], score, {name: Placed(rank, score)})
+                    Hit(chunks[position], score, {name: LegRank(rank, score)})
                     for rank, (position, score) in enumerate(fused, start=1)
                 ]
-        placed: dict[int, dict[str, Placed]] = {position: {} for position, _ in fused}
+        placed: dict[int, dict[str, LegRank]] = {position: {} for position, _ in fused}
         for name, result in results.items():
             for rank, (position, score) in enumerate(result.candidates, start=1):
-                placed[position][name] = Placed(rank, score)
+                placed[position][name] = LegRank(rank, score)
         return [Hit(chunks[position], score, placed[position]) for position, score in fused]
 
     def without_query_cache(self) -> "LegGroup":
@@ -124,7 +124,7 @@ class LegGroup:
             leg.close()
 
     def _search(
-        self, name: str, request: Request, depth: int, found: Mapping[str, Sequence[Scored]]
+        self, name: str, request: LegQuery, depth: int, found: Mapping[str, Sequence[Scored]]
     ) -> LegResult:
         """Return what a leg finds for the query, and, if there are any, for its variants."""
         leg, settings = self._legs[name], self._settings[name]

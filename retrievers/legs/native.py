@@ -23,7 +23,7 @@ from assay.retrievers.models.encoders import EncoderSettings
 from assay.retrievers.models.registry import AnyEncoder
 from assay.retrievers.services import charges
 from assay.retrievers.services.retries import count_retries
-from assay.retrievers.settings import Workshop
+from assay.retrievers.settings import Resources
 
 NO_VECTOR = np.empty(0, np.float32)
 Warn = Callable[[Sequence[str]], None]
@@ -163,17 +163,17 @@ class EngineLegSettings(LegSettings):
             raise ValueError(can.describe_lack(self.engine.type, self.search))
         return self
 
-    def build(self, workshop: Workshop) -> EngineLeg:
+    def build(self, resources: Resources) -> EngineLeg:
         """Return the leg, which has indexed nothing yet."""
-        engine, encoder = self.engine.build(workshop), self.encoder.build(workshop)
-        return self.leg(engine, encoder, self._make_warning(workshop))
+        engine, encoder = self.engine.build(resources), self.encoder.build(resources)
+        return self.leg(engine, encoder, self._make_warning(resources))
 
-    def _make_warning(self, workshop: Workshop) -> Warn:
+    def _make_warning(self, resources: Resources) -> Warn:
         """Return what says that the keyword list does not suit texts, where it is asked."""
 
         def warn(texts: Sequence[str]) -> None:
             if doubt := self.engine.doubt_words(texts):
-                workshop.progress.say(f"warning: {doubt}")
+                resources.progress.say(f"warning: {doubt}")
 
         return ignore if self.search == "dense" else warn
 
@@ -214,8 +214,8 @@ class EngineKeywordSettings(EngineLegSettings):
         """Whether texts are encoded at all."""
         return "dense" in self.engine.capabilities.searches
 
-    def build(self, workshop: Workshop) -> EngineLeg:
+    def build(self, resources: Resources) -> EngineLeg:
         """Return the leg, which has indexed nothing yet; only some engines need its encoder."""
         if "dense" in self.engine.capabilities.searches:
-            return super().build(workshop)
-        return LoneKeywordLeg(self.engine.build(workshop), self._make_warning(workshop))
+            return super().build(resources)
+        return LoneKeywordLeg(self.engine.build(resources), self._make_warning(resources))

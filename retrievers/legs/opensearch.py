@@ -20,7 +20,7 @@ from assay.retrievers.engines.servers.servers import name_index
 from assay.retrievers.fusion.ranking import ordered
 from assay.retrievers.legs.base import Kind, Leg, LegResult, LegSettings
 from assay.retrievers.services.retries import count_retries
-from assay.retrievers.settings import Workshop
+from assay.retrievers.settings import Resources
 from assay.retrievers.store.digest import digest
 from assay.retrievers.store.sources import digest_imports
 
@@ -40,9 +40,9 @@ class OpenSearchLegSettings(OpenSearchConnection, LegSettings):
         default_factory=LuceneBm25Settings, description="analyzer and constants"
     )
 
-    def build(self, workshop: Workshop) -> "OpenSearchLeg":
+    def build(self, resources: Resources) -> "OpenSearchLeg":
         """Return the leg, which has indexed nothing yet."""
-        return OpenSearchLeg(self, workshop.progress)
+        return OpenSearchLeg(self, resources.progress)
 
     def server(self) -> OpenSearchServer:
         """Return the server, for its list of indexes."""

@@ -14,7 +14,7 @@ from assay.retrievers.fusion.ranking import best_matches
 from assay.retrievers.legs.base import Kind, Leg, LegResult, LegSettings
 from assay.retrievers.models.sparse.sparse import SparseEncoderSettings
 from assay.retrievers.models.sparse_base import SparseVector
-from assay.retrievers.settings import Workshop
+from assay.retrievers.settings import Resources
 
 
 class SparseLegSettings(LegSettings):
@@ -30,16 +30,16 @@ class SparseLegSettings(LegSettings):
         default_factory=SparseEncoderSettings, description="the sparse encoder, or its name"
     )
 
-    def build(self, workshop: Workshop) -> Leg:
+    def build(self, resources: Resources) -> Leg:
         """Return the leg, not yet indexed."""
-        return SparseLeg(self, workshop)
+        return SparseLeg(self, resources)
 
 
 class SparseLeg(Leg):
     """Finds chunks that share a term with the query, as the model expands both."""
 
-    def __init__(self, settings: SparseLegSettings, workshop: Workshop) -> None:
-        self._encoder = settings.encoder.build(workshop)
+    def __init__(self, settings: SparseLegSettings, resources: Resources) -> None:
+        self._encoder = settings.encoder.build(resources)
         self._index = InvertedIndex([])
 
     def index(self, corpus: Corpus) -> IndexReport:

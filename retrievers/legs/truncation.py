@@ -14,16 +14,16 @@ from assay.retrievers.models.late_interaction.token_vectors import (
 )
 from assay.retrievers.models.sparse.sparse import CachingSparseEncoder, SparseEncoderSettings
 from assay.retrievers.models.tokens import Tokenizer
-from assay.retrievers.settings import Workshop
+from assay.retrievers.settings import Resources
 
 Reader = CachingEncoder | CachingSparseEncoder | CachingTokenEncoder
 
 SPECIAL_TOKENS = 2  # an encoder puts one before the text and one after
 
 
-def list_encoders(legs: Iterable[LegSettings], workshop: Workshop) -> list[Reader]:
+def list_encoders(legs: Iterable[LegSettings], resources: Resources) -> list[Reader]:
     """Return the distinct encoders of `legs`, which keep silent."""
-    silent = replace(workshop, progress=Quiet())
+    silent = replace(resources, progress=Quiet())
     settings = (value for leg in legs for _, value in leg)
     built: list[Reader] = [
         item.build(silent)

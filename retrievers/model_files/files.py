@@ -15,7 +15,7 @@ from assay.retrievers.model_files.packages import Kind, PinnedModel
 from assay.retrievers.model_files.pins import find_pinned, pinned_names
 from assay.retrievers.model_files.recipes import Recipe, read_recipe
 from assay.retrievers.model_files.wheels import fetch
-from assay.retrievers.settings import Workshop
+from assay.retrievers.settings import Resources
 from assay.retrievers.store.digest import digest, digest_file
 from assay.retrievers.store.paths import parse_path
 
@@ -63,9 +63,9 @@ class ModelFiles(ABC):
 class PinnedFiles(ModelFiles):
     """A pinned model, fetched when it is first used."""
 
-    def __init__(self, pin: PinnedModel, workshop: Workshop) -> None:
+    def __init__(self, pin: PinnedModel, resources: Resources) -> None:
         self._pin = pin
-        self._workshop = workshop
+        self._resources = resources
         self.backend, self.name, self.build = pin.backend, pin.name, pin.build
         self.heads = pin.heads
 
@@ -82,7 +82,7 @@ class PinnedFiles(ModelFiles):
 
     def location(self) -> Mapping[str, Any]:
         """Within the cached folder."""
-        folder = fetch(self._pin, self._workshop).path
+        folder = fetch(self._pin, self._resources).path
         weights = folder / self._pin.files[0].name
         return _location(folder, weights if self.backend == "onnx" else None)
 
@@ -152,14 +152,14 @@ class HubFiles(ModelFiles):
         }
 
 
-def locate(name: str, backend: str, kind: Kind, workshop: Workshop) -> ModelFiles:
+def locate(name: str, backend: str, kind: Kind, resources: Resources) -> ModelFiles:
     """Return the files of the model that a config calls `name`, for `backend` or `auto`.
 
     A pinned name comes first, then a folder, then a hub id. Raises AssayError when it is none of
     them, or when the backend or its extra is missing.
     """
     if pin := find_pinned(name, kind, backend):
-        files: ModelFiles = PinnedFiles(pin, workshop)
+        files: ModelFiles = PinnedFiles(pin, resources)
     elif upstream := find_pinned(name, kind):
         files = HubFiles(upstream.upstream)
     elif (folder := parse_path(name, "model")).is_dir():

@@ -14,7 +14,7 @@ from assay.retrievers.base import AssayError, Progress
 from assay.retrievers.model_files.integrity import find_damage
 from assay.retrievers.model_files.packages import PinnedFile, PinnedModel, Source, Wheel
 from assay.retrievers.model_files.pins import list_pinned
-from assay.retrievers.settings import Workshop
+from assay.retrievers.settings import Resources
 from assay.retrievers.store.cache import META, Cache, Folder
 from assay.retrievers.store.digest import digest
 
@@ -22,7 +22,7 @@ MEGABYTE = 1_000_000
 CACHE_KIND = "models"
 
 
-def fetch(model: PinnedModel, workshop: Workshop, *, mend: bool = False) -> Folder:
+def fetch(model: PinnedModel, resources: Resources, *, mend: bool = False) -> Folder:
     """Return the folder with the files of `model`, downloaded if it is not in the cache.
 
     With `mend` also if a file in the cache is damaged; what is there stays until the new is.
@@ -32,15 +32,15 @@ def fetch(model: PinnedModel, workshop: Workshop, *, mend: bool = False) -> Fold
 
     def make(folder: Path) -> None:
         with tempfile.TemporaryDirectory() as downloads:
-            shelf = _Shelf(model, Path(downloads), workshop.progress)
+            shelf = _Shelf(model, Path(downloads), resources.progress)
             for file in model.files:
                 shelf.take(file, folder / file.name)
 
-    folder = workshop.cache.folder(CACHE_KIND, _key(model), make)
+    folder = resources.cache.folder(CACHE_KIND, _key(model), make)
     damage = find_damage(model, folder.path)
     if damage and mend:
-        workshop.progress.say(f"{damage}; model {model.name} is fetched anew")
-        folder = workshop.cache.remake(CACHE_KIND, _key(model), make)
+        resources.progress.say(f"{damage}; model {model.name} is fetched anew")
+        folder = resources.cache.remake(CACHE_KIND, _key(model), make)
         damage = find_damage(model, folder.path)
     if damage:
         raise AssayError(f"{damage}; `{_tell_fetch(model)}` fetches it anew")

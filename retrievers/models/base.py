@@ -19,7 +19,7 @@ TEXTS_PER_PART = 64  # what a killed run loses at most
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class EncodedPart:
     """Some of the texts given, by their positions: a row each, the seconds that all took, and what
     a service counted for all; calls that failed first, and the milliseconds lost on them.
     """
@@ -94,14 +94,14 @@ class Encoder(ABC):
     def encode_passages(self, texts: Sequence[str]) -> Vectors:
         """Return one row a text: float32, shape (len(texts), dimensions)."""
 
-    def encode_parts(self, texts: Sequence[str]) -> Iterator[Part]:
+    def encode_parts(self, texts: Sequence[str]) -> Iterator[EncodedPart]:
         """Yield the rows of `texts`, each once, as they come: what is yielded can be kept."""
         for begin in range(0, len(texts), TEXTS_PER_PART):
             block = texts[begin : begin + TEXTS_PER_PART]
             start = time.perf_counter()
             vectors = self.encode_passages(block)
             seconds = time.perf_counter() - start
-            yield Part(range(begin, begin + len(block)), vectors, seconds)
+            yield EncodedPart(range(begin, begin + len(block)), vectors, seconds)
 
     def expect(self, texts: Sequence[str]) -> Usage:
         """Return what the service should count for passages, found out without asking it."""

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 from assay.retrievers.models.sparse_base import SparseEncoder
 from assay.retrievers.models.token_base import TokenEncoder
-from assay.retrievers.settings import Spread, Workshop
+from assay.retrievers.settings import Resources, Spread
 from assay.retrievers.store.digest import digest
 
 SECONDS = struct.Struct("<d")
@@ -23,7 +23,7 @@ E = TypeVar("E", bound=SparseEncoder | TokenEncoder)
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class CachedValue:
     """What was made of one text; `fresh` if that was just now."""
 
     value: bytes
@@ -43,7 +43,7 @@ class KeptVectors:
         name: str,
         identity: Callable[[], str],
         encode: Callable[[Sequence[str]], Sequence[bytes]],
-        workshop: Workshop,
+        resources: Resources,
         spread: Callable[[Sequence[str]], Iterator[int]] | None = None,
     ) -> None:
         self._kind = kind
@@ -51,10 +51,10 @@ class KeptVectors:
         self._name = name
         self._identity = identity
         self._encode = encode
-        self._workshop = workshop
+        self._resources = resources
         self._spread = spread
 
-    def find(self, texts: Sequence[str]) -> Iterator[Kept]:
+    def find(self, texts: Sequence[str]) -> Iterator[CachedValue]:
         """Yield what is made of each text, in order; each block is stored before it is yielded."""
         found = self._find(texts, self._let_others(texts) if self._spread else ())
         yield from self._track(found, len(texts))
@@ -69,7 +69,7 @@ class KeptVectors:
         None where some were lost.
         """
         keys = set(self._keys(texts))
-        known = self._workshop.cache.get_many(self._seconds_kind, keys)
+        known = self._resources.cache.get_many(self._seconds_kind, keys)
         if len(known) < len(keys):
             return None
         return fsum(SECONDS.unpack(value)[0] for value in known.values())
@@ -80,7 +80,7 @@ class KeptVectors:
         missing: dict[str, str] = {}
         for begin in range(0, len(items), TEXTS_PER_WRITE):
             block = dict(items[begin : begin + TEXTS_PER_WRITE])
-            known = self._workshop.cache.get_many(self._kind, block)
+            known = self._resources.cache.get_many(self._kind, block)
             missing |= {key: text for key, text in block.items() if key not in known}
         if self._spread is None or len(missing) <= TEXTS_PER_WRITE:
             return ()
@@ -88,9 +88,9 @@ class KeptVectors:
         return missing.keys()
 
     def _track(self, items: Iterable[T], total: int) -> Iterator[T]:
-        return self._workshop.progress.track(items, f"embedding with {self._name}", total)
+        return self._resources.progress.track(items, f"embedding with {self._name}", total)
 
-    def _find(self, texts: Sequence[str], others: Container[str]) -> Iterator[Kept]:
+    def _find(self, texts: Sequence[str], others: Container[str]) -> Iterator[CachedValue]:
         """As `find`; what `others` have just made is fresh too."""
         keys = self._keys(texts)
         for begin in range(0, len(keys), TEXTS_PER_WRITE):
@@ -101,11 +101,11 @@ class KeptVectors:
                     strict=True,
                 )
             )
-            known = self._workshop.cache.get_many(self._kind, block)
+            known = self._resources.cache.get_many(self._kind, block)
             missing = [key for key in block if key not in known]
             known |= self._make(missing, [block[key] for key in missing])
             for key in keys[begin : begin + TEXTS_PER_WRITE]:
-                yield Kept(known[key], key in missing or key in others)
+                yield CachedValue(known[key], key in missing or key in others)
 
     def _make(self, keys: Sequence[str], texts: Sequence[str]) -> dict[str, bytes]:
         if not keys:
@@ -113,8 +113,8 @@ class KeptVectors:
         begin = time.perf_counter()
         made = dict(zip(keys, self._encode(texts), strict=True))
         share = SECONDS.pack((time.perf_counter() - begin) / len(keys))
-        self._workshop.cache.put_many(self._seconds_kind, dict.fromkeys(keys, share))
-        self._workshop.cache.put_many(self._kind, made)
+        self._resources.cache.put_many(self._seconds_kind, dict.fromkeys(keys, share))
+        self._resources.cache.put_many(self._kind, made)
         return made
 
     def _keys(self, texts: Sequence[str]) -> list[str]:
@@ -128,7 +128,7 @@ class KeptEncoder(ABC, Generic[E]):
     kind: ClassVar[str]
 
     def __init__(
-        self, encoder: E, name: str, workshop: Workshop, spread: Spread | None = None
+        self, encoder: E, name: str, resources: Resources, spread: Spread | None = None
     ) -> None:
         self._encoder = encoder
         self._kept = KeptVectors(
@@ -136,7 +136,7 @@ class KeptEncoder(ABC, Generic[E]):
             name,
             lambda: encoder.identity,
             self._encode,
-            workshop,
+            resources,
             partial(spread, self) if spread else None,
         )
 

@@ -29,9 +29,9 @@ from assay.retrievers.models.vector_cache import (
 from assay.retrievers.services import charges
 from assay.retrievers.services.prices import FREE, Prices, Usage
 from assay.retrievers.services.retries import count_wait
-from assay.retrievers.settings import Spread, Workshop
+from assay.retrievers.settings import Resources, Spread
 from assay.retrievers.store.arrays import ArrayFile
-from assay.retrievers.store.cache import Gathered
+from assay.retrievers.store.cache import BatchedWrites
 from assay.retrievers.store.digest import digest, digest_texts
 
 MAPPED_KIND = "vectors"  # of all texts of a large corpus, in their order
@@ -41,7 +41,7 @@ ROUNDING = 1e-6  # a mean of unit vectors no longer than this has no direction
 
 
 @dataclass(frozen=True, slots=True)
-class Encoded:
+class EncodedTexts:
     """One row a text, and how many distinct texts had to be encoded for it."""
 
     vectors: Vectors
@@ -60,15 +60,15 @@ class CachingEncoder(Encoder):
         self,
         encoder: Encoder,
         name: str,
-        workshop: Workshop,
+        resources: Resources,
         source: str = "",
         spread: Spread | None = None,
     ) -> None:
-        self._entries = VectorCache(workshop.cache, encoder, name, source)
+        self._entries = VectorCache(resources.cache, encoder, name, source)
         self._spread = spread
         self._encoder = encoder
         self._name = name
-        self._workshop = workshop
+        self._resources = resources
         self._size = 0  # of the vectors seen
 
     @property
@@ -101,10 +101,10 @@ class CachingEncoder(Encoder):
         """Whether a service is asked that charges, or of which that is not known."""
         return self.prices != FREE
 
-    def encode(self, texts: Sequence[str]) -> Encoded:
+    def encode(self, texts: Sequence[str]) -> EncodedTexts:
         """Return the vectors of `texts` and how many were not in the cache."""
         if not texts:
-            return Encoded(np.empty((0, 0), np.float32), 0)
+            return EncodedTexts(np.empty((0, 0), np.float32), 0)
         held = len(texts) <= MOST_HELD or self.contextual
         encoded = self._encode_held(texts) if held else self._encode_mapped(texts)
         self._size = encoded.vectors.shape[1]
@@ -174,12 +174,12 @@ class CachingEncoder(Encoder):
         """The facts of the encoder behind the cache."""
         return self._encoder.facts()
 
-    def _encode_held(self, texts: Sequence[str]) -> Encoded:
+    def _encode_held(self, texts: Sequence[str]) -> EncodedTexts:
         lookup = self._entries.look_up(texts)
         fresh = sum(self._track(self._encode_missing(lookup), len(lookup.missing)))
-        return Encoded(self._entries.stack(lookup), fresh)
+        return EncodedTexts(self._entries.stack(lookup), fresh)
 
-    def _encode_mapped(self, texts: Sequence[str]) -> Encoded:
+    def _encode_mapped(self, texts: Sequence[str]) -> EncodedTexts:
         """Return the vectors in a file of the cache, which is mapped into memory."""
         fresh = 0
 
@@ -192,7 +192,7 @@ class CachingEncoder(Encoder):
             return np.asarray(np.load(folder / VECTORS, mmap_mode="r"))
 
         key = digest(self.identity, digest_texts(texts))
-        return Encoded(self._workshop.cache.load(MAPPED_KIND, key, make, read)[1], fresh)
+        return EncodedTexts(self._resources.cache.load(MAPPED_KIND, key, make, read)[1], fresh)
 
     def _write_vectors(self, texts: Sequence[str], folder: Path) -> Iterator[bool]:
         """Write the vectors part by part; yield of each text whether it had to be encoded."""
@@ -213,14 +213,14 @@ class CachingEncoder(Encoder):
 
     def _track(self, encoded: Iterable[bool], total: int) -> Iterator[bool]:
         what = f"embedding with {self._name}"
-        return self._workshop.progress.track(encoded, what, total)
+        return self._resources.progress.track(encoded, what, total)
 
     def _encode_missing(self, lookup: Lookup) -> Iterator[bool]:
         """Make the missing vectors known, and yield True for each as it comes."""
         if self._spread and len(lookup.missing) > TEXTS_PER_PART:
             for _ in self._spread(self, lookup.wanted):
                 yield True
-            lookup.known.update(self._workshop.cache.get_many(VECTORS_KIND, lookup.missing))
+            lookup.known.update(self._resources.cache.get_many(VECTORS_KIND, lookup.missing))
         elif lookup.missing:
             for values in self._encode_parts(lookup.missing, lookup.wanted):
                 lookup.known.update(values)
@@ -228,7 +228,7 @@ class CachingEncoder(Encoder):
 
     def _encode_parts(self, keys: Sequence[str], texts: Passages) -> Iterator[dict[str, bytes]]:
         """Yield vectors by key, part by part, those that are paid for once they are stored."""
-        with Gathered(self._workshop.cache) as gathered:
+        with BatchedWrites(self._resources.cache) as gathered:
             for part in self._encoder.encode_parts(texts):
                 block = [keys[at] for at in part.positions]
                 share = NUMBER.pack(part.seconds / len(block))

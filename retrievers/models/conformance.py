@@ -14,7 +14,7 @@ from assay.retrievers.conformance_sample import ODD_QUERIES, QUERIES
 from assay.retrievers.models.base import CrossEncoder, Encoder
 from assay.retrievers.models.cross_encoders import CrossEncoderChoice
 from assay.retrievers.models.encoders import EncoderChoice
-from assay.retrievers.settings import Workshop
+from assay.retrievers.settings import Resources
 
 MakeEncoder = Callable[[], Encoder]
 MakeCrossEncoder = Callable[[], CrossEncoder]
@@ -107,11 +107,11 @@ CROSS_ENCODER_RULES = make_rules(
 )
 
 
-def check_encoder(settings: EncoderChoice, workshop: Workshop | None = None) -> None:
+def check_encoder(settings: EncoderChoice, resources: Resources | None = None) -> None:
     """Put the encoder of `settings` to every rule. Raises ConformanceError at one it breaks."""
-    check_rules(ENCODER_RULES, settings.open, workshop)
+    check_rules(ENCODER_RULES, settings.open, resources)
 
 
-def check_cross_encoder(settings: CrossEncoderChoice, workshop: Workshop | None = None) -> None:
+def check_cross_encoder(settings: CrossEncoderChoice, resources: Resources | None = None) -> None:
     """Put the model of `settings` to every rule. Raises ConformanceError at the first it breaks."""
-    check_rules(CROSS_ENCODER_RULES, settings.build, workshop)
+    check_rules(CROSS_ENCODER_RULES, settings.build, resources)

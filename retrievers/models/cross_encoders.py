@@ -15,7 +15,7 @@ from assay.retrievers.models.choice import ModelSettings, check_tokens
 from assay.retrievers.models.onnx import OnnxCrossEncoder
 from assay.retrievers.models.served.names import explain_served
 from assay.retrievers.models.st import StCrossEncoder
-from assay.retrievers.settings import Settings, Workshop
+from assay.retrievers.settings import Resources, Settings
 
 # Scores keep so far from 0 and 1 that there is room above and below them.
 ROOM = 1e-9
@@ -55,7 +55,7 @@ class CrossEncoderChoice(Settings, ABC):
         return min(max(score, ROOM), 1 - ROOM)
 
     @abstractmethod
-    def build(self, workshop: Workshop) -> CrossEncoder:
+    def build(self, resources: Resources) -> CrossEncoder:
         """Return the cross-encoder. Nothing of it is loaded before a pair needs it."""
 
 
@@ -83,11 +83,11 @@ class CrossEncoderSettings(ModelSettings, CrossEncoderChoice):
             raise ValueError(served)
         return value
 
-    def build(self, workshop: Workshop) -> CrossEncoder:
+    def build(self, resources: Resources) -> CrossEncoder:
         """Return the cross-encoder. Nothing of it is loaded before a pair needs it."""
-        files = locate(self.model, self.backend, "cross-encoder", workshop)
+        files = locate(self.model, self.backend, "cross-encoder", resources)
         if files.backend == "st":
-            return StCrossEncoder(files, self.max_tokens, workshop.threads, workshop.progress)
+            return StCrossEncoder(files, self.max_tokens, resources.threads, resources.progress)
         check_tokens(self.max_tokens, files)
         recipe = replace(files.recipe, max_tokens=self.max_tokens)
-        return OnnxCrossEncoder(files, recipe, workshop.threads, self.fused)
+        return OnnxCrossEncoder(files, recipe, resources.threads, self.fused)

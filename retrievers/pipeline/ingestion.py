@@ -5,9 +5,9 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 
 from assay.retrievers.base import AssayError, Chunk, Document
-from assay.retrievers.base.ingestion import Ingested, IngestReport
+from assay.retrievers.base.ingestion import DocumentReport, IngestReport
 from assay.retrievers.corpus.corpus import Corpus
-from assay.retrievers.documents.chunk_cache import Cut
+from assay.retrievers.documents.chunk_cache import ChunkedDocuments
 from assay.retrievers.documents.chunkers import CombineSplitChunker
 from assay.retrievers.documents.conversion.reconversion import convert_anew
 from assay.retrievers.documents.definitions import find_definitions
@@ -20,11 +20,11 @@ from assay.retrievers.legs.truncation import Reader, count_unread, find_window, 
 from assay.retrievers.models.tokens import Tokenizer
 from assay.retrievers.pipeline.config import PipelineConfig
 from assay.retrievers.pipeline.pipeline import PipelineSettings
-from assay.retrievers.settings import Workshop
+from assay.retrievers.settings import Resources
 
 
 def ingest(
-    documents: Sequence[Document], config: PipelineConfig, workshop: Workshop
+    documents: Sequence[Document], config: PipelineConfig, resources: Resources
 ) -> IngestReport:
     """Make `documents` searchable by the pipeline of `config`, one stage after the other.
 
@@ -39,21 +39,21 @@ def ingest(
     seconds: dict[str, float] = {}
     cached: list[str] = []
     if config.documents.converter:
-        documents, _ = convert_anew(documents, config.documents.converter, workshop)
-    with config.build(workshop) as retriever:
-        cut = cut_documents(documents, config.documents, workshop)
+        documents, _ = convert_anew(documents, config.documents.converter, resources)
+    with config.build(resources) as retriever:
+        cut = cut_documents(documents, config.documents, resources)
         seconds["chunk"] = cut.work
         cached += ["chunk"] if cut.cached else []
         begin = time.perf_counter()
-        prepared = prepare(documents, config.documents, workshop)
+        prepared = prepare(documents, config.documents, resources)
         seconds["context"] = time.perf_counter() - begin
         chunks: dict[str, list[Chunk]] = defaultdict(list)
         for chunk in prepared.chunks:
             chunks[chunk.doc_id].append(chunk)
         legs = list(config.retriever.legs.values())
-        embedding = _Embedding(list_encoders(legs, workshop))
+        embedding = _DocumentEmbedder(list_encoders(legs, resources))
         if embedding.encoders:
-            for document in workshop.progress.track(documents, "embedding", len(documents)):
+            for document in resources.progress.track(documents, "embedding", len(documents)):
                 embedding.embed(document.id, chunks[document.id])
             taken = embedding.recall_seconds(prepared.chunks)
             seconds |= {} if taken is None else {"embed": taken}
@@ -65,8 +65,8 @@ def ingest(
         for name, taken in report.seconds.items()
         if name != "chunk" and not name.endswith(".embed")
     }
-    window = find_window(list_encoders((leg for leg in legs if leg.cuts_short), workshop))
-    inspector = _Inspector(documents, config, workshop, window)
+    window = find_window(list_encoders((leg for leg in legs if leg.cuts_short), resources))
+    inspector = _Inspector(documents, config, resources, window)
     ids = [chunk.id for found in cut.chunks.values() for chunk in found]
     return IngestReport(
         documents=tuple(
@@ -83,7 +83,7 @@ def ingest(
     )
 
 
-class _Embedding:
+class _DocumentEmbedder:
     """Embeds document by document, so that each can be timed; the legs then find the vectors."""
 
     def __init__(self, encoders: Sequence[Reader]) -> None:
@@ -112,21 +112,25 @@ class _Inspector:
         self,
         documents: Sequence[Document],
         config: PipelineConfig,
-        workshop: Workshop,
+        resources: Resources,
         window: int | None,
     ) -> None:
         settings = config.documents
         cut = [item for item in documents if not (settings.passages and item.passages)]
         self._structures = {item.id: parse_document(item) for item in cut}
         self._targets = Targets(self._structures)
-        self._tokenizer = Tokenizer(settings.tokenizer, workshop)
+        self._tokenizer = Tokenizer(settings.tokenizer, resources)
         self._chunker = settings.chunker
         self._window = window
         self.limit = self._chunker.limit if cut else None
 
     def inspect(
-        self, document: Document, cut: Cut, chunks: Sequence[Chunk], embedding: _Embedding
-    ) -> Ingested:
+        self,
+        document: Document,
+        cut: ChunkedDocuments,
+        chunks: Sequence[Chunk],
+        embedding: _DocumentEmbedder,
+    ) -> DocumentReport:
         structure = self._structures.get(document.id)
         known, count = cut.tokens, self._tokenizer.count
         tokens = tuple(known[chunk.id] if structure else count(chunk.text) for chunk in chunks)
@@ -135,7 +139,7 @@ class _Inspector:
         seconds = {"chunk": cut.seconds[document.id]} if document.id in cut.seconds else {}
         if fresh:
             seconds["embed"] = embedding.seconds[document.id]
-        return Ingested(
+        return DocumentReport(
             id=document.id,
             tokens=tokens,
             oversize=sum(size > self.limit for size in tokens) if self.limit else 0,

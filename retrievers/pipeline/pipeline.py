@@ -16,7 +16,7 @@ from assay.retrievers.base import (
     StageTrace,
 )
 from assay.retrievers.corpus.corpus import Corpus
-from assay.retrievers.documents.preparation import DocumentSettings, Prepared, prepare
+from assay.retrievers.documents.preparation import DocumentSettings, PreparedDocuments, prepare
 from assay.retrievers.fusion.ranking import Scored
 from assay.retrievers.legs.base import Leg, LegResult, LegSettings
 from assay.retrievers.legs.leg_set import LegGroup
@@ -25,9 +25,9 @@ from assay.retrievers.models.tokens import Tokenizer
 from assay.retrievers.pipeline import telemetry
 from assay.retrievers.pipeline.query_cache import Answers
 from assay.retrievers.pipeline.shape import PipelineShape
-from assay.retrievers.query.base import QueryStep, Request
+from assay.retrievers.query.base import LegQuery, QueryStep
 from assay.retrievers.services import charges
-from assay.retrievers.settings import Workshop
+from assay.retrievers.settings import Resources
 from assay.retrievers.settings.parts import find_sources
 from assay.retrievers.stages.base import Stage
 
@@ -35,24 +35,24 @@ from assay.retrievers.stages.base import Stage
 class PipelineSettings(PipelineShape):
     """Query steps, legs, their fusion, and the stages after it."""
 
-    def build(self, documents: DocumentSettings, workshop: Workshop) -> "Pipeline":
+    def build(self, documents: DocumentSettings, resources: Resources) -> "Pipeline":
         """Return the retriever, not yet indexed."""
-        return Pipeline(self, documents, workshop)
+        return Pipeline(self, documents, resources)
 
 
 class Parts:
     """Where a pipeline gets what takes long to make: here it is made for this pipeline alone."""
 
     def prepare(
-        self, documents: Sequence[Document], settings: DocumentSettings, workshop: Workshop
-    ) -> tuple[Prepared, Corpus]:
+        self, documents: Sequence[Document], settings: DocumentSettings, resources: Resources
+    ) -> tuple[PreparedDocuments, Corpus]:
         """Return the chunks of `documents` as they were prepared and as a corpus."""
-        prepared = prepare(documents, settings, workshop)
+        prepared = prepare(documents, settings, resources)
         return prepared, Corpus(prepared.chunks, documents)
 
-    def build_leg(self, settings: LegSettings, workshop: Workshop) -> Leg:
+    def build_leg(self, settings: LegSettings, resources: Resources) -> Leg:
         """Return a leg, not yet indexed."""
-        return settings.build(workshop)
+        return settings.build(resources)
 
 
 class Pipeline(Retriever):
@@ -66,26 +66,26 @@ class Pipeline(Retriever):
         self,
         settings: PipelineShape,
         documents: DocumentSettings,
-        workshop: Workshop,
+        resources: Resources,
         parts: Parts | None = None,
     ) -> None:
-        telemetry.start(workshop.progress)
+        telemetry.start(resources.progress)
         if parts is None and (doubt := settings.doubt_weights()):
-            workshop.progress.say(f"warning: {doubt}")
+            resources.progress.say(f"warning: {doubt}")
         self._parts = parts or Parts()
         self._settings = settings
         self._documents = documents
-        self._workshop = workshop
-        self._legs = LegGroup(settings.active, lambda leg: self._parts.build_leg(leg, workshop))
+        self._resources = resources
+        self._legs = LegGroup(settings.active, lambda leg: self._parts.build_leg(leg, resources))
         kinds = {name: leg.kind for name, leg in settings.active.items()}
         self._steps: list[tuple[str, QueryStep]] = [
-            (step.type, step.build(workshop, kinds)) for step in settings.query
+            (step.type, step.build(resources, kinds)) for step in settings.query
         ]
         self._stages: list[tuple[str, Stage]] = [
-            (stage.type, stage.build(workshop)) for stage in settings.stages
+            (stage.type, stage.build(resources)) for stage in settings.stages
         ]
-        self._answers = Answers(settings.cache.build(workshop)) if settings.cache else None
-        self._plan = telemetry.Plan(
+        self._answers = Answers(settings.cache.build(resources)) if settings.cache else None
+        self._plan = telemetry.SearchPlan(
             mode=settings.mode,
             provider=next((leg.provider for leg in settings.active.values() if leg.provider), ""),
             legs={name: (leg.kind, leg.type) for name, leg in settings.active.items()},
@@ -96,9 +96,9 @@ class Pipeline(Retriever):
 
     def index(self, documents: Sequence[Document]) -> IndexReport:
         """Cut, contextualise and index `documents`."""
-        prepared, self._corpus = self._parts.prepare(documents, self._documents, self._workshop)
+        prepared, self._corpus = self._parts.prepare(documents, self._documents, self._resources)
         self._context_source = prepared.context_source
-        say = self._workshop.progress.say
+        say = self._resources.progress.say
         report = self._legs.index(self._corpus, lambda problem: say(f"warning: {problem}"))
         for _, step in self._steps:
             step.index(self._corpus)
@@ -225,16 +225,16 @@ class Pipeline(Retriever):
     def _count_unread(self) -> Mapping[str, Any]:
         """Return how many chunks go on after the `window` that the legs' encoders read, if any."""
         legs = (leg for leg in self._settings.active.values() if leg.cuts_short)
-        window = find_window(list_encoders(legs, self._workshop))
+        window = find_window(list_encoders(legs, self._resources))
         if window is None:
             return {}
-        tokenizer = Tokenizer(self._documents.tokenizer, self._workshop)
+        tokenizer = Tokenizer(self._documents.tokenizer, self._resources)
         unread = count_unread(self._corpus.texts, window, tokenizer)
         return {"window": window, "unread": unread}
 
-    def _ask(self, query: str, trace: list[StageTrace]) -> tuple[Request, list[str]]:
+    def _ask(self, query: str, trace: list[StageTrace]) -> tuple[LegQuery, list[str]]:
         """Return the request that the query steps make of `query`, and what they could not do."""
-        request = Request(query)
+        request = LegQuery(query)
         degraded: list[str] = []
         for name, step in self._steps:
             begin = time.perf_counter()
@@ -278,7 +278,7 @@ def _entry(
     hits: Sequence[Hit],
     note: str = "",
     counts: Mapping[str, int] | None = None,
-    watched: charges.Watch | None = None,
+    watched: charges.CostMeter | None = None,
 ) -> StageTrace:
     milliseconds = (time.perf_counter() - begin) * 1000
     candidates = tuple((hit.chunk.id, hit.score) for hit in hits)

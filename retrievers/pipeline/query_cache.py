@@ -22,7 +22,7 @@ from pydantic.dataclasses import dataclass as validated
 from assay.retrievers.base import AssayError, Progress, Ranking
 from assay.retrievers.base.installation import hint_extra
 from assay.retrievers.corpus.corpus import Corpus
-from assay.retrievers.settings import Settings, Workshop
+from assay.retrievers.settings import Resources, Settings
 from assay.retrievers.store.digest import digest
 from assay.retrievers.store.sources import digest_imports
 
@@ -38,7 +38,7 @@ class MemoryCacheSettings(Settings):
     type: Literal["memory"]
     size: int = Field(1000, ge=1, description="how many answers; the least used go first")
 
-    def build(self, workshop: Workshop) -> "Store":
+    def build(self, resources: Resources) -> "Store":
         """Return the store, with nothing in it."""
         return MemoryStore(self.size)
 
@@ -49,9 +49,9 @@ class RedisCacheSettings(Settings):
     type: Literal["redis"]
     ttl: int = Field(3600, ge=1, le=10**9, description="seconds for which an answer is kept")
 
-    def build(self, workshop: Workshop) -> "Store":
+    def build(self, resources: Resources) -> "Store":
         """Return the store. Raises AssayError without the URL or the library."""
-        return RedisStore(self.ttl, workshop.progress)
+        return RedisStore(self.ttl, resources.progress)
 
 
 CacheSettings = Annotated[MemoryCacheSettings | RedisCacheSettings, Field(discriminator="type")]

@@ -42,7 +42,7 @@ _asked = False
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class SearchPlan:
     """How a pipeline searches: the kind and the type of each leg by its name.
 
     `provider` is the engine that holds the indexes, empty for this process; `fusion` is empty
@@ -62,7 +62,7 @@ class Search:
     `chunks` is the size of its index; `cached` says that no step ran.
     """
 
-    plan: Plan
+    plan: SearchPlan
     chunks: int
     query: str
     k: int

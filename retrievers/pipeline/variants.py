@@ -8,15 +8,15 @@ from typing import Any, Self
 
 from assay.retrievers.base import Document, IndexReport, Retriever
 from assay.retrievers.corpus.corpus import Corpus
-from assay.retrievers.documents.preparation import DocumentSettings, Prepared
+from assay.retrievers.documents.preparation import DocumentSettings, PreparedDocuments
 from assay.retrievers.fusion.ranking import Scored
 from assay.retrievers.legs.base import Leg, LegResult, LegSettings
-from assay.retrievers.legs.leg_result_cache import Lists, name_lists
+from assay.retrievers.legs.leg_result_cache import LegResultCache, name_lists
 from assay.retrievers.pipeline.config import PipelineConfig
 from assay.retrievers.pipeline.pipeline import Parts, Pipeline, PipelineSettings
-from assay.retrievers.settings import Workshop
+from assay.retrievers.settings import Resources
 from assay.retrievers.store.digest import digest
-from assay.retrievers.store.shelf import Shelf
+from assay.retrievers.store.shelf import IdSequence
 
 # Longer lists are asked for by probes, once a query; they would fill the memory.
 MOST_REMEMBERED = 1000
@@ -34,13 +34,13 @@ class Variants(Parts):
 
     def __init__(
         self,
-        workshop: Workshop,
+        resources: Resources,
         expected: Iterable[PipelineConfig] = (),
         *,
         code: str = "",
         timed: bool = False,
     ) -> None:
-        self.workshop = workshop
+        self.resources = resources
         self._code = code
         self._timed = timed
         pipelines = [
@@ -57,8 +57,10 @@ class Variants(Parts):
             if len(pipeline.active) > 1 or pipeline.stages
             for leg in pipeline.active.values()
         }
-        self._prepared: list[tuple[Sequence[Document], DocumentSettings, Prepared, Corpus]] = []
-        self._legs: dict[tuple[int, str], _Indexed] = {}
+        self._prepared: list[
+            tuple[Sequence[Document], DocumentSettings, PreparedDocuments, Corpus]
+        ] = []
+        self._legs: dict[tuple[int, str], _IndexedLeg] = {}
 
     def build(self, config: PipelineConfig) -> Retriever:
         """Return the retriever of `config`, not yet indexed.
@@ -67,38 +69,40 @@ class Variants(Parts):
         that is not a pipeline of this package shares nothing.
         """
         if isinstance(config.retriever, PipelineSettings):
-            pipeline = Pipeline(config.retriever, config.documents, self.workshop, self)
-            return config.convert_for(pipeline, self.workshop)
-        return config.build(self.workshop)
+            pipeline = Pipeline(config.retriever, config.documents, self.resources, self)
+            return config.convert_for(pipeline, self.resources)
+        return config.build(self.resources)
 
     def prepare(
-        self, documents: Sequence[Document], settings: DocumentSettings, workshop: Workshop
-    ) -> tuple[Prepared, Corpus]:
+        self, documents: Sequence[Document], settings: DocumentSettings, resources: Resources
+    ) -> tuple[PreparedDocuments, Corpus]:
         """Return the chunks of `documents`, which are cut once for the same settings.
 
         Documents on a shelf are those of that shelf alone, and stay there.
         """
-        held = documents if isinstance(documents, Shelf) else tuple(documents)
+        held = documents if isinstance(documents, IdSequence) else tuple(documents)
         for known, given, prepared, corpus in self._prepared:
             if given == settings and known == held:
                 return replace(prepared, cached=True), corpus
-        prepared, corpus = super().prepare(documents, settings, workshop)
+        prepared, corpus = super().prepare(documents, settings, resources)
         self._prepared.append((held, settings, prepared, corpus))
         return prepared, corpus
 
-    def build_leg(self, settings: LegSettings, workshop: Workshop) -> Leg:
+    def build_leg(self, settings: LegSettings, resources: Resources) -> Leg:
         """Return a leg that finds its index here, once one of its settings has indexed."""
         return SharedLeg(settings, self)
 
-    def find_leg(self, settings: LegSettings, corpus: Corpus) -> "_Indexed":
+    def find_leg(self, settings: LegSettings, corpus: Corpus) -> "_IndexedLeg":
         """Return the leg of these settings, apart from `depth`, indexed on `corpus`."""
         key = id(corpus), name_leg(settings)
         if key not in self._legs:
-            leg = settings.build(self.workshop)
+            leg = settings.build(self.resources)
             report = leg.index(corpus)
             kept = self._code and key[1] in self._followed
             name = name_lists(settings, leg, corpus, self._code) if kept else ""
-            self._legs[key] = _Indexed(corpus, leg, report, Lists(self.workshop.cache, name))
+            self._legs[key] = _IndexedLeg(
+                corpus, leg, report, LegResultCache(self.resources.cache, name)
+            )
             if self._timed:
                 corpus.forget_analyzers()
             return self._legs[key]
@@ -128,13 +132,13 @@ class Variants(Parts):
 
 
 @dataclass(frozen=True, slots=True)
-class _Indexed:
+class _IndexedLeg:
     """A leg and what it found. It holds the corpus, so that no other can take its identity."""
 
     corpus: Corpus
     leg: Leg
     report: IndexReport
-    lists: Lists
+    lists: LegResultCache
 
     def close(self) -> None:
         self.lists.keep()
@@ -150,7 +154,7 @@ class SharedLeg(Leg):
     def __init__(self, settings: LegSettings, variants: Variants) -> None:
         self._settings = settings
         self._variants = variants
-        self._indexed: _Indexed | None = None
+        self._indexed: _IndexedLeg | None = None
 
     def index(self, corpus: Corpus) -> IndexReport:
         """Take the index of `corpus`, or make it."""
@@ -184,7 +188,7 @@ class SharedLeg(Leg):
     def facts(self) -> Mapping[str, Any]:
         """The facts of the leg."""
         if self._indexed is None:
-            return self._settings.build(self._variants.workshop).facts()
+            return self._settings.build(self._variants.resources).facts()
         return self._indexed.leg.facts()
 
     def _remember(
@@ -196,7 +200,7 @@ class SharedLeg(Leg):
         return self._own.lists.take(asked, depth, search)
 
     @property
-    def _own(self) -> _Indexed:
+    def _own(self) -> _IndexedLeg:
         assert self._indexed is not None, "search before index"
         return self._indexed
 

@@ -7,11 +7,11 @@ from typing import Any, ClassVar
 
 from assay.retrievers.corpus.corpus import Corpus
 from assay.retrievers.legs.base import Kind, LegSettings
-from assay.retrievers.settings import Settings, Workshop
+from assay.retrievers.settings import Resources, Settings
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class LegQuery:
     """A query on its way to the legs.
 
     `text` is as it was typed, but for what a step took out of it; stages are given it too. `texts`
@@ -42,7 +42,7 @@ class StepResult:
     `degraded` says that the step could not do its work, and what was done without it.
     """
 
-    request: Request
+    request: LegQuery
     note: str = ""
     counts: Mapping[str, int] = field(default_factory=dict)
     degraded: str = ""
@@ -59,7 +59,7 @@ class QueryStep(ABC):
         """Learn what the step needs of `corpus`, in place of any before."""
 
     @abstractmethod
-    def apply(self, request: Request) -> StepResult:
+    def apply(self, request: LegQuery) -> StepResult:
         """Return what becomes of `request`. Safe to call from threads."""
 
     def without_query_cache(self) -> "QueryStep":
@@ -84,5 +84,5 @@ class QueryStepSettings(Settings, ABC):
         return ""
 
     @abstractmethod
-    def build(self, workshop: Workshop, legs: LegKinds) -> QueryStep:
+    def build(self, resources: Resources, legs: LegKinds) -> QueryStep:
         """Return the step, for a pipeline of these `legs`."""

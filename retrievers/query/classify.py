@@ -8,8 +8,8 @@ from typing import Literal
 from pydantic import Field
 
 from assay.retrievers.legs.base import Kind
-from assay.retrievers.query.base import LegKinds, QueryStep, QueryStepSettings, Request, StepResult
-from assay.retrievers.settings import Workshop
+from assay.retrievers.query.base import LegKinds, LegQuery, QueryStep, QueryStepSettings, StepResult
+from assay.retrievers.settings import Resources
 
 QueryType = Literal["factual", "navigational", "exploratory"]
 
@@ -45,7 +45,7 @@ class ClassifySettings(QueryStepSettings):
     )
     exploratory: float = Field(1.3, gt=0, description="factor of semantic legs for all others")
 
-    def build(self, workshop: Workshop, legs: LegKinds) -> QueryStep:
+    def build(self, resources: Resources, legs: LegKinds) -> QueryStep:
         """Return the step."""
         return Classify(self, legs)
 
@@ -61,7 +61,7 @@ class Classify(QueryStep):
         }
         self._legs = legs
 
-    def apply(self, request: Request) -> StepResult:
+    def apply(self, request: LegQuery) -> StepResult:
         """Return `request` with the factors of its type on top of those it has."""
         found = classify(request.text)
         factor = self._factors[found]

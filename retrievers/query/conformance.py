@@ -11,8 +11,8 @@ from concurrent.futures import ThreadPoolExecutor
 from assay.retrievers.conformance import ConformanceError, check_rules, make_rules, require
 from assay.retrievers.conformance_sample import ODD_QUERIES, QUERIES
 from assay.retrievers.legs.conformance import make_corpus
-from assay.retrievers.query.base import LegKinds, QueryStep, QueryStepSettings, Request
-from assay.retrievers.settings import Workshop
+from assay.retrievers.query.base import LegKinds, LegQuery, QueryStep, QueryStepSettings
+from assay.retrievers.settings import Resources
 
 Make = Callable[[], QueryStep]
 
@@ -30,7 +30,7 @@ def legs_are_those_given(make: Make) -> None:
     """Texts and factors are by the names of legs; factors are finite and not negative."""
     step = open_step(make)
     for query in QUERIES:
-        request = step.apply(Request(query)).request
+        request = step.apply(LegQuery(query)).request
         unknown = {*request.texts, *request.factors} - LEGS.keys()
         require(not unknown, f"{query!r}: no such legs: {unknown}")
         for name, factor in request.factors.items():
@@ -43,7 +43,7 @@ def limits_stand(make: Make) -> None:
     size = len(make_corpus().chunks)
     for query in QUERIES:
         for given in (None, frozenset({0, 1})):
-            allowed = step.apply(Request(query, allowed=given)).request.allowed
+            allowed = step.apply(LegQuery(query, allowed=given)).request.allowed
             most = frozenset(range(size)) if given is None else given
             if allowed is None:
                 require(given is None, f"{query!r}: a limit was lifted")
@@ -55,9 +55,9 @@ def same_answer_again(make: Make) -> None:
     """The same request becomes the same, also in another step, and without any query cache."""
     step = open_step(make)
     for query in QUERIES:
-        made = step.apply(Request(query)).request
+        made = step.apply(LegQuery(query)).request
         for again in (step, open_step(make), step.without_query_cache()):
-            require(made == again.apply(Request(query)).request, f"{query!r}: another request")
+            require(made == again.apply(LegQuery(query)).request, f"{query!r}: another request")
 
 
 def odd_queries_are_answered(make: Make) -> None:
@@ -65,7 +65,7 @@ def odd_queries_are_answered(make: Make) -> None:
     step = open_step(make)
     for query in ("", *ODD_QUERIES):
         try:
-            step.apply(Request(query))
+            step.apply(LegQuery(query))
         except Exception as error:
             raise ConformanceError(f"{query[:40]!r} raised {error!r}") from error
 
@@ -73,7 +73,7 @@ def odd_queries_are_answered(make: Make) -> None:
 def threads_are_safe(make: Make) -> None:
     """Four threads get what one gets."""
     step = open_step(make)
-    requests = [Request(query) for query in QUERIES * 5]
+    requests = [LegQuery(query) for query in QUERIES * 5]
     alone = [step.apply(request).request for request in requests]
     with ThreadPoolExecutor(4) as pool:
         together = list(pool.map(lambda request: step.apply(request).request, requests))
@@ -89,6 +89,6 @@ RULES = make_rules(
 )
 
 
-def check_query_step(settings: QueryStepSettings, workshop: Workshop | None = None) -> None:
+def check_query_step(settings: QueryStepSettings, resources: Resources | None = None) -> None:
     """Put the step of `settings` to every rule. Raises ConformanceError at the first it breaks."""
-    check_rules(RULES, lambda given: settings.build(given, LEGS), workshop)
+    check_rules(RULES, lambda given: settings.build(given, LEGS), resources)

@@ -16,9 +16,9 @@ from assay.retrievers.models.base import Vectors
 from assay.retrievers.models.caching import CachingEncoder
 from assay.retrievers.models.encoders import EncoderSettings
 from assay.retrievers.models.registry import AnyEncoder
-from assay.retrievers.query.base import LegKinds, QueryStep, QueryStepSettings, Request, StepResult
+from assay.retrievers.query.base import LegKinds, LegQuery, QueryStep, QueryStepSettings, StepResult
 from assay.retrievers.query.words import Words
-from assay.retrievers.settings import Workshop
+from assay.retrievers.settings import Resources
 from assay.retrievers.text.languages import Language
 
 
@@ -65,11 +65,11 @@ class ExpandSettings(QueryStepSettings):
         """Return the terms that are embedded, the commonest first."""
         return sorted(counts, key=lambda term: (-counts[term], term))[: self.vocabulary]
 
-    def build(self, workshop: Workshop, legs: LegKinds) -> QueryStep:
+    def build(self, resources: Resources, legs: LegKinds) -> QueryStep:
         """Return the step. Its vocabulary is embedded when it is indexed."""
         meant = [name for name, kind in legs.items() if kind in self.legs]
         completed = [name for name, kind in legs.items() if kind in {*self.legs, "keyword"}]
-        return Expand(self, self.encoder.build(workshop), meant, completed)
+        return Expand(self, self.encoder.build(resources), meant, completed)
 
 
 class Expand(QueryStep):
@@ -107,7 +107,7 @@ class Expand(QueryStep):
         self._terms = self._settings.choose_terms(counts)
         self._matrix = self._encoder.encode_passages(self._terms)
 
-    def apply(self, request: Request) -> StepResult:
+    def apply(self, request: LegQuery) -> StepResult:
         """Return `request` with longer texts for the legs."""
         completions = self._complete(request.text)
         added = self._find(f"{request.text} {' '.join(completions)}".rstrip())

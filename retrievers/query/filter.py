@@ -11,8 +11,8 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field
 
 from assay.retrievers.corpus.corpus import Corpus
-from assay.retrievers.query.base import LegKinds, QueryStep, QueryStepSettings, Request, StepResult
-from assay.retrievers.settings import Workshop
+from assay.retrievers.query.base import LegKinds, LegQuery, QueryStep, QueryStepSettings, StepResult
+from assay.retrievers.settings import Resources
 from assay.retrievers.settings.trust import NeedsNoTrust
 from assay.retrievers.stages.recency import find_date
 from assay.retrievers.text.tokens import fold
@@ -64,7 +64,7 @@ class FilterSettings(QueryStepSettings):
         ),
     )
 
-    def build(self, workshop: Workshop, legs: LegKinds) -> QueryStep:
+    def build(self, resources: Resources, legs: LegKinds) -> QueryStep:
         """Return the step."""
         return Filter(self)
 
@@ -103,7 +103,7 @@ class Filter(QueryStep):
         self._catalogue = Catalogue(corpus)
         self._always = self._catalogue.allow(self._conditions) if self._conditions else None
 
-    def apply(self, request: Request) -> StepResult:
+    def apply(self, request: LegQuery) -> StepResult:
         """Return `request` for the allowed chunks, without the conditions in its text."""
         conditions = find_conditions(request.text) if self._from_query else []
         if conditions:

@@ -15,7 +15,7 @@ from pydantic import Field
 
 from assay.retrievers.language_models.base import Prompt
 from assay.retrievers.legs.base import LegSettings
-from assay.retrievers.query.base import Request
+from assay.retrievers.query.base import LegQuery
 from assay.retrievers.query.writing import WritingSettings
 
 TOKENS_PER_WORD = 2
@@ -72,6 +72,6 @@ class HydeSettings(WritingSettings):
         found = PASSAGE.findall(answer) or [answer]
         return [text for part in found if (text := TAG.sub("", part).strip())]
 
-    def extend(self, request: Request, texts: Sequence[str]) -> Request:
+    def extend(self, request: LegQuery, texts: Sequence[str]) -> LegQuery:
         """Return `request` with passages; keyword legs keep the query."""
         return replace(request, passages=(*request.passages, *texts))

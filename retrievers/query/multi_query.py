@@ -13,7 +13,7 @@ from typing import ClassVar, Literal
 from pydantic import Field
 
 from assay.retrievers.language_models.base import Prompt
-from assay.retrievers.query.base import Request
+from assay.retrievers.query.base import LegQuery
 from assay.retrievers.query.writing import WritingSettings
 
 TOKENS_PER_QUERY = 60
@@ -59,7 +59,7 @@ class MultiQuerySettings(WritingSettings):
         texts = (BULLET.sub("", line).strip() for line in lines)
         return list(dict.fromkeys(text for text in texts if text))
 
-    def extend(self, request: Request, texts: Sequence[str]) -> Request:
+    def extend(self, request: LegQuery, texts: Sequence[str]) -> LegQuery:
         """Return `request` with the rephrasings that say something else than the query."""
         others = tuple(text for text in texts if text != request.text.strip())
         return replace(request, variants=(*request.variants, *others), damping=self.k)

@@ -8,10 +8,10 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from assay.retrievers.legs.base import Kind
-from assay.retrievers.query.base import LegKinds, QueryStep, QueryStepSettings, Request, StepResult
+from assay.retrievers.query.base import LegKinds, LegQuery, QueryStep, QueryStepSettings, StepResult
 from assay.retrievers.query.wordnet import WordNet
 from assay.retrievers.query.words import Words
-from assay.retrievers.settings import Workshop
+from assay.retrievers.settings import Resources
 from assay.retrievers.settings.trust import PLACE
 from assay.retrievers.text.tokens import fold
 
@@ -40,7 +40,7 @@ class SynonymsSettings(QueryStepSettings):
         ),
     )
 
-    def build(self, workshop: Workshop, legs: LegKinds) -> QueryStep:
+    def build(self, resources: Resources, legs: LegKinds) -> QueryStep:
         """Return the step. Raises AssayError without WordNet."""
         names = [name for name, kind in legs.items() if kind in self.legs]
         return Synonyms(self, WordNet.locate(self.folder), names)
@@ -59,7 +59,7 @@ class Synonyms(QueryStep):
         self._legs = legs
         self._words = Words("english")
 
-    def apply(self, request: Request) -> StepResult:
+    def apply(self, request: LegQuery) -> StepResult:
         """Return `request` with longer texts for the legs."""
         found = self._find(request.text)
         added = [synonym for synonyms in found.values() for synonym in synonyms]

@@ -9,10 +9,10 @@ from pydantic import Field
 from assay.retrievers.base import AssayError, cut
 from assay.retrievers.language_models.base import USUAL_BYTES_PER_TOKEN, Prompt, TooLongError
 from assay.retrievers.language_models.search_model import SearchModel, SearchModelSettings
-from assay.retrievers.query.base import LegKinds, QueryStep, QueryStepSettings, Request, StepResult
+from assay.retrievers.query.base import LegKinds, LegQuery, QueryStep, QueryStepSettings, StepResult
 from assay.retrievers.services import charges
 from assay.retrievers.services.prices import Usage
-from assay.retrievers.settings import Workshop
+from assay.retrievers.settings import Resources
 
 SHOWN = 60  # characters of each text in a note
 PURPOSE = "query step"  # whose budget it is
@@ -48,16 +48,16 @@ class WritingSettings(SearchModelSettings, QueryStepSettings, ABC):
         """Return the texts in an answer, none of them blank; none where it holds none."""
 
     @abstractmethod
-    def extend(self, request: Request, texts: Sequence[str]) -> Request:
+    def extend(self, request: LegQuery, texts: Sequence[str]) -> LegQuery:
         """Return `request` with the `texts`."""
 
-    def open(self, workshop: Workshop) -> SearchModel:
+    def open(self, resources: Resources) -> SearchModel:
         """Return the model. It is not asked before a query needs it."""
-        return self.open_model(PURPOSE, self.tokens, workshop)
+        return self.open_model(PURPOSE, self.tokens, resources)
 
-    def build(self, workshop: Workshop, legs: LegKinds) -> QueryStep:
+    def build(self, resources: Resources, legs: LegKinds) -> QueryStep:
         """Return the step."""
-        return WritingStep(self, self.open(workshop))
+        return WritingStep(self, self.open(resources))
 
     def expect(self, query: str) -> Usage:
         """Return about how many tokens a call takes, found out without making it."""
@@ -75,7 +75,7 @@ class WritingStep(QueryStep):
         self._model = model
         self._anew = anew
 
-    def apply(self, request: Request) -> StepResult:
+    def apply(self, request: LegQuery) -> StepResult:
         """Return `request` with the texts; as it is where it is blank."""
         if not request.text.strip():
             return StepResult(request, "a blank query")

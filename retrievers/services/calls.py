@@ -10,7 +10,7 @@ from pydantic import Field
 
 from assay.retrievers.base import AssayError
 from assay.retrievers.language_models.base import TooLongError, UnansweredError
-from assay.retrievers.services.ledger import Book
+from assay.retrievers.services.ledger import CallRecorder
 from assay.retrievers.services.prices import Usage
 from assay.retrievers.services.retries import count_wait
 from assay.retrievers.settings import Settings
@@ -52,7 +52,7 @@ class Calls:
     """
 
     def __init__(
-        self, name: str, ledger: Book, pace: PaceSettings, calls_at_once: int | None = None
+        self, name: str, ledger: CallRecorder, pace: PaceSettings, calls_at_once: int | None = None
     ) -> None:
         self.calls_at_once = min(pace.concurrency, calls_at_once or pace.concurrency)
         self._name = name

@@ -20,7 +20,7 @@ TOKENS = "tokens"
 
 
 @dataclass(slots=True)
-class Watch:
+class CostMeter:
     """What a step called: `usage` in all, `charged` and `noted` by name, and what retries cost."""
 
     retried: RetryCost
@@ -40,14 +40,14 @@ class Watch:
         return self.retried.milliseconds
 
 
-_watch: ContextVar[Watch | None] = ContextVar("watch", default=None)
+_watch: ContextVar[CostMeter | None] = ContextVar("watch", default=None)
 
 
 @contextmanager
-def watch() -> Iterator[Watch]:
+def watch() -> Iterator[CostMeter]:
     """Watch what is called in this context, and not within a `watch` inside it."""
     with count_retries() as retried:
-        watched = Watch(retried)
+        watched = CostMeter(retried)
         token = _watch.set(watched)
         try:
             yield watched

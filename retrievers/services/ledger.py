@@ -21,7 +21,7 @@ from assay.retrievers.store.files import append, writing
 
 
 @dataclass(frozen=True, slots=True)
-class Account:
+class CallTotals:
     """A sum of calls. `lost` calls brought no answer and may have cost `lost_usd`, their worst."""
 
     calls: int = 0
@@ -30,8 +30,8 @@ class Account:
     lost: int = 0
     lost_usd: float = 0.0
 
-    def __add__(self, other: "Account") -> "Account":
-        return Account(
+    def __add__(self, other: "CallTotals") -> "CallTotals":
+        return CallTotals(
             self.calls + other.calls,
             self.usage + other.usage,
             self.usd + other.usd,
@@ -49,7 +49,7 @@ class Account:
         return asdict(self)
 
 
-class Book(Protocol):
+class CallRecorder(Protocol):
     """Where calls are entered before and after they are made; see Ledger."""
 
     budget: float | None
@@ -83,7 +83,7 @@ class NoLedger:
         """Nothing was entered."""
 
 
-class Ledger:
+class CostLedger:
     """The account of one job in the file at `path`; `budget` in US dollars bounds all its runs.
 
     One process at a time may hold it open. Not safe to call from several threads.
@@ -95,8 +95,8 @@ class Ledger:
         self._lock = FileLock(path.with_suffix(".lock"))
         self._open: dict[str, float] = {}
         self.budget = budget
-        self.earlier = Account()
-        self.run = Account()
+        self.earlier = CallTotals()
+        self.run = CallTotals()
 
     def __enter__(self) -> Self:
         self._path.parent.mkdir(parents=True, exist_ok=True)
@@ -235,9 +235,9 @@ class SharedLedger:
                 self._calls.pop(row["call"], None)
 
 
-def read_account(path: Path, prices: Prices | None) -> Account:
+def read_account(path: Path, prices: Prices | None) -> CallTotals:
     """Return the account in the file at `path`; calls that nobody settled are lost."""
-    calls: dict[str, Account] = {}
+    calls: dict[str, CallTotals] = {}
     for row in _read_rows(path):
         if "most_prompt" in row:
             worst = _worst(prices, row["most_prompt"], row["most_output"])
@@ -245,20 +245,20 @@ def read_account(path: Path, prices: Prices | None) -> Account:
         elif row["end"] == "settled":
             calls[row["call"]] = _settled(Usage(**row["usage"]), prices)
         elif row["end"] == "released":
-            calls[row["call"]] = Account()
-    return sum(calls.values(), Account())
+            calls[row["call"]] = CallTotals()
+    return sum(calls.values(), CallTotals())
 
 
 def _worst(prices: Prices | None, prompt: int, output: int) -> float:
     return prices.worst(prompt, output) if prices else 0.0
 
 
-def _settled(usage: Usage, prices: Prices | None) -> Account:
-    return Account(1, usage, prices.cost(usage) if prices else 0.0)
+def _settled(usage: Usage, prices: Prices | None) -> CallTotals:
+    return CallTotals(1, usage, prices.cost(usage) if prices else 0.0)
 
 
-def _lost(worst: float) -> Account:
-    return Account(1, lost=1, lost_usd=worst)
+def _lost(worst: float) -> CallTotals:
+    return CallTotals(1, lost=1, lost_usd=worst)
 
 
 def _read_rows(path: Path) -> Iterator[dict[str, Any]]:

@@ -87,7 +87,7 @@ class EncoderPool(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Workshop:
+class Resources:
     """What a component may use while it works, none of which is part of what it is."""
 
     cache: Cache

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Literal
 
 from assay.retrievers.base import Hit
 from assay.retrievers.corpus.corpus import Corpus
-from assay.retrievers.settings import Settings, Workshop
+from assay.retrievers.settings import Resources, Settings
 
 # Whether the scores a stage puts out are on a scale from 0 to 1: as those it was given; calibrated
 # fused ones; its own, which tell how well a query is answered; no more.
@@ -100,7 +100,7 @@ class StageSettings(Settings, ABC):
         return None
 
     @abstractmethod
-    def build(self, workshop: Workshop) -> Stage:
+    def build(self, resources: Resources) -> Stage:
         """Return the stage."""
 
 

@@ -9,7 +9,7 @@ from pydantic import Field
 
 from assay.retrievers.base import Hit
 from assay.retrievers.corpus.corpus import Corpus
-from assay.retrievers.settings import Workshop
+from assay.retrievers.settings import Resources
 from assay.retrievers.stages.base import Scale, Stage, StageResult, StageSettings, descend
 
 # e^700 is the last that a float holds, and 1 / (1 + e^700) still leaves room for lesser scores.
@@ -28,7 +28,7 @@ class CalibrateSettings(StageSettings):
         10.0, gt=0, description="how fast scores go from 0 to 1 around the midpoint"
     )
 
-    def build(self, workshop: Workshop) -> Stage:
+    def build(self, resources: Resources) -> Stage:
         """Return the stage."""
         return Calibrate(self.midpoint, self.steepness)
 

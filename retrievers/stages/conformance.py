@@ -13,7 +13,7 @@ from assay.retrievers.base import Hit
 from assay.retrievers.conformance import ConformanceError, check_rules, make_rules, require
 from assay.retrievers.conformance_sample import DOCUMENTS, ODD_QUERIES, QUERIES
 from assay.retrievers.legs.conformance import make_corpus
-from assay.retrievers.settings import Workshop
+from assay.retrievers.settings import Resources
 from assay.retrievers.stages.base import Stage, StageSettings
 
 Make = Callable[[], Stage]
@@ -126,6 +126,6 @@ RULES = make_rules(
 )
 
 
-def check_stage(settings: StageSettings, workshop: Workshop | None = None) -> None:
+def check_stage(settings: StageSettings, resources: Resources | None = None) -> None:
     """Put the stage of `settings` to every rule. Raises ConformanceError at one it breaks."""
-    check_rules(RULES, settings.build, workshop)
+    check_rules(RULES, settings.build, resources)

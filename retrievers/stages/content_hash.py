@@ -6,7 +6,7 @@ from typing import Literal
 
 from assay.retrievers.base import Chunk, Hit
 from assay.retrievers.corpus.corpus import Corpus
-from assay.retrievers.settings import Workshop
+from assay.retrievers.settings import Resources
 from assay.retrievers.stages.base import Stage, StageResult, StageSettings
 
 
@@ -15,7 +15,7 @@ class ContentHashSettings(StageSettings):
 
     type: Literal["content_hash"]
 
-    def build(self, workshop: Workshop) -> Stage:
+    def build(self, resources: Resources) -> Stage:
         """Return the stage."""
         return ContentHash()
 

@@ -15,7 +15,7 @@ from assay.retrievers.corpus.corpus import Corpus
 from assay.retrievers.documents.chunkers.base import ID_DIGITS
 from assay.retrievers.documents.structure.sentences import sentence_ends
 from assay.retrievers.model_files.pins import DEFAULT_TOKENIZER
-from assay.retrievers.settings import Workshop
+from assay.retrievers.settings import Resources
 from assay.retrievers.stages.base import Stage, StageResult, StageSettings
 from assay.retrievers.store.digest import digest
 from assay.retrievers.store.sources import digest_imports
@@ -50,11 +50,11 @@ class ContextSettings(StageSettings):
         "holds tokenizer.json; best that of the model which reads the context",
     )
 
-    def build(self, workshop: Workshop) -> Stage:
+    def build(self, resources: Resources) -> Stage:
         """Return the stage, its tokenizer loaded."""
         from assay.retrievers.models.tokens import Tokenizer
 
-        return Context(self, Tokenizer(self.tokenizer, workshop), workshop)
+        return Context(self, Tokenizer(self.tokenizer, resources), resources)
 
 
 class Context(Stage):
@@ -64,17 +64,17 @@ class Context(Stage):
     """
 
     def __init__(
-        self, settings: ContextSettings, tokenizer: "Tokenizer", workshop: Workshop
+        self, settings: ContextSettings, tokenizer: "Tokenizer", resources: Resources
     ) -> None:
         self._settings = settings
         self._tokenizer = tokenizer
-        self._workshop = workshop
+        self._resources = resources
         self._sizes: dict[str, int] = {}
 
     def index(self, corpus: Corpus, top: float) -> None:
         """Count the tokens of every chunk."""
         texts = {chunk.text for chunk in corpus.chunks}
-        counts = _count_tokens(texts, self._tokenizer, self._workshop)
+        counts = _count_tokens(texts, self._tokenizer, self._resources)
         self._sizes = {chunk.id: counts[chunk.text] for chunk in corpus.chunks}
 
     def apply(self, query: str, hits: Sequence[Hit]) -> StageResult:
@@ -157,16 +157,16 @@ def _take(hit: Hit, length: int) -> Hit:
 
 
 def _count_tokens(
-    texts: Collection[str], tokenizer: "Tokenizer", workshop: Workshop
+    texts: Collection[str], tokenizer: "Tokenizer", resources: Resources
 ) -> Mapping[str, int]:
     code = digest_imports(type(tokenizer).__module__)
     keys = {text: digest(code, tokenizer.identity, text) for text in texts}
-    known = workshop.cache.get_many(CACHE_KIND, keys.values())
+    known = resources.cache.get_many(CACHE_KIND, keys.values())
     missing = [text for text, key in keys.items() if key not in known]
     if missing:
-        tracked = workshop.progress.track(missing, "counting tokens", len(missing))
+        tracked = resources.progress.track(missing, "counting tokens", len(missing))
         fresh = {keys[text]: str(tokenizer.count(text)).encode() for text in tracked}
-        workshop.cache.put_many(CACHE_KIND, fresh)
+        resources.cache.put_many(CACHE_KIND, fresh)
         known |= fresh
     return {text: int(known[key]) for text, key in keys.items()}
 

@@ -10,7 +10,7 @@ from pydantic import Field
 from assay.retrievers.base import Chunk, Definition, Hit
 from assay.retrievers.corpus.corpus import Corpus
 from assay.retrievers.corpus.glossary import Entry, Glossary, read_words
-from assay.retrievers.settings import Workshop
+from assay.retrievers.settings import Resources
 from assay.retrievers.stages.base import Stage, StageResult, StageSettings
 
 
@@ -21,9 +21,9 @@ class DefinitionsSettings(StageSettings):
     depth: int = Field(10, ge=1, description="how many hits are given definitions")
     limit: int = Field(5, ge=1, description="how many definitions a hit is given at most")
 
-    def build(self, workshop: Workshop) -> Stage:
+    def build(self, resources: Resources) -> Stage:
         """Return the stage."""
-        return Definitions(self.depth, self.limit, workshop)
+        return Definitions(self.depth, self.limit, resources)
 
 
 class Definitions(Stage):
@@ -34,16 +34,16 @@ class Definitions(Stage):
     one that has the term.
     """
 
-    def __init__(self, depth: int, limit: int, workshop: Workshop) -> None:
+    def __init__(self, depth: int, limit: int, resources: Resources) -> None:
         self._depth = depth
         self._limit = limit
-        self._workshop = workshop
+        self._resources = resources
         self.index(Corpus(()), 1.0)
 
     def index(self, corpus: Corpus, top: float) -> None:
         """Find the definitions of the documents, or take them from the cache."""
         self._corpus = corpus
-        self._glossary = Glossary(corpus, self._workshop)
+        self._glossary = Glossary(corpus, self._resources)
 
     def apply(self, query: str, hits: Sequence[Hit]) -> StageResult:
         """Return `hits`, the first of them with definitions."""

@@ -13,7 +13,7 @@ from assay.retrievers.corpus.corpus import Corpus
 from assay.retrievers.fusion.normalisation import normalise_min_max
 from assay.retrievers.models.encoders import EncoderSettings
 from assay.retrievers.models.registry import AnyEncoder
-from assay.retrievers.settings import Workshop
+from assay.retrievers.settings import Resources
 from assay.retrievers.stages.base import (
     Comparison,
     Scale,
@@ -53,9 +53,9 @@ class MmrSettings(StageSettings):
         given = self.relevance == "score"
         return Comparison("mmr.relevance", ", or set it to min-max") if given else None
 
-    def build(self, workshop: Workshop) -> Stage:
+    def build(self, resources: Resources) -> Stage:
         """Return the stage."""
-        return Mmr(self, Similarity(self.encoder.build(workshop)))
+        return Mmr(self, Similarity(self.encoder.build(resources)))
 
 
 class Mmr(Stage):

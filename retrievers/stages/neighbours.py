@@ -7,7 +7,7 @@ from pydantic import Field
 
 from assay.retrievers.base import Chunk, Hit
 from assay.retrievers.corpus.corpus import Corpus
-from assay.retrievers.settings import Workshop
+from assay.retrievers.settings import Resources
 from assay.retrievers.stages.base import (
     Comparison,
     Stage,
@@ -39,7 +39,7 @@ class NeighboursSettings(StageSettings):
         told = "how near two scores were, and puts the best two of every query close together"
         return Comparison("neighbours.score_delta", ", or set it to null", beyond_ranks=told)
 
-    def build(self, workshop: Workshop) -> Stage:
+    def build(self, resources: Resources) -> Stage:
         """Return the stage."""
         return Neighbours(self)
 

@@ -9,7 +9,7 @@ from pydantic import Field
 
 from assay.retrievers.base import Hit
 from assay.retrievers.corpus.corpus import Corpus
-from assay.retrievers.settings import Workshop
+from assay.retrievers.settings import Resources
 from assay.retrievers.stages.base import Stage, StageResult, StageSettings
 from assay.retrievers.stages.content_hash import hash_content
 from assay.retrievers.stages.similarity import keep_unlike
@@ -33,7 +33,7 @@ class NgramSettings(StageSettings):
         0.7, gt=0, le=1, description="the Jaccard similarity from which two hits are one"
     )
 
-    def build(self, workshop: Workshop) -> Stage:
+    def build(self, resources: Resources) -> Stage:
         """Return the stage."""
         return Ngram(self)
 

@@ -10,9 +10,9 @@ from typing import Literal
 from assay.retrievers.base import Chunk, Document, Hit
 from assay.retrievers.corpus.corpus import Corpus
 from assay.retrievers.documents.chunkers.base import ID_DIGITS
-from assay.retrievers.settings import Workshop
+from assay.retrievers.settings import Resources
 from assay.retrievers.stages.base import Stage, StageResult, StageSettings, descend
-from assay.retrievers.store.chunk_shelf import ChunkShelf
+from assay.retrievers.store.chunk_shelf import ChunkStore
 from assay.retrievers.store.digest import digest
 
 Span = tuple[int, int]
@@ -25,7 +25,7 @@ class ParentsSettings(StageSettings):
 
     type: Literal["parents"]
 
-    def build(self, workshop: Workshop) -> Stage:
+    def build(self, resources: Resources) -> Stage:
         """Return the stage."""
         return Parents()
 
@@ -41,7 +41,7 @@ class Parents(Stage):
 
     def index(self, corpus: Corpus, top: float) -> None:
         """Cut the parents out of the documents; of a corpus that is not held, when asked."""
-        held = not isinstance(corpus.chunks, ChunkShelf)
+        held = not isinstance(corpus.chunks, ChunkStore)
 
         @lru_cache(None if held else RECENT)
         def find(doc_id: str) -> Mapping[Span, Chunk]:

@@ -7,7 +7,7 @@ from typing import Literal
 from pydantic import Field
 
 from assay.retrievers.base import Hit
-from assay.retrievers.settings import Workshop
+from assay.retrievers.settings import Resources
 from assay.retrievers.stages.base import Stage, StageResult, StageSettings
 
 
@@ -17,7 +17,7 @@ class PerDocumentSettings(StageSettings):
     type: Literal["per_document"]
     limit: int = Field(2, ge=1, description="how many hits of one document are kept")
 
-    def build(self, workshop: Workshop) -> Stage:
+    def build(self, resources: Resources) -> Stage:
         """Return the stage."""
         return PerDocument(self.limit)
 

@@ -11,7 +11,7 @@ from pydantic import Field
 from assay.retrievers.base import Hit
 from assay.retrievers.base.frontmatter import Frontmatter
 from assay.retrievers.corpus.corpus import Corpus
-from assay.retrievers.settings import Settings, Workshop
+from assay.retrievers.settings import Resources, Settings
 from assay.retrievers.stages.base import Stage, StageResult, StageSettings, part_pinned
 
 # Where a document's frontmatter dates it, the best first.
@@ -47,7 +47,7 @@ class RecencySettings(StageSettings):
         description="the day ages are counted from; the newest date of a document if not given",
     )
 
-    def build(self, workshop: Workshop) -> Stage:
+    def build(self, resources: Resources) -> Stage:
         """Return the stage."""
         return Recency(self)
 

@@ -16,7 +16,7 @@ from assay.retrievers.models.registry import AnyCrossEncoder
 from assay.retrievers.services import charges
 from assay.retrievers.services.prices import FREE, Usage
 from assay.retrievers.services.retries import count_wait
-from assay.retrievers.settings import Workshop
+from assay.retrievers.settings import Resources
 from assay.retrievers.settings.parts import find_source
 from assay.retrievers.stages.base import (
     Scale,
@@ -74,11 +74,11 @@ class RerankSettings(StageSettings):
         """Its model's, where that gives more than ranks."""
         return "never" if self.model.listwise else "own"
 
-    def build(self, workshop: Workshop) -> Stage:
+    def build(self, resources: Resources) -> Stage:
         """Return the stage. Its model loads with the first pair that is not in the cache."""
         source = find_source(self.model)
-        model = self.model.build(workshop)
-        return Rerank(model, self.model.to_probability, self, workshop.cache, source)
+        model = self.model.build(resources)
+        return Rerank(model, self.model.to_probability, self, resources.cache, source)
 
 
 class Rerank(Stage):

@@ -10,7 +10,7 @@ from assay.retrievers.corpus.corpus import Corpus
 from assay.retrievers.models.caching import CachingEncoder
 from assay.retrievers.models.encoders import EncoderSettings
 from assay.retrievers.models.registry import AnyEncoder
-from assay.retrievers.settings import Workshop
+from assay.retrievers.settings import Resources
 from assay.retrievers.stages.base import Stage, StageResult, StageSettings
 from assay.retrievers.stages.similarity import Similarity, keep_unlike
 
@@ -27,9 +27,9 @@ class SemanticSettings(StageSettings):
         0.85, gt=-1, lt=1, description="the cosine from which two hits are one"
     )
 
-    def build(self, workshop: Workshop) -> Stage:
+    def build(self, resources: Resources) -> Stage:
         """Return the stage."""
-        return Semantic(self.encoder.build(workshop), self.threshold)
+        return Semantic(self.encoder.build(resources), self.threshold)
 
 
 class Semantic(Stage):

@@ -6,7 +6,7 @@ from typing import Literal
 from pydantic import Field
 
 from assay.retrievers.base import Hit
-from assay.retrievers.settings import Workshop
+from assay.retrievers.settings import Resources
 from assay.retrievers.stages.base import Comparison, Stage, StageResult, StageSettings
 
 
@@ -36,7 +36,7 @@ class ThresholdSettings(StageSettings):
             beyond_ranks="how well a query is answered, and puts the best of every query high",
         )
 
-    def build(self, workshop: Workshop) -> Stage:
+    def build(self, resources: Resources) -> Stage:
         """Return the stage."""
         return LegThreshold(self.of, self.minimum) if self.of else Threshold(self.minimum)
 

@@ -183,7 +183,7 @@ class Cache:
         return Database(self.root / f"{kind}.sqlite")
 
 
-class Gathered:
+class BatchedWrites:
     """Values that are stored together: a second's at once, and the rest on leaving.
 
     A transaction costs about as much as a hundred values in it. Kinds are stored in the order in

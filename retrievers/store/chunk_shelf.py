@@ -11,7 +11,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from assay.retrievers.base import AssayError, Chunk
-from assay.retrievers.store.shelf import ById, Shelf, sort_places
+from assay.retrievers.store.shelf import ById, IdSequence, sort_places
 
 if TYPE_CHECKING:
     import numpy as np
@@ -28,7 +28,7 @@ def describe_shared(one: str, other: str, id_: str) -> str:
     return f"{one} and {other}: two chunks share the id {id_}"
 
 
-class ChunkShelf(Shelf[Chunk]):
+class ChunkStore(IdSequence[Chunk]):
     """Chunks in descending order of id; without `positions` each has a document of its own, by
     whose id it goes.
     """
@@ -98,7 +98,7 @@ def write_chunks(documents: Iterable[Sequence[Chunk]], folder: Path) -> int:
     return len(ids)
 
 
-def read_chunks(folder: Path) -> ChunkShelf:
+def read_chunks(folder: Path) -> ChunkStore:
     """Return what `write_chunks` wrote; rows and arrays are mapped into memory.
 
     Raises AssayError, ValueError or OSError where a file is missing or cut short.
@@ -121,9 +121,9 @@ def read_chunks(folder: Path) -> ChunkShelf:
         own = positions[bounds[at] : bounds[at + 1]].tolist()
         return _Group(take(own[0]).doc_id, own)
 
-    groups = Shelf(_hash_lines(folder / DOCUMENT_IDS), take_group)
+    groups = IdSequence(_hash_lines(folder / DOCUMENT_IDS), take_group)
     by_document = ById(groups, lambda at: groups[at].positions)
-    return ChunkShelf(_hash_lines(folder / CHUNK_IDS), take, by_document)
+    return ChunkStore(_hash_lines(folder / CHUNK_IDS), take, by_document)
 
 
 def _copy_rows(source: Path, target: Path, ends: "array[int]", order: "NDArray[np.int32]") -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from assay.retrievers.store.shelf import Lazy
+from assay.retrievers.store.shelf import LazySequence
 
 
 def digest(*parts: Any) -> str:
@@ -24,7 +24,7 @@ def digest(*parts: Any) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-class Texts(Lazy[str]):
+class Texts(LazySequence[str]):
     """Texts made anew when they are asked for; their digest is computed once."""
 
     @cached_property

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-class Named(Protocol):
+class HasId(Protocol):
     """What has an id."""
 
     @property
@@ -20,13 +20,13 @@ class Named(Protocol):
 
 
 T = TypeVar("T")
-N = TypeVar("N", bound=Named)
+N = TypeVar("N", bound=HasId)
 V = TypeVar("V", covariant=True)
 
 RECENT = 1 << 12  # items that are kept
 
 
-class Lazy(Sequence[T]):
+class LazySequence(Sequence[T]):
     """`size` items, of which `take` makes the one at a place, equal each time.
 
     Those asked for last are kept: what a search finds is looked at several times.
@@ -53,7 +53,7 @@ class Lazy(Sequence[T]):
         return map(self._take, range(self._size))
 
 
-class Shelf(Lazy[N]):
+class IdSequence(LazySequence[N]):
     """Items that each have an id of their own; of the ids 12 bytes each are kept.
 
     `hashes` has Python's hash of each id, in the order of the items. `digest_content` returns a
@@ -103,14 +103,14 @@ class Shelf(Lazy[N]):
         return first
 
 
-class PassageShelf(Shelf[N]):
+class PassageSequence(IdSequence[N]):
     """Documents that are one prescribed passage each, with the document's id."""
 
 
-class Names(Lazy[str]):
+class LazyIds(LazySequence[str]):
     """The ids of the items at `places` of a shelf."""
 
-    def __init__(self, shelf: Shelf[Any], places: Sequence[int]) -> None:
+    def __init__(self, shelf: IdSequence[Any], places: Sequence[int]) -> None:
         super().__init__(len(places), lambda at: shelf[places[at]].id)
         self._shelf, self._places = shelf, places
 
@@ -126,7 +126,7 @@ class Names(Lazy[str]):
 class ById(Mapping[str, V], Generic[V]):
     """What `value` says of the place of each item on a shelf, by the item's id."""
 
-    def __init__(self, shelf: Shelf[Any], value: Callable[[int], V]) -> None:
+    def __init__(self, shelf: IdSequence[Any], value: Callable[[int], V]) -> None:
         self.shelf = shelf
         self._value = value
 

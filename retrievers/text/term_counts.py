@@ -15,7 +15,7 @@ from tempfile import TemporaryDirectory
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.retrievers.settings import Workshop
+from assay.retrievers.settings import Resources
 from assay.retrievers.store.arrays import ArrayFile
 from assay.retrievers.store.digest import digest
 from assay.retrievers.store.shelf import take_block
@@ -161,7 +161,7 @@ def load_counts(folder: Path) -> TermCounts:
 
 
 @dataclass(frozen=True, slots=True)
-class Counted:
+class CorpusCounts:
     """The counts of a corpus, by which `key` they are kept, and the seconds that counting took.
 
     `doubt` says why the analyzer does not suit the script of the texts; "" where it does.
@@ -176,8 +176,8 @@ class Counted:
 
 
 def find_counts(
-    texts: Sequence[str], content: str, settings: AnyAnalyzerSettings, workshop: Workshop
-) -> Counted:
+    texts: Sequence[str], content: str, settings: AnyAnalyzerSettings, resources: Resources
+) -> CorpusCounts:
     """Return the counts of `texts`, of which `content` is a digest, or find them in the cache."""
     key = digest(
         digest_imports(__name__),
@@ -188,10 +188,10 @@ def find_counts(
 
     def make(folder: Path) -> None:
         analyze = settings.build().analyze
-        tracked = workshop.progress.track(texts, "counting terms", len(texts))
+        tracked = resources.progress.track(texts, "counting terms", len(texts))
         write_counts(map(analyze, tracked), folder)
 
-    folder, counts = workshop.cache.load("terms", key, make, load_counts)
+    folder, counts = resources.cache.load("terms", key, make, load_counts)
     size = sum(file.stat().st_size for file in folder.path.iterdir())
     doubt = analyzers.doubt(settings, texts)
-    return Counted(counts, key, folder.seconds, folder.cached, size, doubt)
+    return CorpusCounts(counts, key, folder.seconds, folder.cached, size, doubt)

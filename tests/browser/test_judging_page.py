@@ -10,7 +10,7 @@ from browsing import PHONE, overflow
 from report_sample import HOSTILE
 
 from assay.eval.collections.authoring.worksheet import Pair
-from assay.eval.studies.judging.annotation_session import Desk
+from assay.eval.studies.judging.annotation_session import AnnotationSession
 from assay.eval.studies.judging.grades import GradeFile
 from assay.eval.studies.judging.server import JudgingServer
 from assay.eval.studies.judging.sheet import Sheet
@@ -38,7 +38,7 @@ def grades(tmp_path: Path) -> Iterator[GradeFile]:
 @pytest.fixture
 def page(browser: Any, grades: GradeFile) -> Iterator[Any]:
     """The open page of anna, which must neither complain nor ask another server for anything."""
-    with JudgingServer(Desk(SHEET, grades, "anna", 0), 0) as server:
+    with JudgingServer(AnnotationSession(SHEET, grades, "anna", 0), 0) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         context = browser.new_context(viewport=PHONE, color_scheme="dark")
         opened = context.new_page()

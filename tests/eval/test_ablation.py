@@ -13,7 +13,7 @@ from assay.eval.statistics.estimates import OpenEstimate
 from assay.eval.studies.ablation.page import write
 from assay.eval.studies.ablation.running import caution, check
 from assay.eval.studies.ablation.variants import (
-    Part,
+    PipelinePart,
     Variant,
     list_parts,
     make_plain,
@@ -240,7 +240,7 @@ def test_a_leg_costs_what_its_encoding_costs_too() -> None:
 
 
 def test_parts_of_one_name_are_not_told_apart_in_time() -> None:
-    namesake = Part("stage", 1, "dense", "dense")
+    namesake = PipelinePart("stage", 1, "dense", "dense")
     latency = observe("a", 0.5, "x", 10.0).latency
     assert time_part(DENSE_PART, [DENSE_PART, namesake], latency) is None
     assert time_part(RERANK, [RERANK], {}) is None

@@ -26,8 +26,8 @@ from small_project import QUERIES, write_project
 
 from assay.eval.cli.main import assay
 from assay.eval.collections.collection import GoldItem
-from assay.eval.scoring.generated import KINDS, Given, Wanted, score, split_tokens
-from assay.eval.scoring.join import Retrieved
+from assay.eval.scoring.generated import KINDS, ModelAnswer, ReferenceAnswer, score, split_tokens
+from assay.eval.scoring.join import RetrievedChunk
 from assay.eval.scoring.measures import find
 from assay.eval.studies.answers.prompts import read_answer
 from assay.retrievers.base import AssayError, Chunk
@@ -303,9 +303,9 @@ SPANS = st.tuples(st.integers(0, 40), st.integers(1, 20))
 WORDS = st.text("abc .,!", max_size=12)
 
 
-def chunks(spans: Sequence[tuple[int, int]]) -> list[Retrieved]:
+def chunks(spans: Sequence[tuple[int, int]]) -> list[RetrievedChunk]:
     return [
-        Retrieved(Chunk(str(at), "d", begin, begin + size, ""))
+        RetrievedChunk(Chunk(str(at), "d", begin, begin + size, ""))
         for at, (begin, size) in enumerate(spans)
     ]
 
@@ -322,23 +322,27 @@ def test_scores_are_shares_and_saying_nothing_is_right_where_nothing_answers(
     text: str, abstained: bool, shown: list[Any], gold: list[Any], texts: list[str]
 ) -> None:
     context = chunks(shown)
-    answer = Given("" if abstained else text, abstained, [] if abstained else context[::2], context)
-    wanted = Wanted(items(gold), texts, [*texts, "a b"])
+    answer = ModelAnswer(
+        "" if abstained else text, abstained, [] if abstained else context[::2], context
+    )
+    wanted = ReferenceAnswer(items(gold), texts, [*texts, "a b"])
     for name in KINDS:
         value = score(name, {"q": answer}, {"q": wanted})["q"]
         assert 0 <= value <= 1
-        nothing = score(name, {"q": answer}, {"q": Wanted([], [], [])})["q"]
+        nothing = score(name, {"q": answer}, {"q": ReferenceAnswer([], [], [])})["q"]
         assert nothing == float(not shown if name.startswith("Context") else abstained)
     if gold:
-        every = Given(text, False, chunks(gold), chunks(gold))
+        every = ModelAnswer(text, False, chunks(gold), chunks(gold))
         for name in ("CitationP", "CitationR", "ContextP", "ContextR"):
             assert score(name, {"q": every}, {"q": wanted})["q"] == 1
 
 
 def test_tokens_are_compared_as_squad_does_and_without_blanks_by_character() -> None:
     def rate(name: str, said: str, right: str) -> float:
-        answer = Given(said, False, (), ())
-        return score(name, {"q": answer}, {"q": Wanted(items([(0, 5)]), [right], [right])})["q"]
+        answer = ModelAnswer(said, False, (), ())
+        return score(
+            name, {"q": answer}, {"q": ReferenceAnswer(items([(0, 5)]), [right], [right])}
+        )["q"]
 
     assert rate("AnswerEM", "The Ferry, at noon!", "ferry at noon") == 1
     assert rate("AnswerF1", "at noon", "the ferry sails at noon") == pytest.approx(2 * 2 / (2 + 4))

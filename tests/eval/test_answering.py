@@ -9,7 +9,7 @@ from planned_runs import Planned, make_collection
 
 from assay.eval.collections.collection import Collection
 from assay.eval.report.run_page.page import write
-from assay.eval.runs.execution.execution import Plan, execute
+from assay.eval.runs.execution.execution import RunSpec, execute
 from assay.eval.runs.latency import LatencySettings
 from assay.eval.runs.stored import StoredRun
 from assay.eval.runs.summary.summary import summarise
@@ -52,7 +52,7 @@ def judge(queries: Sequence[int]) -> Collection:
 
 
 def make(folder: Path, queries: Sequence[int] = range(6)) -> StoredRun:
-    plan = Plan("scored", {}, 100, None, LatencySettings(queries=0))
+    plan = RunSpec("scored", {}, 100, None, LatencySettings(queries=0))
     return execute(plan, Scored([1] * 6), judge(queries), folder, Quiet()).run
 
 

@@ -15,7 +15,7 @@ from assay import compare, load_runs, load_tracked_runs, run, search
 from assay.eval.api import documents, runs, stored_runs
 from assay.eval.report.frames import render
 from assay.eval.runs import environment
-from assay.eval.studies.run.frame import Result
+from assay.eval.studies.run.frame import RunResult
 from assay.retrievers.base import AssayError
 
 OPTIONS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
@@ -34,7 +34,7 @@ def places(tmp_path_factory: pytest.TempPathFactory):
 
 
 @pytest.fixture(scope="module")
-def few() -> Result:
+def few() -> RunResult:
     """A run of a sample of the queries."""
     return run("bm25", SMALL, "limit=4", track=False)
 
@@ -71,7 +71,7 @@ def test_the_examples_of_the_page(monkeypatch: pytest.MonkeyPatch, tmp_path: Pat
     assert not failed
 
 
-def test_tables_agree_with_the_run(few: Result) -> None:
+def test_tables_agree_with_the_run(few: RunResult) -> None:
     assert list(few.measures.columns) == ["mean", "low", "high", "n"]
     for name, mean in few.summary.means.items():
         assert few.measures.at[name, "mean"] == mean.value
@@ -106,7 +106,7 @@ def test_a_search_tells_what_is_around_its_hits() -> None:
     assert found.surroundings[first["chunk"]].incoming == first["incoming"]
 
 
-def test_hits_are_the_ranking_with_its_grades(few: Result) -> None:
+def test_hits_are_the_ranking_with_its_grades(few: RunResult) -> None:
     for query, ranking in few.stored.rankings.items():
         hits = few.hits(query)
         assert list(hits["chunk"]) == [hit.chunk.id for hit in ranking.hits]
@@ -115,13 +115,15 @@ def test_hits_are_the_ranking_with_its_grades(few: Result) -> None:
             assert row.grade == joined.grade if joined.judged else str(row.grade) == "<NA>"
 
 
-def test_a_run_names_the_command_that_repeats_it(few: Result) -> None:
+def test_a_run_names_the_command_that_repeats_it(few: RunResult) -> None:
     command = few.stored.manifest.environment["command"]
     assert command == ["assay", "run", str(Path("configs", "bm25.yaml")), SMALL, "limit=4"]
     assert environment.command()[1:] == sys.argv[1:]
 
 
-def test_all_runs_are_loaded_the_newest_first(few: Result, capsys, monkeypatch, tmp_path) -> None:
+def test_all_runs_are_loaded_the_newest_first(
+    few: RunResult, capsys, monkeypatch, tmp_path
+) -> None:
     again = run("bm25", SMALL, "limit=4", track=False, again=True)
     assert [found.id for found in load_runs()][:1] == [again.id]
     (tmp_path / "old").mkdir()
@@ -139,7 +141,7 @@ def test_a_config_is_run_on_the_default_collection(monkeypatch: pytest.MonkeyPat
     assert "flat is better than bm25: " in repr(compare("bm25", flat))
 
 
-def test_what_is_wrong_is_told_in_one_line(few: Result, monkeypatch, tmp_path: Path) -> None:
+def test_what_is_wrong_is_told_in_one_line(few: RunResult, monkeypatch, tmp_path: Path) -> None:
     monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path}/none.db")
     compared = compare(
         few, run("bm25", SMALL, "limit=4", "retriever.legs.keyword.b=0.1", track=False)
@@ -171,7 +173,7 @@ def test_html_escapes_what_comes_from_outside() -> None:
     assert html.count("&lt;script&gt;") == 6
 
 
-def test_results_show_themselves(few: Result) -> None:
+def test_results_show_themselves(few: RunResult) -> None:
     assert repr(few).startswith("<bm25 on harbourline: nDCG@10 0.")
     assert few.id in few._repr_html_()
     assert "a sample: 4 of" in few._repr_html_()

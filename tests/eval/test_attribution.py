@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from planned_runs import make_collection, make_run
 
 from assay.eval.collections.collection import GoldItem
-from assay.eval.runs.gold_ranks import Placement
+from assay.eval.runs.gold_ranks import GoldRank
 from assay.eval.runs.stored import StoredRun
 from assay.eval.runs.summary.attribution import FATES, Attribution, ItemFate, attribute
 from assay.eval.runs.summary.ceilings import UNION
@@ -39,7 +39,7 @@ def listing(rank: int, length: int = 30) -> list[str]:
     return others[:length]
 
 
-def lay(run: StoredRun, final: Ids, placement: Placement | None = None, **lists: Ids) -> StoredRun:
+def lay(run: StoredRun, final: Ids, placement: GoldRank | None = None, **lists: Ids) -> StoredRun:
     """Return `run` with other lists, whose names say their kinds."""
     ids = {id_ for listed in (final, *lists.values()) for id_ in listed}
     chunks = {id_: Chunk(id_, id_, 0, 14, "text number 00") for id_ in sorted(ids)}
@@ -63,9 +63,9 @@ def fate(run: StoredRun, k: int = 5) -> ItemFate:
 
 # One case a fate
 
-DEEP = Placement(True, {"dense": 134, "keyword": None})
-NOWHERE = Placement(True, {"dense": None, "keyword": None})
-CASES: dict[str, tuple[Ids, Placement | None, dict[str, Ids], str, str]] = {
+DEEP = GoldRank(True, {"dense": 134, "keyword": None})
+NOWHERE = GoldRank(True, {"dense": None, "keyword": None})
+CASES: dict[str, tuple[Ids, GoldRank | None, dict[str, Ids], str, str]] = {
     "found": (listing(3), None, {"dense": listing(1), "fusion": listing(3)}, "found", ""),
     "found, lifted by a stage": (
         listing(1), None, {"dense": listing(9), "fusion": listing(9), "rerank": listing(1)},
@@ -122,9 +122,9 @@ CASES: dict[str, tuple[Ids, Placement | None, dict[str, Ids], str, str]] = {
     "in no leg": (
         listing(0), NOWHERE, {"dense": listing(0), "keyword": listing(0)}, "in no leg", "",
     ),
-    "in no chunk": (listing(0), Placement(False, {}), {"dense": listing(0)}, "in no chunk", ""),
+    "in no chunk": (listing(0), GoldRank(False, {}), {"dense": listing(0)}, "in no chunk", ""),
     "not told": (listing(0), None, {}, "not returned", ""),
-    "chunks told, legs not": (listing(0), Placement(True, {}), {}, "not returned", ""),
+    "chunks told, legs not": (listing(0), GoldRank(True, {}), {}, "not returned", ""),
 }  # fmt: skip
 
 
@@ -143,7 +143,7 @@ def test_the_cases_show_every_fate() -> None:
 
 def test_ranks_at_each_step_and_beyond_are_told(base: StoredRun) -> None:
     lists = {"dense": listing(4), "keyword": listing(0), "fusion": listing(7), "rerank": listing(9)}
-    found = fate(lay(base, listing(9), Placement(True, {"dense": 4, "keyword": 77}), **lists))
+    found = fate(lay(base, listing(9), GoldRank(True, {"dense": 4, "keyword": 77}), **lists))
     assert found.ranks == {"dense": 4, "keyword": None, "fusion": 7, "rerank": 9, "final": 9}
     assert found.deeper == {"keyword": 77}
     assert found.words == "lost in fusion"
@@ -274,7 +274,7 @@ def make_any(
         hits=tuple(replace(hit, chunk=place(hit.chunk)) for hit in ranking.hits),
         others=tuple(map(place, ranking.others)),
     )
-    placements = {item.id: Placement(True, {"dense": None, "keyword": 60}) for item in items}
+    placements = {item.id: GoldRank(True, {"dense": None, "keyword": 60}) for item in items}
     manifest = run.manifest.model_copy(update={"depth": 20})
     return replace(
         run,

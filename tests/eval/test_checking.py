@@ -53,7 +53,7 @@ class Reversing(Minimum):
 
 
 class ReversingSettings(MinimumSettings):
-    def build(self, workshop):
+    def build(self, resources):
         return Reversing(self.words)
 """
 

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from assay.retrievers.base import Document
 from assay.retrievers.base.folding import fold, render
-from assay.retrievers.base.quotes import Locator, Place
+from assay.retrievers.base.quotes import Locator, QuoteSpan
 
 VARIANTS = {
     "-": "-–—‐−",
@@ -189,19 +189,19 @@ def test_marks_that_a_page_does_not_show(text: str, quote: str) -> None:
 
 def test_an_exact_place_comes_before_a_folded_one() -> None:
     places = locator(a="the limit\nis five", b="the limit is five").find("the limit is five")
-    assert places == [Place("b", 0, 17)]
+    assert places == [QuoteSpan("b", 0, 17)]
 
 
 def test_a_place_that_cuts_no_word_comes_before_those_that_do() -> None:
-    assert locator(a="15 days or 5 days").find("5 days") == [Place("a", 11, 17)]
+    assert locator(a="15 days or 5 days").find("5 days") == [QuoteSpan("a", 11, 17)]
     assert len(locator(a="5 days or 5 days").find("5 days")) == 2
-    assert locator(a="15 days").find("5 days") == [Place("a", 1, 7)]
+    assert locator(a="15 days").find("5 days") == [QuoteSpan("a", 1, 7)]
 
 
 def test_a_document_narrows_the_search() -> None:
     found = locator(a="same words", b="same words")
     assert len(found.find("same words")) == 2
-    assert found.find("same words", ["b"]) == [Place("b", 0, 10)]
+    assert found.find("same words", ["b"]) == [QuoteSpan("b", 0, 10)]
     assert found.find("other words") == found.find("  ") == found.find("***") == []
 
 

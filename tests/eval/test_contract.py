@@ -9,7 +9,7 @@ import pytest
 from planned_runs import make_collection
 
 from assay.eval.runs.contract import check_ranking
-from assay.eval.runs.execution.execution import Plan, execute
+from assay.eval.runs.execution.execution import RunSpec, execute
 from assay.eval.runs.latency import LatencySettings
 from assay.retrievers.base import (
     AssayError,
@@ -50,7 +50,7 @@ def score(hits: list[Hit], value: float) -> Ranking:
 
 
 def run(lie, folder: Path) -> None:
-    plan = Plan("liar", {"name": "liar"}, 10, None, LatencySettings(queries=0))
+    plan = RunSpec("liar", {"name": "liar"}, 10, None, LatencySettings(queries=0))
     execute(plan, Liar(lie), make_collection(4), folder, Quiet())
 
 

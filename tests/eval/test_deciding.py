@@ -20,7 +20,7 @@ from assay.eval.collections.collection import GoldItem
 from assay.eval.studies.judging.adjudication_priority import decide
 from assay.eval.studies.judging.minimal_test_collections import (
     OPEN,
-    Contest,
+    RunPair,
     believe,
     bound,
     foretell,
@@ -34,7 +34,7 @@ from assay.retrievers.base import AssayError
 RANKS = {"good": [1, 2] * 8, "poor": [2, 1] * 8}
 
 
-def make_contest(pairs: list[tuple[int, int, int]], highest: int = 1, **known) -> Contest:
+def make_contest(pairs: list[tuple[int, int, int]], highest: int = 1, **known) -> RunPair:
     """Return a contest of (query, rank in the base, rank in the other), 0 for none."""
     pairs = sorted(pairs)
     query, base, other = np.array(pairs, dtype=np.int64).T
@@ -44,7 +44,7 @@ def make_contest(pairs: list[tuple[int, int, int]], highest: int = 1, **known) -
         return np.where(rank > 0, 1 / np.log2(1 + np.maximum(rank, 1)), 0.0)
 
     ranks = np.where(base == 0, other, np.where(other == 0, base, np.minimum(base, other)))
-    return Contest(
+    return RunPair(
         cutoff=10,
         query=query,
         weight=discount(other) - discount(base),
@@ -57,7 +57,7 @@ def make_contest(pairs: list[tuple[int, int, int]], highest: int = 1, **known) -
 def test_where_nothing_is_open_all_is_decided() -> None:
     none = np.array([], dtype=np.int64)
     gap, relevant = np.array([0.5, 0.0, 0.0]), np.ones((1, 3), dtype=np.int64)
-    contest = Contest(10, none, none.astype(float), none, gap, relevant)
+    contest = RunPair(10, none, none.astype(float), none, gap, relevant)
     assert bound(contest, none) == pytest.approx((0.5 / 3, 0.5 / 3))
     assert len(order(contest, none)) == 0
     assert most_likely(foretell(contest, none)) == ("no difference shown", 1)
@@ -75,7 +75,7 @@ def test_a_difference_worked_by_hand() -> None:
 
 
 @st.composite
-def contests(draw: st.DrawFn) -> tuple[Contest, np.ndarray]:
+def contests(draw: st.DrawFn) -> tuple[RunPair, np.ndarray]:
     highest = draw(st.integers(1, 2))
     queries = draw(st.integers(1, 2))
     pairs = [

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from assay.eval.collections.authoring.known_item_queries import (
     TYPES,
-    Derived,
+    LookupSet,
     derive,
     read_keywords,
 )
@@ -17,7 +17,7 @@ from assay.eval.collections.formats.native import make_document
 from assay.retrievers.base import AssayError, Document
 from assay.retrievers.base.frontmatter import frontmatter_end
 from assay.retrievers.base.markdown import read_headings
-from assay.retrievers.base.quotes import Place
+from assay.retrievers.base.quotes import QuoteSpan
 
 GUIDE = """---
 title: Setup Guide
@@ -59,7 +59,7 @@ def ask(
     }
 
 
-def show(place: Place, documents: Mapping[str, Document]) -> str:
+def show(place: QuoteSpan, documents: Mapping[str, Document]) -> str:
     text = documents[place.doc_id].text
     whole = (place.start, place.end) == (0, len(text))
     return place.doc_id if whole else f"{place.doc_id}: {text[place.start : place.end]}"
@@ -159,7 +159,7 @@ def test_queries_do_not_depend_on_the_order_of_documents(texts: dict[str, str]) 
     documents = library(**texts)
     derived = derive(documents, {}, TYPES)
     assert derive(dict(reversed(documents.items())), {}, TYPES) == derived
-    assert isinstance(derived, Derived)
+    assert isinstance(derived, LookupSet)
     keys = [" ".join(lookup.text.casefold().split()) for lookup in derived.lookups]
     assert len(set(keys)) == len(keys)
     for lookup in derived.lookups:

@@ -17,7 +17,7 @@ from assay.eval.configs.engine_choice import choose_engine
 from assay.eval.configs.engine_settings import list_engines, read_engine
 from assay.eval.configs.named_configs import add_engines, is_config, split_engine
 from assay.eval.running.experiment import make_experiment
-from assay.eval.running.runner import Task
+from assay.eval.running.runner import PointTask
 from assay.eval.runs.environment import PACKAGES
 from assay.eval.studies.sweep.running import list_tasks, read_sweep
 from assay.eval.studies.tuning.tuned_config import render_changes
@@ -25,7 +25,7 @@ from assay.retrievers.base import AssayError, Quiet
 from assay.retrievers.engines.formulas import ReciprocalRanks
 from assay.retrievers.engines.providers import STRATEGIES
 from assay.retrievers.engines.registry import TYPES
-from assay.retrievers.settings import Workshop
+from assay.retrievers.settings import Resources
 from assay.retrievers.store.cache import Cache
 
 ROOT = Path(__file__).parents[2]
@@ -124,7 +124,7 @@ def test_what_is_tuned_in_an_engine_is_written_with_it(tmp_path: Path) -> None:
     assert load_config(tmp_path / "tuned.yaml") == tuned
 
 
-def sweep_over(folder: Path, engines: str, base: str = "hybrid_rrf") -> list[Task]:
+def sweep_over(folder: Path, engines: str, base: str = "hybrid_rrf") -> list[PointTask]:
     path = folder / "sweep.yaml"
     path.write_text(f"base: {base}\naxes: {{engine: {engines}, retriever.fusion.k: [10, 60]}}\n")
     return list_tasks(path, read_sweep(path), [])
@@ -305,7 +305,7 @@ def test_nothing_that_can_move() -> None:
 @pytest.mark.parametrize("engine", FUSING, ids=NAMES)
 def test_engines_are_comparable_by_default(engine: Any, tmp_path: Path) -> None:
     """Reciprocal ranks with what is k = 60 and ranks from 1; Weaviate's are from 0, always."""
-    formula = engine.build(Workshop(Cache(tmp_path))).formula
+    formula = engine.build(Resources(Cache(tmp_path))).formula
     dense = [(at, 1 - 0.1 * at) for at in range(5)]
     keyword = [(4 - at, 9.0 - at) for at in range(4)]
     origin = ReciprocalRanks(60, 0 if engine.type == "weaviate" else 1)

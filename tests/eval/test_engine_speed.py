@@ -30,7 +30,7 @@ from assay.retrievers.engines.faiss.live import FaissRows
 from assay.retrievers.engines.raw_client import BareClient
 from assay.retrievers.fusion.ranking import Scored
 from assay.retrievers.models.base import Vectors
-from assay.retrievers.settings import Workshop
+from assay.retrievers.settings import Resources
 from assay.retrievers.store.cache import Cache
 
 FEW = ("cats run fast", "the dog", "a running cat and a cat", "nothing", "dogs and cats")
@@ -43,7 +43,7 @@ def test_the_bare_client_finds_what_the_adapter_finds(engine: Any, tmp_path: Any
     if not is_usable(engine):
         pytest.skip(f"needs the extra `{engine.settings.capabilities.extra}`")
     vector = encode("running cat")
-    with closing(engine.build(Workshop(Cache(tmp_path)))) as store:
+    with closing(engine.build(Resources(Cache(tmp_path)))) as store:
         with pytest.raises(AssayError, match=r"nothing is indexed that a client could be asked"):
             store.open_bare()
         index(store, FEW)
@@ -201,7 +201,7 @@ def test_callers_ask_at_once_and_systems_take_turns() -> None:
 def test_capabilities_say_whether_search_is_exact(engine: Any, tmp_path: Any) -> None:
     if not engine.settings.capabilities.installed:
         pytest.skip(f"needs the extra `{engine.settings.capabilities.extra}`")
-    with closing(engine.build(Workshop(Cache(tmp_path)))) as store:
+    with closing(engine.build(Resources(Cache(tmp_path)))) as store:
         assert store.facts()["exact"] is engine.settings.capabilities.exact
 
 

@@ -24,7 +24,7 @@ from assay.eval.runs.execution.replay import Replay
 from assay.eval.runs.execution.unstored import score_queries
 from assay.eval.runs.run_files import make_run_file, read_run_file
 from assay.retrievers.base import Chunk, Document, Hit, IndexReport, Ranking, Retriever
-from assay.retrievers.settings import Workshop
+from assay.retrievers.settings import Resources
 from assay.retrievers.store.cache import Cache
 
 COUNT = 6
@@ -125,7 +125,7 @@ def frame(hits: Pairs, *columns: str) -> DataFrame:
 @contextmanager
 def build(settings: dict[str, Any], folder: Path) -> Iterator[Retriever]:
     config = RunConfig.model_validate({"name": "x", "retriever": settings})
-    with config.build(Workshop(Cache(folder))) as retriever:
+    with config.build(Resources(Cache(folder))) as retriever:
         yield retriever
 
 

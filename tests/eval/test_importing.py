@@ -9,7 +9,7 @@ from heard import Heard
 
 from assay.eval.running import importing
 from assay.eval.running.importing import import_runs
-from assay.eval.runs.execution.execution import Outcome
+from assay.eval.runs.execution.execution import RunOutcome
 from assay.eval.runs.trec_runs import Ties
 from assay.retrievers.base import AssayError
 
@@ -37,7 +37,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def take(
     folder: Path, depth: int = 2, ties: Ties = "ranks", again: bool = False
-) -> tuple[list[Outcome], list[str]]:
+) -> tuple[list[RunOutcome], list[str]]:
     progress = Heard()
     file = folder / "run.trec"
     runs = import_runs(file, str(folder), None, depth, "fail", ties, again, progress)

@@ -13,7 +13,7 @@ import pytest
 
 from assay.eval.runs.execution.interleaved_timing import (
     LEAST_QUERIES,
-    Contender,
+    TimedProcess,
     alternate,
     interleave,
 )
@@ -31,10 +31,10 @@ for number, line in enumerate(sys.stdin):
 """
 
 
-def contender(folder: Path, name: str, factor: float) -> Contender:
+def contender(folder: Path, name: str, factor: float) -> TimedProcess:
     path = folder / f"{name}.py"
     path.write_text(WORKER.format(log=str(folder / "log"), name=name, factor=factor))
-    return Contender(name, (sys.executable, str(path)), folder)
+    return TimedProcess(name, (sys.executable, str(path)), folder)
 
 
 def test_queries_alternate_and_stay_paired(tmp_path: Path) -> None:
@@ -121,7 +121,7 @@ def covers_one(seed: int) -> bool:
     ],
 )
 def test_a_process_that_breaks_off(tmp_path: Path, code: str, words: str) -> None:
-    broken = Contender("base x", (sys.executable, "-c", code), tmp_path)
+    broken = TimedProcess("base x", (sys.executable, "-c", code), tmp_path)
     with pytest.raises(AssayError, match=f"base x: .*{words}"):
         interleave(broken, contender(tmp_path, "head", 1), ["a"], 60, Quiet())
 
@@ -129,7 +129,7 @@ def test_a_process_that_breaks_off(tmp_path: Path, code: str, words: str) -> Non
 def test_a_command_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(AssayError, match="cannot be started"):
         interleave(
-            Contender("base", ("./nothing",), tmp_path),
+            TimedProcess("base", ("./nothing",), tmp_path),
             contender(tmp_path, "head", 1),
             ["a"],
             60,

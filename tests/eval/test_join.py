@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from assay.eval.collections.collection import GoldItem
 from assay.eval.scoring import measures
-from assay.eval.scoring.join import JoinedHit, Retrieved, covers, fill_places, join
+from assay.eval.scoring.join import JoinedHit, RetrievedChunk, covers, fill_places, join
 from assay.retrievers.base import Chunk
 
 
@@ -24,24 +24,24 @@ def gold(start: int, end: int, grade: int = 1, doc: str = "d", passage: str = ""
 
 def test_half_of_the_shorter_covers() -> None:
     item = gold(100, 200)
-    assert covers(Retrieved(chunk(150, 400)), item)
-    assert not covers(Retrieved(chunk(151, 400)), item)
-    assert covers(Retrieved(chunk(90, 110)), item), "half of a chunk shorter than the item"
-    assert not covers(Retrieved(chunk(89, 110)), item)
-    assert covers(Retrieved(chunk(0, 1000)), item)
-    assert not covers(Retrieved(chunk(100, 200, doc="other")), item)
+    assert covers(RetrievedChunk(chunk(150, 400)), item)
+    assert not covers(RetrievedChunk(chunk(151, 400)), item)
+    assert covers(RetrievedChunk(chunk(90, 110)), item), "half of a chunk shorter than the item"
+    assert not covers(RetrievedChunk(chunk(89, 110)), item)
+    assert covers(RetrievedChunk(chunk(0, 1000)), item)
+    assert not covers(RetrievedChunk(chunk(100, 200, doc="other")), item)
 
 
 def test_prescribed_passages_are_matched_by_id() -> None:
     item = gold(0, 100, passage="p1")
-    assert covers(Retrieved(chunk(0, 100, id_="p1"), prescribed=True), item)
-    assert not covers(Retrieved(chunk(0, 100, id_="p2"), prescribed=True), item)
-    assert covers(Retrieved(chunk(0, 90, id_="mine")), item), "another chunker's: by its span"
+    assert covers(RetrievedChunk(chunk(0, 100, id_="p1"), prescribed=True), item)
+    assert not covers(RetrievedChunk(chunk(0, 100, id_="p2"), prescribed=True), item)
+    assert covers(RetrievedChunk(chunk(0, 90, id_="mine")), item), "another chunker's: by its span"
 
 
 def test_an_item_counts_once_and_a_chunk_may_cover_several() -> None:
     items = [gold(0, 50, grade=1), gold(50, 100, grade=3)]
-    joined = join([Retrieved(chunk(0, 100)), Retrieved(chunk(40, 100))], items)
+    joined = join([RetrievedChunk(chunk(0, 100)), RetrievedChunk(chunk(40, 100))], items)
     assert [item.grade for item in joined[0].found] == [3, 1]
     assert joined[0].grade == 3
     assert joined[1].found == ()
@@ -51,7 +51,7 @@ def test_an_item_counts_once_and_a_chunk_may_cover_several() -> None:
 def test_measures_by_hand() -> None:
     items = {"q": [gold(0, 50, grade=1), gold(50, 100, grade=3), gold(500, 600, grade=2)]}
     ranking = [chunk(200, 300), chunk(0, 100), chunk(500, 600)]
-    joined = {"q": join([Retrieved(one) for one in ranking], items["q"])}
+    joined = {"q": join([RetrievedChunk(one) for one in ranking], items["q"])}
     names = ["Hit@1", "Hit@3", "MRR@10", "Recall@2", "Recall@3", "P@5", "Judged@10", "nDCG@10"]
     scores = {
         name: by_query["q"] for name, by_query in measures.score(names, joined, items).items()
@@ -74,14 +74,14 @@ def test_measures_by_hand() -> None:
 def test_token_budget() -> None:
     items = {"q": [gold(100, 140)]}
     long, short = Chunk("a", "d", 0, 60, "word " * 30), Chunk("b", "d", 100, 140, "word " * 20)
-    joined = {"q": join([Retrieved(long), Retrieved(short)], items["q"])}
+    joined = {"q": join([RetrievedChunk(long), RetrievedChunk(short)], items["q"])}
     scores = measures.score(["Recall@49tok", "Recall@50tok", "Tokens@10"], joined, items)
     assert [scores[name]["q"] for name in scores] == [0.0, 1.0, 50.0]
 
 
 def test_no_results_score_nothing() -> None:
     items = {"q": [gold(0, 10)], "empty": [gold(0, 10)]}
-    joined = {"q": join([Retrieved(chunk(0, 10))], items["q"]), "empty": []}
+    joined = {"q": join([RetrievedChunk(chunk(0, 10))], items["q"]), "empty": []}
     scores = measures.score(measures.DEFAULT, joined, items)
     assert all(by_query.keys() == {"q", "empty"} for by_query in scores.values())
     assert all(by_query["empty"] == 0 for by_query in scores.values())
@@ -98,7 +98,7 @@ rankings = st.lists(spans, max_size=12, unique=True)
 @given(golds, rankings)
 def test_nothing_exceeds_one_and_items_count_once(graded, ranking) -> None:
     items = {"q": [gold(*span, grade=grade) for span, grade in graded]}
-    joined = {"q": join([Retrieved(chunk(*span)) for span in ranking], items["q"])}
+    joined = {"q": join([RetrievedChunk(chunk(*span)) for span in ranking], items["q"])}
     counted = [item.id for hit in joined["q"] for item in hit.found]
     assert len(counted) == len(set(counted))
     bounded = [name for name in measures.DEFAULT if not name.startswith("Tokens")]
@@ -118,7 +118,7 @@ def test_one_chunk_an_item_equals_plain_qrels(grades, order) -> None:
         ]
     }
     chunks = [chunk(at * 100, at * 100 + 100, id_=f"p{at}") for at in order]
-    joined = {"q": join([Retrieved(one, prescribed=True) for one in chunks], items["q"])}
+    joined = {"q": join([RetrievedChunk(one, prescribed=True) for one in chunks], items["q"])}
     names = list(measures.list_standard(measures.DEFAULT))
     parsed = {name: ir_measures.parse_measure(measures.find(name).standard) for name in names}
     qrels = {"q": {item.id: item.grade for item in items["q"]}}
@@ -227,11 +227,11 @@ def test_a_chunk_that_bears_the_id_of_an_item_is_not_taken_for_it() -> None:
     """The exact span of an item, after a longer chunk that counted it, counts for nothing new."""
     item = gold(100, 200)
     first, exact = chunk(90, 210), chunk(100, 200, id_=item.id)
-    alone = {"q": join([Retrieved(first)], [item])}
-    again = {"q": join([Retrieved(first), Retrieved(exact)], [item])}
+    alone = {"q": join([RetrievedChunk(first)], [item])}
+    again = {"q": join([RetrievedChunk(first), RetrievedChunk(exact)], [item])}
     for name in ("Hit@1", "MRR@10", "nDCG@10", "AP", "Recall@5", "hit_nDCG@10"):
         (before,) = measures.score([name], alone, {"q": [item]})[name].values()
         (after,) = measures.score([name], again, {"q": [item]})[name].values()
         assert before == after == 1.0
-    elsewhere = {"q": join([Retrieved(chunk(500, 600, id_=item.id))], [item])}
+    elsewhere = {"q": join([RetrievedChunk(chunk(500, 600, id_=item.id))], [item])}
     assert measures.score(["MRR@10"], elsewhere, {"q": [item]})["MRR@10"] == {"q": 0.0}

@@ -12,7 +12,7 @@ from assay.eval.collections.formats import kept_gold
 from assay.eval.collections.formats.native import NativeSource
 from assay.eval.collections.loading import load
 from assay.eval.running import cached_summaries
-from assay.eval.running.cached_summaries import summarise_kept
+from assay.eval.running.cached_summaries import summarise_cached
 from assay.eval.runs.stored import StoredRun, open_run
 from assay.eval.runs.stored import load as load_run
 from assay.eval.runs.summary.summary import Summary, summarise
@@ -44,8 +44,8 @@ def test_figures_are_found_again_as_they_were_computed(
 ) -> None:
     folder = make_run(tmp_path, "run", [1, 0, 3]).folder
     computed = tell(summarise(load_run(folder), MEASURES))
-    assert tell(summarise_kept(open_run(folder), MEASURES)) == computed
-    assert tell(summarise_kept(open_run(folder), MEASURES[::-1])) == computed
+    assert tell(summarise_cached(open_run(folder), MEASURES)) == computed
+    assert tell(summarise_cached(open_run(folder), MEASURES[::-1])) == computed
 
     def refuse(run: StoredRun, names: Sequence[str] = ()) -> None:
         assert not names, f"{names} of {run.folder} computed anew"
@@ -55,17 +55,17 @@ def test_figures_are_found_again_as_they_were_computed(
     monkeypatch.setattr(
         cached_summaries.generated_answers, "score", lambda run, names: refuse(run, names) or {}
     )
-    assert tell(summarise_kept(open_run(folder), MEASURES)) == computed
+    assert tell(summarise_cached(open_run(folder), MEASURES)) == computed
 
 
 def test_figures_of_a_changed_file_or_fewer_queries_are_computed_anew(tmp_path: Path) -> None:
     folder = make_run(tmp_path, "run", [1, 1, 1]).folder
-    assert summarise_kept(open_run(folder), ["Hit@1"]).means["Hit@1"].value == 1
-    part = summarise_kept(open_run(folder).take(["q0"]), ["Hit@1"])
+    assert summarise_cached(open_run(folder), ["Hit@1"]).means["Hit@1"].value == 1
+    part = summarise_cached(open_run(folder).take(["q0"]), ["Hit@1"])
     assert part.scores == {"Hit@1": {"q0": 1}}
     path = folder / "gold.jsonl"
     path.write_text(path.read_text().replace('"grade":1', '"grade":0', 1))
-    assert summarise_kept(open_run(folder), ["Hit@1"]).scores["Hit@1"]["q0"] == 0
+    assert summarise_cached(open_run(folder), ["Hit@1"]).scores["Hit@1"]["q0"] == 0
 
 
 def test_figures_are_computed_where_nothing_can_be_kept(
@@ -74,7 +74,7 @@ def test_figures_are_computed_where_nothing_can_be_kept(
     folder = make_run(tmp_path, "run", [1, 2]).folder
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("ASSAY_CACHE", str(tmp_path / "file"))
-    assert summarise_kept(open_run(folder), ["MRR@10"]).means["MRR@10"].value == 0.75
+    assert summarise_cached(open_run(folder), ["MRR@10"]).means["MRR@10"].value == 0.75
 
 
 def test_a_ranking_is_read_when_it_is_asked_for(tmp_path: Path) -> None:

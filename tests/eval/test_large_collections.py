@@ -23,17 +23,17 @@ from assay.eval.collections.loading import load
 from assay.eval.configs.config import load_config
 from assay.eval.running.point_order import take_in_order
 from assay.eval.runs.execution.unstored import score_queries
-from assay.eval.runs.gold_ranks import Placement, Placer
+from assay.eval.runs.gold_ranks import GoldRank, GoldRankFinder
 from assay.retrievers.base import AssayError, Chunk, Document
 from assay.retrievers.corpus.corpus import Corpus
 from assay.retrievers.documents.preparation import DocumentSettings, prepare
 from assay.retrievers.pipeline.config import PipelineConfig
 from assay.retrievers.pipeline.variants import Variants
-from assay.retrievers.settings import Workshop
+from assay.retrievers.settings import Resources
 from assay.retrievers.store import shelf
 from assay.retrievers.store.cache import Cache
 from assay.retrievers.store.digest import digest, digest_texts
-from assay.retrievers.store.shelf import Names, PassageShelf, Shelf
+from assay.retrievers.store.shelf import IdSequence, LazyIds, PassageSequence
 
 IDS = st.text("ab\u00e9\u4e00\U0001f600", min_size=1, max_size=4)
 TEXTS = st.text("ab \u00e9\n\u2028", max_size=12)
@@ -88,7 +88,7 @@ def test_documents_in_their_file_are_those_held(
     ]
     folder = write(tmp_path / "large", "\n".join(lines).encode(), next(iter(corpus)))
     held, mapped = load_both(str(folder), monkeypatch)
-    assert isinstance(mapped.documents, PassageShelf)
+    assert isinstance(mapped.documents, PassageSequence)
     assert tuple(mapped.documents) == held.documents
     assert mapped.documents[-1] == held.documents[-1]
     assert (mapped.digest, mapped.gold, mapped.passages) == (held.digest, held.gold, held.passages)
@@ -98,7 +98,7 @@ def test_documents_in_their_file_are_those_held(
     if not any(f"{title}{text}".strip() for title, text in corpus.values()):
         return
     given_, wanted = (
-        Corpus(prepare(one.documents, DocumentSettings(), Workshop(Cache(tmp_path))).chunks)
+        Corpus(prepare(one.documents, DocumentSettings(), Resources(Cache(tmp_path))).chunks)
         for one in (mapped, held)
     )
     assert tuple(given_.chunks) == wanted.chunks
@@ -113,11 +113,11 @@ def test_rankings_and_placements_are_the_same(
     found = []
     for collection in load_both(str(large), monkeypatch):
         config = PipelineConfig.model_validate({"name": "large", "retriever": KEYWORD})
-        with config.build(Workshop(Cache(tmp_path / "cache"))) as retriever:
+        with config.build(Resources(Cache(tmp_path / "cache"))) as retriever:
             report = retriever.index(collection.documents)
             [query] = collection.queries
             ranking = retriever.search(query.text, 7)
-            placer = Placer(retriever, collection.prescribed, drop_self_matches=False)
+            placer = GoldRankFinder(retriever, collection.prescribed, drop_self_matches=False)
             places = placer.place(query, ranking, collection.gold["q"])
         trace = [(entry.name, entry.candidates) for entry in ranking.trace]
         found.append((ranking.hits, trace, places, report.chunks, report.bytes))
@@ -131,14 +131,14 @@ def test_items_are_placed_alike_beyond_what_legs_hand_on(
 ) -> None:
     shallow = {"legs": {"keyword": {"type": "bm25", "variant": "lucene", "depth": 1}}}
     config = PipelineConfig.model_validate({"name": "large", "retriever": shallow})
-    found: list[list[Mapping[str, Placement]]] = []
+    found: list[list[Mapping[str, GoldRank]]] = []
     for collection in load_both(str(large), monkeypatch):
-        with config.build(Workshop(Cache(tmp_path / "cache"))) as retriever:
+        with config.build(Resources(Cache(tmp_path / "cache"))) as retriever:
             retriever.index(collection.documents)
             [query] = collection.queries
             ranking = retriever.search(query.text, 1)
             [best] = (hit.chunk.id for hit in ranking.hits)
-            placer = Placer(retriever, collection.prescribed, drop_self_matches=True)
+            placer = GoldRankFinder(retriever, collection.prescribed, drop_self_matches=True)
             asked = (query, replace(query, id=best), replace(query, id="d3"))
             found.append([placer.place(one, ranking, collection.gold["q"]) for one in asked])
     assert found[0] == found[1]
@@ -151,7 +151,7 @@ def test_items_are_placed_alike_beyond_what_legs_hand_on(
 def test_names_are_found_where_they_stand(ids: list[str], wanted: set[str], draw: Random) -> None:
     chunks = [Chunk(id_, id_, 0, 0, "") for id_ in ids]
     places = draw.sample(range(len(ids)), draw.randint(0, len(ids)))
-    names = Names(Shelf(array("q", map(hash, ids)), chunks.__getitem__), places)
+    names = LazyIds(IdSequence(array("q", map(hash, ids)), chunks.__getitem__), places)
     listed = [ids[place] for place in places]
     assert list(names) == listed
     assert names.find(wanted) == {id_: at for at, id_ in enumerate(listed) if id_ in wanted}
@@ -191,7 +191,7 @@ def test_a_packed_corpus_is_unpacked_once(large: Path, monkeypatch: pytest.Monke
     with (large / "dataset.yaml").open("a") as card:
         card.write("documents: corpus.jsonl.gz\n")
     held, first = load_both(str(large), monkeypatch)
-    assert isinstance(first.documents, PassageShelf)
+    assert isinstance(first.documents, PassageSequence)
     assert tuple(first.documents) == held.documents
     with monkeypatch.context() as patch:
         patch.setattr(shutil, "copyfileobj", None)
@@ -217,12 +217,12 @@ def test_trec_documents_in_their_files_are_those_held(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     held, left = load_both(str(write_trec(tmp_path / "large", TREC_FILES, "d5")), monkeypatch)
-    assert isinstance(left.documents, PassageShelf)
+    assert isinstance(left.documents, PassageSequence)
     assert tuple(left.documents) == held.documents
     assert [item.id for item in held.documents] == [f"d{at}" for at in range(1, 7)]
     assert (left.digest, left.gold) == (held.digest, held.gold)
     monkeypatch.setattr(mapped, "MOST_FILES", len(TREC_FILES) - 1)
-    assert not isinstance(load_both(str(tmp_path / "large"), monkeypatch)[1].documents, Shelf)
+    assert not isinstance(load_both(str(tmp_path / "large"), monkeypatch)[1].documents, IdSequence)
 
 
 BROKEN = {
@@ -287,10 +287,10 @@ def test_ids_with_one_hash_are_told_apart() -> None:
             self.id = id_
 
     items = [Item(id_) for id_ in "abcb"]
-    shelf = Shelf(array("q", [hash("b")] * 4), items.__getitem__)
+    shelf = IdSequence(array("q", [hash("b")] * 4), items.__getitem__)
     assert shelf.find("b") in (1, 3)
     assert shelf.find_repeated() == (1, 3)
-    assert Shelf(array("q", [hash("b")] * 3), items.__getitem__).find_repeated() is None
+    assert IdSequence(array("q", [hash("b")] * 3), items.__getitem__).find_repeated() is None
     assert shelf.find("d") is None
 
 
@@ -311,13 +311,13 @@ def test_points_leave_documents_in_their_file(
     mapped = load(str(large))
     alive, scores = [], []
     before = count_documents()
-    for at, variants in take_in_order(points, Workshop(cache)):
+    for at, variants in take_in_order(points, Resources(cache)):
         with variants.build(points[at]) as retriever:
             retriever.index(mapped.documents)
             scores.append(score_queries(retriever, mapped, mapped.queries, "nDCG@10", 10))
             alive.append(count_documents() - before)
     assert max(alive) <= 2 * 4, "those of the shelf of documents, and of that of chunks"
-    with Variants(Workshop(cache)) as variants:
+    with Variants(Resources(cache)) as variants:
         for config, found in zip(points, scores, strict=True):
             retriever = variants.build(config)
             retriever.index(held.documents)

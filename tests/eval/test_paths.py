@@ -18,7 +18,7 @@ from assay.retrievers.base import AssayError
 from assay.retrievers.language_models.local import LocalSettings
 from assay.retrievers.model_files.files import locate
 from assay.retrievers.query.wordnet import WordNet
-from assay.retrievers.settings import Workshop
+from assay.retrievers.settings import Resources
 from assay.retrievers.settings.files import read_mapping
 from assay.retrievers.store.cache import Cache
 from assay.retrievers.store.paths import parse_path
@@ -70,12 +70,12 @@ PLACES: dict[str, Callable[[str], object]] = {
     "system": names_system,
     "run": lambda name: find(Path("reports"), name),
     "origins": read_origins,
-    "model": lambda name: locate(name, "onnx", "encoder", Workshop(Cache(Path("cache")))),
+    "model": lambda name: locate(name, "onnx", "encoder", Resources(Cache(Path("cache")))),
     "language model": lambda name: LocalSettings.model_construct(model=name).build(
-        Workshop(Cache(Path("cache")))
+        Resources(Cache(Path("cache")))
     ),
     "WordNet": WordNet.locate,
-    "ingested": lambda name: open_source(name, Workshop(Cache(Path("cache")))),
+    "ingested": lambda name: open_source(name, Resources(Cache(Path("cache")))),
 }
 
 

@@ -9,8 +9,8 @@ import pytest
 from planned_runs import make_collection, make_run
 
 from assay.eval.collections.collection import GoldItem
-from assay.eval.runs.execution.execution import Plan, execute
-from assay.eval.runs.gold_ranks import Placement
+from assay.eval.runs.execution.execution import RunSpec, execute
+from assay.eval.runs.gold_ranks import GoldRank
 from assay.eval.runs.latency import LatencySettings
 from assay.eval.runs.stored import StoredRun, load
 from assay.eval.runs.summary.attribution import attribute
@@ -74,7 +74,7 @@ class TwoLegs(Retriever):
 
 
 def execute_plan(folder: Path, retriever: Retriever) -> StoredRun:
-    plan = Plan("legs", {"name": "legs"}, 100, 12, LatencySettings(queries=2, warm_up=0))
+    plan = RunSpec("legs", {"name": "legs"}, 100, 12, LatencySettings(queries=2, warm_up=0))
     return execute(plan, retriever, make_collection(COUNT), folder, Quiet()).run
 
 
@@ -94,9 +94,9 @@ def test_a_run_stores_what_its_lists_do_not_tell(tmp_path: Path) -> None:
     assert fates["q16"] == ("beyond depth", "even at rank 8, all at rank 16")
     assert fates["q23"] == ("in no leg", "")
     assert attribute(run).causes("beyond depth") == {"all": 2, "even": 5}
-    assert run.placements["q0"]["d0"] == Placement(True, {}), "both legs handed it on"
-    assert run.placements["q3"]["d3"] == Placement(True, {"all": 4, "even": None})
-    assert run.placements["q10"]["d10"] == Placement(False, {})
+    assert run.placements["q0"]["d0"] == GoldRank(True, {}), "both legs handed it on"
+    assert run.placements["q3"]["d3"] == GoldRank(True, {"all": 4, "even": None})
+    assert run.placements["q10"]["d10"] == GoldRank(False, {})
     asked = {query for query, _ in retriever.probes}
     unasked = [query for query in run.queries.values() if query.text not in asked]
     assert [query.id for query in unasked] == ["q0", "q10"]
@@ -119,7 +119,7 @@ def test_self_matches_are_left_out_of_probed_lists(tmp_path: Path) -> None:
     query = replace(collection.queries[7], id="d7")
     gold = {"d7": (GoldItem("d7", "d9", "d9", 0, 13, 1),)}
     collection = replace(collection, queries=(query,), gold=gold, drop_self_matches=True)
-    plan = Plan("legs", {"name": "legs"}, 100, None, LatencySettings(queries=0))
+    plan = RunSpec("legs", {"name": "legs"}, 100, None, LatencySettings(queries=0))
     run = execute(plan, TwoLegs(), collection, tmp_path, Quiet()).run
     assert told(run)["d7"] == ("beyond depth", "all at rank 9")
 

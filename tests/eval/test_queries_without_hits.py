@@ -11,7 +11,7 @@ from assay.eval.report.run_page import page as report
 from assay.eval.runs.stored import StoredRun, describe_without_hits
 from assay.eval.runs.summary.summary import summarise
 from assay.eval.studies.comparison.analysis import compare
-from assay.eval.studies.run.frame import Result
+from assay.eval.studies.run.frame import RunResult
 from assay.eval.tracking.record import describe
 
 SAID = "nothing is returned for 3 of 8 queries"
@@ -46,7 +46,7 @@ def test_it_is_told_at_the_head_of_everything(
         assert SAID.capitalize() in text
     assert summary.as_json()["queries_without_hits"] == 3
     assert describe(summary).tags["assay.queries_without_hits"] == "3"
-    assert Result(silent).warnings[0] == SAID
+    assert RunResult(silent).warnings[0] == SAID
     named = silent.manifest.model_copy(update={"id": "other", "name": "other"})
     other = replace(silent, manifest=named)
     assert f"two_legs: {SAID}" in compare([silent, other], ["nDCG@10"]).warnings

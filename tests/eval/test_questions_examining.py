@@ -9,12 +9,12 @@ import pytest
 
 from assay.eval.llm.fences import fence
 from assay.eval.llm.question import NoAnswerError, Question, Reply
-from assay.eval.studies.questions.asking import Examiner, Fate
+from assay.eval.studies.questions.asking import DrawOutcome, Examiner
 from assay.eval.studies.questions.drawing import Draw, Passage
 from assay.eval.studies.questions.kinds import KINDS
 from assay.eval.studies.questions.prompts import ask_question
-from assay.eval.studies.questions.replies import UnreadableError, Written, read_reply
-from assay.eval.studies.questions.selection import Made, choose_review, drop_duplicates
+from assay.eval.studies.questions.replies import QuestionReply, UnreadableError, read_reply
+from assay.eval.studies.questions.selection import QuestionSelection, choose_review, drop_duplicates
 from assay.retrievers.base import Chunk, Document
 
 RULE = "Whoever keeps **hens** may have up to six of them, and a run of two square metres a bird."
@@ -53,7 +53,7 @@ def say(*written: str, answered: bool = True, recalled: str = "", agrees: bool =
     return ask, calls
 
 
-def examine(ask: Any, kind: str = "factual", *passages: Passage, **given: Any) -> Fate:
+def examine(ask: Any, kind: str = "factual", *passages: Passage, **given: Any) -> DrawOutcome:
     draw = Draw(0, KINDS[kind], passages or (HENS,))
     found = [Chunk("c", "rules.md", AT, len(TEXT), TEXT[AT:])]
     return Examiner(ask, DOCUMENTS, lambda _: given.get("found", found), 0.5).examine(draw, "q1")
@@ -181,22 +181,24 @@ def test_passages_are_data() -> None:
 )  # fmt: skip
 def test_replies_are_strict(text: str) -> None:
     with pytest.raises(UnreadableError) as caught:
-        read_reply(text, Written)
+        read_reply(text, QuestionReply)
     assert len(str(caught.value)) < 300
 
 
-def make_fates(*questions: str) -> dict[str, Fate]:
+def make_fates(*questions: str) -> dict[str, DrawOutcome]:
     draw = Draw(0, KINDS["factual"], (HENS,))
-    return {f"q{at}": Fate(draw, text) for at, text in enumerate(questions)}
+    return {f"q{at}": DrawOutcome(draw, text) for at, text in enumerate(questions)}
 
 
 def test_later_duplicates_go() -> None:
-    fates = make_fates("a", "b", "c") | {"qx": Fate(make_fates("a")["q0"].draw, cause="leak")}
+    fates = make_fates("a", "b", "c") | {
+        "qx": DrawOutcome(make_fates("a")["q0"].draw, cause="leak")
+    }
     near = np.array([[1, 0], [0.99, 0.14], [0, 1]], np.float32)
     found = drop_duplicates(fates, near, 0.9)
     assert [fate.cause for fate in found.values()] == [None, "duplicate", None, "leak"]
     assert found["q1"].detail == "q0, cosine 0.99"
-    made = Made(found)
+    made = QuestionSelection(found)
     assert list(made.kept) == ["q0", "q2"]
     assert made.count_causes()["duplicate"] == made.count_causes()["leak"] == 1
     assert made.count_kinds() == {"factual": (4, 2)}

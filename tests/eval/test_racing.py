@@ -15,7 +15,7 @@ from scipy.stats import binom
 from assay.eval.cli.main import assay
 from assay.eval.running import cached_figures
 from assay.eval.statistics.betting import bound_means, find_wealth
-from assay.eval.studies.sweep.racing import Race, Racing, list_looks, run_race
+from assay.eval.studies.sweep.racing import Race, RaceRules, list_looks, run_race
 
 POPULATIONS = (
     (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0),
@@ -54,7 +54,7 @@ def test_a_bound_is_where_the_stake_has_grown_enough() -> None:
     assert np.all(bounds > drawn.mean(axis=1))
 
 
-def race(scores: NDArray[np.float64], rules: Racing) -> Race:
+def race(scores: NDArray[np.float64], rules: RaceRules) -> Race:
     points, queries = scores.shape
     mixed = scores[:, np.random.default_rng(rules.seed).permutation(queries)]
     return run_race(
@@ -67,14 +67,14 @@ def test_a_point_that_wins_by_the_effect_in_few_queries_is_kept_as_often_as_prom
     scores = np.full((8, 100), 0.3)
     scores[5, :6] = 1.0
     effect = float(scores[5].mean() - scores[0].mean())
-    lost = sum(5 in race(scores, Racing(0.5, effect, seed)).drops for seed in range(200))
+    lost = sum(5 in race(scores, RaceRules(0.5, effect, seed)).drops for seed in range(200))
     assert 0 < lost <= binom.ppf(0.999, 200, 0.5)
 
 
 def test_bad_points_drop_out_early_and_searches_are_counted() -> None:
     scores = np.tile(np.random.default_rng(2).random(200), (12, 1))
     scores[3:] *= 0.2
-    done = race(scores, Racing())
+    done = race(scores, RaceRules())
     assert set(done.drops) <= set(range(3, 12))
     assert len(done.drops) >= 6
     assert done.leader in (0, 1, 2)
@@ -91,12 +91,16 @@ def test_what_cannot_be_scored_is_kept_and_few_queries_are_not_raced() -> None:
     scores = np.tile(np.linspace(0, 1, 200), (6, 1))
     scores[1:] *= 0.1
     done = run_race(
-        6, 200, 1.0, Racing(), lambda at, seen: {one: scores[one, :seen] for one in at if one != 4}
+        6,
+        200,
+        1.0,
+        RaceRules(),
+        lambda at, seen: {one: scores[one, :seen] for one in at if one != 4},
     )
     assert 4 not in done.drops
     assert 5 in done.drops
-    assert race(scores[:, :15], Racing()).leader is None
-    assert run_race(6, 200, 1.0, Racing(), lambda at, seen: {}).drops == {}
+    assert race(scores[:, :15], RaceRules()).leader is None
+    assert run_race(6, 200, 1.0, RaceRules(), lambda at, seen: {}).drops == {}
 
 
 LEG = "retriever.legs.keyword"

@@ -17,17 +17,17 @@ from processes import find_free_port
 from small_project import write_project
 
 from assay.eval.cli.main import assay
-from assay.eval.cluster.cache import FetchingCache, Keeper
+from assay.eval.cluster.cache import FetchingCache, RemoteCache
 from assay.eval.cluster.cluster import count_workers, tell_end
 from assay.eval.cluster.distribution import check, cut_by_tokens, distribute
-from assay.eval.cluster.worker import Place, Seen, Worker, describe
+from assay.eval.cluster.worker import Fingerprint, HostRequirements, Worker, describe
 from assay.eval.configs.config import RunConfig
 from assay.retrievers.base import AssayError, Quiet
 from assay.retrievers.models.base import Encoder, Vectors
 from assay.retrievers.models.encoders import EncoderChoice
 from assay.retrievers.models.late_interaction.token_vectors import TokenEncoderSettings
 from assay.retrievers.models.token_base import TokenEncoder
-from assay.retrievers.settings import Spread, Workshop
+from assay.retrievers.settings import Resources, Spread
 from assay.retrievers.store.cache import Cache
 from assay.retrievers.store.sources import digest_imports
 
@@ -60,26 +60,26 @@ class TokenHashing(TokenEncoder):
 
 
 class HashingSettings(EncoderChoice):
-    def open(self, workshop: Workshop) -> Encoder:
+    def open(self, resources: Resources) -> Encoder:
         return Hashing()
 
 
 class TokenHashingSettings(TokenEncoderSettings):
-    def _open(self, workshop: Workshop) -> TokenEncoder:
+    def _open(self, resources: Resources) -> TokenEncoder:
         return TokenHashing()
 
 
 class Pool:
     """Encodes here, behind a cache, as workers do elsewhere."""
 
-    def __init__(self, workshop: Workshop) -> None:
-        self._workshop = workshop
+    def __init__(self, resources: Resources) -> None:
+        self._resources = resources
         self.asked: list[str] = []
 
     def spread(self, settings: Any) -> Spread:
         def encode(encoder: Any, texts: Sequence[str]) -> Iterator[int]:
             self.asked += texts
-            settings.build(self._workshop).keep(texts)
+            settings.build(self._resources).keep(texts)
             yield from range(len(texts))
 
         return encode
@@ -127,7 +127,7 @@ def test_what_is_charged_for_is_refused(tmp_path: Path) -> None:
     legs = {"dense": {"type": "dense", "encoder": encoder}}
     config = RunConfig.model_validate({"name": "served", "retriever": {"legs": legs}})
     with pytest.raises(AssayError, match=r"^--ray: served: dense asks a service that charges"):
-        check(config, Workshop(Cache(tmp_path), Quiet()))
+        check(config, Resources(Cache(tmp_path), Quiet()))
 
 
 def test_batches_hold_so_many_tokens_and_every_text_once() -> None:
@@ -140,7 +140,7 @@ def test_batches_hold_so_many_tokens_and_every_text_once() -> None:
 
 
 def test_a_cache_elsewhere_asks_for_what_it_lacks_and_tells_what_is_new(tmp_path: Path) -> None:
-    keeper = Keeper(tmp_path / "home")
+    keeper = RemoteCache(tmp_path / "home")
     keeper.put_many("vectors", {"a": b"1", "b": b"2"})
     asked: list[Sequence[str]] = []
 
@@ -160,7 +160,7 @@ def test_a_cache_elsewhere_asks_for_what_it_lacks_and_tells_what_is_new(tmp_path
 
 
 def test_a_cache_elsewhere_tells_what_it_knows_where_that_is_wanted(tmp_path: Path) -> None:
-    keeper = Keeper(tmp_path / "home")
+    keeper = RemoteCache(tmp_path / "home")
     remote = SimpleNamespace(
         get_many=SimpleNamespace(remote=keeper.get_many),
         put_many=SimpleNamespace(remote=keeper.put_many),
@@ -178,9 +178,9 @@ def test_what_others_encode_is_as_what_is_encoded_here(
     tmp_path: Path, kind: type[HashingSettings | TokenHashingSettings]
 ) -> None:
     texts = [f"text {number % 150}" for number in range(200)]
-    here = kind().build(Workshop(Cache(tmp_path / "here")))
-    pool = Pool(Workshop(Cache(tmp_path / "shared")))
-    shared = kind().build(Workshop(Cache(tmp_path / "shared"), pool=pool))
+    here = kind().build(Resources(Cache(tmp_path / "here")))
+    pool = Pool(Resources(Cache(tmp_path / "shared")))
+    shared = kind().build(Resources(Cache(tmp_path / "shared"), pool=pool))
     assert shared.keep(texts[:64]) == here.keep(texts[:64]) == 64
     assert not pool.asked  # so few are not worth sending
     assert shared.keep(texts) == here.keep(texts) == 86
@@ -223,12 +223,12 @@ def test_the_line_that_tells_why_a_worker_ended_is_told() -> None:
 
 
 def test_a_retriever_is_told_by_what_decides_its_answers(tmp_path: Path) -> None:
-    workshop = Workshop(Cache(tmp_path), Quiet())
+    resources = Resources(Cache(tmp_path), Quiet())
 
     def tell(model: str) -> str:
         legs = {"dense": {"type": "dense", "encoder": model}}
         return describe(
-            RunConfig.model_validate({"name": "a", "retriever": {"legs": legs}}), workshop
+            RunConfig.model_validate({"name": "a", "retriever": {"legs": legs}}), resources
         )
 
     assert tell("bge-small-en-v1.5") == tell("bge-small-en-v1.5") != tell("all-MiniLM-L6-v2")
@@ -238,7 +238,7 @@ def test_a_retriever_is_told_by_what_decides_its_answers(tmp_path: Path) -> None
 def test_a_worker_of_another_kind_refuses(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write_project(tmp_path)
     monkeypatch.chdir(tmp_path)
-    place = Place(str(tmp_path), {}, (), {}, "other code", "", tmp_path, None)
+    place = HostRequirements(str(tmp_path), {}, (), {}, "other code", "", tmp_path, None)
     code = digest_imports("assay.retrievers.*", "assay.eval.*")
     refusals = {
         "is not there: configs and collections": replace(place, folder=str(tmp_path / "gone")),
@@ -249,7 +249,7 @@ def test_a_worker_of_another_kind_refuses(tmp_path: Path, monkeypatch: pytest.Mo
         refused = pytest.raises(AssayError, match=f"^--ray: the worker on .*{told}")
         with refused, mock.patch.dict(os.environ):  # a worker drops what it was not told
             Worker().enter(given)
-    seen = Seen("other content", "")
+    seen = Fingerprint("other content", "")
     config = RunConfig.model_validate(yaml.safe_load((tmp_path / "mine.yaml").read_text()))
     with pytest.raises(AssayError, match="collection mine: it holds other content there"):
         Worker().score([config], [seen], None, "nDCG@10")

@@ -14,7 +14,7 @@ from pytrec_eval import RelevanceEvaluator
 
 from assay.eval.cli.import_command import import_
 from assay.eval.collections.loading import load
-from assay.eval.runs.execution.execution import Plan, execute
+from assay.eval.runs.execution.execution import RunSpec, execute
 from assay.eval.runs.execution.replay import Replay, cover
 from assay.eval.runs.latency import LatencySettings
 from assay.eval.runs.run_files import read_run_file
@@ -34,7 +34,7 @@ def write(folder: Path, text: str) -> Path:
 def replay(path: Path, system: str, reports: Path) -> StoredRun:
     collection = load("anthropic_docs")
     replayed = Replay(read_run_file(path), system, collection)
-    plan = Plan(system, {"imported": system}, 100, None, LatencySettings(queries=0))
+    plan = RunSpec(system, {"imported": system}, 100, None, LatencySettings(queries=0))
     return execute(plan, replayed, collection, reports, Quiet()).run
 
 

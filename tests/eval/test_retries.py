@@ -11,7 +11,7 @@ from planned_runs import Planned, make_collection
 
 from assay.eval.cli.table import print_summary
 from assay.eval.report.run_page import page as report
-from assay.eval.runs.execution.execution import Plan, execute
+from assay.eval.runs.execution.execution import RunSpec, execute
 from assay.eval.runs.latency import LatencySettings
 from assay.eval.runs.stored import StoredRun, load
 from assay.eval.runs.summary.summary import summarise
@@ -41,7 +41,7 @@ class Retrying(Planned):
 @pytest.fixture
 def make(tmp_path: Path) -> Callable[[int], StoredRun]:
     def run(every: int) -> StoredRun:
-        plan = Plan("retrying", {}, 10, None, LatencySettings(queries=4, warm_up=0))
+        plan = RunSpec("retrying", {}, 10, None, LatencySettings(queries=4, warm_up=0))
         return execute(plan, Retrying(every), make_collection(4), tmp_path, Quiet()).run
 
     return run

@@ -8,7 +8,7 @@ import pytest
 from planned_runs import make_collection
 
 from assay import compare, run
-from assay.eval.runs.execution.execution import Plan, execute, make_ready
+from assay.eval.runs.execution.execution import RunSpec, execute, make_ready
 from assay.eval.runs.execution.unstored import search_unstored
 from assay.eval.runs.latency import LatencySettings
 from assay.eval.runs.run_files import read_run_file
@@ -93,7 +93,7 @@ def test_a_resumed_run_counts_all_that_rise(tmp_path: Path) -> None:
                 raise KeyError("power")
             return Ranking(tuple(order) if query != "question 0" else tuple(order[:1]))
 
-    plan = Plan("x", {"name": "x"}, 10, None, LatencySettings(queries=0))
+    plan = RunSpec("x", {"name": "x"}, 10, None, LatencySettings(queries=0))
     retriever = Failing()
     with pytest.raises(AssayError, match="power"):
         execute(plan, retriever, planned, tmp_path, Quiet())

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
-from click.testing import Result as Called
+from click.testing import RunResult as Called
 from planned_runs import make_run
 from pyarrow import parquet
 
@@ -15,7 +15,7 @@ from assay.eval.runs.manifest import MANIFEST
 from assay.eval.runs.stored import StoredRun, load
 from assay.eval.runs.summary.exports import PER_QUERY, export
 from assay.eval.runs.summary.summary import summarise
-from assay.eval.studies.run.frame import Result
+from assay.eval.studies.run.frame import RunResult
 from assay.eval.studies.run.index import list_trends, write_index
 from assay.eval.studies.run.run_list import list_runs, read_run
 from assay.eval.studies.run.verification import verify
@@ -187,7 +187,7 @@ def test_a_run_of_an_earlier_version_has_the_names_shown(reports: Path) -> None:
     }
     run = load(folder)
     assert run.manifest.config["measures"] == ["Hit@1", "Recall@2000tok", "nDCG@10"]
-    assert list(Result(run).measures.index) == ["Hit@1", "Recall@2000tok", "nDCG@10"]
+    assert list(RunResult(run).measures.index) == ["Hit@1", "Recall@2000tok", "nDCG@10"]
     (folder / PER_QUERY).unlink()
     assert list(read_run(folder).means) == ["Hit@1", "Recall@2000tok", "nDCG@10"]
 

@@ -19,10 +19,10 @@ from assay.eval.collections.in_memory import gather_unjudged
 from assay.eval.collections.loading import load
 from assay.eval.running.sources import open_source
 from assay.retrievers.base import AssayError, T
-from assay.retrievers.settings import Workshop
+from assay.retrievers.settings import Resources
 from assay.retrievers.store import shelf
 from assay.retrievers.store.cache import Cache
-from assay.retrievers.store.shelf import PassageShelf
+from assay.retrievers.store.shelf import PassageSequence
 
 WORDS = ("a", "b", "\u00e9", "\u4e00", "\U0001f600", "a b", "\u2028")
 DRAWS = st.builds(Random, st.integers(0, 1 << 32))
@@ -56,7 +56,7 @@ def test_beir_with_contexts_and_whole_documents(
     folder = write_beir(tmp_path / "set", texts, options, [rows[0]["_id"], *judged])
     found = compare_both(str(folder), monkeypatch)
     if isinstance(found, Collection):
-        kind = DocumentShelf if "whole_documents" in options else PassageShelf
+        kind = DocumentShelf if "whole_documents" in options else PassageSequence
         assert isinstance(found.documents, kind)
 
 
@@ -305,7 +305,7 @@ def test_data_sets_of_ir_datasets(
     texts = [draw.choice([write_text(draw, 3), "\ud800"]) for _ in ids]
     found = compare_both(local(list(zip(ids, texts, strict=True))), monkeypatch)
     if isinstance(found, Collection):
-        assert isinstance(found.documents, PassageShelf)
+        assert isinstance(found.documents, PassageSequence)
 
 
 def test_documents_of_ir_datasets_are_written_once(
@@ -327,7 +327,7 @@ def test_documents_of_ir_datasets_are_written_once(
     file.write_text("d0\tone\nd1\ttwo\nd2\tthree\n")  # beyond what is looked at first
     assert [item.text for item in load(name).documents] == ["one", "two", "three"]
     leave_in_files(monkeypatch, 1 << 28)
-    assert not isinstance(load(name).documents, PassageShelf)
+    assert not isinstance(load(name).documents, PassageSequence)
 
 
 def count_iterations(monkeypatch: pytest.MonkeyPatch, docs: Any) -> list[int]:
@@ -386,8 +386,8 @@ def test_what_is_searched_and_ingested_stays_in_its_files(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     leave_in_files(monkeypatch)
-    workshop = Workshop(Cache(tmp_path / "cache"))
-    documents = open_source(str(write_native(tmp_path / "set")), workshop).documents
+    resources = Resources(Cache(tmp_path / "cache"))
+    documents = open_source(str(write_native(tmp_path / "set")), resources).documents
     assert isinstance(documents, DocumentShelf)
     assert gather_unjudged(documents, "set").documents is documents
 

@@ -47,7 +47,7 @@ def test_what_stands_is_left(tmp_path: Path, written: list[Path]) -> None:
         append("report.md"),
         append("answers.jsonl"),
     ],
-    ids=["page lost", "note torn", "export changed", "report changed", "more to show"],
+    ids=["page lost", "record torn", "export changed", "report changed", "more to show"],
 )
 def test_what_does_not_stand_is_written(
     tmp_path: Path, written: list[Path], change: Callable[[Path], object]

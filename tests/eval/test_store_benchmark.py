@@ -21,7 +21,7 @@ from assay.eval.studies.stores.engines.engine_bench import Bench
 from assay.retrievers.base import AssayError
 from assay.retrievers.engines.conformance.sample import encode
 from assay.retrievers.models.base import Encoder, Vectors
-from assay.retrievers.settings import Workshop
+from assay.retrievers.settings import Resources
 from assay.retrievers.store.cache import Cache
 
 
@@ -79,13 +79,13 @@ def measure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
         return real(bench, configured, *rest)
 
     monkeypatch.setattr(benchmark_running, "measure_store", record)
-    workshop = Workshop(Cache(tmp_path / "cache"))
+    resources = Resources(Cache(tmp_path / "cache"))
 
     def call(*names: str, again: bool = False) -> Any:
         done.clear()
         folder = tmp_path / "pages"
         found, _ = benchmark_running.measure_stores(
-            names, "sample", None, None, folder, again, workshop
+            names, "sample", None, None, folder, again, resources
         )
         kept = replace(found, stores=read_stores(found, folder))
         assert encode_json(kept.as_json()) == encode_json(found.as_json())

@@ -10,7 +10,7 @@ import pytest
 from watched_legs import count_open_legs
 
 from assay.eval.running import runner as module
-from assay.eval.running.runner import Done, Runner, Task
+from assay.eval.running.runner import PointTask, Runner, TaskResult
 from assay.eval.studies.sweep.forecast import forecast
 from assay.eval.studies.sweep.running import list_tasks, read_sweep
 from assay.retrievers.base import Quiet
@@ -18,7 +18,7 @@ from assay.retrievers.legs.base import LegResult
 from assay.retrievers.legs.keyword import KeywordLeg
 from assay.retrievers.models.base import CrossEncoder
 from assay.retrievers.models.cross_encoders import CrossEncoderSettings
-from assay.retrievers.settings import Workshop
+from assay.retrievers.settings import Resources
 from assay.retrievers.store.cache import Cache
 
 QUICK = ("limit=4", "latency.queries=0")
@@ -86,7 +86,7 @@ def write_collection(folder: Path) -> None:
     (folder / "qrels" / "test.tsv").write_text(f"query-id\tcorpus-id\tscore\n{judged}")
 
 
-def list_points(folder: Path, axes: str, *, overrides: Sequence[str] = QUICK) -> list[Task]:
+def list_points(folder: Path, axes: str, *, overrides: Sequence[str] = QUICK) -> list[PointTask]:
     dataset = folder / "small"
     if not dataset.exists():
         write_collection(dataset)
@@ -96,14 +96,14 @@ def list_points(folder: Path, axes: str, *, overrides: Sequence[str] = QUICK) ->
     return list_tasks(path, read_sweep(path), overrides)
 
 
-def run(tasks: Sequence[Task], cache: Path) -> list[Any]:
+def run(tasks: Sequence[PointTask], cache: Path) -> list[Any]:
     """Return the scores of the points, all of which must have run."""
-    workshop = Workshop(Cache(cache), Quiet())
-    done = Runner("nDCG@10", workshop, cache / "reports", stored=False).run(tasks)
+    resources = Resources(Cache(cache), Quiet())
+    done = Runner("nDCG@10", resources, cache / "reports", stored=False).run(tasks)
     return [figures_of(one).scores for one in done]
 
 
-def figures_of(done: Done) -> Any:
+def figures_of(done: TaskResult) -> Any:
     assert done.result.figures, done.result.failure
     return done.result.figures
 
@@ -144,8 +144,8 @@ def test_lists_of_a_leg_alone_are_not_kept(tmp_path: Path, searches: list[str]) 
     )
     for measure in ("nDCG@10", "MRR@5"):
         tasks = list_points(tmp_path, "{retriever.legs.a.b: [0.3]}", overrides=alone)
-        workshop = Workshop(Cache(tmp_path / "cache"), Quiet())
-        Runner(measure, workshop, tmp_path, stored=False).run(tasks)
+        resources = Resources(Cache(tmp_path / "cache"), Quiet())
+        Runner(measure, resources, tmp_path, stored=False).run(tasks)
     assert len(searches) == 2 * 4, "the search is cheaper than what would be written"
 
 
@@ -181,7 +181,7 @@ def test_many_points_are_timed_in_groups(
     monkeypatch.setattr(module, "find_config_timing", find)
     axes = "{retriever.fusion.k: [1, 2, 3, 4, 5]}"
     tasks = list_points(tmp_path, axes, overrides=("limit=4", "latency.queries=3"))
-    made = Runner("nDCG@10", Workshop(Cache(tmp_path / "c"), Quiet()), tmp_path, stored=False)
+    made = Runner("nDCG@10", Resources(Cache(tmp_path / "c"), Quiet()), tmp_path, stored=False)
     timed = made.time(tasks, made.run(tasks), tmp_path / "sweep")
     assert groups == [2, 2, 1]
     assert all(figures_of(one).p95 for one in timed)

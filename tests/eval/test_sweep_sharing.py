@@ -14,11 +14,11 @@ from watched_legs import count_open_legs
 from assay.eval.cli.main import assay
 from assay.eval.running import cached_figures
 from assay.eval.running.run import make_run
-from assay.eval.running.runner import Done, Runner
+from assay.eval.running.runner import Runner, TaskResult
 from assay.eval.studies.sweep.forecast import forecast
 from assay.eval.studies.sweep.running import list_tasks, read_sweep
 from assay.retrievers.base import Quiet
-from assay.retrievers.settings import Workshop
+from assay.retrievers.settings import Resources
 from assay.retrievers.store.cache import Cache
 from assay.retrievers.text import term_counts
 
@@ -37,13 +37,13 @@ def sweep(tmp_path: Path) -> Path:
     return path
 
 
-def run(sweep: Path, folder: Path, *, stored: bool) -> list[Done]:
-    workshop = Workshop(Cache(folder / "cache"), Quiet())
+def run(sweep: Path, folder: Path, *, stored: bool) -> list[TaskResult]:
+    resources = Resources(Cache(folder / "cache"), Quiet())
     tasks = list_tasks(sweep, read_sweep(sweep), QUICK)
-    return Runner("nDCG@10", workshop, folder / "reports", stored=stored).run(tasks)
+    return Runner("nDCG@10", resources, folder / "reports", stored=stored).run(tasks)
 
 
-def scores(done: Sequence[Done]) -> list[Any]:
+def scores(done: Sequence[TaskResult]) -> list[Any]:
     return [
         (one.identity, one.result.figures.means, one.result.figures.scores)
         for one in done
@@ -51,7 +51,7 @@ def scores(done: Sequence[Done]) -> list[Any]:
     ]
 
 
-def tell(done: Sequence[Done]) -> Any:
+def tell(done: Sequence[TaskResult]) -> Any:
     """Return what MLflow is told, as JSON values."""
     records = [asdict(one.record) for one in done if one.record]
     return json.loads(json.dumps(records, default=str))
@@ -108,7 +108,7 @@ def test_a_dry_run_tells_what_is_shared_finished_and_left(sweep: Path, tmp_path:
     assert (before.points, before.chunkings, before.indexes, before.encodings) == (4, 1, 2, 0)
     assert (before.finished, before.seconds) == (0, None)
     assert "once a sweep has run one" in before.lines[1]
-    Runner("nDCG@10", Workshop(cache, Quiet()), tmp_path, stored=False).run(tasks[:3])
+    Runner("nDCG@10", Resources(cache, Quiet()), tmp_path, stored=False).run(tasks[:3])
     after = forecast(tasks, cache, tmp_path)
     assert after.finished == 3
     assert after.seconds is not None
@@ -121,14 +121,14 @@ def test_a_dry_run_counts_points_that_are_stored_runs(
     sweep: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("ASSAY_REPORTS", str(tmp_path / "reports"))
-    workshop = Workshop(Cache(tmp_path / "cache"), Quiet())
+    resources = Resources(Cache(tmp_path / "cache"), Quiet())
     tasks = list_tasks(sweep, read_sweep(sweep), QUICK)
-    stored = make_run(tasks[1].config, False, Quiet(), workshop)
-    found = forecast(tasks, workshop.cache, tmp_path / "reports")
+    stored = make_run(tasks[1].config, False, Quiet(), resources)
+    found = forecast(tasks, resources.cache, tmp_path / "reports")
     assert (found.finished, found.seconds) == (1, None)
     assert "1 finished, 3 left" in found.lines[1]
     stored.folder.rename(tmp_path / "elsewhere")
-    assert forecast(tasks, workshop.cache, tmp_path / "reports").finished == 0
+    assert forecast(tasks, resources.cache, tmp_path / "reports").finished == 0
 
 
 def test_a_dry_run_names_collections_that_are_not_here(

@@ -29,7 +29,7 @@ from assay.eval.studies.targets.measurements import (
     Score,
     Similarity,
     SlowestStage,
-    Traced,
+    TraceMeasurement,
 )
 from assay.eval.studies.targets.verdict import Limits, judge
 from assay.retrievers.base import AssayError, Ranking, StageTrace
@@ -176,7 +176,7 @@ def test_counts_in_the_trace(runs: tuple[StoredRun, StoredRun]) -> None:
     run = traced(runs[0], counts)
 
     def figure(**values: str) -> Any:
-        return figures.traced(run, make(Traced, stage="expand", count="added", **values))
+        return figures.traced(run, make(TraceMeasurement, stage="expand", count="added", **values))
 
     assert figure(figure="share").estimate == estimate_share(30, 40)
     largest = figure(figure="max").estimate
@@ -185,7 +185,7 @@ def test_counts_in_the_trace(runs: tuple[StoredRun, StoredRun]) -> None:
     assert ratio.estimate.value == pytest.approx(1.5 / 6)
     assert ratio.note == "60 of 240"
     with pytest.raises(AssayError, match="expand leaves no count 'lost'"):
-        figures.traced(run, make(Traced, stage="expand", count="lost", figure="max"))
+        figures.traced(run, make(TraceMeasurement, stage="expand", count="lost", figure="max"))
 
 
 def test_documents_of_the_first_results(runs: tuple[StoredRun, StoredRun]) -> None:

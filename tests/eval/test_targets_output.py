@@ -21,7 +21,7 @@ from assay.eval.studies.targets.output import (
     write,
 )  # fmt: skip
 from assay.eval.studies.targets.record import metrics
-from assay.eval.studies.targets.results import Line, Measured, Results, TargetResult, Unit
+from assay.eval.studies.targets.results import Line, MeasuredValue, Results, TargetResult, Unit
 from assay.eval.studies.targets.target_settings import load_settings
 from assay.eval.studies.targets.verdict import Levels, Limits
 from assay.retrievers.base import AssayError
@@ -33,8 +33,10 @@ README = ROOT / "README.md"
 STORED = ROOT / "docs" / "targets.json"
 
 
-def measured(unit: Unit, value: float, low: float, high: float) -> Measured:
-    return Measured(Estimate(value, low, high, 248), unit, "2026-11-22T00:00:00+00:00", ("run-1",))
+def measured(unit: Unit, value: float, low: float, high: float) -> MeasuredValue:
+    return MeasuredValue(
+        Estimate(value, low, high, 248), unit, "2026-11-22T00:00:00+00:00", ("run-1",)
+    )
 
 
 @pytest.fixture
@@ -97,7 +99,7 @@ def test_levels_stand_behind_the_limit_and_the_verdict(results: Results) -> None
         (None, "–"),
     ],
 )
-def test_values_in_words(found: Measured | None, text: str) -> None:
+def test_values_in_words(found: MeasuredValue | None, text: str) -> None:
     assert format_measured(found) == text
 
 

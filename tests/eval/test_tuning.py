@@ -16,7 +16,7 @@ from assay.eval.studies.tuning.nested_cv import (
     Design,
     Matrix,
     Queries,
-    Tuning,
+    TuningResult,
     choose,
     deal,
     estimate_gain,
@@ -33,7 +33,7 @@ def make_queries(count: int, types: int = 1) -> Queries:
     return Queries(ids, [f"type {at % types}" for at in range(count)], ids)
 
 
-def tune_matrix(scores: Matrix, design: Design | None = None, types: int = 1) -> Tuning:
+def tune_matrix(scores: Matrix, design: Design | None = None, types: int = 1) -> TuningResult:
     """Tune on a matrix of scores, row 0 being the config as given."""
     queries = make_queries(scores.shape[1], types)
     rows = [dict(zip(queries.ids, map(float, row), strict=True)) for row in scores]

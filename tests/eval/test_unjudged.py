@@ -18,7 +18,7 @@ from assay.eval.runs.summary.unjudged import condense, examine, share_judged
 from assay.eval.scoring import bounds, measures
 from assay.eval.scoring.bounds import bound
 from assay.eval.scoring.grid import lay_out
-from assay.eval.scoring.join import JoinedHit, Retrieved, join
+from assay.eval.scoring.join import JoinedHit, RetrievedChunk, join
 from assay.retrievers.base import Chunk
 
 BOUNDED = (
@@ -36,7 +36,7 @@ def judge(at: int, grade: int) -> GoldItem:
 
 
 def rank(places: list[int], gold: list[GoldItem]) -> dict[str, list[JoinedHit]]:
-    return {"q": join([Retrieved(passage(at)) for at in places], gold)}
+    return {"q": join([RetrievedChunk(passage(at)) for at in places], gold)}
 
 
 def split(at: int, grades: list[int]) -> list[GoldItem]:
@@ -184,7 +184,7 @@ def test_many_queries_at_once(at_once: int, monkeypatch: pytest.MonkeyPatch) -> 
             for n in range(rng.choice([1, 1, 3]))
         ]
         found = rng.sample(range(40), rng.choice([0, 3, 30]))
-        joined[query] = join([Retrieved(passage(at)) for at in found], gold[query])
+        joined[query] = join([RetrievedChunk(passage(at)) for at in found], gold[query])
     grid = lay_out(joined, gold)
     for name, means in RESCORED.items():
         limits = bound(name, grid)

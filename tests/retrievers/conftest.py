@@ -15,7 +15,7 @@ from language_model_server import KEY, LanguageModelServer
 from model_server import ModelServer
 from own_cache import make_cache
 
-from assay.retrievers.settings import Workshop
+from assay.retrievers.settings import Resources
 from assay.retrievers.store.cache import Cache
 
 if TYPE_CHECKING:
@@ -29,15 +29,15 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def model_workshop(tmp_path: Path) -> Workshop:
-    """A workshop with an empty cache, but for the models: those are fetched once a machine."""
-    return Workshop(Cache(make_cache(tmp_path)))
+def model_workshop(tmp_path: Path) -> Resources:
+    """A resources with an empty cache, but for the models: those are fetched once a machine."""
+    return Resources(Cache(make_cache(tmp_path)))
 
 
 @pytest.fixture
-def workshop(tmp_path: Path) -> Workshop:
-    """A workshop with an empty cache."""
-    return Workshop(Cache(tmp_path / "cache"))
+def resources(tmp_path: Path) -> Resources:
+    """A resources with an empty cache."""
+    return Resources(Cache(tmp_path / "cache"))
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from assay.retrievers.engines.base import Engine
 from assay.retrievers.engines.conformance.sample import encode
 from assay.retrievers.engines.registry import EngineSettings
 from assay.retrievers.models.base import Vectors
-from assay.retrievers.settings import Workshop
+from assay.retrievers.settings import Resources
 from assay.retrievers.store.cache import Cache
 
 QUERIES = ["add an argument to the parser", "print usage", "Namespace", "optional prefix chars"]
@@ -21,7 +21,7 @@ TEXTS = real_texts()
 
 def make(kind: str, folder: Path, **settings: Any) -> Engine:
     chosen = TypeAdapter(EngineSettings).validate_python({"type": kind, **settings})
-    return chosen.build(Workshop(Cache(folder)))
+    return chosen.build(Resources(Cache(folder)))
 
 
 def embed(texts: list[str]) -> Vectors:

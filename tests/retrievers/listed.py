@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
-from assay.retrievers.base import Chunk, Document, Hit, Placed
+from assay.retrievers.base import Chunk, Document, Hit, LegRank
 from assay.retrievers.corpus.corpus import Corpus
 from assay.retrievers.stages.base import Stage, StageResult
 
@@ -16,7 +16,7 @@ def make_hits(chunks: Iterable[Chunk], scores: Sequence[float] | None = None) ->
     chunks = list(chunks)
     scores = scores or [1 / rank for rank in range(1, len(chunks) + 1)]
     pairs = enumerate(zip(chunks, scores, strict=True), start=1)
-    return [Hit(chunk, score, {"leg": Placed(rank, score)}) for rank, (chunk, score) in pairs]
+    return [Hit(chunk, score, {"leg": LegRank(rank, score)}) for rank, (chunk, score) in pairs]
 
 
 def make_corpus(chunks: Iterable[Chunk], documents: Iterable[Document] = ()) -> Corpus:

@@ -17,7 +17,7 @@ from assay.retrievers.engines.base import Engine
 from assay.retrievers.engines.conformance.sample import index
 from assay.retrievers.engines.qdrant.engine import QdrantEngine, QdrantSettings
 from assay.retrievers.engines.weaviate.engine import WeaviateEngine, WeaviateSettings
-from assay.retrievers.settings import Workshop
+from assay.retrievers.settings import Resources
 from assay.retrievers.store.cache import Cache, default_root
 
 if TYPE_CHECKING:
@@ -31,13 +31,13 @@ RETRIES = {"attempts": 3, "pause": 0.01}
 def make_weaviate(**settings: Any) -> WeaviateEngine:
     """Return the engine of WEAVIATE_URL."""
     chosen = {"retries": RETRIES, "timeout_seconds": 5.0, **settings}
-    return WeaviateSettings.model_validate(chosen).build(Workshop(Cache(default_root())))
+    return WeaviateSettings.model_validate(chosen).build(Resources(Cache(default_root())))
 
 
 def make_qdrant(**settings: Any) -> QdrantEngine:
     """Return the engine of QDRANT_URL."""
     chosen = {"retries": RETRIES, "timeout_seconds": 5, **settings}
-    return QdrantSettings.model_validate(chosen).build(Workshop(Cache(default_root())))
+    return QdrantSettings.model_validate(chosen).build(Resources(Cache(default_root())))
 
 
 def point_at(double: "WeaviateDouble", patch: pytest.MonkeyPatch) -> None:

@@ -34,7 +34,7 @@ from assay.retrievers.pipeline.query_cache import (
     RedisCacheSettings,
     RedisStore,
 )
-from assay.retrievers.settings import Workshop
+from assay.retrievers.settings import Resources
 from assay.retrievers.store.cache import Cache
 
 MEMORY = {"type": "memory"}
@@ -52,14 +52,14 @@ DOCUMENTS = [make_document(f"{n}.md", text) for n, text in enumerate(TEXTS)]
 
 def build(
     cache: dict[str, Any] | None,
-    workshop: Workshop,
+    resources: Resources,
     documents: Sequence[Document] = (),
     **more: Any,
 ) -> Pipeline:
     leg = {"type": "bm25", "variant": "lucene"}
     retriever = {"legs": {"keyword": leg}, "cache": cache, **more}
     config = PipelineConfig.model_validate({"name": "p", "retriever": retriever})
-    pipeline = config.build(workshop)
+    pipeline = config.build(resources)
     assert isinstance(pipeline, Pipeline)
     if documents:
         pipeline.index(documents)
@@ -80,8 +80,8 @@ def count_searches(pipeline: Pipeline) -> list[str]:
 
 
 @pytest.fixture
-def workshop(tmp_path: Path) -> Workshop:
-    return Workshop(Cache(tmp_path), Heard())
+def resources(tmp_path: Path) -> Resources:
+    return Resources(Cache(tmp_path), Heard())
 
 
 @pytest.fixture
@@ -98,9 +98,11 @@ def cache(request: pytest.FixtureRequest) -> dict[str, Any]:
     return MEMORY
 
 
-def test_an_answer_is_found_once(cache: dict[str, Any], workshop: Workshop) -> None:
+def test_an_answer_is_found_once(cache: dict[str, Any], resources: Resources) -> None:
     # A document of this test alone: a Redis that others use too may have answered before.
-    pipeline = build(cache, workshop, [*DOCUMENTS, make_document("own", str(workshop.cache.root))])
+    pipeline = build(
+        cache, resources, [*DOCUMENTS, make_document("own", str(resources.cache.root))]
+    )
     made = count_searches(pipeline)
     first = [pipeline.search(query, k) for query in QUERIES for k in (1, 3)]
     assert [pipeline.search(query, k) for query in QUERIES for k in (1, 3)] == first
@@ -119,22 +121,22 @@ def test_an_answer_is_found_once(cache: dict[str, Any], workshop: Workshop) -> N
     ],
 )
 def test_other_settings_have_other_answers(
-    change: dict[str, Any], cache: dict[str, Any], workshop: Workshop
+    change: dict[str, Any], cache: dict[str, Any], resources: Resources
 ) -> None:
-    documents = [*DOCUMENTS, make_document("own", str(workshop.cache.root))]
-    build(cache, workshop, documents).search("ferry", 3)
-    other = build(cache, workshop, documents, **change)
+    documents = [*DOCUMENTS, make_document("own", str(resources.cache.root))]
+    build(cache, resources, documents).search("ferry", 3)
+    other = build(cache, resources, documents, **change)
     made = count_searches(other)
     other.search("ferry", 3)
     assert made == ["ferry"]
 
 
 def test_other_code_has_other_answers(
-    cache: dict[str, Any], workshop: Workshop, monkeypatch: pytest.MonkeyPatch
+    cache: dict[str, Any], resources: Resources, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    build(cache, workshop, DOCUMENTS).search("ferry", 3)
+    build(cache, resources, DOCUMENTS).search("ferry", 3)
     monkeypatch.setattr(answers, "_digest_code", lambda: "other")
-    other = build(cache, workshop, DOCUMENTS)
+    other = build(cache, resources, DOCUMENTS)
     made = count_searches(other)
     other.search("ferry", 3)
     assert made == ["ferry"]
@@ -158,11 +160,11 @@ def check_edits(cache: dict[str, Any], edits: list[tuple[str, int, str, bool]]) 
     Whatever either of them answers is what a pipeline without a cache answers on its documents.
     """
     with tempfile.TemporaryDirectory() as folder:
-        workshop = Workshop(Cache(Path(folder)))
+        resources = Resources(Cache(Path(folder)))
         history = [list(DOCUMENTS)]
         indexed = [history[0], history[0]]
-        cached = [build(cache, workshop, documents) for documents in indexed]
-        plain = build(None, workshop)
+        cached = [build(cache, resources, documents) for documents in indexed]
+        plain = build(None, resources)
         for what, at, text, which in edits:
             documents = list(history[-1])
             at %= len(documents)
@@ -203,12 +205,12 @@ import sys
 from pathlib import Path
 from assay.retrievers.base import Document
 from assay.retrievers.pipeline.config import PipelineConfig
-from assay.retrievers.settings import Workshop
+from assay.retrievers.settings import Resources
 from assay.retrievers.store.cache import Cache
 leg = {"type": "bm25", "variant": "lucene"}
 retriever = {"legs": {"keyword": leg}, "cache": {"type": "redis"}}
 config = PipelineConfig.model_validate({"name": "p", "retriever": retriever})
-pipeline = config.build(Workshop(Cache(Path(sys.argv[1]))))
+pipeline = config.build(Resources(Cache(Path(sys.argv[1]))))
 pipeline.index([Document(f"{n}.md", text) for n, text in enumerate(sys.argv[2:])])
 if sys.argv[2] == "seen":
     pipeline._search = lambda *_: sys.exit("searched")
@@ -229,7 +231,7 @@ def test_two_processes_share_answers_and_no_stale_ones(redis: str, tmp_path: Pat
     assert ask("Seen", own, "ferry") == f"['ferry', '{own}']"
     # What the first process answered is answered to the second without a search.
     first = build(
-        REDIS, Workshop(Cache(tmp_path)), [Document("0.md", "seen"), Document("1.md", own)]
+        REDIS, Resources(Cache(tmp_path)), [Document("0.md", "seen"), Document("1.md", own)]
     )
     first.search("ferry", 3)
     assert ask("seen", own) == f"['{own}']"
@@ -257,9 +259,9 @@ def test_redis_forgets_after_the_time_to_live(redis: str) -> None:
 
 
 def test_an_answer_from_other_content_is_not_believed(
-    cache: dict[str, Any], workshop: Workshop
+    cache: dict[str, Any], resources: Resources
 ) -> None:
-    pipeline = build(cache, workshop, DOCUMENTS)
+    pipeline = build(cache, resources, DOCUMENTS)
     kept = pipeline._answers
     assert kept is not None
     ranking = pipeline.search("ferry", 3)
@@ -272,8 +274,8 @@ def test_an_answer_from_other_content_is_not_believed(
     assert kept.find(key) is not None
 
 
-def test_a_degraded_answer_is_not_kept(workshop: Workshop) -> None:
-    pipeline = build(MEMORY, workshop, DOCUMENTS)
+def test_a_degraded_answer_is_not_kept(resources: Resources) -> None:
+    pipeline = build(MEMORY, resources, DOCUMENTS)
     made = count_searches(pipeline)
     found = pipeline._search
     pipeline._search = lambda query, k: replace(found(query, k), degraded=("fault",))  # type: ignore
@@ -306,17 +308,17 @@ def test_memory_is_safe_in_threads() -> None:
 
 
 def test_a_redis_that_is_down_is_no_degradation(
-    workshop: Workshop, monkeypatch: pytest.MonkeyPatch
+    resources: Resources, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("redis", reason="the extra `redis` is not installed")
     monkeypatch.setenv("REDIS_URL", "redis://user:secret@127.0.0.1:1/0")
-    pipeline = build(REDIS, workshop, DOCUMENTS)
-    plain = build(None, workshop, DOCUMENTS)
+    pipeline = build(REDIS, resources, DOCUMENTS)
+    plain = build(None, resources, DOCUMENTS)
     for query in QUERIES * 2:
         ranking = pipeline.search(query, 3)
         assert (ranking.hits, ranking.degraded) == (plain.search(query, 3).hits, ())
-    assert isinstance(workshop.progress, Heard)
-    (line,) = (line for line in workshop.progress.lines if "Redis" in line)
+    assert isinstance(resources.progress, Heard)
+    (line,) = (line for line in resources.progress.lines if "Redis" in line)
     assert line.startswith("warning: Redis does not answer: ")
     assert "secret" not in line
 
@@ -336,17 +338,19 @@ def test_a_redis_that_comes_back_is_used_again(redis: str, monkeypatch: pytest.M
     [(None, "needs the environment variable REDIS_URL"), ("http://u:secret@h", "no address")],
 )
 def test_refuses_no_or_another_address(
-    url: str | None, reason: str, workshop: Workshop, monkeypatch: pytest.MonkeyPatch
+    url: str | None, reason: str, resources: Resources, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("redis", reason="the extra `redis` is not installed")
     monkeypatch.delenv("REDIS_URL", raising=False)
     if url:
         monkeypatch.setenv("REDIS_URL", url)
     with pytest.raises(AssayError, match=reason) as raised:
-        RedisCacheSettings(type="redis").build(workshop)
+        RedisCacheSettings(type="redis").build(resources)
     assert "secret" not in str(raised.value)
 
 
-def test_a_query_without_an_encoding_is_answered(cache: dict[str, Any], workshop: Workshop) -> None:
-    pipeline = build(cache, workshop, DOCUMENTS)
+def test_a_query_without_an_encoding_is_answered(
+    cache: dict[str, Any], resources: Resources
+) -> None:
+    pipeline = build(cache, resources, DOCUMENTS)
     assert [pipeline.search("ferry \udce9", 3).hits for _ in range(2)][1]

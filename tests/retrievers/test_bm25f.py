@@ -16,7 +16,7 @@ from assay.retrievers.legs.bm25 import Formula
 from assay.retrievers.legs.bm25f import FieldScorer, FieldTerms
 from assay.retrievers.legs.fielded import FieldedLeg, FieldedLegSettings
 from assay.retrievers.legs.keyword import KeywordLegSettings
-from assay.retrievers.settings import Workshop
+from assay.retrievers.settings import Resources
 from assay.retrievers.store.cache import Cache
 
 TERMS = st.lists(st.sampled_from("abcdefgh"), max_size=12)
@@ -37,7 +37,7 @@ category: policy
 
 def make_leg(folder: Path, corpus: Corpus, **settings: Any) -> FieldedLeg:
     values = {"type": "bm25f", "analyzer": "plain", "variant": "lucene"} | settings
-    leg = FieldedLegSettings.model_validate(values).build(Workshop(Cache(folder)))
+    leg = FieldedLegSettings.model_validate(values).build(Resources(Cache(folder)))
     leg.index(corpus)
     return leg
 
@@ -104,7 +104,7 @@ def test_a_body_alone_scores_as_bm25_does(
     with tempfile.TemporaryDirectory() as name:
         fielded = make_leg(Path(name), corpus, **constants)
         settings = KeywordLegSettings.model_validate({"analyzer": "plain", **constants})
-        keyword = settings.build(Workshop(Cache(Path(name))))
+        keyword = settings.build(Resources(Cache(Path(name))))
         keyword.index(corpus)
         expected = dict(keyword.search(" ".join(query), 20).candidates)
         found = dict(fielded.search(" ".join(query), 20).candidates)
@@ -198,14 +198,14 @@ def test_nothing_found(tmp_path: Path) -> None:
 
 
 def test_the_index_is_cached_by_what_it_depends_on(tmp_path: Path) -> None:
-    workshop = Workshop(Cache(tmp_path))
+    resources = Resources(Cache(tmp_path))
     document = Document("0.md", ABOUT + "cat")
     chunks = [make_chunk(0, "cat"), make_chunk(1, "dog")]
 
     def index(document: Document, **settings: Any) -> tuple[bool, list[tuple[int, float]]]:
         leg = FieldedLegSettings.model_validate(
             {"type": "bm25f", "variant": "lucene"} | settings
-        ).build(workshop)
+        ).build(resources)
         report = leg.index(Corpus(chunks, [document]))
         assert report.chunks == 2
         assert report.bytes > 0

@@ -9,7 +9,7 @@ from test_native import real_texts
 from assay.retrievers.engines.chroma.collection import DATABASE, open_client
 from assay.retrievers.engines.chroma.engine import ChromaEngine, ChromaSettings
 from assay.retrievers.engines.conformance.sample import encode
-from assay.retrievers.settings import Workshop
+from assay.retrievers.settings import Resources
 from assay.retrievers.store.cache import Cache
 
 pytest.importorskip("chromadb", reason="needs the extra `chroma`")
@@ -20,7 +20,7 @@ VECTORS = np.stack([encode(text) for text in TEXTS])
 
 def make(folder: Path, **settings: Any) -> ChromaEngine:
     chosen = ChromaSettings.model_validate({"type": "chroma", **settings})
-    return chosen.build(Workshop(Cache(folder)))
+    return chosen.build(Resources(Cache(folder)))
 
 
 def test_it_searches_by_its_graph_and_says_so(tmp_path: Path) -> None:

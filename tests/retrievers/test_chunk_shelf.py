@@ -11,21 +11,21 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from assay.eval.collections.loading import load
-from assay.eval.runs.gold_ranks import Placer
+from assay.eval.runs.gold_ranks import GoldRankFinder
 from assay.retrievers.base import AssayError, Chunk, Context, Document, Hit, Passage, Progress
 from assay.retrievers.corpus.corpus import Corpus
 from assay.retrievers.documents import preparation
-from assay.retrievers.documents.chunk_cache import Cut, Cutting
+from assay.retrievers.documents.chunk_cache import ChunkCache, ChunkedDocuments
 from assay.retrievers.documents.chunkers import Chunker
-from assay.retrievers.documents.preparation import DocumentSettings, Prepared, prepare
+from assay.retrievers.documents.preparation import DocumentSettings, PreparedDocuments, prepare
 from assay.retrievers.models.base import list_documents
-from assay.retrievers.pipeline.chunk_context import Surveyor
+from assay.retrievers.pipeline.chunk_context import NeighborhoodReader
 from assay.retrievers.pipeline.config import PipelineConfig
-from assay.retrievers.settings import Workshop
+from assay.retrievers.settings import Resources
 from assay.retrievers.store import cache
-from assay.retrievers.store.cache import Cache, Gathered
-from assay.retrievers.store.chunk_shelf import ChunkShelf, read_chunks, write_chunks
-from assay.retrievers.store.shelf import Shelf, take_block
+from assay.retrievers.store.cache import BatchedWrites, Cache
+from assay.retrievers.store.chunk_shelf import ChunkStore, read_chunks, write_chunks
+from assay.retrievers.store.shelf import IdSequence, take_block
 
 TEXTS = st.text("ab \u00e9\u4e00\U0001f600\n\u2028", min_size=1, max_size=6)
 GROUPS = st.lists(st.lists(st.tuples(TEXTS, st.integers(0, 9)), max_size=4), max_size=8)
@@ -35,19 +35,19 @@ NOTES = (
 ONLY_SAID = "---\ntitle: Of ebbs\ndescription: Nothing else is said.\n---\n"
 
 
-def shelve(documents: Sequence[Document]) -> Shelf[Document]:
-    return Shelf(array("q", [hash(item.id) for item in documents]), documents.__getitem__)
+def shelve(documents: Sequence[Document]) -> IdSequence[Document]:
+    return IdSequence(array("q", [hash(item.id) for item in documents]), documents.__getitem__)
 
 
 def prepare_both(
-    documents: Sequence[Document], workshop: Workshop, **values: Any
-) -> tuple[Prepared, Prepared]:
+    documents: Sequence[Document], resources: Resources, **values: Any
+) -> tuple[PreparedDocuments, PreparedDocuments]:
     chosen = DocumentSettings.model_validate(values)
-    return prepare(documents, chosen, workshop), prepare(shelve(documents), chosen, workshop)
+    return prepare(documents, chosen, resources), prepare(shelve(documents), chosen, resources)
 
 
-def assert_same(held: Prepared, shelved: Prepared) -> None:
-    assert isinstance(shelved.chunks, ChunkShelf)
+def assert_same(held: PreparedDocuments, shelved: PreparedDocuments) -> None:
+    assert isinstance(shelved.chunks, ChunkStore)
     assert tuple(shelved.chunks) == held.chunks
     assert (shelved.context_source, shelved.facts) == (held.context_source, held.facts)
     assert shelved.seconds == pytest.approx(held.seconds)
@@ -104,25 +104,25 @@ def test_what_is_written_is_read(tmp_path: Path, groups: list[list[tuple[str, in
         {"frontmatter": "text", "context": {"source": "auto"}},
     ],
 )
-def test_cut_documents_are_those_held(workshop: Workshop, values: dict[str, Any]) -> None:
+def test_cut_documents_are_those_held(resources: Resources, values: dict[str, Any]) -> None:
     own = [Document("tides.md", NOTES), Document("ebbs.md", ONLY_SAID), Document("nil.md", " ")]
     documents = [*load("harbourline").documents[:6], *own]
-    assert_same(*prepare_both(documents, workshop, **values))
+    assert_same(*prepare_both(documents, resources, **values))
 
 
-def test_documents_of_several_passages_are_those_held(workshop: Workshop) -> None:
+def test_documents_of_several_passages_are_those_held(resources: Resources) -> None:
     text = "High water. Low water."
     two = (Passage("b", 12, 22), Passage("a", 0, 11, "Of tides"))
     shipped = (Context(0, 11, "At noon"),)
     documents = [Document("d", text, passages=two, contexts=shipped), Document("e", "Ebb and flow")]
-    held, shelved = prepare_both(documents, workshop, context={"source": "collection"})
+    held, shelved = prepare_both(documents, resources, context={"source": "collection"})
     assert_same(held, shelved)
     assert {chunk.doc_id for chunk in shelved.chunks} == {"d", "e"}
 
 
-def test_prepared_again_nothing_is_cut(workshop: Workshop) -> None:
+def test_prepared_again_nothing_is_cut(resources: Resources) -> None:
     documents = shelve(load("harbourline").documents[:3])
-    first, again = (prepare(documents, DocumentSettings(), workshop) for _ in range(2))
+    first, again = (prepare(documents, DocumentSettings(), resources) for _ in range(2))
     assert (first.cached, again.cached) == (False, True)
     assert tuple(first.chunks) == tuple(again.chunks)
     assert (first.seconds, first.facts) == (again.seconds, again.facts)
@@ -130,11 +130,13 @@ def test_prepared_again_nothing_is_cut(workshop: Workshop) -> None:
 
 @pytest.mark.parametrize("held", [True, False])
 def test_what_was_cut_before_a_break_is_not_cut_again(
-    workshop: Workshop, monkeypatch: pytest.MonkeyPatch, held: bool
+    resources: Resources, monkeypatch: pytest.MonkeyPatch, held: bool
 ) -> None:
     documents = load("harbourline").documents[:6]
     monkeypatch.setattr(cache, "SECONDS_HELD", 0.0)  # as of documents that take a second each
-    monkeypatch.setattr(Gathered, "__exit__", lambda *_: None)  # which a killed process never does
+    monkeypatch.setattr(
+        BatchedWrites, "__exit__", lambda *_: None
+    )  # which a killed process never does
     chunk, asked = Chunker.chunk, list[str]()
 
     def fail_once(self: Chunker, document: Document, *rest: Any) -> list[Chunk]:
@@ -146,50 +148,52 @@ def test_what_was_cut_before_a_break_is_not_cut_again(
     monkeypatch.setattr(Chunker, "chunk", fail_once)
     given = documents if held else shelve(documents)
     with pytest.raises(KeyboardInterrupt):
-        prepare(given, DocumentSettings(), workshop)
-    prepare(given, DocumentSettings(), workshop)
+        prepare(given, DocumentSettings(), resources)
+    prepare(given, DocumentSettings(), resources)
     ids = [document.id for document in documents]
     assert asked == [*ids[:4], *ids[3:]]
 
 
 @pytest.mark.parametrize(("limit", "value", "most"), [("SHORTEST", 1 << 19, 2), ("BLOCK", 1, 1)])
 def test_a_block_holds_few_documents_and_little_text(
-    workshop: Workshop, monkeypatch: pytest.MonkeyPatch, limit: str, value: int, most: int
+    resources: Resources, monkeypatch: pytest.MonkeyPatch, limit: str, value: int, most: int
 ) -> None:
     monkeypatch.setattr(preparation, limit, value)
-    sizes, cut = list[int](), Cutting.cut
+    sizes, cut = list[int](), ChunkCache.cut
 
-    def note(self: Cutting, documents: Sequence[Document], progress: Progress) -> Cut:
+    def note(
+        self: ChunkCache, documents: Sequence[Document], progress: Progress
+    ) -> ChunkedDocuments:
         sizes.append(len(documents))
         return cut(self, documents, progress)
 
-    monkeypatch.setattr(Cutting, "cut", note)
-    assert_same(*prepare_both(load("harbourline").documents[:5], workshop))
+    monkeypatch.setattr(ChunkCache, "cut", note)
+    assert_same(*prepare_both(load("harbourline").documents[:5], resources))
     assert max(sizes[1:]) == most
     assert sum(sizes[1:]) == 5
 
 
 @pytest.mark.parametrize("name", ["rows.jsonl", "facts.json"])
-def test_a_file_of_chunks_that_is_cut_short_is_made_anew(workshop: Workshop, name: str) -> None:
+def test_a_file_of_chunks_that_is_cut_short_is_made_anew(resources: Resources, name: str) -> None:
     documents = load("harbourline").documents[:3]
-    held, _ = prepare_both(documents, workshop)
-    (path,) = workshop.cache.root.glob(f"chunk_files/*/{name}")
+    held, _ = prepare_both(documents, resources)
+    (path,) = resources.cache.root.glob(f"chunk_files/*/{name}")
     shorter = path.read_bytes()[:-20]
     path.unlink()  # one that is mapped and cut short ends the process
     path.write_bytes(shorter)
-    assert_same(held, prepare(shelve(documents), DocumentSettings(), workshop))
+    assert_same(held, prepare(shelve(documents), DocumentSettings(), resources))
 
 
-def test_what_is_around_a_hit_is_told_without_parsing_the_others(workshop: Workshop) -> None:
+def test_what_is_around_a_hit_is_told_without_parsing_the_others(resources: Resources) -> None:
     documents = load("harbourline").documents[:4]
-    held, shelved = prepare_both(documents, workshop)
-    among_held = Surveyor(held.chunks, documents, workshop)
+    held, shelved = prepare_both(documents, resources)
+    among_held = NeighborhoodReader(held.chunks, documents, resources)
     parsed = list[int]()
-    alone = Shelf(
+    alone = IdSequence(
         array("q", [hash(item.id) for item in documents]),
         lambda at: parsed.append(at) or documents[at],  # type: ignore[func-returns-value]
     )
-    among_shelved = Surveyor(shelved.chunks, alone, workshop)
+    among_shelved = NeighborhoodReader(shelved.chunks, alone, resources)
     for chunk in (chunk for chunk in held.chunks if chunk.doc_id == documents[2].id):
         around = among_held.survey(Hit(chunk, 1.0))
         assert around is not None
@@ -198,16 +202,16 @@ def test_what_is_around_a_hit_is_told_without_parsing_the_others(workshop: Works
     assert set(parsed) == {2}
 
 
-def test_without_text_or_with_two_of_one_id_nothing_is_kept(workshop: Workshop) -> None:
+def test_without_text_or_with_two_of_one_id_nothing_is_kept(resources: Resources) -> None:
     twice = [Document(id_, "x", passages=(Passage("same", 0, 1),)) for id_ in ("one", "two")]
     for documents, problem in (([Document("a", " ")], "no text"), (twice, "share the id same")):
         told = []
         for given_ in (documents, shelve(documents)):
             with pytest.raises(AssayError, match=problem) as caught:
-                prepare(given_, DocumentSettings(), workshop)
+                prepare(given_, DocumentSettings(), resources)
             told.append(sorted(str(caught.value).split()))
         assert told[0] == told[1]
-    assert not any(workshop.cache.root.glob("chunk_files/*/"))
+    assert not any(resources.cache.root.glob("chunk_files/*/"))
 
 
 KEYWORD: Mapping[str, Any] = {"keyword": {"type": "bm25"}}
@@ -230,9 +234,9 @@ def test_rankings_and_placements_are_the_same(
     config = PipelineConfig.model_validate(values)
     found = []
     for documents in (collection.documents, shelve(collection.documents)):
-        with config.build(Workshop(Cache(tmp_path / "cache"))) as made:
+        with config.build(Resources(Cache(tmp_path / "cache"))) as made:
             report = made.index(documents)
-            placer = Placer(made, collection.prescribed, drop_self_matches=False)
+            placer = GoldRankFinder(made, collection.prescribed, drop_self_matches=False)
             rows: list[Any] = [report.chunks]
             for query in collection.queries[:12]:
                 ranking = made.search(query.text, 10)

@@ -13,7 +13,7 @@ from assay.retrievers.documents.code import find_code, name_language
 from assay.retrievers.documents.definitions import find_definitions
 from assay.retrievers.documents.structure.structure import parse
 from assay.retrievers.legs.code import CodeLeg, CodeLegSettings, read_entries
-from assay.retrievers.settings import Workshop
+from assay.retrievers.settings import Resources
 from assay.retrievers.store.cache import Cache
 
 WORD = st.text("abcdefghijklmnopqrstuvwxyz", min_size=2, max_size=6)
@@ -35,7 +35,7 @@ def make_corpus(*texts: str) -> Corpus:
 
 def make_leg(folder: Path, corpus: Corpus, **settings: Any) -> CodeLeg:
     values = {"type": "code"} | settings
-    leg = CodeLegSettings.model_validate(values).build(Workshop(Cache(folder)))
+    leg = CodeLegSettings.model_validate(values).build(Resources(Cache(folder)))
     leg.index(corpus)
     return leg
 
@@ -247,10 +247,10 @@ def test_a_whole_name_outranks_its_parts(
 
 
 def test_the_index_is_cached_by_what_it_depends_on(tmp_path: Path) -> None:
-    workshop = Workshop(Cache(tmp_path))
+    resources = Resources(Cache(tmp_path))
 
     def index(corpus: Corpus, **settings: Any) -> tuple[bool, list[int]]:
-        leg = CodeLegSettings.model_validate({"type": "code"} | settings).build(workshop)
+        leg = CodeLegSettings.model_validate({"type": "code"} | settings).build(resources)
         report = leg.index(corpus)
         assert report.seconds["code"] > 0
         assert report.bytes > 0

@@ -13,7 +13,7 @@ from assay.retrievers.legs.compression import CompressedVectors, Quantisation
 from assay.retrievers.legs.conformance import check_leg
 from assay.retrievers.legs.dense import DenseLegSettings
 from assay.retrievers.models.base import Vectors
-from assay.retrievers.settings import Workshop
+from assay.retrievers.settings import Resources
 
 FORMS: list[Quantisation] = ["none", "int8", "binary"]
 
@@ -109,7 +109,7 @@ def make_corpus() -> Corpus:
     return Corpus(chunks[::-1])
 
 
-def test_the_leg_tells_its_recall_and_its_form(model_workshop: Workshop) -> None:
+def test_the_leg_tells_its_recall_and_its_form(model_workshop: Resources) -> None:
     values = {"type": "dense", "quantisation": "binary", "dimensions": 64, "rescore": 2}
     leg = DenseLegSettings.model_validate(values).build(model_workshop)
     exact = DenseLegSettings(type="dense").build(model_workshop)
@@ -124,12 +124,12 @@ def test_the_leg_tells_its_recall_and_its_form(model_workshop: Workshop) -> None
     assert "recall_against_exact" not in leg.facts()
 
 
-def test_the_rules_of_legs_are_kept(model_workshop: Workshop) -> None:
+def test_the_rules_of_legs_are_kept(model_workshop: Resources) -> None:
     values = {"type": "dense", "dimensions": 64, "quantisation": "int8", "rescore": 3}
     check_leg(DenseLegSettings.model_validate(values), model_workshop)
 
 
-def test_more_dimensions_than_there_are_is_one_line(model_workshop: Workshop) -> None:
+def test_more_dimensions_than_there_are_is_one_line(model_workshop: Resources) -> None:
     leg = DenseLegSettings(type="dense", dimensions=385).build(model_workshop)
     with pytest.raises(AssayError, match=r"^dimensions: 385; the encoder gives 384$"):
         leg.index(make_corpus())

@@ -21,7 +21,7 @@ from assay.retrievers.conformance import (
     require,
 )
 from assay.retrievers.pipeline.config import PipelineConfig
-from assay.retrievers.settings import Workshop
+from assay.retrievers.settings import Resources
 from assay.retrievers.store.cache import Cache, default_root
 
 
@@ -39,7 +39,7 @@ OWN_RULES = (*RULES, *make_rules(ties_by_descending_id))
 @pytest.mark.parametrize("path", pipelines(), ids=lambda path: path.stem)
 def test_configs_keep_the_rules(rule: Rule, path: Path) -> None:
     config = load_config(path)
-    rule.check(Subject(lambda: config.build(Workshop(Cache(default_root())))))
+    rule.check(Subject(lambda: config.build(Resources(Cache(default_root())))))
 
 
 # What no config at hand uses, by what it is: the settings of a pipeline.
@@ -91,7 +91,7 @@ PIPELINES: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("name", PIPELINES)
 def test_pipelines_keep_the_rules(rule: Rule, name: str) -> None:
     config = PipelineConfig.model_validate({"name": "under-test", "retriever": PIPELINES[name]})
-    rule.check(Subject(lambda: config.build(Workshop(Cache(default_root())))))
+    rule.check(Subject(lambda: config.build(Resources(Cache(default_root())))))
 
 
 # Stages one by one over two cheap legs, and all that fit together; chunks here have parents.
@@ -143,7 +143,7 @@ def test_stages_keep_the_rules(rule: Rule, name: str) -> None:
     config = PipelineConfig.model_validate(
         {"name": "under-test", "documents": CUT, "retriever": {**recipe, "stages": stages}}
     )
-    rule.check(Subject(lambda: config.build(Workshop(Cache(default_root())))))
+    rule.check(Subject(lambda: config.build(Resources(Cache(default_root())))))
 
 
 class Overlap(Retriever):

@@ -22,7 +22,7 @@ from assay.retrievers.documents.conversion.conversion import (
 )
 from assay.retrievers.documents.conversion.encodings import NotTextError, decode
 from assay.retrievers.documents.conversion.folder import read_folder
-from assay.retrievers.settings import Workshop
+from assay.retrievers.settings import Resources
 from assay.retrievers.store.cache import Cache
 
 BLOCKS = [
@@ -191,7 +191,7 @@ def test_unreadable_files_are_named_and_the_rest_goes_on(store: Cache, tmp_path:
     for name in (".hidden.md", "~$lock.docx", ".git/config.md"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text("x")
-    read = read_folder(tmp_path, Workshop(store, threads=1))
+    read = read_folder(tmp_path, Resources(store, threads=1))
     texts = {item.id: item.converted.text for item in read.documents}
     assert texts.pop("line.txt") == "word " * 3000
     assert texts == {
@@ -224,8 +224,8 @@ def test_unreadable_files_are_named_and_the_rest_goes_on(store: Cache, tmp_path:
 
 
 def test_one_thread_or_several_read_the_same(folder: Path, tmp_path: Path) -> None:
-    one = read_folder(folder, Workshop(Cache(tmp_path / "one"), threads=1))
-    two = read_folder(folder, Workshop(Cache(tmp_path / "two"), threads=2))
+    one = read_folder(folder, Resources(Cache(tmp_path / "one"), threads=1))
+    two = read_folder(folder, Resources(Cache(tmp_path / "two"), threads=2))
     assert [(item.id, item.converted.text) for item in one.documents] == [
         (item.id, item.converted.text) for item in two.documents
     ]
@@ -235,7 +235,7 @@ def test_one_thread_or_several_read_the_same(folder: Path, tmp_path: Path) -> No
 def test_a_text_keeps_its_name(folder: Path, store: Cache, tmp_path: Path) -> None:
     shutil.copy(folder / "carriage.html", tmp_path / "a.html")
     (tmp_path / "a.html.md").write_text("My own.")
-    read = read_folder(tmp_path, Workshop(store))
+    read = read_folder(tmp_path, Resources(store))
     assert [item.converted.text for item in read.documents] == ["My own."]
     assert [item.path for item in read.skipped] == ["a.html"]
 
@@ -244,7 +244,7 @@ def test_a_text_keeps_its_name(folder: Path, store: Cache, tmp_path: Path) -> No
 def test_names_that_are_not_unicode(store: Cache, tmp_path: Path) -> None:
     (tmp_path / "good.md").write_text("Good.")
     (tmp_path / os.fsdecode(b"caf\xe9.md")).write_text("Bad name.")
-    read = read_folder(tmp_path, Workshop(store))
+    read = read_folder(tmp_path, Resources(store))
     assert [str(item) for item in read.skipped] == [
         "caf\\udce9.md: its name is not in UTF-8; rename it"
     ]
@@ -254,17 +254,17 @@ def test_folders_without_documents(
     store: Cache, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with pytest.raises(AssayError, match="there is no such folder"):
-        read_folder(tmp_path / "nowhere", Workshop(store))
+        read_folder(tmp_path / "nowhere", Resources(store))
     for name in ("logo.png", "mark.png", "a.rst", "b.rst"):
         (tmp_path / name).write_bytes(b"x")
     with pytest.raises(AssayError, match=r"a\.rst: is no folder"):
-        read_folder(tmp_path / "a.rst", Workshop(store))
+        read_folder(tmp_path / "a.rst", Resources(store))
     (tmp_path / "empty.md").write_bytes(b"")
     said: list[str] = []
-    workshop = Workshop(store)
-    monkeypatch.setattr(workshop.progress, "say", said.append)
+    resources = Resources(store)
+    monkeypatch.setattr(resources.progress, "say", said.append)
     with pytest.raises(AssayError, match="holds no documents; allowed: "):
-        read_folder(tmp_path, workshop)
+        read_folder(tmp_path, resources)
     assert said == [
         "a.rst: format .rst is not read",
         "empty.md: is empty",

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from assay.eval.collections.loading import load
-from assay.eval.configs.build_context import make_workshop
+from assay.eval.configs.build_context import make_resources
 from assay.eval.configs.config import load_config
 from assay.eval.runs.execution.unstored import score_queries
 from assay.retrievers.base import AssayError, Document
@@ -19,7 +19,7 @@ from assay.retrievers.documents.conversion.conversion import ConversionError, Co
 from assay.retrievers.documents.conversion.converters import CommandSettings
 from assay.retrievers.pipeline.config import PipelineConfig
 from assay.retrievers.pipeline.variants import Variants
-from assay.retrievers.settings import Workshop
+from assay.retrievers.settings import Resources
 
 UPPER = "import sys; print('# ' + open(sys.argv[1]).read().upper())"
 COPY = {"type": "command", "command": ["cat"]}
@@ -52,29 +52,29 @@ def tolls(tmp_path: Path) -> Document:
     return Document("tolls.html.md", TEXT, "Tolls", origin=str(page))
 
 
-def test_a_command_converts_and_its_result_is_kept(workshop: Workshop, tmp_path: Path) -> None:
+def test_a_command_converts_and_its_result_is_kept(resources: Resources, tmp_path: Path) -> None:
     page = tmp_path / "a.html"
     page.write_text("a page")
     script = tmp_path / "upper.py"
-    with closing(Converter(workshop.cache, command(script, UPPER))) as converter:
+    with closing(Converter(resources.cache, command(script, UPPER))) as converter:
         first, again = converter.convert(page), converter.convert(page)
     assert (first.text, first.cached, again.cached) == ("# A PAGE", False, True)
     for changed in (
         command(script, UPPER, version="2"),
         command(tmp_path / "two.py", UPPER.replace("# ", "## ")),
     ):
-        with closing(Converter(workshop.cache, changed)) as converter:
+        with closing(Converter(resources.cache, changed)) as converter:
             assert not converter.convert(page).cached
     other = command(script, UPPER, suffixes=[".pdf"])
-    with closing(Converter(workshop.cache, other)) as converter:
+    with closing(Converter(resources.cache, other)) as converter:
         assert converter.convert(page).text == "a page", "markitdown reads the others"
 
 
-def test_a_command_that_fails_is_told_and_asked_again(workshop: Workshop, tmp_path: Path) -> None:
+def test_a_command_that_fails_is_told_and_asked_again(resources: Resources, tmp_path: Path) -> None:
     page = tmp_path / "a.html"
     page.write_text("a page")
     fails = "import os, sys; print(1) if 'MENDED' in os.environ else sys.exit('no licence')"
-    with closing(Converter(workshop.cache, command(tmp_path / "f.py", fails))) as converter:
+    with closing(Converter(resources.cache, command(tmp_path / "f.py", fails))) as converter:
         with pytest.raises(ConversionError, match="its converter ended with 1: no licence"):
             converter.convert(page)
         os.environ["MENDED"] = "1"
@@ -84,13 +84,13 @@ def test_a_command_that_fails_is_told_and_asked_again(workshop: Workshop, tmp_pa
             del os.environ["MENDED"]
     slow = command(tmp_path / "slow.py", "import time; time.sleep(60)")
     with (
-        closing(Converter(workshop.cache, slow, seconds=0.2)) as converter,
+        closing(Converter(resources.cache, slow, seconds=0.2)) as converter,
         pytest.raises(ConversionError, match=r"takes more than 0\.2 s"),
     ):
         converter.convert(page)
     missing = CommandSettings(type="command", command=["no-such-program"])
     with pytest.raises(AssayError, match="there is no program no-such-program"):
-        Converter(workshop.cache, missing)
+        Converter(resources.cache, missing)
 
 
 @pytest.mark.parametrize(
@@ -110,9 +110,9 @@ def test_spans_are_placed_by_words(
     assert other[start:end] == expected
 
 
-def test_hits_lie_in_the_documents_as_given(workshop: Workshop, tolls: Document) -> None:
+def test_hits_lie_in_the_documents_as_given(resources: Resources, tolls: Document) -> None:
     config = make_config(COPY, chunker={"type": "sections"})
-    with config.build(workshop) as retriever:
+    with config.build(resources) as retriever:
         report = retriever.index([tolls])
         assert "convert" in report.seconds
         for query, place in (("lorry", "A lorry pays nine marks"), ("horse", "A horse crosses")):
@@ -124,12 +124,12 @@ def test_hits_lie_in_the_documents_as_given(workshop: Workshop, tolls: Document)
         assert not retriever.search("berths", 1).hits
 
 
-def test_converters_are_an_axis(workshop: Workshop, tolls: Document, tmp_path: Path) -> None:
+def test_converters_are_an_axis(resources: Resources, tolls: Document, tmp_path: Path) -> None:
     deaf = command(tmp_path / "deaf.py", "print('Nothing of use')").model_dump()
     configs = [make_config(converter) for converter in (None, COPY, deaf)]
     found: list[Sequence[object]] = []
     facts = []
-    with Variants(workshop, configs) as variants:
+    with Variants(resources, configs) as variants:
         for config in configs:
             with variants.build(config) as retriever:
                 retriever.index([tolls])
@@ -140,9 +140,9 @@ def test_converters_are_an_axis(workshop: Workshop, tolls: Document, tmp_path: P
     assert facts[1] != facts[2]
 
 
-def test_a_collection_without_files_is_refused(workshop: Workshop, tolls: Document) -> None:
+def test_a_collection_without_files_is_refused(resources: Resources, tolls: Document) -> None:
     with (
-        make_config(COPY).build(workshop) as retriever,
+        make_config(COPY).build(resources) as retriever,
         pytest.raises(AssayError, match=r"documents\.converter: .*`originals`"),
     ):
         retriever.index([replace(tolls, origin="")])
@@ -172,7 +172,7 @@ def test_a_card_names_the_files(
     )
     monkeypatch.chdir(tmp_path)
     config = load_config(card / "mine.yaml")
-    with config.build(make_workshop()) as retriever:
+    with config.build(make_resources()) as retriever:
         retriever.index(collection.documents)
         scored = score_queries(retriever, collection, collection.queries, "Hit@1", 10)
     assert scored == {"q": 1.0}

@@ -7,7 +7,7 @@ from assay.retrievers.base import Chunk, Document, Hit
 from assay.retrievers.corpus.corpus import Corpus
 from assay.retrievers.corpus.glossary import read_words
 from assay.retrievers.legs.definitions import DefinitionsLeg
-from assay.retrievers.settings import Workshop
+from assay.retrievers.settings import Resources
 from assay.retrievers.stages.definitions import Definitions
 
 LISTED = """# Part {}
@@ -24,14 +24,14 @@ SCOPED = [Document(f"{n}.md", LISTED.format(f"{n}. {name}", n, n))
           for n, name in ((1, "Harbours"), (2, "Night trains"))]  # fmt: skip
 
 
-def make_leg(corpus: Corpus, workshop: Workshop) -> DefinitionsLeg:
-    leg = DefinitionsLeg(workshop)
+def make_leg(corpus: Corpus, resources: Resources) -> DefinitionsLeg:
+    leg = DefinitionsLeg(resources)
     leg.index(corpus)
     return leg
 
 
-def find(query: str, corpus: Corpus, workshop: Workshop) -> list[Chunk]:
-    found = make_leg(corpus, workshop).search(query, 20).candidates
+def find(query: str, corpus: Corpus, resources: Resources) -> list[Chunk]:
+    found = make_leg(corpus, resources).search(query, 20).candidates
     return [corpus.chunks[position] for position, _ in found]
 
 
@@ -56,8 +56,8 @@ def find(query: str, corpus: Corpus, workshop: Workshop) -> list[Chunk]:
         "the harbour master's",
     ],
 )
-def test_questions_for_a_term(query: str, workshop: Workshop) -> None:
-    (chunk,) = find(query, make_corpus(LAW, HANDBOOK), workshop)
+def test_questions_for_a_term(query: str, resources: Resources) -> None:
+    (chunk,) = find(query, make_corpus(LAW, HANDBOOK), resources)
     assert "“Harbour master” means" in chunk.text
 
 
@@ -81,15 +81,15 @@ def test_questions_for_a_term(query: str, workshop: Workshop) -> None:
         "harbour master in " * 400,
     ],
 )
-def test_other_queries_find_nothing(query: str, workshop: Workshop) -> None:
-    assert find(query, make_corpus(LAW, HANDBOOK), workshop) == []
+def test_other_queries_find_nothing(query: str, resources: Resources) -> None:
+    assert find(query, make_corpus(LAW, HANDBOOK), resources) == []
 
 
-def test_the_context_that_a_query_names_comes_first(workshop: Workshop) -> None:
+def test_the_context_that_a_query_names_comes_first(resources: Resources) -> None:
     corpus = make_corpus(*SCOPED)
 
     def places(query: str) -> list[tuple[str, bool]]:
-        return [(chunk.doc_id, "a place" in chunk.text) for chunk in find(query, corpus, workshop)]
+        return [(chunk.doc_id, "a place" in chunk.text) for chunk in find(query, corpus, resources)]
 
     every = [("1.md", True), ("2.md", True), ("1.md", False), ("2.md", False)]
     other = [("2.md", True), ("2.md", False), ("1.md", True), ("1.md", False)]
@@ -102,9 +102,9 @@ def test_the_context_that_a_query_names_comes_first(workshop: Workshop) -> None:
     assert places("berth under late fees")[0] == ("1.md", False)
 
 
-def test_equal_definitions_follow_the_legs_before(workshop: Workshop) -> None:
+def test_equal_definitions_follow_the_legs_before(resources: Resources) -> None:
     corpus = make_corpus(*SCOPED)
-    leg = make_leg(corpus, workshop)
+    leg = make_leg(corpus, resources)
     before = [position for position, _ in leg.search("berth", 9).candidates]
     found = {"dense": [(position, 0.5) for position in reversed(before)]}
     after = [position for position, _ in leg.follow("berth", 9, found).candidates]
@@ -113,13 +113,13 @@ def test_equal_definitions_follow_the_legs_before(workshop: Workshop) -> None:
     assert leg.search("berth", 9).note == "4 definitions of “berth”"
 
 
-def test_definitions_are_read_once_for_the_same_text(workshop: Workshop) -> None:
+def test_definitions_are_read_once_for_the_same_text(resources: Resources) -> None:
     corpus = make_corpus(LAW)
-    assert DefinitionsLeg(workshop).index(corpus).cached == ()
-    assert DefinitionsLeg(workshop).index(corpus).cached == ("definitions",)
+    assert DefinitionsLeg(resources).index(corpus).cached == ()
+    assert DefinitionsLeg(resources).index(corpus).cached == ("definitions",)
     edited = Document(LAW.id, LAW.text.replace("“Berth” means", "“Slip” means"))
-    assert DefinitionsLeg(workshop).index(make_corpus(edited)).cached == ()
-    assert find("slip", make_corpus(edited), workshop)
+    assert DefinitionsLeg(resources).index(make_corpus(edited)).cached == ()
+    assert find("slip", make_corpus(edited), resources)
 
 
 @pytest.mark.parametrize(
@@ -135,8 +135,8 @@ def test_words_of_terms(text: str, words: list[str]) -> None:
     assert read_words(text) == words
 
 
-def define(chunk: Chunk, corpus: Corpus, workshop: Workshop, limit: int = 5) -> list[str]:
-    stage = Definitions(10, limit, workshop)
+def define(chunk: Chunk, corpus: Corpus, resources: Resources, limit: int = 5) -> list[str]:
+    stage = Definitions(10, limit, resources)
     stage.index(corpus, 1.0)
     return [found.text for found in stage.apply("q", [Hit(chunk, 1.0)]).hits[0].definitions]
 
@@ -145,9 +145,9 @@ def chunk_with(text: str, corpus: Corpus, doc_id: str = "") -> Chunk:
     return next(chunk for chunk in corpus.chunks if text in chunk.text and doc_id in chunk.doc_id)
 
 
-def test_hits_carry_the_definitions_of_their_terms(workshop: Workshop) -> None:
+def test_hits_carry_the_definitions_of_their_terms(resources: Resources) -> None:
     corpus = make_corpus(LAW, HANDBOOK)
-    stage = Definitions(1, 5, workshop)
+    stage = Definitions(1, 5, resources)
     stage.index(corpus, 1.0)
     hits = [Hit(chunk_with("(b) The harbour", corpus), score) for score in (0.9, 0.8)]
     result = stage.apply("q", hits)
@@ -160,33 +160,33 @@ def test_hits_carry_the_definitions_of_their_terms(workshop: Workshop) -> None:
     assert result.counts == {"definitions": 1, "hits": 1}
 
 
-def test_a_hit_is_not_given_what_it_defines_itself(workshop: Workshop) -> None:
+def test_a_hit_is_not_given_what_it_defines_itself(resources: Resources) -> None:
     corpus = make_corpus(LAW)
-    texts = define(chunk_with("“Harbour master” means", corpus), corpus, workshop)
+    texts = define(chunk_with("“Harbour master” means", corpus), corpus, resources)
     assert len(texts) == 1
     assert texts[0].startswith("(1) “Berth”")
 
 
-def test_another_document_counts_only_if_it_is_a_glossary(workshop: Workshop) -> None:
+def test_another_document_counts_only_if_it_is_a_glossary(resources: Resources) -> None:
     corpus = make_corpus(HANDBOOK, GLOSSARY, *SCOPED)
-    texts = define(chunk_with("Crews pay", corpus), corpus, workshop)
+    texts = define(chunk_with("Crews pay", corpus), corpus, resources)
     assert sorted(text.split(":")[0] for text in texts) == ["**Crew**", "**Fares**"]
     other = Chunk("x", "handbook.md", 0, 9, "a berth")
-    assert define(other, corpus, workshop) == []
+    assert define(other, corpus, resources) == []
     second = Document("terms.md", "# Terms\n\n**Crew**: those on deck.\n")
     corpus = make_corpus(HANDBOOK, GLOSSARY, second)
-    texts = define(chunk_with("Crews pay", corpus), corpus, workshop)
+    texts = define(chunk_with("Crews pay", corpus), corpus, resources)
     assert [text.split(":")[0] for text in texts] == ["**Fares**"]
 
 
-def test_the_nearest_definition_counts_and_the_limit_holds(workshop: Workshop) -> None:
+def test_the_nearest_definition_counts_and_the_limit_holds(resources: Resources) -> None:
     corpus = make_corpus(*SCOPED)
     far = Chunk("x", "2.md", 500, 510, "The berth.", headings=("Part 2. Night trains", "Late fees"))
-    assert [text[-2:] for text in define(far, corpus, workshop)] == ["2."]
-    assert "a bed" in define(far, corpus, workshop)[0]
+    assert [text[-2:] for text in define(far, corpus, resources)] == ["2."]
+    assert "a bed" in define(far, corpus, resources)[0]
     listed = Chunk("x", "2.md", 500, 510, "The berth.", headings=("Part 2. Night trains",))
-    assert "a place" in define(listed, corpus, workshop)[0]
+    assert "a place" in define(listed, corpus, resources)[0]
     both = make_corpus(LAW)
     dues = Chunk("x", "law.md", 0, 9, "Berths of the harbour master")
-    assert len(define(dues, both, workshop)) == 2
-    assert len(define(dues, both, workshop, limit=1)) == 1
+    assert len(define(dues, both, resources)) == 2
+    assert len(define(dues, both, resources, limit=1)) == 1

@@ -7,7 +7,7 @@ from assay.retrievers.legs.dense import DenseLeg, DenseLegSettings
 from assay.retrievers.legs.truncation import count_unread, find_window, list_encoders, split
 from assay.retrievers.models.encoders import EncoderSettings
 from assay.retrievers.models.tokens import Tokenizer
-from assay.retrievers.settings import Workshop
+from assay.retrievers.settings import Resources
 
 TEXTS = [
     "Cats are kept as pets.",
@@ -24,13 +24,15 @@ def make_chunks(texts: list[str]) -> list[Chunk]:
 
 
 @pytest.fixture
-def leg(model_workshop: Workshop) -> DenseLeg:
+def leg(model_workshop: Resources) -> DenseLeg:
     leg = DenseLegSettings(type="dense").build(model_workshop)
     assert isinstance(leg, DenseLeg)
     return leg
 
 
-def test_candidates_are_the_exact_cosines_in_order(leg: DenseLeg, model_workshop: Workshop) -> None:
+def test_candidates_are_the_exact_cosines_in_order(
+    leg: DenseLeg, model_workshop: Resources
+) -> None:
     chunks = make_chunks(TEXTS)
     leg.index(Corpus(chunks))
     encoder = EncoderSettings().build(model_workshop)
@@ -53,7 +55,7 @@ def test_equal_texts_tie_exactly_and_keep_their_position(leg: DenseLeg, count: i
     assert len({score for _, score in candidates}) == 1
 
 
-def test_indexes_the_title_and_the_context(leg: DenseLeg, model_workshop: Workshop) -> None:
+def test_indexes_the_title_and_the_context(leg: DenseLeg, model_workshop: Resources) -> None:
     chunk = Chunk("a", "d", 0, 4, "body", title="title", context="context")
     leg.index(Corpus([chunk]))
     encoder = EncoderSettings().build(model_workshop)
@@ -61,7 +63,7 @@ def test_indexes_the_title_and_the_context(leg: DenseLeg, model_workshop: Worksh
 
 
 def test_reports_the_size_and_what_came_from_the_cache(
-    leg: DenseLeg, model_workshop: Workshop
+    leg: DenseLeg, model_workshop: Resources
 ) -> None:
     report = leg.index(Corpus(make_chunks(TEXTS)))
     assert (report.chunks, report.bytes, report.cached) == (4, 4 * 384 * 4, ())
@@ -103,7 +105,7 @@ LONG = "The central bank raised its interest rate again. " * 70 + "Cats are kept
 
 
 @pytest.mark.parametrize("windows", ["max", "mean"])
-def test_windows_read_a_long_chunk_to_its_end(windows: str, model_workshop: Workshop) -> None:
+def test_windows_read_a_long_chunk_to_its_end(windows: str, model_workshop: Resources) -> None:
     corpus = Corpus(make_chunks([LONG, *TEXTS]))
     settings = DenseLegSettings(type="dense", windows=windows)
     encoder = EncoderSettings().build(model_workshop)
@@ -126,11 +128,11 @@ def test_windows_read_a_long_chunk_to_its_end(windows: str, model_workshop: Work
     assert {**pooled, at: 0.0} == pytest.approx({**plain, at: 0.0}, abs=1e-6)
 
 
-def index_on(corpus: Corpus, workshop: Workshop):
+def index_on(corpus: Corpus, resources: Resources):
     """Return a maker of legs that are indexed on `corpus`."""
 
     def make(settings: DenseLegSettings):
-        leg = settings.build(workshop)
+        leg = settings.build(resources)
         leg.index(corpus)
         return leg
 
@@ -138,7 +140,7 @@ def index_on(corpus: Corpus, workshop: Workshop):
 
 
 def test_windows_change_nothing_where_all_chunks_are_short(
-    leg: DenseLeg, model_workshop: Workshop
+    leg: DenseLeg, model_workshop: Resources
 ) -> None:
     corpus = Corpus(make_chunks(TEXTS))
     leg.index(corpus)
@@ -146,7 +148,7 @@ def test_windows_change_nothing_where_all_chunks_are_short(
     assert other.search("pets", 4).candidates == leg.search("pets", 4).candidates
 
 
-def test_what_encoders_do_not_read_is_counted(model_workshop: Workshop) -> None:
+def test_what_encoders_do_not_read_is_counted(model_workshop: Resources) -> None:
     tokenizer = Tokenizer.default(model_workshop)
     # Two of the 512 are special tokens.
     texts = ["cat " * 510, "cat " * 511, "short"]

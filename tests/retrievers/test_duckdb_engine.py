@@ -14,7 +14,7 @@ from assay.retrievers.engines.duckdb.engine import DuckDbEngine, DuckDbSettings
 from assay.retrievers.engines.duckdb.file import APPROXIMATE, EXACT, open_file, start
 from assay.retrievers.engines.duckdb.settings import Stemmer
 from assay.retrievers.engines.statements import LIST
-from assay.retrievers.settings import Workshop
+from assay.retrievers.settings import Resources
 from assay.retrievers.store.cache import Cache
 
 duckdb = pytest.importorskip("duckdb", reason="needs the extra `duckdb`")
@@ -24,7 +24,7 @@ PLAIN = {"stemmer": "none", "stop_words": "none"}
 
 def index(cache: Path, texts: list[str], **settings: Any) -> tuple[DuckDbEngine, tuple[str, ...]]:
     chosen = DuckDbSettings.model_validate({"type": "duckdb", **settings})
-    engine = chosen.build(Workshop(Cache(cache)))
+    engine = chosen.build(Resources(Cache(cache)))
     report = engine.index(texts, np.stack([encode(text) for text in texts]), "hashing")
     return engine, report.cached
 
@@ -143,7 +143,7 @@ def test_equal_evidence_is_ordered_by_position(tmp_path: Path) -> None:
     """Two threads add the terms of equal texts up in any order."""
     words = [f"word{number}" for number in range(12)]
     texts = [f"{' '.join(words)} {' '.join(words[: at % 2 * 7])} {at}" for at in range(6000)]
-    engine = DuckDbSettings(type="duckdb").build(Workshop(Cache(tmp_path), threads=2))
+    engine = DuckDbSettings(type="duckdb").build(Resources(Cache(tmp_path), threads=2))
     engine.index(texts, np.full((len(texts), 4), 0.5, np.float32), "constant")
     found = [at for at, _ in engine.keyword(" ".join(words), len(texts))]
     even, odd = range(0, len(texts), 2), range(1, len(texts), 2)

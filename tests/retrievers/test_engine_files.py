@@ -15,7 +15,7 @@ from assay.retrievers.base import AssayError
 from assay.retrievers.engines.base import Engine
 from assay.retrievers.engines.conformance.sample import QUERIES, TEXTS, encode, index, search_fully
 from assay.retrievers.engines.registry import EngineSettings
-from assay.retrievers.settings import Workshop
+from assay.retrievers.settings import Resources
 from assay.retrievers.store.cache import Cache
 from assay.retrievers.store.files import write_atomically
 
@@ -37,7 +37,7 @@ def kind(request: pytest.FixtureRequest) -> str:
 
 def make(kind: str, folder: Path, threads: int = 2, **settings: Any) -> Engine:
     chosen = TypeAdapter(EngineSettings).validate_python({"type": kind, **settings})
-    return chosen.build(Workshop(Cache(folder), threads=threads))
+    return chosen.build(Resources(Cache(folder), threads=threads))
 
 
 def build(engine: Engine) -> tuple[str, ...]:

@@ -18,7 +18,7 @@ from assay.retrievers.legs.native import (
     EngineKeywordSettings,
     NativeHybridSettings,
 )
-from assay.retrievers.settings import Workshop
+from assay.retrievers.settings import Resources
 from assay.retrievers.settings.files import parse_mapping
 from assay.retrievers.store.cache import Cache
 
@@ -81,7 +81,7 @@ def test_a_leg_says_so_where_it_asks_the_keyword_list(serve: Serve, tmp_path: Pa
     )
     for settings, told in legs:
         heard = Heard()
-        leg = settings.build(Workshop(Cache(tmp_path / "cache"), heard))
+        leg = settings.build(Resources(Cache(tmp_path / "cache"), heard))
         leg.index(corpus)
         leg.close()
         assert len(heard.lines) == told

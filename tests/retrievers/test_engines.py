@@ -11,7 +11,7 @@ from assay.retrievers.conformance import Rule
 from assay.retrievers.engines.base import Engine
 from assay.retrievers.engines.conformance import RULES
 from assay.retrievers.engines.registry import EngineSettings
-from assay.retrievers.settings import Workshop
+from assay.retrievers.settings import Resources
 from assay.retrievers.store.cache import Cache
 
 ENGINES: dict[str, dict[str, Any]] = {
@@ -90,7 +90,7 @@ ENGINES: dict[str, dict[str, Any]] = {
 
 def make(name: str, cache: Path) -> Callable[[], Engine]:
     settings = TypeAdapter(EngineSettings).validate_python(ENGINES[name])
-    return lambda: settings.build(Workshop(Cache(cache)))
+    return lambda: settings.build(Resources(Cache(cache)))
 
 
 @pytest.mark.parametrize("rule", RULES, ids=str)

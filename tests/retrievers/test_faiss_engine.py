@@ -9,7 +9,7 @@ from test_native import real_texts
 from assay.retrievers.base import AssayError
 from assay.retrievers.engines.conformance.sample import encode
 from assay.retrievers.engines.faiss.engine import FaissEngine, FaissSettings
-from assay.retrievers.settings import Workshop
+from assay.retrievers.settings import Resources
 from assay.retrievers.store.cache import Cache
 
 faiss = pytest.importorskip("faiss", reason="needs the extra `faiss`")
@@ -21,7 +21,7 @@ PQ = {"type": "ivf-pq", "bits": 5, "partitions": 8}
 
 def index(folder: Path, **settings: Any) -> tuple[FaissEngine, tuple[str, ...]]:
     chosen = FaissSettings.model_validate({"type": "faiss", "index": settings})
-    engine = chosen.build(Workshop(Cache(folder)))
+    engine = chosen.build(Resources(Cache(folder)))
     return engine, engine.index(TEXTS, VECTORS, "hashing").cached
 
 

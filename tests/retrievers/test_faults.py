@@ -10,7 +10,7 @@ from assay.retrievers.base import AssayError, Document
 from assay.retrievers.legs.keyword import KeywordLeg
 from assay.retrievers.pipeline.config import PipelineConfig
 from assay.retrievers.pipeline.pipeline import Pipeline
-from assay.retrievers.settings import Workshop
+from assay.retrievers.settings import Resources
 from assay.retrievers.store.cache import META, Cache, default_root
 
 DOCUMENTS = [
@@ -35,7 +35,7 @@ LEGS: Mapping[str, Mapping[str, Any]] = {
 
 def build(retriever: Mapping[str, Any], cache: Path) -> Pipeline:
     config = PipelineConfig.model_validate({"name": "p", "retriever": retriever})
-    pipeline = config.build(Workshop(Cache(cache)))
+    pipeline = config.build(Resources(Cache(cache)))
     assert isinstance(pipeline, Pipeline)
     return pipeline
 

@@ -14,7 +14,7 @@ from assay.eval.configs.config import RunConfig
 from assay.retrievers.base import AssayError, Document, Ranking, Retriever
 from assay.retrievers.base.answers import NamedChunks
 from assay.retrievers.conformance import check_retriever
-from assay.retrievers.settings import Workshop
+from assay.retrievers.settings import Resources
 from assay.retrievers.store.cache import Cache
 
 PACKAGES = {"langchain": "langchain_core", "llamaindex": "llama_index", "haystack": "haystack"}
@@ -23,7 +23,7 @@ PACKAGES = {"langchain": "langchain_core", "llamaindex": "llama_index", "haystac
 def build(kind: str, name: str, folder: Path, **settings: Any) -> Retriever:
     values = {"type": kind, "object": f"framework_retrievers:{name}", **settings}
     config = RunConfig.model_validate({"name": "x", "retriever": values})
-    return config.build(Workshop(Cache(folder)))
+    return config.build(Resources(Cache(folder)))
 
 
 def check_ranking(ranking: Ranking) -> None:
@@ -122,7 +122,7 @@ def test_without_the_package_the_extra_is_named(
     values = {"type": kind, "object": f"{name}:retriever"}
     config = RunConfig.model_validate({"name": "x", "retriever": values})
     with pytest.raises(AssayError, match=f"retriever.type: {kind}: needs the extra `{kind}`"):
-        config.build(Workshop(Cache(tmp_path)))
+        config.build(Resources(Cache(tmp_path)))
 
 
 @pytest.mark.parametrize(
@@ -193,7 +193,7 @@ def test_the_examples_of_the_docs(
     monkeypatch.syspath_prepend(tmp_path)
     values = {"type": kind, "object": f"mine_{kind}:retriever"}
     config = RunConfig.model_validate({"name": "x", "retriever": values})
-    retriever = config.build(Workshop(Cache(tmp_path)))
+    retriever = config.build(Resources(Cache(tmp_path)))
     retriever.index(documents())
     ranking = retriever.search("the night train", 5)
     check_ranking(ranking)

@@ -18,7 +18,7 @@ from assay.retrievers.fusion.normalisation import (
     normalise_z_score,
 )
 from assay.retrievers.pipeline.pipeline import PipelineSettings
-from assay.retrievers.settings import Workshop
+from assay.retrievers.settings import Resources
 from assay.retrievers.store.cache import Cache
 
 
@@ -217,7 +217,7 @@ def test_weights_that_are_shares_add_up_to_one(
     legs = {"a": {"type": "bm25"}, "b": {"type": "exact"}}
     values = {"legs": legs, "fusion": {"type": "rrf", "weights": weights}}
     settings = PipelineSettings.model_validate(values)
-    settings.build(DocumentSettings(), Workshop(Cache(tmp_path), heard))
+    settings.build(DocumentSettings(), Resources(Cache(tmp_path), heard))
     assert [words in line for line in heard.lines] == [True] * bool(words)
     alone = PipelineSettings.model_validate({**values, "mode": "exact"})
     assert alone.doubt_weights() == ""

@@ -12,7 +12,7 @@ from assay.retrievers.corpus.corpus import Corpus
 from assay.retrievers.documents.preparation import DocumentSettings
 from assay.retrievers.legs.graph import GraphLeg, GraphLegSettings, find_edges
 from assay.retrievers.pipeline.pipeline import PipelineSettings
-from assay.retrievers.settings import Workshop
+from assay.retrievers.settings import Resources
 from assay.retrievers.store.cache import Cache
 
 FIRST, SECOND, THIRD = (1 / (60 + rank) for rank in (1, 2, 3))
@@ -32,7 +32,7 @@ def make_corpus(texts: Mapping[str, str]) -> Corpus:
 
 def make_leg(folder: Path, corpus: Corpus, **settings: Any) -> GraphLeg:
     values = {"type": "graph"} | settings
-    leg = GraphLegSettings.model_validate(values).build(Workshop(Cache(folder)))
+    leg = GraphLegSettings.model_validate(values).build(Resources(Cache(folder)))
     leg.index(corpus)
     return leg
 
@@ -135,10 +135,10 @@ def test_only_what_the_seeds_point_at_is_found(
 
 
 def test_edges_are_cached_by_what_they_depend_on(tmp_path: Path) -> None:
-    workshop = Workshop(Cache(tmp_path))
+    resources = Resources(Cache(tmp_path))
 
     def index(texts: Mapping[str, str], **settings: Any) -> tuple[bool, dict[int, float]]:
-        leg = GraphLegSettings.model_validate({"type": "graph"} | settings).build(workshop)
+        leg = GraphLegSettings.model_validate({"type": "graph"} | settings).build(resources)
         report = leg.index(make_corpus(texts))
         assert report.seconds["graph"] > 0
         return report.cached == ("graph",), follow(leg, 0)
@@ -163,7 +163,7 @@ def make_pipeline(**legs: dict[str, Any]) -> PipelineSettings:
     return PipelineSettings.model_validate({"legs": legs, "fusion": fusion})
 
 
-def test_a_pipeline_tells_what_led_where(model_workshop: Workshop) -> None:
+def test_a_pipeline_tells_what_led_where(model_workshop: Resources) -> None:
     settings = make_pipeline(keyword={"type": "bm25", "variant": "lucene"}, links={"type": "graph"})
     documents = [
         Document("fares.md", "# Fares\n\nChildren pay half, see [[refunds#Deadline]].\n"),

@@ -11,7 +11,7 @@ from assay.eval.report.run_page.indexing import index_rows
 from assay.eval.runs.manifest import IndexFacts
 from assay.retrievers.base import Document, IndexReport, Passage
 from assay.retrievers.models.vector_cache import SECONDS_KIND
-from assay.retrievers.settings import Workshop
+from assay.retrievers.settings import Resources
 from assay.retrievers.store.cache import Cache, default_root
 
 DOCUMENTS = tuple(
@@ -26,12 +26,12 @@ LEGS = (
 
 
 @pytest.fixture
-def fresh(tmp_path: Path) -> Workshop:
-    """A workshop whose cache knows nothing but the models."""
+def fresh(tmp_path: Path) -> Resources:
+    """A resources whose cache knows nothing but the models."""
     shared = default_root() / "models"
     shared.mkdir(parents=True, exist_ok=True)
     (tmp_path / "models").symlink_to(shared)
-    return Workshop(Cache(tmp_path))
+    return Resources(Cache(tmp_path))
 
 
 def configure(*overrides: str, name: str = "hybrid_rrf") -> RunConfig:
@@ -39,14 +39,14 @@ def configure(*overrides: str, name: str = "hybrid_rrf") -> RunConfig:
 
 
 def index(
-    workshop: Workshop, config: RunConfig, documents: tuple[Document, ...] = DOCUMENTS
+    resources: Resources, config: RunConfig, documents: tuple[Document, ...] = DOCUMENTS
 ) -> IndexReport:
-    with config.build(workshop) as retriever:
+    with config.build(resources) as retriever:
         return retriever.index(documents)
 
 
 @pytest.mark.parametrize("config", [configure(*LEGS), configure(name="native_hybrid")])
-def test_a_warm_run_states_the_seconds_of_the_cold_one(fresh: Workshop, config: RunConfig) -> None:
+def test_a_warm_run_states_the_seconds_of_the_cold_one(fresh: Resources, config: RunConfig) -> None:
     cold, warm = index(fresh, config), index(fresh, config)
     assert cold.cached == ()
     assert all(taken > 0 for taken in cold.seconds.values())
@@ -54,7 +54,7 @@ def test_a_warm_run_states_the_seconds_of_the_cold_one(fresh: Workshop, config: 
     assert set(warm.cached) == set(cold.seconds)
 
 
-def test_what_is_new_is_added_to_what_was_known(fresh: Workshop) -> None:
+def test_what_is_new_is_added_to_what_was_known(fresh: Resources) -> None:
     config = configure()
     before = index(fresh, config, DOCUMENTS[:2])
     after = index(fresh, config)
@@ -64,7 +64,7 @@ def test_what_is_new_is_added_to_what_was_known(fresh: Workshop) -> None:
     assert index(fresh, config).seconds == after.seconds
 
 
-def test_a_collection_that_prescribes_its_passages_is_not_cut(fresh: Workshop) -> None:
+def test_a_collection_that_prescribes_its_passages_is_not_cut(fresh: Resources) -> None:
     documents = tuple(
         replace(item, passages=(Passage(f"{item.id}#0", 0, 6),)) for item in DOCUMENTS
     )
@@ -73,7 +73,7 @@ def test_a_collection_that_prescribes_its_passages_is_not_cut(fresh: Workshop) -
     assert "chunk" not in report.cached
 
 
-def test_seconds_that_were_not_kept_are_not_made_up(fresh: Workshop) -> None:
+def test_seconds_that_were_not_kept_are_not_made_up(fresh: Resources) -> None:
     config = configure()
     index(fresh, config)
     fresh.cache.clear(SECONDS_KIND)

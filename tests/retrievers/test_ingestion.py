@@ -17,7 +17,7 @@ from assay.retrievers.base import AssayError, Document, Passage
 from assay.retrievers.base.ingestion import IngestReport
 from assay.retrievers.documents.conversion.folder import read_folder
 from assay.retrievers.pipeline.ingestion import ingest
-from assay.retrievers.settings import Workshop
+from assay.retrievers.settings import Resources
 from assay.retrievers.store.cache import Cache, default_root
 
 SETTLED = "The quay is swept each morning by the duty crew before the first sailing. " * 4
@@ -41,9 +41,9 @@ def configure(name: str, *overrides: str) -> RunConfig:
 
 
 @pytest.fixture(scope="module")
-def fresh(tmp_path_factory: pytest.TempPathFactory) -> Workshop:
-    """A workshop whose cache knows nothing but the models."""
-    return Workshop(Cache(make_cache(tmp_path_factory.mktemp("ingestion"))))
+def fresh(tmp_path_factory: pytest.TempPathFactory) -> Resources:
+    """A resources whose cache knows nothing but the models."""
+    return Resources(Cache(make_cache(tmp_path_factory.mktemp("ingestion"))))
 
 
 def work(made: IngestReport) -> dict[str, tuple[set[str], int]]:
@@ -51,7 +51,7 @@ def work(made: IngestReport) -> dict[str, tuple[set[str], int]]:
     return {item.id: (set(item.seconds), item.embedded) for item in made.documents if item.seconds}
 
 
-def test_only_what_changed_is_done_again(fresh: Workshop) -> None:
+def test_only_what_changed_is_done_again(fresh: Resources) -> None:
     config = configure("hybrid_rrf", "documents.chunker={type: sections}")
     first = ingest(DOCUMENTS, config, fresh)
     chunks = {item.id: len(item.tokens) for item in first.documents}
@@ -76,7 +76,7 @@ def test_only_what_changed_is_done_again(fresh: Workshop) -> None:
     assert [item.id for item in removed.documents] == ["terms.md", "quay.md"]
 
 
-def test_sparse_and_token_vectors_are_made_and_counted_as_others_are(fresh: Workshop) -> None:
+def test_sparse_and_token_vectors_are_made_and_counted_as_others_are(fresh: Resources) -> None:
     legs = "{sparse: {type: sparse}, late: {type: late_interaction}}"
     sections = "documents.chunker={type: sections}"
     config = configure(
@@ -92,7 +92,7 @@ def test_sparse_and_token_vectors_are_made_and_counted_as_others_are(fresh: Work
     assert "embed" in again.cached
 
 
-def test_content_counts_and_not_time_or_place(fresh: Workshop, tmp_path: Path) -> None:
+def test_content_counts_and_not_time_or_place(fresh: Resources, tmp_path: Path) -> None:
     config = configure("bm25", "documents.chunker={type: sections, max_tokens: 300}")
     for document in DOCUMENTS:
         (tmp_path / document.id).write_text(document.text, encoding="utf-8")
@@ -117,11 +117,11 @@ def test_content_counts_and_not_time_or_place(fresh: Workshop, tmp_path: Path) -
 def test_no_index_gives_stale_answers(path: Path) -> None:
     """V3-stale, on every index there is."""
     config = load_config(path)
-    workshop = Workshop(Cache(default_root()))
+    resources = Resources(Cache(default_root()))
     states = (DOCUMENTS, (DOCUMENTS[0], EDITED, DOCUMENTS[2]), DOCUMENTS[:1])
-    with config.build(workshop) as retriever:
+    with config.build(resources) as retriever:
         for documents in states:
-            ingest(documents, config, workshop)
+            ingest(documents, config, resources)
             retriever.index(documents)
             texts = {document.id: document.text for document in documents}
             for query in ("the quay closes at ten", "the quay stays open all night", "radio"):
@@ -136,7 +136,7 @@ def test_no_index_gives_stale_answers(path: Path) -> None:
                 assert "stays open all night" in top.text
 
 
-def test_what_is_counted(fresh: Workshop) -> None:
+def test_what_is_counted(fresh: Resources) -> None:
     config = configure("hybrid_rrf", "documents.chunker={type: document}")
     long = Document("long.md", "# Long\n\n" + "word and another word. " * 200)
     made = ingest((*DOCUMENTS, long), config, fresh)
@@ -151,7 +151,7 @@ def test_what_is_counted(fresh: Workshop) -> None:
     assert made.facts["legs"].keys() == {"dense", "keyword"}
 
 
-def test_combined_and_split_chunks_are_counted(fresh: Workshop) -> None:
+def test_combined_and_split_chunks_are_counted(fresh: Resources) -> None:
     text = "# A\n\n## B\n\nOne.\n\n### C\n\nTwo.\n\n## D\n\n" + "Three words here. " * 9
     chunker = {"type": "combine_split", "target_min": 4, "target_max": 16, "max_tokens": 24,
                "overlap_tokens": 0, "micro_tokens": 0}  # fmt: skip
@@ -160,7 +160,7 @@ def test_combined_and_split_chunks_are_counted(fresh: Workshop) -> None:
     assert (len(item.tokens), item.combined, item.split) == (4, 1, 3)
 
 
-def test_the_combiner_is_heard(fresh: Workshop) -> None:
+def test_the_combiner_is_heard(fresh: Resources) -> None:
     small = Document("small.md", "".join(f"# A\n\nText.\n\n### B{n}\n\nShort.\n\n" for n in "123"))
     config = configure("bm25", "documents.chunker={type: combine_split}")
     (item,) = ingest([small], config, fresh).documents
@@ -174,7 +174,7 @@ def test_the_combiner_is_heard(fresh: Workshop) -> None:
 
 
 def test_chunks_over_the_maximum_and_torn_documents_are_found(
-    fresh: Workshop, monkeypatch: pytest.MonkeyPatch
+    fresh: Resources, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """By a chunker that loses the last chunk and makes others too large."""
     from assay.retrievers.documents.chunkers import SectionChunker
@@ -197,7 +197,7 @@ def _faulty(chunker: type, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         yield
 
 
-def test_prescribed_passages_are_not_cut(fresh: Workshop) -> None:
+def test_prescribed_passages_are_not_cut(fresh: Resources) -> None:
     text = "One passage. Another passage."
     given = Document("doc", text, passages=(Passage("p1", 0, 12), Passage("p2", 13, 29)))
     made = ingest([given], configure("bm25"), fresh)
@@ -205,7 +205,7 @@ def test_prescribed_passages_are_not_cut(fresh: Workshop) -> None:
     assert len(made.documents[0].tokens) == 2
 
 
-def test_what_cannot_be_ingested(fresh: Workshop) -> None:
+def test_what_cannot_be_ingested(fresh: Resources) -> None:
     with pytest.raises(AssayError, match="every document is empty"):
         ingest([Document("a.md", "")], configure("bm25"), fresh)
     with pytest.raises(AssayError, match="type: python indexes"):

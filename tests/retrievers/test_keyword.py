@@ -21,7 +21,7 @@ from assay.retrievers.corpus.corpus import Corpus
 from assay.retrievers.legs.bm25 import Bm25sScorer, Formula, RankBm25Scorer, Variant, weigh
 from assay.retrievers.legs.keyword import KeywordLeg, KeywordLegSettings
 from assay.retrievers.legs.registry import LEGS
-from assay.retrievers.settings import Workshop
+from assay.retrievers.settings import Resources
 from assay.retrievers.store.cache import Cache
 from assay.retrievers.text.term_counts import ARRAYS, count_terms, load_counts, write_counts
 
@@ -44,7 +44,7 @@ def make_chunks(texts: list[str]) -> list[Chunk]:
 
 
 def make_leg(folder: Path, texts: list[str], **settings: Any) -> KeywordLeg:
-    leg = KeywordLegSettings.model_validate(settings).build(Workshop(Cache(folder)))
+    leg = KeywordLegSettings.model_validate(settings).build(Resources(Cache(folder)))
     leg.index(Corpus(make_chunks(texts)))
     return leg
 
@@ -203,10 +203,10 @@ def test_ties_go_by_position_and_depth_may_exceed_the_chunks(folder: Path) -> No
 
 
 def test_the_index_is_cached_by_what_it_depends_on(folder: Path) -> None:
-    texts, workshop = ["one cat", "two dogs", "three birds"], Workshop(Cache(folder))
+    texts, resources = ["one cat", "two dogs", "three birds"], Resources(Cache(folder))
 
     def index(texts: list[str], **settings: Any) -> tuple[bool, list[tuple[int, float]]]:
-        leg = KeywordLegSettings.model_validate(settings).build(workshop)
+        leg = KeywordLegSettings.model_validate(settings).build(resources)
         report = leg.index(Corpus(make_chunks(texts)))
         assert report.chunks == len(texts)
         assert report.bytes > 0
@@ -278,7 +278,7 @@ def test_words_without_weight_in_a_tiny_collection_are_told(
     tmp_path: Path, variant: str, texts: list[str], said: bool
 ) -> None:
     listener = Heard()
-    leg = KeywordLegSettings(variant=variant).build(Workshop(Cache(tmp_path), listener))
+    leg = KeywordLegSettings(variant=variant).build(Resources(Cache(tmp_path), listener))
     leg.index(Corpus(make_chunks(texts)))
     assert bool(leg.search("boat", 5).candidates) != said
     warning = (

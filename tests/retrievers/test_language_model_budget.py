@@ -17,7 +17,7 @@ from language_model_server import (
 from assay.retrievers.base import AssayError
 from assay.retrievers.language_models.answers import KeptAnswer
 from assay.retrievers.language_models.base import Prompt
-from assay.retrievers.services.ledger import Ledger, read_account
+from assay.retrievers.services.ledger import CostLedger, read_account
 from assay.retrievers.store.digest import digest
 
 pytest.importorskip("openai", reason="needs the extra `openai`")
@@ -140,7 +140,7 @@ def test_what_calls_under_way_do_not_use_up_is_there_for_others(room: MakeRoom) 
 def test_the_budget_holds_over_a_kill(room: MakeRoom) -> None:
     here = room(say)
     worst = PRICES.worst(ask("q1").most_tokens, MOST_OUTPUT)
-    with Ledger(here.path, PRICES, None) as ledger:
+    with CostLedger(here.path, PRICES, None) as ledger:
         ledger.reserve(ask("q1").most_tokens, MOST_OUTPUT)  # and never anything more
     with here.client(1.9 * worst) as client, pytest.raises(AssayError, match="no further call"):
         client.ask(ask("q2"))

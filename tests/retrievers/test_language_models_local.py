@@ -13,7 +13,7 @@ from assay.retrievers.contextualisation.plans import CACHE_KIND, make_plan
 from assay.retrievers.language_models.base import Prompt, TooLongError
 from assay.retrievers.language_models.client import CallSettings
 from assay.retrievers.language_models.local import LocalSettings
-from assay.retrievers.settings import Workshop
+from assay.retrievers.settings import Resources
 
 TEXT = (
     "The harbour office opens at nine. Ferries to the island leave every hour from pier four. "
@@ -32,12 +32,12 @@ def make_chunks() -> list[Chunk]:
 
 
 @pytest.mark.llm
-def test_smollm2_situates_chunks_and_rereads_no_shared_document(model_workshop: Workshop) -> None:
+def test_smollm2_situates_chunks_and_rereads_no_shared_document(model_workshop: Resources) -> None:
     pytest.importorskip("xllamacpp", reason="needs the extra `local-llm`")
-    workshop = Workshop(model_workshop.cache, threads=1)
-    model = LocalSettings(max_tokens=24, context_tokens=1024).build(workshop)
-    plan = make_plan([DOCUMENT], make_chunks(), model, None, workshop.cache)
-    outcome = generate(plan, model, CallSettings(max_cost_usd=0), workshop)
+    resources = Resources(model_workshop.cache, threads=1)
+    model = LocalSettings(max_tokens=24, context_tokens=1024).build(resources)
+    plan = make_plan([DOCUMENT], make_chunks(), model, None, resources.cache)
+    outcome = generate(plan, model, CallSettings(max_cost_usd=0), resources)
     assert outcome.stopped == ""
     assert all(known.text for known in outcome.known.values())
     assert len(outcome.known) == 3
@@ -46,15 +46,15 @@ def test_smollm2_situates_chunks_and_rereads_no_shared_document(model_workshop: 
     assert used.cache_read > used.input / 2  # the document was read once
     assert outcome.run.usd == 0
     # What is known needs no model.
-    again = make_plan([DOCUMENT], make_chunks(), model, None, workshop.cache)
+    again = make_plan([DOCUMENT], make_chunks(), model, None, resources.cache)
     assert not again.requests
-    assert generate(again, model, CallSettings(), workshop).known == outcome.known
+    assert generate(again, model, CallSettings(), resources).known == outcome.known
     with model, pytest.raises(TooLongError, match="1024"):
         model.answer(Prompt("word " * 2000, "?"))
 
 
 @pytest.mark.llm
-def test_a_file_that_is_no_model_is_one_line(tmp_path: Path, model_workshop: Workshop) -> None:
+def test_a_file_that_is_no_model_is_one_line(tmp_path: Path, model_workshop: Resources) -> None:
     pytest.importorskip("xllamacpp", reason="needs the extra `local-llm`")
     (tmp_path / "broken.gguf").write_bytes(b"GGUF no more")
     model = LocalSettings(model=str(tmp_path / "broken.gguf")).build(model_workshop)
@@ -64,20 +64,20 @@ def test_a_file_that_is_no_model_is_one_line(tmp_path: Path, model_workshop: Wor
 
 
 def test_a_missing_extra_is_one_line(
-    model_workshop: Workshop, monkeypatch: pytest.MonkeyPatch
+    model_workshop: Resources, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(__import__("sys").modules, "xllamacpp", None)
     with pytest.raises(AssayError, match=r"needs the extra `local-llm`: make extra NAME="):
         LocalSettings().build(model_workshop).open()
 
 
-def test_an_unknown_model_names_what_there_is(model_workshop: Workshop) -> None:
+def test_an_unknown_model_names_what_there_is(model_workshop: Resources) -> None:
     with pytest.raises(AssayError, match="nothing: unknown; allowed: SmolLM2-135M-Instruct"):
         LocalSettings(model="nothing").build(model_workshop)
 
 
 @pytest.mark.st
-def test_any_model_that_transformers_loads(tmp_path: Path, model_workshop: Workshop) -> None:
+def test_any_model_that_transformers_loads(tmp_path: Path, model_workshop: Resources) -> None:
     from tokenizers import Tokenizer
     from tokenizers.models import WordLevel
     from tokenizers.pre_tokenizers import Whitespace
@@ -101,12 +101,12 @@ def test_any_model_that_transformers_loads(tmp_path: Path, model_workshop: Works
         eos_token_id=1,
     )
     LlamaForCausalLM(config).save_pretrained(tmp_path)
-    workshop = Workshop(model_workshop.cache, threads=1)
-    model = LocalSettings(model=str(tmp_path), max_tokens=8).build(workshop)
-    plan = make_plan([DOCUMENT], make_chunks(), model, None, workshop.cache)
-    outcome = generate(plan, model, CallSettings(), workshop)
+    resources = Resources(model_workshop.cache, threads=1)
+    model = LocalSettings(model=str(tmp_path), max_tokens=8).build(resources)
+    plan = make_plan([DOCUMENT], make_chunks(), model, None, resources.cache)
+    outcome = generate(plan, model, CallSettings(), resources)
     assert outcome.stopped == ""
     assert outcome.run.usage.output <= 24
-    assert len(workshop.cache.get_many(CACHE_KIND, outcome.known)) == 3
+    assert len(resources.cache.get_many(CACHE_KIND, outcome.known)) == 3
     with model, pytest.raises(TooLongError):
         model.answer(Prompt("word " * 500, "?"))

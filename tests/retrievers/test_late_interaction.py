@@ -20,7 +20,7 @@ from assay.retrievers.model_files.pins import find_pinned
 from assay.retrievers.model_files.wheels import fetch
 from assay.retrievers.models import cached_vectors as kept
 from assay.retrievers.models.late_interaction.token_vectors import TokenEncoderSettings
-from assay.retrievers.settings import Workshop
+from assay.retrievers.settings import Resources
 
 TEXTS = [
     "Cats are kept as pets.",
@@ -52,7 +52,7 @@ def test_scores_are_the_means_of_the_greatest_cosines(
     assert vectors.bytes == sum(counts) * 6 * 2
 
 
-def test_the_leg_scores_the_token_vectors_of_an_encoder(model_workshop: Workshop) -> None:
+def test_the_leg_scores_the_token_vectors_of_an_encoder(model_workshop: Resources) -> None:
     leg = LateInteractionLegSettings(type="late_interaction").build(model_workshop)
     report = leg.index(make_corpus(TEXTS))
     assert (report.chunks, report.cached) == (4, ())
@@ -77,7 +77,7 @@ def test_the_leg_scores_the_token_vectors_of_an_encoder(model_workshop: Workshop
                                      model_workshop)) == 512  # fmt: skip
 
 
-def test_equal_chunks_tie_wherever_they_stand(model_workshop: Workshop) -> None:
+def test_equal_chunks_tie_wherever_they_stand(model_workshop: Resources) -> None:
     leg = LateInteractionLegSettings(type="late_interaction").build(model_workshop)
     leg.index(make_corpus(TEXTS[:2] * 9))
     candidates = leg.search("animals at home", 18).candidates
@@ -86,7 +86,7 @@ def test_equal_chunks_tie_wherever_they_stand(model_workshop: Workshop) -> None:
 
 
 def test_what_was_encoded_before_a_kill_is_kept(
-    model_workshop: Workshop, monkeypatch: pytest.MonkeyPatch
+    model_workshop: Resources, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(kept, "TEXTS_PER_WRITE", 2)
     encoder = TokenEncoderSettings().build(model_workshop)
@@ -101,13 +101,13 @@ def test_what_was_encoded_before_a_kill_is_kept(
     assert made == TEXTS[2:]
 
 
-def test_more_tokens_than_the_model_reads_are_refused(model_workshop: Workshop) -> None:
+def test_more_tokens_than_the_model_reads_are_refused(model_workshop: Resources) -> None:
     with pytest.raises(AssayError, match="max_tokens: 513; the model bge-small"):
         TokenEncoderSettings(max_tokens=513).build(model_workshop)
 
 
 @pytest.fixture
-def plain(model_workshop: Workshop) -> Path:
+def plain(model_workshop: Resources) -> Path:
     pin = find_pinned("all-MiniLM-L6-v2", "encoder", "st")
     assert pin is not None
     return fetch(pin, model_workshop).path
@@ -115,7 +115,7 @@ def plain(model_workshop: Workshop) -> Path:
 
 @pytest.mark.st
 def test_an_encoder_of_another_kind_gets_no_random_layer(
-    model_workshop: Workshop, plain: Path
+    model_workshop: Resources, plain: Path
 ) -> None:
     encoder = TokenEncoderSettings(model=str(plain)).build(model_workshop)
     with pytest.raises(AssayError, match="not trained for late interaction: its files"):
@@ -124,7 +124,7 @@ def test_an_encoder_of_another_kind_gets_no_random_layer(
 
 @pytest.mark.st
 def test_a_saved_late_interaction_model_gives_its_own_vectors(
-    model_workshop: Workshop, plain: Path, tmp_path: Path
+    model_workshop: Resources, plain: Path, tmp_path: Path
 ) -> None:
     from sentence_transformers import MultiVectorEncoder
 

@@ -2,11 +2,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.retrievers.documents.references.links import Names, Pointer, find_pointers, slug
+from assay.retrievers.documents.references.links import DocumentNames, Link, find_links, slug
 from assay.retrievers.documents.structure.structure import parse
 
 IDS = ("guide/setup.md", "guide/index.md", "api/index.md", "api/v2.0 notes.md", "faq.md")
-NAMES = Names(IDS, [("faq.md", "Questions & answers"), ("guide/setup.md", "Installing"),
+NAMES = DocumentNames(IDS, [("faq.md", "Questions & answers"), ("guide/setup.md", "Installing"),
                     ("guide/index.md", "Overview"), ("api/index.md", "Overview")])  # fmt: skip
 
 
@@ -58,13 +58,13 @@ def read(text: str) -> list[tuple[str, str, str]]:
     texts = {"a.md": text, "b.md": B}
     structures = {id_: parse(item) for id_, item in texts.items()}
 
-    def show(pointer: Pointer) -> tuple[str, str, str]:
+    def show(pointer: Link) -> tuple[str, str, str]:
         assert pointer.doc_id == "a.md"
         place = pointer.target
         where = texts[place.doc_id][place.start : place.end] or f"{place.doc_id}@{place.start}"
         return pointer.kind, text[pointer.start : pointer.end].strip(), where.split("\n")[0]
 
-    return [show(pointer) for pointer in find_pointers(structures, Names(texts, []))]
+    return [show(pointer) for pointer in find_links(structures, DocumentNames(texts, []))]
 
 
 @pytest.mark.parametrize(
@@ -93,6 +93,6 @@ def test_pointers(text: str, found: list[tuple[str, str, str]]) -> None:
 def test_a_document_is_entered_after_its_frontmatter() -> None:
     structures = {"a.md": parse("[[b]]"), "b.md": parse(HEAD + "Text.")}
     (pointer,) = (
-        p for p in find_pointers(structures, Names(structures, [])) if p.kind != "related"
+        p for p in find_links(structures, DocumentNames(structures, [])) if p.kind != "related"
     )
     assert (pointer.target.start, pointer.target.end) == (len(HEAD), len(HEAD))

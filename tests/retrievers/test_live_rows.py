@@ -12,7 +12,7 @@ from assay.retrievers.engines.base import Engine
 from assay.retrievers.engines.crud import LiveRows
 from assay.retrievers.fusion.ranking import Scored
 from assay.retrievers.models.base import Vectors
-from assay.retrievers.settings import Workshop
+from assay.retrievers.settings import Resources
 from assay.retrievers.store.cache import Cache
 
 faiss_live = pytest.importorskip("assay.retrievers.engines.faiss.live")
@@ -82,7 +82,7 @@ def test_a_rule_catches_what_breaks_it(
     rule: str, rows: Callable[[int], LiveRows], tmp_path: Path
 ) -> None:
     def make() -> Engine:
-        engine = read_engine("faiss").build(Workshop(Cache(tmp_path)))
+        engine = read_engine("faiss").build(Resources(Cache(tmp_path)))
         engine.open_live = rows  # type: ignore[method-assign]
         return engine
 

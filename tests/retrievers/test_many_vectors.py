@@ -20,12 +20,12 @@ from assay.retrievers.engines.registry import EngineSettings
 from assay.retrievers.fusion.ranking import Scored, best
 from assay.retrievers.legs.compression import CompressedVectors
 from assay.retrievers.models import caching, vector_cache
-from assay.retrievers.models.base import Encoder, Part, Vectors
+from assay.retrievers.models.base import EncodedPart, Encoder, Vectors
 from assay.retrievers.models.caching import CachingEncoder
 from assay.retrievers.services.prices import FREE, Prices, Usage
-from assay.retrievers.settings import Workshop
+from assay.retrievers.settings import Resources
 from assay.retrievers.store import cache
-from assay.retrievers.store.shelf import Shelf
+from assay.retrievers.store.shelf import IdSequence
 
 TEXTS = [f"text {number % 17}" for number in range(23)]
 
@@ -49,9 +49,9 @@ class Drawing(Encoder):
         self.asked += texts
         return np.stack([self.encode_query(text) for text in texts])
 
-    def encode_parts(self, texts: Sequence[str]) -> Iterator[Part]:
+    def encode_parts(self, texts: Sequence[str]) -> Iterator[EncodedPart]:
         for at, text in enumerate(texts):
-            yield Part((at,), self.encode_passages([text]), 0.25, Usage(2))
+            yield EncodedPart((at,), self.encode_passages([text]), 0.25, Usage(2))
 
 
 @pytest.fixture
@@ -63,8 +63,8 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("small")
-def test_mapped_vectors_are_those_held(workshop: Workshop) -> None:
-    encoder = CachingEncoder(Drawing(), "drawing", workshop)
+def test_mapped_vectors_are_those_held(resources: Resources) -> None:
+    encoder = CachingEncoder(Drawing(), "drawing", resources)
     first = encoder.encode(TEXTS)
     assert first.vectors.base is not None
     assert not first.vectors.flags.writeable
@@ -73,7 +73,7 @@ def test_mapped_vectors_are_those_held(workshop: Workshop) -> None:
     assert encoder.recall_seconds(TEXTS) == 17 * 0.25
     assert encoder.recall_bill(TEXTS) == {"tokens": 34, "usd": 34e-6}
     assert encoder.recall_seconds([*TEXTS, "another"]) is None
-    again = CachingEncoder(asked := Drawing(), "drawing", workshop)
+    again = CachingEncoder(asked := Drawing(), "drawing", resources)
     assert np.array_equal(again.encode(TEXTS).vectors, first.vectors)
     assert again.encode(TEXTS).fresh == 0
     assert again.encode(TEXTS[::-1]).fresh == 0
@@ -84,13 +84,13 @@ def test_mapped_vectors_are_those_held(workshop: Workshop) -> None:
 class Failing(Drawing):
     """Breaks down at the fourth text; notes which of the first three are stored before each."""
 
-    def __init__(self, workshop: Workshop, prices: Prices | None) -> None:
+    def __init__(self, resources: Resources, prices: Prices | None) -> None:
         super().__init__()
         self.prices = prices  # type: ignore[assignment]
         self.stored: list[int] = []
-        self._look = CachingEncoder(self, "failing", workshop).find_missing
+        self._look = CachingEncoder(self, "failing", resources).find_missing
 
-    def encode_parts(self, texts: Sequence[str]) -> Iterator[Part]:
+    def encode_parts(self, texts: Sequence[str]) -> Iterator[EncodedPart]:
         for part in islice(super().encode_parts(texts), 3):
             self.stored.append(3 - len(self._look(TEXTS[:3])))
             yield part
@@ -105,12 +105,12 @@ def test_vectors_are_stored_in_time_and_paid_ones_at_once(
     prices: Prices,
     held: float,
     stored: list[int],
-    workshop: Workshop,
+    resources: Resources,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(cache, "SECONDS_HELD", held)
-    failing = Failing(workshop, prices)
-    encoder = CachingEncoder(failing, "failing", workshop)
+    failing = Failing(resources, prices)
+    encoder = CachingEncoder(failing, "failing", resources)
     with pytest.raises(AssayError, match="broken down"):
         encoder.encode(TEXTS)
     assert failing.stored == stored
@@ -133,9 +133,9 @@ class Counting(Quiet):
 
 
 @pytest.mark.usefixtures("small")
-def test_progress_is_that_of_all_texts(workshop: Workshop) -> None:
+def test_progress_is_that_of_all_texts(resources: Resources) -> None:
     encoder = CachingEncoder(
-        Drawing(), "drawing", replace(workshop, progress=(counting := Counting()))
+        Drawing(), "drawing", replace(resources, progress=(counting := Counting()))
     )
     encoder.keep(TEXTS[:2])
     encoder.encode(TEXTS)
@@ -143,17 +143,17 @@ def test_progress_is_that_of_all_texts(workshop: Workshop) -> None:
 
 
 @pytest.mark.usefixtures("small")
-def test_vectors_of_two_sizes_leave_no_file(workshop: Workshop) -> None:
-    encoder = CachingEncoder(Drawing("text 16"), "drawing", workshop)
+def test_vectors_of_two_sizes_leave_no_file(resources: Resources) -> None:
+    encoder = CachingEncoder(Drawing("text 16"), "drawing", resources)
     with pytest.raises(AssayError, match="5 or 8 dimensions"):
         encoder.encode(TEXTS)
-    assert not list(workshop.cache.root.glob("vectors/*/*.npy"))
+    assert not list(resources.cache.root.glob("vectors/*/*.npy"))
 
 
 @pytest.mark.usefixtures("small")
 @pytest.mark.parametrize("engine", [{"type": "lancedb"}, {"type": "qdrant-edge"}])
 def test_engines_take_mapped_texts_and_vectors_as_held_ones(
-    engine: dict[str, Any], workshop: Workshop, monkeypatch: pytest.MonkeyPatch
+    engine: dict[str, Any], resources: Resources, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip(engine["type"].replace("-", "_"))
     monkeypatch.setattr(table, "ROWS_PER_BATCH", 4)
@@ -161,12 +161,12 @@ def test_engines_take_mapped_texts_and_vectors_as_held_ones(
         Document(f"d{at:02}", text, passages=(Passage(f"d{at:02}", 0, len(text)),))
         for at, text in enumerate(TEXTS)
     ]
-    shelf = Shelf(np.array([hash(item.id) for item in documents]), documents.__getitem__)
+    shelf = IdSequence(np.array([hash(item.id) for item in documents]), documents.__getitem__)
     found, reports = [], []
     for given in (shelf, documents):
-        corpus = Corpus(prepare(given, DocumentSettings(), workshop).chunks)
-        encoded = corpus.encode(encoder := CachingEncoder(Drawing(), "drawing", workshop))
-        opened = TypeAdapter[Any](EngineSettings).validate_python(engine).build(workshop)
+        corpus = Corpus(prepare(given, DocumentSettings(), resources).chunks)
+        encoded = corpus.encode(encoder := CachingEncoder(Drawing(), "drawing", resources))
+        opened = TypeAdapter[Any](EngineSettings).validate_python(engine).build(resources)
         try:
             identity = encoder.identify(corpus.passages)
             reports.append(opened.index(corpus.texts, encoded.vectors, identity))

@@ -33,7 +33,7 @@ from assay.retrievers.engines.milvus.engine import MilvusEngine, MilvusSettings
 from assay.retrievers.engines.milvus.lite import MilvusLiteSettings
 from assay.retrievers.engines.parity.parity import Observation, state
 from assay.retrievers.services.retries import count_retries
-from assay.retrievers.settings import Workshop
+from assay.retrievers.settings import Resources
 from assay.retrievers.store.cache import Cache, default_root
 
 WEIGHTED = {"fusion": "weighted", "weights": {"dense": 0.7, "keyword": 0.3}}
@@ -60,11 +60,11 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 def make(**settings: Any) -> MilvusEngine:
     quick = {"timeout_seconds": 5.0, "retries": {"attempts": 2, "pause": 0.001}}
     chosen = MilvusSettings.model_validate(quick | settings)
-    return chosen.build(Workshop(Cache(default_root())))
+    return chosen.build(Resources(Cache(default_root())))
 
 
 def make_lite(folder: Path, **settings: Any) -> Engine:
-    return MilvusLiteSettings.model_validate(settings).build(Workshop(Cache(folder)))
+    return MilvusLiteSettings.model_validate(settings).build(Resources(Cache(folder)))
 
 
 @pytest.mark.parametrize("rule", RULES, ids=str)
@@ -223,7 +223,7 @@ def test_the_missing_extra_is_told_in_one_line(
 ) -> None:
     monkeypatch.setenv("MILVUS_URL", "http://127.0.0.1:9")
     monkeypatch.setitem(sys.modules, "pymilvus", None)
-    problem = one_line(lambda: index(settings().build(Workshop(Cache(tmp_path)))))
+    problem = one_line(lambda: index(settings().build(Resources(Cache(tmp_path)))))
     assert problem.startswith("engine milvus: needs the extra `milvus`: ")
 
 

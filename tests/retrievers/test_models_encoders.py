@@ -15,7 +15,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from assay.retrievers.base import AssayError
 from assay.retrievers.models.encoders import EncoderSettings
-from assay.retrievers.settings import Workshop
+from assay.retrievers.settings import Resources
 from assay.retrievers.store.cache import Cache
 
 PASSAGES = [
@@ -29,10 +29,10 @@ ENCODE = """
 import sys
 from pathlib import Path
 from assay.retrievers.models.encoders import EncoderSettings
-from assay.retrievers.settings import Workshop
+from assay.retrievers.settings import Resources
 from assay.retrievers.store.cache import Cache
 texts = [f"number {n} of a few" for n in range(int(sys.argv[2]))]
-encoded = EncoderSettings().build(Workshop(Cache(Path(sys.argv[1])))).encode(texts)
+encoded = EncoderSettings().build(Resources(Cache(Path(sys.argv[1])))).encode(texts)
 print(encoded.fresh, len(encoded.vectors))
 """
 
@@ -54,7 +54,7 @@ def stored(root: Path) -> int:
 
 
 @pytest.mark.parametrize("name", ["bge-small-en-v1.5", "all-MiniLM-L6-v2"])
-def test_a_query_is_nearest_to_its_passage(name: str, model_workshop: Workshop) -> None:
+def test_a_query_is_nearest_to_its_passage(name: str, model_workshop: Resources) -> None:
     encoder = EncoderSettings(model=name).build(model_workshop)
     vectors = encoder.encode_passages(PASSAGES)
     assert vectors.shape == (len(PASSAGES), 384)
@@ -71,17 +71,17 @@ def test_a_query_is_nearest_to_its_passage(name: str, model_workshop: Workshop) 
         assert int(np.argmax(vectors @ vector)) == wanted
 
 
-def test_a_vector_does_not_depend_on_its_neighbours(model_workshop: Workshop) -> None:
+def test_a_vector_does_not_depend_on_its_neighbours(model_workshop: Resources) -> None:
     many = EncoderSettings().build(model_workshop).encode_passages(PASSAGES)
     for number, text in enumerate(PASSAGES):
-        alone = Workshop(Cache(model_workshop.cache.root.parent / f"alone{number}"), threads=1)
+        alone = Resources(Cache(model_workshop.cache.root.parent / f"alone{number}"), threads=1)
         (alone.cache.root / "models").symlink_to(model_workshop.cache.root / "models")
         assert np.array_equal(
             EncoderSettings().build(alone).encode_passages([text])[0], many[number]
         )
 
 
-def test_the_query_prefix_changes_queries_only(model_workshop: Workshop) -> None:
+def test_the_query_prefix_changes_queries_only(model_workshop: Resources) -> None:
     own = EncoderSettings().build(model_workshop)
     none = EncoderSettings(query_prefix="").build(model_workshop)
     assert own.identity == none.identity
@@ -94,7 +94,7 @@ def test_the_query_prefix_changes_queries_only(model_workshop: Workshop) -> None
     "change", [{"passage_prefix": "passage: "}, {"max_tokens": 16}, {"pooling": "mean"}]
 )
 def test_what_changes_a_passages_vector_changes_the_identity(
-    change: dict[str, object], model_workshop: Workshop
+    change: dict[str, object], model_workshop: Resources
 ) -> None:
     own = EncoderSettings().build(model_workshop)
     other = EncoderSettings.model_validate(change).build(model_workshop)
@@ -103,7 +103,7 @@ def test_what_changes_a_passages_vector_changes_the_identity(
     assert not np.array_equal(own.encode_passages(long), other.encode_passages(long))
 
 
-def test_reads_no_more_than_max_tokens(model_workshop: Workshop) -> None:
+def test_reads_no_more_than_max_tokens(model_workshop: Resources) -> None:
     encoder = EncoderSettings(max_tokens=10).build(model_workshop)
     words = "one two three four five six seven eight"  # with [CLS] and [SEP] exactly ten
     vectors = encoder.encode_passages([words, f"{words} nine", words.replace("eight", "nine")])
@@ -111,7 +111,7 @@ def test_reads_no_more_than_max_tokens(model_workshop: Workshop) -> None:
     assert not np.array_equal(vectors[0], vectors[2])
 
 
-def test_equal_texts_are_encoded_once_and_rows_keep_their_order(model_workshop: Workshop) -> None:
+def test_equal_texts_are_encoded_once_and_rows_keep_their_order(model_workshop: Resources) -> None:
     encoder = EncoderSettings().build(model_workshop)
     first = encoder.encode(["b", "a", "b", "a"])
     assert first.fresh == 2
@@ -122,7 +122,7 @@ def test_equal_texts_are_encoded_once_and_rows_keep_their_order(model_workshop: 
     assert encoder.encode(["c", "a"]).fresh == 0
 
 
-def test_no_texts_give_no_rows(model_workshop: Workshop) -> None:
+def test_no_texts_give_no_rows(model_workshop: Resources) -> None:
     assert EncoderSettings().build(model_workshop).encode_passages([]).shape == (0, 0)
 
 
@@ -130,7 +130,7 @@ def test_no_texts_give_no_rows(model_workshop: Workshop) -> None:
     max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(texts=st.lists(st.sampled_from(["x", "y", "z", "x y", "ü", "🙂", "\n", ""]), max_size=8))
-def test_the_cache_changes_no_vector(model_workshop: Workshop, texts: list[str]) -> None:
+def test_the_cache_changes_no_vector(model_workshop: Resources, texts: list[str]) -> None:
     encoder = EncoderSettings().build(model_workshop)
     vectors = encoder.encode_passages(texts)
     assert len(vectors) == len(texts)
@@ -138,7 +138,7 @@ def test_the_cache_changes_no_vector(model_workshop: Workshop, texts: list[str])
         assert np.array_equal(encoder.encode_passages([text])[0], row)
 
 
-def test_many_threads_share_an_encoder(model_workshop: Workshop) -> None:
+def test_many_threads_share_an_encoder(model_workshop: Resources) -> None:
     encoder = EncoderSettings().build(model_workshop)
     texts = [f"text {number}" for number in range(20)]
     with ThreadPoolExecutor(4) as pool:
@@ -148,7 +148,7 @@ def test_many_threads_share_an_encoder(model_workshop: Workshop) -> None:
     assert all(np.array_equal(query, queries[0]) for query in queries)
 
 
-def test_a_killed_process_loses_little_and_two_at_once_agree(model_workshop: Workshop) -> None:
+def test_a_killed_process_loses_little_and_two_at_once_agree(model_workshop: Resources) -> None:
     root, texts = model_workshop.cache.root, 600
     killed = encode_elsewhere(root, texts)
     while not stored(root) and killed.poll() is None:
@@ -164,7 +164,7 @@ def test_a_killed_process_loses_little_and_two_at_once_agree(model_workshop: Wor
     assert stored(root) == texts
 
 
-def test_importing_and_a_full_cache_load_no_runtime(model_workshop: Workshop) -> None:
+def test_importing_and_a_full_cache_load_no_runtime(model_workshop: Resources) -> None:
     EncoderSettings().build(model_workshop).encode_passages(["number 0 of a few"])
     heavy = "{'onnxruntime', 'tokenizers', 'sentence_transformers', 'torch', 'huggingface_hub'}"
     check = f"{ENCODE}\nassert not {heavy} & set(sys.modules), {heavy} & set(sys.modules)"
@@ -196,7 +196,7 @@ def test_a_name_alone_stands_for_the_settings() -> None:
     ],
 )
 def test_refuses_what_cannot_work(
-    given: dict[str, object], message: str, model_workshop: Workshop
+    given: dict[str, object], message: str, model_workshop: Resources
 ) -> None:
     with pytest.raises(AssayError) as caught:
         EncoderSettings.model_validate(given).build(model_workshop)

@@ -19,7 +19,7 @@ from assay.retrievers.models.cross_encoders import CrossEncoderSettings
 from assay.retrievers.models.encoders import EncoderSettings
 from assay.retrievers.models.late_interaction.token_vectors import TokenEncoderSettings
 from assay.retrievers.models.sparse.sparse import SparseEncoderSettings
-from assay.retrievers.settings import Workshop
+from assay.retrievers.settings import Resources
 
 PREFIX = "Represent this sentence for searching relevant passages: "
 
@@ -31,7 +31,7 @@ def write(folder: Path, name: str, content: Any) -> None:
 
 
 @pytest.fixture
-def onnx_folder(tmp_path: Path, model_workshop: Workshop) -> Path:
+def onnx_folder(tmp_path: Path, model_workshop: Resources) -> Path:
     """The pinned bge-small as a user might have exported it."""
     pin = find_pinned("bge-small-en-v1.5", "encoder")
     assert pin is not None
@@ -44,7 +44,7 @@ def onnx_folder(tmp_path: Path, model_workshop: Workshop) -> Path:
 
 
 def test_a_local_onnx_folder_reads_its_own_configuration(
-    onnx_folder: Path, model_workshop: Workshop
+    onnx_folder: Path, model_workshop: Resources
 ) -> None:
     write(onnx_folder, "1_Pooling/config.json", {"pooling_mode_cls_token": True})
     write(onnx_folder, "config_sentence_transformers.json", {"prompts": {"query": PREFIX}})
@@ -58,7 +58,7 @@ def test_a_local_onnx_folder_reads_its_own_configuration(
 
 
 def test_settings_come_before_the_folders_configuration(
-    onnx_folder: Path, model_workshop: Workshop
+    onnx_folder: Path, model_workshop: Resources
 ) -> None:
     given = EncoderSettings(model=str(onnx_folder), pooling="cls", query_prefix=PREFIX)
     pinned = EncoderSettings(fused=False).build(model_workshop)
@@ -66,7 +66,9 @@ def test_settings_come_before_the_folders_configuration(
     assert np.array_equal(local.encode_query("a"), pinned.encode_query("a"))
 
 
-def test_another_tokenizer_is_another_identity(onnx_folder: Path, model_workshop: Workshop) -> None:
+def test_another_tokenizer_is_another_identity(
+    onnx_folder: Path, model_workshop: Resources
+) -> None:
     settings = EncoderSettings(model=str(onnx_folder))
     before = settings.build(model_workshop).identity
     assert settings.build(model_workshop).identity == before
@@ -77,7 +79,7 @@ def test_another_tokenizer_is_another_identity(onnx_folder: Path, model_workshop
     assert settings.build(model_workshop).identity != before
 
 
-def test_a_broken_onnx_file_is_one_line(tmp_path: Path, model_workshop: Workshop) -> None:
+def test_a_broken_onnx_file_is_one_line(tmp_path: Path, model_workshop: Resources) -> None:
     (tmp_path / "model.onnx").write_bytes(b"nothing of the kind")
     (tmp_path / "tokenizer.json").write_text("{}")
     encoder = EncoderSettings(model=str(tmp_path)).build(model_workshop)
@@ -87,7 +89,7 @@ def test_a_broken_onnx_file_is_one_line(tmp_path: Path, model_workshop: Workshop
     assert "\n" not in str(caught.value)
 
 
-def test_an_encoder_is_no_cross_encoder(onnx_folder: Path, model_workshop: Workshop) -> None:
+def test_an_encoder_is_no_cross_encoder(onnx_folder: Path, model_workshop: Resources) -> None:
     model = CrossEncoderSettings(model=str(onnx_folder)).build(model_workshop)
     with pytest.raises(AssayError, match="a cross-encoder that ranks gives one"):
         model.score("q", ["a text"])
@@ -152,7 +154,7 @@ def test_names_broken_json(tmp_path: Path) -> None:
 
 
 def test_a_missing_extra_is_named(
-    model_workshop: Workshop, monkeypatch: pytest.MonkeyPatch
+    model_workshop: Resources, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(files_module.importlib.util, "find_spec", lambda name: None)
     for settings in (

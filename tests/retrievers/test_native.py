@@ -20,7 +20,7 @@ from assay.retrievers.engines.qdrant.edge import QdrantEdgeEngine, QdrantEdgeSet
 from assay.retrievers.legs.native import NativeHybridLeg, NativeHybridSettings
 from assay.retrievers.models.base import Encoder, Vectors
 from assay.retrievers.models.caching import CachingEncoder
-from assay.retrievers.settings import Workshop
+from assay.retrievers.settings import Resources
 from assay.retrievers.store.cache import Cache
 
 QUERIES = ["add an argument to the parser", "print usage", "Namespace", "optional prefix chars"]
@@ -53,9 +53,9 @@ def real_texts() -> list[str]:
 def make_leg(
     folder: Path, texts: list[str], **settings: Any
 ) -> tuple[QdrantEdgeEngine, NativeHybridLeg]:
-    workshop = Workshop(Cache(folder))
-    engine = QdrantEdgeSettings.model_validate(settings).build(workshop)
-    leg = NativeHybridLeg(engine, CachingEncoder(HashingEncoder(), "hashing", workshop))
+    resources = Resources(Cache(folder))
+    engine = QdrantEdgeSettings.model_validate(settings).build(resources)
+    leg = NativeHybridLeg(engine, CachingEncoder(HashingEncoder(), "hashing", resources))
     chunks = [
         Chunk(id=f"{len(texts) - number:06d}", doc_id="d", start=0, end=1, text=text)
         for number, text in enumerate(texts)
@@ -140,12 +140,12 @@ def test_the_shard_is_cached_and_its_copy_removed(
 ) -> None:
     (tmp_path / "copies").mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "copies"))
-    workshop = Workshop(Cache(tmp_path / "cache"))
+    resources = Resources(Cache(tmp_path / "cache"))
     chunks = [Chunk(id="1", doc_id="d", start=0, end=3, text="cat")]
 
     def index(**settings: Any) -> tuple[str, ...]:
-        engine = QdrantEdgeSettings.model_validate(settings).build(workshop)
-        leg = NativeHybridLeg(engine, CachingEncoder(HashingEncoder(), "hashing", workshop))
+        engine = QdrantEdgeSettings.model_validate(settings).build(resources)
+        leg = NativeHybridLeg(engine, CachingEncoder(HashingEncoder(), "hashing", resources))
         report = leg.index(Corpus(chunks))
         assert set(report.seconds) == {"embed", "engine"}
         assert report.bytes > 0

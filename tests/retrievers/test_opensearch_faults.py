@@ -28,7 +28,7 @@ from assay.retrievers.models.base import Encoder, Vectors
 from assay.retrievers.models.caching import CachingEncoder
 from assay.retrievers.pipeline.config import PipelineConfig
 from assay.retrievers.pipeline.pipeline import Pipeline
-from assay.retrievers.settings import Workshop
+from assay.retrievers.settings import Resources
 from assay.retrievers.store.cache import Cache, default_root
 
 pytest.importorskip("opensearchpy", reason="needs the extra `opensearch`")
@@ -55,7 +55,7 @@ def url(osmem_base: Any) -> Iterator[str]:
 def make_leg(url: str, **settings: Any) -> OpenSearchLeg:
     chosen = {"endpoint": url, "retries": QUICK, "timeout_seconds": 1, **settings}
     leg = OpenSearchLegSettings.model_validate(chosen)
-    return leg.build(Workshop(Cache(default_root())))
+    return leg.build(Resources(Cache(default_root())))
 
 
 def make_pipeline(url: str) -> Pipeline:
@@ -70,7 +70,7 @@ def make_pipeline(url: str) -> Pipeline:
             },
         }
     )
-    pipeline = config.build(Workshop(Cache(default_root())))
+    pipeline = config.build(Resources(Cache(default_root())))
     assert isinstance(pipeline, Pipeline)
     return pipeline
 
@@ -342,7 +342,7 @@ def test_credentials_come_from_the_environment(url: str, monkeypatch: pytest.Mon
 
 def test_the_address_comes_from_the_environment(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("OPENSEARCH_URL", raising=False)
-    leg = OpenSearchLegSettings().build(Workshop(Cache(default_root())))
+    leg = OpenSearchLegSettings().build(Resources(Cache(default_root())))
     with pytest.raises(AssayError, match=r"engine opensearch: set OPENSEARCH_URL to the server"):
         leg.index(CORPUS)
     monkeypatch.setenv("OPENSEARCH_URL", "http://me:secret@host:9200")
@@ -429,11 +429,11 @@ class Constant(Encoder):
 
 
 def test_retries_of_the_engine_are_counted_too(url: str, tmp_path: Path) -> None:
-    workshop = Workshop(Cache(tmp_path))
+    resources = Resources(Cache(tmp_path))
     with Proxy(url, on("_search", fail(429), None)) as proxy:
         settings = {"endpoint": proxy.url, "retries": QUICK}
-        engine = OpenSearchSettings.model_validate(settings).build(workshop)
-        leg = EngineKeywordLeg(engine, CachingEncoder(Constant(), "constant", workshop))
+        engine = OpenSearchSettings.model_validate(settings).build(resources)
+        leg = EngineKeywordLeg(engine, CachingEncoder(Constant(), "constant", resources))
         leg.index(CORPUS)
         result = leg.search("ferry", 5)
     assert result.counts == {"retries": 1}

@@ -23,7 +23,7 @@ from assay.retrievers.fusion.ranking import Scored
 from assay.retrievers.legs.opensearch import OpenSearchLeg, OpenSearchLegSettings
 from assay.retrievers.models.base import Vectors
 from assay.retrievers.pipeline.config import PipelineConfig
-from assay.retrievers.settings import Workshop
+from assay.retrievers.settings import Resources
 from assay.retrievers.store.cache import Cache, default_root
 
 pytest.importorskip("opensearchpy", reason="needs the extra `opensearch`")
@@ -55,7 +55,7 @@ def open_leg(url: str, texts: Sequence[str], **settings: Any) -> OpenSearchLeg:
 
 def make_leg(url: str, **settings: Any) -> OpenSearchLeg:
     chosen = OpenSearchLegSettings.model_validate({"endpoint": url, **settings})
-    return chosen.build(Workshop(Cache(default_root())))
+    return chosen.build(Resources(Cache(default_root())))
 
 
 def make_corpus(texts: Sequence[str]) -> Corpus:
@@ -84,7 +84,7 @@ class Lexical(OpenSearchEngine):
 
 @pytest.mark.parametrize("rule", [rule for rule in RULES if rule.name in LEXICAL], ids=str)
 def test_the_engine_keeps_the_rules_of_words(rule: Rule, url: str) -> None:
-    rule.check(lambda: Lexical(OpenSearchSettings(endpoint=url), Workshop(Cache(default_root()))))
+    rule.check(lambda: Lexical(OpenSearchSettings(endpoint=url), Resources(Cache(default_root()))))
 
 
 @pytest.mark.parametrize("rule", RETRIEVER_RULES, ids=str)
@@ -95,7 +95,7 @@ def test_a_pipeline_with_the_leg_keeps_the_rules(rule: Rule, url: str) -> None:
             "retriever": {"legs": {"keyword": {"type": "opensearch", "endpoint": url}}},
         }
     )
-    rule.check(Subject(lambda: config.build(Workshop(Cache(default_root())))))
+    rule.check(Subject(lambda: config.build(Resources(Cache(default_root())))))
 
 
 @pytest.mark.parametrize(
@@ -183,7 +183,7 @@ def test_the_server_lists_and_drops_only_what_is_ours(url: str) -> None:
 def test_indexes_that_are_others_are_left_alone(url: str, tmp_path: Path) -> None:
     def index(width: int, identity: str) -> None:
         engine = OpenSearchSettings(endpoint=url, index_name="house").build(
-            Workshop(Cache(tmp_path))
+            Resources(Cache(tmp_path))
         )
         engine.index(["one"], np.ones((1, width), np.float32), identity)
 
@@ -222,7 +222,7 @@ def test_the_leg_finds_nothing_in_nothing(url: str) -> None:
 
 
 def test_a_vector_of_another_length_is_refused(url: str) -> None:
-    engine = OpenSearchSettings(endpoint=url).build(Workshop(Cache(default_root())))
+    engine = OpenSearchSettings(endpoint=url).build(Resources(Cache(default_root())))
     engine.index(["ferry"], encode("ferry")[None], "hashing")
     for search in (engine.dense, lambda vector, limit: engine.hybrid("ferry", vector, limit)):
         with pytest.raises(AssayError, match="33 dimensions was asked for; those indexed have 32"):

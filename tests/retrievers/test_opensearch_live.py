@@ -15,7 +15,7 @@ from assay.retrievers.engines.opensearch.client import OpenSearchClient
 from assay.retrievers.engines.opensearch.engine import OpenSearchSettings
 from assay.retrievers.engines.opensearch.versions import find_lack
 from assay.retrievers.engines.parity.parity import Observation, state
-from assay.retrievers.settings import Workshop
+from assay.retrievers.settings import Resources
 from assay.retrievers.store.cache import Cache, default_root
 
 pytestmark = [
@@ -69,11 +69,11 @@ def settings(request: pytest.FixtureRequest) -> OpenSearchSettings:
 
 @pytest.mark.parametrize("rule", RULES, ids=str)
 def test_opensearch_keeps_the_rules(settings: OpenSearchSettings, rule: Rule) -> None:
-    rule.check(lambda: settings.build(Workshop(Cache(default_root()))))
+    rule.check(lambda: settings.build(Resources(Cache(default_root()))))
 
 
 def test_opensearch_fuses_as_it_states(settings: OpenSearchSettings) -> None:
-    with closing(settings.build(Workshop(Cache(default_root())))) as engine:
+    with closing(settings.build(Resources(Cache(default_root())))) as engine:
         vectors = index(engine)
         if not engine.facts()["exact"]:
             pytest.skip("what approximate search finds inside need not be what it finds apart")

@@ -18,7 +18,7 @@ from pydantic import ValidationError
 from assay.retrievers.base import AssayError
 from assay.retrievers.engines.opensearch.engine import OpenSearchEngine, OpenSearchSettings
 from assay.retrievers.engines.opensearch.fusion import SPACES, NormalisedScores
-from assay.retrievers.settings import Workshop
+from assay.retrievers.settings import Resources
 from assay.retrievers.store.cache import Cache
 
 pytest.importorskip("opensearchpy", reason="needs the extra `opensearch`")
@@ -77,7 +77,7 @@ def find_creation(proxy: Proxy) -> Any:
 def open_engine(proxy: Proxy, tmp_path: Path, **settings: Any) -> OpenSearchEngine:
     plain = {"endpoint": proxy.url, "bm25": {"analyzer": "standard"}, **settings}
     chosen = OpenSearchSettings.model_validate(plain)
-    engine = chosen.build(Workshop(Cache(tmp_path)))
+    engine = chosen.build(Resources(Cache(tmp_path)))
     engine.index(TEXTS, VECTORS, "two dimensions")
     return engine
 

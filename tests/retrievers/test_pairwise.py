@@ -15,7 +15,7 @@ from assay.retrievers.language_models.search_model import LEDGERS
 from assay.retrievers.models.conformance import check_cross_encoder
 from assay.retrievers.models.served.pairwise import PairwiseSettings, read_choice
 from assay.retrievers.services import charges
-from assay.retrievers.settings import Workshop
+from assay.retrievers.settings import Resources
 from assay.retrievers.stages.rerank import RerankSettings
 
 PRICES = {"input": 1.0, "cache_write": 1.0, "cache_read": 1.0, "output": 5.0}
@@ -40,12 +40,12 @@ def order_of(scores: list[float]) -> list[int]:
 
 @methods
 def test_every_pair_is_asked_about_in_both_orders(
-    method: str, ask: Ask, workshop: Workshop
+    method: str, ask: Ask, resources: Resources
 ) -> None:
     server = ask(by_number)
     texts = [f"passage {at}" for at in (3, 0, 4, 1, 2)]
     model = choose_llm(server, "llm_pairs", method=method)
-    scores = model.build(workshop).score("which", texts)
+    scores = model.build(resources).score("which", texts)
     assert [texts[at] for at in order_of(scores)] == [f"passage {at}" for at in (4, 3, 2, 1, 0)]
     assert all(0 < score < 1 for score in scores)
     asked = [tuple(list_numbers(call)) for call in server.calls]
@@ -55,12 +55,12 @@ def test_every_pair_is_asked_about_in_both_orders(
         assert set(asked) == set(permutations(range(5), 2))
 
 
-def test_so_many_places_are_settled_as_there_are_passes(ask: Ask, workshop: Workshop) -> None:
+def test_so_many_places_are_settled_as_there_are_passes(ask: Ask, resources: Resources) -> None:
     texts = [f"passage {at}" for at in range(7)]
     for passes, calls in ((1, 12), (2, 22), (3, 30)):
         server = ask(by_number)
         model = choose_llm(server, "llm_pairs", passes=passes)
-        order = order_of(model.build(workshop).score("which", texts))
+        order = order_of(model.build(resources).score("which", texts))
         assert order[:passes] == [6, 5, 4][:passes]
         assert order[passes:] == [*range(7 - passes)]
         assert isinstance(model, PairwiseSettings)
@@ -70,10 +70,10 @@ def test_so_many_places_are_settled_as_there_are_passes(ask: Ask, workshop: Work
 @methods
 @pytest.mark.parametrize("liked", ["A", "B"])
 def test_a_liking_for_a_place_changes_nothing(
-    method: str, liked: str, ask: Ask, workshop: Workshop
+    method: str, liked: str, ask: Ask, resources: Resources
 ) -> None:
     server = ask(lambda call: Say(liked))
-    model = choose_llm(server, "llm_pairs", method=method, passes=2).build(workshop)
+    model = choose_llm(server, "llm_pairs", method=method, passes=2).build(resources)
     assert order_of(model.score("which", ["p 1", "p 3", "p 2"])) == [0, 1, 2]
 
 
@@ -99,27 +99,27 @@ def test_no_answer_is_read_as_anything_else(text: str) -> None:
     assert read_choice(text) in ("a", "b", "")
 
 
-def test_what_is_not_said_is_a_tie_and_counted(ask: Ask, workshop: Workshop) -> None:
-    model = choose_llm(ask(lambda call: Say("who knows")), "llm_pairs").build(workshop)
+def test_what_is_not_said_is_a_tie_and_counted(ask: Ask, resources: Resources) -> None:
+    model = choose_llm(ask(lambda call: Say("who knows")), "llm_pairs").build(resources)
     with charges.watch() as watched:
         assert order_of(model.score("which", ["p 1", "p 2"])) == [0, 1]
     assert watched.counts["incomplete"] == 2
 
 
-def test_a_pairwise_model_keeps_the_rules(ask: Ask, workshop: Workshop) -> None:
+def test_a_pairwise_model_keeps_the_rules(ask: Ask, resources: Resources) -> None:
     model = choose_llm(ask(lambda call: Say("B")), "llm_pairs", passes=1)
-    check_cross_encoder(model, workshop)
+    check_cross_encoder(model, resources)
 
 
 def test_a_list_is_asked_about_once_and_always_tells_what_it_cost(
-    ask: Ask, workshop: Workshop
+    ask: Ask, resources: Resources
 ) -> None:
     server = ask(by_number)
     told = []
     for _ in range(2):
         model = choose_llm(server, "llm_pairs", method="all", prices=PRICES)
         with charges.watch() as watched:
-            stage = RerankSettings(type="rerank", model=model).build(workshop)
+            stage = RerankSettings(type="rerank", model=model).build(resources)
             hits = stage.apply("which", make_hits(["p 1", "p 3", "p 2"])).hits
         assert [hit.chunk.text for hit in hits] == ["p 3", "p 2", "p 1"]
         told.append(dict(watched.counts))
@@ -128,35 +128,37 @@ def test_a_list_is_asked_about_once_and_always_tells_what_it_cost(
     assert told[0]["nano_usd"] == 1000 * (told[0]["tokens"] + 4 * 10 * 6)
 
 
-def test_waits_of_calls_side_by_side_are_counted(ask: Ask, workshop: Workshop) -> None:
+def test_waits_of_calls_side_by_side_are_counted(ask: Ask, resources: Resources) -> None:
     server = ask(
         lambda call: Status(429, {"retry-after": "0.2"}) if call.number < 2 else by_number(call)
     )
-    model = choose_llm(server, "llm_pairs", concurrency=2).build(workshop)
+    model = choose_llm(server, "llm_pairs", concurrency=2).build(resources)
     with charges.watch() as watched:
         assert order_of(model.score("which", ["p 1", "p 2"])) == [1, 0]
     assert watched.counts["retries"] == 2
     assert watched.waited >= 200
 
 
-def test_a_budget_stops_before_the_call_that_would_exceed_it(ask: Ask, workshop: Workshop) -> None:
+def test_a_budget_stops_before_the_call_that_would_exceed_it(
+    ask: Ask, resources: Resources
+) -> None:
     server = ask(by_number)
     dear = dict.fromkeys(PRICES, 1000.0)
-    model = choose_llm(server, "llm_pairs", prices=dear, max_cost_usd=0.1).build(workshop)
+    model = choose_llm(server, "llm_pairs", prices=dear, max_cost_usd=0.1).build(resources)
     with pytest.raises(AssayError, match=r"budget of 0\.1 USD allows no further call"):
         model.score("which", ["p 1", "p 2"])
     assert not server.calls
-    kept = choose_llm(server, "llm_pairs", prices=PRICES, max_cost_usd=1.0).build(workshop)
+    kept = choose_llm(server, "llm_pairs", prices=PRICES, max_cost_usd=1.0).build(resources)
     kept.score("which", ["p 1", "p 2"])
-    ledgers = [path.read_text() for path in (workshop.cache.root / LEDGERS).glob("*.jsonl")]
+    ledgers = [path.read_text() for path in (resources.cache.root / LEDGERS).glob("*.jsonl")]
     assert sum(text.count("settled") for text in ledgers) == 2
 
 
-def test_what_is_expected_is_near_what_is_counted(ask: Ask, workshop: Workshop) -> None:
+def test_what_is_expected_is_near_what_is_counted(ask: Ask, resources: Resources) -> None:
     texts = [f"some words about the number {at}" for at in range(6)]
     for method in METHODS:
         server = ask(by_number)
-        model = choose_llm(server, "llm_pairs", method=method).build(workshop)
+        model = choose_llm(server, "llm_pairs", method=method).build(resources)
         model.score("which", texts)
         sent = sum(len("\n".join(call.texts).encode()) for call in server.calls)
         expected = model.expect("which", texts)

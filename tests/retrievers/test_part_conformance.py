@@ -31,11 +31,11 @@ from assay.retrievers.models.conformance import (
 )
 from assay.retrievers.models.cross_encoders import CrossEncoderSettings
 from assay.retrievers.models.encoders import EncoderSettings
-from assay.retrievers.query.base import QueryStep, Request, StepResult
+from assay.retrievers.query.base import LegQuery, QueryStep, StepResult
 from assay.retrievers.query.conformance import RULES as STEP_RULES
 from assay.retrievers.query.conformance import check_query_step
 from assay.retrievers.query.registry import AnyQueryStep
-from assay.retrievers.settings import Workshop
+from assay.retrievers.settings import Resources
 from assay.retrievers.stages.base import ORDER, Stage, StageResult, descend
 from assay.retrievers.stages.conformance import RULES as STAGE_RULES
 from assay.retrievers.stages.conformance import check_stage
@@ -58,8 +58,8 @@ SHORT = {"db": "database"}
 
 
 @pytest.fixture
-def workshop() -> Workshop:
-    return Workshop(Cache(default_root()))
+def resources() -> Resources:
+    return Resources(Cache(default_root()))
 
 
 def read(kind: Any, value: Mapping[str, Any]) -> Any:
@@ -67,23 +67,23 @@ def read(kind: Any, value: Mapping[str, Any]) -> Any:
 
 
 @pytest.mark.parametrize("name", LEGS)
-def test_the_legs_keep_the_rules(name: str, workshop: Workshop) -> None:
-    check_leg(read(AnyLeg, {"type": name}), workshop)
+def test_the_legs_keep_the_rules(name: str, resources: Resources) -> None:
+    check_leg(read(AnyLeg, {"type": name}), resources)
 
 
 @pytest.mark.parametrize("name", STAGES)
-def test_the_stages_keep_the_rules(name: str, workshop: Workshop) -> None:
-    check_stage(read(AnyStage, {"type": name}), workshop)
+def test_the_stages_keep_the_rules(name: str, resources: Resources) -> None:
+    check_stage(read(AnyStage, {"type": name}), resources)
 
 
-def test_reranking_keeps_the_rules_however_it_is_set(workshop: Workshop) -> None:
+def test_reranking_keeps_the_rules_however_it_is_set(resources: Resources) -> None:
     values = {"type": "rerank", "model": {"max_tokens": 32}, "enough": 0.001}
-    check_stage(read(AnyStage, values), workshop)
+    check_stage(read(AnyStage, values), resources)
 
 
 @pytest.mark.parametrize("values", STEPS, ids=lambda values: values["type"])
-def test_the_query_steps_keep_the_rules(values: Mapping[str, Any], workshop: Workshop) -> None:
-    check_query_step(read(AnyQueryStep, values), workshop)
+def test_the_query_steps_keep_the_rules(values: Mapping[str, Any], resources: Resources) -> None:
+    check_query_step(read(AnyQueryStep, values), resources)
 
 
 @pytest.mark.parametrize("type_", ["hyde", "multi_query"])
@@ -92,13 +92,13 @@ def test_steps_by_a_language_model_keep_the_rules(type_: str, tmp_path: Path) ->
     with LanguageModelServer(lambda call: Say("some text\nand more")) as server:
         model = {"type": "openai", "base_url": server.url}
         check_query_step(
-            read(AnyQueryStep, {"type": type_, "model": model}), Workshop(Cache(tmp_path))
+            read(AnyQueryStep, {"type": type_, "model": model}), Resources(Cache(tmp_path))
         )
 
 
-def test_the_models_keep_the_rules(workshop: Workshop) -> None:
-    check_encoder(EncoderSettings(), workshop)
-    check_cross_encoder(CrossEncoderSettings(), workshop)
+def test_the_models_keep_the_rules(resources: Resources) -> None:
+    check_encoder(EncoderSettings(), resources)
+    check_cross_encoder(CrossEncoderSettings(), resources)
 
 
 def test_the_examples_keep_the_rules() -> None:
@@ -262,25 +262,25 @@ class SharedStage(ByLength):
 
 
 class Naming(Abbreviations):
-    def apply(self, request: Request) -> StepResult:
+    def apply(self, request: LegQuery) -> StepResult:
         return StepResult(replace(request, factors={"no such leg": 1.0}))
 
 
 class Lifting(Abbreviations):
-    def apply(self, request: Request) -> StepResult:
+    def apply(self, request: LegQuery) -> StepResult:
         return StepResult(replace(request, allowed=None))
 
 
 class Counting(Abbreviations):
     count = 0
 
-    def apply(self, request: Request) -> StepResult:
+    def apply(self, request: LegQuery) -> StepResult:
         self.count += 1
         return StepResult(replace(request, text=str(self.count)))
 
 
 class FragileStep(Abbreviations):
-    def apply(self, request: Request) -> StepResult:
+    def apply(self, request: LegQuery) -> StepResult:
         request.text.split()[0]
         return StepResult(request)
 

@@ -19,7 +19,7 @@ from assay.retrievers.documents.preparation import cut_documents
 from assay.retrievers.foreign.python_class import PythonSettings
 from assay.retrievers.pipeline.pipeline import PipelineSettings
 from assay.retrievers.pipeline.variants import Variants
-from assay.retrievers.settings import Workshop
+from assay.retrievers.settings import Resources
 from assay.retrievers.settings.parts import find_sources
 from assay.retrievers.store.cache import Cache, default_root
 from examples.heading_leg import HeadingSettings
@@ -96,8 +96,8 @@ def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def workshop() -> Workshop:
-    return Workshop(Cache(default_root()))
+def resources() -> Resources:
+    return Resources(Cache(default_root()))
 
 
 def write(folder: Path, **values: Any) -> Path:
@@ -110,12 +110,12 @@ def leg(values: Mapping[str, Any]) -> dict[str, Any]:
     return {"retriever": {"legs": {"mine": dict(values)}}}
 
 
-def check_pipeline(config: RunConfig, workshop: Workshop) -> None:
+def check_pipeline(config: RunConfig, resources: Resources) -> None:
     """Search with the parts, built alone and sharing, and read them again as they are written."""
     assert set(find_sources(config)) == KEYS
     assert RunConfig.model_validate(config.model_dump(mode="json")) == config
     collection = load(config.dataset)
-    with config.build(workshop) as alone, Variants(workshop) as variants:
+    with config.build(resources) as alone, Variants(resources) as variants:
         shared = variants.build(config)
         for retriever in (alone, shared):
             retriever.index(collection.documents)
@@ -136,14 +136,14 @@ def trusted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ASSAY_TRUST", "1")
 
 
-def test_parts_by_path_search(tmp_path: Path, workshop: Workshop) -> None:
-    check_pipeline(load_config(write(tmp_path, **PYTHON)), workshop)
+def test_parts_by_path_search(tmp_path: Path, resources: Resources) -> None:
+    check_pipeline(load_config(write(tmp_path, **PYTHON)), resources)
 
 
 def test_parts_by_installed_name_search(
-    tmp_path: Path, installed: None, workshop: Workshop
+    tmp_path: Path, installed: None, resources: Resources
 ) -> None:
-    check_pipeline(load_config(write(tmp_path, **rename(PYTHON))), workshop)
+    check_pipeline(load_config(write(tmp_path, **rename(PYTHON))), resources)
 
 
 def test_installed_parts_are_listed(installed: None) -> None:
@@ -220,12 +220,12 @@ def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     sys.modules.pop("my_chunker", None)
 
 
-def test_chunks_of_other_code_are_cut_anew(module: Path, workshop: Workshop) -> None:
+def test_chunks_of_other_code_are_cut_anew(module: Path, resources: Resources) -> None:
     documents = load("harbourline").documents[:2]
-    cached = Workshop(Cache(module.parent / "cache"))
+    cached = Resources(Cache(module.parent / "cache"))
     for name in ("tokenizers", "models"):
-        if (workshop.cache.root / name).is_dir():
-            (cached.cache.root / name).symlink_to(workshop.cache.root / name)
+        if (resources.cache.root / name).is_dir():
+            (cached.cache.root / name).symlink_to(resources.cache.root / name)
     fresh = []
     for text in (CHUNKER, CHUNKER, CHUNKER + "# changed\n"):
         module.write_text(text)
@@ -245,10 +245,12 @@ def test_a_retrievers_class_is_checked_before_it_is_called(tmp_path: Path) -> No
             config = RunConfig.model_validate({"name": "x", "retriever": {**settings, key: path}})
             assert isinstance(config.retriever, PythonSettings)
             with pytest.raises(AssayError, match=problem):
-                config.build(Workshop(Cache(tmp_path)))
+                config.build(Resources(Cache(tmp_path)))
     assert not flag.exists()
     with pytest.raises(ValidationError, match=r"must be package\.module:name"):
         RunConfig.model_validate({"name": "x", "retriever": {"type": "python", "path": "a.B"}})
     wrong = {"type": "python", "class": "examples.word_overlap:WordOverlap", "arguments": {"a": 1}}
     with pytest.raises(AssayError, match=r"retriever\.arguments: examples\.word_overlap"):
-        RunConfig.model_validate({"name": "x", "retriever": wrong}).build(Workshop(Cache(tmp_path)))
+        RunConfig.model_validate({"name": "x", "retriever": wrong}).build(
+            Resources(Cache(tmp_path))
+        )

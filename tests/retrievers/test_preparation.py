@@ -9,7 +9,7 @@ from assay.retrievers.base import AssayError, Chunk, Context, Document, Passage
 from assay.retrievers.documents.preparation import DocumentSettings, prepare
 from assay.retrievers.model_files.pins import DEFAULT_TOKENIZER, find_pinned
 from assay.retrievers.model_files.wheels import fetch
-from assay.retrievers.settings import Workshop
+from assay.retrievers.settings import Resources
 
 CONFIGS = Path(__file__).parents[2] / "configs/documents"
 TEXT = (
@@ -19,12 +19,12 @@ TEXT = (
 DOCUMENT = Document("fares.md", TEXT, title="Fares", contexts=(Context(100, 140, "About dogs."),))
 
 
-def search(workshop: Workshop, **settings: object) -> list[Chunk]:
-    prepared = prepare([DOCUMENT], DocumentSettings.model_validate(settings), workshop)
+def search(resources: Resources, **settings: object) -> list[Chunk]:
+    prepared = prepare([DOCUMENT], DocumentSettings.model_validate(settings), resources)
     return sorted(prepared.chunks, key=lambda chunk: chunk.start)
 
 
-def test_frontmatter_is_not_searched_unless_asked(model_workshop: Workshop) -> None:
+def test_frontmatter_is_not_searched_unless_asked(model_workshop: Resources) -> None:
     assert [chunk.kind for chunk in search(model_workshop)] == ["content", "content"]
     front, *rest = search(model_workshop, frontmatter="chunk")
     assert front.kind == "frontmatter"
@@ -32,7 +32,7 @@ def test_frontmatter_is_not_searched_unless_asked(model_workshop: Workshop) -> N
     assert rest == search(model_workshop)
 
 
-def test_what_is_put_before_a_chunk(model_workshop: Workshop) -> None:
+def test_what_is_put_before_a_chunk(model_workshop: Resources) -> None:
     dogs = "## Dogs\n\nDogs travel free.\n"
     path = "Fares > Dogs"
     about = "Fares\nticket, price\nAnn"
@@ -50,13 +50,13 @@ def test_what_is_put_before_a_chunk(model_workshop: Workshop) -> None:
         assert chunks[-1].text == dogs
 
 
-def test_headings_are_not_put_twice(model_workshop: Workshop) -> None:
+def test_headings_are_not_put_twice(model_workshop: Resources) -> None:
     once = search(model_workshop, context={"source": "headings"})
     assert search(model_workshop, context={"source": "headings"}, headings=True) == once
     assert once[-1].context == "Fares > Dogs"
 
 
-def test_chunks_come_whole_from_the_cache(model_workshop: Workshop) -> None:
+def test_chunks_come_whole_from_the_cache(model_workshop: Resources) -> None:
     settings = DocumentSettings.model_validate({"chunker": {"type": "parent_child"}})
     first = prepare([DOCUMENT], settings, model_workshop)
     again = prepare([DOCUMENT], settings, model_workshop)
@@ -65,7 +65,7 @@ def test_chunks_come_whole_from_the_cache(model_workshop: Workshop) -> None:
     assert all(chunk.parent and chunk.anchors and chunk.section_id for chunk in again.chunks)
 
 
-def test_the_tokenizer_is_a_setting(model_workshop: Workshop) -> None:
+def test_the_tokenizer_is_a_setting(model_workshop: Resources) -> None:
     pin = find_pinned(DEFAULT_TOKENIZER, "tokenizer")
     assert pin is not None
     folder = fetch(pin, model_workshop).path
@@ -74,7 +74,7 @@ def test_the_tokenizer_is_a_setting(model_workshop: Workshop) -> None:
         search(model_workshop, tokenizer="nonsense")
 
 
-def test_prescribed_passages_are_taken(model_workshop: Workshop) -> None:
+def test_prescribed_passages_are_taken(model_workshop: Resources) -> None:
     document = Document("d", "One. Two.", passages=(Passage("p1", 0, 4), Passage("p2", 5, 9)))
     prepared = prepare([document], DocumentSettings(), model_workshop)
     assert {chunk.id for chunk in prepared.chunks} == {"p1", "p2"}
@@ -82,7 +82,7 @@ def test_prescribed_passages_are_taken(model_workshop: Workshop) -> None:
     assert [chunk.text for chunk in cut.chunks] == ["One. Two."]
 
 
-def test_blank_documents_have_nothing_to_search(model_workshop: Workshop) -> None:
+def test_blank_documents_have_nothing_to_search(model_workshop: Resources) -> None:
     documents = [Document("a.md", " \n"), Document("b.md", ""), Document("c.md", "Text.")]
     (chunk,) = prepare(documents, DocumentSettings(headings=True), model_workshop).chunks
     assert chunk.doc_id == "c.md"
@@ -91,7 +91,7 @@ def test_blank_documents_have_nothing_to_search(model_workshop: Workshop) -> Non
 
 
 @pytest.mark.parametrize("path", sorted(CONFIGS.glob("*.yaml")), ids=lambda path: path.stem)
-def test_the_configs_that_show_the_settings(path: Path, model_workshop: Workshop) -> None:
+def test_the_configs_that_show_the_settings(path: Path, model_workshop: Resources) -> None:
     config = load_config(path)
     assert config.name == f"hybrid_rrf-{path.stem}"
     own = config.documents.model_dump()
@@ -100,7 +100,7 @@ def test_the_configs_that_show_the_settings(path: Path, model_workshop: Workshop
     assert prepare([DOCUMENT], config.documents, model_workshop).chunks
 
 
-def test_a_document_of_frontmatter_alone_is_found_by_it(model_workshop: Workshop) -> None:
+def test_a_document_of_frontmatter_alone_is_found_by_it(model_workshop: Resources) -> None:
     alone = Document("kraken.md", "---\ntitle: Kraken\ndescription: sightings of it\n---\n")
     bare = Document("bare.md", "---\ndraft: true\n---\n")
     other = Document("dogs.md", "---\ntitle: Dogs\n---\n# Dogs\n\nThey stay on deck.\n")

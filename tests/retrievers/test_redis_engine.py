@@ -20,7 +20,7 @@ from assay.retrievers.engines.redis.engine import RedisSettings
 from assay.retrievers.engines.redis.fusion import WeightedScores
 from assay.retrievers.engines.servers.servers import service_collections
 from assay.retrievers.services.retries import count_retries
-from assay.retrievers.settings import Workshop
+from assay.retrievers.settings import Resources
 from assay.retrievers.store.cache import Cache, default_root
 
 
@@ -46,7 +46,7 @@ def choose(**settings: Any) -> RedisSettings:
 
 
 def make(**settings: Any) -> Engine:
-    return choose(**settings).build(Workshop(Cache(default_root())))
+    return choose(**settings).build(Resources(Cache(default_root())))
 
 
 def misbehave(double: RedisDouble, part: str, said: Said, times: int = 99) -> None:

@@ -9,12 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from statute import LAW
 
-from assay.retrievers.base import AssayError, Chunk, Hit, Placed
+from assay.retrievers.base import AssayError, Chunk, Hit, LegRank
 from assay.retrievers.documents.preparation import DocumentSettings
 from assay.retrievers.models.base import CrossEncoder
 from assay.retrievers.models.cross_encoders import CrossEncoderSettings
 from assay.retrievers.pipeline.pipeline import PipelineSettings
-from assay.retrievers.settings import Workshop
+from assay.retrievers.settings import Resources
 from assay.retrievers.stages.rerank import Rerank, RerankSettings
 from assay.retrievers.store.cache import Cache
 
@@ -48,7 +48,7 @@ def rerank(model: CrossEncoder, depth: int, cache: Cache | None = None, **keys: 
 
 def make_hits(texts: Sequence[str]) -> list[Hit]:
     return [
-        Hit(Chunk(text, "d", 0, 1, text), 1 / rank, {"leg": Placed(rank, 0.5)})
+        Hit(Chunk(text, "d", 0, 1, text), 1 / rank, {"leg": LegRank(rank, 0.5)})
         for rank, text in enumerate(texts, start=1)
     ]
 
@@ -138,7 +138,7 @@ class Liar(CrossEncoder):
 class LiarSettings(RerankSettings):
     """A stage that undoes whatever it may."""
 
-    def build(self, workshop: Workshop) -> Rerank:
+    def build(self, resources: Resources) -> Rerank:
         return rerank(Liar(), 50)
 
 
@@ -157,7 +157,7 @@ def test_a_boosted_look_up_is_not_undone(boost: float, first: str, tmp_path: Pat
     documents = DocumentSettings.model_validate(
         {"chunker": {"type": "structure", "max_tokens": 24, "overlap_tokens": 0}}
     )
-    with settings.build(documents, Workshop(Cache(tmp_path))) as retriever:
+    with settings.build(documents, Resources(Cache(tmp_path))) as retriever:
         retriever.index([LAW])
         found = retriever.search("what boats does § 7-202(b) spare, may this chapter say", 10)
     assert found.hits[0].chunk.text.startswith(first)
@@ -212,7 +212,7 @@ def test_no_hits_give_no_hits() -> None:
     assert rerank(Table({}), 5).apply("q", []).hits == []
 
 
-def test_the_default_model_puts_the_answer_first(model_workshop: Workshop) -> None:
+def test_the_default_model_puts_the_answer_first(model_workshop: Resources) -> None:
     settings = RerankSettings.model_validate({"type": "rerank", "model": "ms-marco-MiniLM-L-12-v2"})
     stage = settings.build(model_workshop)
     answer = "Paris is the capital of France, on the river Seine."

@@ -19,7 +19,7 @@ from assay.retrievers.legs.native import EngineDenseSettings
 from assay.retrievers.models.base import Passages
 from assay.retrievers.models.caching import CachingEncoder
 from assay.retrievers.models.conformance import check_encoder
-from assay.retrievers.settings import Workshop
+from assay.retrievers.settings import Resources
 
 TEXTS = ["the red fox", "a grey heron", "two otters", "an old badger", "the tawny owl"]
 TOGETHER_KEYS = [("voyage", {"contextualised": True}), ("jina", {"late_chunking": True})]
@@ -49,18 +49,18 @@ def make_chunks(texts: list[str], doc_id: str = "d") -> list[Chunk]:
 
 @together
 def test_encoders_of_documents_keep_the_rules(
-    provider: str, keys: dict[str, Any], serve: Serve, workshop: Workshop
+    provider: str, keys: dict[str, Any], serve: Serve, resources: Resources
 ) -> None:
-    check_encoder(choose_encoder(serve(), provider, **keys), workshop)
+    check_encoder(choose_encoder(serve(), provider, **keys), resources)
 
 
 @together
 def test_chunks_of_a_document_go_together_in_its_order(
-    provider: str, keys: dict[str, Any], serve: Serve, workshop: Workshop
+    provider: str, keys: dict[str, Any], serve: Serve, resources: Resources
 ) -> None:
     server = serve()
     corpus = Corpus([*make_chunks(TEXTS), *make_chunks(["one more", "the red fox"], "e")])
-    rows = corpus.encode(choose_encoder(server, provider, **keys).build(workshop)).vectors
+    rows = corpus.encode(choose_encoder(server, provider, **keys).build(resources)).vectors
     wanted = {
         f"d-{at % 3}-{at}": row for at, row in enumerate(bring_to_unit(embed_together(TEXTS)))
     }
@@ -72,10 +72,10 @@ def test_chunks_of_a_document_go_together_in_its_order(
 
 @together
 def test_a_query_is_read_alone(
-    provider: str, keys: dict[str, Any], serve: Serve, workshop: Workshop
+    provider: str, keys: dict[str, Any], serve: Serve, resources: Resources
 ) -> None:
     server = serve()
-    encoder = choose_encoder(server, provider, **keys).build(workshop)
+    encoder = choose_encoder(server, provider, **keys).build(resources)
     encoder.encode(Passages(TEXTS, [range(len(TEXTS))]))
     assert np.allclose(encoder.encode_query("fox"), unit("fox"), atol=1e-6)
     asked = server.calls[-1].body
@@ -90,10 +90,10 @@ def encode(encoder: CachingEncoder, *documents: list[str]) -> int:
 
 @together
 def test_vectors_are_kept_by_the_whole_document(
-    provider: str, keys: dict[str, Any], serve: Serve, workshop: Workshop
+    provider: str, keys: dict[str, Any], serve: Serve, resources: Resources
 ) -> None:
     server = serve()
-    encoder = choose_encoder(server, provider, price_usd=1.0, **keys).build(workshop)
+    encoder = choose_encoder(server, provider, price_usd=1.0, **keys).build(resources)
     assert encode(encoder, TEXTS[:2], TEXTS[2:]) == 5
     assert encode(encoder, TEXTS[2:], TEXTS[:2]) == 0
     assert encode(encoder, TEXTS[:3], TEXTS[:2], TEXTS[:3]) == 3
@@ -103,28 +103,28 @@ def test_vectors_are_kept_by_the_whole_document(
     assert encoder.find_missing(TEXTS[:2]) == TEXTS[:2]
     assert encoder.find_missing(found) == []
     plain = dict.fromkeys(keys, False)
-    other = choose_encoder(server, provider, **plain).build(workshop)
+    other = choose_encoder(server, provider, **plain).build(resources)
     assert other.find_missing(found) == TEXTS[:2]
 
 
 @together
 def test_a_document_longer_than_is_read_goes_in_parts(
-    provider: str, keys: dict[str, Any], serve: Serve, workshop: Workshop
+    provider: str, keys: dict[str, Any], serve: Serve, resources: Resources
 ) -> None:
     server = serve()
     texts = [f"{name} " * (TOGETHER // 3) for name in ("fox", "owl", "otter", "heron")]
-    encoder = choose_encoder(server, provider, **keys).build(workshop)
+    encoder = choose_encoder(server, provider, **keys).build(resources)
     rows = encoder.encode(Passages(texts, [range(4)])).vectors
     halves = [*embed_together(texts[:2]), *embed_together(texts[2:])]
     assert np.allclose(rows, bring_to_unit(halves), atol=1e-6)
     assert len(server.calls) == 3
     assert encode(encoder, ["word " * (TOGETHER + 1)]) == 1
-    strict = choose_encoder(server, provider, truncate=False, **keys).build(workshop)
+    strict = choose_encoder(server, provider, truncate=False, **keys).build(resources)
     with pytest.raises(AssayError, match="longer than the model reads"):
         encode(strict, ["word " * (TOGETHER + 1)])
 
 
-def test_documents_that_came_before_a_failure_are_kept(serve: Serve, workshop: Workshop) -> None:
+def test_documents_that_came_before_a_failure_are_kept(serve: Serve, resources: Resources) -> None:
     broken = threading.Event()
 
     def react(call: Call) -> Reaction:
@@ -134,10 +134,10 @@ def test_documents_that_came_before_a_failure_are_kept(serve: Serve, workshop: W
     server = serve(react)
     settings = choose_encoder(server, "voyage", contextualised=True, concurrency=1)
     with pytest.raises(AssayError, match="HTTP 400: no"):
-        encode(settings.build(workshop), TEXTS[:2], TEXTS[2:])
+        encode(settings.build(resources), TEXTS[:2], TEXTS[2:])
     assert server.asked == TEXTS[:2]
     broken.set()
-    assert encode(settings.build(workshop), TEXTS[:2], TEXTS[2:]) == 3
+    assert encode(settings.build(resources), TEXTS[:2], TEXTS[2:]) == 3
 
 
 @pytest.mark.parametrize(
@@ -151,15 +151,15 @@ def test_documents_that_came_before_a_failure_are_kept(serve: Serve, workshop: W
     ],
     ids=["no document", "no chunk", "another chunk", "two documents", "no chunks of documents"],
 )
-def test_a_half_answer_is_asked_for_again(data: Any, serve: Serve, workshop: Workshop) -> None:
+def test_a_half_answer_is_asked_for_again(data: Any, serve: Serve, resources: Resources) -> None:
     fault = Body(json.dumps({"data": data, "usage": {"total_tokens": 1}}).encode())
     server = serve(lambda call: None if call.number else fault)
-    encoder = choose_encoder(server, "voyage", contextualised=True).open(workshop)
+    encoder = choose_encoder(server, "voyage", contextualised=True).open(resources)
     assert np.allclose(encoder.encode_passages(["fox"]), bring_to_unit(embed_together(["fox"])))
     assert len(server.calls) == 2
 
 
-def test_the_legs_find_what_a_document_says_together(serve: Serve, workshop: Workshop) -> None:
+def test_the_legs_find_what_a_document_says_together(serve: Serve, resources: Resources) -> None:
     server = serve()
     encoder = choose_encoder(server, "jina", late_chunking=True, price_usd=1.0)
     chunks = [*make_chunks(TEXTS), *make_chunks(["the red fox", "of another document"], "e")]
@@ -167,7 +167,7 @@ def test_the_legs_find_what_a_document_says_together(serve: Serve, workshop: Wor
         DenseLegSettings(type="dense", encoder=encoder),
         EngineDenseSettings(type="engine_dense", encoder=encoder),
     ):
-        leg = settings.build(workshop)
+        leg = settings.build(resources)
         report = leg.index(Corpus(chunks))
         assert report.facts["billed"]["tokens"] > 0
         best = dict(leg.search("the red fox", 7).candidates)
@@ -176,7 +176,7 @@ def test_the_legs_find_what_a_document_says_together(serve: Serve, workshop: Wor
         leg.close()
     asked = len(server.asked)
     moved = [*make_chunks(TEXTS[:4]), *make_chunks(["the red fox", "of another document"], "e")]
-    DenseLegSettings(type="dense", encoder=encoder).build(workshop).index(Corpus(moved))
+    DenseLegSettings(type="dense", encoder=encoder).build(resources).index(Corpus(moved))
     assert [
         len(call.body["input"]) for call in server.calls if call.body["input"] != ["the red fox"]
     ][-1] == 4
@@ -215,20 +215,21 @@ def test_the_makers_own_client_can_talk_of_documents(serve: Serve) -> None:
 
 @pytest.mark.parametrize(("provider", "output"), OUTPUTS)
 def test_smaller_numbers_are_read_as_the_service_means_them(
-    provider: str, output: str, serve: Serve, workshop: Workshop
+    provider: str, output: str, serve: Serve, resources: Resources
 ) -> None:
     server = serve()
     settings = choose_encoder(server, provider, output=output, dimensions=SIZE, batch=2)
-    rows = settings.open(workshop).encode_passages(TEXTS)
+    rows = settings.open(resources).encode_passages(TEXTS)
     whole = np.array([unit(text) for text in TEXTS])
     if output == "binary":
         assert np.allclose(rows, np.where(whole > 0, 1, -1) / np.sqrt(SIZE), atol=1e-6)
     else:
         assert (rows * whole).sum(axis=1) == pytest.approx(1, abs=1e-3)
         assert not np.allclose(rows, whole, atol=1e-6)
-    check_encoder(settings, workshop)
+    check_encoder(settings, resources)
     assert (
-        choose_encoder(server, provider).open(workshop).identity != settings.open(workshop).identity
+        choose_encoder(server, provider).open(resources).identity
+        != settings.open(resources).identity
     )
 
 
@@ -246,13 +247,13 @@ def test_smaller_numbers_are_read_as_the_service_means_them(
     ],
 )
 def test_numbers_of_another_form_stop_the_run_in_one_line(
-    form: str, vectors: Any, wrong: str, serve: Serve, workshop: Workshop
+    form: str, vectors: Any, wrong: str, serve: Serve, resources: Resources
 ) -> None:
     key = {"int8": "int8", "binary": "ubinary"}[form]
     server: ModelServer = serve(
         lambda call: Body(json.dumps({"embeddings": {key: vectors}}).encode())
     )
-    encoder = choose_encoder(server, "cohere", output=form, dimensions=SIZE).build(workshop)
+    encoder = choose_encoder(server, "cohere", output=form, dimensions=SIZE).build(resources)
     with pytest.raises(AssayError, match=wrong) as caught:
         encoder.encode(["fox"])
     assert "\n" not in str(caught.value)
@@ -261,10 +262,10 @@ def test_numbers_of_another_form_stop_the_run_in_one_line(
 
 
 def test_numbers_of_a_type_not_asked_for_are_asked_for_again(
-    serve: Serve, workshop: Workshop
+    serve: Serve, resources: Resources
 ) -> None:
     floats = Body(json.dumps({"embeddings": {"float": [[0.5] * SIZE]}}).encode())
     server = serve(lambda call: None if call.number else floats)
-    row = choose_encoder(server, "cohere", output="int8").open(workshop).encode_query("fox")
+    row = choose_encoder(server, "cohere", output="int8").open(resources).encode_query("fox")
     assert np.allclose(row, bring_to_unit([shrink([*unit("fox") * 30], "int8")])[0], atol=0.2)
     assert len(server.calls) == 2

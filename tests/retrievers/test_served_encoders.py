@@ -27,23 +27,23 @@ from assay.retrievers.models.registry import AnyEncoder
 from assay.retrievers.models.vector_cache import VECTORS_KIND
 from assay.retrievers.pipeline.pipeline import PipelineSettings
 from assay.retrievers.services import charges
-from assay.retrievers.settings import Workshop, validate
+from assay.retrievers.settings import Resources, validate
 
 PROVIDERS = ("openai", "cohere", "voyage", "jina", "gemini", "tei")
 TEXTS = ["the red fox", "a grey heron", "two otters", "an old badger", "the tawny owl"]
 
 
 @pytest.mark.parametrize("provider", PROVIDERS)
-def test_every_provider_keeps_the_rules(provider: str, serve: Serve, workshop: Workshop) -> None:
-    check_encoder(choose_encoder(serve(), provider), workshop)
+def test_every_provider_keeps_the_rules(provider: str, serve: Serve, resources: Resources) -> None:
+    check_encoder(choose_encoder(serve(), provider), resources)
 
 
 @pytest.mark.parametrize("provider", PROVIDERS)
 def test_rows_keep_their_order_and_kinds_are_told_apart(
-    provider: str, serve: Serve, workshop: Workshop
+    provider: str, serve: Serve, resources: Resources
 ) -> None:
     server = serve()
-    encoder = choose_encoder(server, provider, dimensions=8, batch=2).open(workshop)
+    encoder = choose_encoder(server, provider, dimensions=8, batch=2).open(resources)
     rows = encoder.encode_passages(TEXTS)
     assert np.allclose(rows, [unit(text, 8) for text in TEXTS], atol=1e-6)
     assert np.allclose(encoder.encode_query("fox"), unit("fox", 8), atol=1e-6)
@@ -58,9 +58,11 @@ def find_kind(body: dict[str, Any]) -> Any:
     return next((first[key] for key in keys if key in first), None)
 
 
-def test_prefixes_are_put_before(serve: Serve, workshop: Workshop) -> None:
+def test_prefixes_are_put_before(serve: Serve, resources: Resources) -> None:
     server = serve()
-    encoder = choose_encoder(server, query_prefix="query: ", passage_prefix="text: ").open(workshop)
+    encoder = choose_encoder(server, query_prefix="query: ", passage_prefix="text: ").open(
+        resources
+    )
     encoder.encode_passages(["fox"])
     encoder.encode_query("fox")
     assert server.asked == ["text: fox", "query: fox"]
@@ -86,10 +88,10 @@ def test_prefixes_are_put_before(serve: Serve, workshop: Workshop) -> None:
     ids=str,
 )
 def test_a_passing_fault_is_tried_again_and_is_no_time_of_the_query(
-    fault: Reaction, serve: Serve, workshop: Workshop
+    fault: Reaction, serve: Serve, resources: Resources
 ) -> None:
     server = serve(lambda call: fault if call.number == 0 else None)
-    encoder = choose_encoder(server, timeout_seconds=0.5).open(workshop)
+    encoder = choose_encoder(server, timeout_seconds=0.5).open(resources)
     with charges.watch() as watched:
         vector = encoder.encode_query("fox")
     assert np.allclose(vector, unit("fox"), atol=1e-6)
@@ -98,10 +100,10 @@ def test_a_passing_fault_is_tried_again_and_is_no_time_of_the_query(
 
 
 def test_the_wait_of_retries_is_not_in_the_latency_of_a_leg(
-    serve: Serve, workshop: Workshop
+    serve: Serve, resources: Resources
 ) -> None:
     server = serve(lambda call: Status(429, {"retry-after": "0.4"}) if call.number == 1 else None)
-    leg = DenseLegSettings(type="dense", encoder=choose_encoder(server)).build(workshop)
+    leg = DenseLegSettings(type="dense", encoder=choose_encoder(server)).build(resources)
     leg.index(Corpus([Chunk("c", "d", 0, 3, "fox")]))
     found = leg.search("fox", 1)
     assert found.waited > 400 > found.milliseconds["encode"]
@@ -109,7 +111,7 @@ def test_the_wait_of_retries_is_not_in_the_latency_of_a_leg(
 
 
 def test_passages_beside_a_query_are_billed_and_their_waits_are_in_no_latency(
-    serve: Serve, workshop: Workshop
+    serve: Serve, resources: Resources
 ) -> None:
     failed = threading.Event()
 
@@ -121,7 +123,7 @@ def test_passages_beside_a_query_are_billed_and_their_waits_are_in_no_latency(
 
     server = serve(react)
     leg = DenseLegSettings(type="dense", encoder=choose_encoder(server, price_usd=1.0)).build(
-        workshop
+        resources
     )
     leg.index(Corpus([Chunk("c", "d", 0, 1, "x y")]))
     begin = perf_counter()
@@ -137,10 +139,10 @@ def test_passages_beside_a_query_are_billed_and_their_waits_are_in_no_latency(
 
 
 def test_the_wait_of_retries_is_not_in_the_seconds_of_passages(
-    serve: Serve, workshop: Workshop
+    serve: Serve, resources: Resources
 ) -> None:
     server = serve(lambda call: None if call.number else Status(429, {"retry-after": "0.4"}))
-    encoder = choose_encoder(server).build(workshop)
+    encoder = choose_encoder(server).build(resources)
     begin = perf_counter()
     encoder.encode(["fox"])
     whole = perf_counter() - begin
@@ -160,11 +162,11 @@ def test_the_wait_of_retries_is_not_in_the_seconds_of_passages(
     ],
 )
 def test_a_redirect_and_a_filter_stop_the_run_in_one_line(
-    given: Status, wrong: str, serve: Serve, workshop: Workshop
+    given: Status, wrong: str, serve: Serve, resources: Resources
 ) -> None:
     server = serve(lambda call: given)
     with pytest.raises(AssayError, match=rf"^127\.0\.0\.1:\d+: {wrong}") as caught:
-        choose_encoder(server).open(workshop).encode_query("fox")
+        choose_encoder(server).open(resources).encode_query("fox")
     assert "\n" not in str(caught.value)
     assert len(server.calls) == 1
 
@@ -179,10 +181,10 @@ def test_a_redirect_and_a_filter_stop_the_run_in_one_line(
     ],
 )
 def test_what_is_no_vector_stops_the_run_in_one_line(
-    given: Body, wrong: str, serve: Serve, workshop: Workshop
+    given: Body, wrong: str, serve: Serve, resources: Resources
 ) -> None:
     server = serve(lambda call: given)
-    encoder = choose_encoder(server, dimensions=SIZE).build(workshop)
+    encoder = choose_encoder(server, dimensions=SIZE).build(resources)
     with pytest.raises(AssayError, match=wrong) as caught:
         encoder.encode(["fox"])
     assert "\n" not in str(caught.value)
@@ -190,24 +192,24 @@ def test_what_is_no_vector_stops_the_run_in_one_line(
     assert encoder.find_missing(["fox"]) == ["fox"]
 
 
-def test_a_model_that_changes_its_size_is_refused(serve: Serve, workshop: Workshop) -> None:
+def test_a_model_that_changes_its_size_is_refused(serve: Serve, resources: Resources) -> None:
     server = serve(lambda call: answer([[1.0, 2.0]]) if call.number else None)
-    encoder = choose_encoder(server).build(workshop)
+    encoder = choose_encoder(server).build(resources)
     encoder.encode(["fox"])
     with pytest.raises(AssayError, match="of 2 dimensions, 16 were given before"):
         encoder.encode_query("fox")
     with pytest.raises(AssayError, match="2 or 16 dimensions: another model answers"):
-        choose_encoder(server).build(workshop).encode(["fox", "owl"])
+        choose_encoder(server).build(resources).encode(["fox", "owl"])
 
 
 def test_a_refused_key_stops_at_once_and_is_shown_nowhere(
-    serve: Serve, workshop: Workshop, monkeypatch: pytest.MonkeyPatch, caplog: Any
+    serve: Serve, resources: Resources, monkeypatch: pytest.MonkeyPatch, caplog: Any
 ) -> None:
     caplog.set_level(logging.DEBUG)
     server = serve()
     monkeypatch.setenv("MY_KEY", secret := "sk-wrong-0123456789")
     settings = choose_encoder(server)
-    encoder = settings.build(workshop)
+    encoder = settings.build(resources)
     with pytest.raises(AssayError, match="refuses MY_KEY") as caught:
         encoder.encode(["fox"])
     assert len(server.calls) == 1
@@ -216,117 +218,119 @@ def test_a_refused_key_stops_at_once_and_is_shown_nowhere(
 
 
 def test_a_key_is_sent_to_no_other_address_unless_that_is_said(
-    serve: Serve, workshop: Workshop, monkeypatch: pytest.MonkeyPatch
+    serve: Serve, resources: Resources, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     server = serve()
     local = choose_encoder(server, url=f"{server.url}/local", key_variable=None)
-    local.open(workshop).encode_query("fox")
+    local.open(resources).encode_query("fox")
     assert "authorization" not in server.calls[0].headers
     monkeypatch.delenv("OPENAI_API_KEY")
     own = TypeAdapter(AnyEncoder).validate_python({"type": "openai"})
     with pytest.raises(AssayError, match="OPENAI_API_KEY: not set"):
-        own.open(workshop).encode_query("fox")
+        own.open(resources).encode_query("fox")
 
 
-def test_vectors_are_kept_by_content_and_model(serve: Serve, workshop: Workshop) -> None:
+def test_vectors_are_kept_by_content_and_model(serve: Serve, resources: Resources) -> None:
     server = serve()
-    first = choose_encoder(server).build(workshop).encode(TEXTS)
-    again = choose_encoder(server, concurrency=1, query_prefix="q", price_usd=1.0).build(workshop)
+    first = choose_encoder(server).build(resources).encode(TEXTS)
+    again = choose_encoder(server, concurrency=1, query_prefix="q", price_usd=1.0).build(resources)
     assert again.encode(TEXTS).fresh == 0
     assert np.array_equal(again.encode(TEXTS).vectors, first.vectors)
     for other in ({"model": "another"}, {"dimensions": 8}, {"passage_prefix": "p"}):
-        assert choose_encoder(server, **other).build(workshop).encode(TEXTS).fresh == len(TEXTS)
+        assert choose_encoder(server, **other).build(resources).encode(TEXTS).fresh == len(TEXTS)
 
 
-def test_batches_that_came_before_a_failure_are_kept(serve: Serve, workshop: Workshop) -> None:
+def test_batches_that_came_before_a_failure_are_kept(serve: Serve, resources: Resources) -> None:
     broken = threading.Event()
 
     def react(call: Call) -> Reaction:
         return Status(400, message="no") if "two otters" in call.body["input"] else None
 
     server = serve(lambda call: None if broken.is_set() else react(call))
-    encoder = choose_encoder(server, batch=1, concurrency=1).build(workshop)
+    encoder = choose_encoder(server, batch=1, concurrency=1).build(resources)
     with pytest.raises(AssayError, match="HTTP 400: no"):
         encoder.encode(TEXTS)
     assert server.asked == TEXTS[:2]
     broken.set()
-    assert choose_encoder(server, batch=1).build(workshop).encode(TEXTS).fresh == 3
+    assert choose_encoder(server, batch=1).build(resources).encode(TEXTS).fresh == 3
     assert sorted(server.asked) == sorted(TEXTS)
 
 
-def test_calls_run_side_by_side_and_no_more_than_allowed(serve: Serve, workshop: Workshop) -> None:
+def test_calls_run_side_by_side_and_no_more_than_allowed(
+    serve: Serve, resources: Resources
+) -> None:
     server = serve(lambda call: Hang(0.1))
-    choose_encoder(server, batch=1, concurrency=3).open(workshop).encode_passages(TEXTS)
+    choose_encoder(server, batch=1, concurrency=3).open(resources).encode_passages(TEXTS)
     assert server.most_at_once == 3
 
 
 @pytest.mark.parametrize("provider", ["openai", "cohere", "voyage", "jina", "tei"])
 def test_an_oversize_text_loses_its_end_or_is_refused(
-    provider: str, serve: Serve, workshop: Workshop
+    provider: str, serve: Serve, resources: Resources
 ) -> None:
     server = serve()
     long = " ".join(f"word{at}" for at in range(LONGEST * 2))
-    rows = choose_encoder(server, provider).open(workshop).encode_passages(["fox", long, "owl"])
+    rows = choose_encoder(server, provider).open(resources).encode_passages(["fox", long, "owl"])
     assert np.allclose(rows[[0, 2]], [unit("fox"), unit("owl")], atol=1e-6)
     assert np.isfinite(rows[1]).all()
-    strict = choose_encoder(server, provider, truncate=False).open(workshop)
+    strict = choose_encoder(server, provider, truncate=False).open(resources)
     with pytest.raises(AssayError, match="longer than the model reads"):
         strict.encode_passages(["fox", long, "owl"])
 
 
-def test_a_budget_is_never_exceeded_over_runs(serve: Serve, workshop: Workshop) -> None:
+def test_a_budget_is_never_exceeded_over_runs(serve: Serve, resources: Resources) -> None:
     server = serve()
     keys = {"price_usd": 8000.0, "max_cost_usd": 2.0, "batch": 1, "concurrency": 1}
     with pytest.raises(AssayError, match=r"budget of 2\.0 USD allows no further call"):
-        choose_encoder(server, **keys).build(workshop).encode([f"text {at}" for at in range(1000)])
+        choose_encoder(server, **keys).build(resources).encode([f"text {at}" for at in range(1000)])
     asked = len(server.asked)
     assert 3 * asked * 0.008 <= 2.0 < (3 * asked + 207) * 0.008  # at worst a token a byte
     with pytest.raises(AssayError, match="allows no further call"):
-        choose_encoder(server, **keys).open(workshop).encode_query("a longer text")
+        choose_encoder(server, **keys).open(resources).encode_query("a longer text")
     assert len(server.asked) == asked
-    choose_encoder(server, **{**keys, "max_cost_usd": 5.0}).open(workshop).encode_query(
+    choose_encoder(server, **{**keys, "max_cost_usd": 5.0}).open(resources).encode_query(
         "a longer text"
     )
 
 
-def test_a_budget_needs_a_price(serve: Serve, workshop: Workshop) -> None:
+def test_a_budget_needs_a_price(serve: Serve, resources: Resources) -> None:
     with pytest.raises(AssayError, match="its price is not known, and max_cost_usd needs it"):
-        choose_encoder(serve(), max_cost_usd=1.0).open(workshop)
+        choose_encoder(serve(), max_cost_usd=1.0).open(resources)
 
 
-def test_what_is_billed_is_known_from_the_cache_too(serve: Serve, workshop: Workshop) -> None:
+def test_what_is_billed_is_known_from_the_cache_too(serve: Serve, resources: Resources) -> None:
     server = serve()
     for _ in range(2):
-        encoder = choose_encoder(server, price_usd=2.0).build(workshop)
+        encoder = choose_encoder(server, price_usd=2.0).build(resources)
         encoder.encode(["the red fox", "owl"])
         assert encoder.recall_bill(["the red fox", "owl", "owl"]) == {
             "tokens": 6,
             "usd": pytest.approx(12e-6),
         }
-    unknown = choose_encoder(server).build(workshop).recall_bill(["the red fox", "owl"])
+    unknown = choose_encoder(server).build(resources).recall_bill(["the red fox", "owl"])
     assert unknown == {"tokens": 6, "usd": None}
-    assert choose_encoder(server, price_usd=0.0).build(workshop).recall_bill(["owl"]) is None
+    assert choose_encoder(server, price_usd=0.0).build(resources).recall_bill(["owl"]) is None
 
 
-def test_a_query_tells_what_it_cost(serve: Serve, workshop: Workshop) -> None:
+def test_a_query_tells_what_it_cost(serve: Serve, resources: Resources) -> None:
     server = serve()
     with charges.watch() as watched:
-        choose_encoder(server, price_usd=2.0).open(workshop).encode_query("the red fox")
+        choose_encoder(server, price_usd=2.0).open(resources).encode_query("the red fox")
     assert watched.counts == {"tokens": 4, "nano_usd": 8000}
     with charges.watch() as watched:
-        choose_encoder(server).open(workshop).encode_query("the red fox")
+        choose_encoder(server).open(resources).encode_query("the red fox")
     assert watched.counts == {"tokens": 4, "unpriced": 1}
 
 
-def test_no_key_lies_in_the_cache(serve: Serve, workshop: Workshop) -> None:
-    choose_encoder(serve(), price_usd=1.0, max_cost_usd=1.0).build(workshop).encode(TEXTS)
-    files = [path for path in workshop.cache.root.rglob("*") if path.is_file()]
+def test_no_key_lies_in_the_cache(serve: Serve, resources: Resources) -> None:
+    choose_encoder(serve(), price_usd=1.0, max_cost_usd=1.0).build(resources).encode(TEXTS)
+    files = [path for path in resources.cache.root.rglob("*") if path.is_file()]
     assert {path.suffix for path in files} >= {".sqlite", ".jsonl"}
     assert not [path for path in files if KEY.encode() in path.read_bytes()]
 
 
-def test_batches_change_no_vector(serve: Serve, workshop: Workshop) -> None:
+def test_batches_change_no_vector(serve: Serve, resources: Resources) -> None:
     server = serve()
 
     @settings(max_examples=10, deadline=None)
@@ -336,7 +340,7 @@ def test_batches_change_no_vector(serve: Serve, workshop: Workshop) -> None:
         concurrency=st.integers(1, 3),
     )
     def check(texts: list[str], batch: int, concurrency: int) -> None:
-        encoder = choose_encoder(server, batch=batch, concurrency=concurrency).open(workshop)
+        encoder = choose_encoder(server, batch=batch, concurrency=concurrency).open(resources)
         alone = [unit(text if text.strip() else ".") for text in texts]
         assert np.allclose(encoder.encode_passages(texts), alone, atol=1e-6)
 
@@ -404,9 +408,9 @@ def test_the_makers_own_clients_can_talk_to_this_server(
     assert np.allclose(found, [embed(text) for text in TEXTS], atol=1e-5)
 
 
-def test_a_database_of_vectors_holds_no_settings(serve: Serve, workshop: Workshop) -> None:
-    choose_encoder(serve()).build(workshop).encode(TEXTS)
-    with sqlite3.connect(workshop.cache.root / f"{VECTORS_KIND}.sqlite") as database:
+def test_a_database_of_vectors_holds_no_settings(serve: Serve, resources: Resources) -> None:
+    choose_encoder(serve()).build(resources).encode(TEXTS)
+    with sqlite3.connect(resources.cache.root / f"{VECTORS_KIND}.sqlite") as database:
         sizes = database.execute("SELECT length(key), length(value) FROM items").fetchall()
     assert set(sizes) == {(64, SIZE * 4)}
 
@@ -417,14 +421,14 @@ from pathlib import Path
 from pydantic import TypeAdapter
 from assay.retrievers.models.registry import AnyEncoder
 from assay.retrievers.pipeline.pipeline import PipelineSettings
-from assay.retrievers.settings import Workshop, validate
+from assay.retrievers.settings import Resources, validate
 from assay.retrievers.store.cache import Cache
 settings = TypeAdapter(AnyEncoder).validate_python(json.loads(sys.argv[2]))
-settings.build(Workshop(Cache(Path(sys.argv[1])))).encode(json.loads(sys.argv[3]))
+settings.build(Resources(Cache(Path(sys.argv[1])))).encode(json.loads(sys.argv[3]))
 """
 
 
-def test_a_killed_process_loses_no_batch_that_came(serve: Serve, workshop: Workshop) -> None:
+def test_a_killed_process_loses_no_batch_that_came(serve: Serve, resources: Resources) -> None:
     waiting = threading.Event()
 
     def react(call: Call) -> Reaction:
@@ -436,9 +440,9 @@ def test_a_killed_process_loses_no_batch_that_came(serve: Serve, workshop: Works
     server = serve(react)
     settings = choose_encoder(server, batch=1, concurrency=1)
     given = json.dumps(settings.model_dump(exclude_none=True))
-    command = [sys.executable, "-c", ENCODE, str(workshop.cache.root), given, json.dumps(TEXTS)]
+    command = [sys.executable, "-c", ENCODE, str(resources.cache.root), given, json.dumps(TEXTS)]
     with subprocess.Popen(command) as process:
         assert waiting.wait(30)
         process.kill()
     assert server.asked[:3] == TEXTS[:3]
-    assert settings.build(workshop).encode(TEXTS).fresh == 2
+    assert settings.build(resources).encode(TEXTS).fresh == 2

@@ -19,7 +19,7 @@ from assay.retrievers.language_models.search_model import LEDGERS
 from assay.retrievers.models.conformance import check_cross_encoder
 from assay.retrievers.models.served.listwise import read_permutation
 from assay.retrievers.services import charges
-from assay.retrievers.settings import Workshop
+from assay.retrievers.settings import Resources
 from assay.retrievers.stages.rerank import RerankSettings
 
 PROVIDERS = ("cohere", "voyage", "jina", "tei")
@@ -27,16 +27,16 @@ TEXTS = ["a grey heron", "the red fox", "two red foxes", "an old badger"]
 
 
 @pytest.mark.parametrize("provider", PROVIDERS)
-def test_every_provider_keeps_the_rules(provider: str, serve: Serve, workshop: Workshop) -> None:
-    check_cross_encoder(choose_reranker(serve(), provider), workshop)
+def test_every_provider_keeps_the_rules(provider: str, serve: Serve, resources: Resources) -> None:
+    check_cross_encoder(choose_reranker(serve(), provider), resources)
 
 
 @pytest.mark.parametrize("provider", PROVIDERS)
 def test_scores_keep_their_order_in_calls_of_any_size(
-    provider: str, serve: Serve, workshop: Workshop
+    provider: str, serve: Serve, resources: Resources
 ) -> None:
     texts = [f"{text} {at}" for at in range(10) for text in TEXTS]
-    scores = choose_reranker(serve(), provider).build(workshop).score("red fox", texts)
+    scores = choose_reranker(serve(), provider).build(resources).score("red fox", texts)
     assert scores == pytest.approx([rate("red fox", text) for text in texts])
 
 
@@ -50,24 +50,26 @@ def test_scores_keep_their_order_in_calls_of_any_size(
     ],
     ids=str,
 )
-def test_a_passing_fault_is_tried_again(fault: Reaction, serve: Serve, workshop: Workshop) -> None:
+def test_a_passing_fault_is_tried_again(
+    fault: Reaction, serve: Serve, resources: Resources
+) -> None:
     server = serve(lambda call: fault if call.number == 0 else None)
     with charges.watch() as watched:
-        scores = choose_reranker(server, "jina").build(workshop).score("red fox", TEXTS)
+        scores = choose_reranker(server, "jina").build(resources).score("red fox", TEXTS)
     assert scores == pytest.approx([rate("red fox", text) for text in TEXTS])
     assert watched.counts["retries"] == 1
 
 
-def test_a_score_that_is_no_number_stops_the_run(serve: Serve, workshop: Workshop) -> None:
+def test_a_score_that_is_no_number_stops_the_run(serve: Serve, resources: Resources) -> None:
     rows = [{"index": 0, "relevance_score": float("nan")}]
     server = serve(lambda call: Body(json.dumps({"results": rows}).encode()))
     with pytest.raises(AssayError, match="gives a score that is not finite"):
-        choose_reranker(server, "jina").build(workshop).score("red fox", ["fox"])
+        choose_reranker(server, "jina").build(resources).score("red fox", ["fox"])
     assert len(server.calls) == 1
 
 
 def test_reranking_is_billed_alike_whether_scores_are_kept_or_new(
-    serve: Serve, workshop: Workshop
+    serve: Serve, resources: Resources
 ) -> None:
     server = serve()
     wanted = {
@@ -77,7 +79,7 @@ def test_reranking_is_billed_alike_whether_scores_are_kept_or_new(
     for provider, counts in wanted.items():
         model = choose_reranker(server, provider, price_usd=2.0)
         for number in range(2):
-            stage = RerankSettings(type="rerank", model=model).build(workshop)
+            stage = RerankSettings(type="rerank", model=model).build(resources)
             with charges.watch() as watched:
                 hits = stage.apply("red fox", make_hits(TEXTS)).hits
             assert hits[0].chunk.text == "the red fox"
@@ -85,24 +87,24 @@ def test_reranking_is_billed_alike_whether_scores_are_kept_or_new(
     assert len(server.calls) == 2
 
 
-def test_scores_of_another_unit_are_asked_anew(serve: Serve, workshop: Workshop) -> None:
+def test_scores_of_another_unit_are_asked_anew(serve: Serve, resources: Resources) -> None:
     server = serve()
     for scores in ("probability", "logit", "probability", "logit"):
         model = choose_reranker(server, "tei", scores=scores)
-        RerankSettings(type="rerank", model=model).build(workshop).apply("fox", make_hits(TEXTS))
+        RerankSettings(type="rerank", model=model).build(resources).apply("fox", make_hits(TEXTS))
     assert [call.body["raw_scores"] for call in server.calls] == [False, True]
 
 
 def test_a_search_of_many_passages_is_reserved_as_the_searches_that_it_may_be(
-    serve: Serve, workshop: Workshop
+    serve: Serve, resources: Resources
 ) -> None:
     server = serve()
     keys = {"price_usd": 2.0, "max_cost_usd": 0.002}  # a search
-    choose_reranker(server, "cohere", **keys).build(workshop).score("red fox", ["fox"] * 100)
+    choose_reranker(server, "cohere", **keys).build(resources).score("red fox", ["fox"] * 100)
     assert len(server.calls) == 1
     # With a query of 300 bytes a passage of 201 counts as two.
     keys["max_cost_usd"] = 0.005
-    model = choose_reranker(server, "cohere", **keys).build(workshop)
+    model = choose_reranker(server, "cohere", **keys).build(resources)
     with pytest.raises(AssayError, match="allows no further call"):
         model.score("q" * 300, ["f" * 201] * 100)
     assert len(server.calls) == 1
@@ -143,10 +145,10 @@ def by_number(call: Call) -> Say:
     return Say(" > ".join(f"[{at + 1}]" for at in order))
 
 
-def test_a_window_slides_from_the_last_to_the_first(ask: Ask, workshop: Workshop) -> None:
+def test_a_window_slides_from_the_last_to_the_first(ask: Ask, resources: Resources) -> None:
     server = ask(by_number)
     texts = [f"passage {at}" for at in range(9)]
-    scores = choose_llm(server, window=4, step=2).build(workshop).score("which", texts)
+    scores = choose_llm(server, window=4, step=2).build(resources).score("which", texts)
     windows = [[int(text.split()[-1]) for text in list_passages(call)] for call in server.calls]
     assert windows == [[5, 6, 7, 8], [3, 4, 8, 7], [1, 2, 8, 7], [0, 8, 7]]
     assert sorted(range(9), key=lambda at: -scores[at])[:2] == [8, 7]
@@ -154,7 +156,7 @@ def test_a_window_slides_from_the_last_to_the_first(ask: Ask, workshop: Workshop
 
 
 def test_a_list_is_asked_about_once_and_always_tells_what_it_cost(
-    ask: Ask, workshop: Workshop
+    ask: Ask, resources: Resources
 ) -> None:
     server = ask(by_number)
     prices = {"input": 1.0, "cache_write": 1.0, "cache_read": 1.0, "output": 5.0}
@@ -162,7 +164,7 @@ def test_a_list_is_asked_about_once_and_always_tells_what_it_cost(
     for _ in range(2):
         stage = RerankSettings(type="rerank", model=choose_llm(server, prices=prices))
         with charges.watch() as watched:
-            hits = stage.build(workshop).apply("which", make_hits(["p 1", "p 3", "p 2"])).hits
+            hits = stage.build(resources).apply("which", make_hits(["p 1", "p 3", "p 2"])).hits
         assert [hit.chunk.text for hit in hits] == ["p 3", "p 2", "p 1"]
         told.append(dict(watched.counts))
     assert len(server.calls) == 1
@@ -180,9 +182,9 @@ def test_a_list_is_asked_about_once_and_always_tells_what_it_cost(
     ],
 )
 def test_whatever_is_answered_each_passage_has_a_place(
-    said: str, first: str, counted: dict[str, int], ask: Ask, workshop: Workshop
+    said: str, first: str, counted: dict[str, int], ask: Ask, resources: Resources
 ) -> None:
-    model = choose_llm(ask(lambda call: Say(said))).build(workshop)
+    model = choose_llm(ask(lambda call: Say(said))).build(resources)
     with charges.watch() as watched:
         scores = model.score("q", ["a", "b", "c"])
     assert len(set(scores)) == 3
@@ -198,50 +200,52 @@ def test_a_permutation_names_no_place_twice_and_none_that_is_not(text: str, numb
 
 
 def test_a_key_goes_to_no_address_that_a_config_names_unless_it_is_meant(
-    ask: Ask, workshop: Workshop
+    ask: Ask, resources: Resources
 ) -> None:
     server = ask(by_number)
     for variable in (None, "OPENAI_API_KEY"):
         model = {"type": "openai", "model": "some", "base_url": f"{server.url}/v1"}
         named = {"key_variable": variable} if variable else {}
-        read_reranker({"type": "llm", "model": {**model, **named}}).build(workshop).score(
+        read_reranker({"type": "llm", "model": {**model, **named}}).build(resources).score(
             "q", ["p 1", "p 2"]
         )
     assert [KEY in call.headers["authorization"] for call in server.calls] == [False, True]
 
 
-def test_a_listwise_model_keeps_the_rules(ask: Ask, workshop: Workshop) -> None:
-    check_cross_encoder(choose_llm(ask(lambda call: Say("[2] > [1]"))), workshop)
+def test_a_listwise_model_keeps_the_rules(ask: Ask, resources: Resources) -> None:
+    check_cross_encoder(choose_llm(ask(lambda call: Say("[2] > [1]"))), resources)
 
 
-def test_a_budget_stops_before_the_call_that_would_exceed_it(ask: Ask, workshop: Workshop) -> None:
+def test_a_budget_stops_before_the_call_that_would_exceed_it(
+    ask: Ask, resources: Resources
+) -> None:
     server = ask(by_number)
     prices = {"input": 1000.0, "cache_write": 1000.0, "cache_read": 1000.0, "output": 1000.0}
-    model = choose_llm(server, prices=prices, max_cost_usd=0.1).build(workshop)
+    model = choose_llm(server, prices=prices, max_cost_usd=0.1).build(resources)
     with pytest.raises(AssayError, match=r"budget of 0\.1 USD allows no further call"):
         model.score("which", ["p 1", "p 2"])
     assert not server.calls
     with pytest.raises(AssayError, match="its prices are not known"):
-        choose_llm(server, max_cost_usd=0.1).build(workshop)
+        choose_llm(server, max_cost_usd=0.1).build(resources)
 
 
-def test_windows_of_any_size_share_one_budget(ask: Ask, workshop: Workshop) -> None:
+def test_windows_of_any_size_share_one_budget(ask: Ask, resources: Resources) -> None:
     server = ask(by_number)
     prices = {"input": 1.0, "cache_write": 1.0, "cache_read": 1.0, "output": 1.0}
 
     def score(address: str, window: int) -> None:
         model = {"type": "openai", "model": "some", "base_url": f"{server.url}{address}"}
         keys = {"prices": prices, "max_cost_usd": 1.0, "window": window, "step": 2}
-        read_reranker({"type": "llm", "model": model, **keys}).build(workshop).score(
+        read_reranker({"type": "llm", "model": model, **keys}).build(resources).score(
             "q", ["p 1", "p 2"]
         )
 
     for window in (10, 20, 40):
         score("/v1", window)
-    (ledger,) = (workshop.cache.root / LEDGERS).glob("*.jsonl")
+    (ledger,) = (resources.cache.root / LEDGERS).glob("*.jsonl")
     assert ledger.read_text().count("settled") == 3
     score("/other/v1", 10)
-    assert len([*(workshop.cache.root / LEDGERS).glob("*.jsonl")]) == 2
+    assert len([*(resources.cache.root / LEDGERS).glob("*.jsonl")]) == 2
 
 
 def test_ranks_are_not_compared_with_scores() -> None:

@@ -20,7 +20,7 @@ from assay.retrievers.engines.redis.engine import RedisSettings
 from assay.retrievers.engines.registry import EngineSettings
 from assay.retrievers.engines.servers.servers import is_index_name
 from assay.retrievers.engines.weaviate.engine import WeaviateSettings
-from assay.retrievers.settings import Workshop
+from assay.retrievers.settings import Resources
 from assay.retrievers.store.cache import Cache, default_root
 
 URLS = {
@@ -107,14 +107,14 @@ def skip_what_lacks() -> Iterator[None]:
 @pytest.mark.parametrize("rule", RULES, ids=str)
 def test_engines_keep_the_rules(settings: LiveSettings, rule: Rule) -> None:
     with skip_what_lacks():
-        rule.check(lambda: settings.build(Workshop(Cache(default_root()))))
+        rule.check(lambda: settings.build(Resources(Cache(default_root()))))
 
 
 def test_what_is_made_is_listed_and_can_be_removed(
     settings: LiveSettings,
 ) -> None:
     texts = ["live: one ferry", "live: two tides"]
-    engine = settings.build(Workshop(Cache(default_root())))
+    engine = settings.build(Resources(Cache(default_root())))
     with skip_what_lacks(), closing(engine), settings.server() as s:
         index(engine, texts)
         name = engine.facts()["index"]

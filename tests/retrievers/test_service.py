@@ -15,7 +15,7 @@ from assay.retrievers.base import AssayError, Document, Passage
 from assay.retrievers.documents.preparation import DocumentSettings
 from assay.retrievers.foreign.http import HttpSettings
 from assay.retrievers.services.retries import RetrySettings
-from assay.retrievers.settings import Workshop
+from assay.retrievers.settings import Resources
 from assay.retrievers.store.cache import Cache
 
 DOCUMENTS = (
@@ -64,7 +64,7 @@ def url() -> Iterator[str]:
 def ask(url: str, tmp_path: Path, answer: object, **settings: Any) -> list[tuple[str, float]]:
     Service.answer, Service.count = answer, 0
     settings_ = HttpSettings(type="http", url=url, **settings)
-    with settings_.build(DocumentSettings(), Workshop(Cache(tmp_path))) as retriever:
+    with settings_.build(DocumentSettings(), Resources(Cache(tmp_path))) as retriever:
         retriever.index(DOCUMENTS[:1])
         return [(hit.chunk.id, hit.score) for hit in retriever.search("what?", 3).hits]
 
@@ -135,7 +135,7 @@ def test_a_call_is_made_again_and_its_pause_is_in_no_latency(url: str, tmp_path:
     Service.failing = 1
     Service.answer = {"hits": [{"id": "p1", "score": 1}]}
     settings = HttpSettings(type="http", url=url, retries=RetrySettings(pause=0.3))
-    with settings.build(DocumentSettings(), Workshop(Cache(tmp_path))) as retriever:
+    with settings.build(DocumentSettings(), Resources(Cache(tmp_path))) as retriever:
         retriever.index(DOCUMENTS[:1])
         begin = perf_counter()
         (trace,) = retriever.search("what?", 3).trace

@@ -16,15 +16,15 @@ from tokenizers import Tokenizer
 from tokenizers.models import WordLevel
 from tokenizers.pre_tokenizers import Whitespace
 
-from assay.eval.running.cached_figures import Keeper
+from assay.eval.running.cached_figures import FiguresCache
 from assay.eval.running.point_scores import PointScores
 from assay.retrievers.base import Chunk, Document
 from assay.retrievers.corpus.corpus import Corpus
 from assay.retrievers.corpus.glossary import Glossary
-from assay.retrievers.documents.chunk_cache import Cutting
+from assay.retrievers.documents.chunk_cache import ChunkCache
 from assay.retrievers.documents.chunkers import StructureChunker
 from assay.retrievers.legs.registry import LEGS
-from assay.retrievers.settings import Workshop
+from assay.retrievers.settings import Resources
 from assay.retrievers.store import sources
 from assay.retrievers.store.cache import Cache
 from assay.retrievers.store.sources import (
@@ -167,26 +167,26 @@ CHUNK = Chunk("a", "a", 0, len(TEXT), TEXT)
 CORPUS = Corpus([CHUNK], [Document("a", TEXT)])
 
 
-def index(values: dict[str, Any], workshop: Workshop) -> bool:
+def index(values: dict[str, Any], resources: Resources) -> bool:
     settings = LEGS.types[values["type"]].model_validate(values)
-    return bool(settings.build(workshop).index(CORPUS).cached)
+    return bool(settings.build(resources).index(CORPUS).cached)
 
 
-def cut(workshop: Workshop) -> bool:
+def cut(resources: Resources) -> bool:
     tokenizer = Tokenizer(WordLevel({"?": 0}, unk_token="?"))
     tokenizer.pre_tokenizer = Whitespace()
-    folder = workshop.cache.root / "tokenizer"
+    folder = resources.cache.root / "tokenizer"
     folder.mkdir(exist_ok=True)
     tokenizer.save(str(folder / "tokenizer.json"))
-    cutting = Cutting(StructureChunker(), str(folder), workshop)
-    return cutting.cut(list(CORPUS.documents.values()), workshop.progress).cached
+    cutting = ChunkCache(StructureChunker(), str(folder), resources)
+    return cutting.cut(list(CORPUS.documents.values()), resources.progress).cached
 
 
 KEYWORD = {"type": "bm25", "analyzer": "chinese"}
-STAGES: dict[str, Callable[[Workshop], bool]] = {
-    "code": lambda workshop: index({"type": "code"}, workshop),
-    "bm25": lambda workshop: index(KEYWORD, workshop),
-    "bm25f": lambda workshop: index({**KEYWORD, "type": "bm25f"}, workshop),
+STAGES: dict[str, Callable[[Resources], bool]] = {
+    "code": lambda resources: index({"type": "code"}, resources),
+    "bm25": lambda resources: index(KEYWORD, resources),
+    "bm25f": lambda resources: index({**KEYWORD, "type": "bm25f"}, resources),
     "cuts": cut,
 }
 DOCUMENTS = "retrievers/documents"
@@ -208,14 +208,14 @@ DOCUMENTS = "retrievers/documents"
 def test_a_stage_is_made_again_after_an_edit(
     stage: str, file: str, tmp_path: Path, edit: Callable[[str], None]
 ) -> None:
-    make, workshop = STAGES[stage], Workshop(Cache(tmp_path))
-    assert not make(workshop)
-    assert make(workshop)
+    make, resources = STAGES[stage], Resources(Cache(tmp_path))
+    assert not make(resources)
+    assert make(resources)
     edit("eval/report/formats.py")
-    assert make(workshop)
+    assert make(resources)
     edit(file)
-    assert not make(workshop)
-    assert make(workshop)
+    assert not make(resources)
+    assert make(resources)
 
 
 @pytest.mark.parametrize("name", ["admonitions", "numbered_lines", "identifiers"])
@@ -223,7 +223,7 @@ def test_definitions_are_read_again_after_an_edit(
     name: str, tmp_path: Path, edit: Callable[[str], None]
 ) -> None:
     def count_read() -> int:
-        return Glossary(CORPUS, Workshop(Cache(tmp_path))).fresh
+        return Glossary(CORPUS, Resources(Cache(tmp_path))).fresh
 
     assert count_read() == 1
     assert count_read() == 0
@@ -250,8 +250,8 @@ def test_each_data_file_counts_with_a_module() -> None:
 def test_figures_of_a_sweep_go_by_the_code_that_scores_them(
     tmp_path: Path, edit: Callable[[str], None]
 ) -> None:
-    keeper = Keeper(["RR@10"], Cache(tmp_path), PointScores(["RR@10"]).score)
-    other = Keeper(["RR@10"], Cache(tmp_path))
+    keeper = FiguresCache(["RR@10"], Cache(tmp_path), PointScores(["RR@10"]).score)
+    other = FiguresCache(["RR@10"], Cache(tmp_path))
     before = keeper._key("run"), other._key("run")
     edit("eval/running/point_scores.py")
     assert keeper._key("run") != before[0]

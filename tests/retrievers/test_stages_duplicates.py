@@ -14,7 +14,7 @@ from listed import apply, ids, make_chunk, make_hits
 from assay.retrievers.base import Chunk, Hit
 from assay.retrievers.models.base import Encoder, Vectors
 from assay.retrievers.models.caching import CachingEncoder
-from assay.retrievers.settings import Workshop
+from assay.retrievers.settings import Resources
 from assay.retrievers.stages.base import Stage
 from assay.retrievers.stages.content_hash import ContentHash
 from assay.retrievers.stages.mmr import Mmr, MmrSettings, choose
@@ -42,7 +42,7 @@ class Angles(Encoder):
 
 @pytest.fixture
 def angles(tmp_path: Path) -> CachingEncoder:
-    return CachingEncoder(Angles(), "angles", Workshop(Cache(tmp_path)))
+    return CachingEncoder(Angles(), "angles", Resources(Cache(tmp_path)))
 
 
 def list_texts(texts: Sequence[str]) -> list[Hit]:

@@ -15,7 +15,7 @@ from assay.retrievers.base.markdown import tokenize
 from assay.retrievers.corpus.corpus import Corpus
 from assay.retrievers.documents.preparation import DocumentSettings, prepare
 from assay.retrievers.models.tokens import Tokenizer
-from assay.retrievers.settings import Workshop
+from assay.retrievers.settings import Resources
 from assay.retrievers.stages.base import StageResult
 from assay.retrievers.stages.context import Context, ContextSettings, assemble, close
 from assay.retrievers.stages.neighbours import Neighbours, NeighboursSettings
@@ -27,14 +27,14 @@ DOCUMENT = Document("d", TEXT)
 
 
 @pytest.fixture(scope="module")
-def workshop(tmp_path_factory: pytest.TempPathFactory) -> Workshop:
-    """A workshop with an empty cache, but for the models."""
-    return Workshop(Cache(make_cache(tmp_path_factory.mktemp("passages"))))
+def resources(tmp_path_factory: pytest.TempPathFactory) -> Resources:
+    """A resources with an empty cache, but for the models."""
+    return Resources(Cache(make_cache(tmp_path_factory.mktemp("passages"))))
 
 
 @pytest.fixture(scope="module")
-def tokenizer(workshop: Workshop) -> Tokenizer:
-    return Tokenizer.default(workshop)
+def tokenizer(resources: Resources) -> Tokenizer:
+    return Tokenizer.default(resources)
 
 
 def word(first: int, last: int) -> tuple[int, int]:
@@ -112,7 +112,7 @@ SENTENCES = "Refunds take ten days. Dogs travel on deck. Bring a lamp. Tides tur
 
 @given(order=st.permutations(range(12)), counts=st.tuples(st.integers(1, 4), st.integers(1, 4)))
 def test_parents_of_the_chunker_are_true(
-    workshop: Workshop, order: list[int], counts: tuple[int, int]
+    resources: Resources, order: list[int], counts: tuple[int, int]
 ) -> None:
     """On what the chunker parent_child cuts: each parent once, its text true, hits in order."""
     text = "".join(
@@ -124,7 +124,7 @@ def test_parents_of_the_chunker_are_true(
                      "max_tokens": 16, "overlap_tokens": 0}}
     )  # fmt: skip
     document = Document("d.md", text)
-    corpus = Corpus(prepare([document], settings, workshop).chunks, [document])
+    corpus = Corpus(prepare([document], settings, resources).chunks, [document])
     hits = make_hits(
         corpus.chunks[at % len(corpus.chunks)]
         for at in dict.fromkeys(order)
@@ -232,12 +232,12 @@ Build = Callable[..., Context]
 
 
 @pytest.fixture(scope="module")
-def build(workshop: Workshop, tokenizer: Tokenizer) -> Build:
+def build(resources: Resources, tokenizer: Tokenizer) -> Build:
     """Make the stage `context` over `chunks` with settings by keyword."""
 
     def make(chunks: Sequence[Chunk] = (), **settings: object) -> Context:
         given = ContextSettings.model_validate({"type": "context", **settings})
-        stage = Context(given, tokenizer, workshop)
+        stage = Context(given, tokenizer, resources)
         if chunks:
             stage.index(make_corpus(chunks), 1.0)
         return stage

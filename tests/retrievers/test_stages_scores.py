@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from listed import apply, descends, ids, make_chunk, make_corpus, make_hits
 from pydantic import TypeAdapter, ValidationError
 
-from assay.retrievers.base import Document, Hit, Placed
+from assay.retrievers.base import Document, Hit, LegRank
 from assay.retrievers.base.frontmatter import Frontmatter
 from assay.retrievers.pipeline.pipeline import PipelineSettings
 from assay.retrievers.stages.calibrate import Calibrate, CalibrateSettings
@@ -150,11 +150,11 @@ def test_the_threshold_keeps_what_reaches_it() -> None:
 
 def test_a_threshold_by_a_leg_keeps_all_hits_or_none() -> None:
     chunks = [make_chunk(name) for name in "abc"]
-    placed = [{"dense": Placed(7, 0.71), "keyword": Placed(1, 9.5)}, {"keyword": Placed(2, 8.0)}]
+    placed = [{"dense": LegRank(7, 0.71), "keyword": LegRank(1, 9.5)}, {"keyword": LegRank(2, 8.0)}]
     hits = [
         Hit(chunk, score, legs)
         for chunk, score, legs in zip(
-            chunks, (0.03, 0.02, 0.01), [*placed, {"dense": Placed(1, 0.7)}], strict=True
+            chunks, (0.03, 0.02, 0.01), [*placed, {"dense": LegRank(1, 0.7)}], strict=True
         )
     ]
     kept = LegThreshold("dense", 0.71).apply("q", hits)

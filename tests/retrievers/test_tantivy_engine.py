@@ -20,7 +20,7 @@ from assay.retrievers.engines.tantivy.settings import (
 )
 from assay.retrievers.legs.keyword import KeywordLegSettings
 from assay.retrievers.legs.native import EngineKeywordSettings
-from assay.retrievers.settings import Workshop
+from assay.retrievers.settings import Resources
 from assay.retrievers.store.cache import Cache
 from assay.retrievers.text.analyzers import LanguageAnalyzerSettings
 
@@ -32,7 +32,7 @@ QUERIES = ["add an argument to the parser", "print usage usage", "Namespace", "t
 
 def index(folder: Path, texts: list[str], **text: Any) -> tuple[TantivyEngine, tuple[str, ...]]:
     chosen = TantivySettings.model_validate({"type": "tantivy", "text": text})
-    engine = chosen.build(Workshop(Cache(folder)))
+    engine = chosen.build(Resources(Cache(folder)))
     report = engine.index(texts, np.empty((len(texts), 0), np.float32), "")
     return engine, report.cached
 
@@ -86,15 +86,15 @@ def test_our_analyzer_gives_the_list_of_our_bm25(tmp_path: Path) -> None:
     documents = [Document(str(at), text) for at, text in enumerate(TEXTS)]
     chunks = [Chunk(item.id, item.id, 0, len(item.text), item.text) for item in documents]
     corpus = Corpus(tuple(chunks), tuple(documents))
-    workshop = Workshop(Cache(tmp_path))
-    ours = KeywordLegSettings(variant="lucene", k1=1.2, b=0.75).build(workshop)
+    resources = Resources(Cache(tmp_path))
+    ours = KeywordLegSettings(variant="lucene", k1=1.2, b=0.75).build(resources)
     theirs = EngineKeywordSettings.model_validate(
         {
             "type": "engine_keyword",
             "engine": {"type": "tantivy", "text": {"analyzer": "english"}},
             "encoder": "bge-small-en-v1.5",
         }
-    ).build(workshop)
+    ).build(resources)
     for leg in (ours, theirs):
         leg.index(corpus)
     for query in QUERIES[:3]:

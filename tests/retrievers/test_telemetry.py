@@ -13,7 +13,7 @@ from assay.retrievers.base import Document, Quiet
 from assay.retrievers.pipeline import telemetry
 from assay.retrievers.pipeline.config import PipelineConfig
 from assay.retrievers.pipeline.pipeline import Pipeline
-from assay.retrievers.settings import Workshop
+from assay.retrievers.settings import Resources
 from assay.retrievers.store.cache import Cache, default_root
 
 pytest.importorskip("opentelemetry.sdk", reason="the extra `otel` is not installed")
@@ -60,7 +60,7 @@ def spans() -> Iterator[Any]:
 
 def build(retriever: dict[str, Any], log: Quiet | None = None) -> Pipeline:
     config = PipelineConfig.model_validate({"name": "p", "retriever": retriever})
-    pipeline = config.build(Workshop(Cache(default_root()), log or Quiet()))
+    pipeline = config.build(Resources(Cache(default_root()), log or Quiet()))
     assert isinstance(pipeline, Pipeline)
     pipeline.index(DOCUMENTS)
     return pipeline

@@ -19,7 +19,7 @@ from assay.retrievers.base.scripts import find_unspaced
 from assay.retrievers.corpus.corpus import Corpus
 from assay.retrievers.legs.fielded import FieldedLegSettings
 from assay.retrievers.legs.keyword import KeywordLegSettings
-from assay.retrievers.settings import Workshop
+from assay.retrievers.settings import Resources
 from assay.retrievers.store.cache import Cache
 from assay.retrievers.text.analyzers import AnalyzerSettings, doubt, find_versions
 from assay.retrievers.text.base import Analyzer
@@ -202,7 +202,7 @@ def test_a_leg_says_it_each_time(kind: str, settings: Any, tmp_path: Path) -> No
         progress = Heard()
         for _ in range(2):  # the second finds its index in the cache
             values = {"type": kind, "analyzer": analyzer, "variant": "lucene"}
-            leg = settings.model_validate(values).build(Workshop(Cache(tmp_path), progress))
+            leg = settings.model_validate(values).build(Resources(Cache(tmp_path), progress))
             leg.index(make_corpus())
         assert len(progress.lines) == said
         assert all(": the analyzer english looks for words" in line for line in progress.lines)
@@ -217,7 +217,7 @@ def test_notices_are_found(language: str, tmp_path: Path) -> None:
         for document in collection.documents
     ]
     values = {"analyzer": language, "variant": "lucene", "k1": 1.2, "b": 0.6}
-    leg = KeywordLegSettings.model_validate(values).build(Workshop(Cache(tmp_path)))
+    leg = KeywordLegSettings.model_validate(values).build(Resources(Cache(tmp_path)))
     leg.index(Corpus(chunks))
     assert len(collection.queries) == 24
     for query in collection.queries:

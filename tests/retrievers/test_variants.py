@@ -18,7 +18,7 @@ from assay.retrievers.legs.dense import DenseLeg
 from assay.retrievers.legs.keyword import KeywordLeg
 from assay.retrievers.pipeline import variants as module
 from assay.retrievers.pipeline.variants import Variants
-from assay.retrievers.settings import Workshop
+from assay.retrievers.settings import Resources
 from assay.retrievers.store.cache import Cache, default_root
 
 BM25 = ROOT / "configs" / "bm25.yaml"
@@ -28,7 +28,7 @@ KEYWORD = "retriever.legs.keyword"
 
 @pytest.fixture
 def variants() -> Iterator[Variants]:
-    with Variants(Workshop(Cache(default_root()))) as opened:
+    with Variants(Resources(Cache(default_root()))) as opened:
         yield opened
 
 
@@ -74,7 +74,7 @@ def tell(hit: Hit) -> tuple[Chunk, float]:
 
 def check_equal(variants: Variants, config: RunConfig) -> None:
     shared = variants.build(config)
-    with config.build(Workshop(Cache(default_root()))) as alone:
+    with config.build(Resources(Cache(default_root()))) as alone:
         one, other = shared.index(DOCUMENTS), alone.index(DOCUMENTS)
         assert (one.chunks, one.bytes, one.facts) == (other.chunks, other.bytes, other.facts)
         assert one.seconds.keys() == other.seconds.keys()
@@ -107,7 +107,7 @@ def test_a_variant_answers_as_a_fresh_pipeline(path: Path, variants: Variants) -
 def test_any_order_of_settings_gives_the_answers_of_fresh_pipelines(
     drawn: Sequence[tuple[int, int, int, bool]],
 ) -> None:
-    with Variants(Workshop(Cache(default_root()))) as variants:
+    with Variants(Resources(Cache(default_root()))) as variants:
         for first, second, k, headings in drawn:
             overrides = (
                 f"retriever.legs={{a: {{type: bm25, depth: {first}}}, "

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from assay.eval.collections.authoring import copies
-from assay.eval.collections.authoring.placing import Judged, Unlocated, locate
+from assay.eval.collections.authoring.placing import JudgedQuestions, UnlocatedQuestion, locate
 from assay.eval.collections.authoring.questions import read_questions
 from assay.eval.collections.authoring.templates import card_text, pipeline_text
 from assay.eval.collections.card import FILE
@@ -32,14 +32,14 @@ UNLOCATED, PIPELINE = "unlocated.csv", "pipeline.yaml"
 
 
 @dataclass(frozen=True, slots=True)
-class Authored:
+class AuthoredCollection:
     """What was made, and where; `written` is false where no question could be placed."""
 
     name: str
     card: Path
     pipeline: Path
     documents: int
-    judged: Judged
+    judged: JudgedQuestions
     written: bool = True
 
 
@@ -79,7 +79,7 @@ class Origin:
 
 def author(
     origin: Origin, questions: Path | None, name: str | None, output: Path | None, *, force: bool
-) -> Authored:
+) -> AuthoredCollection:
     """Make a native collection of the documents of `origin`.
 
     It goes to `output`, by default ./datasets/<name>; the name is by default that of `output`, else
@@ -92,8 +92,8 @@ def author(
     name = name or slug((output or origin.folder).resolve().name)
     documents = origin.read()
     origin = origin.for_target(target, documents)
-    judged = locate(read_questions(questions), documents) if questions else Judged()
-    made = Authored(name, target / FILE, target / PIPELINE, len(documents), judged)
+    judged = locate(read_questions(questions), documents) if questions else JudgedQuestions()
+    made = AuthoredCollection(name, target / FILE, target / PIPELINE, len(documents), judged)
     if questions and not judged.queries:
         return replace(made, written=False)
     asked = {
@@ -177,7 +177,7 @@ def find_target(folder: Path, name: str | None, output: Path | None) -> Path:
     return Path(os.path.normpath(target.absolute()))
 
 
-def add(questions: Path, target: Path) -> Authored:
+def add(questions: Path, target: Path) -> AuthoredCollection:
     """Add questions to the collection that `author` made in the folder `target`.
 
     Its documents are as they lie there now. Raises AssayError when there is no such collection, or
@@ -187,7 +187,7 @@ def add(questions: Path, target: Path) -> Authored:
         return _add(questions, target.absolute())
 
 
-def _add(questions: Path, target: Path) -> Authored:
+def _add(questions: Path, target: Path) -> AuthoredCollection:
     card = read_card(target / FILE)
     paths = [target / file for file in (QUERIES, JUDGMENTS)]
     if not isinstance(card, NativeCard) or not all(path.is_file() for path in paths):
@@ -195,9 +195,9 @@ def _add(questions: Path, target: Path) -> Authored:
     problems = Problems(strict=True)
     documents = NativeSource(card, find_data(card), problems).documents()
     queries, judgments = ([dict(row.values) for row in read_jsonl(at, problems)] for at in paths)
-    known = Judged({query["_id"]: query for query in queries}, judgments)
+    known = JudgedQuestions({query["_id"]: query for query in queries}, judgments)
     judged = locate(read_questions(questions), documents, known)
-    made = Authored(card.name, target / FILE, target / PIPELINE, len(documents), judged)
+    made = AuthoredCollection(card.name, target / FILE, target / PIPELINE, len(documents), judged)
     if len(judged.judgments) == len(judgments):
         return replace(made, written=False)
     write_atomically(paths[0], render_rows(list(judged.queries.values())).encode())
@@ -206,7 +206,7 @@ def _add(questions: Path, target: Path) -> Authored:
     return made
 
 
-def _finish(target: Path, judged: Judged) -> None:
+def _finish(target: Path, judged: JudgedQuestions) -> None:
     """Write the list of what could not be placed, and seal the card."""
     (target / UNLOCATED).unlink(missing_ok=True)
     if judged.unlocated:
@@ -245,7 +245,7 @@ def render_rows(rows: list[dict[str, Any]]) -> str:
     return "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows)
 
 
-def _table(unlocated: list[Unlocated]) -> str:
+def _table(unlocated: list[UnlocatedQuestion]) -> str:
     buffer = io.StringIO(newline="")
     rows = [item.as_row() for item in unlocated]
     writer = csv.DictWriter(buffer, list(rows[0]), lineterminator="\n")

@@ -56,7 +56,7 @@ class Origins:
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class DerivedCollection:
     """What was made: queries and ambiguous ones left out, each by type, and the documents."""
 
     card: Path
@@ -77,7 +77,9 @@ def read_origins(reference: str) -> Origins:
     return Origins(reference, load(reference).by_id, where, card)
 
 
-def make_lookups(origins: Origins, kinds: Sequence[str], output: Path, *, force: bool) -> Made:
+def make_lookups(
+    origins: Origins, kinds: Sequence[str], output: Path, *, force: bool
+) -> DerivedCollection:
     """Write a native collection of the look-ups of `kinds` (see `KINDS`) to `output`.
 
     Its documents are copies, in Markdown or plain text, with duplicates among them where `kinds`
@@ -99,7 +101,9 @@ def make_lookups(origins: Origins, kinds: Sequence[str], output: Path, *, force:
     if not derived.lookups:
         raise AssayError(f"{origins.reference}: gives no queries of the kinds {', '.join(kinds)}")
     queries = Counter(lookup.type for lookup in derived.lookups)
-    made = Made(output / FILE, len(texts), len(planted), dict(queries), derived.ambiguous)
+    made = DerivedCollection(
+        output / FILE, len(texts), len(planted), dict(queries), derived.ambiguous
+    )
     exact = {id_: origin for id_, origin in copied.items() if texts[id_] == texts[origin]}
     card = _render_card(origins, made, kinds, output, exact)
     parse_card(card, output / FILE)  # a wrong name stops here, before anything is written
@@ -152,7 +156,11 @@ def _span(start: int, end: int) -> dict[str, int]:
 
 
 def _render_card(
-    origins: Origins, made: Made, kinds: Sequence[str], output: Path, exact: Mapping[str, str]
+    origins: Origins,
+    made: DerivedCollection,
+    kinds: Sequence[str],
+    output: Path,
+    exact: Mapping[str, str],
 ) -> str:
     name, card = output.name, origins.card
     values = {
@@ -173,7 +181,7 @@ def _render_card(
     return header + yaml.safe_dump(values, sort_keys=False, allow_unicode=True, width=100)
 
 
-def _describe(made: Made, kinds: Sequence[str]) -> str:
+def _describe(made: DerivedCollection, kinds: Sequence[str]) -> str:
     parts = ["Derived from the documents alone by a program; no retrieval system was run."]
     parts += [f"{WORDS[kind]} ({made.queries.get(kind, 0)})." for kind in TYPES if kind in kinds]
     left_out = [f"{number} {kind}" for kind, number in made.ambiguous.items()]

@@ -17,7 +17,7 @@ from assay.eval.collections.authoring.provisions import Provision, read_paragrap
 from assay.retrievers.base import Document
 from assay.retrievers.base.frontmatter import frontmatter_end
 from assay.retrievers.base.markdown import is_plain, read_headings, tokenize
-from assay.retrievers.base.quotes import Place
+from assay.retrievers.base.quotes import QuoteSpan
 
 SPREAD = 3  # an identifier in more documents than this is not distinctive
 WORD_LENGTH, CUT_LENGTH = 8, 4  # letters of a word worth cutting short, and left of it at least
@@ -42,11 +42,11 @@ class Lookup:
 
     type: str
     text: str
-    places: tuple[Place, ...]
+    places: tuple[QuoteSpan, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Derived:
+class LookupSet:
     """The look-ups of the wanted types, and by type how many were left out as ambiguous."""
 
     lookups: tuple[Lookup, ...]
@@ -55,13 +55,13 @@ class Derived:
 
 def derive(
     documents: Mapping[str, Document], origins: Mapping[str, str], types: Iterable[str]
-) -> Derived:
+) -> LookupSet:
     """Return the look-ups of `types` (see `TYPES`) that `documents` give, in their order.
 
     `origins` has the document that each copy was made of: what stands in both is not ambiguous,
     and either answers. A text is asked once, as the first of the types that has it.
     """
-    library = Library(documents, origins)
+    library = DocumentIndex(documents, origins)
     found: dict[str, Lookup] = {}
     ambiguous: Counter[str] = Counter()
     for type_ in types:
@@ -71,14 +71,14 @@ def derive(
                 ambiguous[type_] += 1
             else:
                 found[key] = Lookup(type_, text, tuple(places))
-    return Derived(tuple(found.values()), dict(ambiguous))
+    return LookupSet(tuple(found.values()), dict(ambiguous))
 
 
 # A text that could be asked, with the places that answer it: none where it is ambiguous.
-Candidates = Iterator[tuple[str, Sequence[Place]]]
+Candidates = Iterator[tuple[str, Sequence[QuoteSpan]]]
 
 
-class Library:
+class DocumentIndex:
     """Documents in the order of their ids, and what stands in them."""
 
     def __init__(self, documents: Mapping[str, Document], origins: Mapping[str, str]) -> None:
@@ -86,7 +86,7 @@ class Library:
         self._origins = origins
         self.originals = [doc for id_, doc in self.documents.items() if id_ not in origins]
 
-    def count_origins(self, places: Iterable[Place]) -> int:
+    def count_origins(self, places: Iterable[QuoteSpan]) -> int:
         """Return in how many documents `places` lie, copies not counted."""
         return len({self.find_origin(place.doc_id) for place in places})
 
@@ -95,38 +95,38 @@ class Library:
         return self._origins.get(doc_id, doc_id)
 
     @cached_property
-    def titles(self) -> Mapping[str, list[Place]]:
+    def titles(self) -> Mapping[str, list[QuoteSpan]]:
         """The documents by title, folded: that in the frontmatter or of the first heading."""
-        found: defaultdict[str, list[Place]] = defaultdict(list)
+        found: defaultdict[str, list[QuoteSpan]] = defaultdict(list)
         for document in self.documents.values():
             if has_title(document):
                 found[_fold(document.title)].append(whole(document))
         return found
 
     @cached_property
-    def headings(self) -> Mapping[str, list[Place]]:
+    def headings(self) -> Mapping[str, list[QuoteSpan]]:
         """The sections by heading, folded."""
-        found: defaultdict[str, list[Place]] = defaultdict(list)
+        found: defaultdict[str, list[QuoteSpan]] = defaultdict(list)
         for document in self.documents.values():
             for title, place in list_sections(document):
                 found[_fold(title)].append(place)
         return found
 
     @cached_property
-    def words(self) -> Mapping[str, list[Place]]:
+    def words(self) -> Mapping[str, list[QuoteSpan]]:
         """Where each word stands, folded, in names and frontmatter too."""
-        found: defaultdict[str, list[Place]] = defaultdict(list)
+        found: defaultdict[str, list[QuoteSpan]] = defaultdict(list)
         for document in self.documents.values():
             for word in WORD.finditer(document.text):
-                found[word[0].casefold()].append(Place(document.id, *word.span()))
+                found[word[0].casefold()].append(QuoteSpan(document.id, *word.span()))
         return found
 
-    def keep_bodies(self, places: Iterable[Place]) -> list[Place]:
+    def keep_bodies(self, places: Iterable[QuoteSpan]) -> list[QuoteSpan]:
         """Return those of `places` that do not lie in frontmatter, which is not searched."""
         return [at for at in places if at.start >= frontmatter_end(self.documents[at.doc_id].text)]
 
 
-def derive_titles(library: Library) -> Candidates:
+def derive_titles(library: DocumentIndex) -> Candidates:
     """Each title; the whole document answers, so that any passage of it does."""
     for document in library.originals:
         if has_title(document):
@@ -134,7 +134,7 @@ def derive_titles(library: Library) -> Candidates:
             yield document.title, places if library.count_origins(places) == 1 else ()
 
 
-def derive_headings(library: Library) -> Candidates:
+def derive_headings(library: DocumentIndex) -> Candidates:
     """Each heading but titles and identifiers; its section answers, with the sections below it."""
     for document in library.originals:
         for heading, _ in list_sections(document):
@@ -145,7 +145,7 @@ def derive_headings(library: Library) -> Candidates:
             yield heading, places if once and library.count_origins(places) == 1 else ()
 
 
-def derive_keywords(library: Library) -> Candidates:
+def derive_keywords(library: DocumentIndex) -> Candidates:
     """The keywords of each document, all at once; the documents that carry all of them answer."""
     carried = {
         id_: set(map(_fold, read_keywords(document))) for id_, document in library.documents.items()
@@ -157,15 +157,15 @@ def derive_keywords(library: Library) -> Candidates:
             yield " ".join(read_keywords(document)), places
 
 
-def derive_identifiers(library: Library) -> Candidates:
+def derive_identifiers(library: DocumentIndex) -> Candidates:
     """The identifiers in code that stand in few documents; every place they stand at answers.
 
     Ambiguous are those that another is spelled like but for capitals.
     """
-    standing: defaultdict[str, list[Place]] = defaultdict(list)
+    standing: defaultdict[str, list[QuoteSpan]] = defaultdict(list)
     for document in library.documents.values():
         for name in IDENTIFIER.finditer(document.text):
-            standing[name[0]].append(Place(document.id, *name.span()))
+            standing[name[0]].append(QuoteSpan(document.id, *name.span()))
     spelled = Counter(map(_fold, standing))
     in_code = dict.fromkeys(
         name for doc in library.originals for code in list_code(doc) for name in
@@ -177,7 +177,7 @@ def derive_identifiers(library: Library) -> Candidates:
             yield name, places if spelled[_fold(name)] == 1 else ()
 
 
-def derive_truncated(library: Library) -> Candidates:
+def derive_truncated(library: DocumentIndex) -> Candidates:
     """The commonest long words of each document that no other has, cut short.
 
     At least half is cut, to the fewest letters that begin no word of another document and are no
@@ -187,7 +187,7 @@ def derive_truncated(library: Library) -> Candidates:
     for document in library.originals:
         body = document.text[frontmatter_end(document.text) :]
         counts = Counter(word.lower() for word in PROSE.findall(body))
-        taken: dict[str, list[Place]] = {}
+        taken: dict[str, list[QuoteSpan]] = {}
         for word in sorted(counts, key=lambda word: (-counts[word], word)):
             if counts[word] < 2 or len(word) < WORD_LENGTH or len(taken) == CUTS:
                 continue
@@ -197,21 +197,23 @@ def derive_truncated(library: Library) -> Candidates:
         yield from taken.items()
 
 
-def derive_sections(library: Library) -> Candidates:
+def derive_sections(library: DocumentIndex) -> Candidates:
     """Each section of a statute by its number, in the spellings people use by turns."""
     return _derive_provisions(library, read_sections, ("§ {}", "Section {}", "sec. {}", ASKED))
 
 
-def derive_paragraphs(library: Library) -> Candidates:
+def derive_paragraphs(library: DocumentIndex) -> Candidates:
     """Each numbered paragraph of a statute by its number and labels, spelled by turns."""
     return _derive_provisions(library, read_paragraphs, ("§ {}", "Section {}", "{}", ASKED))
 
 
 def _derive_provisions(
-    library: Library, read: Callable[[Document], Iterator[Provision]], spellings: Sequence[str]
+    library: DocumentIndex,
+    read: Callable[[Document], Iterator[Provision]],
+    spellings: Sequence[str],
 ) -> Candidates:
     """Yield what `read` finds; ambiguous is what two documents number alike, or one does twice."""
-    standing: defaultdict[str, list[Place]] = defaultdict(list)
+    standing: defaultdict[str, list[QuoteSpan]] = defaultdict(list)
     for document in library.documents.values():
         for provision in read(document):
             labels = "".join(f"({label})" for label in provision.labels)
@@ -222,7 +224,7 @@ def _derive_provisions(
         yield text, places if once and library.count_origins(places) == 1 else ()
 
 
-TYPES: Mapping[str, Callable[[Library], Candidates]] = {
+TYPES: Mapping[str, Callable[[DocumentIndex], Candidates]] = {
     "title": derive_titles,
     "heading": derive_headings,
     "keyword": derive_keywords,
@@ -238,7 +240,7 @@ def has_title(document: Document) -> bool:
     return document.title not in ("", PurePosixPath(document.id).stem)
 
 
-def list_sections(document: Document) -> Iterator[tuple[str, Place]]:
+def list_sections(document: Document) -> Iterator[tuple[str, QuoteSpan]]:
     """Yield the heading and the place of each section, without white space at its end."""
     if is_plain(document.id):
         return
@@ -246,7 +248,7 @@ def list_sections(document: Document) -> Iterator[tuple[str, Place]]:
         text = document.text[section.start : section.end]
         if WORD.search(section.title):
             end = section.start + len(text.rstrip())
-            yield " ".join(section.title.split()), Place(document.id, section.start, end)
+            yield " ".join(section.title.split()), QuoteSpan(document.id, section.start, end)
 
 
 def list_code(document: Document) -> Iterator[str]:
@@ -271,12 +273,14 @@ def read_keywords(document: Document) -> list[str]:
     return list(dict.fromkeys(filter(None, words)))
 
 
-def whole(document: Document) -> Place:
+def whole(document: Document) -> QuoteSpan:
     """Return the place of all of a document."""
-    return Place(document.id, 0, len(document.text))
+    return QuoteSpan(document.id, 0, len(document.text))
 
 
-def _cut(word: str, doc_id: str, words: Sequence[str], library: Library) -> tuple[str, list[Place]]:
+def _cut(
+    word: str, doc_id: str, words: Sequence[str], library: DocumentIndex
+) -> tuple[str, list[QuoteSpan]]:
     """Return the beginning of `word` that only one document's words have, and where they stand.
 
     Empty where there is none. `words` is the vocabulary in order.

@@ -32,14 +32,16 @@ FILE_KEYS = {"documents", "whole_documents", "anchors", "contexts", "queries", "
 
 
 @dataclass(frozen=True, slots=True)
-class Labelled:
+class LabelledCollection:
     """The card of the collection that holds the judgments now, and the files they went into."""
 
     card: Card
     files: tuple[Path, ...]
 
 
-def add_in_place(collection: Collection, variant: str, labels: Sequence[Label]) -> Labelled:
+def add_in_place(
+    collection: Collection, variant: str, labels: Sequence[Label]
+) -> LabelledCollection:
     """Add judgments to the files of a native collection and seal its card.
 
     Call it with the lock of the card's folder, taken before the collection was read. Raises
@@ -68,7 +70,7 @@ def add_in_place(collection: Collection, variant: str, labels: Sequence[Label]) 
         _journal(card).unlink()
         raise
     _journal(card).unlink()
-    return Labelled(sealed, tuple(additions))
+    return LabelledCollection(sealed, tuple(additions))
 
 
 def finish_labelling(card: Card) -> Card:
@@ -94,7 +96,7 @@ def finish_labelling(card: Card) -> Card:
 
 def add_to_copy(
     collection: Collection, variant: str, labels: Sequence[Label], output: Path, origin: str
-) -> Labelled:
+) -> LabelledCollection:
     """Make a copy of a collection in its own format, with the judgments, in the folder `output`.
 
     `origin` is named in its card as where the judgments come from. Call it with the lock of
@@ -139,7 +141,7 @@ def add_to_copy(
     finally:
         shutil.rmtree(partial, ignore_errors=True)
     files = tuple(output / path.relative_to(partial) for path in additions)
-    return Labelled(read_card(output / FILE), files)
+    return LabelledCollection(read_card(output / FILE), files)
 
 
 def _refuse(card: Card, reason: str) -> AssayError:

@@ -8,13 +8,13 @@ from typing import Any
 
 from assay.eval.collections.authoring.questions import Question
 from assay.retrievers.base import Document, cut
-from assay.retrievers.base.quotes import Locator, Place
+from assay.retrievers.base.quotes import Locator, QuoteSpan
 
 SHOWN = 300  # characters of the nearest passage
 
 
 @dataclass(frozen=True, slots=True)
-class Unlocated:
+class UnlocatedQuestion:
     """A question whose answer could not be placed: why, and what it seems to mean.
 
     That is the document `nearest`, the one that the question names if there is one, and in it the
@@ -36,24 +36,26 @@ class Unlocated:
 
 
 @dataclass(slots=True)
-class Judged:
+class JudgedQuestions:
     """Queries and judgments as rows of the native form, and what could not be placed."""
 
     queries: dict[str, dict[str, Any]] = field(default_factory=dict)
     judgments: list[dict[str, Any]] = field(default_factory=list)
-    unlocated: list[Unlocated] = field(default_factory=list)
+    unlocated: list[UnlocatedQuestion] = field(default_factory=list)
 
 
 def locate(
-    questions: list[Question], documents: Mapping[str, Document], known: Judged | None = None
-) -> Judged:
+    questions: list[Question],
+    documents: Mapping[str, Document],
+    known: JudgedQuestions | None = None,
+) -> JudgedQuestions:
     """Place every question's passage in `documents`; return `known` queries with them.
 
     Rows of one id, or without ids of one text, are one query with several judgments.
     """
     locator = Locator(documents)
-    known = known or Judged()
-    judged = Judged(dict(known.queries), list(known.judgments))
+    known = known or JudgedQuestions()
+    judged = JudgedQuestions(dict(known.queries), list(known.judgments))
     ids = _assign_ids(questions, judged.queries)
     grades = {
         (row["query_id"], row["path"], *_span(row, documents)): row.get("grade", 1)
@@ -86,25 +88,25 @@ class _NotPlacedError(Exception):
 
 def _miss(
     question: Question, why: str, locator: Locator, documents: Mapping[str, Document]
-) -> Unlocated:
+) -> UnlocatedQuestion:
     """Return a question that could not be placed, with what in the documents is nearest to it."""
     text = question.quote or question.question
     nearest = _name_document(question, locator) or locator.nearest(text)
     place = locator.nearest_passage(text, nearest) if nearest else None
     if place is None:
-        return Unlocated(question, why, "")
+        return UnlocatedQuestion(question, why, "")
     passage = documents[nearest].text[place.start : place.end]
-    return Unlocated(question, why, nearest, locator.line(place), cut(passage, SHOWN))
+    return UnlocatedQuestion(question, why, nearest, locator.line(place), cut(passage, SHOWN))
 
 
-def _place(question: Question, locator: Locator, documents: Mapping[str, Document]) -> Place:
+def _place(question: Question, locator: Locator, documents: Mapping[str, Document]) -> QuoteSpan:
     if not question.question:
         raise _NotPlacedError("no question")
     within = _find_document(question, locator)
     if not question.quote:
         if not within:
             raise _NotPlacedError("neither a quote nor a document is given")
-        return Place(within[0], 0, len(documents[within[0]].text))
+        return QuoteSpan(within[0], 0, len(documents[within[0]].text))
     places = locator.find(question.quote, within)
     if not places:
         where = f"in {within[0]}" if within else "in any document"
@@ -119,7 +121,7 @@ def _place(question: Question, locator: Locator, documents: Mapping[str, Documen
     return places[0]
 
 
-def _show(places: Sequence[Place], locator: Locator) -> str:
+def _show(places: Sequence[QuoteSpan], locator: Locator) -> str:
     """Return up to three places by document and line."""
     shown = [f"{place.doc_id}:{locator.line(place)}" for place in places[:3]]
     return ", ".join([*shown, *(["…"] if len(places) > 3 else [])])
@@ -182,7 +184,7 @@ def _query_row(query_id: str, question: Question) -> dict[str, Any]:
 
 
 def _judgment_row(
-    query_id: str, place: Place, grade: int, documents: Mapping[str, Document], is_span: bool
+    query_id: str, place: QuoteSpan, grade: int, documents: Mapping[str, Document], is_span: bool
 ) -> dict[str, Any]:
     if not is_span:
         return {"query_id": query_id, "path": place.doc_id, "grade": grade}

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from assay.retrievers.base import Document
 from assay.retrievers.base.markdown import Heading, is_plain, read_headings
-from assay.retrievers.base.quotes import Place
+from assay.retrievers.base.quotes import QuoteSpan
 
 _DASHES = re.compile("[\u2010-\u2015\u2212]")
 # § 42–3131.17. Title; Section 12A — Title
@@ -31,7 +31,7 @@ class Provision:
 
     number: str
     labels: tuple[str, ...]
-    place: Place
+    place: QuoteSpan
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +114,6 @@ def _kind(label: str) -> str:
     return "digit" if first.isdigit() else "small" if first.islower() else "capital"
 
 
-def _trim(document: Document, start: int, end: int) -> Place:
+def _trim(document: Document, start: int, end: int) -> QuoteSpan:
     """Return a place without the white space at its end."""
-    return Place(document.id, start, start + len(document.text[start:end].rstrip()))
+    return QuoteSpan(document.id, start, start + len(document.text[start:end].rstrip()))

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from assay.eval.collections.card import FileCard, VariantName
 from assay.eval.collections.collection import Label, Query
-from assay.eval.collections.formats.book import Book, shelve
+from assay.eval.collections.formats.book import RowSequence, shelve
 from assay.eval.collections.formats.corpus_rows import (
     CorpusRow,
     place_rows,
@@ -30,7 +30,7 @@ from assay.eval.collections.formats.source import (
 from assay.eval.collections.problems import Problems
 from assay.retrievers.base import Chunk, Document
 from assay.retrievers.store.digest import digest
-from assay.retrievers.store.shelf import ById, PassageShelf, Shelf
+from assay.retrievers.store.shelf import ById, IdSequence, PassageSequence
 
 
 class BeirCard(FileCard):
@@ -112,23 +112,23 @@ class BeirSource(Source[BeirCard]):
         """Return the row of a judgment."""
         return f"{label.query_id}\t{label.passage_id}\t{label.grade}\n"
 
-    def _shelve(self) -> Shelf[Document]:
+    def _shelve(self) -> IdSequence[Document]:
         """Return the documents with their contexts, or of several passages; they stay in their
         files.
         """
         file = self._root / self._card.documents
         rows = self._add_contexts(
-            Book(read_corpus_row, self._problems, tell_row).read([(file, JSON_LINES)])
+            RowSequence(read_corpus_row, self._problems, tell_row).read([(file, JSON_LINES)])
         )
         if self._card.whole_documents is None:
-            shelf = PassageShelf(rows.hashes, lambda at: rows[at].document)
+            shelf = PassageSequence(rows.hashes, lambda at: rows[at].document)
             shelf.digest_content = rows.digest_content
             return shelf
-        book = Book(read_whole, self._problems, lambda document: document.text)
+        book = RowSequence(read_whole, self._problems, lambda document: document.text)
         whole = book.read([(self._root / self._card.whole_documents, JSON_LINES)])
         return shelve_rows(rows, whole, file, self._problems.progress)
 
-    def _add_contexts(self, rows: Shelf[CorpusRow]) -> Shelf[CorpusRow]:
+    def _add_contexts(self, rows: IdSequence[CorpusRow]) -> IdSequence[CorpusRow]:
         """Return `rows`, each with its context, which stays in its file."""
         if self._card.contexts is None:
             return rows
@@ -139,7 +139,7 @@ class BeirSource(Source[BeirCard]):
             place = contexts.find(rows[at].id)
             return rows[at] if place is None else replace(rows[at], context=contexts[place].context)
 
-        shelf = Shelf(rows.hashes, take)
+        shelf = IdSequence(rows.hashes, take)
         shelf.digest_content = lambda: digest(rows.digest_content(), contexts.digest_content())
         return shelf
 
@@ -175,10 +175,10 @@ class _ContextRow(NamedTuple):
     context: str
 
 
-class _ContextBook(Book[_ContextRow]):
+class _ContextBook(RowSequence[_ContextRow]):
     """The contexts of passages that stay in their file; each must be of one of `rows`."""
 
-    def __init__(self, rows: Shelf[CorpusRow], problems: Problems) -> None:
+    def __init__(self, rows: IdSequence[CorpusRow], problems: Problems) -> None:
         super().__init__(_read_context, problems)
         self._known = ById(rows, rows.__getitem__)
 

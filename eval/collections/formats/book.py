@@ -12,10 +12,10 @@ from assay.eval.collections.formats.source import Echoes, check_id, describe_tak
 from assay.eval.collections.problems import Problems
 from assay.retrievers.base import AssayError, Document
 from assay.retrievers.store.digest import digest
-from assay.retrievers.store.shelf import ById, N, PassageShelf, Shelf
+from assay.retrievers.store.shelf import ById, IdSequence, N, PassageSequence
 
 
-class Book(Generic[N]):
+class RowSequence(Generic[N]):
     """Items that `make` makes of rows that stay in their files, each with an id of its own.
 
     What is wrong is told as by a `Register`: an id twice is an error, a text that `tell` gives of
@@ -38,8 +38,8 @@ class Book(Generic[N]):
         self,
         files: Iterable[tuple[Path, Layout]],
         plain: Path | None = None,
-        kind: type[Shelf[N]] = Shelf,
-    ) -> Shelf[N]:
+        kind: type[IdSequence[N]] = IdSequence,
+    ) -> IdSequence[N]:
         """Return a shelf of the items in the order of `files`; see `MappedRows.scan`.
 
         Raises AssayError where one is broken, or an id stands twice.
@@ -87,7 +87,7 @@ class Book(Generic[N]):
         self.rows.keep(row, start, end)
         self.hashes.append(hash(item.id))
 
-    def _shelve(self, kind: type[Shelf[N]]) -> Shelf[N]:
+    def _shelve(self, kind: type[IdSequence[N]]) -> IdSequence[N]:
         shelf = kind(self.hashes, self.take)
         shelf.digest_content = self.digest
         if self._problems.strict and (repeated := shelf.find_repeated()):
@@ -110,7 +110,7 @@ def shelve(
 ) -> Mapping[str, Document]:
     """Return the documents, each one passage, that `make` makes of the rows of files, by id.
 
-    They stay in the files (see `MappedRows`); what is wrong is told as by a `Book`.
+    They stay in the files (see `MappedRows`); what is wrong is told as by a `RowSequence`.
     """
-    shelf = Book(make, problems, tell_all).read(files, plain, PassageShelf)
+    shelf = RowSequence(make, problems, tell_all).read(files, plain, PassageSequence)
     return ById(shelf, shelf.__getitem__)

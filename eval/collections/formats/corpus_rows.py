@@ -10,7 +10,7 @@ from assay.eval.collections.collection import DocumentShelf, Span
 from assay.eval.collections.formats.rows import Row
 from assay.retrievers.base import AssayError, Context, Document, Passage, Progress
 from assay.retrievers.store.digest import digest
-from assay.retrievers.store.shelf import ById, Lazy, Shelf
+from assay.retrievers.store.shelf import ById, IdSequence, LazySequence
 
 if TYPE_CHECKING:
     import numpy as np
@@ -98,7 +98,7 @@ def place_rows(
 
 
 def shelve_rows(
-    rows: Shelf[CorpusRow], whole: Shelf[Document], file: Path, progress: Progress
+    rows: IdSequence[CorpusRow], whole: IdSequence[Document], file: Path, progress: Progress
 ) -> DocumentShelf:
     """Return what `place_rows` does, of rows and documents that stay in their files.
 
@@ -132,7 +132,7 @@ def shelve_rows(
     def take(at: int) -> Document:
         return place(kept[at])[0] if at < len(kept) else rows[alone[at - len(kept)]].document
 
-    documents = Lazy(len(hashes), take)
+    documents = LazySequence(len(hashes), take)
     shelf = DocumentShelf(hashes, documents.__getitem__, _Places(rows, documents, stands))
     shelf.digest_content = lambda: digest(rows.digest_content(), whole.digest_content())
     return shelf
@@ -142,7 +142,10 @@ class _Places(ById[Span]):
     """Where each of `rows` is a passage; `stands` says of which document. In their order."""
 
     def __init__(
-        self, rows: Shelf[CorpusRow], documents: Sequence[Document], stands: "NDArray[np.int32]"
+        self,
+        rows: IdSequence[CorpusRow],
+        documents: Sequence[Document],
+        stands: "NDArray[np.int32]",
     ) -> None:
         super().__init__(rows, lambda at: _find_span(rows[at].id, documents[stands[at]]))
         self._documents = documents

@@ -12,7 +12,7 @@ from assay.eval.collections.formats.reading import read_jsonl
 from assay.eval.collections.formats.rows import Row
 from assay.eval.collections.problems import Problems
 from assay.retrievers.base import Context, Document
-from assay.retrievers.store.shelf import ById, Shelf
+from assay.retrievers.store.shelf import ById, IdSequence
 
 
 def add_contexts(
@@ -39,7 +39,7 @@ def add_contexts(
 def _shelve(documents: ById[Document], path: Path, problems: Problems) -> DocumentShelf:
     import numpy as np
 
-    bare: Shelf[Document] = documents.shelf
+    bare: IdSequence[Document] = documents.shelf
     rows, places = MappedRows(problems), array("i")
     for row, start, end in rows.scan(path, JSON_LINES):
         with problems.of(row):

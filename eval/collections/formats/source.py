@@ -12,7 +12,7 @@ from assay.eval.collections.collection import DocumentShelf, GoldItem, Label, Qu
 from assay.eval.collections.formats.rows import Row, RowError, describe_unknown
 from assay.eval.collections.problems import Problems
 from assay.retrievers.base import Chunk, Document
-from assay.retrievers.store.shelf import ById, PassageShelf, Shelf
+from assay.retrievers.store.shelf import ById, IdSequence, PassageSequence
 
 T = TypeVar("T")
 K = TypeVar("K")
@@ -234,14 +234,14 @@ def read_query_rows(rows: Iterator[Row], problems: Problems) -> QueryRegister:
 def span_documents(documents: Mapping[str, Document]) -> Mapping[str, Span]:
     """Return the place that is all of each document, by its id."""
     if isinstance(documents, ById):
-        shelf: Shelf[Document] = documents.shelf
+        shelf: IdSequence[Document] = documents.shelf
         return ById(shelf, lambda at: (shelf[at].id, 0, len(shelf[at].text)))
     return {name: (name, 0, len(item.text)) for name, item in documents.items()}
 
 
 def passage_index(documents: Mapping[str, Document]) -> Mapping[str, Span]:
     """Return the place of each passage by its id."""
-    if isinstance(documents, ById) and isinstance(documents.shelf, PassageShelf):
+    if isinstance(documents, ById) and isinstance(documents.shelf, PassageSequence):
         return span_documents(documents)
     if isinstance(documents, ById) and isinstance(documents.shelf, DocumentShelf):
         return documents.shelf.places

@@ -9,7 +9,7 @@ from typing import Any
 
 from assay.eval.collections.collection import GoldItem
 from assay.eval.report import formats
-from assay.eval.report.run_page.excerpts import Library, Shelf, list_pieces
+from assay.eval.report.run_page.excerpts import GoldExcerpts, PassageTable, list_pieces
 from assay.eval.report.run_page.queries import QueryRow, by_score
 from assay.eval.runs.latency import TOTAL
 from assay.eval.runs.stored import StoredRun
@@ -27,7 +27,7 @@ def collect(summary: Summary, rows: Sequence[QueryRow], kept: Sequence[QueryRow]
     """Return the drill-downs: of all `rows`, or of a thousand, the worst and `kept` among them."""
     wanted = {row.id: row for row in [*kept, *by_score(rows)]}
     chosen = dict(islice(wanted.items(), MOST_QUERIES))
-    library = Library(summary.run, Shelf(count_shown(summary.run, chosen)))
+    library = GoldExcerpts(summary.run, PassageTable(count_shown(summary.run, chosen)))
     queries = [_detail(summary, row, library) for row in rows if row.id in chosen]
     return {
         "depth": summary.run.manifest.depth,
@@ -42,7 +42,7 @@ def count_shown(run: StoredRun, queries: Iterable[str]) -> int:
     return len({hit.chunk.id for hit in hits})
 
 
-def _detail(summary: Summary, row: QueryRow, library: Library) -> dict[str, Any]:
+def _detail(summary: Summary, row: QueryRow, library: GoldExcerpts) -> dict[str, Any]:
     run = summary.run
     relevant = list_relevant(run, row.id)
     fates = {
@@ -71,7 +71,7 @@ def list_relevant(run: StoredRun, query: str) -> list[GoldItem]:
 
 
 def describe_answer(
-    run: StoredRun, query: str, relevant: list[GoldItem], library: Library
+    run: StoredRun, query: str, relevant: list[GoldItem], library: GoldExcerpts
 ) -> dict[str, Any]:
     """Return what a run answered to a query, how, and in what time."""
     ranking = run.rankings[query]
@@ -91,7 +91,9 @@ def describe_answer(
     }
 
 
-def _hit(hit: Hit, joined: JoinedHit, relevant: list[GoldItem], library: Library) -> dict[str, Any]:
+def _hit(
+    hit: Hit, joined: JoinedHit, relevant: list[GoldItem], library: GoldExcerpts
+) -> dict[str, Any]:
     detail: dict[str, Any] = {
         "passage": library.shelf.place(hit.chunk),
         "score": f"{hit.score:.4g}",
@@ -107,7 +109,9 @@ def _hit(hit: Hit, joined: JoinedHit, relevant: list[GoldItem], library: Library
     return detail
 
 
-def describe_gold(item: GoldItem, joined: Sequence[JoinedHit], library: Library) -> dict[str, Any]:
+def describe_gold(
+    item: GoldItem, joined: Sequence[JoinedHit], library: GoldExcerpts
+) -> dict[str, Any]:
     """Return a gold item and the rank at which it was found, None where it was not."""
     ranks = (rank for rank, hit in enumerate(joined, start=1) if item in hit.found)
     return {

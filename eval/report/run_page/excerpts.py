@@ -7,7 +7,7 @@ from typing import Any
 from assay.eval.collections.collection import GoldItem
 from assay.eval.report import formats
 from assay.eval.runs.stored import StoredRun
-from assay.eval.scoring.join import JoinedHit, Retrieved, covers, join
+from assay.eval.scoring.join import JoinedHit, RetrievedChunk, covers, join
 from assay.retrievers.base import Chunk, Hit, Ranking
 
 ALL_TEXT = 3_000_000  # characters of passages on one page
@@ -17,7 +17,7 @@ QUOTE = 400
 LEAD = 80  # what is shown before gold that starts late in a passage
 
 
-class Shelf:
+class PassageTable:
     """The passages that a page shows, each once; `count` is how many there will be at most."""
 
     def __init__(self, count: int) -> None:
@@ -33,10 +33,10 @@ class Shelf:
         return place
 
 
-class Library:
+class GoldExcerpts:
     """What covers gold in a run, and the shelf of the passages that a page shows."""
 
-    def __init__(self, run: StoredRun, shelf: Shelf) -> None:
+    def __init__(self, run: StoredRun, shelf: PassageTable) -> None:
         self.shelf = shelf
         self._prescribed = run.prescribed
         self._gold_texts = run.gold_texts
@@ -50,8 +50,8 @@ class Library:
         """Return what the first hits of a query count for, given its gold."""
         return join([self._retrieve(hit.chunk) for hit in hits], gold)
 
-    def _retrieve(self, chunk: Chunk) -> Retrieved:
-        return Retrieved(chunk, chunk.id in self._prescribed)
+    def _retrieve(self, chunk: Chunk) -> RetrievedChunk:
+        return RetrievedChunk(chunk, chunk.id in self._prescribed)
 
     def list_covering(self, ranking: Ranking, items: Sequence[GoldItem]) -> list[set[str]]:
         """Return for each gold item the ids of the chunks of a ranking that cover it."""

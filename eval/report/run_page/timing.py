@@ -25,7 +25,7 @@ class StageRow:
 
 
 @dataclass(frozen=True)
-class Answered:
+class AnswerCurve:
     """The share of queries answered within a time: a path, and where half and 95 % are reached."""
 
     path: str
@@ -35,7 +35,7 @@ class Answered:
 
 
 @dataclass(frozen=True)
-class Timing:
+class LatencyTable:
     """Latency by stage, the total first, on one logarithmic axis.
 
     `caution` is what the reader should know of the percentiles of a small sample.
@@ -43,20 +43,20 @@ class Timing:
 
     stages: tuple[StageRow, ...]
     ticks: tuple[Tick, ...]
-    answered: Answered
+    answered: AnswerCurve
     timed: int
     queries: int
     caution: str
 
 
-def time_stages(summary: Summary) -> Timing | None:
+def time_stages(summary: Summary) -> LatencyTable | None:
     """Return the latency by stage; None when none was measured."""
     samples = collect_times(summary.run.latency)
     if not samples:
         return None
     axis = LogAxis.around([taken for times in samples.values() for taken in times])
     rows = tuple(stage_row(summary, stage, times, axis) for stage, times in samples.items())
-    return Timing(
+    return LatencyTable(
         stages=rows,
         ticks=axis.ticks,
         answered=_answered(summary, samples[TOTAL]),
@@ -66,10 +66,10 @@ def time_stages(summary: Summary) -> Timing | None:
     )
 
 
-def _answered(summary: Summary, times: list[float]) -> Answered:
+def _answered(summary: Summary, times: list[float]) -> AnswerCurve:
     axis = LogAxis.around(times)
     half, most = (summary.latency[TOTAL][name].value for name in ("p50", "p95"))
-    return Answered(
+    return AnswerCurve(
         path=staircase(times, axis),
         ticks=axis.ticks,
         half=Tick(axis.place(half), formats.amount(half)),

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from assay.eval.report import formats
 from assay.eval.report.formats import Figure, figure
 from assay.eval.report.plots import LinearAxis, Whisker, whisker
-from assay.eval.runs.summary.unanswerable_queries import Answering, Signal
+from assay.eval.runs.summary.unanswerable_queries import Abstention, Signal
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class AnsweringView:
     plot: RocPlot | None
 
 
-def view_answering(found: Answering | None) -> AnsweringView | None:
+def view_answering(found: Abstention | None) -> AnsweringView | None:
     """Return the section; None where every query has an answer."""
     if found is None:
         return None
@@ -78,7 +78,7 @@ def view_answering(found: Answering | None) -> AnsweringView | None:
     )
 
 
-def _plot(found: Answering, signal: Signal) -> RocPlot:
+def _plot(found: Abstention, signal: Signal) -> RocPlot:
     assert found.falsely_empty is not None
     points = [(100 * at.positives_below, 100 - 100 * at.negatives_below) for at in signal.curve]
     across, up = found.falsely_empty.value, found.rightly_empty.value

@@ -6,7 +6,7 @@ from assay.eval.report import formats
 from assay.eval.report.formats import Figure, figure
 from assay.eval.report.plots import LinearAxis, Whisker, whisker
 from assay.eval.runs.summary.summary import Summary
-from assay.eval.runs.summary.unjudged import Unjudged
+from assay.eval.runs.summary.unjudged import UnjudgedBounds
 from assay.eval.statistics.estimates import Estimate
 
 
@@ -38,7 +38,7 @@ def show_unjudged(summary: Summary) -> UnjudgedView:
     return UnjudgedView(tuple(map(_row, summary.unjudged)), _explain(summary))
 
 
-def _row(item: Unjudged) -> UnjudgedRow:
+def _row(item: UnjudgedBounds) -> UnjudgedRow:
     bounds = interval = ""
     drawn = None
     if item.lower and item.upper:

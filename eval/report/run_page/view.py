@@ -22,7 +22,7 @@ from assay.eval.report.run_page.queries import (
     slowest,
     worst,
 )
-from assay.eval.report.run_page.timing import Timing, time_stages
+from assay.eval.report.run_page.timing import LatencyTable, time_stages
 from assay.eval.report.run_page.unanswerable_queries import AnsweringView, view_answering
 from assay.eval.report.run_page.unjudged import UnjudgedView, show_unjudged
 from assay.eval.runs.stored import describe_without_hits
@@ -77,7 +77,7 @@ class View:
     answers: AnswersView | None
     answering: AnsweringView | None
     attribution: AttributionView | None
-    timing: Timing | None
+    timing: LatencyTable | None
     throughput: str
     index: tuple[IndexRow, ...]
     index_facts: tuple[tuple[str, str], ...]

@@ -39,7 +39,7 @@ WORDS = {"description", "measures"}
 
 
 @dataclass(frozen=True)
-class Plan:
+class RunSpec:
     """What is to be run, apart from the retriever and the collection themselves.
 
     `config` is the resolved config as JSON values. `limit` searches only so many queries, evenly
@@ -55,7 +55,7 @@ class Plan:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class RunOutcome:
     """The folder of a stored run, and whether it had been made before this call."""
 
     folder: Path
@@ -68,13 +68,13 @@ class Outcome:
 
 
 def execute(
-    plan: Plan,
+    plan: RunSpec,
     retriever: Retriever,
     collection: Collection,
     reports: Path,
     progress: Progress,
     searcher: Searcher | None = None,
-) -> Outcome:
+) -> RunOutcome:
     """Run `retriever` on `collection` and store the run in a folder of its own below `reports`.
 
     Queries are answered by `searcher` where one is given; they are timed here in any case.
@@ -92,13 +92,13 @@ def execute(
         lock = FileLock(reports / ".locks" / ready.identity).acquire()
     with lock:
         if not plan.again and (found := find_finished(ready, retriever, reports)):
-            return Outcome(found, reused=True)
+            return RunOutcome(found, reused=True)
         stored = [] if retriever.nondeterministic else _list_stored(ready.identity, reports)
         begun = [path for path in stored if not (path / MANIFEST).exists()]
         partial = [path for path in begun if not RunFolder(path).count_degraded()]
         path = partial[-1] if partial else reports / _new_id(plan, collection, ready.identity)
         _make(RunFolder(path), plan, retriever, collection, ready, begin, progress, searcher)
-        return Outcome(path, reused=False)
+        return RunOutcome(path, reused=False)
 
 
 @dataclass(frozen=True)
@@ -109,7 +109,7 @@ class Ready:
     identity: str
 
 
-def make_ready(plan: Plan, retriever: Retriever, collection: Collection) -> Ready:
+def make_ready(plan: RunSpec, retriever: Retriever, collection: Collection) -> Ready:
     """Let `retriever` index the documents, and identify the run it is to make."""
     check_judged(collection)
     indexed = index(retriever, collection)
@@ -134,7 +134,7 @@ def _list_stored(identity: str, reports: Path) -> list[Path]:
 
 def _make(
     folder: RunFolder,
-    plan: Plan,
+    plan: RunSpec,
     retriever: Retriever,
     collection: Collection,
     ready: Ready,
@@ -194,7 +194,7 @@ def _make(
 
 def describe_run(
     id_: str,
-    plan: Plan,
+    plan: RunSpec,
     retriever: Retriever,
     collection: Collection,
     ready: Ready,
@@ -253,7 +253,7 @@ def _find_facts(retriever: Retriever) -> dict[str, Any]:
     return facts
 
 
-def _identify(plan: Plan, retriever: Retriever, collection: Collection) -> str:
+def _identify(plan: RunSpec, retriever: Retriever, collection: Collection) -> str:
     """Return the digest of all that a run's rankings are a function of."""
     settings = {key: value for key, value in plan.config.items() if key not in WORDS}
     packages = {name: at for name, at in environment.packages().items() if name != "mlflow"}
@@ -267,7 +267,7 @@ def _identify(plan: Plan, retriever: Retriever, collection: Collection) -> str:
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
 
-def _new_id(plan: Plan, collection: Collection, identity: str) -> str:
+def _new_id(plan: RunSpec, collection: Collection, identity: str) -> str:
     now = datetime.now(UTC).strftime("%Y%m%dT%H%M%S.%f")[:-3]
     name = collection.name.replace(":", ".").replace("/", ".")
     return f"{plan.name[:LONGEST]}-{name[:LONGEST]}-{now}-{identity[:8]}"

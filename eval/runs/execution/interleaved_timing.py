@@ -42,7 +42,7 @@ class InterleavedTiming(BaseModel):
 
 
 @dataclass(frozen=True, slots=True)
-class Contender:
+class TimedProcess:
     """How a pipeline's process is started: `name` is what errors call it.
 
     `variables` are laid over the environment.
@@ -57,7 +57,7 @@ class Contender:
 class Process:
     """A running contender."""
 
-    def __init__(self, contender: Contender) -> None:
+    def __init__(self, contender: TimedProcess) -> None:
         self._name = contender.name
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 (closed with the process)
         try:
@@ -122,8 +122,8 @@ class Process:
 
 
 def interleave(
-    base: Contender,
-    head: Contender,
+    base: TimedProcess,
+    head: TimedProcess,
     queries: Sequence[str],
     seconds: float,
     progress: Progress,

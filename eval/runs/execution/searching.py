@@ -5,21 +5,21 @@ from dataclasses import dataclass, replace
 
 from assay.eval.collections.collection import Collection, Query
 from assay.eval.runs.contract import check_index, check_ranking, name_retriever, naming
-from assay.eval.runs.gold_ranks import Placement, Placer, matches_itself
+from assay.eval.runs.gold_ranks import GoldRank, GoldRankFinder, matches_itself
 from assay.retrievers.base import Chunk, IndexReport, Ranking, Retriever
 
 
 @dataclass(frozen=True)
-class Answered:
+class QueryResult:
     """The ranking of a query, and where the gold items lie that it misses."""
 
     query: Query
     ranking: Ranking
-    placements: Mapping[str, Placement]
+    placements: Mapping[str, GoldRank]
 
 
 # Answers queries elsewhere, in their order, for the run of an identity.
-Searcher = Callable[[str, Sequence[Query]], Iterable[Answered]]
+Searcher = Callable[[str, Sequence[Query]], Iterable[QueryResult]]
 
 
 def index(retriever: Retriever, collection: Collection) -> IndexReport:
@@ -61,8 +61,8 @@ def answer(
     depth: int,
     retriever: Retriever,
     collection: Collection,
-    placer: Placer | None = None,
-) -> Iterator[Answered]:
+    placer: GoldRankFinder | None = None,
+) -> Iterator[QueryResult]:
     """Yield what `retriever`, which has indexed the documents, answers to each query.
 
     A `placer` of both, given to several calls, spares going through all chunks again.
@@ -73,12 +73,12 @@ def answer(
         ranking = search(retriever, collection, query, depth, sound)
         with naming(f"{name_retriever(retriever)}: query {query.id}"):
             placements = placer.place(query, ranking, collection.gold[query.id])
-        yield Answered(query, ranking, placements)
+        yield QueryResult(query, ranking, placements)
 
 
-def make_placer(retriever: Retriever, collection: Collection) -> Placer:
+def make_placer(retriever: Retriever, collection: Collection) -> GoldRankFinder:
     """Return what places gold items among the chunks that `retriever` has indexed."""
-    return Placer(retriever, collection.prescribed, collection.drop_self_matches)
+    return GoldRankFinder(retriever, collection.prescribed, collection.drop_self_matches)
 
 
 def sample(queries: tuple[Query, ...], limit: int | None) -> list[Query]:

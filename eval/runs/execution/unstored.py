@@ -7,19 +7,19 @@ from pathlib import Path
 from typing import Any
 
 from assay.eval.collections.collection import Collection, Query
-from assay.eval.runs.execution.execution import Plan, Ready, describe_run
+from assay.eval.runs.execution.execution import Ready, RunSpec, describe_run
 from assay.eval.runs.execution.searching import sample, search_plain
 from assay.eval.runs.latency import RETRIES, Latency
 from assay.eval.runs.manifest import count_rising
 from assay.eval.runs.rows import has_rising_scores
 from assay.eval.runs.stored import StoredRun
 from assay.eval.scoring import measures
-from assay.eval.scoring.join import Retrieved, join
+from assay.eval.scoring.join import RetrievedChunk, join
 from assay.retrievers.base import AssayError, Chunk, Retriever
 
 
 def search_unstored(
-    plan: Plan,
+    plan: RunSpec,
     retriever: Retriever,
     collection: Collection,
     ready: Ready,
@@ -89,7 +89,7 @@ def score_queries(
         if ranking.degraded:
             raise AssayError(f"query {query.id}: {ranking.degraded[0]}")
         retrieved = [
-            Retrieved(hit.chunk, hit.chunk.id in collection.prescribed) for hit in ranking.hits
+            RetrievedChunk(hit.chunk, hit.chunk.id in collection.prescribed) for hit in ranking.hits
         ]
         joined[query.id] = join(retrieved, collection.gold[query.id])
     gold = {query.id: collection.gold[query.id] for query in queries}

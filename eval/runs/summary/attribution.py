@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import Any
 
 from assay.eval.collections.collection import GoldItem
-from assay.eval.runs.gold_ranks import Placement, best_rank
+from assay.eval.runs.gold_ranks import GoldRank, best_rank
 from assay.eval.runs.stored import StoredRun
 from assay.eval.runs.summary.candidate_lists import (
     FINAL,
@@ -179,7 +179,7 @@ def attribute(
 
 
 def _trace(
-    item: GoldItem, trail: Trail, placement: Placement | None, k: int, depth: int
+    item: GoldItem, trail: Trail, placement: GoldRank | None, k: int, depth: int
 ) -> ItemFate:
     ranks = {step.name: best_rank(step.ranks, trail.covering[item.id]) for step in trail.steps}
     probed = placement.deeper if placement else {}
@@ -193,7 +193,7 @@ def _trace(
     return ItemFate(item, fate, where, ranks, deeper)
 
 
-def _explain_absence(placement: Placement | None, deeper: Mapping[str, int]) -> tuple[str, str]:
+def _explain_absence(placement: GoldRank | None, deeper: Mapping[str, int]) -> tuple[str, str]:
     """Return fate and place of an item that is in no list of the run."""
     if placement and not placement.covered:
         return "in no chunk", ""

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from assay.eval.collections.collection import GoldItem
 from assay.eval.runs.gold_ranks import matches_itself, rank_ids
 from assay.eval.runs.stored import StoredRun
-from assay.eval.scoring.join import Retrieved, covers
+from assay.eval.scoring.join import RetrievedChunk, covers
 from assay.retrievers.base import Chunk, StageTrace
 
 LEG, FUSION, STAGE, FINAL = "leg", "fusion", "stage", "final"
@@ -89,7 +89,7 @@ def _follow(run: StoredRun, query: str, told: set[str]) -> Trail:
         item.id: frozenset(
             chunk.id
             for chunk in by_document.get(item.doc_id, ())
-            if covers(Retrieved(chunk, chunk.id in run.prescribed), item)
+            if covers(RetrievedChunk(chunk, chunk.id in run.prescribed), item)
         )
         for item in items
     }

@@ -8,7 +8,7 @@ from assay.eval.runs.stored import StoredRun
 from assay.eval.runs.summary.candidate_lists import FUSION, LEG, Trail, follow, order_steps
 from assay.eval.runs.summary.means import estimate_changes, estimate_scores
 from assay.eval.scoring import measures
-from assay.eval.scoring.join import Retrieved, join
+from assay.eval.scoring.join import RetrievedChunk, join
 from assay.eval.statistics.estimates import Estimate
 
 
@@ -70,7 +70,7 @@ def _score(run: StoredRun, trails: Sequence[Trail], step: str, measure: str) -> 
     joined = {
         trail.query: join(
             [
-                Retrieved(trail.chunks[id_], id_ in run.prescribed)
+                RetrievedChunk(trail.chunks[id_], id_ in run.prescribed)
                 for id_ in list(lists[trail.query] or ())[: run.manifest.depth]
             ],
             run.gold[trail.query],

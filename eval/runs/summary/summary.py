@@ -17,8 +17,8 @@ from assay.eval.runs.summary.cost import Cost, find_cost
 from assay.eval.runs.summary.generated_answers import Answers, examine_answers
 from assay.eval.runs.summary.legs_alone import LegAlone, score_legs
 from assay.eval.runs.summary.means import estimate_scores
-from assay.eval.runs.summary.unanswerable_queries import Answering, examine_answering
-from assay.eval.runs.summary.unjudged import Unjudged, examine
+from assay.eval.runs.summary.unanswerable_queries import Abstention, examine_answering
+from assay.eval.runs.summary.unjudged import UnjudgedBounds, examine
 from assay.eval.scoring import measures
 from assay.eval.scoring.calculation import Scores
 from assay.eval.statistics.estimates import Estimate, OpenEstimate, estimate_percentile
@@ -68,7 +68,7 @@ class Summary:
         return score_legs(self.run, measures.choose_headline(self.scores))
 
     @cached_property
-    def answering(self) -> Answering | None:
+    def answering(self) -> Abstention | None:
         """What is returned where nothing answers; None where each query has an answer."""
         return examine_answering(self.run)
 
@@ -103,7 +103,7 @@ class Summary:
         return describe_delays(collect_times(self.run.latency), self.run.manifest.remote)
 
     @cached_property
-    def unjudged(self) -> tuple[Unjudged, ...]:
+    def unjudged(self) -> tuple[UnjudgedBounds, ...]:
         """What hits that no one has judged leave open in every measure."""
         return examine(self.run, self.scores)
 

@@ -51,7 +51,7 @@ class Signal:
 
 
 @dataclass(frozen=True)
-class Answering:
+class Abstention:
     """How a run deals with queries that nothing answers, of which there are some.
 
     `falsely_empty` is the share of the others for which nothing is returned, None where there are
@@ -98,13 +98,13 @@ class Answering:
         }
 
 
-def examine_answering(run: StoredRun) -> Answering | None:
+def examine_answering(run: StoredRun) -> Abstention | None:
     """Return how `run` deals with unanswered queries; None where there are none."""
     unanswered = find_unanswered(run)
     if not unanswered:
         return None
     answered = [query for query in run.queries if query not in unanswered]
-    return Answering(
+    return Abstention(
         falsely_empty=_count_empty(run, answered) if answered else None,
         rightly_empty=_count_empty(run, list(unanswered)),
         signals=find_signals(run) if answered else (),

@@ -27,7 +27,7 @@ from assay.eval.statistics.estimates import SHARE, Estimate, estimate_mean
 
 
 @dataclass(frozen=True, slots=True)
-class Unjudged:
+class UnjudgedBounds:
     """One measure, as means over the queries of a run.
 
     `scored` is the measure as it stands, `judged` is Judged@k at its cutoff. There are no bounds
@@ -51,7 +51,9 @@ class Unjudged:
         }
 
 
-def examine(run: StoredRun, scores: Mapping[str, Mapping[str, float]]) -> tuple[Unjudged, ...]:
+def examine(
+    run: StoredRun, scores: Mapping[str, Mapping[str, float]]
+) -> tuple[UnjudgedBounds, ...]:
     """Return what is open in every measure of `scores` ({measure: {query id: score}}).
 
     Unjudged hits leave nothing open in those that are neither better nor worse; what they leave
@@ -65,7 +67,7 @@ def examine(run: StoredRun, scores: Mapping[str, Mapping[str, float]]) -> tuple[
     for name in names:
         limits = bound(name, grid)
         found.append(
-            Unjudged(
+            UnjudgedBounds(
                 measure=name,
                 scored=estimate_scores(name, scores[name].values()),
                 judged=estimate_mean([*share_judged(name, grid).values()], SHARE),

@@ -10,13 +10,13 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from assay.eval.configs.config import RunConfig
-from assay.eval.running.runner import Done, Helpers, Runner, Task
+from assay.eval.running.runner import Helpers, PointTask, Runner, TaskResult
 from assay.eval.runs import environment
 from assay.eval.runs.latency import LatencySettings
 from assay.eval.runs.stored import load
 from assay.eval.studies.ablation.analysis import Ablation, Row
 from assay.eval.studies.ablation.variants import (
-    Part,
+    PipelinePart,
     Plain,
     Settings,
     Variant,
@@ -25,12 +25,19 @@ from assay.eval.studies.ablation.variants import (
     plan_additions,
     plan_removals,
 )
-from assay.eval.studies.ablation.weighing import TOKENS, Observed, Weighed, describe, judge, weigh
+from assay.eval.studies.ablation.weighing import (
+    TOKENS,
+    RunScores,
+    VariantRow,
+    describe,
+    judge,
+    weigh,
+)
 from assay.eval.studies.comparison.differences import describe_symmetry
 from assay.eval.tracking.record import Record
 from assay.retrievers.base import AssayError
 from assay.retrievers.pipeline.pipeline import PipelineSettings
-from assay.retrievers.settings import Workshop, explain_error
+from assay.retrievers.settings import Resources, explain_error
 from assay.retrievers.store.digest import digest
 
 FULL, PLAIN = "whole", "plain"
@@ -40,11 +47,11 @@ SECONDS = 5.0
 
 
 @dataclass(frozen=True)
-class Plan:
+class AblationPlan:
     """The variants of a config's pipeline. `timed` queries are timed without each part."""
 
     config: RunConfig
-    parts: tuple[Part, ...]
+    parts: tuple[PipelinePart, ...]
     plain: Plain
     removals: tuple[Variant, ...]
     additions: tuple[Variant, ...]
@@ -52,7 +59,7 @@ class Plan:
     timed: int
 
     @cached_property
-    def tasks(self) -> dict[str, Task]:
+    def tasks(self) -> dict[str, PointTask]:
         """Every pipeline to run by its name; of those that are alike only the first."""
         made: dict[str, Settings | None] = {
             FULL: self.config.retriever.model_dump(mode="json"),
@@ -60,11 +67,11 @@ class Plan:
             **{_without(item): item.settings for item in self.removals},
             **{_with(item): item.settings for item in self.additions},
         }
-        tasks: dict[str, Task] = {}
-        first: dict[str, Task] = {}
+        tasks: dict[str, PointTask] = {}
+        first: dict[str, PointTask] = {}
         for name, settings in made.items():
             if settings is not None:
-                task = Task({"pipeline": name}, self._vary(name, settings))
+                task = PointTask({"pipeline": name}, self._vary(name, settings))
                 tasks[name] = first.setdefault(digest(task.config.retriever), task)
         return tasks
 
@@ -89,7 +96,7 @@ class Plan:
         return RunConfig.model_validate(values)
 
 
-def make_plan(config: RunConfig, measures: Sequence[str], timed: int) -> Plan:
+def make_plan(config: RunConfig, measures: Sequence[str], timed: int) -> AblationPlan:
     """Return what is to be run to find what each part of a config's pipeline adds.
 
     Raises AssayError where it is no pipeline of parts.
@@ -100,7 +107,7 @@ def make_plan(config: RunConfig, measures: Sequence[str], timed: int) -> Plan:
     values = config.retriever.model_dump(mode="json")
     parts = list_parts(values, {name: leg.plain for name, leg in config.retriever.active.items()})
     plain = make_plain(values, parts)
-    return Plan(
+    return AblationPlan(
         config=config,
         parts=tuple(parts),
         plain=plain,
@@ -121,7 +128,7 @@ def check(retriever: Settings) -> str:
 
 
 def ablate(
-    plan: Plan, workshop: Workshop, reports: Path, helpers: Helpers | None = None
+    plan: AblationPlan, resources: Resources, reports: Path, helpers: Helpers | None = None
 ) -> tuple[Ablation, list[Record]]:
     """Run every variant, or find its run; return what they show, and what MLflow is told.
 
@@ -129,7 +136,7 @@ def ablate(
     row.
     """
     tasks = list({id(task): task for task in plan.tasks.values()}.values())
-    runner = Runner(plan.measures[0], workshop, reports, helpers=helpers)
+    runner = Runner(plan.measures[0], resources, reports, helpers=helpers)
     done = runner.run(tasks)
     done = runner.store(tasks, done, range(len(tasks)))
     by_task = {id(task): one for task, one in zip(tasks, done, strict=True)}
@@ -140,7 +147,7 @@ def ablate(
     limits = plan.config.latency.model_copy(update={"queries": plan.timed})
     times = runner.time_together(tasks, done, reports / name_ablation(plan), limits)
     seen = {
-        id(one): Observed.of(load(reports / one.run), figures.scores, times.get(one.identity, ()))
+        id(one): RunScores.of(load(reports / one.run), figures.scores, times.get(one.identity, ()))
         for one in done
         if (figures := one.result.figures)
     }
@@ -150,7 +157,7 @@ def ablate(
     return found, list(_name_records(plan, outcomes))
 
 
-def _name_records(plan: Plan, outcomes: Mapping[str, Done]) -> Iterator[Record]:
+def _name_records(plan: AblationPlan, outcomes: Mapping[str, TaskResult]) -> Iterator[Record]:
     """Yield what MLflow is told of each run, by the name of the first variant it is of."""
     seen = set()
     for name, one in outcomes.items():
@@ -160,8 +167,8 @@ def _name_records(plan: Plan, outcomes: Mapping[str, Done]) -> Iterator[Record]:
 
 
 def _weigh(
-    plan: Plan, outcomes: Mapping[str, Done], observed: Mapping[str, Observed]
-) -> Iterator[Weighed]:
+    plan: AblationPlan, outcomes: Mapping[str, TaskResult], observed: Mapping[str, RunScores]
+) -> Iterator[VariantRow]:
     """Yield what each removal takes from the whole, then what each addition gives to the plain."""
     removals = ((item, _without(item), _without(item), FULL) for item in plan.removals)
     additions = ((item, _with(item), PLAIN, _with(item)) for item in plan.additions)
@@ -171,7 +178,7 @@ def _weigh(
             yield weigh(item, plan.parts, pair, observed[name].run, plan.measures)
         else:
             failure = outcomes[name].result.failure if name in outcomes else ""
-            yield Weighed(describe(item, failure))
+            yield VariantRow(describe(item, failure))
 
 
 def _without(item: Variant) -> str:
@@ -188,9 +195,9 @@ def _name(item: Variant) -> str:
 
 
 def _collect(
-    plan: Plan,
-    outcomes: Mapping[str, Done],
-    observed: Mapping[str, Observed],
+    plan: AblationPlan,
+    outcomes: Mapping[str, TaskResult],
+    observed: Mapping[str, RunScores],
     rows: Sequence[Row],
 ) -> Ablation:
     """Return the ablation."""
@@ -215,14 +222,14 @@ def _collect(
     )
 
 
-def name_ablation(plan: Plan) -> str:
+def name_ablation(plan: AblationPlan) -> str:
     """Return the id of an ablation, which the same variants share."""
     identity = digest([task.config.model_dump(mode="json") for task in plan.tasks.values()])
     collection = re.sub(r"[^\w.]+", ".", plan.config.dataset).strip(".")
     return f"ablate-{plan.config.name}-{collection}-{identity[:8]}"
 
 
-def _warn(config: RunConfig, observed: Sequence[Observed], rows: Sequence[Row]) -> tuple[str, ...]:
+def _warn(config: RunConfig, observed: Sequence[RunScores], rows: Sequence[Row]) -> tuple[str, ...]:
     """Return what a reader must know first, each line once."""
     lines = [
         f"{item.run} is degraded on {queries} of {len(item.hits)} queries: {line}"
@@ -238,6 +245,6 @@ def caution(rows: Sequence[Row]) -> list[str]:
     return [f"{row.label}: {describe_symmetry(row.presuming)}" for row in rows if row.presuming]
 
 
-def _means(done: Done) -> dict[str, float]:
+def _means(done: TaskResult) -> dict[str, float]:
     figures = done.result.figures
     return {name: mean.value for name, mean in figures.means.items()} if figures else {}

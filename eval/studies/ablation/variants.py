@@ -19,7 +19,7 @@ LISTS = {"query": "query", "stage": "stages"}
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class PipelinePart:
     """A query step, leg or stage: the one at position `at` of its list, named as in traces.
 
     `plain` is the type of the plain leg that does as it does, empty where there is none.
@@ -45,8 +45,8 @@ class Variant:
     the place of a leg of the plain pipeline.
     """
 
-    part: Part
-    along: tuple[Part, ...] = ()
+    part: PipelinePart
+    along: tuple[PipelinePart, ...] = ()
     settings: Settings | None = None
     replaces: bool = False
     refusal: str = ""
@@ -61,32 +61,34 @@ class Plain:
     """
 
     settings: Settings
-    parts: tuple[Part, ...]
+    parts: tuple[PipelinePart, ...]
 
 
-def list_parts(retriever: Settings, active: Mapping[str, str]) -> list[Part]:
+def list_parts(retriever: Settings, active: Mapping[str, str]) -> list[PipelinePart]:
     """Return the parts in the order in which they work.
 
     Of the legs, they are those that are `active`, given by name with their `plain` type.
     """
     return [
         *(
-            Part("query", at, item["type"], item["type"])
+            PipelinePart("query", at, item["type"], item["type"])
             for at, item in _listed(retriever, "query")
         ),
         *(
-            Part("leg", at, name, leg["type"], active[name])
+            PipelinePart("leg", at, name, leg["type"], active[name])
             for at, (name, leg) in enumerate(retriever["legs"].items())
             if name in active
         ),
         *(
-            Part("stage", at, item["type"], item["type"])
+            PipelinePart("stage", at, item["type"], item["type"])
             for at, item in _listed(retriever, "stage")
         ),
     ]
 
 
-def plan_removals(retriever: Settings, parts: Sequence[Part], check: Check) -> list[Variant]:
+def plan_removals(
+    retriever: Settings, parts: Sequence[PipelinePart], check: Check
+) -> list[Variant]:
     """Return for each part the pipeline without it, and without what cannot be without it.
 
     A part that goes with another takes along what goes with itself: a threshold was set for
@@ -96,7 +98,7 @@ def plan_removals(retriever: Settings, parts: Sequence[Part], check: Check) -> l
     return [_plan_removal(retriever, part, parts, found, check) for part in parts]
 
 
-def make_plain(retriever: Settings, parts: Sequence[Part]) -> Plain:
+def make_plain(retriever: Settings, parts: Sequence[PipelinePart]) -> Plain:
     """Return the plain pipeline: the first dense leg, and the first BM25 leg.
 
     Where the pipeline has no BM25 leg it is one of default settings, in the place of a BM25F leg.
@@ -114,7 +116,7 @@ def make_plain(retriever: Settings, parts: Sequence[Part]) -> Plain:
 
 
 def plan_additions(
-    retriever: Settings, plain: Plain, parts: Sequence[Part], check: Check
+    retriever: Settings, plain: Plain, parts: Sequence[PipelinePart], check: Check
 ) -> list[Variant]:
     """Return for each part that is not in the plain pipeline that pipeline with it.
 
@@ -128,15 +130,15 @@ def _listed(retriever: Settings, kind: str) -> Iterator[tuple[int, Mapping[str, 
     yield from enumerate(retriever.get(LISTS[kind], ()))
 
 
-def _choose(parts: Sequence[Part]) -> Iterator[tuple[Part, ...]]:
+def _choose(parts: Sequence[PipelinePart]) -> Iterator[tuple[PipelinePart, ...]]:
     """Yield every choice of few of `parts`, the smallest first."""
     for size in range(min(MOST_COMPANIONS, len(parts)) + 1):
         yield from combinations(parts, size)
 
 
 def _find_dependents(
-    retriever: Settings, part: Part, parts: Sequence[Part], check: Check
-) -> tuple[Part, ...] | None:
+    retriever: Settings, part: PipelinePart, parts: Sequence[PipelinePart], check: Check
+) -> tuple[PipelinePart, ...] | None:
     """Return the fewest others without which the pipeline is valid without `part`, if any.
 
     A part depends on what works before it.
@@ -154,9 +156,9 @@ def _find_dependents(
 
 def _plan_removal(
     retriever: Settings,
-    part: Part,
-    parts: Sequence[Part],
-    found: Mapping[Part, tuple[Part, ...] | None],
+    part: PipelinePart,
+    parts: Sequence[PipelinePart],
+    found: Mapping[PipelinePart, tuple[PipelinePart, ...] | None],
     check: Check,
 ) -> Variant:
     along = found[part]
@@ -172,7 +174,11 @@ def _plan_removal(
 
 
 def _plan_addition(
-    retriever: Settings, plain: Plain, part: Part, parts: Sequence[Part], check: Check
+    retriever: Settings,
+    plain: Plain,
+    part: PipelinePart,
+    parts: Sequence[PipelinePart],
+    check: Check,
 ) -> Variant:
     replaces = part.kind == "leg" and part.name in plain.settings["legs"]
     for others in _choose(parts[: parts.index(part)]):
@@ -183,7 +189,7 @@ def _plan_addition(
     return Variant(part, refusal=refusal)
 
 
-def drop(retriever: Settings, gone: Collection[Part]) -> Settings:
+def drop(retriever: Settings, gone: Collection[PipelinePart]) -> Settings:
     """Return the pipeline without the parts `gone`; their weights and boosts go with them.
 
     Where one leg is left there is no fusion.
@@ -201,7 +207,7 @@ def drop(retriever: Settings, gone: Collection[Part]) -> Settings:
     return {**retriever, **lists, "legs": legs, "fusion": _fusion(retriever, legs)}
 
 
-def add(retriever: Settings, plain: Plain, added: Collection[Part]) -> Settings:
+def add(retriever: Settings, plain: Plain, added: Collection[PipelinePart]) -> Settings:
     """Return the plain pipeline with the parts `added`, in the order of the pipeline."""
     legs = dict(plain.settings["legs"])
     names = {part.name for part in added if part.kind == "leg"}
@@ -209,7 +215,7 @@ def add(retriever: Settings, plain: Plain, added: Collection[Part]) -> Settings:
     return _compose(retriever, legs, added)
 
 
-def _compose(retriever: Settings, legs: Settings, added: Collection[Part]) -> Settings:
+def _compose(retriever: Settings, legs: Settings, added: Collection[PipelinePart]) -> Settings:
     """Return a hybrid pipeline of `legs`, fused by RRF, with the steps and stages `added`."""
     fusion = retriever.get("fusion") or {}
     if fusion.get("type") != "rrf":
@@ -238,7 +244,7 @@ def _fusion(retriever: Settings, legs: Settings) -> dict[str, Any] | None:
     return {**fusion, **kept}
 
 
-def _default_keyword(retriever: Settings, parts: Sequence[Part]) -> dict[str, Any]:
+def _default_keyword(retriever: Settings, parts: Sequence[PipelinePart]) -> dict[str, Any]:
     """Return a BM25 leg by its name: that of the BM25F leg whose place it takes, if there is."""
     fielded = next((part.name for part in parts if part.plain == KEYWORD), "")
     if fielded:

@@ -9,7 +9,7 @@ import numpy as np
 from assay.eval.runs.stored import StoredRun
 from assay.eval.statistics.estimates import OpenEstimate, estimate_percentile
 from assay.eval.studies.ablation.analysis import Row, Times
-from assay.eval.studies.ablation.variants import Part, Variant
+from assay.eval.studies.ablation.variants import PipelinePart, Variant
 from assay.eval.studies.comparison.differences import Contrast, judge_family
 
 TOKENS = "Tokens@10"
@@ -18,7 +18,7 @@ KINDS = {"query": "query step", "leg": "leg", "stage": "stage"}
 
 
 @dataclass(frozen=True)
-class Observed:
+class RunScores:
     """What ablation needs of a run: scores by measure and query, the ids of hits by query.
 
     `latency` are milliseconds by query and stage, `times` those of whole searches, timed by turns
@@ -38,7 +38,7 @@ class Observed:
         run: StoredRun,
         scores: Mapping[str, Mapping[str, float]],
         times: Sequence[float] = (),
-    ) -> "Observed":
+    ) -> "RunScores":
         """Return what is needed of `run`, whose `scores` have been computed."""
         return cls(
             run=run.manifest.id,
@@ -54,7 +54,7 @@ class Observed:
 
 
 @dataclass(frozen=True, slots=True)
-class Weighed:
+class VariantRow:
     """The row of a variant before its differences are judged, and what they are made of."""
 
     row: Row
@@ -63,11 +63,11 @@ class Weighed:
 
 def weigh(
     variant: Variant,
-    parts: Sequence[Part],
-    pair: tuple[Observed, Observed],
+    parts: Sequence[PipelinePart],
+    pair: tuple[RunScores, RunScores],
     run: str,
     measures: Sequence[str],
-) -> Weighed:
+) -> VariantRow:
     """Return the row of a variant: what `pair`, without the part and with it, shows.
 
     `run` is that of the two that was made for the variant.
@@ -85,7 +85,7 @@ def weigh(
         total=_compare_totals(without, with_),
     )
     contrasts = (Contrast(name, "", without.scores[name], with_.scores[name]) for name in measures)
-    return Weighed(row, tuple(contrasts))
+    return VariantRow(row, tuple(contrasts))
 
 
 def describe(variant: Variant, failure: str = "") -> Row:
@@ -100,7 +100,7 @@ def describe(variant: Variant, failure: str = "") -> Row:
     )
 
 
-def judge(weighed: Sequence[Weighed]) -> Iterator[Row]:
+def judge(weighed: Sequence[VariantRow]) -> Iterator[Row]:
     """Yield the rows with their differences, all of them judged as one family."""
     judged = iter(judge_family([contrast for item in weighed for contrast in item.contrasts]))
     for item in weighed:
@@ -108,7 +108,7 @@ def judge(weighed: Sequence[Weighed]) -> Iterator[Row]:
 
 
 def time_part(
-    part: Part, parts: Sequence[Part], latency: Mapping[str, Mapping[str, float]]
+    part: PipelinePart, parts: Sequence[PipelinePart], latency: Mapping[str, Mapping[str, float]]
 ) -> Times | None:
     """Return the time of a part by the traces, a leg's encoding of the query included.
 
@@ -124,12 +124,12 @@ def time_part(
     return Times(float(np.percentile(taken, 50)), float(np.percentile(taken, 95)), len(taken))
 
 
-def _compare_totals(without: Observed, with_: Observed) -> OpenEstimate | None:
+def _compare_totals(without: RunScores, with_: RunScores) -> OpenEstimate | None:
     if not with_.times or not without.times:
         return None
     pairs = zip(without.times, with_.times, strict=True)
     return estimate_percentile([after - before for before, after in pairs], 50)
 
 
-def _mean(observed: Observed, measure: str) -> float:
+def _mean(observed: RunScores, measure: str) -> float:
     return float(np.mean(list(observed.scores[measure].values())))

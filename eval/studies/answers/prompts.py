@@ -9,7 +9,7 @@ from assay.eval.runs.execution.searching import sample
 from assay.eval.runs.stored import StoredRun
 from assay.retrievers.base import Chunk, Hit
 from assay.retrievers.language_models.base import Prompt
-from assay.retrievers.settings import Workshop
+from assay.retrievers.settings import Resources
 from assay.retrievers.stages.context import ContextSettings, assemble_marked
 
 NOTHING = "NO ANSWER"
@@ -36,7 +36,7 @@ class Case:
 
 
 @dataclass(frozen=True, slots=True)
-class Task:
+class AnswerTask:
     """What is asked: the cases of each run, and how contexts were made."""
 
     cases: Sequence[tuple[StoredRun, Sequence[Case]]]
@@ -49,8 +49,8 @@ class Task:
 
 
 def make_task(
-    runs: Sequence[StoredRun], context_tokens: int | None, limit: int | None, workshop: Workshop
-) -> Task:
+    runs: Sequence[StoredRun], context_tokens: int | None, limit: int | None, resources: Resources
+) -> AnswerTask:
     """Return what is asked of `limit` evenly spaced queries of each run, or of all.
 
     The context is what the run's stage `context` kept; of a run without that stage, the best hits
@@ -63,11 +63,11 @@ def make_task(
             settings = settings.model_copy(update={"max_tokens": context_tokens})
         own = _has_context(run)
         budgets[run.manifest.id] = None if own else settings.max_tokens
-        stage = None if own else settings.build(workshop)
+        stage = None if own else settings.build(resources)
         queries = sample(tuple(run.queries.values()), limit)
         found = []
         what = f"contexts of {run.manifest.name}"
-        for query in workshop.progress.track(queries, what, len(queries)):
+        for query in resources.progress.track(queries, what, len(queries)):
             hits: Sequence[Hit] = run.rankings[query.id].hits
             hits = stage.apply(query.text, hits).hits if stage else hits
             context, chunks = assemble_marked(hits)
@@ -75,7 +75,7 @@ def make_task(
             prompt = Prompt(fence(context), asked) if chunks else None
             found.append(Case(query.id, prompt, chunks))
         cases.append((run, found))
-    return Task(cases, budgets)
+    return AnswerTask(cases, budgets)
 
 
 def read_answer(text: str, numbers: int) -> tuple[str, list[int], bool]:

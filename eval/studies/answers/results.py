@@ -5,16 +5,16 @@ from dataclasses import dataclass
 from typing import Any
 
 from assay.eval.runs.summary.generated_answers import Answers
-from assay.eval.studies.answers.prompts import Task
+from assay.eval.studies.answers.prompts import AnswerTask
 from assay.retrievers.language_models.estimates import DryRun
-from assay.retrievers.services.ledger import Ledger
+from assay.retrievers.services.ledger import CostLedger
 
 
 @dataclass(frozen=True, slots=True)
-class Forecast:
+class CostEstimate:
     """What a task should ask and cost."""
 
-    task: Task
+    task: AnswerTask
     counted: DryRun
 
     def as_json(self) -> dict[str, Any]:
@@ -26,12 +26,12 @@ class Forecast:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class AnswersOutcome:
     """The results by run, the ids of their MLflow runs, and the ledger, if anything was asked."""
 
     results: Sequence[Answers]
     tracked: Sequence[str | None]
-    ledger: Ledger | None
+    ledger: CostLedger | None
 
     def as_json(self) -> dict[str, Any]:
         """Return all of it as JSON values."""

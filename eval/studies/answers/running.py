@@ -6,22 +6,22 @@ from contextlib import ExitStack
 from threading import Event
 
 from assay.eval import tracking
-from assay.eval.llm.session import Desk
+from assay.eval.llm.session import LlmSession
 from assay.eval.report.run_page.page import PAGE
 from assay.eval.running.run import write_report
 from assay.eval.runs import generated_answers
 from assay.eval.runs.generated_answers import Recipe, Span, StoredAnswer
 from assay.eval.runs.stored import StoredRun
 from assay.eval.runs.summary.generated_answers import Answers, examine_answers
-from assay.eval.studies.answers.prompts import TASK, Case, Task, read_answer
+from assay.eval.studies.answers.prompts import TASK, AnswerTask, Case, read_answer
 from assay.eval.studies.answers.record import log_answers
-from assay.eval.studies.answers.results import Forecast, Outcome
+from assay.eval.studies.answers.results import AnswersOutcome, CostEstimate
 from assay.retrievers.base import AssayError, Progress
 from assay.retrievers.language_models.answers import KeptAnswer
 from assay.retrievers.language_models.base import Prompt, TooLongError
 from assay.retrievers.language_models.client import LanguageModelClient
 from assay.retrievers.language_models.estimates import DryRun
-from assay.retrievers.services.ledger import Ledger
+from assay.retrievers.services.ledger import CostLedger
 from assay.retrievers.store.digest import digest
 
 PURPOSE = "answer"
@@ -33,23 +33,25 @@ EXAMPLE = (
 )
 
 
-def estimate(task: Task, desk: Desk) -> Forecast:
+def estimate(task: AnswerTask, desk: LlmSession) -> CostEstimate:
     """Return what the task would ask and what that should cost."""
     counted = DryRun(desk.model, desk.prices, desk.library)
     for _, cases in task.cases:
         for case in cases:
             if case.prompt:
                 counted.ask(case.prompt, EXAMPLE)
-    return Forecast(task, counted)
+    return CostEstimate(task, counted)
 
 
-def answer(task: Task, desk: Desk, progress: Progress, *, track: bool) -> Outcome:
+def answer(
+    task: AnswerTask, desk: LlmSession, progress: Progress, *, track: bool
+) -> AnswersOutcome:
     """Ask what is not known, and write the answers into the folder of each run.
 
     What was answered is kept as it comes. Raises AssayError where no further call can succeed.
     """
     results = []
-    ledger: Ledger | None = None
+    ledger: CostLedger | None = None
     with ExitStack() as stack:
         ask: Callable[[Prompt], KeptAnswer]
         counted = estimate(task, desk).counted
@@ -65,7 +67,7 @@ def answer(task: Task, desk: Desk, progress: Progress, *, track: bool) -> Outcom
             _tell_replaced(run, len(cases), desk, progress)
             results.append(_write(run, cases, replies, task.budgets[run.manifest.id], desk))
     tracked = [_track(result, progress) if track else None for result in results]
-    return Outcome(results, tracked, ledger)
+    return AnswersOutcome(results, tracked, ledger)
 
 
 def _ask_all(
@@ -105,7 +107,7 @@ def _ask_all(
     return found
 
 
-def _tell_replaced(run: StoredRun, queries: int, desk: Desk, progress: Progress) -> None:
+def _tell_replaced(run: StoredRun, queries: int, desk: LlmSession, progress: Progress) -> None:
     """Say which answers are replaced, where they are another model's or of more queries."""
     try:
         before = generated_answers.read(run.folder)
@@ -123,7 +125,7 @@ def _write(
     cases: Sequence[Case],
     replies: Mapping[str, KeptAnswer],
     budget: int | None,
-    desk: Desk,
+    desk: LlmSession,
 ) -> Answers:
     """Write the answers, and the run's report anew, which shows them."""
     recipe = Recipe(desk.model.name, desk.model.identity, digest(TASK), budget)
@@ -137,7 +139,7 @@ def _write(
     return found
 
 
-def _describe(case: Case, reply: KeptAnswer | None, desk: Desk) -> StoredAnswer:
+def _describe(case: Case, reply: KeptAnswer | None, desk: LlmSession) -> StoredAnswer:
     """Return a row of the file; a query for which nothing was returned is not asked about."""
     context: list[Span] = [
         (chunk.id, chunk.doc_id, chunk.start, chunk.end)

@@ -102,7 +102,7 @@ def foretell(n: int) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class AdjustedDifference:
     """A difference, and its p-value adjusted as if the part of the family it is in were all of it.
 
     That is None where the difference is not tested.
@@ -126,7 +126,9 @@ def judge_family(contrasts: Sequence[Contrast], effect: float = EFFECT) -> list[
     return [item.difference for item in judged]
 
 
-def judge_parts(parts: Sequence[Sequence[Contrast]], effect: float) -> list[list[Judged]]:
+def judge_parts(
+    parts: Sequence[Sequence[Contrast]], effect: float
+) -> list[list[AdjustedDifference]]:
     """As `judge_family`, of contrasts in parts that are one family."""
     tested = [[item for item in part if can_reach(ALPHA, len(item.before))] for part in parts]
     family = [item for part in tested for item in part]
@@ -161,7 +163,7 @@ def _judge(
     alone: float | None,
     *,
     effect: float,
-) -> Judged:
+) -> AdjustedDifference:
     differences = list(contrast.differences.values())
     deviation = spread(differences)
     sign = find(contrast.measure).sign
@@ -197,7 +199,7 @@ def _judge(
         presumes_symmetry=verdict in ("better", "worse")
         and presumes_symmetry(differences, largest),
     )
-    return Judged(difference, alone)
+    return AdjustedDifference(difference, alone)
 
 
 def find_largest(measure: str, differences: Sequence[float]) -> float:

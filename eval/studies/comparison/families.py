@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from assay.eval.runs.summary.summary import Summary
 from assay.eval.scoring.measures import choose_headline
-from assay.eval.studies.comparison.differences import Contrast, Judged, judge_parts
+from assay.eval.studies.comparison.differences import AdjustedDifference, Contrast, judge_parts
 
 
 def contrast_measures(base: Summary, other: Summary, tested: Sequence[str]) -> list[Contrast]:
@@ -29,7 +29,7 @@ def contrast_types(base: Summary, other: Summary, tested: Sequence[str]) -> list
 
 def judge_apart(
     contrasts: Sequence[Sequence[Contrast]], effect: float, apart: Sequence[str]
-) -> list[tuple[Judged, ...]]:
+) -> list[tuple[AdjustedDifference, ...]]:
     """Return the differences of each pair, those of measures that are `apart` as a family last."""
     parts = [_part(pair, apart) for pair in contrasts]
     judged = (judge_parts([pair[at] for pair in parts], effect) for at in (0, 1))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from assay.eval.configs.locations import reports_folder
 from assay.eval.configs.named_configs import is_config, list_configs
-from assay.eval.running.cached_summaries import summarise_kept
+from assay.eval.running.cached_summaries import summarise_cached
 from assay.eval.running.run_references import find_stored
 from assay.eval.running.timing import System, find_timing, read_timing
 from assay.eval.runs.stored import StoredRun, open_run
@@ -68,7 +68,7 @@ def compare_systems(
         system if isinstance(system, StoredRun) else _find_run(system, progress)
         for system in systems
     ]
-    compared = compare(runs, measures, effect, summarise=summarise_kept)
+    compared = compare(runs, measures, effect, summarise=summarise_cached)
     path = reports_folder() / name_comparison(compared) / TIMING
     timed = {
         run.manifest.id: system
@@ -88,7 +88,7 @@ def compare_systems(
         )
     if timing is None:
         return compared
-    return compare(runs, measures, effect, timing, summarise=summarise_kept)
+    return compare(runs, measures, effect, timing, summarise=summarise_cached)
 
 
 def _find_run(experiment: "Experiment", progress: Progress) -> StoredRun:

@@ -36,7 +36,7 @@ LEVELS = (0.05, 0.01, 0.001)
 
 
 @dataclass(frozen=True, slots=True)
-class Unchanged:
+class AlarmRate:
     """Of `trials` runs in which a share of queries moved, on how many the gate raised an alarm."""
 
     moved: float
@@ -51,7 +51,7 @@ class Unchanged:
 
 
 @dataclass(frozen=True, slots=True)
-class Planted:
+class DetectionRate:
     """A true `drop`, the power the gate stated for it, and in how many trials it was found."""
 
     drop: float
@@ -85,8 +85,8 @@ class SelfTest:
 
     queries: int
     measure: str
-    unchanged: tuple[Unchanged, ...]
-    planted: tuple[Planted, ...]
+    unchanged: tuple[AlarmRate, ...]
+    planted: tuple[DetectionRate, ...]
     alternatives: tuple[Alternative, ...]
 
     @property
@@ -135,12 +135,12 @@ def check(scores: Scores, settings: GateSettings, trials: int, progress: Progres
         ]
         stated = _state(pilots, drop)
         hits = sum(trial.regressed[0] for trial in found[power])
-        planted.append(Planted(drop, stated, trials, hits))
+        planted.append(DetectionRate(drop, stated, trials, hits))
     return SelfTest(
         queries=len(scores),
         measure=next(iter(settings.measures)),
         unchanged=tuple(
-            Unchanged(share, trials, sum(any(trial.regressed) for trial in results))
+            AlarmRate(share, trials, sum(any(trial.regressed) for trial in results))
             for share, results in quiet.items()
         ),
         planted=tuple(planted),

@@ -15,7 +15,7 @@ from assay.eval.configs.named_configs import (
 )
 from assay.eval.running.run_references import resolve
 from assay.eval.running.timed_process import make_base, make_contender
-from assay.eval.runs.execution.interleaved_timing import Contender, interleave
+from assay.eval.runs.execution.interleaved_timing import TimedProcess, interleave
 from assay.eval.runs.execution.searching import sample
 from assay.eval.runs.stored import StoredRun
 from assay.eval.studies.gate import baseline as baselining
@@ -93,7 +93,7 @@ def _time(
     return judge_latency(*times, settings.latency)
 
 
-def _contender(base: str, target: str, overrides: Sequence[str]) -> Contender:
+def _contender(base: str, target: str, overrides: Sequence[str]) -> TimedProcess:
     """Return the base: another config here, or the same one in a checkout."""
     if is_config(base):
         return make_contender(base, overrides)

@@ -10,12 +10,12 @@ from assay.eval.collections.card import Card
 from assay.eval.collections.catalog import find
 from assay.eval.collections.contexts import find_place, is_read_from, read_documents, render
 from assay.eval.collections.location import find_data
-from assay.eval.configs.build_context import make_workshop
+from assay.eval.configs.build_context import make_resources
 from assay.eval.configs.config import load_config
 from assay.eval.llm.model_choice import read_settings
 from assay.retrievers.base import AssayError, Chunk
 from assay.retrievers.contextualisation import plans
-from assay.retrievers.contextualisation.generation import Outcome, generate
+from assay.retrievers.contextualisation.generation import ContextOutcome, generate
 from assay.retrievers.contextualisation.prompts import in_order
 from assay.retrievers.documents.contexts import ContextSettings
 from assay.retrievers.documents.preparation import prepare
@@ -24,7 +24,7 @@ from assay.retrievers.language_models.base import LanguageModel
 from assay.retrievers.language_models.client import CallSettings, find_prices
 from assay.retrievers.language_models.estimates import Estimate
 from assay.retrievers.services.prices import Prices, Usage
-from assay.retrievers.settings import Workshop
+from assay.retrievers.settings import Resources
 from assay.retrievers.store.files import write_atomically
 from assay.retrievers.store.locks import changing
 
@@ -32,17 +32,17 @@ KINDS = ("input", "cache_write", "cache_read", "output")
 
 
 @dataclass(frozen=True)
-class Job:
+class ContextJob:
     """What is asked: a collection's chunks in order, the model, and what is known already."""
 
     reference: str
     card: Card
     config: str
     chunks: list[Chunk]
-    plan: plans.Plan
+    plan: plans.ContextPlan
     model: LanguageModel
     settings: CallSettings
-    workshop: Workshop
+    resources: Resources
 
     @property
     def prices(self) -> Prices | None:
@@ -98,10 +98,10 @@ class Job:
 
 
 @dataclass(frozen=True)
-class Forecast:
+class CostEstimate:
     """What a job should use and cost."""
 
-    job: Job
+    job: ContextJob
     estimate: Estimate
 
     def as_json(self) -> dict[str, Any]:
@@ -110,11 +110,11 @@ class Forecast:
 
 
 @dataclass(frozen=True)
-class Result:
+class ContextResult:
     """What a run came to; `path` is None when nothing was written."""
 
-    job: Job
-    outcome: Outcome
+    job: ContextJob
+    outcome: ContextOutcome
     path: Path | None
 
     @cached_property
@@ -182,7 +182,7 @@ class Result:
         }
 
 
-def prepare_job(collection: str, config: str, options: dict[str, Any]) -> Job:
+def prepare_job(collection: str, config: str, options: dict[str, Any]) -> ContextJob:
     """Cut the collection as `config` says, and find out what is known of its chunks."""
     documents_settings = load_config(config).documents
     card, _ = find(collection)
@@ -192,35 +192,35 @@ def prepare_job(collection: str, config: str, options: dict[str, Any]) -> Job:
             f"{config}: documents.passages: must be true, because contexts of a beir collection"
             " belong to the passages it prescribes"
         )
-    workshop = make_workshop()
-    model, settings = read_settings(options, workshop)
+    resources = make_resources()
+    model, settings = read_settings(options, resources)
     bare = documents_settings.model_copy(update={"context": ContextSettings(source="none")})
-    chunks = in_order(documents, prepare(documents, bare, workshop).chunks)
-    plan = plans.make_plan(documents, chunks, model, options["window_tokens"], workshop.cache)
-    return Job(collection, card, config, chunks, plan, model, settings, workshop)
+    chunks = in_order(documents, prepare(documents, bare, resources).chunks)
+    plan = plans.make_plan(documents, chunks, model, options["window_tokens"], resources.cache)
+    return ContextJob(collection, card, config, chunks, plan, model, settings, resources)
 
 
-def estimate(job: Job) -> Forecast:
+def estimate(job: ContextJob) -> CostEstimate:
     """Return what a job should use and cost; nothing is asked."""
     prices = find_prices(job.model, job.settings)
-    return Forecast(job, plans.estimate(job.plan, job.model, prices))
+    return CostEstimate(job, plans.estimate(job.plan, job.model, prices))
 
 
-def run_job(job: Job, output: Path | None) -> Result:
+def run_job(job: ContextJob, output: Path | None) -> ContextResult:
     """Ask what is not known and write all contexts: to `output`, else where the data lies.
 
     Raises AssayError before anything is paid for where they cannot be written. A run that stopped
     writes nothing; what was answered is kept.
     """
     path = _choose_place(job, output)
-    outcome = generate(job.plan, job.model, job.settings, job.workshop)
-    result = Result(job, outcome, None if outcome.stopped else path)
+    outcome = generate(job.plan, job.model, job.settings, job.resources)
+    result = ContextResult(job, outcome, None if outcome.stopped else path)
     if not outcome.stopped:
         _write(job, result.texts, path, replace=output is not None)
     return result
 
 
-def _choose_place(job: Job, output: Path | None) -> Path:
+def _choose_place(job: ContextJob, output: Path | None) -> Path:
     path = output or find_place(job.card)
     if output is None and path.exists() and job.plan.requests:
         raise AssayError(f"{path}: is there already; --output {path} replaces it")
@@ -229,7 +229,7 @@ def _choose_place(job: Job, output: Path | None) -> Path:
     return path
 
 
-def _write(job: Job, texts: dict[str, str], path: Path, *, replace: bool) -> None:
+def _write(job: ContextJob, texts: dict[str, str], path: Path, *, replace: bool) -> None:
     """Write the contexts at once or not at all; another file there is replaced only if asked."""
     content = render(job.card, job.chunks, texts).encode()
     with changing(path):

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from assay.eval.collections.loading import load
-from assay.eval.configs.build_context import make_workshop
+from assay.eval.configs.build_context import make_resources
 from assay.eval.configs.config import RunConfig
 from assay.eval.runs.execution.searching import sample
 from assay.retrievers.base import AssayError, Progress
@@ -22,7 +22,7 @@ from assay.retrievers.query.hyde import HydeSettings
 from assay.retrievers.query.multi_query import MultiQuerySettings
 from assay.retrievers.query.writing import WritingSettings
 from assay.retrievers.services.prices import FREE, Prices, Usage
-from assay.retrievers.settings import Workshop
+from assay.retrievers.settings import Resources
 from assay.retrievers.stages.rerank import RerankSettings
 
 
@@ -88,8 +88,8 @@ def estimate_run(settings: RunConfig, progress: Progress) -> DryRun:
     if not isinstance(pipeline, PipelineSettings):
         raise AssayError(f"--dry-run: estimates pipelines, not a retriever of type {pipeline.type}")
     collection = load(settings.dataset, progress)
-    workshop = make_workshop(progress)
-    chunks = prepare(collection.documents, settings.documents, workshop).chunks
+    resources = make_resources(progress)
+    chunks = prepare(collection.documents, settings.documents, resources).chunks
     texts = Corpus(chunks).passages
     queries = [query.text for query in sample(collection.queries, settings.limit)]
     latency = settings.latency
@@ -98,19 +98,19 @@ def estimate_run(settings: RunConfig, progress: Progress) -> DryRun:
     extra = 2 * timed + min(latency.warm_up, timed)
     searches = len(queries) + extra
     items = [
-        *_list_writings(pipeline, queries, searches, workshop),
-        *_list_encodings(pipeline, texts, queries, searches, workshop),
-        *_list_rerankings(pipeline, texts, queries, searches, workshop),
+        *_list_writings(pipeline, queries, searches, resources),
+        *_list_encodings(pipeline, texts, queries, searches, resources),
+        *_list_rerankings(pipeline, texts, queries, searches, resources),
     ]
     return DryRun(settings.name, collection.name, len(chunks), searches, tuple(items))
 
 
 def _list_writings(
-    pipeline: PipelineSettings, queries: Sequence[str], searches: int, workshop: Workshop
+    pipeline: PipelineSettings, queries: Sequence[str], searches: int, resources: Resources
 ) -> Iterator[Item]:
     """Yield what each language model that writes about queries is asked."""
     for step in pipeline.query:
-        if isinstance(step, WritingSettings) and (prices := step.open(workshop).prices) != FREE:
+        if isinstance(step, WritingSettings) and (prices := step.open(resources).prices) != FREE:
             asked = sum(map(step.expect, queries), Usage())
             usage = _scale(asked, searches, len(queries))
             yield _price(f"query.{step.type}", f"{searches:,} calls", usage, prices)
@@ -121,13 +121,13 @@ def _list_encodings(
     texts: Sequence[str],
     queries: Sequence[str],
     searches: int,
-    workshop: Workshop,
+    resources: Resources,
 ) -> Iterator[Item]:
     """Yield what each encoder that is charged for embeds in each place: the chunks, or the terms
     that expand queries, and the queries.
     """
     seen: set[tuple[str, str]] = set()
-    for part, settings, encoder in _find_encoders(pipeline, workshop):
+    for part, settings, encoder in _find_encoders(pipeline, resources):
         if not encoder.charged:
             continue
         expands = isinstance(settings, ExpandSettings)
@@ -159,7 +159,7 @@ def _expect(encoder: CachingEncoder, query: str, part: Any, pipeline: PipelineSe
 
 
 def _find_encoders(
-    pipeline: PipelineSettings, workshop: Workshop
+    pipeline: PipelineSettings, resources: Resources
 ) -> Iterator[tuple[str, Any, CachingEncoder]]:
     parts: Mapping[str, Any] = {
         **{f"legs.{name}": leg for name, leg in pipeline.active.items()},
@@ -169,7 +169,7 @@ def _find_encoders(
     for name, part in parts.items():
         for _, value in part:
             if isinstance(value, EncoderChoice):
-                yield name, part, value.build(workshop)
+                yield name, part, value.build(resources)
 
 
 def _list_rerankings(
@@ -177,13 +177,13 @@ def _list_rerankings(
     texts: Sequence[str],
     queries: Sequence[str],
     searches: int,
-    workshop: Workshop,
+    resources: Resources,
 ) -> Iterator[Item]:
     """Yield each reranker that is charged for, at its full depth, over chunks spread evenly."""
     for stage in pipeline.stages:
         if not isinstance(stage, RerankSettings) or not texts or not queries:
             continue
-        model: CrossEncoder = stage.model.build(workshop)
+        model: CrossEncoder = stage.model.build(resources)
         if model.prices == FREE:
             continue
         depth = min(stage.depth, len(texts))

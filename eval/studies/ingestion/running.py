@@ -12,23 +12,23 @@ from assay.eval.running.sources import open_source
 from assay.eval.runs import environment
 from assay.eval.studies.ingestion.summary import DocumentFacts, Ingestion, SkippedFile
 from assay.retrievers.base import Document
-from assay.retrievers.base.ingestion import Ingested
+from assay.retrievers.base.ingestion import DocumentReport
 from assay.retrievers.documents.conversion.folder import FolderDocument
 from assay.retrievers.pipeline.ingestion import ingest
-from assay.retrievers.settings import Workshop
+from assay.retrievers.settings import Resources
 from assay.retrievers.store.cache import Cache
 
 PIPELINE_KEYS = {"name", "description", "documents", "retriever"}
 
 
 def run_ingestion(
-    reference: str, settings: RunConfig, workshop: Workshop, anew: bool = False
+    reference: str, settings: RunConfig, resources: Resources, anew: bool = False
 ) -> Ingestion:
     """Ingest the folder, file or collection that `reference` names by the pipeline of `settings`.
 
     `anew` finds nothing in the cache but models.
     """
-    with forgetful(workshop) if anew else nullcontext(workshop) as used:
+    with forgetful(resources) if anew else nullcontext(resources) as used:
         source = open_source(reference, used, settings.documents.converter)
         made = ingest(source.documents, settings, used)
     documents = [
@@ -54,16 +54,18 @@ def run_ingestion(
 
 
 @contextmanager
-def forgetful(workshop: Workshop) -> Iterator[Workshop]:
-    """Yield a workshop whose cache knows nothing but models and is removed in the end."""
+def forgetful(resources: Resources) -> Iterator[Resources]:
+    """Yield a resources whose cache knows nothing but models and is removed in the end."""
     with tempfile.TemporaryDirectory(prefix="assay-ingest-") as folder:
-        models = workshop.cache.root / "models"
+        models = resources.cache.root / "models"
         models.mkdir(exist_ok=True)
         (Path(folder) / models.name).symlink_to(models.absolute(), target_is_directory=True)
-        yield replace(workshop, cache=Cache(Path(folder)))
+        yield replace(resources, cache=Cache(Path(folder)))
 
 
-def _describe(document: Document, file: FolderDocument | None, item: Ingested) -> DocumentFacts:
+def _describe(
+    document: Document, file: FolderDocument | None, item: DocumentReport
+) -> DocumentFacts:
     values = asdict(item)
     if file and not file.converted.encoding and not file.converted.cached:
         values["seconds"] = {"convert": file.converted.seconds, **item.seconds}

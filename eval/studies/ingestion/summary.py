@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 
 from assay.eval.runs.token_counts import TokenCounts
-from assay.retrievers.base.ingestion import Ingested, IngestReport
+from assay.retrievers.base.ingestion import DocumentReport, IngestReport
 
 WORDS_PER_PAGE = 500
 ON_TARGET = (800, 1500)
 
 
 @dataclass(frozen=True, slots=True)
-class DocumentFacts(Ingested):
+class DocumentFacts(DocumentReport):
     """What became of one document, and what its file was.
 
     `bytes` is the size of its file, 0 where it came with a collection; `encoding` what its text

@@ -12,8 +12,8 @@ from assay.eval.studies.judging.minimal_test_collections import (
     CONFIDENCE,
     GROUPS,
     OPEN,
-    Contest,
     Ints,
+    RunPair,
     bound,
     find_group,
     foretell,
@@ -21,7 +21,7 @@ from assay.eval.studies.judging.minimal_test_collections import (
     order,
     score,
 )
-from assay.eval.studies.judging.pooling import OpenPair, Pool, collect, discount, list_open
+from assay.eval.studies.judging.pooling import JudgmentPool, OpenPair, collect, discount, list_open
 from assay.retrievers.base import AssayError
 
 
@@ -40,7 +40,7 @@ class Decision:
     high: float
     verdict: str
     chance: float
-    pool: Pool
+    pool: JudgmentPool
 
     @property
     def is_decided(self) -> bool:
@@ -77,7 +77,7 @@ def decide(runs: Sequence[StoredRun], depth: int) -> Decision:
     )
 
 
-def _set_up(runs: Sequence[StoredRun], depth: int, found: Sequence[OpenPair]) -> Contest:
+def _set_up(runs: Sequence[StoredRun], depth: int, found: Sequence[OpenPair]) -> RunPair:
     """Return the contest of two runs over the pairs that are open, which are in its order."""
     queries = {query: number for number, query in enumerate(runs[0].queries)}
     highest = max([1, *(item.grade for items in runs[0].gold.values() for item in items)])
@@ -87,7 +87,7 @@ def _set_up(runs: Sequence[StoredRun], depth: int, found: Sequence[OpenPair]) ->
     for query, number in queries.items():
         for item in runs[0].gold[query]:
             relevant[: max(item.grade, 0), number] += 1
-    contest = Contest(
+    contest = RunPair(
         cutoff=depth,
         query=np.array([queries[one.pair.query_id] for one in found], dtype=np.int64),
         weight=np.array([discount(one.ranks[1]) - discount(one.ranks[0]) for one in found]),

@@ -12,7 +12,7 @@ from assay.retrievers.base import AssayError
 LONGEST_NOTE = 4000  # characters
 
 
-class Desk:
+class AnnotationSession:
     """The desk of a judge. Raises AssayError for what the page must not send.
 
     Of another judge it tells nothing but of pairs that this one has graded too.

@@ -16,7 +16,7 @@ SUFFIX = ".grades.db"
 
 
 @dataclass(frozen=True, slots=True)
-class Filled:
+class GradedTable:
     """The rows of a table with the grades of the page in them.
 
     `judges` counts the grades of each judge for pairs of the table; `open` counts the pairs whose
@@ -33,7 +33,7 @@ def find_grade_file(table: Path) -> Path:
     return table.with_name(f"{table.name}{SUFFIX}")
 
 
-def fill_in(rows: list[Row], collection: Collection, grades: GradeFile) -> Filled:
+def fill_in(rows: list[Row], collection: Collection, grades: GradeFile) -> GradedTable:
     """Return the rows with what was given on the page; a grade in the table itself comes first.
 
     A row that is settled has that grade, another the one that all its judges gave. Where their
@@ -69,7 +69,7 @@ def fill_in(rows: list[Row], collection: Collection, grades: GradeFile) -> Fille
         if pair := pairs.get(digest):
             values |= narrow(pair, chosen, collection.texts[pair.doc_id])
         filled.append(replace(row, values={**row.values, **values}))
-    return Filled(filled, dict(sorted(judges.items())), left)
+    return GradedTable(filled, dict(sorted(judges.items())), left)
 
 
 def _name(by_judge: Mapping[str, Grade], settled: Grade | None) -> str:

@@ -10,12 +10,12 @@ from typing import Any
 from assay.eval.studies.judging.grades import GradeFile
 from assay.eval.studies.judging.model_grades import AGAIN, find_model_file
 from assay.eval.studies.judging.prompts import Reply
-from assay.eval.studies.judging.running import Asking, Job
+from assay.eval.studies.judging.running import GradeRequest, JudgingJob
 from assay.retrievers.base import AssayError
 from assay.retrievers.language_models.answers import AnswerCache, KeptAnswer
 from assay.retrievers.language_models.base import TooLongError
 from assay.retrievers.language_models.client import LanguageModelClient, find_prices
-from assay.retrievers.services.ledger import Account, Ledger
+from assay.retrievers.services.ledger import CallTotals, CostLedger
 from assay.retrievers.store.digest import digest
 
 LEDGERS = "judge-ledger"
@@ -23,17 +23,17 @@ UNREADABLE = "no reply in the form asked for, twice"
 
 
 @dataclass(frozen=True)
-class Outcome:
+class JudgingOutcome:
     """What a run came to. `ungraded` says why there is no grade, by digest of the pair and whether
     it was asked again; `stopped` why not all was asked, if it was not.
     """
 
-    job: Job
+    job: JudgingJob
     graded: int = 0
     ungraded: dict[tuple[str, bool], str] = field(default_factory=dict)
     stopped: str = ""
-    run: Account = field(default_factory=Account)
-    earlier: Account = field(default_factory=Account)
+    run: CallTotals = field(default_factory=CallTotals)
+    earlier: CallTotals = field(default_factory=CallTotals)
 
     @property
     def reasons(self) -> dict[str, int]:
@@ -59,7 +59,7 @@ class Outcome:
         }
 
 
-def run_job(job: Job) -> Outcome:
+def run_job(job: JudgingJob) -> JudgingOutcome:
     """Ask for all grades that are not kept yet; each is kept the moment it arrives.
 
     Raises AssayError before any call: without prices to a budget, without a key or an extra, and
@@ -68,13 +68,13 @@ def run_job(job: Job) -> Outcome:
     prices = find_prices(job.model, job.settings)
     pending = job.pending
     if not pending:
-        return Outcome(job)
+        return JudgingOutcome(job)
     name = digest("judge job", sorted(job.sheet.by_digest), job.model.identity, job.form.digest)
-    path = job.workshop.cache.root / LEDGERS / f"{name}.jsonl"
-    answers = AnswerCache(job.workshop.cache, job.model)
+    path = job.resources.cache.root / LEDGERS / f"{name}.jsonl"
+    answers = AnswerCache(job.resources.cache, job.model)
     with (
         closing(GradeFile(find_model_file(job.table))) as grades,
-        Ledger(path, prices, job.settings.max_cost_usd) as ledger,
+        CostLedger(path, prices, job.settings.max_cost_usd) as ledger,
         job.model,
     ):
         client = LanguageModelClient(job.model, ledger, job.settings, answers)
@@ -83,7 +83,7 @@ def run_job(job: Job) -> Outcome:
         # The client is left first: it calls the threads back from their waits.
         with ThreadPoolExecutor(client.calls_at_once) as pool, client:
             running = {pool.submit(_grade, job, client, one): one for one in pending}
-            landed = job.workshop.progress.track(_land(running, client), "judging", len(pending))
+            landed = job.resources.progress.track(_land(running, client), "judging", len(pending))
             for asking, reply in landed:
                 if isinstance(reply, str):
                     ungraded[asking.pair.digest, asking.again] = reply
@@ -93,12 +93,12 @@ def run_job(job: Job) -> Outcome:
                 span = reply.span if counted else None
                 grades.add(asking.pair.digest, judge, counted, span, settles=False)
                 graded += 1
-            return Outcome(job, graded, ungraded, client.stopped, ledger.run, ledger.earlier)
+            return JudgingOutcome(job, graded, ungraded, client.stopped, ledger.run, ledger.earlier)
 
 
 def _land(
-    running: dict[Future[Reply | str], Asking], client: LanguageModelClient
-) -> Iterator[tuple[Asking, Reply | str]]:
+    running: dict[Future[Reply | str], GradeRequest], client: LanguageModelClient
+) -> Iterator[tuple[GradeRequest, Reply | str]]:
     """Yield each grade, or why there is none, once it is known, until the client stops."""
     for future in as_completed(running):
         try:
@@ -107,7 +107,7 @@ def _land(
             client.stop(str(error))
 
 
-def _grade(job: Job, client: LanguageModelClient, asking: Asking) -> Reply | str:
+def _grade(job: JudgingJob, client: LanguageModelClient, asking: GradeRequest) -> Reply | str:
     """Return a grade, or in one phrase why there is none."""
     for prompt in job.prompt(asking):
         try:

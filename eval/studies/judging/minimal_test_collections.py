@@ -39,7 +39,7 @@ VERDICTS = ("worse", "no difference shown", "better")
 
 
 @dataclass(frozen=True)
-class Contest:
+class RunPair:
     """Two runs, and the pairs in the first `cutoff` hits of either, of shape (pairs,), by query.
 
     `query` numbers the query of a pair, `weight` is its discount in the other run minus that in the
@@ -81,7 +81,7 @@ def find_group(rank: Ints, weight: Floats, is_known: NDArray[np.bool_]) -> Ints:
     return numbers
 
 
-def score(contest: Contest, grades: Ints) -> Floats:
+def score(contest: RunPair, grades: Ints) -> Floats:
     """Return the differences of nDCG by query, of shape (…, queries), from `grades` of the pairs,
     of shape (…, pairs). Open pairs count as not relevant.
     """
@@ -91,7 +91,7 @@ def score(contest: Contest, grades: Ints) -> Floats:
     return quotients
 
 
-def bound(contest: Contest, grades: Ints) -> tuple[float, float]:
+def bound(contest: RunPair, grades: Ints) -> tuple[float, float]:
     """Return the lowest and the highest mean difference that open pairs leave possible."""
     gains, totals = _sum(contest, np.maximum(grades, 0))
     ends = np.zeros((2, len(contest.gap)))
@@ -128,7 +128,7 @@ def _raise(gain: float, weights: Floats, totals: Ints, ideal: Floats) -> float:
         ratio = moved
 
 
-def believe(contest: Contest, grades: Ints) -> tuple[Ints, Floats, Floats]:
+def believe(contest: RunPair, grades: Ints) -> tuple[Ints, Floats, Floats]:
     """Return the group of each pair, and for each group how many of its pairs are relevant and how
     many are not: those judged, and what is believed before any, 1 / (1 + rank) relevant of each.
 
@@ -146,7 +146,7 @@ def believe(contest: Contest, grades: Ints) -> tuple[Ints, Floats, Floats]:
     return group, hits + PRIOR * prior, seen - hits + PRIOR * (1 - prior)
 
 
-def order(contest: Contest, grades: Ints) -> Ints:
+def order(contest: RunPair, grades: Ints) -> Ints:
     """Return the open pairs, those first whose judgment is expected to move the difference most."""
     open_ = np.flatnonzero(grades == OPEN)
     gains, totals = _sum(contest, np.maximum(grades, 0))
@@ -163,7 +163,7 @@ def order(contest: Contest, grades: Ints) -> Ints:
     return open_[np.lexsort((contest.rank[open_], -np.round(effect, 9)))]
 
 
-def foretell(contest: Contest, grades: Ints) -> Counter[str]:
+def foretell(contest: RunPair, grades: Ints) -> Counter[str]:
     """Return how often each verdict comes out of 400 ways to grade the open pairs, by chance.
 
     A verdict is that of a two-sided t-test at .05, which stands in for the randomisation test for
@@ -198,7 +198,7 @@ def _judge(differences: Floats) -> list[str]:
     return [VERDICTS[at] for at in (1 + np.sign(means) * shown).astype(int).tolist()]
 
 
-def _sum(contest: Contest, grades: Ints) -> tuple[Floats, Ints]:
+def _sum(contest: RunPair, grades: Ints) -> tuple[Floats, Ints]:
     """Return by query the DCG of the other minus that of the base, of shape (…, queries), and how
     many texts are of at least each grade, of shape (levels, …, queries).
     """

@@ -7,7 +7,7 @@ from assay.eval.statistics.agreement import Agreement
 from assay.eval.statistics.estimates import Estimate
 from assay.eval.statistics.significance import ALPHA
 from assay.eval.studies.judging.model_judge import LEAST_TAU, ModelJudge
-from assay.eval.studies.judging.two_judges import Powered
+from assay.eval.studies.judging.two_judges import MeanEstimates
 
 AGREEMENT = ("judges", "pairs", "same grade", "κ", "weighted κ")
 PAIRS = ("runs", "difference by people", "p", "by the model", "p (model)", "")
@@ -45,7 +45,7 @@ def list_pairs(found: ModelJudge) -> list[tuple[str, ...]]:
     ]
 
 
-def list_means(found: Sequence[Powered], *, signed: bool) -> list[tuple[str, ...]]:
+def list_means(found: Sequence[MeanEstimates], *, signed: bool) -> list[tuple[str, ...]]:
     """Return a row for each mean or difference by the three ways."""
     return [
         (
@@ -59,7 +59,7 @@ def list_means(found: Sequence[Powered], *, signed: bool) -> list[tuple[str, ...
     ]
 
 
-def list_means_tables(found: ModelJudge) -> Iterator[tuple[str, Sequence[Powered], bool]]:
+def list_means_tables(found: ModelJudge) -> Iterator[tuple[str, Sequence[MeanEstimates], bool]]:
     """Yield the title of each table of means, its figures, and whether they have a sign."""
     if systems := found.systems:
         yield systems.measure, systems.means, False

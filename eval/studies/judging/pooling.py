@@ -10,7 +10,7 @@ from assay.eval.runs.stored import StoredRun
 from assay.eval.runs.summary.comparability import check_comparable
 from assay.eval.runs.summary.means import estimate_scores
 from assay.eval.scoring import measures
-from assay.eval.scoring.join import Retrieved, covers
+from assay.eval.scoring.join import RetrievedChunk, covers
 from assay.eval.statistics.estimates import Estimate
 from assay.retrievers.base import AssayError, Chunk
 
@@ -18,7 +18,7 @@ DEPTH = 10
 
 
 @dataclass(frozen=True)
-class Pool:
+class JudgmentPool:
     """The pairs to judge, the most informative first, and how much was judged before.
 
     `judged` is Judged@depth by the id of a run. `overlapping` counts the pairs of which another
@@ -37,7 +37,7 @@ class Pool:
         return counts
 
 
-def make_pool(runs: Sequence[StoredRun], depth: int = DEPTH) -> Pool:
+def make_pool(runs: Sequence[StoredRun], depth: int = DEPTH) -> JudgmentPool:
     """Return what no one has judged of the first `depth` hits of each query of any run.
 
     Passages that differ only in the white space at their ends are one. Others that overlap stay
@@ -94,10 +94,12 @@ def list_open(runs: Sequence[StoredRun], depth: int) -> tuple[list[OpenPair], in
     return found, overlapping
 
 
-def collect(runs: Sequence[StoredRun], depth: int, pairs: Sequence[Pair], overlapping: int) -> Pool:
+def collect(
+    runs: Sequence[StoredRun], depth: int, pairs: Sequence[Pair], overlapping: int
+) -> JudgmentPool:
     """Return a pool of `pairs` in their order, with what was judged of the runs before."""
     name = f"Judged@{depth}"
-    return Pool(
+    return JudgmentPool(
         pairs=tuple(pairs),
         judged={
             run.manifest.id: estimate_scores(
@@ -110,10 +112,10 @@ def collect(runs: Sequence[StoredRun], depth: int, pairs: Sequence[Pair], overla
 
 
 @dataclass(frozen=True, slots=True)
-class _Ranked:
+class _JudgedHit:
     """A hit as the join sees it, and whether it is judged."""
 
-    retrieved: Retrieved
+    retrieved: RetrievedChunk
     judged: bool
 
 
@@ -122,20 +124,20 @@ class _Candidate:
     """A pair, the hit it is of, and the gold item it would become."""
 
     pair: Pair
-    retrieved: Retrieved
+    retrieved: RetrievedChunk
     item: GoldItem
 
 
-def _head(run: StoredRun, query: str, depth: int) -> list[_Ranked]:
+def _head(run: StoredRun, query: str, depth: int) -> list[_JudgedHit]:
     return [
-        _Ranked(Retrieved(hit.chunk, hit.chunk.id in run.prescribed), hit.judged)
+        _JudgedHit(RetrievedChunk(hit.chunk, hit.chunk.id in run.prescribed), hit.judged)
         for hit in run.joined[query][:depth]
     ]
 
 
-def _list_candidates(query: Query, heads: Sequence[Sequence[_Ranked]]) -> list[_Candidate]:
+def _list_candidates(query: Query, heads: Sequence[Sequence[_JudgedHit]]) -> list[_Candidate]:
     """Return the unjudged passages of one query by place, each once whichever run returned it."""
-    found: dict[tuple[str, int, int], list[Retrieved]] = {}
+    found: dict[tuple[str, int, int], list[RetrievedChunk]] = {}
     for hit in (hit for head in heads for hit in head if not hit.judged):
         chunk = hit.retrieved.chunk
         place = (chunk.doc_id, *trim(chunk.text, chunk.start))
@@ -144,7 +146,7 @@ def _list_candidates(query: Query, heads: Sequence[Sequence[_Ranked]]) -> list[_
 
 
 def _make_candidate(
-    query: Query, place: tuple[str, int, int], alike: Sequence[Retrieved]
+    query: Query, place: tuple[str, int, int], alike: Sequence[RetrievedChunk]
 ) -> _Candidate:
     doc_id, start, end = place
     # A passage that the collection prescribes is judged as such.
@@ -169,7 +171,7 @@ def _title(chunk: Chunk) -> str:
     return " > ".join(part for part in (chunk.title, *chunk.headings) if part)
 
 
-def _find_rank(candidate: _Candidate, head: Sequence[_Ranked]) -> int:
+def _find_rank(candidate: _Candidate, head: Sequence[_JudgedHit]) -> int:
     """Return the rank of the first hit that a judgment would count for, 0 without any."""
     for rank, hit in enumerate(head, start=1):
         if covers(hit.retrieved, candidate.item):

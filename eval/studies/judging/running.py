@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from assay.eval.collections.authoring.worksheet import Pair
-from assay.eval.configs.build_context import make_workshop
+from assay.eval.configs.build_context import make_resources
 from assay.eval.llm.model_choice import read_settings
 from assay.eval.studies.judging.grades import GradeFile
 from assay.eval.studies.judging.model_grades import AGAIN, find_model_file, name_judge, take
@@ -19,14 +19,14 @@ from assay.retrievers.language_models.answers import AnswerCache
 from assay.retrievers.language_models.base import LanguageModel, Prompt
 from assay.retrievers.language_models.client import CallSettings, find_prices
 from assay.retrievers.language_models.estimates import DryRun
-from assay.retrievers.settings import Workshop
+from assay.retrievers.settings import Resources
 
 MAX_TOKENS = 50
 MAX_TOKENS_QUOTED = 500  # a reply that quotes
 
 
 @dataclass(frozen=True, slots=True)
-class Asking:
+class GradeRequest:
     """One grade to ask for; `again` is the second time, with the passage before the query."""
 
     pair: Pair
@@ -34,17 +34,17 @@ class Asking:
 
 
 @dataclass(frozen=True)
-class Job:
+class JudgingJob:
     """What is asked: the pairs of a table in a blind order, by which form and of which model."""
 
     table: Path
     sheet: Sheet
     form: Form
     scale: Scale
-    asked: tuple[Asking, ...]
+    asked: tuple[GradeRequest, ...]
     model: LanguageModel
     settings: CallSettings
-    workshop: Workshop
+    resources: Resources
 
     @property
     def judge(self) -> str:
@@ -63,11 +63,11 @@ class Job:
         return frozenset({(at, False) for at in first} | {(at, True) for at in second})
 
     @property
-    def pending(self) -> list[Asking]:
+    def pending(self) -> list[GradeRequest]:
         """What there is no grade for yet."""
         return [one for one in self.asked if (one.pair.digest, one.again) not in self.known]
 
-    def prompt(self, asking: Asking) -> tuple[Prompt, Prompt]:
+    def prompt(self, asking: GradeRequest) -> tuple[Prompt, Prompt]:
         """Return what is sent, and what is after a reply that cannot be read."""
         first, second = (
             Prompt(self.form.instructions, question, shared=True)
@@ -92,10 +92,10 @@ class Job:
 
 
 @dataclass(frozen=True, slots=True)
-class Forecast:
+class CostEstimate:
     """What a job should use and cost."""
 
-    job: Job
+    job: JudgingJob
     counted: DryRun
 
     def as_json(self) -> dict[str, Any]:
@@ -113,27 +113,27 @@ def prepare_job(
     twice: float,
     seed: int,
     progress: Progress,
-) -> Job:
+) -> JudgingJob:
     """Put the pairs of `sheet` into a blind order by `seed`, a share of them to be asked twice."""
-    workshop = make_workshop(progress)
+    resources = make_resources(progress)
     usual = MAX_TOKENS_QUOTED if form.spans else MAX_TOKENS
     if options.get("max_tokens") is None:
         options = {**options, "max_tokens": usual}
-    model, settings = read_settings(options, workshop)
+    model, settings = read_settings(options, resources)
     order = sheet.order("model", seed)
     share = round(twice * len(order)) or int(twice > 0)
-    asked = [Asking(sheet.by_digest[at], again=False) for at in order]
-    asked += [Asking(sheet.by_digest[at], again=True) for at in _spread(order, share)]
-    return Job(table, sheet, form, scale, tuple(asked), model, settings, workshop)
+    asked = [GradeRequest(sheet.by_digest[at], again=False) for at in order]
+    asked += [GradeRequest(sheet.by_digest[at], again=True) for at in _spread(order, share)]
+    return JudgingJob(table, sheet, form, scale, tuple(asked), model, settings, resources)
 
 
-def estimate(job: Job) -> Forecast:
+def estimate(job: JudgingJob) -> CostEstimate:
     """Return what a job should use and cost; nothing is asked."""
     prices = find_prices(job.model, job.settings)
-    counted = DryRun(job.model, prices, AnswerCache(job.workshop.cache, job.model))
+    counted = DryRun(job.model, prices, AnswerCache(job.resources.cache, job.model))
     for asking in job.pending:
         counted.ask(job.prompt(asking)[0], job.form.example)
-    return Forecast(job, counted)
+    return CostEstimate(job, counted)
 
 
 def _spread(order: Sequence[str], count: int) -> list[str]:

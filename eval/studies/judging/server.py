@@ -17,7 +17,7 @@ from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 from assay.eval.report.page import render_page
-from assay.eval.studies.judging.annotation_session import Desk
+from assay.eval.studies.judging.annotation_session import AnnotationSession
 from assay.retrievers.base import AssayError
 
 HOST = "127.0.0.1"
@@ -41,7 +41,7 @@ class JudgingServer(ThreadingHTTPServer):
 
     daemon_threads = True
 
-    def __init__(self, desk: Desk, port: int) -> None:
+    def __init__(self, desk: AnnotationSession, port: int) -> None:
         self.desk = desk
         self.token = secrets.token_urlsafe(24)
         try:

@@ -31,7 +31,7 @@ from assay.eval.studies.judging.model_grades import (
 from assay.eval.studies.judging.model_judge import ModelJudge, examine
 from assay.eval.studies.judging.page import render
 from assay.eval.studies.judging.prompts import HIGHEST, SCALE, Form, Scale
-from assay.eval.studies.judging.running import Job, prepare_job
+from assay.eval.studies.judging.running import JudgingJob, prepare_job
 from assay.eval.studies.judging.sheet import DEFAULT_GUIDELINES, make_sheet
 from assay.eval.studies.judging.two_judges import check_systems
 from assay.retrievers.base import AssayError, Progress
@@ -43,7 +43,7 @@ from assay.retrievers.store.locks import changing
 class Table:
     """What is to be asked about the `rows` of a table; `name` is what it calls the collection."""
 
-    job: Job
+    job: JudgingJob
     name: str
     collection: Collection
     rows: list[Row]
@@ -149,7 +149,7 @@ def examine_grades(table: Table, runs: Sequence[StoredRun], measure: str) -> Mod
     )
 
 
-def write_report(job: Job, found: ModelJudge) -> tuple[Path, Path]:
+def write_report(job: JudgingJob, found: ModelJudge) -> tuple[Path, Path]:
     """Write the report beside the table, as Markdown and as JSON; return the two paths."""
     markdown, plain = (
         job.table.with_name(f"{job.table.name}.model.{end}") for end in ("md", "json")

@@ -25,7 +25,7 @@ Items = Mapping[str, GoldItem]  # what a judgment of a pair is, by the digest of
 
 
 @dataclass(frozen=True, slots=True)
-class Ranked:
+class RunPairAgreement:
     """A pair of runs under both judges: the differences `second` - `first` of the means, and their
     p-values, adjusted for all pairs.
     """
@@ -49,7 +49,7 @@ class Ranked:
 
 
 @dataclass(frozen=True, slots=True)
-class Powered:
+class MeanEstimates:
     """A mean, or a difference from the first run, by three ways: people's grades of few queries,
     the model's of all, and both together (prediction-powered), None where all have people's.
     """
@@ -70,9 +70,9 @@ class Systems:
     queries: int
     more: int
     tau: Estimate | None
-    pairs: tuple[Ranked, ...]
-    means: tuple[Powered, ...]
-    differences: tuple[Powered, ...]
+    pairs: tuple[RunPairAgreement, ...]
+    means: tuple[MeanEstimates, ...]
+    differences: tuple[MeanEstimates, ...]
 
 
 def check_systems(runs: Sequence[StoredRun], measure: str) -> None:
@@ -163,7 +163,7 @@ def _grade(gold: Sequence[GoldItem], items: Items, grades: Grades) -> tuple[Gold
 
 def _compare(
     labels: Sequence[str], true: NDArray[np.float64], guessed: NDArray[np.float64]
-) -> tuple[Ranked, ...]:
+) -> tuple[RunPairAgreement, ...]:
     couples = list(combinations(range(len(labels)), 2))
     differences = [
         np.stack([side[:, second] - side[:, first] for first, second in couples], axis=1)
@@ -172,7 +172,7 @@ def _compare(
     adjusted = [randomise_family(side).adjusted for side in differences]
     means = [side.mean(axis=0).tolist() for side in differences]
     return tuple(
-        Ranked(labels[first], labels[second], *values)
+        RunPairAgreement(labels[first], labels[second], *values)
         for (first, second), *values in zip(couples, *means, *adjusted, strict=True)
     )
 
@@ -185,7 +185,7 @@ def _estimate(
     measure: str,
     *,
     change: bool,
-) -> Powered:
+) -> MeanEstimates:
     kind = measures.find(measure)
     within: Range = kind.change if change else kind.kind.within
     find = estimate_changes if change else estimate_scores
@@ -193,4 +193,4 @@ def _estimate(
     if len(true) > 1 and len(rest):
         powered = estimate_powered_mean(true.tolist(), guessed.tolist(), rest.tolist(), within)
     everything = [*guessed.tolist(), *rest.tolist()]
-    return Powered(label, find(measure, true.tolist()), find(measure, everything), powered)
+    return MeanEstimates(label, find(measure, true.tolist()), find(measure, everything), powered)

@@ -17,18 +17,18 @@ from assay.eval.studies.questions.prompts import (
     ask_recall,
 )
 from assay.eval.studies.questions.replies import (
-    Agreed,
-    Answered,
+    AgreementCheck,
+    AnswerCheck,
+    MemoryAnswer,
+    QuestionReply,
     Quote,
     R,
-    Recalled,
     UnreadableError,
-    Written,
     read_reply,
 )
 from assay.eval.studies.questions.words import find_leak, measure_overlap, split_words
 from assay.retrievers.base import Chunk, Document
-from assay.retrievers.base.quotes import Locator, Place
+from assay.retrievers.base.quotes import Locator, QuoteSpan
 
 # Why a question is dropped, in the order of the tests.
 Cause: TypeAlias = Literal[
@@ -52,7 +52,7 @@ ALIKE = 12  # words from which the same quote elsewhere is the same answer
 
 
 @dataclass(frozen=True, slots=True)
-class Fate:
+class DrawOutcome:
     """What became of a draw: the question with its gold, or the `cause` why it was dropped.
 
     `overlap` is the share of the question's runs of three words that stand in its passages;
@@ -67,7 +67,7 @@ class Fate:
     detail: str = ""
 
 
-class Dropped(Exception):  # noqa: N818
+class QuestionDroppedError(Exception):
     """A question does not pass a test."""
 
     def __init__(self, cause: Cause, detail: str = "") -> None:
@@ -90,11 +90,11 @@ class Examiner:
     search: Callable[[str], Sequence[Chunk]]
     max_overlap: float
 
-    def examine(self, draw: Draw, query_id: str) -> Fate:
+    def examine(self, draw: Draw, query_id: str) -> DrawOutcome:
         """Return what becomes of a draw. What `ask` raises but NoAnswerError is handed on."""
         question, overlap = "", 0.0
         try:
-            written = self._read(ask_question(draw), Written)
+            written = self._read(ask_question(draw), QuestionReply)
             question = " ".join(written.question.split())
             places = self._locate(draw, question, written.quotes)
             overlap = max(measure_overlap(question, passage.text) for passage in draw.passages)
@@ -103,26 +103,26 @@ class Examiner:
                 self._check_quotes(question, [self._read_text(place) for place, _ in places])
             else:
                 places = self._check_unanswered(draw, question)
-        except Dropped as reason:
-            return Fate(draw, question, (), overlap, reason.cause, reason.detail)
-        best: dict[Place, int] = {}
+        except QuestionDroppedError as reason:
+            return DrawOutcome(draw, question, (), overlap, reason.cause, reason.detail)
+        best: dict[QuoteSpan, int] = {}
         for place, grade in places:
             for one in self._find_alike(place) if grade else [place]:
                 best[one] = max(grade, best.get(one, 0))
         gold = tuple(make_gold(query_id, one, grade) for one, grade in best.items())
-        return Fate(draw, question, gold, overlap)
+        return DrawOutcome(draw, question, gold, overlap)
 
     def _locate(
         self, draw: Draw, question: str, quotes: Sequence[Quote]
-    ) -> list[tuple[Place, int]]:
+    ) -> list[tuple[QuoteSpan, int]]:
         """Return where the quotes stand in the passages drawn, with their grades."""
         if not question:
-            raise Dropped("none to ask")
+            raise QuestionDroppedError("none to ask")
         if not draw.kind.answered:
             return []
         if why := draw.kind.misses(question, " ".join(one.text for one in draw.passages)):
-            raise Dropped("not of its type", why)
-        found: list[tuple[Place, int]] = []
+            raise QuestionDroppedError("not of its type", why)
+        found: list[tuple[QuoteSpan, int]] = []
         missing = set(draw.passages)
         for quote in quotes:
             inside = [
@@ -131,22 +131,22 @@ class Examiner:
                 for place in self._find_within(passage, quote.quote)
             ]
             if not inside:
-                raise Dropped("quote not found", quote.quote)
+                raise QuestionDroppedError("quote not found", quote.quote)
             passage, place = inside[0]
             missing.discard(passage)
             found.append((place, quote.grade))
         if missing:
-            raise Dropped("quote not found", "a passage is not quoted")
+            raise QuestionDroppedError("quote not found", "a passage is not quoted")
         return found
 
-    def _find_within(self, passage: Passage, quote: str) -> Iterator[Place]:
+    def _find_within(self, passage: Passage, quote: str) -> Iterator[QuoteSpan]:
         """Yield the places of `quote` in a passage, as places of its document."""
         only = Document(passage.doc_id, passage.text)
         for place in Locator({only.id: only}).find(quote):
             start, end = passage.start + place.start, passage.start + place.end
-            yield Place(passage.doc_id, start, end)
+            yield QuoteSpan(passage.doc_id, start, end)
 
-    def _find_alike(self, place: Place) -> Iterator[Place]:
+    def _find_alike(self, place: QuoteSpan) -> Iterator[QuoteSpan]:
         """Yield a place, and those where a quote that is not short stands in other documents."""
         yield place
         text = self._read_text(place)
@@ -154,39 +154,41 @@ class Examiner:
             for doc_id, document in self.documents.items():
                 start = document.text.find(text)
                 if doc_id != place.doc_id and start >= 0:
-                    yield Place(doc_id, start, start + len(text))
+                    yield QuoteSpan(doc_id, start, start + len(text))
 
     def _check_words(self, draw: Draw, question: str, overlap: float) -> None:
         """Raise Dropped where the question speaks of its passages, or copies too much of them."""
         if leak := find_leak(question):
-            raise Dropped("leak", leak)
+            raise QuestionDroppedError("leak", leak)
         if overlap > self.max_overlap and not draw.kind.copies:
-            raise Dropped("copied", f"{overlap:.2f}")
+            raise QuestionDroppedError("copied", f"{overlap:.2f}")
 
     def _check_quotes(self, question: str, quotes: Sequence[str]) -> None:
         """Raise Dropped unless the quotes answer the question, and nothing else does."""
-        if not self._read(ask_answered(question, quotes, expected=True), Answered).answered:
-            raise Dropped("not answered")
-        answer = self._read(ask_recall(question), Recalled).answer
-        if answer and self._read(ask_agrees(question, answer, quotes), Agreed).agrees:
-            raise Dropped("known already", answer)
+        if not self._read(ask_answered(question, quotes, expected=True), AnswerCheck).answered:
+            raise QuestionDroppedError("not answered")
+        answer = self._read(ask_recall(question), MemoryAnswer).answer
+        if answer and self._read(ask_agrees(question, answer, quotes), AgreementCheck).agrees:
+            raise QuestionDroppedError("known already", answer)
 
-    def _check_unanswered(self, draw: Draw, question: str) -> list[tuple[Place, int]]:
+    def _check_unanswered(self, draw: Draw, question: str) -> list[tuple[QuoteSpan, int]]:
         """Return the passages drawn and those that search finds, as judged 0.
 
         Raises Dropped where they answer the question.
         """
-        places = [Place(one.doc_id, *trim(one.text, one.start)) for one in draw.passages]
+        places = [QuoteSpan(one.doc_id, *trim(one.text, one.start)) for one in draw.passages]
         for chunk in self.search(question):
-            place = Place(chunk.doc_id, *trim(chunk.text, chunk.start))
+            place = QuoteSpan(chunk.doc_id, *trim(chunk.text, chunk.start))
             if not any(_share(place, other) for other in places):
                 places.append(place)
         texts = [self._read_text(place) for place in places]
-        if self._read(ask_answered(question, texts, expected=False), Answered).answered:
-            raise Dropped("answered elsewhere", ", ".join(place.doc_id for place in places))
+        if self._read(ask_answered(question, texts, expected=False), AnswerCheck).answered:
+            raise QuestionDroppedError(
+                "answered elsewhere", ", ".join(place.doc_id for place in places)
+            )
         return [(place, 0) for place in places]
 
-    def _read_text(self, place: Place) -> str:
+    def _read_text(self, place: QuoteSpan) -> str:
         return self.documents[place.doc_id].text[place.start : place.end]
 
     def _read(self, call: Call, form: type[R]) -> R:
@@ -198,24 +200,24 @@ class Examiner:
         try:
             return read_reply(self._say(again), form)
         except UnreadableError as problem:
-            raise Dropped("malformed", str(problem)) from None
+            raise QuestionDroppedError("malformed", str(problem)) from None
 
     def _say(self, call: Call) -> str:
         try:
             reply = self.ask(call)
         except NoAnswerError as reason:
-            raise Dropped("no reply", str(reason)) from None
+            raise QuestionDroppedError("no reply", str(reason)) from None
         if reply.problem:
-            raise Dropped("no reply", reply.problem)
+            raise QuestionDroppedError("no reply", reply.problem)
         return reply.text
 
 
-def make_gold(query_id: str, place: Place, grade: int) -> GoldItem:
+def make_gold(query_id: str, place: QuoteSpan, grade: int) -> GoldItem:
     """Return the gold item of a span."""
     name = f"{place.doc_id}[{place.start}:{place.end}]"
     return GoldItem(query_id, name, place.doc_id, place.start, place.end, grade)
 
 
-def _share(one: Place, other: Place) -> bool:
+def _share(one: QuoteSpan, other: QuoteSpan) -> bool:
     """Say whether two places have characters in common."""
     return one.doc_id == other.doc_id and one.start < other.end and other.start < one.end

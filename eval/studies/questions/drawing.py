@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import cycle, islice
 from typing import TypeAlias, TypeVar
 
-from assay.eval.studies.questions.kinds import Kind
+from assay.eval.studies.questions.kinds import QuestionKind
 
 Section: TypeAlias = tuple[str, tuple[str, ...]]  # a document, and the headings in it
 N = TypeVar("N", str, Section)
@@ -35,12 +35,12 @@ class Draw:
     """One question to be asked for: its type, the passages, and the persona who asks, if any."""
 
     number: int
-    kind: Kind
+    kind: QuestionKind
     passages: tuple[Passage, ...]
     persona: str = ""
 
 
-def can_ask(kind: Kind, passage: Passage, partners: Mapping[str, Collection[str]]) -> bool:
+def can_ask(kind: QuestionKind, passage: Passage, partners: Mapping[str, Collection[str]]) -> bool:
     """Say whether a question of `kind` can be asked about `passage`, alone or with a partner."""
     return kind.suits(passage.text) and (kind.passages == 1 or bool(partners.get(passage.id)))
 
@@ -48,7 +48,7 @@ def can_ask(kind: Kind, passage: Passage, partners: Mapping[str, Collection[str]
 def draw_all(
     passages: Iterable[Passage],
     partners: Mapping[str, Collection[str]],
-    kinds: Sequence[Kind],
+    kinds: Sequence[QuestionKind],
     personas: Sequence[str],
     number: int,
     seed: int,
@@ -113,7 +113,10 @@ class _Stock:
     """The passages still to be drawn for one type: by document, then by section."""
 
     def __init__(
-        self, kind: Kind, passages: Iterable[Passage], partners: Mapping[str, Collection[str]]
+        self,
+        kind: QuestionKind,
+        passages: Iterable[Passage],
+        partners: Mapping[str, Collection[str]],
     ) -> None:
         self.kind = kind
         self.documents: dict[str, dict[Section, set[str]]] = {}

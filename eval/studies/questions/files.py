@@ -12,12 +12,12 @@ from assay.eval.collections.card import FILE
 from assay.eval.collections.card_files import read_card
 from assay.eval.collections.digests import seal
 from assay.eval.runs.files import encode_json
-from assay.eval.studies.questions.asking import Fate
-from assay.eval.studies.questions.job import Job
+from assay.eval.studies.questions.asking import DrawOutcome
+from assay.eval.studies.questions.job import QuestionJob
 from assay.eval.studies.questions.page import JSON, MARKDOWN, describe_bias, render_report
 from assay.eval.studies.questions.prompts import digest_prompts
-from assay.eval.studies.questions.running import Result
-from assay.eval.studies.questions.selection import Made
+from assay.eval.studies.questions.running import QuestionsResult
+from assay.eval.studies.questions.selection import QuestionSelection
 from assay.eval.studies.questions.sources import QuestionSource
 from assay.retrievers.base import AssayError
 from assay.retrievers.store.locks import changing
@@ -65,7 +65,7 @@ def check_target(target: Target, force: bool) -> None:
     author.check_target(source.origin, target.folder, FILES, force)
 
 
-def write_set(target: Target, result: Result, *, force: bool) -> Path:
+def write_set(target: Target, result: QuestionsResult, *, force: bool) -> Path:
     """Write the collection, sealed, and return its card. Raises AssayError as `check_target`."""
     source, name, folder = target.source, target.name, target.folder
     job, made = result.job, result.made
@@ -93,7 +93,7 @@ def write_set(target: Target, result: Result, *, force: bool) -> Path:
     return folder / FILE
 
 
-def describe_set(job: Job, made: Made, written_on: str) -> str:
+def describe_set(job: QuestionJob, made: QuestionSelection, written_on: str) -> str:
     """Return what a card has to say of such a set: by whom, how it was tested, what it favours."""
     kinds = ", ".join(f"{name} {kept}" for name, (_, kept) in made.count_kinds().items() if kept)
     return (
@@ -106,7 +106,7 @@ def describe_set(job: Job, made: Made, written_on: str) -> str:
     )
 
 
-def _query(name: str, made: Made) -> dict[str, Any]:
+def _query(name: str, made: QuestionSelection) -> dict[str, Any]:
     fate = made.fates[name]
     about: dict[str, Any] = {
         "passages": [[one.doc_id, one.start, one.end] for one in fate.draw.passages],
@@ -119,7 +119,7 @@ def _query(name: str, made: Made) -> dict[str, Any]:
     return row | {"metadata": about}
 
 
-def _judgment(fate: Fate, at: int, text: str, by: str, written_on: str) -> dict[str, Any]:
+def _judgment(fate: DrawOutcome, at: int, text: str, by: str, written_on: str) -> dict[str, Any]:
     item = fate.gold[at]
     return {
         "query_id": item.query_id,
@@ -133,7 +133,7 @@ def _judgment(fate: Fate, at: int, text: str, by: str, written_on: str) -> dict[
     }
 
 
-def _render_review(source: QuestionSource, made: Made, reference: str) -> str:
+def _render_review(source: QuestionSource, made: QuestionSelection, reference: str) -> str:
     """Return the table of the questions marked for a person, for `assay label`."""
     pairs = [
         Pair(

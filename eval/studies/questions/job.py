@@ -9,17 +9,17 @@ from assay.eval.configs.config import RunConfig, load_config
 from assay.eval.llm.model_choice import read_settings
 from assay.eval.llm.model_families import warn_of_families
 from assay.eval.studies.questions.drawing import Draw, can_ask, draw_all
-from assay.eval.studies.questions.kinds import Kind
+from assay.eval.studies.questions.kinds import QuestionKind
 from assay.eval.studies.questions.search import find_legs
-from assay.eval.studies.questions.sources import Stock, cut_passages
+from assay.eval.studies.questions.sources import PassagePool, cut_passages
 from assay.retrievers.base import Document
 from assay.retrievers.language_models.answers import AnswerCache
 from assay.retrievers.language_models.base import LanguageModel
 from assay.retrievers.language_models.client import CallSettings, find_prices
 from assay.retrievers.pipeline.pipeline import PipelineSettings
-from assay.retrievers.services.ledger import Ledger
+from assay.retrievers.services.ledger import CostLedger
 from assay.retrievers.services.prices import Prices
-from assay.retrievers.settings import Workshop
+from assay.retrievers.settings import Resources
 from assay.retrievers.stages.rerank import RerankSettings
 from assay.retrievers.store.digest import digest
 
@@ -28,7 +28,7 @@ MAX_TOKENS = 1024  # a question of eighty words, and quotes of several sentences
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class QuestionSpec:
     """What is wanted: how many questions of which types, by whom, and what they must pass.
 
     `max_overlap` and `max_similarity` are the shares of copied runs and the cosine above which a
@@ -36,7 +36,7 @@ class Wish:
     """
 
     number: int
-    kinds: Sequence[Kind]
+    kinds: Sequence[QuestionKind]
     personas: Sequence[str]
     seed: int
     max_overlap: float
@@ -45,17 +45,17 @@ class Wish:
 
 
 @dataclass(frozen=True)
-class Job:
+class QuestionJob:
     """A wish about documents, the model that is asked, and the pipeline that tests."""
 
     documents: Mapping[str, Document]
-    wish: Wish
+    wish: QuestionSpec
     config: RunConfig
-    stock: Stock
+    stock: PassagePool
     model: LanguageModel
     settings: CallSettings
     prices: Prices | None
-    workshop: Workshop
+    resources: Resources
 
     @cached_property
     def draws(self) -> list[Draw]:
@@ -92,15 +92,15 @@ class Job:
     @property
     def library(self) -> AnswerCache:
         """The kept answers of the model."""
-        return AnswerCache(self.workshop.cache, self.model)
+        return AnswerCache(self.resources.cache, self.model)
 
     @property
-    def ledger(self) -> Ledger:
+    def ledger(self) -> CostLedger:
         """The ledger, not yet open, of all that this model is asked about these documents."""
         texts = {name: document.text for name, document in self.documents.items()}
         job = digest("questions job", texts, self.model.identity)
-        path = self.workshop.cache.root / LEDGERS / f"{job}.jsonl"
-        return Ledger(path, self.prices, self.settings.max_cost_usd)
+        path = self.resources.cache.root / LEDGERS / f"{job}.jsonl"
+        return CostLedger(path, self.prices, self.settings.max_cost_usd)
 
     def name_query(self, draw: Draw) -> str:
         """Return the id of the query of a draw."""
@@ -125,20 +125,20 @@ class Job:
 
 def prepare_job(
     documents: Mapping[str, Document],
-    wish: Wish,
+    wish: QuestionSpec,
     config: str,
     overrides: Sequence[str],
     options: Mapping[str, Any],
-    workshop: Workshop,
-) -> Job:
+    resources: Resources,
+) -> QuestionJob:
     """Cut the documents into passages, and find out which model is to be asked. Raises AssayError.
 
     `config` names the pipeline by which questions are tested.
     """
     given = {name: value for name, value in options.items() if value is not None}
-    model, settings = read_settings({"max_tokens": MAX_TOKENS} | given, workshop)
+    model, settings = read_settings({"max_tokens": MAX_TOKENS} | given, resources)
     prices = find_prices(model, settings)
     tested_by = load_config(config, overrides)
     find_legs(tested_by)
-    stock = cut_passages(list(documents.values()), workshop)
-    return Job(documents, wish, tested_by, stock, model, settings, prices, workshop)
+    stock = cut_passages(list(documents.values()), resources)
+    return QuestionJob(documents, wish, tested_by, stock, model, settings, prices, resources)

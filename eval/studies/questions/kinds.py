@@ -12,7 +12,7 @@ LONG = 25  # words from which a question is a long one
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class QuestionKind:
     """A type of question: `wanted` is what the model is told, `passages` how many it is shown.
 
     `copies` says that such a question has to repeat words of the passage.
@@ -42,36 +42,38 @@ class Kind:
 
 
 _ALL = (
-    Kind("factual", "A question about one fact that the passage states."),
-    Kind(
+    QuestionKind("factual", "A question about one fact that the passage states."),
+    QuestionKind(
         "how_to",
         "A question of somebody who has something to do, where the passage says how it is done.",
     ),
-    Kind(
+    QuestionKind(
         "vocabulary_mismatch",
         "A question in other words than the passage's: everyday words and paraphrases of somebody "
         "who does not know its terms.",
     ),
-    Kind(
+    QuestionKind(
         "comparison",
         "A question that only the two passages together answer: how two things differ, or what "
         "holds of both.",
         passages=2,
     ),
-    Kind(
+    QuestionKind(
         "exact_id",
         "What somebody types who has an identifier that stands in the passage (the number of a "
         "section, an error code, a product, a function) and wants to know what it is about. It "
         "repeats the identifier exactly, and little else of the passage.",
         copies=True,
     ),
-    Kind("definition", "A question what a term means that the passage defines or explains."),
-    Kind(
+    QuestionKind(
+        "definition", "A question what a term means that the passage defines or explains."
+    ),
+    QuestionKind(
         "long_question",
         f"A question of {LONG + 10} to 80 words, as somebody writes it in a letter: the situation "
         "first, then what they need to know.",
     ),
-    Kind(
+    QuestionKind(
         NO_ANSWER,
         "A question on the subject of the passage which one would expect documents like this to "
         "answer, and which the passage does not answer.",
@@ -80,7 +82,7 @@ _ALL = (
 KINDS = {kind.name: kind for kind in _ALL}
 
 
-def choose_kinds(names: Sequence[str]) -> list[Kind]:
+def choose_kinds(names: Sequence[str]) -> list[QuestionKind]:
     """Return the types of `names`, each once; all without any. Raises AssayError."""
     for name in names:
         if name not in KINDS:

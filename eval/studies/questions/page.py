@@ -6,13 +6,13 @@ from typing import Any
 from assay.eval.report.formats import score, signed
 from assay.eval.report.markdown import render_markdown
 from assay.eval.studies.questions.asking import MEANING
-from assay.eval.studies.questions.selection import Made
+from assay.eval.studies.questions.selection import QuestionSelection
 
 JSON, MARKDOWN = "questions.json", "questions.md"
 NAMED = 20  # dropped questions shown of each cause
 
 
-def render_report(name: str, made: Made, job: Mapping[str, Any], about: str) -> str:
+def render_report(name: str, made: QuestionSelection, job: Mapping[str, Any], about: str) -> str:
     """Return the report as Markdown; `job` says what was asked for, `about` sums it up."""
     dropped = {
         cause: [fate for fate in made.fates.values() if fate.cause == cause]
@@ -33,12 +33,12 @@ def render_report(name: str, made: Made, job: Mapping[str, Any], about: str) -> 
     )
 
 
-def list_causes(made: Made) -> list[tuple[str, int, str]]:
+def list_causes(made: QuestionSelection) -> list[tuple[str, int, str]]:
     """Return every cause with how many it dropped, and what it means, in the order of the tests."""
     return [(cause, count, MEANING[cause]) for cause, count in made.count_causes().items()]
 
 
-def describe_bias(made: Made) -> str:
+def describe_bias(made: QuestionSelection) -> str:
     """Return in sentences what the set may favour, as far as it was measured."""
     if not made.kept:
         return "Nothing was kept, so no bias was measured."

@@ -19,32 +19,32 @@ class Quote(Settings):
     grade: int = Field(ge=1, le=3)
 
 
-class Written(Settings):
+class QuestionReply(Settings):
     """A question, "" where none can be asked, with the words that answer it."""
 
     question: Text
     quotes: list[Quote] = Field(max_length=8)
 
 
-class Answered(Settings):
+class AnswerCheck(Settings):
     """Whether a text answers a question."""
 
     answered: bool
 
 
-class Recalled(Settings):
+class MemoryAnswer(Settings):
     """An answer from memory, "" for none."""
 
     answer: Text
 
 
-class Agreed(Settings):
+class AgreementCheck(Settings):
     """Whether a text confirms an answer."""
 
     agrees: bool
 
 
-R = TypeVar("R", Written, Answered, Recalled, Agreed)
+R = TypeVar("R", QuestionReply, AnswerCheck, MemoryAnswer, AgreementCheck)
 
 
 class UnreadableError(Exception):

@@ -9,20 +9,20 @@ from typing import Any
 
 from assay.eval.llm.client import Asker, Estimator
 from assay.eval.llm.question import Ask
-from assay.eval.studies.questions.asking import Examiner, Fate
+from assay.eval.studies.questions.asking import DrawOutcome, Examiner
 from assay.eval.studies.questions.drawing import Draw
-from assay.eval.studies.questions.job import Job
+from assay.eval.studies.questions.job import QuestionJob
 from assay.eval.studies.questions.search import TOP, QuestionSearch, open_search
-from assay.eval.studies.questions.selection import Made, choose_review, drop_duplicates
+from assay.eval.studies.questions.selection import QuestionSelection, choose_review, drop_duplicates
 from assay.retrievers.base import AssayError, Chunk, Progress
-from assay.retrievers.services.ledger import Ledger
+from assay.retrievers.services.ledger import CostLedger
 
 
 @dataclass(frozen=True)
-class Forecast:
+class CostEstimate:
     """What a job should ask and cost, as an estimator counted it; no reply asked for twice."""
 
-    job: Job
+    job: QuestionJob
     counted: Estimator
 
     def as_json(self) -> dict[str, Any]:
@@ -31,12 +31,12 @@ class Forecast:
 
 
 @dataclass(frozen=True)
-class Result:
+class QuestionsResult:
     """What a job came to, and the ledger where anything was asked."""
 
-    job: Job
-    made: Made
-    ledger: Ledger | None
+    job: QuestionJob
+    made: QuestionSelection
+    ledger: CostLedger | None
 
     def as_json(self) -> dict[str, Any]:
         """Return all of it as JSON values."""
@@ -47,23 +47,23 @@ class Result:
         return self.job.as_json() | self.made.as_json() | {"calls": asked}
 
 
-def estimate(job: Job) -> Forecast:
+def estimate(job: QuestionJob) -> CostEstimate:
     """Return what the job should ask and cost. Nothing is asked, and nothing indexed."""
     stand_ins = [
         Chunk(one.id, one.doc_id, one.start, one.end, one.text) for one in job.stock.passages[:TOP]
     ]
-    return Forecast(job, _rehearse(job, lambda _: stand_ins)[0])
+    return CostEstimate(job, _rehearse(job, lambda _: stand_ins)[0])
 
 
-def write_questions(job: Job) -> Result:
+def write_questions(job: QuestionJob) -> QuestionsResult:
     """Ask for all questions and test them; each reply is kept the moment it arrives.
 
     Raises AssayError where it stops before all is asked; the same call then goes on from there.
     """
-    progress = job.workshop.progress
+    progress = job.resources.progress
     with ExitStack() as stack:
         search = stack.enter_context(
-            open_search(job.config, list(job.documents.values()), job.workshop)
+            open_search(job.config, list(job.documents.values()), job.resources)
         )
         counted, fates = _rehearse(job, search.find)
         ledger = None
@@ -77,12 +77,12 @@ def write_questions(job: Job) -> Result:
                 raise AssayError(
                     f"{error}; what was answered is kept: the same command goes on from there"
                 ) from None
-        return Result(job, _select(job, fates, search, progress), ledger)
+        return QuestionsResult(job, _select(job, fates, search, progress), ledger)
 
 
 def _rehearse(
-    job: Job, search: Callable[[str], Sequence[Chunk]]
-) -> tuple[Estimator, dict[str, Fate]]:
+    job: QuestionJob, search: Callable[[str], Sequence[Chunk]]
+) -> tuple[Estimator, dict[str, DrawOutcome]]:
     """Return what would be asked, and the fates by kept answers and, where there are none, by the
     usual ones.
     """
@@ -92,15 +92,17 @@ def _rehearse(
     return estimator, {name: examiner.examine(draw, name) for name, draw in names.items()}
 
 
-def _examiner(job: Job, ask: Ask, search: Callable[[str], Sequence[Chunk]]) -> Examiner:
+def _examiner(job: QuestionJob, ask: Ask, search: Callable[[str], Sequence[Chunk]]) -> Examiner:
     return Examiner(ask, job.documents, search, job.wish.max_overlap)
 
 
-def _ask_all(job: Job, examiner: Examiner, at_once: int, progress: Progress) -> dict[str, Fate]:
+def _ask_all(
+    job: QuestionJob, examiner: Examiner, at_once: int, progress: Progress
+) -> dict[str, DrawOutcome]:
     """Return the fate of every draw, asking from `at_once` threads."""
     pool, ended = ThreadPoolExecutor(at_once), Event()
 
-    def examine(draw: Draw) -> Fate:
+    def examine(draw: Draw) -> DrawOutcome:
         if ended.is_set():
             raise AssayError("not asked")
         return examiner.examine(draw, job.name_query(draw))
@@ -115,13 +117,13 @@ def _ask_all(job: Job, examiner: Examiner, at_once: int, progress: Progress) -> 
 
 
 def _select(
-    job: Job, fates: Mapping[str, Fate], search: QuestionSearch, progress: Progress
-) -> Made:
+    job: QuestionJob, fates: Mapping[str, DrawOutcome], search: QuestionSearch, progress: Progress
+) -> QuestionSelection:
     """Return what is kept, without near duplicates, and how keyword and dense search do on it."""
     questions = [fate.question for fate in fates.values() if fate.cause is None]
     if questions:
         fates = drop_duplicates(fates, search.encode(questions), job.wish.max_similarity)
-    made = Made(fates, empty=job.empty)
+    made = QuestionSelection(fates, empty=job.empty)
     answered = {name: fate.question for name, fate in made.kept.items() if fate.draw.kind.answered}
     gold = {name: made.kept[name].gold for name in answered}
     return replace(

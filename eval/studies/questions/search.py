@@ -12,13 +12,13 @@ from assay.eval.collections.in_memory import gather_unjudged
 from assay.eval.configs.config import RunConfig
 from assay.eval.runs.execution import searching
 from assay.eval.runs.summary.means import estimate_changes
-from assay.eval.scoring.join import Retrieved, covers
+from assay.eval.scoring.join import RetrievedChunk, covers
 from assay.eval.statistics.estimates import estimate_share
 from assay.eval.studies.questions.selection import Bias
 from assay.retrievers.base import AssayError, Chunk, Document, Progress, Retriever
 from assay.retrievers.legs.dense import DenseLegSettings
 from assay.retrievers.pipeline.pipeline import PipelineSettings
-from assay.retrievers.settings import Workshop
+from assay.retrievers.settings import Resources
 
 TOP = 5  # passages in which a question without an answer is looked for
 DEPTH = 10
@@ -51,12 +51,12 @@ class QuestionSearch:
     """An indexed pipeline of keyword and dense legs. Safe to call from several threads."""
 
     def __init__(
-        self, retriever: Retriever, collection: Collection, legs: Legs, workshop: Workshop
+        self, retriever: Retriever, collection: Collection, legs: Legs, resources: Resources
     ) -> None:
         self._retriever = retriever
         self._collection = collection
         self._legs = legs
-        self._encoder = legs.settings.encoder.build(workshop)
+        self._encoder = legs.settings.encoder.build(resources)
         self._chunks = {chunk.id: chunk for chunk in retriever.list_chunks()}
 
     def find(self, question: str) -> Sequence[Chunk]:
@@ -95,19 +95,19 @@ class QuestionSearch:
 
 @contextmanager
 def open_search(
-    config: RunConfig, documents: Sequence[Document], workshop: Workshop
+    config: RunConfig, documents: Sequence[Document], resources: Resources
 ) -> Iterator[QuestionSearch]:
     """Yield the search of `documents`, indexed by the pipeline of `config`."""
     legs = find_legs(config)
     collection = gather_unjudged(documents, "questions")
-    with config.build(workshop) as retriever:
+    with config.build(resources) as retriever:
         searching.index(retriever, collection)
-        yield QuestionSearch(retriever, collection, legs, workshop)
+        yield QuestionSearch(retriever, collection, legs, resources)
 
 
 def _is_hit(chunks: Sequence[Chunk], gold: Sequence[GoldItem], prescribed: Set[str]) -> bool:
     return any(
-        covers(Retrieved(chunk, chunk.id in prescribed), item)
+        covers(RetrievedChunk(chunk, chunk.id in prescribed), item)
         for chunk in chunks
         for item in gold
         if item.grade > 0

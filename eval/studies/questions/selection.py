@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from assay.eval.collections.collection import Query
 from assay.eval.statistics.estimates import Estimate
-from assay.eval.studies.questions.asking import MEANING, Cause, Fate
+from assay.eval.studies.questions.asking import MEANING, Cause, DrawOutcome
 from assay.eval.studies.questions.kinds import KINDS
 
 
@@ -30,20 +30,20 @@ class Bias:
 
 
 @dataclass(frozen=True)
-class Made:
+class QuestionSelection:
     """What became of all draws, by query id in their order.
 
     `review` are the ids of questions that a person is to look at; `bias` is None where no question
     has an answer.
     """
 
-    fates: Mapping[str, Fate]
+    fates: Mapping[str, DrawOutcome]
     review: frozenset[str] = frozenset()
     bias: Bias | None = None
     empty: Sequence[str] = field(default_factory=tuple)
 
     @property
-    def kept(self) -> dict[str, Fate]:
+    def kept(self) -> dict[str, DrawOutcome]:
         """The questions that passed, by query id."""
         return {name: fate for name, fate in self.fates.items() if fate.cause is None}
 
@@ -102,8 +102,8 @@ class Made:
 
 
 def drop_duplicates(
-    fates: Mapping[str, Fate], vectors: NDArray[np.float32], most: float
-) -> dict[str, Fate]:
+    fates: Mapping[str, DrawOutcome], vectors: NDArray[np.float32], most: float
+) -> dict[str, DrawOutcome]:
     """Return the fates, with questions dropped whose cosine with an earlier one exceeds `most`.
 
     `vectors` has a row of length 1 for each question that is kept so far, in their order.

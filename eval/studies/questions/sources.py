@@ -20,10 +20,10 @@ from assay.retrievers.base import AssayError, Chunk, Document
 from assay.retrievers.base.markdown import TEXT_SUFFIX
 from assay.retrievers.corpus.corpus import Corpus
 from assay.retrievers.documents.chunkers.structure import SectionChunker
-from assay.retrievers.documents.conversion.folder import Skipped, read_folder
+from assay.retrievers.documents.conversion.folder import SkippedFile, read_folder
 from assay.retrievers.documents.preparation import DocumentSettings, prepare
 from assay.retrievers.legs.graph import load_edges
-from assay.retrievers.settings import Workshop
+from assay.retrievers.settings import Resources
 
 LEAST = 12  # words of a passage that can be asked about
 SEPARATE = {"frontmatter", "header"}  # kinds of chunks without a statement of their own
@@ -36,11 +36,11 @@ class QuestionSource:
     name: str
     origin: Origin
     documents: Mapping[str, Document]
-    skipped: Sequence[Skipped] = ()
+    skipped: Sequence[SkippedFile] = ()
 
 
 @dataclass(frozen=True)
-class Stock:
+class PassagePool:
     """What may be drawn: passages, and by the id of each those that it can be compared with.
 
     `short` counts the passages left out because they say too little.
@@ -51,7 +51,7 @@ class Stock:
     short: int
 
 
-def open_documents(reference: str, workshop: Workshop) -> QuestionSource:
+def open_documents(reference: str, resources: Resources) -> QuestionSource:
     """Return the documents of a folder, or of a collection, as a native collection has them.
 
     Those of a native collection stay where they are. Those of other formats become plain texts:
@@ -59,7 +59,7 @@ def open_documents(reference: str, workshop: Workshop) -> QuestionSource:
     """
     if is_bare(reference):
         folder = Path(reference)
-        read = read_folder(folder, workshop)
+        read = read_folder(folder, resources)
         texts = {item.id: item.converted.text for item in read.documents}
         origin = Origin(folder, None if read.untouched else texts)
         name = slug(folder.resolve().name)
@@ -74,14 +74,14 @@ def open_documents(reference: str, workshop: Workshop) -> QuestionSource:
     return QuestionSource(card.name, origin, origin.read())
 
 
-def cut_passages(documents: Sequence[Document], workshop: Workshop) -> Stock:
+def cut_passages(documents: Sequence[Document], resources: Resources) -> PassagePool:
     """Return the sections of `documents`, cut to size, or the passages that they prescribe.
 
     Partners are those that one points at, those that point at it, and its neighbours in the
     document, each in another section. Raises AssayError where there is nothing to ask about.
     """
     settings = DocumentSettings(chunker=SectionChunker())
-    corpus = Corpus(prepare(documents, settings, workshop).chunks, documents)
+    corpus = Corpus(prepare(documents, settings, resources).chunks, documents)
     passages = {
         chunk.id: _make_passage(chunk)
         for chunk in corpus.chunks
@@ -91,7 +91,7 @@ def cut_passages(documents: Sequence[Document], workshop: Workshop) -> Stock:
         raise AssayError(f"no passage has {LEAST} words or more, so there is nothing to ask about")
     partners: dict[str, dict[str, None]] = defaultdict(dict)
     chunks = corpus.chunks
-    _, edges = load_edges(corpus, workshop)
+    _, edges = load_edges(corpus, resources)
     pairs = [(chunks[one].id, chunks[other].id) for one, other, _ in edges]
     for positions in corpus.by_document.values():
         own = [chunks[at].id for at in positions if chunks[at].id in passages]
@@ -100,7 +100,7 @@ def cut_passages(documents: Sequence[Document], workshop: Workshop) -> Stock:
         known = one in passages and other in passages
         if known and passages[one].section != passages[other].section:
             partners[one][other] = partners[other][one] = None
-    return Stock(
+    return PassagePool(
         list(passages.values()),
         {name: list(others) for name, others in partners.items()},
         len(chunks) - len(passages),

@@ -18,7 +18,7 @@ OF_ANSWERS = "ragas_answers.json"
 
 
 @dataclass(frozen=True)
-class Result:
+class RagasResult:
     """Each metric beside its measure over the first `k` hits of `queries` queries.
 
     Without `k` it is of the stored answers and the contexts that they were given from.
@@ -51,12 +51,12 @@ class Result:
 
 def make_result(
     run: StoredRun, k: int | None, queries: int, judge: str, scores: Sequence[Scores]
-) -> Result:
+) -> RagasResult:
     """Return the scores of a run beside its measures."""
-    return Result(run, k, queries, judge, compare(run, scores, k))
+    return RagasResult(run, k, queries, judge, compare(run, scores, k))
 
 
-def find_lost(result: Result) -> str:
+def find_lost(result: RagasResult) -> str:
     """Say what stands in the result's file and not in it; "" where nothing is lost by writing it.
 
     That is another judge, more queries or other metrics.
@@ -74,7 +74,7 @@ def find_lost(result: Result) -> str:
     return f"{', '.join(sorted(metrics))} of {queries} queries{by}"
 
 
-def write(result: Result) -> Path:
+def write(result: RagasResult) -> Path:
     """Write the result into the folder of its run; return the path."""
     write_atomically(result.path, encode_json(result.as_json()))
     return result.path

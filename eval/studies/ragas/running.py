@@ -9,20 +9,20 @@ from assay.eval import tracking
 from assay.eval.llm import session as desks
 from assay.eval.llm.client import Asker, Estimator
 from assay.eval.llm.question import Ask
-from assay.eval.llm.session import Desk
+from assay.eval.llm.session import LlmSession
 from assay.eval.runs.stored import StoredRun
 from assay.eval.studies.ragas import judging, plain, results
 from assay.eval.studies.ragas.metrics import Metric
 from assay.eval.studies.ragas.record import log_ragas
 from assay.eval.studies.ragas.samples import Sample
 from assay.retrievers.base import AssayError, Progress, Quiet
-from assay.retrievers.services.ledger import Ledger
+from assay.retrievers.services.ledger import CostLedger
 
 MAX_TOKENS = 1024  # a judge repeats each statement and gives its reasons
 
 
 @dataclass(frozen=True, slots=True)
-class Task:
+class RagasTask:
     """What is asked for: metrics over the first `k` hits of samples of runs.
 
     Without `k` they are of answers and their contexts.
@@ -39,10 +39,10 @@ class Task:
 
 
 @dataclass(frozen=True, slots=True)
-class Forecast:
+class CostEstimate:
     """What a task should ask and cost, as an estimator counted it."""
 
-    task: Task
+    task: RagasTask
     counted: Estimator
 
     def as_json(self) -> dict[str, Any]:
@@ -55,12 +55,12 @@ class Forecast:
 
 
 @dataclass(frozen=True, slots=True)
-class Scored:
+class RagasScores:
     """The results by run, the ids of the MLflow runs that have them, and the ledger if any."""
 
-    results: Sequence[results.Result]
+    results: Sequence[results.RagasResult]
     tracked: Sequence[str | None]
-    ledger: Ledger | None
+    ledger: CostLedger | None
 
     def as_json(self) -> dict[str, Any]:
         """Return all of it as JSON values."""
@@ -76,7 +76,7 @@ class Scored:
         return {"runs": runs, "asked": asked}
 
 
-def make_desk(options: dict[str, Any], progress: Progress, *, dry_run: bool) -> Desk | None:
+def make_desk(options: dict[str, Any], progress: Progress, *, dry_run: bool) -> LlmSession | None:
     """Return the model that `options` name, None for none. Raises AssayError."""
     given = {name: value for name, value in options.items() if value is not None}
     if options["provider"] is None:
@@ -86,16 +86,18 @@ def make_desk(options: dict[str, Any], progress: Progress, *, dry_run: bool) -> 
     return desks.make_desk(options, MAX_TOKENS, progress)
 
 
-def estimate(task: Task, desk: Desk) -> Forecast:
+def estimate(task: RagasTask, desk: LlmSession) -> CostEstimate:
     """Return what the task would ask and what that should cost."""
     estimator = Estimator(desk.model, desk.prices, desk.library)
     judged = [metric for metric in task.metrics if metric.judged]
     for _, samples in task.samples:
         judging.score(judged, samples, estimator, 1, Quiet())
-    return Forecast(task, estimator)
+    return CostEstimate(task, estimator)
 
 
-def score(task: Task, desk: Desk | None, progress: Progress, *, track: bool) -> Scored:
+def score(
+    task: RagasTask, desk: LlmSession | None, progress: Progress, *, track: bool
+) -> RagasScores:
     """Score all runs, write what was found, and with `track` add it to their MLflow runs."""
     by_text = [metric for metric in task.metrics if not metric.judged]
     judged = [metric for metric in task.metrics if metric.judged]
@@ -129,10 +131,10 @@ def score(task: Task, desk: Desk | None, progress: Progress, *, track: bool) -> 
                     "is kept"
                 )
             results.write(result)
-    return Scored(found, [_track(item, progress) if track else None for item in found], ledger)
+    return RagasScores(found, [_track(item, progress) if track else None for item in found], ledger)
 
 
-def _track(result: results.Result, progress: Progress) -> str | None:
+def _track(result: results.RagasResult, progress: Progress) -> str | None:
     """Add the scores to the run's MLflow run; return its id, None where there is none."""
     return tracking.attempt(
         lambda: log_ragas(result.run, result.found, result.path, result.path.stem),

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, repr=False)
-class Result:
+class RunResult:
     """A stored run. Its tables are made when they are first asked for, and each only once.
 
     Attributes:

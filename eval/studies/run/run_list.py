@@ -64,7 +64,7 @@ class RunRow:
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class RunFilter:
     """Which runs are meant: "" and an empty mapping leave all.
 
     `since` and `until` are days or moments as ISO 8601 has them, in UTC, both included; `least` is
@@ -88,7 +88,7 @@ class Wanted:
         )
 
 
-def list_runs(reports: Path, wanted: Wanted | None = None) -> list[RunRow]:
+def list_runs(reports: Path, wanted: RunFilter | None = None) -> list[RunRow]:
     """Return the finished runs in `reports` that are wanted, the newest first.
 
     Runs that this version cannot read are left out. Raises AssayError, with the names there are,

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from assay.eval.collections.collection import Collection, Query
 from assay.eval.collections.in_memory import gather_unjudged
 from assay.eval.collections.loading import load
-from assay.eval.configs.build_context import make_workshop
+from assay.eval.configs.build_context import make_resources
 from assay.eval.configs.config import RunConfig
 from assay.eval.running.sources import is_bare, open_source
 from assay.eval.runs.execution import searching
@@ -15,9 +15,9 @@ from assay.retrievers.base import Document, Hit, Ranking, Retriever, StageTrace
 from assay.retrievers.base.surroundings import Surroundings
 from assay.retrievers.documents.conversion.converters import AnyConverter
 from assay.retrievers.pipeline import telemetry
-from assay.retrievers.pipeline.chunk_context import Surveyor
+from assay.retrievers.pipeline.chunk_context import NeighborhoodReader
 from assay.retrievers.pipeline.pipeline import PipelineSettings
-from assay.retrievers.settings import Workshop
+from assay.retrievers.settings import Resources
 from assay.retrievers.stages.context import assemble
 
 
@@ -33,7 +33,7 @@ class Step(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Found:
+class SearchAnswer:
     """What a search found; `k` of its hits are to be shown. `context` is None if not asked for.
 
     `surroundings` are those of the hits to be shown, by chunk id, as far as they are known.
@@ -91,7 +91,7 @@ class Found:
         }
 
 
-def search(settings: RunConfig, query: str, k: int, context: bool) -> Found:
+def search(settings: RunConfig, query: str, k: int, context: bool) -> SearchAnswer:
     """Search the collection of `settings` for `query`, twice, and return the second search.
 
     A folder or file of documents without a card is searched too.
@@ -99,41 +99,41 @@ def search(settings: RunConfig, query: str, k: int, context: bool) -> Found:
     By then models are loaded; no answer comes from a cache. With `context` it holds what a prompt
     would get: what the stage `context` keeps, or without that stage the first `k` hits.
     """
-    workshop = make_workshop()
-    collection = open_collection(settings.dataset, workshop, settings.documents.converter)
-    with settings.build(workshop) as retriever:
+    resources = make_resources()
+    collection = open_collection(settings.dataset, resources, settings.documents.converter)
+    with settings.build(resources) as retriever:
         searching.index(retriever, collection)
         asked = Query(repr(query), query)
         with telemetry.silence():
             searching.search(retriever, collection, asked, 1)
         uncached = retriever.without_query_cache()
         ranking = searching.search(uncached, collection, asked, max(k, settings.depth))
-        around = survey(retriever, collection.documents, ranking.hits[:k], workshop)
+        around = survey(retriever, collection.documents, ranking.hits[:k], resources)
     recipe = settings.retriever
     stages = recipe.stages if isinstance(recipe, PipelineSettings) else []
     budgeted = any(stage.type == "context" for stage in stages)
     assembled = assemble(ranking.hits if budgeted else ranking.hits[:k]) if context else None
-    return Found(settings.name, collection.name, query, ranking, k, assembled, around)
+    return SearchAnswer(settings.name, collection.name, query, ranking, k, assembled, around)
 
 
 def open_collection(
-    reference: str, workshop: Workshop, converter: AnyConverter | None = None
+    reference: str, resources: Resources, converter: AnyConverter | None = None
 ) -> Collection:
     """Return the collection that `reference` names, or the documents of a bare folder or file."""
     if not is_bare(reference):
-        return load(reference, workshop.progress)
-    source = open_source(reference, workshop, converter)
+        return load(reference, resources.progress)
+    source = open_source(reference, resources, converter)
     return gather_unjudged(source.documents, source.name)
 
 
 def survey(
-    retriever: Retriever, documents: Sequence[Document], hits: Sequence[Hit], workshop: Workshop
+    retriever: Retriever, documents: Sequence[Document], hits: Sequence[Hit], resources: Resources
 ) -> dict[str, Surroundings]:
     """Return the surroundings of `hits` by chunk id; none where `retriever` lists no chunks."""
     chunks = retriever.list_chunks()
     if not (chunks and hits):
         return {}
-    surveyor = Surveyor(chunks, documents, workshop)
+    surveyor = NeighborhoodReader(chunks, documents, resources)
     found = ((hit.chunk.id, surveyor.survey(hit)) for hit in hits)
     return {id_: around for id_, around in found if around is not None}
 

@@ -9,7 +9,7 @@ from assay.eval.collections.loading import load
 from assay.eval.report.formats import count
 from assay.eval.running.cached_figures import SECONDS, name_point
 from assay.eval.running.point_order import name_shared
-from assay.eval.running.runner import Task
+from assay.eval.running.runner import PointTask
 from assay.eval.running.stored_points import find_stored
 from assay.retrievers.base import AssayError
 from assay.retrievers.models.encoders import EncoderChoice
@@ -21,7 +21,7 @@ from assay.retrievers.store.digest import digest
 
 
 @dataclass(frozen=True, slots=True)
-class Forecast:
+class SweepEstimate:
     """Numbers of points, and of what is made once for all points that share it.
 
     `chunkings` are ways to cut the documents of a collection, `indexes` legs on one of these, each
@@ -63,7 +63,7 @@ class Forecast:
         return asdict(self)
 
 
-def forecast(tasks: Sequence[Task], cache: Cache, reports: Path) -> Forecast:
+def forecast(tasks: Sequence[PointTask], cache: Cache, reports: Path) -> SweepEstimate:
     """Return what running `tasks` would take, with the runs stored in `reports` and what is kept.
 
     Collections are read; nothing is run.
@@ -83,7 +83,7 @@ def forecast(tasks: Sequence[Task], cache: Cache, reports: Path) -> Forecast:
     mean = sum(map(float, found.values())) / len(found) if found else None
     done = found.keys() | find_stored(names, cache, reports)
     finished = sum(name in done for name in names)
-    return Forecast(
+    return SweepEstimate(
         points=len(tasks),
         chunkings=len({name_shared(task.config) for task in tasks}),
         indexes=len({one for task in tasks for one in _list_indexes(task)}),
@@ -95,14 +95,14 @@ def forecast(tasks: Sequence[Task], cache: Cache, reports: Path) -> Forecast:
     )
 
 
-def _list_indexes(task: Task) -> Iterator[tuple[Any, ...]]:
+def _list_indexes(task: PointTask) -> Iterator[tuple[Any, ...]]:
     retriever = task.config.retriever
     if isinstance(retriever, PipelineSettings):
         for leg in retriever.active.values():
             yield *name_shared(task.config), name_leg(leg)
 
 
-def _list_encodings(task: Task) -> Iterator[tuple[Any, ...]]:
+def _list_encodings(task: PointTask) -> Iterator[tuple[Any, ...]]:
     retriever = task.config.retriever
     if isinstance(retriever, PipelineSettings):
         for leg in retriever.active.values():
@@ -111,7 +111,7 @@ def _list_encodings(task: Task) -> Iterator[tuple[Any, ...]]:
                     yield *name_shared(task.config), digest(value)
 
 
-def _list_rerankers(task: Task) -> Iterator[str]:
+def _list_rerankers(task: PointTask) -> Iterator[str]:
     retriever = task.config.retriever
     if isinstance(retriever, PipelineSettings):
         for stage in retriever.stages:

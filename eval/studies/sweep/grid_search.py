@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from assay.eval.running.figures import Drop, Figures, Result
+from assay.eval.running.figures import DroppedPoint, Figures, PointResult
 from assay.eval.runs.summary.means import estimate_scores
 from assay.eval.statistics.estimates import Estimate
-from assay.eval.studies.sweep.racing import Race, Racing
+from assay.eval.studies.sweep.racing import Race, RaceRules
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,22 +44,22 @@ class Sweep:
     headline: str
     created: str
     environment: Mapping[str, Any]
-    results: tuple[Result, ...]
-    racing: Racing | None = None
+    results: tuple[PointResult, ...]
+    racing: RaceRules | None = None
     races: Mapping[str, Race] = field(default_factory=dict)
 
     @property
-    def done(self) -> list[tuple[Result, Figures]]:
+    def done(self) -> list[tuple[PointResult, Figures]]:
         """The results that have figures, with them."""
         return [(item, item.figures) for item in self.results if item.figures]
 
     @property
-    def failed(self) -> list[Result]:
+    def failed(self) -> list[PointResult]:
         """The results that have none and should."""
         return [item for item in self.results if item.figures is None and item.drop is None]
 
     @property
-    def dropped(self) -> list[tuple[Result, Drop]]:
+    def dropped(self) -> list[tuple[PointResult, DroppedPoint]]:
         """The results that dropped out of a race, with how."""
         return [(item, item.drop) for item in self.results if item.drop]
 
@@ -80,7 +80,7 @@ class Sweep:
         return [name for name in (runs[0] if runs else ()) if all(name in run for run in runs)]
 
     @cached_property
-    def front(self) -> list[Result]:
+    def front(self) -> list[PointResult]:
         """The results that no other of their collection beats in quality, p95 latency and cost.
 
         Cost counts where services are asked that charge. A result of which one of these is not
@@ -109,21 +109,21 @@ class Sweep:
         """Say whether some point on a collection asks services that may charge."""
         return any(figures.cost for _, figures in self.on(collection))
 
-    def on(self, collection: str) -> list[tuple[Result, Figures]]:
+    def on(self, collection: str) -> list[tuple[PointResult, Figures]]:
         """Return the results on a collection that have figures, with them."""
         return [(item, figures) for item, figures in self.done if item.collection == collection]
 
-    def rank(self, collection: str) -> list[tuple[Result, Figures]]:
+    def rank(self, collection: str) -> list[tuple[PointResult, Figures]]:
         """Return the results on a collection that have figures, by falling mean of the headline."""
         return sorted(self.on(collection), key=lambda pair: -pair[1].means[self.headline].value)
 
-    def leader(self, collection: str) -> Result | None:
+    def leader(self, collection: str) -> PointResult | None:
         """Return the result that the others on a collection were held against in its race."""
         place = self.races[collection].leader
         raced = [item for item in self.results if item.collection == collection]
         return None if place is None else raced[place]
 
-    def best(self, collection: str) -> Result | None:
+    def best(self, collection: str) -> PointResult | None:
         """Return the result of highest mean on a collection, of equal ones the first."""
         ranked = self.rank(collection)
         return ranked[0][0] if ranked else None
@@ -143,7 +143,7 @@ class Sweep:
             "environment": dict(self.environment),
         }
 
-    def _find_front(self, collection: str) -> list[Result]:
+    def _find_front(self, collection: str) -> list[PointResult]:
         done = self.on(collection)
         times = [figures.p95 for _, figures in done]
         prices = [figures.usd for _, figures in done] if self.charged(collection) else []
@@ -158,14 +158,14 @@ class Sweep:
                 points.append((*costs, figures.means[self.headline].value))
         return [results[at] for at in find_front(points)]
 
-    def _tell_racing(self, rules: Racing) -> dict[str, Any]:
+    def _tell_racing(self, rules: RaceRules) -> dict[str, Any]:
         told = {}
         for name, race in self.races.items():
             leader = self.leader(name)
             told[name] = {**race.as_json(), "leader": dict(leader.settings) if leader else None}
         return {**asdict(rules), "collections": told}
 
-    def _row(self, item: Result) -> dict[str, Any]:
+    def _row(self, item: PointResult) -> dict[str, Any]:
         row = {"settings": dict(item.settings), "collection": item.collection}
         if item.drop:
             return {**row, "dropped": asdict(item.drop)}

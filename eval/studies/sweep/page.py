@@ -7,7 +7,7 @@ from pathlib import Path
 from assay.eval.report.files import write_report
 from assay.eval.report.formats import Figure, amount, count, figure, score, signed
 from assay.eval.report.plots import LinearAxis, Whisker, whisker
-from assay.eval.running.figures import COST, Figures, Result
+from assay.eval.running.figures import COST, Figures, PointResult
 from assay.eval.running.search_space import describe
 from assay.eval.runs.config_keys import shorten
 from assay.eval.runs.execution.interleaved_timing import MOST_TOGETHER
@@ -165,7 +165,7 @@ def _view(sweep: Sweep, name: str) -> CollectionView:
     )
 
 
-def _point_row(sweep: Sweep, number: int, item: Result, figures: Figures) -> PointRow:
+def _point_row(sweep: Sweep, number: int, item: PointResult, figures: Figures) -> PointRow:
     return PointRow(
         number=number,
         values=_values(sweep, item),
@@ -196,11 +196,11 @@ def _margin_row(sweep: Sweep, margin: Margin) -> MarginRow:
     )
 
 
-def _values(sweep: Sweep, item: Result) -> tuple[str, ...]:
+def _values(sweep: Sweep, item: PointResult) -> tuple[str, ...]:
     return tuple(describe(item.settings[key]) if key in item.settings else "" for key in sweep.keys)
 
 
-def _describe(sweep: Sweep, item: Result) -> str:
+def _describe(sweep: Sweep, item: PointResult) -> str:
     names = shorten(sweep.keys)
     pairs: Sequence[str] = [f"{names[key]} {describe(at)}" for key, at in item.settings.items()]
     return ", ".join(pairs) or sweep.name

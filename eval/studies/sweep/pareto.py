@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from assay.eval.report.formats import amount, score
 from assay.eval.report.plots import Axis, LinearAxis, LogAxis, Tick, Whisker, whisker
-from assay.eval.running.figures import COST, Figures, Result
+from assay.eval.running.figures import COST, Figures, PointResult
 from assay.eval.running.search_space import label
 from assay.eval.runs.summary.cost import tell_queries
 from assay.eval.statistics.estimates import Estimate, OpenEstimate
@@ -46,7 +46,7 @@ class FrontPlot:
     unplaced: int
 
 
-def plot_front(sweep: Sweep, collection: str, numbers: Sequence[Result]) -> FrontPlot | None:
+def plot_front(sweep: Sweep, collection: str, numbers: Sequence[PointResult]) -> FrontPlot | None:
     """Return the plot of a collection against latency; None where nothing was timed.
 
     `numbers` are the results in the order in which the page counts them, from 1.
@@ -62,7 +62,7 @@ def plot_front(sweep: Sweep, collection: str, numbers: Sequence[Result]) -> Fron
     return _plot(sweep, collection, numbers, timed, axis, axis.ticks, "p95 latency")
 
 
-def plot_cost(sweep: Sweep, collection: str, numbers: Sequence[Result]) -> FrontPlot | None:
+def plot_cost(sweep: Sweep, collection: str, numbers: Sequence[PointResult]) -> FrontPlot | None:
     """Return the plot of a collection against the cost of queries; None where none is known."""
     done = sweep.on(collection)
     known = {at: figures.usd for at, (_, figures) in enumerate(done) if figures.usd is not None}
@@ -77,7 +77,7 @@ def plot_cost(sweep: Sweep, collection: str, numbers: Sequence[Result]) -> Front
 def _plot(
     sweep: Sweep,
     collection: str,
-    numbers: Sequence[Result],
+    numbers: Sequence[PointResult],
     placed: Mapping[int, OpenEstimate],
     across: Axis,
     ticks: tuple[Tick, ...],
@@ -113,7 +113,7 @@ def _plot(
     )
 
 
-def _title(sweep: Sweep, item: Result, figures: Figures) -> str:
+def _title(sweep: Sweep, item: PointResult, figures: Figures) -> str:
     quality = score(figures.means[sweep.headline].value)
     told = [f"{sweep.headline} {quality}"]
     if figures.p95 is not None:

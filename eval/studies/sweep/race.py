@@ -8,25 +8,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.eval.collections.loading import load
-from assay.eval.running.figures import Drop
-from assay.eval.running.runner import Runner, Task
+from assay.eval.running.figures import DroppedPoint
+from assay.eval.running.runner import PointTask, Runner
 from assay.eval.runs.execution.searching import sample
 from assay.eval.scoring.measures import find
-from assay.eval.studies.sweep.racing import Race, Racing, run_race
+from assay.eval.studies.sweep.racing import Race, RaceRules, run_race
 from assay.retrievers.base import AssayError, Progress
 
 
 @dataclass(frozen=True)
-class Raced:
+class RaceResult:
     """The race on a collection; `drops` are its own, by the places of all tasks."""
 
     race: Race
-    drops: Mapping[int, Drop]
+    drops: Mapping[int, DroppedPoint]
 
 
 def race_tasks(
-    tasks: Sequence[Task], runner: Runner, measure: str, rules: Racing, progress: Progress
-) -> dict[str, Raced]:
+    tasks: Sequence[PointTask], runner: Runner, measure: str, rules: RaceRules, progress: Progress
+) -> dict[str, RaceResult]:
     """Race the tasks of each collection; return what became of it by the collection's name.
 
     What was scored before is found again. Raises AssayError, before anything is searched, where
@@ -46,16 +46,16 @@ def race_tasks(
     raced = {}
     for name, own in places.items():
         race = _race([tasks[at] for at in own], runner, measure, largest, rules, progress)
-        raced[name] = Raced(race, {own[place]: drop for place, drop in race.drops.items()})
+        raced[name] = RaceResult(race, {own[place]: drop for place, drop in race.drops.items()})
     return raced
 
 
 def _race(
-    tasks: Sequence[Task],
+    tasks: Sequence[PointTask],
     runner: Runner,
     measure: str,
     largest: float,
-    rules: Racing,
+    rules: RaceRules,
     progress: Progress,
 ) -> Race:
     config = tasks[0].config

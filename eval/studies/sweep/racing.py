@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.eval.running.figures import Drop
+from assay.eval.running.figures import DroppedPoint
 from assay.eval.statistics.betting import bound_means, find_wealth
 from assay.eval.statistics.estimates import SEED, Estimate
 from assay.eval.studies.comparison.differences import EFFECT
@@ -35,7 +35,7 @@ Ask = Callable[[Sequence[int], int], Mapping[int, NDArray[np.float64]]]
 
 
 @dataclass(frozen=True, slots=True)
-class Racing:
+class RaceRules:
     """The rules: with a chance of at most `risk`, over the order that `seed` draws, no point is
     kept whose mean is within `effect` of the best.
     """
@@ -71,7 +71,7 @@ class Race:
     queries: int
     searches: int
     leader: int | None = None
-    drops: Mapping[int, Drop] = field(default_factory=dict)
+    drops: Mapping[int, DroppedPoint] = field(default_factory=dict)
 
     @property
     def saved(self) -> float:
@@ -96,7 +96,7 @@ def list_looks(queries: int) -> list[int]:
     return looks if len(looks) > 1 else []
 
 
-def run_race(points: int, queries: int, largest: float, rules: Racing, ask: Ask) -> Race:
+def run_race(points: int, queries: int, largest: float, rules: RaceRules, ask: Ask) -> Race:
     """Race `points`, whose scores differ by at most `largest` on a query.
 
     What cannot be scored is kept. The points kept are to be scored on all queries afterwards.
@@ -112,7 +112,7 @@ def run_race(points: int, queries: int, largest: float, rules: Racing, ask: Ask)
     leader = max(whole, key=lambda at: float(whole[at].mean()), default=None)
     if leader is None:
         return Race(points, queries, searches + points * queries)
-    drops: dict[int, Drop] = {}
+    drops: dict[int, DroppedPoint] = {}
     racing = [at for at in scores if at not in whole]
     for before, seen in pairwise(looks):
         scores = ask(racing, seen) if racing else {}
@@ -126,7 +126,7 @@ def run_race(points: int, queries: int, largest: float, rules: Racing, ask: Ask)
         lost = [at for at, left in zip(racing, out, strict=True) if left]
         racing = [at for at in racing if at not in lost]
         found = _estimate(table[out], queries, largest, rules.risk, looks[0])
-        drops |= {at: Drop(seen, item) for at, item in zip(lost, found, strict=True)}
+        drops |= {at: DroppedPoint(seen, item) for at, item in zip(lost, found, strict=True)}
     kept = points - len(drops)
     return Race(points, queries, searches + kept * queries, leader, drops)
 

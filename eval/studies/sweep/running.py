@@ -12,19 +12,19 @@ from assay.eval.collections.catalog import find
 from assay.eval.collections.formats.irds import PREFIX
 from assay.eval.configs.config import load_config
 from assay.eval.configs.named_configs import find_base
-from assay.eval.running.figures import Result
-from assay.eval.running.runner import Done, Helpers, Runner, Task
+from assay.eval.running.figures import PointResult
+from assay.eval.running.runner import Helpers, PointTask, Runner, TaskResult
 from assay.eval.running.search_space import Point, as_overrides
 from assay.eval.runs import environment
 from assay.eval.scoring.measures import check_rising
 from assay.eval.studies.sweep.engine_axis import list_engines_of
 from assay.eval.studies.sweep.grid_search import Sweep
 from assay.eval.studies.sweep.race import race_tasks
-from assay.eval.studies.sweep.racing import Racing
+from assay.eval.studies.sweep.racing import RaceRules
 from assay.eval.studies.sweep.settings import CONFIG, ENGINE, SweepSettings, without_engine
 from assay.eval.tracking.record import Record
 from assay.retrievers.base import AssayError
-from assay.retrievers.settings import Workshop, validate
+from assay.retrievers.settings import Resources, validate
 from assay.retrievers.settings.files import read_mapping
 from assay.retrievers.store.digest import digest
 from assay.retrievers.store.paths import parse_path
@@ -62,7 +62,7 @@ def read_sweep(
     return settings.model_copy(update=named)
 
 
-def list_tasks(path: Path, settings: SweepSettings, overrides: Sequence[str]) -> list[Task]:
+def list_tasks(path: Path, settings: SweepSettings, overrides: Sequence[str]) -> list[PointTask]:
     """Return every point on every collection, in the order of the file.
 
     `overrides` are laid on every config first. Raises AssayError for the first that is no valid
@@ -80,7 +80,9 @@ def list_tasks(path: Path, settings: SweepSettings, overrides: Sequence[str]) ->
         raise AssayError(f"{path}: {str(error).partition(chr(10))[0]}") from None
 
 
-def name_sweep(settings: SweepSettings, tasks: Sequence[Task], racing: Racing | None) -> str:
+def name_sweep(
+    settings: SweepSettings, tasks: Sequence[PointTask], racing: RaceRules | None
+) -> str:
     """Return the id of a sweep, shared by the same points that are raced alike, or not at all."""
     configs = [task.config for task in tasks]
     what = digest([configs, asdict(racing), settings.measure]) if racing else digest(configs)
@@ -96,7 +98,7 @@ def _place(folder: Path, collection: str) -> str:
 
 def _list_on(
     config: Path, collection: str | None, settings: SweepSettings, overrides: Sequence[str]
-) -> Iterator[Task]:
+) -> Iterator[PointTask]:
     """Yield the tasks of one config on one collection, or on the one it names."""
     given = [*overrides, *([f"dataset={json.dumps(collection)}"] if collection else [])]
     base = load_config(config, given)
@@ -114,17 +116,17 @@ def _list_on(
                 continue
             listed.append(full)
             varied = as_overrides(changed, values(engine))
-            yield Task(full, load_config(config, [*given, *varied], engine))
+            yield PointTask(full, load_config(config, [*given, *varied], engine))
 
 
 def run_sweep(
     settings: SweepSettings,
-    tasks: Sequence[Task],
-    workshop: Workshop,
+    tasks: Sequence[PointTask],
+    resources: Resources,
     reports: Path,
     *,
     keep_runs: bool = False,
-    racing: Racing | None = None,
+    racing: RaceRules | None = None,
     helpers: Helpers | None = None,
 ) -> tuple[Sweep, list[Record]]:
     """Run every task; return what became of them, and what MLflow is told.
@@ -135,13 +137,17 @@ def run_sweep(
     run to the end. Raises AssayError where they cannot be raced.
     """
     name = name_sweep(settings, tasks, racing)
-    runner = Runner(settings.measure, workshop, reports, stored=keep_runs, helpers=helpers)
-    races = race_tasks(tasks, runner, settings.measure, racing, workshop.progress) if racing else {}
+    runner = Runner(settings.measure, resources, reports, stored=keep_runs, helpers=helpers)
+    races = (
+        race_tasks(tasks, runner, settings.measure, racing, resources.progress) if racing else {}
+    )
     drops = {at: drop for raced in races.values() for at, drop in raced.drops.items()}
     run = [task for at, task in enumerate(tasks) if at not in drops]
     ran = iter(runner.time(run, runner.run(run), reports / name))
     done = [
-        Done(Result(task.point, task.config.dataset, drop=drops[at])) if at in drops else next(ran)
+        TaskResult(PointResult(task.point, task.config.dataset, drop=drops[at]))
+        if at in drops
+        else next(ran)
         for at, task in enumerate(tasks)
     ]
     found = Sweep(

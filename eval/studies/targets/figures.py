@@ -31,9 +31,9 @@ from assay.eval.studies.targets.measurements import (
     Score,
     Similarity,
     SlowestStage,
-    Traced,
+    TraceMeasurement,
 )
-from assay.eval.studies.targets.results import Measured, Unit
+from assay.eval.studies.targets.results import MeasuredValue, Unit
 from assay.retrievers.base import AssayError
 from assay.retrievers.base.suggestions import suggest
 
@@ -41,7 +41,7 @@ from assay.retrievers.base.suggestions import suggest
 Encode = Callable[[Sequence[str]], NDArray[np.floating]]
 
 
-def score(run: StoredRun, wanted: Score) -> Measured:
+def score(run: StoredRun, wanted: Score) -> MeasuredValue:
     """Return the mean of a measure over the queries of the wanted types.
 
     Where nothing relevant is within the first results of some, the note says what became of it.
@@ -57,7 +57,7 @@ def score(run: StoredRun, wanted: Score) -> Measured:
     return _measured([run], _estimate_scores(measure.name, scores, wanted.census), "score", note)
 
 
-def change(base: StoredRun, other: StoredRun, wanted: Change) -> Measured:
+def change(base: StoredRun, other: StoredRun, wanted: Change) -> MeasuredValue:
     """Return how the mean of a measure changes, with its paired interval."""
     check_comparable(base, other)
     old = _scores(base, wanted.measure, wanted.query_types)
@@ -90,13 +90,13 @@ def latency(samples: Sequence[LatencySample], wanted: Latency) -> OpenEstimate:
     )
 
 
-def latency_of_run(run: StoredRun, wanted: Latency) -> Measured:
+def latency_of_run(run: StoredRun, wanted: Latency) -> MeasuredValue:
     """Return the same of a run's own times."""
     found = latency(run.latency, wanted)
     return _measured([run], found, "ms", warn_of_few(found, wanted.percentile))
 
 
-def slowest_stage(run: StoredRun, wanted: SlowestStage) -> Measured:
+def slowest_stage(run: StoredRun, wanted: SlowestStage) -> MeasuredValue:
     """Return a percentile of the milliseconds of the stage where it is largest."""
     times = _by_stage(run.latency)
     rest = {
@@ -116,7 +116,7 @@ def warn_of_few(found: OpenEstimate, percentile: float) -> str:
     return explain_open({f"p{percentile:g}": found})
 
 
-def documents(run: StoredRun, wanted: Documents) -> Measured:
+def documents(run: StoredRun, wanted: Documents) -> MeasuredValue:
     """Return the share of queries whose first results come from so many documents.
 
     Or how many fall short: a count of what is, with no interval.
@@ -132,7 +132,9 @@ def documents(run: StoredRun, wanted: Documents) -> Measured:
     return _measured([run], estimate_share(sum(good), len(good)), "share")
 
 
-def similarity(base: StoredRun, other: StoredRun, wanted: Similarity, encode: Encode) -> Measured:
+def similarity(
+    base: StoredRun, other: StoredRun, wanted: Similarity, encode: Encode
+) -> MeasuredValue:
     """Return the change of the mean cosine of every two of a query's first results.
 
     A query for which either run has fewer than two results does not enter.
@@ -162,7 +164,7 @@ def similarity(base: StoredRun, other: StoredRun, wanted: Similarity, encode: En
     return _measured([base, other], changed, "difference", note)
 
 
-def traced(run: StoredRun, wanted: Traced) -> Measured:
+def traced(run: StoredRun, wanted: TraceMeasurement) -> MeasuredValue:
     """Return a figure of the counts that a stage left in the trace of each query."""
     counts = [_counts(run, query, wanted.stage) for query in run.queries]
     for name in filter(None, (wanted.count, wanted.of)):
@@ -246,9 +248,9 @@ def _counts(run: StoredRun, query: str, stage: str) -> Mapping[str, int]:
 
 def _measured(
     runs: Sequence[StoredRun], estimate: OpenEstimate, unit: Unit, note: str = ""
-) -> Measured:
+) -> MeasuredValue:
     notes = [note, *(line for run in runs for line in run.manifest.degraded)]
-    return Measured(
+    return MeasuredValue(
         estimate=estimate,
         unit=unit,
         measured=max(run.manifest.created for run in runs),

@@ -76,7 +76,7 @@ class BaseMeasurement(Settings):
         raise NotImplementedError
 
 
-class Scored(BaseMeasurement):
+class ScoredMeasurement(BaseMeasurement):
     """A measurement that scores queries."""
 
     measure: str = Field(description=f"its name; `{COMPLEMENT}` before it: what is missing from 1")
@@ -97,7 +97,7 @@ class Scored(BaseMeasurement):
         return f"{self.dataset}{types}"
 
 
-class Timed(BaseMeasurement):
+class TimedMeasurement(BaseMeasurement):
     """A measurement of milliseconds."""
 
     percentile: float = Field(95, gt=0, lt=100, description="which percentile over the queries")

@@ -4,10 +4,14 @@ from typing import ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from assay.eval.studies.targets.measurement_base import BaseMeasurement, Scored, Timed
+from assay.eval.studies.targets.measurement_base import (
+    BaseMeasurement,
+    ScoredMeasurement,
+    TimedMeasurement,
+)
 
 
-class Score(Scored):
+class Score(ScoredMeasurement):
     """The mean of a measure.
 
     `census` says that the queries are all there are of their kind, not a sample of them: their
@@ -22,7 +26,7 @@ class Score(Scored):
         return f"{self.shown} of {self.pipeline} on {self.place}"
 
 
-class Change(Scored):
+class Change(ScoredMeasurement):
     """The paired change of the mean of a measure from one pipeline to another."""
 
     type: Literal["change"]
@@ -35,7 +39,7 @@ class Change(Scored):
         return f"{kind} of {self.shown}, {self.base} → {self.pipeline}, on {self.place}"
 
 
-class Latency(Timed):
+class Latency(TimedMeasurement):
     """A percentile of the milliseconds of a search, or of some of its stages together.
 
     With `chunks` the collection is grown to so many; else the times are those of a stored run.
@@ -59,7 +63,7 @@ class Latency(Timed):
         return f"p{self.percentile:g} of {what}, {self.pipeline} on {self.dataset}{grown}"
 
 
-class SlowestStage(Timed):
+class SlowestStage(TimedMeasurement):
     """A percentile of the milliseconds of that stage, among all but some, where it is largest."""
 
     type: Literal["slowest_stage"]
@@ -71,7 +75,7 @@ class SlowestStage(Timed):
         return f"p{self.percentile:g} of the slowest stage{rest}, {self.pipeline} on {self.dataset}"
 
 
-class LatencyRatio(Timed):
+class LatencyRatio(TimedMeasurement):
     """The ratio of a percentile of latency, pipeline / base, both timed interleaved."""
 
     experimental: ClassVar[bool] = True
@@ -168,7 +172,7 @@ class Similarity(BaseMeasurement):
         )
 
 
-class Traced(BaseMeasurement):
+class TraceMeasurement(BaseMeasurement):
     """A figure of the counts that a stage leaves in the trace of each query.
 
     share: of queries with a count above 0; max: the largest count; ratio: the sum of the counts
@@ -182,7 +186,7 @@ class Traced(BaseMeasurement):
     of: str = Field("", description="the count below the line of a ratio")
 
     @model_validator(mode="after")
-    def _ratio_has_two(self) -> "Traced":
+    def _ratio_has_two(self) -> "TraceMeasurement":
         if (self.figure == "ratio") != bool(self.of):
             raise ValueError("of: needed for the figure ratio, and for no other")
         return self
@@ -207,5 +211,5 @@ Measurement = (
     | Stale
     | Documents
     | Similarity
-    | Traced
+    | TraceMeasurement
 )

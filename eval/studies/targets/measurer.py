@@ -18,7 +18,7 @@ from assay.eval.collections.authoring.known_item_collections import (
 )
 from assay.eval.collections.collection import Collection
 from assay.eval.collections.loading import load
-from assay.eval.configs.build_context import make_workshop
+from assay.eval.configs.build_context import make_resources
 from assay.eval.configs.config import RunConfig, load_config
 from assay.eval.running.run import make_run
 from assay.eval.running.timed_process import TIMING, make_contender
@@ -32,7 +32,7 @@ from assay.eval.studies.ingestion.running import forgetful, run_ingestion
 from assay.eval.studies.ingestion.summary import Ingestion
 from assay.eval.studies.stores.engines import synthetic_corpus as growth
 from assay.eval.studies.targets.measurements import Measurement
-from assay.eval.studies.targets.results import Measured
+from assay.eval.studies.targets.results import MeasuredValue
 from assay.eval.studies.targets.settings import TargetsSettings
 from assay.retrievers.base import AssayError, Progress, Retriever
 from assay.retrievers.models.encoders import EncoderSettings
@@ -97,17 +97,17 @@ class ProjectTargetMeasurer:
     def build(self, pipeline: str, dataset: str) -> Iterator[Retriever]:
         """Yield a pipeline, not yet indexed."""
         self._derive(dataset)
-        with self.config(pipeline, dataset).build(make_workshop()) as retriever:
+        with self.config(pipeline, dataset).build(make_resources()) as retriever:
             yield retriever
 
     def time_grown(self, pipeline: str, dataset: str, chunks: int) -> Sequence[LatencySample]:
         """Time a pipeline on the passages of a collection and as many composed ones as it takes."""
         self._derive(dataset)
         config = self.config(pipeline, dataset)
-        with forgetful(make_workshop()) as workshop:
-            passages = growth.compose([growth.read_source(self._place(dataset), workshop)], chunks)
-            growth.embed(growth.find_encoders([config]), passages, workshop)
-            with config.build(workshop) as retriever:
+        with forgetful(make_resources()) as resources:
+            passages = growth.compose([growth.read_source(self._place(dataset), resources)], chunks)
+            growth.embed(growth.find_encoders([config]), passages, resources)
+            with config.build(resources) as retriever:
                 retriever.index(growth.make_documents(passages))
                 queries = [(query.id, query.text) for query in self.collection(dataset).queries]
                 timed = measure(retriever, queries, config.depth, config.latency, self._progress)
@@ -131,7 +131,7 @@ class ProjectTargetMeasurer:
         def make() -> Ingestion:
             self._derive(dataset)
             config = self.config(pipeline, dataset)
-            return run_ingestion(self._place(dataset), config, make_workshop(), anew)
+            return run_ingestion(self._place(dataset), config, make_resources(), anew)
 
         found = self._once(make, "ingest", pipeline, dataset, anew)
         assert isinstance(found, Ingestion)
@@ -139,14 +139,16 @@ class ProjectTargetMeasurer:
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.floating]:
         """Return the vectors of texts by the default encoder, of length 1, a row each."""
-        return EncoderSettings().build(make_workshop()).encode_passages(texts)
+        return EncoderSettings().build(make_resources()).encode_passages(texts)
 
-    def remember(self, measurement: Measurement, make: Callable[[], Measured]) -> Measured:
+    def remember(
+        self, measurement: Measurement, make: Callable[[], MeasuredValue]
+    ) -> MeasuredValue:
         """Return what an experiment gave before, where nothing it depends on has changed."""
         path = self._stored / f"{self._identify(measurement)}.json"
         if not self._again:
             try:
-                return Measured.from_json(json.loads(path.read_bytes()))
+                return MeasuredValue.from_json(json.loads(path.read_bytes()))
             except (OSError, ValueError, KeyError, TypeError):
                 pass
         with self._timing(measurement.describe()):

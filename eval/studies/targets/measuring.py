@@ -33,10 +33,10 @@ from assay.eval.studies.targets.measurements import (
     Similarity,
     SlowestStage,
     Stale,
-    Traced,
+    TraceMeasurement,
 )
 from assay.eval.studies.targets.output import describe_limits
-from assay.eval.studies.targets.results import Line, Measured, Results, TargetResult, Unit
+from assay.eval.studies.targets.results import Line, MeasuredValue, Results, TargetResult, Unit
 from assay.eval.studies.targets.settings import Target
 from assay.eval.studies.targets.staleness import count_stale
 from assay.eval.studies.targets.verdict import judge
@@ -53,7 +53,7 @@ UNITS: Mapping[type[Any], Unit] = {
     Stale: "count",
     Documents: "share",
     Similarity: "difference",
-    Traced: "share",
+    TraceMeasurement: "share",
 }
 
 
@@ -98,7 +98,9 @@ class TargetMeasurer(Protocol):
         """Return the vectors of texts by the default encoder, of length 1, a row each."""
         ...
 
-    def remember(self, measurement: Measurement, make: Callable[[], Measured]) -> Measured:
+    def remember(
+        self, measurement: Measurement, make: Callable[[], MeasuredValue]
+    ) -> MeasuredValue:
         """Return what an experiment gave before, where nothing it depends on has changed."""
         ...
 
@@ -143,14 +145,14 @@ def unit_of(measurement: Measurement) -> Unit:
         return "difference"
     if isinstance(measurement, Ingest) and not measurement.timed:
         return "count"
-    if isinstance(measurement, Traced) and measurement.figure == "max":
+    if isinstance(measurement, TraceMeasurement) and measurement.figure == "max":
         return "count"
     if isinstance(measurement, Documents) and measurement.counted:
         return "count"
     return UNITS[type(measurement)]
 
 
-def measure(wanted: Measurement, measurer: TargetMeasurer) -> Measured:
+def measure(wanted: Measurement, measurer: TargetMeasurer) -> MeasuredValue:
     """Measure one thing. Raises AssayError when what it needs is not here."""
     match wanted:
         case Change():
@@ -181,18 +183,18 @@ def measure(wanted: Measurement, measurer: TargetMeasurer) -> Measured:
             return figures.slowest_stage(run, wanted)
         case Documents():
             return figures.documents(run, wanted)
-        case Traced():
+        case TraceMeasurement():
             return figures.traced(run, wanted)
 
 
-def _ratio(base: Sequence[float], other: Sequence[float], wanted: LatencyRatio) -> Measured:
+def _ratio(base: Sequence[float], other: Sequence[float], wanted: LatencyRatio) -> MeasuredValue:
     at = wanted.percentile
     old, new = (estimate_percentile(times, at).value for times in (base, other))
     ratio = estimate_percentile_ratio(base, other, at)
     return _now(ratio, "ratio", f"{old:.2f} → {new:.2f} ms")
 
 
-def _ingest(wanted: Ingest, measurer: TargetMeasurer) -> Measured:
+def _ingest(wanted: Ingest, measurer: TargetMeasurer) -> MeasuredValue:
     made = measurer.ingest(wanted.pipeline, wanted.dataset, wanted.timed)
     if wanted.figure == "seconds_per_100_pages":
         return _pace(made, wanted.contexts)
@@ -211,7 +213,7 @@ def _ingest(wanted: Ingest, measurer: TargetMeasurer) -> Measured:
     return _count(counted, len(made.tokens.sizes), "chunks")
 
 
-def _share_on_target(made: Ingestion) -> Measured:
+def _share_on_target(made: Ingestion) -> MeasuredValue:
     """Return the share of chunks on target, with the bootstrap's interval over documents."""
     if not made.long_documents:
         raise AssayError(f"{made.source}: no document has 800 tokens")
@@ -220,7 +222,7 @@ def _share_on_target(made: Ingestion) -> Measured:
     return _now(estimate_mean_ratio(chunks, hits), "share", f"of {sum(chunks):,} chunks")
 
 
-def _pace(made: Ingestion, contexts: bool) -> Measured:
+def _pace(made: Ingestion, contexts: bool) -> MeasuredValue:
     """Return the seconds per 100 pages, with the bootstrap's interval over documents.
 
     What was not done document by document is spread over them by their pages.
@@ -241,7 +243,7 @@ def _pace(made: Ingestion, contexts: bool) -> Measured:
     )
 
 
-def _stale(wanted: Stale, measurer: TargetMeasurer) -> Measured:
+def _stale(wanted: Stale, measurer: TargetMeasurer) -> MeasuredValue:
     collection = measurer.collection(wanted.dataset)
     found = count_stale(
         lambda: measurer.build(wanted.pipeline, wanted.dataset), collection, STALE_DEPTH
@@ -253,10 +255,10 @@ def _stale(wanted: Stale, measurer: TargetMeasurer) -> Measured:
     return _now(Estimate(found.stale, found.stale, found.stale, found.searches), "count", note)
 
 
-def _count(number: int, of: int, noun: str) -> Measured:
+def _count(number: int, of: int, noun: str) -> MeasuredValue:
     return _now(Estimate(number, number, number, of), "count", f"of {of:,} {noun}")
 
 
-def _now(estimate: OpenEstimate, unit: Unit, note: str = "") -> Measured:
+def _now(estimate: OpenEstimate, unit: Unit, note: str = "") -> MeasuredValue:
     when = datetime.now(UTC).isoformat(timespec="seconds")
-    return Measured(estimate, unit, when, note=note)
+    return MeasuredValue(estimate, unit, when, note=note)

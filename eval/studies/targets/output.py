@@ -5,7 +5,7 @@ from pathlib import Path
 
 from assay.eval.report.formats import amount, interval
 from assay.eval.runs.files import encode_json, write_together
-from assay.eval.studies.targets.results import Line, Measured, Results, TargetResult, Unit
+from assay.eval.studies.targets.results import Line, MeasuredValue, Results, TargetResult, Unit
 from assay.eval.studies.targets.verdict import Levels, Limits, Verdict
 from assay.retrievers.base import AssayError
 from assay.retrievers.store.files import write_atomically
@@ -79,7 +79,7 @@ def format_value(value: float, unit: Unit) -> str:
     return f"{value:+.3f}" if unit == "difference" else f"{value:.3f}"
 
 
-def format_measured(found: Measured | None) -> str:
+def format_measured(found: MeasuredValue | None) -> str:
     """Return a value with its interval, if it has one; a dash where nothing was measured."""
     if found is None:
         return "–"

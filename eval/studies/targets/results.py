@@ -13,7 +13,7 @@ Unit = Literal["score", "difference", "change", "share", "ms", "s", "ratio", "co
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
+class MeasuredValue:
     """A measured value. `runs` are the ids of the stored runs it was made from.
 
     `measured` is when, as ISO 8601; `note` is what a reader should know of it.
@@ -30,7 +30,7 @@ class Measured:
         return asdict(self)
 
     @classmethod
-    def from_json(cls, values: Mapping[str, Any]) -> "Measured":
+    def from_json(cls, values: Mapping[str, Any]) -> "MeasuredValue":
         """Return what `as_json` made the values of."""
         estimate, runs = make_estimate(**values["estimate"]), tuple(values["runs"])
         return cls(**{**values, "estimate": estimate, "runs": runs})
@@ -48,7 +48,7 @@ class Line:
     label: str
     description: str
     wanted: str
-    found: Measured | None
+    found: MeasuredValue | None
     verdict: Verdict | None
     reason: str = ""
     level: Level | None = None
@@ -130,5 +130,5 @@ class Results:
 
 
 def _read_line(values: Mapping[str, Any]) -> Line:
-    found = values["found"] and Measured.from_json(values["found"])
+    found = values["found"] and MeasuredValue.from_json(values["found"])
     return Line(**{**values, "found": found})

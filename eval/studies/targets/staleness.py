@@ -9,7 +9,7 @@ from assay.retrievers.base import AssayError, Chunk, Document, Retriever
 
 
 @dataclass(frozen=True, slots=True)
-class Cut:
+class JudgedSnippet:
     """A judged piece of text that an edit takes out of its document; `query` asks for it."""
 
     doc_id: str
@@ -73,22 +73,22 @@ def count_stale(
     return Staleness(stale, len(shown), 2 * len(asked), found, len(cuts))
 
 
-def _choose(collection: Collection) -> list[Cut]:
+def _choose(collection: Collection) -> list[JudgedSnippet]:
     """Return one cut a document: the first relevant piece of it, shorter than the whole."""
     texts = collection.texts
     queries = {query.id: query.text for query in collection.queries}
-    cuts: dict[str, Cut] = {}
+    cuts: dict[str, JudgedSnippet] = {}
     for items in collection.gold.values():
         for item in items:
             text = texts.get(item.doc_id, "")
             piece = text[item.start : item.end]
             if item.grade > 0 and item.doc_id not in cuts and 0 < len(piece) < len(text):
                 query = queries[item.query_id]
-                cuts[item.doc_id] = Cut(item.doc_id, item.start, item.end, piece, query)
+                cuts[item.doc_id] = JudgedSnippet(item.doc_id, item.start, item.end, piece, query)
     return list(cuts.values())
 
 
-def _edit(documents: Sequence[Document], cuts: Sequence[Cut]) -> list[Document]:
+def _edit(documents: Sequence[Document], cuts: Sequence[JudgedSnippet]) -> list[Document]:
     by_document = {cut.doc_id: cut for cut in cuts}
     edited = []
     for document in documents:

@@ -11,13 +11,13 @@ from typing import Any
 from pydantic import ValidationError
 
 from assay.eval.configs.config import RunConfig, load_config
-from assay.eval.running.result_files import Result, check_place, write_result
+from assay.eval.running.result_files import StoredResult, check_place, write_result
 from assay.eval.running.run import make_run
 from assay.eval.runs import environment
 from assay.eval.runs.stored import StoredRun
 from assay.eval.runs.summary.unanswerable_queries import (
     RERANK,
-    Answering,
+    Abstention,
     Signal,
     examine_answering,
     find_signals,
@@ -52,7 +52,7 @@ class Trade:
 
 
 @dataclass(frozen=True)
-class Fitted:
+class FittedThreshold:
     """What was fitted: on which run, by which signal, and for which share of false silence."""
 
     config: Path
@@ -63,7 +63,7 @@ class Fitted:
     asked: str
 
     @cached_property
-    def answering(self) -> Answering | None:
+    def answering(self) -> Abstention | None:
         """How well every score tells unanswered queries; None where there are none."""
         return examine_answering(self.run)
 
@@ -127,7 +127,7 @@ class Fitted:
         )
         named = {"name": f"{self.settings.name}_threshold", "description": described}
         text = render_changes(path, self.config, changed.model_copy(update=named))
-        result = Result("threshold", self.asked, text)
+        result = StoredResult("threshold", self.asked, text)
         return write_result(path, result, named=True, force=force)[1]
 
     def as_json(self) -> dict[str, Any]:
@@ -151,7 +151,7 @@ def fit(
     share: float,
     progress: Progress,
     output: Path | None = None,
-) -> Fitted:
+) -> FittedThreshold:
     """Fit the threshold of a pipeline on the answered queries of its collection.
 
     The pipeline runs without thresholds. `of` is a semantic leg or `rerank`; where it is empty,
@@ -178,7 +178,7 @@ def fit(
             f"{run.manifest.collection.name}: something must be found for queries that something "
             "answers, and there are none; allowed: a collection with answered queries"
         )
-    fitted = Fitted(config, settings, run, signal, share, asked)
+    fitted = FittedThreshold(config, settings, run, signal, share, asked)
     if not math.isfinite(fitted.chosen.minimum):
         raise AssayError(
             f"--false-empty {share:g}: {step} finds nothing for more of the queries than that"

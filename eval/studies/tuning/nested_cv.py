@@ -73,7 +73,7 @@ class HeldOut:
 
 
 @dataclass(frozen=True, slots=True)
-class Tried:
+class PointGain:
     """A point, its mean, and its gain over the config as given: paired, but not held out.
 
     `chosen` says in how many folds, of all repeats, it was the best on the other queries.
@@ -86,7 +86,7 @@ class Tried:
 
 
 @dataclass(frozen=True)
-class Tuning:
+class TuningResult:
     """What tuning found.
 
     `best` is the place in `points` of the one that is best on all queries; None: the config as
@@ -101,7 +101,7 @@ class Tuning:
     groups: int
     design: Design
     given: Estimate
-    points: tuple[Tried, ...]
+    points: tuple[PointGain, ...]
     best: int | None
     naive: OpenEstimate
     held_out: OpenEstimate
@@ -146,7 +146,7 @@ def tune(
     tried: Sequence[tuple[Point, Scores]],
     queries: Queries,
     design: Design,
-) -> Tuning:
+) -> TuningResult:
     """Choose among `tried` points by their scores per query, and measure the choice held out.
 
     `given` are the scores of the config as given, which may be chosen too and wins ties. The same
@@ -168,14 +168,14 @@ def tune(
     best = int(choose(gains.mean(axis=1)[:, None])[0])
     found = find(measure)
     shown = [_estimate(row, groups, found.change) for row in gains]
-    return Tuning(
+    return TuningResult(
         measure=measure,
         queries=len(queries.ids),
         groups=count,
         design=design,
         given=_estimate(scores[0], groups, found.kind.within),
         points=tuple(
-            Tried(settings, float(row.mean()), gain, int(times))
+            PointGain(settings, float(row.mean()), gain, int(times))
             for (settings, _), row, gain, times in zip(
                 tried, scores[1:], shown[1:], held.chosen[1:], strict=True
             )

@@ -12,14 +12,14 @@ from assay.eval.running.search_space import describe, label
 from assay.eval.runs.config_keys import shorten
 from assay.eval.statistics.estimates import OpenEstimate
 from assay.eval.studies.sweep.heatmap import make_heatmap
-from assay.eval.studies.tuning.nested_cv import FEWEST_MOVED, Tried, Tuning
+from assay.eval.studies.tuning.nested_cv import FEWEST_MOVED, PointGain, TuningResult
 from assay.retrievers.store.files import write_atomically
 
 CHOSEN_BY = "best, on the queries it was chosen by"
 
 
 def write(
-    tuning: Tuning,
+    tuning: TuningResult,
     config: str,
     collection: str,
     space: Sequence[str],
@@ -64,7 +64,7 @@ def write(
     return [page, text]
 
 
-def describe_gain(tuning: Tuning) -> str:
+def describe_gain(tuning: TuningResult) -> str:
     """Return what tuning was found to be worth, in a sentence's length."""
     if tuning.best is None:
         return f"no point is better in {tuning.measure} than the config as given"
@@ -80,7 +80,7 @@ def gain(estimate: OpenEstimate) -> str:
     return f"{estimate.value:+.3f}" + (f" ({ends})" if estimate.low is not None else "")
 
 
-def explain(tuning: Tuning) -> list[str]:
+def explain(tuning: TuningResult) -> list[str]:
     """Return how it was held out, and which points were chosen how often."""
     chosen = sorted(tuning.points, key=lambda item: -item.chosen)[:5]
     parts = [f"{label(item.settings)}: {item.chosen}" for item in chosen if item.chosen]
@@ -105,7 +105,7 @@ def explain(tuning: Tuning) -> list[str]:
     return lines
 
 
-def _find_ends(tuning: Tuning) -> list[str]:
+def _find_ends(tuning: TuningResult) -> list[str]:
     """Return the numbers of the best point that are the least or greatest of those tried."""
     if tuning.best is None:
         return []
@@ -120,7 +120,7 @@ def _find_ends(tuning: Tuning) -> list[str]:
     return ends
 
 
-def _row(item: Tried, best: bool) -> tuple[str, str, Figure, int, bool]:
+def _row(item: PointGain, best: bool) -> tuple[str, str, Figure, int, bool]:
     return label(item.settings), score(item.mean), _signed(item.gain), item.chosen, best
 
 

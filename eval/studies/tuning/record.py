@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from assay.eval.studies.tuning.nested_cv import Tuning
+from assay.eval.studies.tuning.nested_cv import TuningResult
 from assay.eval.tracking.delivery import log_result
 from assay.eval.tracking.record import list_params, metric_name, with_interval
 from assay.eval.tracking.store import redact
@@ -18,7 +18,7 @@ class TuningRecord:
     `config` is the config as given, as JSON values.
     """
 
-    tuning: Tuning
+    tuning: TuningResult
     config: Mapping[str, Any]
     command: str
     files: Sequence[Path]
@@ -35,7 +35,7 @@ def log_tuning(record: TuningRecord) -> str:
     return log_result(name, tags, metrics(tuning), params, record.files, begin=record.begin)
 
 
-def metrics(tuning: Tuning) -> dict[str, float]:
+def metrics(tuning: TuningResult) -> dict[str, float]:
     """Return the figures of a tuning by their names in MLflow."""
     measure = metric_name(tuning.measure)
     return {

@@ -10,10 +10,10 @@ from typing import Any
 from assay.eval import tracking
 from assay.eval.collections.collection import Collection, Query
 from assay.eval.collections.loading import load
-from assay.eval.configs.build_context import make_workshop
+from assay.eval.configs.build_context import make_resources
 from assay.eval.configs.config import RunConfig, load_config
 from assay.eval.running.point_order import take_in_order
-from assay.eval.running.result_files import Result, check_place, write_result
+from assay.eval.running.result_files import StoredResult, check_place, write_result
 from assay.eval.running.search_space import draw
 from assay.eval.runs import environment
 from assay.eval.runs.execution.searching import sample
@@ -29,7 +29,7 @@ from assay.eval.studies.sweep.search_spaces import (
     resolve_points,
 )
 from assay.eval.studies.tuning import page as report
-from assay.eval.studies.tuning.nested_cv import Design, Queries, Tuning, tune
+from assay.eval.studies.tuning.nested_cv import Design, Queries, TuningResult, tune
 from assay.eval.studies.tuning.record import TuningRecord, log_tuning
 from assay.eval.studies.tuning.tuned_config import render_changes
 from assay.retrievers.base import AssayError, Chunk, Progress
@@ -45,7 +45,7 @@ Scorer = Callable[[Sequence[RunConfig], int | None, str], Iterable[tuple[int, di
 
 
 @dataclass(frozen=True)
-class Request:
+class TuningRequest:
     """What is to be tuned, and how.
 
     The space is that of the file `space` or that which `over` spans; with neither, one that fits
@@ -66,7 +66,7 @@ class Request:
 
 
 @dataclass(frozen=True)
-class Tuned:
+class TunedPipeline:
     """The config as given, the name of its collection, the space that was searched, what was found,
     and the best config. It was begun at `begin`, in ms since 1970.
     """
@@ -75,7 +75,7 @@ class Tuned:
     collection: str
     settings: RunConfig
     space: Space
-    tuning: Tuning
+    tuning: TuningResult
     best: RunConfig
     asked: str
     begin: int
@@ -103,7 +103,7 @@ class Tuned:
             "description": f"{said}, by: {environment.command_line()}",
         }
         text = render_changes(path, self.config, self.best.model_copy(update=changed))
-        result = Result("tune", self.asked, text)
+        result = StoredResult("tune", self.asked, text)
         path, word = write_result(path, result, BESIDE, named=named, force=force)
         facts = path.with_suffix(".json")
         write_atomically(facts, encode_json(self.as_json()))
@@ -126,7 +126,9 @@ class Tuned:
         return tracking.attempt(lambda: log_tuning(record), kept, progress)
 
 
-def run_tuning(request: Request, progress: Progress, score: Scorer | None = None) -> Tuned:
+def run_tuning(
+    request: TuningRequest, progress: Progress, score: Scorer | None = None
+) -> TunedPipeline:
     """Score every point of the space, or a sample of them, and hold out what choosing gains.
 
     Points are scored by `score`, if given. Raises AssayError before any work starts where a point
@@ -160,10 +162,12 @@ def run_tuning(request: Request, progress: Progress, score: Scorer | None = None
     tried = list(zip(points, scores, strict=True))
     tuning = tune(measure, given, tried, parted, request.design)
     best = settings if tuning.best is None else variants[tuning.best]
-    return Tuned(request.config, collection.name, settings, space, tuning, best, asked, begin)
+    return TunedPipeline(
+        request.config, collection.name, settings, space, tuning, best, asked, begin
+    )
 
 
-def _choose_space(settings: RunConfig, request: Request) -> Space:
+def _choose_space(settings: RunConfig, request: TuningRequest) -> Space:
     if request.space and request.over:
         raise AssayError("--space and --over: give one of them")
     if request.space:
@@ -185,7 +189,7 @@ def _score_all(
 ) -> Iterator[tuple[int, dict[str, float]]]:
     """Yield the place of each config with its scores per query, on shared chunks and indexes."""
     sharing, sound = None, dict[int, Chunk]()
-    for at, variants in take_in_order(settings, make_workshop(progress)):
+    for at, variants in take_in_order(settings, make_resources(progress)):
         if variants is not sharing:
             sharing, sound = variants, {}
         depth = settings[at].depth

@@ -12,7 +12,7 @@ from pydantic import Field, model_validator
 
 from assay.retrievers.base import Chunk, Document
 from assay.retrievers.documents.chunk_kinds import Classifier
-from assay.retrievers.documents.splitting import Cutter
+from assay.retrievers.documents.splitting import Splitter
 from assay.retrievers.documents.structure.blocks import Section
 from assay.retrievers.documents.structure.structure import Structure, parse_document
 from assay.retrievers.documents.tokens import Tokenize, TokenMap
@@ -80,7 +80,7 @@ class Chunker(Settings, ABC):
         structure = parse_document(document)
         tokens = TokenMap(document.text, tokenize)
         begin = structure.frontmatter.end
-        front = Cutter(structure, tokens, self.limit or tokens.count(0, begin), words_only=True)
+        front = Splitter(structure, tokens, self.limit or tokens.count(0, begin), words_only=True)
         pieces = [Piece(*span) for span in front.cut(0, begin)]
         if structure.sections:
             pieces += self.split(structure, tokens)

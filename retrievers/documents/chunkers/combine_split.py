@@ -8,7 +8,7 @@ from pydantic import Field, model_validator
 
 from assay.retrievers.documents.chunkers.base import Chunker, Piece, gather_bare
 from assay.retrievers.documents.chunkers.combining import Combination, Combiner
-from assay.retrievers.documents.splitting import Cutter, Span
+from assay.retrievers.documents.splitting import Span, Splitter
 from assay.retrievers.documents.structure.structure import Structure
 from assay.retrievers.documents.tokens import TokenMap
 
@@ -84,7 +84,7 @@ class CombineSplitChunker(Chunker):
 
     def split(self, structure: Structure, tokens: TokenMap) -> Iterator[Piece]:
         """Yield the groups, those cut that are too long."""
-        largest = Cutter(structure, tokens, self.max_tokens, self.overlap_tokens)
+        largest = Splitter(structure, tokens, self.max_tokens, self.overlap_tokens)
         most = self.target_max + self.micro_tokens
         for part in self.combine(structure, tokens).parts:
             for group in part:
@@ -115,7 +115,7 @@ class CombineSplitChunker(Chunker):
         """Return `span` in pieces up to the target, a small last one evened with that before."""
 
         def cut(limit: int, begin: int, end: int) -> list[Span]:
-            cutter = Cutter(structure, tokens, limit, self.overlap_tokens, whole=self.max_tokens)
+            cutter = Splitter(structure, tokens, limit, self.overlap_tokens, whole=self.max_tokens)
             return list(cutter.cut(begin, end))
 
         spans = cut(self.target_max, *span)

@@ -6,7 +6,7 @@ from typing import Literal
 from pydantic import Field
 
 from assay.retrievers.documents.chunkers.base import Piece, SizedChunker, gather_bare, span_of
-from assay.retrievers.documents.splitting import Cutter
+from assay.retrievers.documents.splitting import Splitter
 from assay.retrievers.documents.structure.structure import Structure
 from assay.retrievers.documents.tokens import TokenMap
 
@@ -36,7 +36,7 @@ class FixedChunker(SizedChunker):
 
     def split(self, structure: Structure, tokens: TokenMap) -> Iterator[Piece]:
         """Yield the windows."""
-        cutter = Cutter(structure, tokens, self.max_tokens, self.overlap_tokens, words_only=True)
+        cutter = Splitter(structure, tokens, self.max_tokens, self.overlap_tokens, words_only=True)
         stretches = [(structure.frontmatter.end, len(structure.text))]
         if self.restart == "section":
             stretches = [span_of(sections) for sections in gather_bare(structure)]

@@ -6,7 +6,7 @@ from typing import Literal
 from pydantic import Field, model_validator
 
 from assay.retrievers.documents.chunkers.base import Chunker, Piece, gather_bare, span_of
-from assay.retrievers.documents.splitting import Cutter
+from assay.retrievers.documents.splitting import Splitter
 from assay.retrievers.documents.structure.structure import Structure
 from assay.retrievers.documents.tokens import TokenMap
 
@@ -44,8 +44,8 @@ class ParentChildChunker(Chunker):
 
     def split(self, structure: Structure, tokens: TokenMap) -> Iterator[Piece]:
         """Yield the children. Each belongs to one parent, which may begin before it."""
-        parents = Cutter(structure, tokens, self.parent_tokens, self.parent_overlap_tokens)
-        children = Cutter(structure, tokens, self.max_tokens, self.overlap_tokens)
+        parents = Splitter(structure, tokens, self.parent_tokens, self.parent_overlap_tokens)
+        children = Splitter(structure, tokens, self.max_tokens, self.overlap_tokens)
         for sections in gather_bare(structure):
             begin, end = span_of(sections)
             for parent in parents.cut(begin, end):

@@ -6,7 +6,7 @@ from typing import Literal
 from pydantic import Field
 
 from assay.retrievers.documents.chunkers.base import Piece, SizedChunker, gather_bare, span_of
-from assay.retrievers.documents.splitting import Cutter
+from assay.retrievers.documents.splitting import Splitter
 from assay.retrievers.documents.structure.structure import Structure
 from assay.retrievers.documents.tokens import TokenMap
 
@@ -16,7 +16,7 @@ class SectionwiseChunker(SizedChunker):
 
     def split(self, structure: Structure, tokens: TokenMap) -> Iterator[Piece]:
         """Yield sections, and the pieces of those over the limit."""
-        cutter = Cutter(structure, tokens, self.max_tokens, self.overlap_tokens)
+        cutter = Splitter(structure, tokens, self.max_tokens, self.overlap_tokens)
         for sections in gather_bare(structure):
             for span in cutter.cut(*span_of(sections)):
                 yield Piece(*span)

@@ -51,7 +51,7 @@ class BlankError(ConversionError):
 
 
 @dataclass(frozen=True, slots=True)
-class Converted:
+class ConvertedText:
     """The text of a file of `size` bytes and the encoding it was in, "" if it was converted.
 
     `seconds` are those of the work, also when its result came from the cache.
@@ -81,7 +81,7 @@ class Converter:
         self._seconds = seconds
         self._process: subprocess.Popen[bytes] | None = None
 
-    def convert(self, path: Path) -> Converted:
+    def convert(self, path: Path) -> ConvertedText:
         """Return the text of the file at `path`, whose suffix is one of FORMATS.
 
         Raises ConversionError when it has none or cannot be read.
@@ -105,7 +105,7 @@ class Converter:
             self._process.communicate()
             self._process = None
 
-    def _convert(self, suffix: str, data: bytes) -> Converted:
+    def _convert(self, suffix: str, data: bytes) -> ConvertedText:
         key = digest(self._identity, suffix, hashlib.sha256(data).hexdigest())
         stored = self._store.get_many(KIND, [key]).get(key)
         used = self._settings
@@ -122,7 +122,7 @@ class Converter:
         if "reason" in answer:
             raise ConversionError(answer["reason"])
         text = _with_title(answer["text"], answer["title"], suffix)
-        return Converted(text, len(data), seconds=answer["seconds"], cached=stored is not None)
+        return ConvertedText(text, len(data), seconds=answer["seconds"], cached=stored is not None)
 
     def _ask(self, suffix: str, data: bytes) -> dict[str, Any]:
         process = self._process = self._process or _start()
@@ -169,12 +169,12 @@ def _read(path: Path) -> bytes:
     return data
 
 
-def _decode(data: bytes) -> Converted:
+def _decode(data: bytes) -> ConvertedText:
     try:
         text, encoding = decode(data)
     except NotTextError as error:
         raise ConversionError(str(error)) from None
-    return Converted(text, len(data), encoding)
+    return ConvertedText(text, len(data), encoding)
 
 
 def _check(suffix: str, data: bytes) -> None:

@@ -14,11 +14,11 @@ from assay.retrievers.documents.conversion.conversion import (
     TEXTS,
     BlankError,
     ConversionError,
-    Converted,
+    ConvertedText,
     Converter,
 )
 from assay.retrievers.documents.conversion.converters import MARKITDOWN, AnyConverter
-from assay.retrievers.settings import Workshop
+from assay.retrievers.settings import Resources
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class FolderDocument:
 
     id: str
     path: str
-    converted: Converted
+    converted: ConvertedText
 
     @property
     def untouched(self) -> bool:
@@ -40,7 +40,7 @@ class FolderDocument:
 
 
 @dataclass(frozen=True, slots=True)
-class Skipped:
+class SkippedFile:
     """A file that gives no document, and why: `blank` holds no text, `other` has a format that is
     not read.
     """
@@ -54,11 +54,11 @@ class Skipped:
 
 
 @dataclass(frozen=True, slots=True)
-class Folder:
+class FolderContents:
     """What a folder holds, in order of paths."""
 
     documents: tuple[FolderDocument, ...]
-    skipped: tuple[Skipped, ...]
+    skipped: tuple[SkippedFile, ...]
 
     @property
     def untouched(self) -> bool:
@@ -67,7 +67,9 @@ class Folder:
         return all(item.untouched for item in self.documents) and not any(broken)
 
 
-def read_folder(folder: Path, workshop: Workshop, converter: AnyConverter = MARKITDOWN) -> Folder:
+def read_folder(
+    folder: Path, resources: Resources, converter: AnyConverter = MARKITDOWN
+) -> FolderContents:
     """Return the documents below `folder`; hidden files and Office's lock files are passed over.
 
     Raises AssayError when there is no such folder, or no document in it.
@@ -75,34 +77,36 @@ def read_folder(folder: Path, workshop: Workshop, converter: AnyConverter = MARK
     if not folder.is_dir():
         wrong = "is no folder" if folder.exists() else "there is no such folder"
         raise AssayError(f"{folder}: {wrong}")
-    return _read(folder, _list_files(folder), folder, workshop, converter)
+    return _read(folder, _list_files(folder), folder, resources, converter)
 
 
-def read_place(place: Path, workshop: Workshop, converter: AnyConverter = MARKITDOWN) -> Folder:
+def read_place(
+    place: Path, resources: Resources, converter: AnyConverter = MARKITDOWN
+) -> FolderContents:
     """Return the documents of a folder, as `read_folder` does, or that of one file.
 
     Raises AssayError when there is neither, or no document in it.
     """
     if place.is_file():
-        return _read(place.parent, [place.name], place, workshop, converter)
-    return read_folder(place, workshop, converter)
+        return _read(place.parent, [place.name], place, resources, converter)
+    return read_folder(place, resources, converter)
 
 
 def _read(
-    folder: Path, files: Sequence[str], place: Path, workshop: Workshop, settings: AnyConverter
-) -> Folder:
+    folder: Path, files: Sequence[str], place: Path, resources: Resources, settings: AnyConverter
+) -> FolderContents:
     """Return the documents of `files` below `folder`; `place` is what the user named."""
-    results = convert_all(folder, files, workshop, settings)
+    results = convert_all(folder, files, resources, settings)
     documents: dict[str, FolderDocument] = {}
     skipped = []
     # A text keeps its name, so it comes before a converted file that would take the same.
     for name, result in sorted(results, key=lambda pair: (not _is_text(pair[0]), pair[0])):
-        if isinstance(result, Skipped):
+        if isinstance(result, SkippedFile):
             skipped.append(result)
             continue
         identifier = name if _is_text(name) else f"{name}.md"
         if identifier in documents:
-            skipped.append(Skipped(name, f"its document would be {identifier}, which is there"))
+            skipped.append(SkippedFile(name, f"its document would be {identifier}, which is there"))
             continue
         documents[identifier] = FolderDocument(identifier, name, result)
     skipped.sort(key=lambda item: item.path)
@@ -111,10 +115,10 @@ def _read(
         others = {item.reason: item for item in reversed(skipped) if item.kind == "other"}
         for item in skipped:
             if item.kind != "other" or item is others[item.reason]:
-                workshop.progress.say(str(item))
+                resources.progress.say(str(item))
         raise AssayError(f"{place}: holds no documents; allowed: {', '.join(FORMATS)}")
     ordered = sorted(documents.values(), key=lambda item: item.path)
-    return Folder(tuple(ordered), tuple(skipped))
+    return FolderContents(tuple(ordered), tuple(skipped))
 
 
 def _list_files(folder: Path) -> list[str]:
@@ -128,36 +132,36 @@ def _list_files(folder: Path) -> list[str]:
 
 
 def convert_all(
-    folder: Path, names: Sequence[str], workshop: Workshop, settings: AnyConverter
-) -> list[tuple[str, Converted | Skipped]]:
-    """Convert the files below `folder`, as many at a time as the workshop has threads."""
+    folder: Path, names: Sequence[str], resources: Resources, settings: AnyConverter
+) -> list[tuple[str, ConvertedText | SkippedFile]]:
+    """Convert the files below `folder`, as many at a time as the resources has threads."""
     free: queue.SimpleQueue[Converter] = queue.SimpleQueue()
 
-    def convert(name: str) -> Converted | Skipped:
+    def convert(name: str) -> ConvertedText | SkippedFile:
         path = folder / name
         try:
             name.encode()
         except UnicodeEncodeError:
             readable = name.encode("utf-8", "backslashreplace").decode()
-            return Skipped(readable, "its name is not in UTF-8; rename it")
+            return SkippedFile(readable, "its name is not in UTF-8; rename it")
         if path.suffix.lower() not in FORMATS:
             kind = f"format {path.suffix}" if path.suffix else "a file without a suffix"
-            return Skipped(name, f"{kind} is not read", "other")
+            return SkippedFile(name, f"{kind} is not read", "other")
         converter = free.get()
         try:
             return converter.convert(path)
         except BlankError as error:
-            return Skipped(name, str(error), "blank")
+            return SkippedFile(name, str(error), "blank")
         except ConversionError as error:
-            return Skipped(name, str(error))
+            return SkippedFile(name, str(error))
         finally:
             free.put(converter)
 
     with ExitStack() as stack:
-        for _ in range(workshop.threads):
-            free.put(stack.enter_context(closing(Converter(workshop.cache, settings))))
-        pool = stack.enter_context(ThreadPoolExecutor(workshop.threads))
-        results = workshop.progress.track(pool.map(convert, names), "converting", len(names))
+        for _ in range(resources.threads):
+            free.put(stack.enter_context(closing(Converter(resources.cache, settings))))
+        pool = stack.enter_context(ThreadPoolExecutor(resources.threads))
+        results = resources.progress.track(pool.map(convert, names), "converting", len(names))
         return list(zip(names, results, strict=True))
 
 

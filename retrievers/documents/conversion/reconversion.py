@@ -23,16 +23,16 @@ from assay.retrievers.base import (
 from assay.retrievers.base.frontmatter import read_frontmatter
 from assay.retrievers.base.markdown import find_title
 from assay.retrievers.documents.conversion.alignment import Alignment
-from assay.retrievers.documents.conversion.conversion import Converted
+from assay.retrievers.documents.conversion.conversion import ConvertedText
 from assay.retrievers.documents.conversion.converters import AnyConverter, identify
-from assay.retrievers.documents.conversion.folder import Skipped, convert_all
-from assay.retrievers.settings import Workshop
+from assay.retrievers.documents.conversion.folder import SkippedFile, convert_all
+from assay.retrievers.settings import Resources
 from assay.retrievers.store.digest import digest
 
 
 def convert_anew(
-    documents: Sequence[Document], converter: AnyConverter, workshop: Workshop
-) -> tuple[list[Document], list[Converted]]:
+    documents: Sequence[Document], converter: AnyConverter, resources: Resources
+) -> tuple[list[Document], list[ConvertedText]]:
     """Return `documents` as `converter` reads the files that they were made of, and what it gave.
 
     Those of no file stay as they are. Those whose file gives no text are named and left out.
@@ -44,12 +44,12 @@ def convert_anew(
             "documents.converter: the collection does not have the files that its documents were "
             "made of; its card can name their folder by `originals`"
         )
-    results = dict(convert_all(Path(), list(files), workshop, converter))
+    results = dict(convert_all(Path(), list(files), resources, converter))
     read, found = [], []
     for document in documents:
         result = results.get(document.origin)
-        if isinstance(result, Skipped):
-            workshop.progress.say(f"warning: {result}; the document is left out")
+        if isinstance(result, SkippedFile):
+            resources.progress.say(f"warning: {result}; the document is left out")
         elif result is None:
             read.append(document)
         else:
@@ -64,13 +64,13 @@ def _make_document(given: Document, text: str) -> Document:
     return Document(given.id, text, title, metadata=metadata, origin=given.origin)
 
 
-class Reconverted(Retriever):
+class ReconvertingRetriever(Retriever):
     """A retriever on documents converted anew, whose hits lie in the documents as given."""
 
-    def __init__(self, inner: Retriever, converter: AnyConverter, workshop: Workshop) -> None:
+    def __init__(self, inner: Retriever, converter: AnyConverter, resources: Resources) -> None:
         self._inner = inner
         self._converter = converter
-        self._workshop = workshop
+        self._resources = resources
         self._texts: Mapping[str, str] = {}
         self._alignments: Mapping[str, Alignment] = {}
         self._content = ""
@@ -82,10 +82,10 @@ class Reconverted(Retriever):
 
     def index(self, documents: Sequence[Document]) -> IndexReport:
         """Convert the files of `documents` and index what comes of them."""
-        read, found = convert_anew(documents, self._converter, self._workshop)
+        read, found = convert_anew(documents, self._converter, self._resources)
         self._texts = {item.id: item.text for item in documents}
         self._content = digest([[item.id, item.text] for item in read])
-        followed = self._workshop.progress.track(read, "placing conversions", len(read))
+        followed = self._resources.progress.track(read, "placing conversions", len(read))
         self._alignments = {
             item.id: Alignment(item.text, self._texts[item.id]) for item in followed
         }
@@ -112,7 +112,9 @@ class Reconverted(Retriever):
 
     def without_query_cache(self) -> Retriever:
         """The same, with every per-query cache off."""
-        other = Reconverted(self._inner.without_query_cache(), self._converter, self._workshop)
+        other = ReconvertingRetriever(
+            self._inner.without_query_cache(), self._converter, self._resources
+        )
         other._texts, other._alignments = self._texts, self._alignments
         return other
 

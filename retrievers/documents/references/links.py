@@ -9,30 +9,30 @@ from typing import Literal
 from urllib.parse import unquote
 
 from assay.retrievers.documents.references.references import find_references
-from assay.retrievers.documents.references.targets import Place, Targets, is_named
+from assay.retrievers.documents.references.targets import Targets, TargetSpan, is_named
 from assay.retrievers.documents.structure.blocks import Link
 from assay.retrievers.documents.structure.structure import Structure
 
-PointerKind = Literal["related", "wikilink", "transclusion", "reference", "link"]
+LinkKind = Literal["related", "wikilink", "transclusion", "reference", "link"]
 
 _ELSEWHERE = re.compile(r"[a-z][a-z0-9+.-]*:|//", re.I)
 
 
 @dataclass(frozen=True, slots=True)
-class Pointer:
+class DocumentLink:
     """Characters `start` to `end` of a document point at a place, which may be in the same one.
 
     `related` documents are the whole document's.
     """
 
-    kind: PointerKind
+    kind: LinkKind
     doc_id: str
     start: int
     end: int
-    target: Place
+    target: TargetSpan
 
 
-class Names:
+class DocumentNames:
     """What the documents of a collection are called: by path, by title, by alias.
 
     Case does not matter. What several documents are called names none of them.
@@ -64,25 +64,25 @@ class Names:
         return next((found[0] for found in (exact, known, beside, titled) if len(found) == 1), None)
 
 
-def find_pointers(structures: Mapping[str, Structure], names: Names) -> Iterator[Pointer]:
+def find_links(structures: Mapping[str, Structure], names: DocumentNames) -> Iterator[DocumentLink]:
     """Yield what the documents point at and the collection has, document by document."""
     targets = Targets(structures)
     for doc_id, structure in structures.items():
         for name in structure.frontmatter.related:
             if place := _find(name, doc_id, structures, names):
-                yield Pointer("related", doc_id, 0, len(structure.text), place)
+                yield DocumentLink("related", doc_id, 0, len(structure.text), place)
         for link in structure.links:
             if place := _find(_target(link), doc_id, structures, names):
-                yield Pointer(_kind(link, structure), doc_id, link.start, link.end, place)
+                yield DocumentLink(_kind(link, structure), doc_id, link.start, link.end, place)
         for reference in find_references(structure):
             for one in reference.spread():
                 if place := targets.find(one, doc_id):
-                    yield Pointer("reference", doc_id, one.start, one.end, place)
+                    yield DocumentLink("reference", doc_id, one.start, one.end, place)
 
 
 def _find(
-    target: str, doc_id: str, structures: Mapping[str, Structure], names: Names
-) -> Place | None:
+    target: str, doc_id: str, structures: Mapping[str, Structure], names: DocumentNames
+) -> TargetSpan | None:
     """Return the place that `target` names: a document's heading, or where its text begins."""
     found, anchor = names.find(target, doc_id), ""
     if found is None:  # a name may itself hold a #
@@ -95,9 +95,9 @@ def _find(
     anchor = anchor.rpartition("#")[2].strip().lower()
     for section in structure.sections if anchor else ():
         if anchor in (section.title.lower(), slug(section.title), section.id):
-            return Place(found, section.id, section.start, section.end)
+            return TargetSpan(found, section.id, section.start, section.end)
     begin = structure.frontmatter.end
-    return Place(found, "", begin, begin)
+    return TargetSpan(found, "", begin, begin)
 
 
 def slug(title: str) -> str:
@@ -112,7 +112,7 @@ def _target(link: Link) -> str:
     return "" if _ELSEWHERE.match(link.target) else unquote(link.target)
 
 
-def _kind(link: Link, structure: Structure) -> PointerKind:
+def _kind(link: Link, structure: Structure) -> LinkKind:
     if not link.wiki:
         return "link"
     paragraph = structure.text[link.start : link.end]

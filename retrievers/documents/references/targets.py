@@ -11,7 +11,7 @@ from assay.retrievers.documents.structure.structure import Structure
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class TargetSpan:
     """Characters `start` to `end` of a document, under the id of a section or paragraph."""
 
     doc_id: str
@@ -25,15 +25,15 @@ class Targets:
 
     def __init__(self, structures: Mapping[str, Structure]) -> None:
         """Take the structures of the documents by document id."""
-        self._places: dict[str, dict[str, Place]] = {}
+        self._places: dict[str, dict[str, TargetSpan]] = {}
         for doc_id, structure in structures.items():
             items: list[Section | Paragraph] = [*structure.sections, *structure.paragraphs]
             for item in items:
                 if item.id:
-                    place = Place(doc_id, item.id, item.start, item.end)
+                    place = TargetSpan(doc_id, item.id, item.start, item.end)
                     self._places.setdefault(item.id, {}).setdefault(doc_id, place)
 
-    def find(self, reference: Reference, doc_id: str) -> Place | None:
+    def find(self, reference: Reference, doc_id: str) -> TargetSpan | None:
         """Return where the target of a reference in the document `doc_id` stands.
 
         A paragraph that is not there gives the nearest one above it. Unless the reference names

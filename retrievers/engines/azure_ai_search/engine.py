@@ -13,11 +13,11 @@ from assay.retrievers.engines.azure_ai_search.settings import AzureIndexSettings
 from assay.retrievers.engines.base import LegDepths
 from assay.retrievers.engines.capabilities import Capabilities
 from assay.retrievers.engines.formulas import Formula, ReciprocalRanks
-from assay.retrievers.engines.servers.server_engine import Opened
+from assay.retrievers.engines.servers.server_engine import OpenIndex
 from assay.retrievers.engines.servers.service import ServiceEngine, ServiceSettings
 from assay.retrievers.fusion.ranking import Scored
 from assay.retrievers.models.base import Vectors
-from assay.retrievers.settings import Workshop
+from assay.retrievers.settings import Resources
 
 RANK_CONSTANT = 60
 # How much of the text list enters the fusion: only interfaces in preview have a setting for it.
@@ -25,7 +25,7 @@ TEXT_DEPTH = 1000
 # What the simple query syntax gives a meaning, wherever it stands; none is part of a term.
 _OPERATORS = re.compile(r'[+\-&|!(){}\[\]^"~*?:\\/]')
 
-OpenedIndex: TypeAlias = Opened[AzureSearchConnection]
+OpenedIndex: TypeAlias = OpenIndex[AzureSearchConnection]
 
 
 class AzureSearchSettings(AzureIndexSettings, ServiceSettings):
@@ -71,9 +71,9 @@ class AzureSearchSettings(AzureIndexSettings, ServiceSettings):
             )
         return self
 
-    def build(self, workshop: Workshop) -> "AzureSearchEngine":
+    def build(self, resources: Resources) -> "AzureSearchEngine":
         """Return the engine, which has indexed nothing yet."""
-        return AzureSearchEngine(self, workshop)
+        return AzureSearchEngine(self, resources)
 
     def connect(self) -> AzureSearchConnection:
         """Return connections to the service."""

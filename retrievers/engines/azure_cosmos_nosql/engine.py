@@ -20,21 +20,21 @@ from assay.retrievers.engines.azure_cosmos_nosql.statements import (
     select_matching,
     select_near,
 )
-from assay.retrievers.engines.base import LegWeights, Lists, check_dimensions
+from assay.retrievers.engines.base import EngineLists, LegWeights, check_dimensions
 from assay.retrievers.engines.capabilities import Capabilities
 from assay.retrievers.engines.formulas import Formula, Head
 from assay.retrievers.engines.query_escaping import find_words
-from assay.retrievers.engines.servers.server_engine import Opened
+from assay.retrievers.engines.servers.server_engine import OpenIndex
 from assay.retrievers.engines.servers.service import ServiceEngine, ServiceSettings
 from assay.retrievers.fusion.ranking import Scored
 from assay.retrievers.models.base import Vectors
-from assay.retrievers.settings import Workshop
+from assay.retrievers.settings import Resources
 
 RANK_CONSTANT = 60
 # The most that the client ranks by words, or fuses. It reads one page of each list.
 DEEPEST = 1000
 
-OpenedContainer: TypeAlias = Opened[CosmosConnection]
+OpenedContainer: TypeAlias = OpenIndex[CosmosConnection]
 
 
 class CosmosSettings(CosmosIndexSettings, ServiceSettings):
@@ -69,9 +69,9 @@ class CosmosSettings(CosmosIndexSettings, ServiceSettings):
             raise ValueError("weights: one of dense and keyword must be above 0")
         return self
 
-    def build(self, workshop: Workshop) -> "CosmosEngine":
+    def build(self, resources: Resources) -> "CosmosEngine":
         """Return the engine, which has indexed nothing yet."""
-        return CosmosEngine(self, workshop)
+        return CosmosEngine(self, resources)
 
     def connect(self) -> CosmosConnection:
         """Return connections to the account."""
@@ -100,13 +100,13 @@ class CosmosEngine(ServiceEngine[CosmosSettings, CosmosConnection]):
     def _shape(self) -> Sequence[Any]:
         return [self._settings.language]
 
-    def lists(self, text: str, vector: Vectors) -> Lists:
+    def lists(self, text: str, vector: Vectors) -> EngineLists:
         """Return the two lists that `hybrid` fuses, as the service scores them for it."""
         if self._opened is None:
-            return Lists([], [])
+            return EngineLists([], [])
         check_dimensions(self.name, vector, self._dimensions)
         if not (words := find_words(text)):
-            return Lists(self._search_dense(self._opened, vector, self.depth.dense), [])
+            return EngineLists(self._search_dense(self._opened, vector, self.depth.dense), [])
         return self._fuse(self._opened, words, vector)[1]
 
     def _search_dense(self, opened: OpenedContainer, vector: Vectors, limit: int) -> list[Scored]:
@@ -141,7 +141,7 @@ class CosmosEngine(ServiceEngine[CosmosSettings, CosmosConnection]):
 
     def _fuse(
         self, opened: OpenedContainer, words: Sequence[str], vector: Vectors
-    ) -> tuple[list[Scored], Lists]:
+    ) -> tuple[list[Scored], EngineLists]:
         """Return what the client fuses, and both lists."""
         weights = self._settings.weights
         statement = select_fused(

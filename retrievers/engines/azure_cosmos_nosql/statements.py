@@ -8,7 +8,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from assay.retrievers.engines.base import Lists
+from assay.retrievers.engines.base import EngineLists
 from assay.retrievers.fusion.ranking import Scored, ordered
 from assay.retrievers.models.base import Vectors
 
@@ -74,9 +74,9 @@ class Scores:
         """Return the client's fused scores of these."""
         return [(position, float(self._rows[position]["Score"])) for position in positions]
 
-    def lists(self) -> Lists:
+    def lists(self) -> EngineLists:
         """Return both lists of a fused query, of words without what shares none."""
-        return Lists(self.list_by(0), [pair for pair in self.list_by(1) if pair[1] > 0])
+        return EngineLists(self.list_by(0), [pair for pair in self.list_by(1) if pair[1] > 0])
 
 
 def _near(vector: Vectors, exact: bool) -> str:

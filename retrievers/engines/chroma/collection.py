@@ -21,7 +21,7 @@ BATCH = 1000
 BUFFER = 2
 
 
-class Opened(NamedTuple):
+class OpenIndex(NamedTuple):
     """A collection, its client, and the copy of the files that it is in."""
 
     collection: "Collection"
@@ -77,7 +77,7 @@ def build_collection(
         client.close()
 
 
-def open_collection(copy: OwnFolder, ef: int) -> Opened:
+def open_collection(copy: OwnFolder, ef: int) -> OpenIndex:
     """Open the collection in a copy of its files: the engine writes wherever it opens."""
     client = open_client(copy.path / DATABASE)
     try:
@@ -86,4 +86,4 @@ def open_collection(copy: OwnFolder, ef: int) -> Opened:
     except BaseException:
         client.close()
         raise
-    return Opened(collection, client, copy)
+    return OpenIndex(collection, client, copy)

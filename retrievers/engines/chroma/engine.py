@@ -7,7 +7,7 @@ from typing import Any
 
 from assay.retrievers.engines.chroma.collection import (
     DATABASE,
-    Opened,
+    OpenIndex,
     build_collection,
     open_collection,
 )
@@ -21,21 +21,21 @@ from assay.retrievers.engines.one_list import COSINE
 from assay.retrievers.engines.raw_client import BareClient, Request
 from assay.retrievers.fusion.ranking import Scored, ordered
 from assay.retrievers.models.base import Vectors
-from assay.retrievers.settings import Workshop
+from assay.retrievers.settings import Resources
 
 
 class ChromaSettings(ChromaCollectionSettings):
     """Chroma, in this process: vectors alone, in an HNSW graph; fused here with other legs."""
 
-    def build(self, workshop: Workshop) -> "ChromaEngine":
+    def build(self, resources: Resources) -> "ChromaEngine":
         """Return the engine, which has indexed nothing yet.
 
         Raises AssayError when the extra `chroma` is not installed.
         """
-        return ChromaEngine(self, workshop)
+        return ChromaEngine(self, resources)
 
 
-class ChromaEngine(EmbeddedEngine[ChromaSettings, Opened]):
+class ChromaEngine(EmbeddedEngine[ChromaSettings, OpenIndex]):
     """A collection whose records have a text's position as id, opened in a copy of its own."""
 
     @property
@@ -57,7 +57,7 @@ class ChromaEngine(EmbeddedEngine[ChromaSettings, Opened]):
     def _build(self, folder: Path, texts: Sequence[str], vectors: Vectors) -> None:
         build_collection(folder / DATABASE, self._track(len(vectors)), vectors, self._settings)
 
-    def _open(self, folder: Path) -> Opened:
+    def _open(self, folder: Path) -> OpenIndex:
         copy = OwnFolder("chroma")
         try:
             shutil.copytree(folder / DATABASE, copy.path / DATABASE)
@@ -66,18 +66,18 @@ class ChromaEngine(EmbeddedEngine[ChromaSettings, Opened]):
             copy.close()
             raise
 
-    def _release(self, opened: Opened) -> None:
+    def _release(self, opened: OpenIndex) -> None:
         opened.client.close()
         opened.copy.close()
 
-    def _search_dense(self, opened: Opened, vector: Vectors, limit: int) -> list[Scored]:
+    def _search_dense(self, opened: OpenIndex, vector: Vectors, limit: int) -> list[Scored]:
         found = opened.collection.query(
             query_embeddings=vector[None], n_results=min(limit, self._texts), include=["distances"]
         )
         ids, distances = found["ids"][0], found["distances"][0]
         return ordered((int(id_), 1 - far) for id_, far in zip(ids, distances, strict=True))
 
-    def _open_bare(self, opened: Opened) -> BareClient:
+    def _open_bare(self, opened: OpenIndex) -> BareClient:
         """Return the collection itself: a second client of its files would be the same."""
 
         def dense(vector: Vectors, limit: int) -> Request:

@@ -34,7 +34,7 @@ from assay.retrievers.engines.conformance.sample import (
     search_fully,
 )
 from assay.retrievers.fusion.ranking import Scored
-from assay.retrievers.settings import Workshop
+from assay.retrievers.settings import Resources
 
 Make = Callable[[], Engine]
 
@@ -246,9 +246,9 @@ RULES = make_rules(
 )
 
 
-def check_engine(settings: StoreSettings, workshop: Workshop | None = None) -> None:
+def check_engine(settings: StoreSettings, resources: Resources | None = None) -> None:
     """Put the engine of `settings` to every rule. Raises ConformanceError at one it breaks."""
-    check_rules(RULES, settings.build, workshop)
+    check_rules(RULES, settings.build, resources)
 
 
 def _falls(found: Sequence[Scored]) -> bool:

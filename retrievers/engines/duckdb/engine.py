@@ -22,7 +22,7 @@ from assay.retrievers.engines.servers.pool import Pool
 from assay.retrievers.engines.statements import BareConnection, Select, StatementEngine
 from assay.retrievers.fusion.ranking import DECIMALS, Scored
 from assay.retrievers.models.base import Vectors
-from assay.retrievers.settings import Workshop
+from assay.retrievers.settings import Resources
 
 if TYPE_CHECKING:
     import duckdb
@@ -46,22 +46,24 @@ GRAPH_NEIGHBOURS = """SELECT position, 1 - distance::DOUBLE AS score FROM (
 class DuckDbSettings(DuckDbFileSettings):
     """DuckDB, in this process: its BM25 and cosine or HNSW search fused in one SQL statement."""
 
-    def build(self, workshop: Workshop) -> "DuckDbEngine":
+    def build(self, resources: Resources) -> "DuckDbEngine":
         """Return the engine, which has indexed nothing yet.
 
         Raises AssayError when the extra `duckdb` is not installed.
         """
-        return DuckDbEngine(self, workshop)
+        return DuckDbEngine(self, resources)
 
 
-class Opened(NamedTuple):
+class OpenIndex(NamedTuple):
     """A database in memory to which the file is attached, and connections to it."""
 
     database: "duckdb.DuckDBPyConnection"
     pool: "Pool[duckdb.DuckDBPyConnection]"
 
 
-class DuckDbEngine(StatementEngine[DuckDbSettings, Opened], EmbeddedEngine[DuckDbSettings, Opened]):
+class DuckDbEngine(
+    StatementEngine[DuckDbSettings, OpenIndex], EmbeddedEngine[DuckDbSettings, OpenIndex]
+):
     """One table of positions, texts and vectors, with the tables and macros of its term index.
 
     The file is attached read-only to a database in memory, by any number of engines and processes.
@@ -69,7 +71,7 @@ class DuckDbEngine(StatementEngine[DuckDbSettings, Opened], EmbeddedEngine[DuckD
 
     def open_live(self, dimensions: int) -> LiveRows:
         """Return rows of a table, each compared."""
-        return open_rows(dimensions, self._workshop.threads)
+        return open_rows(dimensions, self._resources.threads)
 
     @property
     def _exact(self) -> bool:
@@ -83,12 +85,12 @@ class DuckDbEngine(StatementEngine[DuckDbSettings, Opened], EmbeddedEngine[DuckD
     def _build(self, folder: Path, texts: Sequence[str], vectors: Vectors) -> None:
         build_file(folder / FILE, texts, vectors, self._settings)
 
-    def _open(self, folder: Path) -> Opened:
+    def _open(self, folder: Path) -> OpenIndex:
         extensions = EXACT if self._exact else APPROXIMATE
-        database = open_file(folder / FILE, self._workshop.threads, extensions)
-        return Opened(database, Pool(lambda: self._connect(database)))
+        database = open_file(folder / FILE, self._resources.threads, extensions)
+        return OpenIndex(database, Pool(lambda: self._connect(database)))
 
-    def _release(self, opened: Opened) -> None:
+    def _release(self, opened: OpenIndex) -> None:
         opened.pool.close()
         opened.database.close()
 
@@ -111,7 +113,7 @@ class DuckDbEngine(StatementEngine[DuckDbSettings, Opened], EmbeddedEngine[DuckD
         bm25 = self._settings.bm25
         return Select(MATCHES, {"text": text, "k1": bm25.k1, "b": bm25.b, "keyword_depth": limit})
 
-    def _connect_bare(self, opened: Opened) -> BareConnection:
+    def _connect_bare(self, opened: OpenIndex) -> BareConnection:
         import duckdb
 
         with opened.pool.lend() as other:
@@ -126,7 +128,9 @@ class DuckDbEngine(StatementEngine[DuckDbSettings, Opened], EmbeddedEngine[DuckD
             lambda *asked: connection.execute(*asked).fetchall(), connection.close
         )
 
-    def _ask(self, opened: Opened, statement: str, parameters: Mapping[str, Any]) -> list[Scored]:
+    def _ask(
+        self, opened: OpenIndex, statement: str, parameters: Mapping[str, Any]
+    ) -> list[Scored]:
         import duckdb
 
         try:

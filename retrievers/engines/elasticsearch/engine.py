@@ -10,13 +10,13 @@ from assay.retrievers.engines.elasticsearch.connection import ADDRESS, Elasticse
 from assay.retrievers.engines.elasticsearch.features import FEATURES
 from assay.retrievers.engines.elasticsearch.settings import DEEPEST, ElasticsearchIndexSettings
 from assay.retrievers.engines.raw_client import BareClient, Request
-from assay.retrievers.engines.servers.server_engine import Opened
+from assay.retrievers.engines.servers.server_engine import OpenIndex
 from assay.retrievers.engines.servers.service import StatedEngine
 from assay.retrievers.fusion.ranking import Scored
 from assay.retrievers.models.base import Vectors
-from assay.retrievers.settings import Workshop
+from assay.retrievers.settings import Resources
 
-OpenedIndex: TypeAlias = Opened[ElasticsearchConnection]
+OpenedIndex: TypeAlias = OpenIndex[ElasticsearchConnection]
 
 
 class ElasticsearchSettings(ElasticsearchIndexSettings):
@@ -34,9 +34,9 @@ class ElasticsearchSettings(ElasticsearchIndexSettings):
     )
     type: Literal["elasticsearch"] = "elasticsearch"
 
-    def build(self, workshop: Workshop) -> "ElasticsearchEngine":
+    def build(self, resources: Resources) -> "ElasticsearchEngine":
         """Return the engine, which has indexed nothing yet."""
-        return ElasticsearchEngine(self, workshop)
+        return ElasticsearchEngine(self, resources)
 
     def connect(self) -> ElasticsearchConnection:
         """Return connections to the server."""

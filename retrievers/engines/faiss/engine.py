@@ -16,7 +16,7 @@ from assay.retrievers.engines.one_list import COSINE, OneList
 from assay.retrievers.engines.raw_client import BareClient, Request
 from assay.retrievers.fusion.ranking import Scored
 from assay.retrievers.models.base import Vectors
-from assay.retrievers.settings import Workshop
+from assay.retrievers.settings import Resources
 
 if TYPE_CHECKING:
     import faiss
@@ -29,12 +29,12 @@ SEARCHING = {"ef", "nprobe", "refine_factor"}
 class FaissSettings(FaissFileSettings):
     """FAISS, in this process: vectors alone, exact, HNSW or IVF-PQ; fused here with other legs."""
 
-    def build(self, workshop: Workshop) -> "FaissEngine":
+    def build(self, resources: Resources) -> "FaissEngine":
         """Return the engine, which has indexed nothing yet.
 
         Raises AssayError when the extra `faiss` is not installed.
         """
-        return FaissEngine(self, workshop)
+        return FaissEngine(self, resources)
 
 
 class FaissEngine(EmbeddedEngine[FaissSettings, "faiss.Index"]):

@@ -11,11 +11,11 @@ from assay.retrievers.engines.embedded import EmbeddedEngine
 from assay.retrievers.engines.formulas import DistanceAndScore, Formula, ReciprocalRanks
 from assay.retrievers.engines.lancedb.live import open_rows
 from assay.retrievers.engines.lancedb.settings import LanceTableSettings
-from assay.retrievers.engines.lancedb.table import METRIC, TABLE, Opened, build_table, open_table
+from assay.retrievers.engines.lancedb.table import METRIC, TABLE, OpenIndex, build_table, open_table
 from assay.retrievers.engines.raw_client import BareClient
 from assay.retrievers.fusion.ranking import Scored
 from assay.retrievers.models.base import Vectors
-from assay.retrievers.settings import Workshop
+from assay.retrievers.settings import Resources
 
 if TYPE_CHECKING:
     import lancedb.rerankers
@@ -31,15 +31,15 @@ SEARCHING = {"nprobes", "refine_factor", "ef"}
 class LanceDbSettings(LanceTableSettings):
     """LanceDB, in this process: two lists from its core, fused by its Python client."""
 
-    def build(self, workshop: Workshop) -> "LanceDbEngine":
+    def build(self, resources: Resources) -> "LanceDbEngine":
         """Return the engine, which has indexed nothing yet.
 
         Raises AssayError when the extra `lancedb` is not installed.
         """
-        return LanceDbEngine(self, workshop)
+        return LanceDbEngine(self, resources)
 
 
-class LanceDbEngine(EmbeddedEngine[LanceDbSettings, Opened]):
+class LanceDbEngine(EmbeddedEngine[LanceDbSettings, OpenIndex]):
     """A table with a row a text, in the order of texts, that any number of processes read."""
 
     @property
@@ -68,23 +68,23 @@ class LanceDbEngine(EmbeddedEngine[LanceDbSettings, Opened]):
     def _build(self, folder: Path, texts: Sequence[str], vectors: Vectors) -> None:
         build_table(folder / DATABASE, texts, vectors, self._settings)
 
-    def _open(self, folder: Path) -> Opened:
+    def _open(self, folder: Path) -> OpenIndex:
         return open_table(folder / DATABASE)
 
-    def _release(self, opened: Opened) -> None:
+    def _release(self, opened: OpenIndex) -> None:
         opened.pool.shutdown()  # the table has no more to close
 
-    def _search_dense(self, opened: Opened, vector: Vectors, limit: int) -> list[Scored]:
+    def _search_dense(self, opened: OpenIndex, vector: Vectors, limit: int) -> list[Scored]:
         found = self._near(opened, vector, limit)
         far = found["_distance"].to_numpy().astype(np.float64)
         return list(zip(opened.positions(found), (1 - far).tolist(), strict=True))
 
-    def _search_keyword(self, opened: Opened, text: str, limit: int) -> list[Scored]:
+    def _search_keyword(self, opened: OpenIndex, text: str, limit: int) -> list[Scored]:
         found = _match(opened, text, limit)
         return list(zip(opened.positions(found), found["_score"].to_pylist(), strict=True))
 
     def _search_hybrid(
-        self, opened: Opened, text: str, vector: Vectors, limit: int
+        self, opened: OpenIndex, text: str, vector: Vectors, limit: int
     ) -> list[Scored]:
         """Return all fused texts.
 
@@ -107,7 +107,7 @@ class LanceDbEngine(EmbeddedEngine[LanceDbSettings, Opened]):
         scores = found["_relevance_score"].to_pylist()
         return list(zip(opened.positions(found), scores, strict=True))
 
-    def _open_bare(self, opened: Opened) -> BareClient:
+    def _open_bare(self, opened: OpenIndex) -> BareClient:
         """Return a table of its own; its builder of queries is of the client too."""
         import lancedb
 
@@ -119,7 +119,7 @@ class LanceDbEngine(EmbeddedEngine[LanceDbSettings, Opened]):
             close=lambda: None,
         )
 
-    def _near(self, opened: Opened, vector: Vectors, limit: int) -> "pa.Table":
+    def _near(self, opened: OpenIndex, vector: Vectors, limit: int) -> "pa.Table":
         index = self._settings.index
         query = opened.table.search(vector, vector_column_name="vector", query_type="vector")
         query = query.distance_type(METRIC).limit(limit).select(["_distance"]).with_row_id(True)
@@ -142,7 +142,7 @@ class LanceDbEngine(EmbeddedEngine[LanceDbSettings, Opened]):
         return LinearCombinationReranker(settings.weight, settings.fill)
 
 
-def _match(opened: Opened, text: str, limit: int) -> "pa.Table":
+def _match(opened: OpenIndex, text: str, limit: int) -> "pa.Table":
     """Return the rows that have any of the terms of `text`, in which nothing is an operator."""
     from lancedb.query import MatchQuery
 

@@ -25,7 +25,7 @@ ROWS_PER_BATCH = 1 << 14
 METRIC = "dot"
 
 
-class Opened(NamedTuple):
+class OpenIndex(NamedTuple):
     """A table, the ids of its rows by the position of their text, ascending, and threads."""
 
     table: "lancedb.table.Table"
@@ -64,14 +64,14 @@ def build_table(
         table.create_index("vector", config=_configure_vectors(settings.index))
 
 
-def open_table(path: Path) -> Opened:
+def open_table(path: Path) -> OpenIndex:
     """Open the table at `path`."""
     import lancedb
 
     table = lancedb.connect(path).open_table(TABLE)
     rows = table.search().select(["_rowid"]).with_row_id(True).to_arrow()["_rowid"]
     pool = ThreadPoolExecutor(thread_name_prefix="lancedb")
-    return Opened(table, np.sort(rows.to_numpy().astype(np.int64)), pool)
+    return OpenIndex(table, np.sort(rows.to_numpy().astype(np.int64)), pool)
 
 
 def _configure_terms(settings: LanceFtsSettings) -> Any:

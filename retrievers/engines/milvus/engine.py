@@ -16,7 +16,7 @@ from assay.retrievers.engines.milvus.collection import (
 from assay.retrievers.engines.milvus.connection import ADDRESS, BM25, MilvusConnection
 from assay.retrievers.engines.milvus.settings import MilvusIndexSettings
 from assay.retrievers.engines.raw_client import BareClient
-from assay.retrievers.engines.servers.server_engine import Opened
+from assay.retrievers.engines.servers.server_engine import OpenIndex
 from assay.retrievers.engines.servers.service import ServiceSettings, StatedEngine
 from assay.retrievers.engines.servers.service_collections import (
     INDEXING_SECONDS,
@@ -24,9 +24,9 @@ from assay.retrievers.engines.servers.service_collections import (
 )
 from assay.retrievers.fusion.ranking import Scored
 from assay.retrievers.models.base import Vectors
-from assay.retrievers.settings import Workshop
+from assay.retrievers.settings import Resources
 
-OpenedCollection: TypeAlias = Opened[MilvusConnection]
+OpenedCollection: TypeAlias = OpenIndex[MilvusConnection]
 
 
 class MilvusSettings(MilvusIndexSettings, ServiceSettings):
@@ -43,9 +43,9 @@ class MilvusSettings(MilvusIndexSettings, ServiceSettings):
     )
     type: Literal["milvus"] = "milvus"
 
-    def build(self, workshop: Workshop) -> "MilvusEngine":
+    def build(self, resources: Resources) -> "MilvusEngine":
         """Return the engine, which has indexed nothing yet."""
-        return MilvusEngine(self, workshop)
+        return MilvusEngine(self, resources)
 
     def connect(self) -> MilvusConnection:
         """Return connections to the server."""

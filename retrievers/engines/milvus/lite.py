@@ -23,7 +23,7 @@ from assay.retrievers.engines.milvus.settings import MilvusIndexSettings
 from assay.retrievers.engines.raw_client import BareClient
 from assay.retrievers.fusion.ranking import Scored
 from assay.retrievers.models.base import Vectors
-from assay.retrievers.settings import Workshop
+from assay.retrievers.settings import Resources
 
 if TYPE_CHECKING:
     from pymilvus import MilvusClient
@@ -44,15 +44,15 @@ class MilvusLiteSettings(MilvusIndexSettings):
     )
     type: Literal["milvus-lite"] = "milvus-lite"
 
-    def build(self, workshop: Workshop) -> "MilvusLiteEngine":
+    def build(self, resources: Resources) -> "MilvusLiteEngine":
         """Return the engine, which has indexed nothing yet.
 
         Raises AssayError when the extra `milvus` is not installed.
         """
-        return MilvusLiteEngine(self, workshop)
+        return MilvusLiteEngine(self, resources)
 
 
-class Opened(NamedTuple):
+class OpenIndex(NamedTuple):
     """A client of an open database, and the folder of this process in which that lies."""
 
     client: "MilvusClient"
@@ -61,7 +61,7 @@ class Opened(NamedTuple):
 
 
 class MilvusLiteEngine(
-    StatedAdapter[MilvusLiteSettings, Opened], EmbeddedEngine[MilvusLiteSettings, Opened]
+    StatedAdapter[MilvusLiteSettings, OpenIndex], EmbeddedEngine[MilvusLiteSettings, OpenIndex]
 ):
     """A collection in a folder, which one process may open: each works on a copy of its own."""
 
@@ -76,7 +76,7 @@ class MilvusLiteEngine(
         finally:
             stop(client, path)
 
-    def _open(self, folder: Path) -> Opened:
+    def _open(self, folder: Path) -> OpenIndex:
         copy = OwnFolder("milvus-lite")
         path = copy.path / DATABASE
         try:
@@ -85,7 +85,7 @@ class MilvusLiteEngine(
         except BaseException:
             copy.close()
             raise
-        opened = Opened(client, path, copy)
+        opened = OpenIndex(client, path, copy)
         try:
             client.load_collection(COLLECTION)
         except BaseException:
@@ -93,23 +93,23 @@ class MilvusLiteEngine(
             raise
         return opened
 
-    def _release(self, opened: Opened) -> None:
+    def _release(self, opened: OpenIndex) -> None:
         stop(opened.client, opened.path)
         opened.copy.close()
 
-    def _search_dense(self, opened: Opened, vector: Vectors, limit: int) -> list[Scored]:
+    def _search_dense(self, opened: OpenIndex, vector: Vectors, limit: int) -> list[Scored]:
         return search_dense(opened.client, COLLECTION, vector, limit, self._settings)
 
-    def _search_keyword(self, opened: Opened, text: str, limit: int) -> list[Scored]:
+    def _search_keyword(self, opened: OpenIndex, text: str, limit: int) -> list[Scored]:
         return search_keyword(opened.client, COLLECTION, text, limit)
 
     def _search_hybrid(
-        self, opened: Opened, text: str, vector: Vectors, limit: int
+        self, opened: OpenIndex, text: str, vector: Vectors, limit: int
     ) -> list[Scored]:
         """Return all fused texts: how ties are broken is not documented."""
         return search_both(opened.client, COLLECTION, text, vector, self._settings)
 
-    def _open_bare(self, opened: Opened) -> BareClient:
+    def _open_bare(self, opened: OpenIndex) -> BareClient:
         """Return a client of its own on the database, which stays open."""
         return ask_client(connect(opened.path), COLLECTION, self._settings)
 

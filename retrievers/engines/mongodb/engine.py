@@ -19,11 +19,11 @@ from assay.retrievers.engines.mongodb.connection import (
 )
 from assay.retrievers.engines.mongodb.formula import AveragedScores, Normalisation, SharedRanks
 from assay.retrievers.engines.mongodb.settings import MongoIndexSettings
-from assay.retrievers.engines.servers.server_engine import Opened
+from assay.retrievers.engines.servers.server_engine import OpenIndex
 from assay.retrievers.engines.servers.service import ServiceEngine, ServiceSettings
 from assay.retrievers.fusion.ranking import Scored
 from assay.retrievers.models.base import Vectors
-from assay.retrievers.settings import Workshop
+from assay.retrievers.settings import Resources
 
 RANK_CONSTANT = 60
 FUSIONS = {
@@ -31,7 +31,7 @@ FUSIONS = {
     "score": Feature("$scoreFusion", (8, 2)),
 }
 
-OpenedCollection: TypeAlias = Opened[MongoConnection]
+OpenedCollection: TypeAlias = OpenIndex[MongoConnection]
 
 
 class MongoSettings(MongoIndexSettings, ServiceSettings):
@@ -84,9 +84,9 @@ class MongoSettings(MongoIndexSettings, ServiceSettings):
             raise ValueError(f"depth: MongoDB gives {DEEPEST} vectors at most; allowed: {DEEPEST}")
         return self
 
-    def build(self, workshop: Workshop) -> "MongoEngine":
+    def build(self, resources: Resources) -> "MongoEngine":
         """Return the engine, which has indexed nothing yet."""
-        return MongoEngine(self, workshop)
+        return MongoEngine(self, resources)
 
     def connect(self) -> MongoConnection:
         """Return connections to the deployment."""

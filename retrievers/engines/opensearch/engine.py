@@ -31,14 +31,14 @@ from assay.retrievers.engines.opensearch.server import OpenSearchServer
 from assay.retrievers.engines.opensearch.versions import check_version
 from assay.retrievers.engines.raw_client import BareClient
 from assay.retrievers.engines.servers.collection_store import Collection, CollectionPlan
-from assay.retrievers.engines.servers.server_engine import Opened, ServerEngine
+from assay.retrievers.engines.servers.server_engine import OpenIndex, ServerEngine
 from assay.retrievers.fusion.ranking import Scored
 from assay.retrievers.models.base import Vectors
-from assay.retrievers.settings import Workshop
+from assay.retrievers.settings import Resources
 
 DEEPEST = 10_000
 
-OpenedIndex: TypeAlias = Opened[OpenSearchClient]
+OpenedIndex: TypeAlias = OpenIndex[OpenSearchClient]
 
 
 class OpenSearchSettings(OpenSearchConnection, StoreSettings):
@@ -78,9 +78,9 @@ class OpenSearchSettings(OpenSearchConnection, StoreSettings):
         faiss = (self.knn.method, self.knn.engine) == ("hnsw", "faiss")
         return [self.fusion.feature, *([FAISS] if faiss else [])]
 
-    def build(self, workshop: Workshop) -> "OpenSearchEngine":
+    def build(self, resources: Resources) -> "OpenSearchEngine":
         """Return the engine, which has indexed nothing yet."""
-        return OpenSearchEngine(self, workshop)
+        return OpenSearchEngine(self, resources)
 
     def server(self) -> OpenSearchServer:
         """Return the server, for its list of indexes."""
@@ -136,7 +136,7 @@ class OpenSearchEngine(ServerEngine[OpenSearchSettings, OpenSearchClient]):
         order = SORTED if self._exact else {"knn": True}
         body = make_body(self._settings.bm25, plan.texts, {"vector": field}, order)
         documents = _make_documents(texts, vectors)
-        progress = self._workshop.progress
+        progress = self._resources.progress
         return OpenSearchIndexStore(connection, plan, body, documents, progress).open()
 
     def _open_bare(self, opened: OpenedIndex) -> BareClient:

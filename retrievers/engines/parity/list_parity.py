@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from assay.retrievers.engines.base import Engine, Lists
+from assay.retrievers.engines.base import Engine, EngineLists
 from assay.retrievers.engines.parity.parity import Formulation, Observation
 from assay.retrievers.fusion.ranking import best
 from assay.retrievers.models.base import Vectors
@@ -20,10 +20,10 @@ class ListObservation(Observation):
         self.depth = engine.depth
         self.limit = min(DEPTH, len(vectors))
         if "dense" in engine.searches:
-            self.lists = Lists(best(vectors @ vector, len(vectors)), [])
+            self.lists = EngineLists(best(vectors @ vector, len(vectors)), [])
             self.returned = engine.dense(vector, self.limit)
         else:
-            self.lists = Lists([], engine.score_terms(text))
+            self.lists = EngineLists([], engine.score_terms(text))
             self.returned = engine.keyword(text, self.limit)
         self.deeper = self.lists
 
@@ -35,7 +35,7 @@ def vary_list(engine: Engine) -> Iterator[Formulation]:
         yield Formulation("approximate search", label, engine.formula, _keep_found)
 
 
-def _keep_found(seen: Observation) -> Lists:
+def _keep_found(seen: Observation) -> EngineLists:
     """Return the dense list without what the engine did not find."""
     found = {position for position, _ in seen.returned}
-    return Lists([pair for pair in seen.lists.dense if pair[0] in found], [])
+    return EngineLists([pair for pair in seen.lists.dense if pair[0] in found], [])

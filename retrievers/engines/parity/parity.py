@@ -12,7 +12,7 @@ from operator import attrgetter
 from statistics import median
 from typing import Any, Literal
 
-from assay.retrievers.engines.base import Engine, LegDepths, Lists
+from assay.retrievers.engines.base import Engine, EngineLists, LegDepths
 from assay.retrievers.engines.formulas import (
     NORMALISATIONS,
     DeviationScores,
@@ -59,9 +59,9 @@ class Observation:
         self.returned = engine.hybrid(text, vector, self.limit)
 
     @cached_property
-    def deeper(self) -> Lists:
+    def deeper(self) -> EngineLists:
         """Both lists, each several times as deep as it enters fusion."""
-        return Lists(
+        return EngineLists(
             self._engine.dense(self._vector, self._deepen(self.depth.dense)),
             self._engine.keyword(self._text, self._deepen(self.depth.keyword)),
         )
@@ -87,8 +87,8 @@ class Formulation:
     family: Family
     label: str
     formula: Formula
-    lists: Callable[[Observation], Lists]
-    deeper: Callable[[Observation], Lists] = attrgetter("deeper")
+    lists: Callable[[Observation], EngineLists]
+    deeper: Callable[[Observation], EngineLists] = attrgetter("deeper")
     inferred: bool = False
 
     def limit(self, seen: Observation) -> int:
@@ -107,7 +107,7 @@ class Formulation:
         )
 
 
-_STATED: Callable[[Observation], Lists] = attrgetter("lists")
+_STATED: Callable[[Observation], EngineLists] = attrgetter("lists")
 
 
 def state(formula: Formula) -> Formulation:
@@ -130,7 +130,7 @@ def list_alternatives(
         "approximate search",
         "the dense list of exact search",
         formula,
-        lambda item: Lists(item.exact[: depth.dense], item.lists.keyword),
+        lambda item: EngineLists(item.exact[: depth.dense], item.lists.keyword),
         lambda item: item.deeper._replace(dense=item.exact),
     )
     yield Formulation(
@@ -213,8 +213,10 @@ def _vary_depth(
             yield Formulation("depth", label, formula, _cut_at(depths))
 
 
-def _cut_at(depths: tuple[int, int]) -> Callable[[Observation], Lists]:
-    return lambda seen: Lists(*(side[:at] for side, at in zip(seen.deeper, depths, strict=True)))
+def _cut_at(depths: tuple[int, int]) -> Callable[[Observation], EngineLists]:
+    return lambda seen: EngineLists(
+        *(side[:at] for side, at in zip(seen.deeper, depths, strict=True))
+    )
 
 
 def _read_depths(seen: Sequence[Observation], side: int) -> list[int]:

@@ -5,7 +5,7 @@ from itertools import groupby, product
 from math import inf
 from typing import NamedTuple
 
-from assay.retrievers.engines.base import Lists
+from assay.retrievers.engines.base import EngineLists
 from assay.retrievers.engines.formulas import Formula
 from assay.retrievers.fusion.ranking import Scored
 
@@ -13,7 +13,9 @@ from assay.retrievers.fusion.ranking import Scored
 EQUAL = 1e-6
 
 
-def settle_ties(formula: Formula, lists: Lists, deeper: Lists, returned: Sequence[Scored]) -> Lists:
+def settle_ties(
+    formula: Formula, lists: EngineLists, deeper: EngineLists, returned: Sequence[Scored]
+) -> EngineLists:
     """Return `lists` with equal scores in the order that the scores `returned` tell.
 
     Texts as good as the last of a list compete for its place; they are found in `deeper`.
@@ -35,7 +37,7 @@ def settle_ties(formula: Formula, lists: Lists, deeper: Lists, returned: Sequenc
         chosen = min(pairs, key=lambda pair: _miss(pair, score, least))
         for side, slot in zip(sides, chosen, strict=True):
             side.take(position, slot)
-    return Lists(*(side.fill() for side in sides))
+    return EngineLists(*(side.fill() for side in sides))
 
 
 class _Slot(NamedTuple):

@@ -9,15 +9,15 @@ from assay.retrievers.engines.one_list import COSINE
 from assay.retrievers.engines.pinecone.collection import VECTOR, PineconeStore
 from assay.retrievers.engines.pinecone.connection import ADDRESS, NAMESPACE, PineconeConnection
 from assay.retrievers.engines.pinecone.settings import PineconeIndexSettings
-from assay.retrievers.engines.servers.server_engine import Opened
+from assay.retrievers.engines.servers.server_engine import OpenIndex
 from assay.retrievers.engines.servers.service import ServiceEngine, ServiceSettings
 from assay.retrievers.fusion.ranking import Scored
 from assay.retrievers.models.base import Vectors
-from assay.retrievers.settings import Workshop
+from assay.retrievers.settings import Resources
 
 DEEPEST = 10_000
 
-OpenedIndex: TypeAlias = Opened[PineconeConnection]
+OpenedIndex: TypeAlias = OpenIndex[PineconeConnection]
 
 
 class PineconeSettings(PineconeIndexSettings, ServiceSettings):
@@ -35,9 +35,9 @@ class PineconeSettings(PineconeIndexSettings, ServiceSettings):
     )
     type: Literal["pinecone"] = "pinecone"
 
-    def build(self, workshop: Workshop) -> "PineconeEngine":
+    def build(self, resources: Resources) -> "PineconeEngine":
         """Return the engine, which has indexed nothing yet."""
-        return PineconeEngine(self, workshop)
+        return PineconeEngine(self, resources)
 
     def connect(self) -> PineconeConnection:
         """Return connections to Pinecone."""

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Literal, get_args
 
 from pydantic import Field
 
-from assay.retrievers.engines.adapter import Stored
+from assay.retrievers.engines.adapter import StoredIndex
 from assay.retrievers.engines.analyzer_coverage import WordKey
 from assay.retrievers.engines.capabilities import Capabilities
 from assay.retrievers.engines.crud import LiveRows
@@ -32,7 +32,7 @@ from assay.retrievers.engines.statements import (
 from assay.retrievers.fusion.ranking import Scored
 from assay.retrievers.models.base import Vectors
 from assay.retrievers.services.retries import RetrySettings
-from assay.retrievers.settings import Settings, Workshop
+from assay.retrievers.settings import Resources, Settings
 from assay.retrievers.store.cache import default_root
 from assay.retrievers.text.languages import Language
 
@@ -110,12 +110,12 @@ class PostgresSettings(StatementSettings):
         shipped = self.text.language in ("simple", *get_args(Language))
         return super().doubt_words(texts) if shipped else ""
 
-    def build(self, workshop: Workshop) -> "PostgresEngine":
+    def build(self, resources: Resources) -> "PostgresEngine":
         """Return the engine, which has indexed nothing yet.
 
         Raises AssayError when the extra `postgres` is not installed.
         """
-        return PostgresEngine(self, workshop)
+        return PostgresEngine(self, resources)
 
     def server(self) -> PostgresServer:
         """Return the server; the embedded one has its data in the default cache."""
@@ -125,11 +125,11 @@ class PostgresSettings(StatementSettings):
 class PostgresEngine(StatementEngine[PostgresSettings, str]):
     """A table with a text's position, its vector and its lexemes; the text itself is not kept."""
 
-    def __init__(self, settings: PostgresSettings, workshop: Workshop) -> None:
-        super().__init__(settings, workshop)
+    def __init__(self, settings: PostgresSettings, resources: Resources) -> None:
+        super().__init__(settings, resources)
         session = {**SESSION, **settings.index.session}
         self._server = PostgresServer(
-            workshop.cache.root, settings.retries, settings.timeout, session
+            resources.cache.root, settings.retries, settings.timeout, session
         )
 
     def close(self) -> None:
@@ -151,7 +151,9 @@ class PostgresEngine(StatementEngine[PostgresSettings, str]):
     def _shape(self) -> Sequence[Any]:
         return [self._settings.text.language, self._settings.index.definition]
 
-    def _store(self, texts: Sequence[str], vectors: Vectors, identity: str) -> tuple[str, Stored]:
+    def _store(
+        self, texts: Sequence[str], vectors: Vectors, identity: str
+    ) -> tuple[str, StoredIndex]:
         """Build the table, or find it on the server; tell also the version of pgvector."""
         server, where, settings = self._server, self._server.url, self._settings
         self._facts |= server.run(lambda c: check_server(c, where, settings.text.language))

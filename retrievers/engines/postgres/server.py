@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 from assay.retrievers.base import AssayError
 from assay.retrievers.engines.postgres.embedded import CAPABILITIES, EmbeddedServer
 from assay.retrievers.engines.servers.pool import Pool
-from assay.retrievers.engines.servers.servers import Server, StoredIndex, is_index_name
+from assay.retrievers.engines.servers.servers import IndexServer, StoredIndex, is_index_name
 from assay.retrievers.services.retries import RetrySettings, call
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ LIST = """
 """
 
 
-class PostgresServer(Server):
+class PostgresServer(IndexServer):
     """The server of POSTGRES_URL, or without one the embedded server below the cache root.
 
     `session` gives the server's settings in every connection. Connections are made when needed,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from assay.retrievers.base import AssayError
 from assay.retrievers.base.suggestions import suggest
-from assay.retrievers.engines.adapter import Stored
+from assay.retrievers.engines.adapter import StoredIndex
 from assay.retrievers.engines.postgres.server import MARK, read_stamp
 from assay.retrievers.engines.servers.servers import name_index
 from assay.retrievers.models.base import Vectors
@@ -90,7 +90,7 @@ def check_server(connection: "Connection", where: str, language: str) -> dict[st
     return {"version": server.split()[0], "pgvector": vector}
 
 
-def find_table(connection: "Connection", where: str, content: Content) -> Stored | None:
+def find_table(connection: "Connection", where: str, content: Content) -> StoredIndex | None:
     """Return the table of `content`, or None where there is none.
 
     Raises AssayError where another content has its name.
@@ -109,7 +109,7 @@ def find_table(connection: "Connection", where: str, content: Content) -> Stored
             f"({other or 'its column is ' + str(column)}); `assay engines clean` drops it, or drop "
             "it there"
         )
-    return Stored(stamp["seconds"], size, cached=True)
+    return StoredIndex(stamp["seconds"], size, cached=True)
 
 
 def make_table(
@@ -118,7 +118,7 @@ def make_table(
     content: Content,
     texts: Sequence[str],
     vectors: Vectors,
-) -> Stored:
+) -> StoredIndex:
     """Return the table of `content`, built in one transaction where it is not there.
 
     Others see it when it is whole, and whatever cuts the transaction off leaves nothing. Of several
@@ -136,7 +136,7 @@ def make_table(
         seconds = time.perf_counter() - begin
         _comment(connection, content, seconds)
         row = connection.execute(FIND, [content.table]).fetchone()
-    return Stored(seconds, row[1] if row else 0, cached=False)
+    return StoredIndex(seconds, row[1] if row else 0, cached=False)
 
 
 def clean(text: str) -> str:

@@ -22,7 +22,7 @@ from assay.retrievers.engines.qdrant.shard import (
 from assay.retrievers.engines.raw_client import BareClient
 from assay.retrievers.fusion.ranking import Scored
 from assay.retrievers.models.base import Vectors
-from assay.retrievers.settings import Workshop
+from assay.retrievers.settings import Resources
 
 if TYPE_CHECKING:
     import qdrant_edge
@@ -39,12 +39,12 @@ class QdrantEdgeSettings(QdrantStoreSettings):
     )
     type: Literal["qdrant-edge"] = "qdrant-edge"
 
-    def build(self, workshop: Workshop) -> "QdrantEdgeEngine":
+    def build(self, resources: Resources) -> "QdrantEdgeEngine":
         """Return the engine, which has indexed nothing yet."""
-        return QdrantEdgeEngine(self, workshop)
+        return QdrantEdgeEngine(self, resources)
 
 
-class Opened(NamedTuple):
+class OpenIndex(NamedTuple):
     """An open shard, and the folder of this process in which it lies."""
 
     shard: "qdrant_edge.EdgeShard"
@@ -52,35 +52,35 @@ class Opened(NamedTuple):
 
 
 class QdrantEdgeEngine(
-    StatedAdapter[QdrantEdgeSettings, Opened],
-    EmbeddedEngine[QdrantEdgeSettings, Opened],
+    StatedAdapter[QdrantEdgeSettings, OpenIndex],
+    EmbeddedEngine[QdrantEdgeSettings, OpenIndex],
 ):
     """A shard of points that have a text's position as id, its vector and its BM25 terms.
 
     A shard may be open in one process only, so each process works on a copy of its own.
     """
 
-    def __init__(self, settings: QdrantEdgeSettings, workshop: Workshop) -> None:
-        super().__init__(settings, workshop)
+    def __init__(self, settings: QdrantEdgeSettings, resources: Resources) -> None:
+        super().__init__(settings, resources)
         self._embedder = make_embedder(settings.bm25)
 
     def open_live(self, dimensions: int) -> LiveRows:
         """Return rows of a shard, searched exactly."""
-        return open_rows(dimensions, self._settings, self._workshop.threads)
+        return open_rows(dimensions, self._settings, self._resources.threads)
 
     def _build(self, folder: Path, texts: Sequence[str], vectors: Vectors) -> None:
         """Write the shard, and beside it the mean length of a text in the engine's terms."""
-        positions, threads = self._track(len(texts)), self._workshop.threads
+        positions, threads = self._track(len(texts)), self._resources.threads
         built = build_shard(folder / SHARD, positions, texts, vectors, self._settings, threads)
         built.shard.close()
         measured = {"average_terms": round(built.average_terms, 2)}
         (folder / FACTS).write_text(json.dumps(measured))
 
-    def _open(self, folder: Path) -> Opened:
+    def _open(self, folder: Path) -> OpenIndex:
         """Open a copy of the shard."""
         import qdrant_edge as q
 
-        config = make_config(self._dimensions, self._settings, self._workshop.threads)
+        config = make_config(self._dimensions, self._settings, self._resources.threads)
         copy = OwnFolder("qdrant-edge")
         try:
             shard = q.EdgeShard.load(str(copy_shard(folder / SHARD, copy.path)), config)
@@ -88,28 +88,28 @@ class QdrantEdgeEngine(
         except BaseException:
             copy.close()
             raise
-        return Opened(shard, copy)
+        return OpenIndex(shard, copy)
 
-    def _open_bare(self, opened: Opened) -> BareClient:
+    def _open_bare(self, opened: OpenIndex) -> BareClient:
         return ask_shard(opened.shard, self._search_params(), self._keyword_query)
 
-    def _release(self, opened: Opened) -> None:
+    def _release(self, opened: OpenIndex) -> None:
         opened.shard.close()
         opened.copy.close()
 
-    def _search_dense(self, opened: Opened, vector: Vectors, limit: int) -> list[Scored]:
+    def _search_dense(self, opened: OpenIndex, vector: Vectors, limit: int) -> list[Scored]:
         import qdrant_edge as q
 
         query = q.Query.Nearest(vector.tolist(), using="dense")
         return _ask(opened, q.QueryRequest(limit=limit, query=query, params=self._search_params()))
 
-    def _search_keyword(self, opened: Opened, text: str, limit: int) -> list[Scored]:
+    def _search_keyword(self, opened: OpenIndex, text: str, limit: int) -> list[Scored]:
         import qdrant_edge as q
 
         return _ask(opened, q.QueryRequest(limit=limit, query=self._keyword_query(text)))
 
     def _search_hybrid(
-        self, opened: Opened, text: str, vector: Vectors, limit: int
+        self, opened: OpenIndex, text: str, vector: Vectors, limit: int
     ) -> list[Scored]:
         """Return all fused texts: the engine breaks ties at random."""
         import qdrant_edge as q
@@ -149,5 +149,5 @@ class QdrantEdgeEngine(
         return q.SearchParams(exact=exact, hnsw_ef=None if exact else self._settings.ef)
 
 
-def _ask(opened: Opened, request: "qdrant_edge.QueryRequest") -> list[Scored]:
+def _ask(opened: OpenIndex, request: "qdrant_edge.QueryRequest") -> list[Scored]:
     return [(int(point.id), point.score) for point in opened.shard.query(request)]

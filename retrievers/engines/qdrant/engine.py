@@ -17,15 +17,15 @@ from assay.retrievers.engines.qdrant.settings import QdrantStoreSettings
 from assay.retrievers.engines.qdrant.shard import make_embedder
 from assay.retrievers.engines.raw_client import BareClient
 from assay.retrievers.engines.servers.collection_store import Collection, CollectionPlan
-from assay.retrievers.engines.servers.server_engine import Opened, ServerEngine
+from assay.retrievers.engines.servers.server_engine import OpenIndex, ServerEngine
 from assay.retrievers.fusion.ranking import Scored
 from assay.retrievers.models.base import Vectors
-from assay.retrievers.settings import Workshop
+from assay.retrievers.settings import Resources
 
 if TYPE_CHECKING:
     from qdrant_client import models
 
-OpenedCollection: TypeAlias = Opened[QdrantConnection]
+OpenedCollection: TypeAlias = OpenIndex[QdrantConnection]
 
 
 class QdrantSettings(QdrantConnectionSettings, QdrantStoreSettings):
@@ -34,9 +34,9 @@ class QdrantSettings(QdrantConnectionSettings, QdrantStoreSettings):
     capabilities: ClassVar[Capabilities] = CAPABILITIES
     type: Literal["qdrant"] = "qdrant"
 
-    def build(self, workshop: Workshop) -> "QdrantEngine":
+    def build(self, resources: Resources) -> "QdrantEngine":
         """Return the engine, which has indexed nothing yet."""
-        return QdrantEngine(self, workshop)
+        return QdrantEngine(self, resources)
 
     def server(self) -> QdrantServer:
         """Return the server, for its list of collections."""
@@ -44,7 +44,7 @@ class QdrantSettings(QdrantConnectionSettings, QdrantStoreSettings):
 
 
 class QdrantEngine(
-    StatedAdapter[QdrantSettings, Opened[QdrantConnection]],
+    StatedAdapter[QdrantSettings, OpenIndex[QdrantConnection]],
     ServerEngine[QdrantSettings, QdrantConnection],
 ):
     """A collection of points that have a text's position as id, its vector and its BM25 terms.
@@ -53,8 +53,8 @@ class QdrantEngine(
     server multiplies them by idf. An alias stands when the collection is whole.
     """
 
-    def __init__(self, settings: QdrantSettings, workshop: Workshop) -> None:
-        super().__init__(settings, workshop)
+    def __init__(self, settings: QdrantSettings, resources: Resources) -> None:
+        super().__init__(settings, resources)
         self._embedder = make_embedder(settings.bm25)
 
     def _connect(self) -> QdrantConnection:
@@ -73,7 +73,7 @@ class QdrantEngine(
         """Tell also `average_terms`, the mean length of a text, and by what is searched."""
         self._facts["protocol"] = connection.protocol
         store = QdrantCollectionStore(
-            connection, plan, self._settings, texts, vectors, self._workshop.progress
+            connection, plan, self._settings, texts, vectors, self._resources.progress
         )
         found = store.open()
         self._facts["average_terms"] = round(float(found.note.get("average_terms", 0)), 2)

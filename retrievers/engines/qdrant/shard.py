@@ -20,7 +20,7 @@ COUNTING_K = 1e6
 
 
 @dataclass(frozen=True, slots=True)
-class Built:
+class OpenShard:
     """An open shard, and the mean number of terms of a text in it."""
 
     shard: "qdrant_edge.EdgeShard"
@@ -81,7 +81,7 @@ def build_shard(
     vectors: Vectors,
     settings: QdrantStoreSettings,
     threads: int,
-) -> Built:
+) -> OpenShard:
     """Make a shard at `path` with one point a text, its position as id, and optimise it.
 
     `positions` are those of all texts, in order.
@@ -106,7 +106,7 @@ def build_shard(
         shard.update(q.UpdateOperation.upsert_points(points))
     shard.optimize()
     shard.flush()
-    return Built(shard, average)
+    return OpenShard(shard, average)
 
 
 def copy_shard(source: Path, target: Path) -> Path:

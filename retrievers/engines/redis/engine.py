@@ -15,17 +15,17 @@ from assay.retrievers.engines.redis.connection import (
     pair,
 )
 from assay.retrievers.engines.redis.settings import RedisIndexSettings
-from assay.retrievers.engines.servers.server_engine import Opened
+from assay.retrievers.engines.servers.server_engine import OpenIndex
 from assay.retrievers.engines.servers.service import StatedEngine
 from assay.retrievers.fusion.ranking import Scored, ordered
 from assay.retrievers.models.base import Vectors
-from assay.retrievers.settings import Workshop
+from assay.retrievers.settings import Resources
 
 SCORER = ("SCORER", "BM25STD")
 # What is found when a server's own limit of time is over would come as if it were all.
 UNLIMITED = ("TIMEOUT", 0)
 
-OpenedIndex: TypeAlias = Opened[RedisConnection]
+OpenedIndex: TypeAlias = OpenIndex[RedisConnection]
 
 
 class RedisSettings(RedisIndexSettings):
@@ -43,9 +43,9 @@ class RedisSettings(RedisIndexSettings):
     )
     type: Literal["redis"] = "redis"
 
-    def build(self, workshop: Workshop) -> "RedisEngine":
+    def build(self, resources: Resources) -> "RedisEngine":
         """Return the engine, which has indexed nothing yet."""
-        return RedisEngine(self, workshop)
+        return RedisEngine(self, resources)
 
     def connect(self) -> RedisConnection:
         """Return connections to the server."""

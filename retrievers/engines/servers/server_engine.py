@@ -4,25 +4,25 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from typing import Generic, NamedTuple
 
-from assay.retrievers.engines.adapter import Adapter, S, Stored
+from assay.retrievers.engines.adapter import Adapter, S, StoredIndex
 from assay.retrievers.engines.servers.collection_store import Collection, CollectionPlan
 from assay.retrievers.engines.servers.servers import C, name_index
 from assay.retrievers.models.base import Vectors
 
 
-class Opened(NamedTuple, Generic[C]):
+class OpenIndex(NamedTuple, Generic[C]):
     """A collection on a server: who asks it, and by what name."""
 
     connection: C
     name: str
 
 
-class ServerEngine(Adapter[S, Opened[C]], Generic[S, C]):
+class ServerEngine(Adapter[S, OpenIndex[C]], Generic[S, C]):
     """A collection that stays on the server when the engine is closed."""
 
     def _store(
         self, texts: Sequence[str], vectors: Vectors, identity: str
-    ) -> tuple[Opened[C], Stored]:
+    ) -> tuple[OpenIndex[C], StoredIndex]:
         key = self._key(texts, identity)
         plan = CollectionPlan(self._name(key), key, identity, *vectors.shape)
         connection = self._connect()
@@ -32,10 +32,10 @@ class ServerEngine(Adapter[S, Opened[C]], Generic[S, C]):
         except BaseException:
             connection.close()
             raise
-        stored = Stored(found.seconds, found.bytes, found.cached)
-        return Opened(connection, found.name), stored
+        stored = StoredIndex(found.seconds, found.bytes, found.cached)
+        return OpenIndex(connection, found.name), stored
 
-    def _release(self, opened: Opened[C]) -> None:
+    def _release(self, opened: OpenIndex[C]) -> None:
         opened.connection.close()
 
     def _name(self, key: str) -> str:

@@ -37,7 +37,7 @@ class Connection(Protocol):
 C = TypeVar("C", bound=Connection)
 
 
-class Server(ABC):
+class IndexServer(ABC):
     """A server that keeps indexes, seen only for those that this project made in it.
 
     Every method raises AssayError, in one line that names the engine and the host.
@@ -77,7 +77,7 @@ class Server(ABC):
         self.close()
 
 
-class ConnectedServer(Server, Generic[C]):
+class ConnectedServer(IndexServer, Generic[C]):
     """A server that is asked over one client's connections."""
 
     def __init__(self, connection: C) -> None:

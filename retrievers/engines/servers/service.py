@@ -13,7 +13,7 @@ from assay.retrievers.base import AssayError
 from assay.retrievers.engines.base import StoreSettings
 from assay.retrievers.engines.declarative import StatedAdapter
 from assay.retrievers.engines.servers.collection_store import Collection, CollectionPlan
-from assay.retrievers.engines.servers.server_engine import Opened, ServerEngine
+from assay.retrievers.engines.servers.server_engine import OpenIndex, ServerEngine
 from assay.retrievers.engines.servers.service_collections import (
     Notes,
     ServiceServer,
@@ -169,11 +169,11 @@ class ServiceEngine(ServerEngine[S, C], Generic[S, C]):
         self, connection: C, plan: CollectionPlan, texts: Any, vectors: Vectors
     ) -> Collection:
         return self.store(
-            connection, plan, self._settings, texts, vectors, self._workshop.progress
+            connection, plan, self._settings, texts, vectors, self._resources.progress
         ).open()
 
 
-class StatedEngine(StatedAdapter[S, Opened[C]], ServiceEngine[S, C], Generic[S, C]):
+class StatedEngine(StatedAdapter[S, OpenIndex[C]], ServiceEngine[S, C], Generic[S, C]):
     """A collection in a service whose settings say what it is."""
 
 

@@ -21,7 +21,7 @@ from assay.retrievers.engines.sqlite.settings import SqliteFileSettings
 from assay.retrievers.engines.statements import BareConnection, Select, StatementEngine
 from assay.retrievers.fusion.ranking import Scored
 from assay.retrievers.models.base import Vectors
-from assay.retrievers.settings import Workshop
+from assay.retrievers.settings import Resources
 
 if TYPE_CHECKING:
     import apsw
@@ -42,12 +42,12 @@ FROM texts WHERE texts MATCH $terms ORDER BY score DESC, position LIMIT $keyword
 class SqliteSettings(SqliteFileSettings):
     """SQLite, in this process: FTS5 and sqlite-vec fused in one SQL statement."""
 
-    def build(self, workshop: Workshop) -> "SqliteEngine":
+    def build(self, resources: Resources) -> "SqliteEngine":
         """Return the engine, which has indexed nothing yet.
 
         Raises AssayError when the extra `sqlite` is not installed.
         """
-        return SqliteEngine(self, workshop)
+        return SqliteEngine(self, resources)
 
 
 class SqliteEngine(

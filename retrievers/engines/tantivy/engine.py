@@ -12,7 +12,7 @@ from assay.retrievers.engines.raw_client import BareClient, Request
 from assay.retrievers.engines.tantivy.index import (
     FOLDER,
     POSITION,
-    Opened,
+    OpenIndex,
     build_index,
     open_index,
 )
@@ -20,7 +20,7 @@ from assay.retrievers.engines.tantivy.scores import K1, B, Bm25
 from assay.retrievers.engines.tantivy.settings import TantivyIndexSettings
 from assay.retrievers.fusion.ranking import Scored, ordered
 from assay.retrievers.models.base import Vectors
-from assay.retrievers.settings import Workshop
+from assay.retrievers.settings import Resources
 from assay.retrievers.text import analyzers
 
 if TYPE_CHECKING:
@@ -35,15 +35,15 @@ STATEMENT = (
 class TantivySettings(TantivyIndexSettings):
     """Tantivy, in this process: words alone, by BM25 in Rust; fused here with other legs."""
 
-    def build(self, workshop: Workshop) -> "TantivyEngine":
+    def build(self, resources: Resources) -> "TantivyEngine":
         """Return the engine, which has indexed nothing yet.
 
         Raises AssayError when the extra `tantivy` is not installed.
         """
-        return TantivyEngine(self, workshop)
+        return TantivyEngine(self, resources)
 
 
-class TantivyEngine(EmbeddedEngine[TantivySettings, Opened]):
+class TantivyEngine(EmbeddedEngine[TantivySettings, OpenIndex]):
     """An index of terms and positions, read by any number of processes; equal scores by position.
 
     The version of its format is that of the package.
@@ -90,14 +90,14 @@ class TantivyEngine(EmbeddedEngine[TantivySettings, Opened]):
     def _build(self, folder: Path, texts: Sequence[str], vectors: Vectors) -> None:
         build_index(folder / FOLDER, self._track(len(texts)), texts, self._settings.text)
 
-    def _open(self, folder: Path) -> Opened:
+    def _open(self, folder: Path) -> OpenIndex:
         return open_index(folder / FOLDER, self._settings.text)
 
-    def _search_keyword(self, opened: Opened, text: str, limit: int) -> list[Scored]:
+    def _search_keyword(self, opened: OpenIndex, text: str, limit: int) -> list[Scored]:
         found = _ask(opened, opened.make_query(text), limit)
         return found if opened.whole else ordered(found)
 
-    def _open_bare(self, opened: Opened) -> BareClient:
+    def _open_bare(self, opened: OpenIndex) -> BareClient:
         """Return the index's searcher itself: it has no client."""
 
         def keyword(text: str, limit: int) -> Request:
@@ -107,7 +107,7 @@ class TantivyEngine(EmbeddedEngine[TantivySettings, Opened]):
         return BareClient(None, keyword, lambda: None)
 
 
-def _ask(opened: Opened, query: "tantivy.Query", limit: int) -> list[Scored]:
+def _ask(opened: OpenIndex, query: "tantivy.Query", limit: int) -> list[Scored]:
     """Return (position, score) of a query's hits."""
     hits = opened.searcher.search(query, limit, count=False).hits
     if not hits:

@@ -19,7 +19,7 @@ HEAP = 1_000_000_000
 Analyze = Callable[[str], list[str]]
 
 
-class Opened(NamedTuple):
+class OpenIndex(NamedTuple):
     """An index, what turns a text into terms and into the query for them.
 
     Where it is `whole`, of one segment, equal scores come by position.
@@ -67,7 +67,7 @@ def build_index(
     writer.wait_merging_threads()
 
 
-def open_index(path: Path, settings: TantivyTextSettings) -> Opened:
+def open_index(path: Path, settings: TantivyTextSettings) -> OpenIndex:
     """Open the index for reading. Raises what Tantivy raises where it is broken."""
     import tantivy
 
@@ -75,7 +75,7 @@ def open_index(path: Path, settings: TantivyTextSettings) -> Opened:
     index.config_reader("manual", 0)  # else a thread looks for changes
     searcher, analyze = index.searcher(), make_analyze(settings)
     make_query = _prepare_queries(index.schema, analyze)
-    return Opened(searcher, analyze, make_query, searcher.num_segments == 1)
+    return OpenIndex(searcher, analyze, make_query, searcher.num_segments == 1)
 
 
 def _prepare_queries(

@@ -11,7 +11,7 @@ from assay.retrievers.engines.capabilities import Capabilities
 from assay.retrievers.engines.formulas import Formula, Head, ReciprocalRanks, RelativeScores
 from assay.retrievers.engines.raw_client import BareClient
 from assay.retrievers.engines.servers.collection_store import Collection, CollectionPlan
-from assay.retrievers.engines.servers.server_engine import Opened, ServerEngine
+from assay.retrievers.engines.servers.server_engine import OpenIndex, ServerEngine
 from assay.retrievers.engines.weaviate.bare import open_client
 from assay.retrievers.engines.weaviate.collection import (
     PROPERTY,
@@ -27,13 +27,13 @@ from assay.retrievers.engines.weaviate.server import WeaviateServer
 from assay.retrievers.engines.weaviate.settings import WeaviateIndexSettings
 from assay.retrievers.fusion.ranking import Scored
 from assay.retrievers.models.base import Vectors
-from assay.retrievers.settings import Workshop
+from assay.retrievers.settings import Resources
 
 LEAST_DEPTH = 100
 DEEPEST = 10_000
 RANK_CONSTANT = 60
 
-OpenedCollection: TypeAlias = Opened[WeaviateConnection]
+OpenedCollection: TypeAlias = OpenIndex[WeaviateConnection]
 
 
 class WeaviateSettings(WeaviateConnectionSettings, WeaviateIndexSettings, StoreSettings):
@@ -76,9 +76,9 @@ class WeaviateSettings(WeaviateConnectionSettings, WeaviateIndexSettings, StoreS
             )
         return self
 
-    def build(self, workshop: Workshop) -> "WeaviateEngine":
+    def build(self, resources: Resources) -> "WeaviateEngine":
         """Return the engine, which has indexed nothing yet."""
-        return WeaviateEngine(self, workshop)
+        return WeaviateEngine(self, resources)
 
     def server(self) -> WeaviateServer:
         """Return the server, for its list of collections."""
@@ -125,7 +125,7 @@ class WeaviateEngine(ServerEngine[WeaviateSettings, WeaviateConnection]):
         vectors: Vectors,
     ) -> Collection:
         return WeaviateCollectionStore(
-            connection, plan, self._settings, texts, vectors, self._workshop.progress
+            connection, plan, self._settings, texts, vectors, self._resources.progress
         ).open()
 
     def _open_bare(self, opened: OpenedCollection) -> BareClient:

@@ -11,7 +11,7 @@ from assay.retrievers.engines.zvec.collection import build_collection, open_coll
 from assay.retrievers.engines.zvec.settings import ZvecCollectionSettings
 from assay.retrievers.fusion.ranking import Scored
 from assay.retrievers.models.base import Vectors
-from assay.retrievers.settings import Workshop
+from assay.retrievers.settings import Resources
 
 if TYPE_CHECKING:
     import zvec
@@ -25,12 +25,12 @@ NO_TERMS = "-"
 class ZvecSettings(ZvecCollectionSettings):
     """Zvec, in this process: dense and BM25 lists fused inside the engine."""
 
-    def build(self, workshop: Workshop) -> "ZvecEngine":
+    def build(self, resources: Resources) -> "ZvecEngine":
         """Return the engine, which has indexed nothing yet.
 
         Raises AssayError when the extra `zvec` is not installed.
         """
-        return ZvecEngine(self, workshop)
+        return ZvecEngine(self, resources)
 
 
 class ZvecEngine(EmbeddedEngine[ZvecSettings, "zvec.Collection"]):
@@ -58,12 +58,12 @@ class ZvecEngine(EmbeddedEngine[ZvecSettings, "zvec.Collection"]):
         return [settings.analyzer, settings.metric, *graph]
 
     def _build(self, folder: Path, texts: Sequence[str], vectors: Vectors) -> None:
-        path, threads = folder / COLLECTION, self._workshop.threads
+        path, threads = folder / COLLECTION, self._resources.threads
         positions = self._track(len(texts))
         build_collection(path, positions, texts, vectors, self._settings, threads).close()
 
     def _open(self, folder: Path) -> "zvec.Collection":
-        return open_collection(folder / COLLECTION, self._workshop.threads)
+        return open_collection(folder / COLLECTION, self._resources.threads)
 
     def _release(self, opened: "zvec.Collection") -> None:
         opened.close()

@@ -15,10 +15,10 @@ from assay.retrievers.corpus.corpus import Corpus
 from assay.retrievers.fusion.fusion import RrfSettings
 from assay.retrievers.fusion.ranking import Scored
 from assay.retrievers.legs.base import Kind, Leg, LegResult, LegSettings
-from assay.retrievers.legs.lookups.headings import Headed, HeadingIndex
+from assay.retrievers.legs.lookups.headings import HeadedSection, HeadingIndex
 from assay.retrievers.legs.lookups.phrases import Match, PhraseIndex, read_name, read_phrases
-from assay.retrievers.legs.lookups.sections import Found, SectionIndex
-from assay.retrievers.settings import Workshop
+from assay.retrievers.legs.lookups.sections import SectionIndex, SectionMatch
+from assay.retrievers.settings import Resources
 
 
 class ExactLegSettings(LegSettings):
@@ -35,7 +35,7 @@ class ExactLegSettings(LegSettings):
         description="how many chunks enter fusion; give the leg a boost there to put them first",
     )
 
-    def build(self, workshop: Workshop) -> Leg:
+    def build(self, resources: Resources) -> Leg:
         """Return the leg, not yet indexed."""
         return ExactLeg()
 
@@ -104,7 +104,7 @@ def _order(matches: Sequence[Match], ranks: Mapping[int, int]) -> list[Match]:
     )
 
 
-def _order_rest(place: Found, query: str, ranks: Mapping[int, int]) -> Sequence[int]:
+def _order_rest(place: SectionMatch, query: str, ranks: Mapping[int, int]) -> Sequence[int]:
     """Return the rest of a section as it stands; that of a division as the legs before found it."""
     if not place.divides or len(place.mention.text) >= len(query.strip(" ?.!")):
         return place.rest
@@ -112,8 +112,8 @@ def _order_rest(place: Found, query: str, ranks: Mapping[int, int]) -> Sequence[
 
 
 def _describe(
-    places: Sequence[Found],
-    headed: Sequence[Headed],
+    places: Sequence[SectionMatch],
+    headed: Sequence[HeadedSection],
     phrases: Sequence[str],
     matches: Sequence[Match],
 ) -> str:

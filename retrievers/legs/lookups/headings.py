@@ -14,7 +14,7 @@ FEW = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Headed:
+class HeadedSection:
     """A section by the positions of its chunks: the one it begins in, and the others in order."""
 
     first: int
@@ -39,7 +39,7 @@ class HeadingIndex:
                 for title in {_spell(section.title), _spell(split_title(section.title))} - {""}:
                     self._sections[title].append((doc_id, section))
 
-    def find(self, query: str) -> list[Headed]:
+    def find(self, query: str) -> list[HeadedSection]:
         """Return the sections that have `query` for a heading; none where many have."""
         name = _spell(query)
         if not name:
@@ -48,9 +48,9 @@ class HeadingIndex:
             placed = (self._place(*section) for section in sections) if len(sections) <= FEW else ()
             return [headed for headed in placed if headed]
         titled = self._titles.get(name, [])
-        return [Headed(first, ()) for first in titled] if len(titled) <= FEW else []
+        return [HeadedSection(first, ()) for first in titled] if len(titled) <= FEW else []
 
-    def _place(self, doc_id: str, section: Section) -> Headed | None:
+    def _place(self, doc_id: str, section: Section) -> HeadedSection | None:
         """Return where a section stands; None where a chunker left it out."""
         chunks = self._corpus.chunks
         held = [
@@ -62,7 +62,7 @@ class HeadingIndex:
             return None
         # A chunk that is another section's but for its last lines does not speak for this one.
         first = next((at for at in held[:2] if self._speaks_for(at, section)), held[0])
-        return Headed(first, [at for at in held if at != first])
+        return HeadedSection(first, [at for at in held if at != first])
 
     def _speaks_for(self, position: int, section: Section) -> bool:
         """Say whether a chunk and a section share half of the shorter of the two."""

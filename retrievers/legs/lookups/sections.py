@@ -18,7 +18,7 @@ _HEADING = re.compile(r"^#{1,6}[ \t]+(\S.*)", re.M)
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class SectionMatch:
     """The place `id` that a mention names, or the nearest above it: positions of its chunks.
 
     It begins in each of `first`; `rest` are the other chunks of its section, or of all sections
@@ -55,13 +55,13 @@ class SectionIndex:
             for position in corpus.by_document[doc_id]:
                 self._add(position)
 
-    def find(self, query: str) -> list[Found]:
+    def find(self, query: str) -> list[SectionMatch]:
         """Return what `query` names that is here, in its order.
 
         Where one of the names is a division above another, as in Chapter 5 of Title 2, only what
         stands there is meant.
         """
-        found: dict[str, Found] = {}
+        found: dict[str, SectionMatch] = {}
         for mention in read_mentions(query):
             for reading in self._readings(mention):
                 place = self._locate(reading)
@@ -110,7 +110,7 @@ class SectionIndex:
         whole = not word and "." in mention.spelled
         return mention.opens and known and (whole or word in self._titles.get(mention.spelled, ()))
 
-    def _locate(self, mention: Mention) -> Found:
+    def _locate(self, mention: Mention) -> SectionMatch:
         """Return where a mention leads, one of whose ids is here."""
         id_ = next(id_ for id_ in mention.ids if id_ in self._begins)
         first = self._begins[id_]
@@ -125,13 +125,15 @@ class SectionIndex:
             for position in of_section.difference(first)
             if self._chunks[position].doc_id in documents
         ]
-        return Found(mention, id_, first, sorted(rest, key=self._place), id_ != mention.ids[0])
+        return SectionMatch(
+            mention, id_, first, sorted(rest, key=self._place), id_ != mention.ids[0]
+        )
 
     def _place(self, position: int) -> tuple[str, int, int]:
         chunk = self._chunks[position]
         return chunk.doc_id, chunk.start, -position
 
-    def _narrow(self, found: Sequence[Found]) -> list[Found]:
+    def _narrow(self, found: Sequence[SectionMatch]) -> list[SectionMatch]:
         narrowed, above = [], set()
         for place in found:
             for other in found:
@@ -150,7 +152,7 @@ class SectionIndex:
             narrowed.append(place)
         return [place for place in narrowed if place.id not in above]
 
-    def _is_above(self, other: Found, place: Found, position: int) -> bool:
+    def _is_above(self, other: SectionMatch, place: SectionMatch, position: int) -> bool:
         """Say whether `place` stands under the division `other` where it begins at `position`."""
         if other.mention.name in ("sec", place.mention.name):
             return False

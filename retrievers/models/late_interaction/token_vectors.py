@@ -19,7 +19,7 @@ from assay.retrievers.models.choice import ModelSettings, check_tokens
 from assay.retrievers.models.late_interaction.st import StTokenEncoder
 from assay.retrievers.models.onnx import OnnxModel, choose_graph, map_texts
 from assay.retrievers.models.token_base import TokenEncoder
-from assay.retrievers.settings import Workshop
+from assay.retrievers.settings import Resources
 from assay.retrievers.store.digest import digest
 
 REVISION = 1  # raise it when the code below comes to give other vectors
@@ -42,19 +42,19 @@ class TokenEncoderSettings(ModelSettings):
         None, ge=8, description="what is read of a text, in tokens; the model's own if not given"
     )
 
-    def build(self, workshop: Workshop) -> "CachingTokenEncoder":
+    def build(self, resources: Resources) -> "CachingTokenEncoder":
         """Return the encoder behind its cache. Nothing is loaded before a text needs it."""
-        spread = workshop.pool.spread(self) if workshop.pool else None
-        return CachingTokenEncoder(self._open(workshop), self.model, workshop, spread)
+        spread = resources.pool.spread(self) if resources.pool else None
+        return CachingTokenEncoder(self._open(resources), self.model, resources, spread)
 
-    def _open(self, workshop: Workshop) -> TokenEncoder:
-        files = locate(self.model, self.backend, "encoder", workshop)
+    def _open(self, resources: Resources) -> TokenEncoder:
+        files = locate(self.model, self.backend, "encoder", resources)
         if files.backend == "st":
-            return StTokenEncoder(files, self.max_tokens, workshop.threads, workshop.progress)
+            return StTokenEncoder(files, self.max_tokens, resources.threads, resources.progress)
         own = files.recipe
         recipe = replace(own, max_tokens=self.max_tokens or own.max_tokens)
         check_tokens(recipe.max_tokens, files)
-        return OnnxTokenEncoder(files, recipe, workshop.threads, self.fused)
+        return OnnxTokenEncoder(files, recipe, resources.threads, self.fused)
 
 
 class OnnxTokenEncoder(TokenEncoder):
@@ -74,7 +74,7 @@ class OnnxTokenEncoder(TokenEncoder):
         return digest("onnx token vectors", REVISION, self._files.digest, *kept)
 
     def encode_passages(self, texts: Sequence[str]) -> list[Vectors]:
-        """Return the vectors of each text, on as many threads as the workshop allows."""
+        """Return the vectors of each text, on as many threads as the resources allows."""
         prefixed = [self._recipe.passage_prefix + text for text in texts]
         return map_texts(self._encode, prefixed, self._threads)
 

@@ -13,13 +13,13 @@ from pydantic import Field, model_validator
 
 from assay.retrievers.base import AssayError, cut
 from assay.retrievers.language_models.base import MARKS, USUAL_BYTES_PER_TOKEN, TooLongError
-from assay.retrievers.models.base import Encoder, Part, Vectors, list_documents
+from assay.retrievers.models.base import EncodedPart, Encoder, Vectors, list_documents
 from assay.retrievers.models.encoders import EncoderChoice
 from assay.retrievers.models.served.messages import clean
 from assay.retrievers.models.served.service import ServedSettings, Service
 from assay.retrievers.services import charges
 from assay.retrievers.services.prices import Usage
-from assay.retrievers.settings import Workshop
+from assay.retrievers.settings import Resources
 from assay.retrievers.store.digest import digest
 
 REVISION = 1  # raise it when the code below comes to ask for other vectors
@@ -78,9 +78,9 @@ class ServedEncoderSettings(ServedSettings, EncoderChoice):
             )
         return self
 
-    def open(self, workshop: Workshop) -> Encoder:
+    def open(self, resources: Resources) -> Encoder:
         """Return the encoder. The service is not asked before a text needs it."""
-        return ServedEncoder(self, workshop)
+        return ServedEncoder(self, resources)
 
     @property
     def path(self) -> str:
@@ -108,11 +108,11 @@ class ServedEncoderSettings(ServedSettings, EncoderChoice):
 class ServedEncoder(Encoder):
     """Asks a service. Vectors are brought to unit length here, whatever the service gives."""
 
-    def __init__(self, settings: ServedEncoderSettings, workshop: Workshop) -> None:
+    def __init__(self, settings: ServedEncoderSettings, resources: Resources) -> None:
         self.prices = settings.prices
         self.contextual = settings.contextual
         self._settings = settings
-        self._service = Service(settings, workshop)
+        self._service = Service(settings, resources)
         self._lock = threading.Lock()
         self._size = settings.dimensions
 
@@ -131,13 +131,13 @@ class ServedEncoder(Encoder):
             rows[list(part.positions)] = part.vectors
         return rows
 
-    def encode_parts(self, texts: Sequence[str]) -> Iterator[Part]:
+    def encode_parts(self, texts: Sequence[str]) -> Iterator[EncodedPart]:
         """Yield the batches as they come. After an error those under way are awaited, and come."""
         prepared = [self._prepare(text, self._settings.passage_prefix) for text in texts]
         batches = self._cut(prepared, list_documents(texts))
         failed: BaseException | None = None
         with ThreadPoolExecutor(self._settings.concurrency) as pool:
-            asking: dict[Future[Part], None] = {}
+            asking: dict[Future[EncodedPart], None] = {}
             while True:
                 if failed is None:
                     room = self._settings.concurrency - len(asking)
@@ -205,13 +205,13 @@ class ServedEncoder(Encoder):
         for document in documents:
             yield from _fill(texts, document, given.most_texts, given.most_tokens_together)
 
-    def _encode(self, texts: Sequence[str], batch: Sequence[int]) -> Part:
+    def _encode(self, texts: Sequence[str], batch: Sequence[int]) -> EncodedPart:
         start = time.perf_counter()
         with charges.watch() as watched:
             vectors, tokens = self._ask([texts[at] for at in batch], "document")
         taken = time.perf_counter() - start - watched.waited / 1e3
         retries = watched.retried.retries
-        return Part(batch, vectors, taken, Usage(tokens), retries, watched.waited)
+        return EncodedPart(batch, vectors, taken, Usage(tokens), retries, watched.waited)
 
     def _ask(self, texts: Sequence[str], kind: Kind) -> tuple[Vectors, int]:
         """Return a row a text, and the tokens of all; what is too long is sent in smaller calls."""

@@ -17,7 +17,7 @@ from assay.retrievers.models.base import CrossEncoder
 from assay.retrievers.models.served.ordering import OrderingReranker, OrderingSettings, score_ranks
 from assay.retrievers.services import charges
 from assay.retrievers.services.prices import Usage
-from assay.retrievers.settings import Workshop
+from assay.retrievers.settings import Resources
 from assay.retrievers.store.digest import digest
 
 REVISION = 1  # raise it when the prompt or the reading of answers changes
@@ -63,10 +63,10 @@ class ListwiseSettings(OrderingSettings):
                 return
             end -= self.step
 
-    def build(self, workshop: Workshop) -> CrossEncoder:
+    def build(self, resources: Resources) -> CrossEncoder:
         """Return the model. It is not asked before a query needs it."""
         most_tokens = self.window * TOKENS_PER_PLACE
-        return ListwiseReranker(self, self.open_model("listwise", most_tokens, workshop))
+        return ListwiseReranker(self, self.open_model("listwise", most_tokens, resources))
 
 
 class ListwiseReranker(OrderingReranker):

@@ -19,10 +19,10 @@ from assay.retrievers.language_models.search_model import SearchModel
 from assay.retrievers.models.base import CrossEncoder
 from assay.retrievers.models.served.ordering import OrderingReranker, OrderingSettings, score_ranks
 from assay.retrievers.services import charges
-from assay.retrievers.services.charges import Watch
+from assay.retrievers.services.charges import CostMeter
 from assay.retrievers.services.prices import Usage
 from assay.retrievers.services.retries import count_wait
-from assay.retrievers.settings import Workshop
+from assay.retrievers.settings import Resources
 from assay.retrievers.store.digest import digest
 
 REVISION = 1  # raise it when the prompt or the reading of answers changes
@@ -62,9 +62,9 @@ class PairwiseSettings(OrderingSettings):
         passes = min(self.passes, max(passages - 1, 0))
         return passes * (2 * passages - passes - 1)
 
-    def build(self, workshop: Workshop) -> CrossEncoder:
+    def build(self, resources: Resources) -> CrossEncoder:
         """Return the model. It is not asked before a query needs it."""
-        return PairwiseReranker(self, self.open_model("pairwise", MOST_TOKENS, workshop))
+        return PairwiseReranker(self, self.open_model("pairwise", MOST_TOKENS, resources))
 
 
 class PairwiseReranker(OrderingReranker):
@@ -160,7 +160,7 @@ class PairwiseReranker(OrderingReranker):
         count_wait(retries, max(watched.waited for _, watched in made) / 1e3)
         return [answer for answer, _ in made]
 
-    def _ask_apart(self, prompt: Prompt) -> tuple[KeptAnswer, Watch]:
+    def _ask_apart(self, prompt: Prompt) -> tuple[KeptAnswer, CostMeter]:
         with charges.watch() as watched:
             return self._ask(prompt, 2), watched
 

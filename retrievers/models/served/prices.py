@@ -39,7 +39,7 @@ class PriceList(Settings):
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
+class ListedModel:
     """What the list says of a model; `price` is per million tokens or per thousand searches."""
 
     price: float | None
@@ -49,7 +49,7 @@ class Listed:
     source: str
 
 
-def find_listed(provider: str, model: str) -> Listed | None:
+def find_listed(provider: str, model: str) -> ListedModel | None:
     """Return what is listed of a provider's model. Raises AssayError for a list of wrong form."""
     own = os.environ.get(VARIABLE)
     for path in filter(None, (own and Path(own), LIST)):
@@ -57,7 +57,7 @@ def find_listed(provider: str, model: str) -> Listed | None:
         if known and (entry := known.models.get(model)):
             unit = "tokens" if entry.searches is None else "searches"
             price = entry.tokens if entry.searches is None else entry.searches
-            return Listed(price, unit, entry.window, known.as_of, known.source)
+            return ListedModel(price, unit, entry.window, known.as_of, known.source)
     return None
 
 

@@ -14,7 +14,7 @@ from assay.retrievers.models.cross_encoders import CrossEncoderChoice
 from assay.retrievers.models.served.messages import clean, order
 from assay.retrievers.models.served.service import ServedSettings, Service
 from assay.retrievers.services.prices import Usage
-from assay.retrievers.settings import Workshop
+from assay.retrievers.settings import Resources
 from assay.retrievers.store.digest import digest
 
 REVISION = 1  # raise it when the code below comes to ask for other scores
@@ -37,9 +37,9 @@ class ServedRerankerSettings(ServedSettings, CrossEncoderChoice):
         ),
     )
 
-    def build(self, workshop: Workshop) -> CrossEncoder:
+    def build(self, resources: Resources) -> CrossEncoder:
         """Return the model. The service is not asked before a pair needs it."""
-        return ServedCrossEncoder(self, workshop)
+        return ServedCrossEncoder(self, resources)
 
     @abstractmethod
     def write(self, query: str, texts: Sequence[str]) -> Any:
@@ -55,11 +55,11 @@ class ServedRerankerSettings(ServedSettings, CrossEncoderChoice):
 class ServedCrossEncoder(CrossEncoder):
     """Asks a service for the scores of a query's texts."""
 
-    def __init__(self, settings: ServedRerankerSettings, workshop: Workshop) -> None:
+    def __init__(self, settings: ServedRerankerSettings, resources: Resources) -> None:
         self.prices = settings.prices
         self.unit = settings.billed
         self._settings = settings
-        self._service = Service(settings, workshop)
+        self._service = Service(settings, resources)
 
     @property
     def identity(self) -> str:

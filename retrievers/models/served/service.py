@@ -19,7 +19,7 @@ from assay.retrievers.base import AssayError
 from assay.retrievers.language_models.base import TooLongError
 from assay.retrievers.language_models.remote import count
 from assay.retrievers.models.served.messages import WrongFormError, find_message
-from assay.retrievers.models.served.prices import Listed, find_listed, make_prices
+from assay.retrievers.models.served.prices import ListedModel, find_listed, make_prices
 from assay.retrievers.services import charges
 from assay.retrievers.services.calls import Calls, PaceSettings
 from assay.retrievers.services.endpoint import (
@@ -29,9 +29,9 @@ from assay.retrievers.services.endpoint import (
     check_url,
     name_variable,
 )
-from assay.retrievers.services.ledger import Book, NoLedger, SharedLedger
+from assay.retrievers.services.ledger import CallRecorder, NoLedger, SharedLedger
 from assay.retrievers.services.prices import Prices, Usage
-from assay.retrievers.settings import Workshop
+from assay.retrievers.settings import Resources
 from assay.retrievers.settings.trust import ADDRESS, VARIABLE
 from assay.retrievers.store.digest import digest
 
@@ -120,7 +120,7 @@ class ServedSettings(PaceSettings):
         return (*super().own_values(key), *own.get(key, ()))
 
     @property
-    def listed(self) -> Listed | None:
+    def listed(self) -> ListedModel | None:
         """What the price list says: of another service's models nothing."""
         return None if self.url else find_listed(self.provider, self.model)
 
@@ -165,14 +165,14 @@ class Reply(Generic[T]):
 class Service:
     """Posts to one model. Safe to call from threads; nothing is opened before the first call."""
 
-    def __init__(self, settings: ServedSettings, workshop: Workshop) -> None:
+    def __init__(self, settings: ServedSettings, resources: Resources) -> None:
         if settings.max_cost_usd is not None and settings.prices is None:
             raise AssayError(
                 f"{settings.where}: its price is not known, and max_cost_usd needs it: give"
                 " price_usd"
             )
         self._settings = settings
-        self._workshop = workshop
+        self._resources = resources
         self._calls = Calls(settings.where, self._open_book(), settings)
         self._lock = threading.Lock()
         self._client: Any = None
@@ -219,12 +219,12 @@ class Service:
                 )
             return self._client
 
-    def _open_book(self) -> Book:
+    def _open_book(self) -> CallRecorder:
         settings = self._settings
         if settings.max_cost_usd is None or settings.prices is None:
             return NoLedger()
         name = digest(settings.provider, settings.url, settings.model)
-        path = self._workshop.cache.root / LEDGERS / f"{name}.jsonl"
+        path = self._resources.cache.root / LEDGERS / f"{name}.jsonl"
         return SharedLedger(path, settings.prices, settings.max_cost_usd)
 
     def _send(self, path: str, body: Any) -> Any:

@@ -17,7 +17,7 @@ from assay.retrievers.models.onnx import OnnxModel, WrittenGraph, map_texts
 from assay.retrievers.models.sparse import splade
 from assay.retrievers.models.sparse.st import StSparseEncoder
 from assay.retrievers.models.sparse_base import SparseEncoder, SparseVector
-from assay.retrievers.settings import Workshop
+from assay.retrievers.settings import Resources
 from assay.retrievers.store.digest import digest
 
 CACHE_KIND = "sparse_embeddings"
@@ -39,12 +39,12 @@ class SparseEncoderSettings(ModelSettings):
         None, ge=8, description="what is read of a text, in tokens; the model's own if not given"
     )
 
-    def build(self, workshop: Workshop) -> "CachingSparseEncoder":
+    def build(self, resources: Resources) -> "CachingSparseEncoder":
         """Return the encoder behind its cache. Nothing is loaded before a text needs it."""
-        spread = workshop.pool.spread(self) if workshop.pool else None
-        return CachingSparseEncoder(self._open(workshop), self.model, workshop, spread)
+        spread = resources.pool.spread(self) if resources.pool else None
+        return CachingSparseEncoder(self._open(resources), self.model, resources, spread)
 
-    def _open(self, workshop: Workshop) -> SparseEncoder:
+    def _open(self, resources: Resources) -> SparseEncoder:
         backend = self.backend
         if not find_pinned(self.model, KIND):
             # Of another's ONNX file nobody can say what its output is.
@@ -54,12 +54,12 @@ class SparseEncoderSettings(ModelSettings):
                     " others: st"
                 )
             backend = "st"
-        files = locate(self.model, backend, KIND, workshop)
+        files = locate(self.model, backend, KIND, resources)
         if files.backend == "st":
-            return StSparseEncoder(files, self.max_tokens, workshop.threads, workshop.progress)
+            return StSparseEncoder(files, self.max_tokens, resources.threads, resources.progress)
         max_tokens = self.max_tokens or files.recipe.max_tokens
         check_tokens(max_tokens, files)
-        return SpladeEncoder(files, max_tokens, workshop.threads)
+        return SpladeEncoder(files, max_tokens, resources.threads)
 
 
 class SpladeEncoder(SparseEncoder):
@@ -78,7 +78,7 @@ class SpladeEncoder(SparseEncoder):
         return digest("splade", self._files.digest, self._max_tokens, *self._model.changes)
 
     def encode_passages(self, texts: Sequence[str]) -> list[SparseVector]:
-        """Return one vector a text, on as many threads as the workshop allows."""
+        """Return one vector a text, on as many threads as the resources allows."""
         return map_texts(self.encode_query, texts, self._threads)
 
     def encode_query(self, text: str) -> SparseVector:
@@ -91,7 +91,7 @@ class SpladeEncoder(SparseEncoder):
 
 
 @dataclass(frozen=True, slots=True)
-class SparseEncoded:
+class SparseEncodedTexts:
     """One vector a text, and how many texts had to be encoded for it."""
 
     vectors: list[SparseVector]
@@ -103,11 +103,11 @@ class CachingSparseEncoder(KeptEncoder[SparseEncoder]):
 
     kind = CACHE_KIND
 
-    def encode(self, texts: Sequence[str]) -> SparseEncoded:
+    def encode(self, texts: Sequence[str]) -> SparseEncodedTexts:
         """Return the vectors of `texts` and how many were not in the cache."""
         found = list(self._kept.find(texts))
         vectors = [SparseVector.from_bytes(item.value) for item in found]
-        return SparseEncoded(vectors, sum(item.fresh for item in found))
+        return SparseEncodedTexts(vectors, sum(item.fresh for item in found))
 
     def encode_query(self, text: str) -> SparseVector:
         """Return the vector of a query."""

@@ -8,7 +8,7 @@ from labelled import APT, GUIDE, TEN, write_table
 
 from assay.eval.collections import load
 from assay.eval.collections.authoring import worksheet
-from assay.eval.studies.judging.annotation_session import Desk
+from assay.eval.studies.judging.annotation_session import AnnotationSession
 from assay.eval.studies.judging.grades import GradeFile
 from assay.eval.studies.judging.sheet import Sheet, make_sheet
 from assay.retrievers.base import AssayError
@@ -55,12 +55,12 @@ def test_what_the_page_never_sends_is_refused(
     sheet: Sheet, grades: GradeFile, given: dict[str, Any]
 ) -> None:
     with pytest.raises(AssayError):
-        Desk(sheet, grades, "anna", 0).grade(given)
+        AnnotationSession(sheet, grades, "anna", 0).grade(given)
     assert not grades.read_grades()
 
 
 def test_a_judge_is_told_of_another_only_after_judging(sheet: Sheet, grades: GradeFile) -> None:
-    desk = Desk(sheet, grades, "anna", 0)
+    desk = AnnotationSession(sheet, grades, "anna", 0)
     grades.add(APT.digest, "bo", 3)
     assert desk.agreement() == {"judges": [], "disagreements": []}
     assert desk.pair(APT.digest)["grade"] is None
@@ -75,5 +75,5 @@ def test_a_judge_is_told_of_another_only_after_judging(sheet: Sheet, grades: Gra
 
 def test_a_note_that_no_file_can_hold_is_refused(sheet: Sheet, grades: GradeFile) -> None:
     with pytest.raises(AssayError, match="surrogate"):
-        Desk(sheet, grades, "anna", 0).note({"pair": APT.digest, "note": "a \ud83d"})
+        AnnotationSession(sheet, grades, "anna", 0).note({"pair": APT.digest, "note": "a \ud83d"})
     assert not grades.read_notes()

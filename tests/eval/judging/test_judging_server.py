@@ -17,7 +17,7 @@ import pytest
 from labelled import APT, TEN, call
 from processes import ROOT
 
-from assay.eval.studies.judging.annotation_session import Desk
+from assay.eval.studies.judging.annotation_session import AnnotationSession
 from assay.eval.studies.judging.export import find_grade_file
 from assay.eval.studies.judging.grades import GradeFile
 from assay.eval.studies.judging.server import JudgingServer
@@ -27,7 +27,7 @@ from assay.retrievers.base import AssayError
 
 @pytest.fixture
 def server(sheet: Sheet, grades: GradeFile) -> Iterator[JudgingServer]:
-    with JudgingServer(Desk(sheet, grades, "anna", 0), 0) as started:
+    with JudgingServer(AnnotationSession(sheet, grades, "anna", 0), 0) as started:
         threading.Thread(target=started.serve_forever, args=(0.01,), daemon=True).start()
         yield started
         started.shutdown()

@@ -16,13 +16,13 @@ from assay.eval.studies.stores.parity import fusion_runs as fusions
 from assay.eval.studies.stores.parity import page as parity
 from assay.eval.studies.stores.parity.record import parity_metrics
 from assay.eval.studies.stores.parity.results import Parity
-from assay.eval.studies.stores.parity.running import Delivered
+from assay.eval.studies.stores.parity.running import ParityOutcome
 from assay.eval.studies.stores.parity.sweep import examine
 from assay.eval.studies.stores.recall.running import list_variants, run_sweep
 from assay.retrievers.base import AssayError, Quiet
 from assay.retrievers.engines.base import Engine
 from assay.retrievers.fusion.ranking import Scored
-from assay.retrievers.settings import Workshop
+from assay.retrievers.settings import Resources
 from assay.retrievers.store.cache import Cache
 
 LONE = {"faiss": "dense", "chroma": "dense", "tantivy": "keyword"}
@@ -30,7 +30,7 @@ LONE = {"faiss": "dense", "chroma": "dense", "tantivy": "keyword"}
 
 def look(type_: str, folder: Path, *overrides: str, wrap: Any = lambda engine: engine) -> Parity:
     configured = read_engine(type_, overrides)
-    with closing(wrap(configured.build(Workshop(Cache(folder))))) as engine:
+    with closing(wrap(configured.build(Resources(Cache(folder))))) as engine:
         return examine(make_bench(), configured, engine, Quiet())
 
 
@@ -120,7 +120,7 @@ def test_pages_and_metrics_have_the_one_list(
     assert text == engines.render(json.loads(facts.read_text()))
     assert "chroma: dense recall@100 1.000" in text
     assert "| – | by position, among what the engine returns | – | none | never |" in text
-    parity_output.print_all(Delivered(tuple(found.values()), (), {}, {}, ()))
+    parity_output.print_all(ParityOutcome(tuple(found.values()), (), {}, {}, ()))
     shown = capsys.readouterr().out
     assert "keyword list alone" in shown
     assert "native minus ours" not in shown
@@ -131,7 +131,7 @@ def test_what_fuses_nothing_offers_no_fusion(
 ) -> None:
     engines_ = [read_engine(type_) for type_ in ("qdrant-edge", *LONE)]
     monkeypatch.setattr(fusions, "list_fusions", lambda: engines_)
-    offers = list(fusions.list_offers(Workshop(Cache(tmp_path))))
+    offers = list(fusions.list_offers(Resources(Cache(tmp_path))))
     assert [offer.configured.type for offer in offers] == ["qdrant-edge"]
 
 
@@ -139,7 +139,7 @@ def test_recall_of_what_is_never_exact_has_no_exact_point(tmp_path: Path) -> Non
     pytest.importorskip("chromadb")
     variants = list_variants(read_engine("chroma"), "ef", [1, 64])
     assert [item.label for item in variants] == ["ef 1", "ef 64"]
-    curve = run_sweep(make_bench(), "ef", variants, "", Workshop(Cache(tmp_path)))
+    curve = run_sweep(make_bench(), "ef", variants, "", Resources(Cache(tmp_path)))
     assert [point.exact for point in curve.points] == [False, False]
     with pytest.raises(AssayError, match="engine tantivy: tantivy has no dense search, only key"):
         list_variants(read_engine("tantivy"), "text.stop_words", [True])

@@ -9,11 +9,11 @@ from processes import ROOT
 from assay.eval import api
 from assay.eval.cli.parity_output import print_fusions
 from assay.eval.configs import engine_settings
-from assay.eval.configs.build_context import make_workshop
+from assay.eval.configs.build_context import make_resources
 from assay.eval.configs.config import load_config
 from assay.eval.studies.stores.parity import fusions_page as page
 from assay.eval.studies.stores.parity.fusion_runs import KEYWORD_LEG, compare_offers
-from assay.eval.studies.stores.parity.fusions import BASES, BETTER, Fusing, compare_fusions
+from assay.eval.studies.stores.parity.fusions import BASES, BETTER, FusionScores, compare_fusions
 from assay.eval.studies.stores.parity.quality import DENSE, HYBRID, KEYWORD, NATIVE, OURS, SYSTEMS
 from assay.eval.studies.stores.parity.sweep import HYBRID_FUSION
 from assay.retrievers.models.encoders import EncoderSettings
@@ -50,8 +50,8 @@ def test_a_fusion_is_held_against_the_better_list() -> None:
 
     values = {DENSE: 0.3, KEYWORD: 0.4, NATIVE: 0.45, OURS: 0.5, HYBRID: 0.6}
     scores = {system: score(value) for system, value in values.items()}
-    worse = Fusing(("a",), "a formula", "", scores)
-    better = Fusing(("b",), "b", "", scores | {NATIVE: score(0.7), DENSE: score(0.5)})
+    worse = FusionScores(("a",), "a formula", "", scores)
+    better = FusionScores(("b",), "b", "", scores | {NATIVE: score(0.7), DENSE: score(0.5)})
     one, other = compare_fusions([worse, better])
     found = {base: item.difference.value for base, item in one.against.items()}
     assert found == pytest.approx({HYBRID: -0.15, OURS: -0.05, BETTER: 0.05})
@@ -68,7 +68,7 @@ def test_fusions_of_engines_that_run_here_and_that_do_not(
     monkeypatch.delenv("WEAVIATE_URL", raising=False)
     monkeypatch.setattr(engine_settings, "TYPES", {"weaviate", "qdrant-edge"})
     monkeypatch.chdir(ROOT)
-    found = compare_offers(["harbourline"], None, make_workshop())
+    found = compare_offers(["harbourline"], None, make_resources())
     (table,) = found.tables
     assert list(found.absent) == ["weaviate"]
     assert [row.labels for row in table.own] == [("qdrant-edge",), ("qdrant-edge fusion=dbsf",)]

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 from liars import Liar, Lie, fuse_by, fuse_lists
 
-from assay.eval.studies.stores.parity.sweep import Found, find_parity
+from assay.eval.studies.stores.parity.sweep import QueryVerdicts, find_parity
 from assay.eval.studies.stores.parity.verdicts import Diagnosis, conclude, diagnose
 from assay.retrievers.base import Quiet
-from assay.retrievers.engines.base import Engine, Lists
+from assay.retrievers.engines.base import Engine, EngineLists
 from assay.retrievers.engines.conformance.sample import encode, index
 from assay.retrievers.engines.formulas import (
     DeviationScores,
@@ -26,7 +26,7 @@ from assay.retrievers.engines.parity.parity import Observation
 from assay.retrievers.engines.qdrant.edge import QdrantEdgeSettings
 from assay.retrievers.fusion.ranking import Scored
 from assay.retrievers.models.base import Vectors
-from assay.retrievers.settings import Workshop
+from assay.retrievers.settings import Resources
 from assay.retrievers.store.cache import Cache
 
 QUERIES = (
@@ -53,14 +53,14 @@ class Standing:
 
 @pytest.fixture(scope="module")
 def standing(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Standing]:
-    workshop = Workshop(Cache(tmp_path_factory.mktemp("cache")))
+    resources = Resources(Cache(tmp_path_factory.mktemp("cache")))
     settings = QdrantEdgeSettings.model_validate({"depth": {"dense": 40, "keyword": 30}, "k": 61})
-    engine = settings.build(workshop)
+    engine = settings.build(resources)
     yield Standing(engine, index(engine, list_texts()))
     engine.close()
 
 
-def look(engine: Engine, vectors: Vectors) -> tuple[str, Found, Diagnosis | None]:
+def look(engine: Engine, vectors: Vectors) -> tuple[str, QueryVerdicts, Diagnosis | None]:
     seen = {query: Observation(engine, query, encode(query), vectors) for query in QUERIES}
     found = find_parity(engine, seen, Quiet())
     diagnosis = diagnose(found.verdicts, found.trials)
@@ -68,21 +68,21 @@ def look(engine: Engine, vectors: Vectors) -> tuple[str, Found, Diagnosis | None
 
 
 def at_depth(depth: int, side: str) -> Lie:
-    def change(lists: Lists, self: Liar, text: str, vector: Vectors) -> Lists:
+    def change(lists: EngineLists, self: Liar, text: str, vector: Vectors) -> EngineLists:
         listed = self.dense(vector, depth) if side == "dense" else self.keyword(text, depth)
         return lists._replace(**{side: listed})
 
     return fuse_lists(change)
 
 
-def forget(lists: Lists, self: Liar, text: str, vector: Vectors) -> Lists:
+def forget(lists: EngineLists, self: Liar, text: str, vector: Vectors) -> EngineLists:
     """As a graph does that misses every fourth text."""
     found = self.dense(vector, 2 * self.depth.dense)
     kept = [one for at, one in enumerate(found) if at % 4 != 1]
     return lists._replace(dense=kept[: self.depth.dense])
 
 
-def misread(lists: Lists, self: Liar, text: str, vector: Vectors) -> Lists:
+def misread(lists: EngineLists, self: Liar, text: str, vector: Vectors) -> EngineLists:
     """As an analyzer does that takes words apart otherwise."""
     words = " ".join(word[:-1] if len(word) > 4 else word for word in text.split())
     return lists._replace(keyword=self.keyword(words + " self", self.depth.keyword))
@@ -135,12 +135,12 @@ def test_a_lie_is_named(standing: Standing, name: str) -> None:
 
 def test_an_exact_list_inside_of_an_approximate_engine(standing: Standing, tmp_path: Path) -> None:
     settings: dict[str, Any] = {"exact": False, "m": 2, "ef_construct": 4, "ef": 1}
-    engine = QdrantEdgeSettings.model_validate(settings).build(Workshop(Cache(tmp_path)))
+    engine = QdrantEdgeSettings.model_validate(settings).build(Resources(Cache(tmp_path)))
     vectors = index(engine, list_texts())
     verdict, *_ = look(engine, vectors)
     assert verdict == "identical"
 
-    def exact(lists: Lists, self: Liar, text: str, vector: Vectors) -> Lists:
+    def exact(lists: EngineLists, self: Liar, text: str, vector: Vectors) -> EngineLists:
         return lists._replace(dense=standing.engine.dense(vector, self.depth.dense))
 
     verdict, _, diagnosis = look(Liar(engine, fuse_lists(exact)), vectors)
@@ -163,7 +163,7 @@ def reverse_ties(scored: list[Scored]) -> list[Scored]:
     "lie",
     [
         lambda self, text, vector: reverse_ties(self.formula.fuse(*self.lists(text, vector))),
-        fuse_lists(lambda lists, *_: Lists(*map(reverse_ties, lists))),
+        fuse_lists(lambda lists, *_: EngineLists(*map(reverse_ties, lists))),
         # Also where a tie stands across the end of the list.
         fuse_lists(
             lambda lists, self, text, vector: lists._replace(

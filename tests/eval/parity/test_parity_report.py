@@ -19,7 +19,7 @@ from assay.eval.configs.engine_settings import (
     read_engine,
 )
 from assay.eval.studies.stores.engines import page as engines
-from assay.eval.studies.stores.engines.timing import Timing, time_systems
+from assay.eval.studies.stores.engines.timing import TimingTable, time_systems
 from assay.eval.studies.stores.parity import page as parity
 from assay.eval.studies.stores.parity import running as experiment
 from assay.eval.studies.stores.parity.results import Absence, Parity
@@ -30,7 +30,7 @@ from assay.eval.studies.stores.recall.subjects import read_subject
 from assay.retrievers.base import AssayError, Quiet
 from assay.retrievers.engines.capabilities import LackError
 from assay.retrievers.engines.formulas import ReciprocalRanks
-from assay.retrievers.settings import Workshop
+from assay.retrievers.settings import Resources
 from assay.retrievers.store.cache import Cache
 
 DOCS = Path(__file__).parents[3] / "docs"
@@ -94,7 +94,7 @@ def test_a_wait_of_the_network_is_told_on_every_page(honest: Parity, tmp_path: P
     assert parity.describe_waits(waiting) == [f"qdrant-edge: {line}"]
 
 
-def timing_of(found: Parity) -> Timing:
+def timing_of(found: Parity) -> TimingTable:
     assert found.timing is not None
     return found.timing
 
@@ -216,7 +216,7 @@ def test_a_fusion_that_an_older_server_lacks_is_left_out(
     monkeypatch.setattr(experiment, "open_bench", lambda *_: make_bench())
     monkeypatch.setattr(experiment, "_examine", examine)
     request = read_request(["harbourline"], every=True, only=["qdrant-edge"], output=tmp_path)
-    absent, found = experiment.examine_all(request, None, Workshop(Cache(tmp_path)))
+    absent, found = experiment.examine_all(request, None, Resources(Cache(tmp_path)))
     assert absent == Absence("qdrant-edge", "harbour", "qdrant-edge: 1.1 is too old", failed=False)
     assert found is honest
 
@@ -225,7 +225,7 @@ def test_the_curve_of_recall(cache: Path, tmp_path: Path) -> None:
     configured = read_engine("qdrant-edge", ["m=2", "ef_construct=4"])
     variants = list_variants(configured, "ef", [1, 64])
     assert [item.label for item in variants] == ["ef 1", "ef 64", "exact search"]
-    curve = run_sweep(make_bench(), "ef", variants, "assay recall …", Workshop(Cache(cache)))
+    curve = run_sweep(make_bench(), "ef", variants, "assay recall …", Resources(Cache(cache)))
     least, most, exact = curve.points
     assert exact.recall[10].value == exact.recall[100].value == 1
     assert least.recall[10].value <= most.recall[10].value <= 1
@@ -242,13 +242,13 @@ def test_a_setting_that_no_approximate_index_heeds_is_refused(cache: Path) -> No
     configured = read_engine("qdrant-edge", ["exact=true"])
     variants = list_variants(configured, "ef", [1])
     with pytest.raises(AssayError, match=r"searches exactly whatever ef is; .*hnsw"):
-        run_sweep(make_bench(), "ef", variants, "", Workshop(Cache(cache)))
+        run_sweep(make_bench(), "ef", variants, "", Resources(Cache(cache)))
 
 
 def test_the_curve_of_the_dense_leg(cache: Path) -> None:
     variants = list_variants(read_subject("dense"), "quantisation", ["int8", "binary"])
     bench = make_bench()
-    curve = run_sweep(bench, "quantisation", variants, "assay recall …", Workshop(Cache(cache)))
+    curve = run_sweep(bench, "quantisation", variants, "assay recall …", Resources(Cache(cache)))
     int8, binary, exact = curve.points
     assert exact.recall[10].value == exact.recall[100].value == 1
     assert binary.recall[10].value <= int8.recall[10].value <= 1
@@ -274,7 +274,7 @@ def test_what_the_dense_leg_cannot_be_told_is_one_line(overrides: list[str], mes
 def test_exact_search_is_no_value_of_the_curve(cache: Path) -> None:
     variants = list_variants(read_subject("dense"), "quantisation", ["none"])
     with pytest.raises(AssayError, match="one value of quantisation is exact search"):
-        run_sweep(make_bench(), "quantisation", variants, "", Workshop(Cache(cache)))
+        run_sweep(make_bench(), "quantisation", variants, "", Resources(Cache(cache)))
 
 
 def test_the_page_in_the_docs_is_made_of_its_facts() -> None:

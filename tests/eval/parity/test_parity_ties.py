@@ -8,7 +8,7 @@ import pytest
 from assay.eval.studies.stores.parity.sweep import judge
 from assay.retrievers.base import IndexReport
 from assay.retrievers.engines.azure_cosmos_nosql.formula import UnitedRanks
-from assay.retrievers.engines.base import Engine, LegDepths, Lists
+from assay.retrievers.engines.base import Engine, EngineLists, LegDepths
 from assay.retrievers.engines.elasticsearch.fusion import LinearScores
 from assay.retrievers.engines.formulas import (
     NORMALISATIONS,
@@ -53,7 +53,7 @@ FORMULAS: dict[str, Formula] = {
     "z": NormalisedScores("z_score", "arithmetic_mean", (0.5, 0.5), "innerproduct"),
 }
 # Both lists have texts 1 and 2 side by side, with equal scores.
-TWINS = Lists(
+TWINS = EngineLists(
     [(0, 0.9), (1, 0.7), (2, 0.7), (3, 0.4), (4, 0.2)],
     [(0, 8.0), (5, 6.0), (1, 4.0), (2, 4.0), (6, 1.0)],
 )
@@ -63,7 +63,7 @@ TEXTS = 7
 class Recorded(Engine):
     """An engine that answers what it is told to."""
 
-    def __init__(self, formula: Formula, lists: Lists, answer: Sequence[Scored]) -> None:
+    def __init__(self, formula: Formula, lists: EngineLists, answer: Sequence[Scored]) -> None:
         self.depth = LegDepths(dense=100, keyword=100)
         self._formula, self._lists, self._answer = formula, lists, answer
 
@@ -86,7 +86,7 @@ class Recorded(Engine):
     def close(self) -> None: ...
 
 
-def give_verdict(formula: Formula, lists: Lists, answer: Sequence[Scored]) -> str:
+def give_verdict(formula: Formula, lists: EngineLists, answer: Sequence[Scored]) -> str:
     """Return the verdict on one answer of an engine that states `formula`."""
     texts = {position for side in lists for position, _ in side}
     vectors = np.ones((len(texts), 1), np.float32)
@@ -129,7 +129,7 @@ def test_texts_of_one_list_each_compete_for_the_hundredth_place(name: str) -> No
     whole = FORMULAS[name]
     scores = [1 - rank / 128 for rank in range(100)]
     places = list(range(100)), [0, 1, 2, *range(103, 200)]
-    lists = Lists(*(list(zip(side, scores, strict=True)) for side in places))
+    lists = EngineLists(*(list(zip(side, scores, strict=True)) for side in places))
     fused = whole.fuse(*lists)
     assert fused[99][1] == fused[100][1]
     assert {fused[99][0], fused[100][0]} == {51, 151}

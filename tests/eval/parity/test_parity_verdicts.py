@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.eval.studies.stores.parity.verdicts import Trial, compare, conclude, diagnose
-from assay.retrievers.engines.base import Lists
+from assay.retrievers.engines.base import EngineLists
 from assay.retrievers.engines.formulas import (
     NORMALISATIONS,
     DeviationScores,
@@ -55,11 +55,11 @@ def test_ties_within_lists_are_settled(
 ) -> None:
     """Whatever the order of equal scores was, the fused scores tell one that gives them."""
     formula = ReciprocalRanks(k)
-    whole = Lists(dense, keyword)
+    whole = EngineLists(dense, keyword)
     drawn = [sorted(side, key=lambda one: (-one[1], draw.random())) for side in whole]
-    cut = Lists(*(side[:9] for side in drawn))
+    cut = EngineLists(*(side[:9] for side in drawn))
     returned = formula.fuse(*cut)
-    settled = settle_ties(formula, Lists(dense[:9], keyword[:9]), whole, returned)
+    settled = settle_ties(formula, EngineLists(dense[:9], keyword[:9]), whole, returned)
     assert [sorted(score for _, score in side) for side in settled] == [
         sorted(score for _, score in side) for side in cut
     ]

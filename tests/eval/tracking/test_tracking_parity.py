@@ -11,7 +11,7 @@ from assay.eval.studies.stores.parity import page as parity
 from assay.eval.studies.stores.parity.record import log_curve, log_parity
 from assay.eval.studies.stores.recall import page as recall
 from assay.eval.studies.stores.recall.running import list_variants, run_sweep
-from assay.retrievers.settings import Workshop
+from assay.retrievers.settings import Resources
 from assay.retrievers.store.cache import Cache
 
 
@@ -35,8 +35,8 @@ def test_a_parity_is_a_run(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("store")
 def test_a_curve_is_a_run(tmp_path: Path) -> None:
     variants = list_variants(read_engine("qdrant-edge"), "ef", [8])
-    workshop = Workshop(Cache(tmp_path / "cache"))
-    curve = run_sweep(make_bench(), "ef", variants, "assay recall qdrant-edge", workshop)
+    resources = Resources(Cache(tmp_path / "cache"))
+    curve = run_sweep(make_bench(), "ef", variants, "assay recall qdrant-edge", resources)
     page = recall.write(curve, tmp_path / "reports")
     run = client().get_run(log_curve(curve, page.parent))
     assert run.data.tags["assay.command"] == "assay recall qdrant-edge"

@@ -9,7 +9,7 @@ from tracked import client, make_summary, run_ids
 
 from assay.eval.runs.summary.exports import export
 from assay.eval.runs.summary.summary import Summary, summarise
-from assay.eval.studies.run.frame import Result
+from assay.eval.studies.run.frame import RunResult
 from assay.eval.tracking import TrackingError, log
 from assay.eval.tracking.reading import read_tracked
 
@@ -22,7 +22,7 @@ def test_a_run_is_read_back_whole(store: None, summary: Summary) -> None:
     assert (tracked.name, tracked.collection) == ("words", "tiny")
     assert tracked.digest == manifest.collection.digest
     assert (tracked.queries, tracked.sampled, tracked.degraded) == (3, False, False)
-    result = Result(summary.run, tuple(summary.scores))
+    result = RunResult(summary.run, tuple(summary.scores))
     assert tracked.finished == result.created
     assert tracked.config["retriever.legs.0.type"] == "overlap"
     assert_frame_equal(tracked.measures, result.measures.loc[["nDCG@10"]])
@@ -80,6 +80,6 @@ def test_a_run_sent_by_an_earlier_version_has_the_names_shown(
     log([before])
     (tracked,) = read_tracked()
     assert "Success_at_1" in tracked.metrics
-    result = Result(run, tuple(old))
+    result = RunResult(run, tuple(old))
     assert_frame_equal(tracked.measures, result.measures)
     assert_frame_equal(tracked.per_query, result.per_query)

@@ -8,7 +8,7 @@ import pytest
 
 from assay.eval.collections.collection import Collection, GoldItem, Query
 from assay.eval.collections.formats.native import NativeCard
-from assay.eval.runs.execution.execution import Plan, execute
+from assay.eval.runs.execution.execution import RunSpec, execute
 from assay.eval.runs.latency import LatencySettings
 from assay.eval.runs.summary.exports import export
 from assay.eval.runs.summary.summary import Summary, summarise
@@ -60,7 +60,7 @@ def make_summary(reports: Path, name: str = "words") -> Summary:
     }
     card = NativeCard(name="tiny", title="Tiny", licence="CC0-1.0", format="native")
     collection = Collection("tiny", "Tiny", documents, queries, gold, card)
-    plan = Plan(name, {**CONFIG, "name": name}, 100, None, LatencySettings(queries=3, warm_up=0))
+    plan = RunSpec(name, {**CONFIG, "name": name}, 100, None, LatencySettings(queries=3, warm_up=0))
     summary = summarise(execute(plan, Overlap(), collection, reports, Quiet()).run)
     export(summary)
     (summary.run.folder / "report.md").write_text("# Report\n")

@@ -6,14 +6,14 @@ from pathlib import Path
 from language_model_server import Call, LanguageModelServer, Reaction
 
 from assay.retrievers.base import Chunk, Document
-from assay.retrievers.contextualisation.generation import LEDGERS, Outcome, generate
-from assay.retrievers.contextualisation.plans import Plan, make_plan
+from assay.retrievers.contextualisation.generation import LEDGERS, ContextOutcome, generate
+from assay.retrievers.contextualisation.plans import ContextPlan, make_plan
 from assay.retrievers.language_models.base import LanguageModel
 from assay.retrievers.language_models.client import CallSettings
 from assay.retrievers.language_models.providers import PROVIDERS
-from assay.retrievers.services.ledger import Account, read_account
+from assay.retrievers.services.ledger import CallTotals, read_account
 from assay.retrievers.services.prices import Prices
-from assay.retrievers.settings import Workshop
+from assay.retrievers.settings import Resources
 from assay.retrievers.store.cache import Cache
 
 PRICES = Prices(input=1, cache_write=1.25, cache_read=0.1, output=5)
@@ -39,31 +39,31 @@ class Desk:
 
     def __init__(self, server: LanguageModelServer, folder: Path, provider: str) -> None:
         self.server = server
-        self.workshop = Workshop(Cache(folder))
+        self.resources = Resources(Cache(folder))
         self.provider = provider
         self.documents, self.chunks = make_documents()
 
     def model(self, **settings: object) -> LanguageModel:
         url = self.server.url if self.provider == "anthropic" else f"{self.server.url}/v1"
         given = {"model": "some-model", "base_url": url} | settings
-        return PROVIDERS[self.provider](**given).build(self.workshop)
+        return PROVIDERS[self.provider](**given).build(self.resources)
 
-    def plan(self, model: LanguageModel, window: int | None = None) -> Plan:
-        return make_plan(self.documents, self.chunks, model, window, self.workshop.cache)
+    def plan(self, model: LanguageModel, window: int | None = None) -> ContextPlan:
+        return make_plan(self.documents, self.chunks, model, window, self.resources.cache)
 
-    def run(self, **settings: object) -> Outcome:
+    def run(self, **settings: object) -> ContextOutcome:
         calling = {"backoff_seconds": 0.01, "prices": PRICES} | {
             key: settings.pop(key) for key in tuple(settings) if key in CallSettings.model_fields
         }
         model = self.model(**settings)
-        return generate(self.plan(model), model, CallSettings(**calling), self.workshop)
+        return generate(self.plan(model), model, CallSettings(**calling), self.resources)
 
-    def texts(self, outcome: Outcome) -> dict[str, str]:
+    def texts(self, outcome: ContextOutcome) -> dict[str, str]:
         keys = self.plan(self.model()).keys
         return {chunk: outcome.known[key].text for chunk, key in keys.items()}
 
-    def account(self) -> Account:
-        (path,) = (self.workshop.cache.root / LEDGERS).glob("*.jsonl")
+    def account(self) -> CallTotals:
+        (path,) = (self.resources.cache.root / LEDGERS).glob("*.jsonl")
         return read_account(path, PRICES)
 
 

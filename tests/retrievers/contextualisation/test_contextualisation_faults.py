@@ -10,7 +10,7 @@ from desk import Desk, Serve, first_time, make_documents
 from language_model_server import KEY, Body, Call, Drop, Hang, Reaction, Say, Status
 
 from assay.retrievers.base import Chunk, Document
-from assay.retrievers.services.ledger import Account
+from assay.retrievers.services.ledger import CallTotals
 
 
 @pytest.mark.parametrize(
@@ -110,7 +110,7 @@ def test_what_cannot_be_mended_by_waiting_stops_at_once(
     assert words in outcome.stopped
     assert KEY not in outcome.stopped
     assert len(desk.server.calls) == 1
-    assert outcome.run == Account()
+    assert outcome.run == CallTotals()
 
 
 def test_a_prompt_that_does_not_fit_is_sent_with_less_of_the_document(

@@ -35,13 +35,13 @@ def test_answers_that_were_paid_for_are_found_again(desk: Desk) -> None:
     """Their kind and form are those of every cache that is out there."""
     desk.run()
     keys = desk.plan(desk.model()).keys
-    found = desk.workshop.cache.get_many("contexts", keys.values())
+    found = desk.resources.cache.get_many("contexts", keys.values())
     kept = found[keys["doc1-0"]]
     assert kept.startswith(b'{"text": "About word1x0.", "ending": "end", "note": "", "usage": {')
     # As they were kept before their usage was: those are found again too.
     older = b'{"text": "Long ago.", "ending": "end", "note": ""}'
-    desk.workshop.cache.clear("contexts")
-    desk.workshop.cache.put_many("contexts", dict.fromkeys(keys.values(), older))
+    desk.resources.cache.clear("contexts")
+    desk.resources.cache.put_many("contexts", dict.fromkeys(keys.values(), older))
     made = len(desk.server.calls)
     assert set(desk.texts(desk.run()).values()) == {"Long ago."}
     assert len(desk.server.calls) == made
@@ -49,13 +49,13 @@ def test_answers_that_were_paid_for_are_found_again(desk: Desk) -> None:
 
 def test_a_line_torn_by_a_kill_counts_at_its_worst(desk: Desk) -> None:
     outcome = desk.run()
-    (path,) = (desk.workshop.cache.root / LEDGERS).glob("*.jsonl")
+    (path,) = (desk.resources.cache.root / LEDGERS).glob("*.jsonl")
     path.write_text(path.read_text()[:-20])
     torn = desk.account()
     assert torn.lost == 1
     assert torn.committed_usd > outcome.run.usd
     desk.documents.append(Document("new", "New text."))
-    desk.workshop.cache.clear("contexts")
+    desk.resources.cache.clear("contexts")
     again = desk.run()
     assert again.stopped == ""
     assert again.earlier == torn
@@ -65,8 +65,8 @@ def test_one_process_at_a_time(desk: Desk) -> None:
     from filelock import FileLock
 
     desk.run()
-    (path,) = (desk.workshop.cache.root / LEDGERS).glob("*.jsonl")
-    desk.workshop.cache.clear("contexts")
+    (path,) = (desk.resources.cache.root / LEDGERS).glob("*.jsonl")
+    desk.resources.cache.clear("contexts")
     with (
         FileLock(path.with_suffix(".lock")),
         pytest.raises(AssayError, match="another process is asking"),

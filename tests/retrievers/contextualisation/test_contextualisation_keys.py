@@ -10,7 +10,7 @@ from language_model_server import KEY, Status
 
 from assay.retrievers.base import AssayError
 from assay.retrievers.language_models.providers import PROVIDERS
-from assay.retrievers.services.ledger import Account
+from assay.retrievers.services.ledger import CallTotals
 
 
 def test_the_key_is_in_the_request_and_nowhere_else(
@@ -23,7 +23,7 @@ def test_the_key_is_in_the_request_and_nowhere_else(
     desk.server.react = lambda call: stopping
     stopped = desk.run(model="other")
     assert KEY in json.dumps(desk.server.calls[0].headers)
-    kept = [path.read_bytes() for path in desk.workshop.cache.root.rglob("*") if path.is_file()]
+    kept = [path.read_bytes() for path in desk.resources.cache.root.rglob("*") if path.is_file()]
     assert kept
     assert not any(KEY.encode() in content for content in kept)
     seen = capfd.readouterr()
@@ -36,7 +36,7 @@ def test_the_key_is_in_the_request_and_nowhere_else(
 def test_a_missing_key_is_one_line(desk: Desk, key: str, monkeypatch: pytest.MonkeyPatch) -> None:
     variable = f"{desk.provider.upper()}_API_KEY"
     monkeypatch.setenv(variable, key)
-    model = PROVIDERS[desk.provider]().build(desk.workshop)
+    model = PROVIDERS[desk.provider]().build(desk.resources)
     assert model.find_lack().startswith(f"{variable}: not set")
     with pytest.raises(AssayError, match=f"{variable}: not set"):
         model.open()
@@ -45,7 +45,7 @@ def test_a_missing_key_is_one_line(desk: Desk, key: str, monkeypatch: pytest.Mon
 def test_a_missing_extra_is_found_without_loading(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    model = PROVIDERS[desk.provider]().build(desk.workshop)
+    model = PROVIDERS[desk.provider]().build(desk.resources)
     assert model.find_lack() == ""
     monkeypatch.setitem(sys.modules, desk.provider, None)
     lack = f"provider {desk.provider}: needs the extra `{desk.provider}`"
@@ -92,7 +92,7 @@ def test_no_network_is_one_line_soon(desk: Desk) -> None:
     assert "127.0.0.1:9: cannot be reached" in outcome.stopped
     assert "given up after 3 attempts" in outcome.stopped
     assert "\n" not in outcome.stopped
-    assert outcome.run == Account()
+    assert outcome.run == CallTotals()
 
 
 def test_a_missing_extra_is_one_line(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:

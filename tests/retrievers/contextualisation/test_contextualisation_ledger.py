@@ -10,7 +10,7 @@ from language_model_server import OUTPUT, Body, Drop, Hang
 
 from assay.retrievers.base import AssayError
 from assay.retrievers.contextualisation.plans import estimate
-from assay.retrievers.services.ledger import Account
+from assay.retrievers.services.ledger import CallTotals
 from assay.retrievers.services.prices import Prices, Usage
 
 
@@ -26,7 +26,7 @@ def test_the_ledger_holds_what_the_provider_counted(desk: Desk) -> None:
         total.input + 1.25 * total.cache_write + 0.1 * total.cache_read + 5 * total.output
     ) / 1e6
     assert outcome.run.usd == pytest.approx(expected)
-    assert desk.run().earlier == Account()  # nothing to ask: the ledger is not opened
+    assert desk.run().earlier == CallTotals()  # nothing to ask: the ledger is not opened
     assert desk.account().usd == pytest.approx(expected)
 
 

@@ -25,7 +25,7 @@ from assay.retrievers.engines.conformance.sample import FEW, QUERIES, TEXTS, enc
 from assay.retrievers.engines.qdrant import collection as qdrant_collection
 from assay.retrievers.engines.qdrant.edge import QdrantEdgeSettings
 from assay.retrievers.engines.qdrant.engine import QdrantSettings
-from assay.retrievers.settings import Workshop
+from assay.retrievers.settings import Resources
 from assay.retrievers.store.cache import Cache
 
 
@@ -67,7 +67,7 @@ def test_approximate_search_tells_its_recall(shared: None) -> None:
 
 def test_keyword_scores_are_those_of_qdrant_edge(shared: None, tmp_path: Path) -> None:
     bm25 = {"k1": 0.9, "b": 0.4, "language": "english"}
-    edge = QdrantEdgeSettings.model_validate({"bm25": bm25}).build(Workshop(Cache(tmp_path)))
+    edge = QdrantEdgeSettings.model_validate({"bm25": bm25}).build(Resources(Cache(tmp_path)))
     with closing(edge), closing(make(bm25=bm25)) as server:
         index(edge)
         index(server)

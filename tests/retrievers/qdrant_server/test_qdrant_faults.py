@@ -21,7 +21,7 @@ from assay.retrievers.engines.conformance.sample import FEW, encode, index
 from assay.retrievers.engines.qdrant import collection as qdrant_collection
 from assay.retrievers.engines.qdrant.engine import QdrantSettings
 from assay.retrievers.services.retries import count_retries
-from assay.retrievers.settings import Workshop
+from assay.retrievers.settings import Resources
 from assay.retrievers.store.cache import Cache, default_root
 
 GARBAGE = "<html>garbage"
@@ -75,7 +75,7 @@ def test_points_are_sent_by_their_bytes_and_what_remains_is_told(
     # A vector of 32 dimensions may take 800 bytes, and each letter 10.
     monkeypatch.setattr(qdrant_collection, "BYTES_PER_UPDATE", 2000)
     told = Told()
-    with closing(QdrantSettings(type="qdrant").build(Workshop(Cache(default_root()), told))) as e:
+    with closing(QdrantSettings(type="qdrant").build(Resources(Cache(default_root()), told))) as e:
         index(e, ("a dog", "a cat", "b " * 200, "c", "d", "e"))
         assert [position for position, _ in e.keyword("dog", 5)] == [0]
     updates = [asked.json["points"] for asked in proxy.asked if asked.path.endswith("/points")]

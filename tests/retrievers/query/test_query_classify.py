@@ -2,9 +2,9 @@ from pathlib import Path
 
 import pytest
 
-from assay.retrievers.query.base import Request
+from assay.retrievers.query.base import LegQuery
 from assay.retrievers.query.classify import ClassifySettings, QueryType, classify
-from assay.retrievers.settings import Workshop
+from assay.retrievers.settings import Resources
 from assay.retrievers.store.cache import Cache
 
 LEGS = {"words": "keyword", "meaning": "semantic", "links": "graph"}
@@ -50,8 +50,8 @@ def test_raises_the_legs_that_serve_the_type(
     query: str, raised: str, factor: float, tmp_path: Path
 ) -> None:
     settings = ClassifySettings(type="classify", factual=2.0, navigational=3.0, exploratory=4.0)
-    step = settings.build(Workshop(Cache(tmp_path)), LEGS)
-    result = step.apply(Request(query, factors={"words": 0.5}))
+    step = settings.build(Resources(Cache(tmp_path)), LEGS)
+    result = step.apply(LegQuery(query, factors={"words": 0.5}))
     given = {"words": 0.5, "meaning": 1.0, "links": 1.0}
     assert result.request.factors == given | {raised: given[raised] * factor}
     assert result.request.text == query

@@ -5,9 +5,9 @@ import pytest
 from assay.retrievers.base import Chunk, Document
 from assay.retrievers.corpus.corpus import Corpus
 from assay.retrievers.pipeline.config import PipelineConfig
-from assay.retrievers.query.base import QueryStep, Request
+from assay.retrievers.query.base import LegQuery, QueryStep
 from assay.retrievers.query.expand import ExpandSettings
-from assay.retrievers.settings import Workshop
+from assay.retrievers.settings import Resources
 from assay.retrievers.store.cache import Cache, default_root
 
 TEXTS = (
@@ -20,80 +20,80 @@ LEGS = {"dense": "semantic", "keyword": "keyword"}
 
 
 @pytest.fixture(scope="module")
-def workshop() -> Workshop:
-    return Workshop(Cache(default_root()))
+def resources() -> Resources:
+    return Resources(Cache(default_root()))
 
 
-def make(workshop: Workshop, **settings: object) -> QueryStep:
-    step = ExpandSettings.model_validate({"type": "expand", **settings}).build(workshop, LEGS)
+def make(resources: Resources, **settings: object) -> QueryStep:
+    step = ExpandSettings.model_validate({"type": "expand", **settings}).build(resources, LEGS)
     step.index(Corpus([Chunk(f"c{n}", "d", 0, 1, text) for n, text in enumerate(TEXTS)]))
     return step
 
 
-def test_auth_finds_authentication(workshop: Workshop) -> None:
-    result = make(workshop).apply(Request("auth"))
+def test_auth_finds_authentication(resources: Resources) -> None:
+    result = make(resources).apply(LegQuery("auth"))
     assert result.request.texts == dict.fromkeys(LEGS, "auth authentication")
     assert result.note == "+ authentication (begins so)"
     assert result.counts == {"added": 1}
 
 
-def test_adds_neither_what_is_there_nor_one_stem_twice(workshop: Workshop) -> None:
-    step = make(workshop, floor=-1, terms=20)
-    added = step.apply(Request("ferries")).request.ask("dense").split()[1:]
+def test_adds_neither_what_is_there_nor_one_stem_twice(resources: Resources) -> None:
+    step = make(resources, floor=-1, terms=20)
+    added = step.apply(LegQuery("ferries")).request.ask("dense").split()[1:]
     assert len(added) == len(set(added)) > 5
     assert "ferry" not in added
     assert len({"sail", "sails"} & set(added)) == 1
     assert not {"is", "so", "and", "by"} & set(added)
 
 
-def test_terms_are_nearest_first_and_reach_the_floor(workshop: Workshop) -> None:
-    result = make(workshop, floor=0.5, terms=5).apply(Request("logging in to the service"))
+def test_terms_are_nearest_first_and_reach_the_floor(resources: Resources) -> None:
+    result = make(resources, floor=0.5, terms=5).apply(LegQuery("logging in to the service"))
     cosines = [float(value) for value in re.findall(r"\((0\.\d\d)\)", result.note)]
     assert cosines == sorted(cosines, reverse=True)
     assert min(cosines) >= 0.5
-    assert make(workshop, floor=0.99).apply(Request("zebra")).request == Request("zebra")
+    assert make(resources, floor=0.99).apply(LegQuery("zebra")).request == LegQuery("zebra")
 
 
-def test_the_commonest_terms_are_the_vocabulary(workshop: Workshop) -> None:
-    step = make(workshop, vocabulary=1, floor=-1)
+def test_the_commonest_terms_are_the_vocabulary(resources: Resources) -> None:
+    step = make(resources, vocabulary=1, floor=-1)
     assert step.facts()["vocabulary"] == 1
-    assert step.apply(Request("anything")).request.ask("dense") == "anything authentication"
+    assert step.apply(LegQuery("anything")).request.ask("dense") == "anything authentication"
 
 
-def test_joins_what_other_steps_have_asked(workshop: Workshop) -> None:
-    step = make(workshop, legs=["semantic", "keyword"])
-    request = step.apply(Request("auth", texts={"keyword": "auth login"})).request
+def test_joins_what_other_steps_have_asked(resources: Resources) -> None:
+    step = make(resources, legs=["semantic", "keyword"])
+    request = step.apply(LegQuery("auth", texts={"keyword": "auth login"})).request
     assert request.texts == {
         "dense": "auth authentication",
         "keyword": "auth login authentication",
     }
 
 
-def test_the_beginning_of_a_word_is_completed_for_keyword_legs_too(workshop: Workshop) -> None:
-    result = make(workshop).apply(Request("suit free"))
+def test_the_beginning_of_a_word_is_completed_for_keyword_legs_too(resources: Resources) -> None:
+    result = make(resources).apply(LegQuery("suit free"))
     assert result.request.ask("keyword") == "suit free suitcases"
     assert result.request.ask("dense").startswith("suit free suitcases")
     assert result.note.startswith("+ suitcases (begins so)")
 
 
 @pytest.mark.parametrize("query", ["sui", "ferries", "ferry", "sailing", "suitcases", "zebra"])
-def test_short_and_known_words_are_not_completed(workshop: Workshop, query: str) -> None:
-    assert make(workshop, floor=0.99).apply(Request(query)).request == Request(query)
+def test_short_and_known_words_are_not_completed(resources: Resources, query: str) -> None:
+    assert make(resources, floor=0.99).apply(LegQuery(query)).request == LegQuery(query)
 
 
-def test_the_commonest_completions_come_first_one_of_a_stem(workshop: Workshop) -> None:
+def test_the_commonest_completions_come_first_one_of_a_stem(resources: Resources) -> None:
     texts = ["depreciation", "deprecated deprecated deprecation", "depressed"]
-    step = make(workshop, floor=0.99, terms=2)
+    step = make(resources, floor=0.99, terms=2)
     step.index(Corpus([Chunk(f"c{n}", "d", 0, 1, text) for n, text in enumerate(texts)]))
-    assert step.apply(Request("depr")).request.ask("keyword") == "depr deprecated depreciation"
+    assert step.apply(LegQuery("depr")).request.ask("keyword") == "depr deprecated depreciation"
 
 
 @pytest.mark.parametrize("query", ["", " \n", "?!", "the of and"])
-def test_nothing_to_expand(workshop: Workshop, query: str) -> None:
-    assert make(workshop).apply(Request(query)).request == Request(query)
+def test_nothing_to_expand(resources: Resources, query: str) -> None:
+    assert make(resources).apply(LegQuery(query)).request == LegQuery(query)
 
 
-def test_a_keyword_leg_finds_by_the_added_term(workshop: Workshop) -> None:
+def test_a_keyword_leg_finds_by_the_added_term(resources: Resources) -> None:
     found = {}
     for legs in (["semantic"], ["keyword"]):
         config = PipelineConfig.model_validate(
@@ -105,7 +105,7 @@ def test_a_keyword_leg_finds_by_the_added_term(workshop: Workshop) -> None:
                 },
             }
         )
-        retriever = config.build(workshop)
+        retriever = config.build(resources)
         retriever.index([Document(f"{n}.md", text) for n, text in enumerate(TEXTS)])
         found[legs[0]] = [hit.chunk.doc_id for hit in retriever.search("luggage", 5).hits]
     assert found["semantic"] == []

@@ -9,9 +9,9 @@ from assay.retrievers.base import Chunk, Document
 from assay.retrievers.corpus.corpus import Corpus
 from assay.retrievers.pipeline.config import PipelineConfig
 from assay.retrievers.pipeline.pipeline import Pipeline
-from assay.retrievers.query.base import Request
+from assay.retrievers.query.base import LegQuery
 from assay.retrievers.query.filter import FilterSettings, find_conditions, strip_conditions
-from assay.retrievers.settings import Workshop
+from assay.retrievers.settings import Resources
 from assay.retrievers.store.cache import Cache, default_root
 
 DOCUMENTS = [
@@ -43,7 +43,7 @@ def build(**settings: object) -> Pipeline:
             },
         }
     )
-    pipeline = config.build(Workshop(Cache(default_root())))
+    pipeline = config.build(Resources(Cache(default_root())))
     assert isinstance(pipeline, Pipeline)
     pipeline.index(DOCUMENTS)
     return pipeline
@@ -127,21 +127,21 @@ def test_the_note_says_why(query: str, note: str) -> None:
 
 def test_legs_and_stages_do_not_see_conditions() -> None:
     step = FilterSettings(type="filter", from_query=True).build(
-        Workshop(Cache(default_root())), {"a": "keyword"}
+        Resources(Cache(default_root())), {"a": "keyword"}
     )
-    result = step.apply(Request("a b category:c d", texts={"leg": "a category:c z"}))
+    result = step.apply(LegQuery("a b category:c d", texts={"leg": "a category:c z"}))
     assert (result.request.text, result.request.texts) == ("a b d", {"leg": "a z"})
     assert result.request.allowed == frozenset()
 
 
 def test_allows_no_more_than_a_step_before() -> None:
     step = FilterSettings(type="filter", category=["guide"]).build(
-        Workshop(Cache(default_root())), {}
+        Resources(Cache(default_root())), {}
     )
     corpus = Corpus([Chunk("a", BOATS, 0, 1, "a"), Chunk("b", BOATS, 1, 2, "b")], DOCUMENTS)
     step.index(corpus)
-    assert step.apply(Request("x")).request.allowed == {0, 1}
-    assert step.apply(Request("x", allowed=frozenset({1, 7}))).request.allowed == {1}
+    assert step.apply(LegQuery("x")).request.allowed == {0, 1}
+    assert step.apply(LegQuery("x", allowed=frozenset({1, 7}))).request.allowed == {1}
 
 
 @given(st.text(st.sampled_from('author:kim"tag :after/*\u212b\n[')))

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from assay.retrievers.base import AssayError
-from assay.retrievers.query.base import QueryStep, Request
+from assay.retrievers.query.base import LegQuery, QueryStep
 from assay.retrievers.query.synonyms import SynonymsSettings
 from assay.retrievers.query.wordnet import DEBIAN, ENDINGS, WordNet
-from assay.retrievers.settings import Workshop
+from assay.retrievers.settings import Resources
 from assay.retrievers.store.cache import Cache
 
 LEGS = {"dense": "semantic", "keyword": "keyword"}
@@ -47,7 +47,7 @@ def folder(tmp_path: Path) -> Path:
 
 def make(folder: Path, **settings: object) -> QueryStep:
     given = {"type": "synonyms", "folder": str(folder), **settings}
-    return SynonymsSettings.model_validate(given).build(Workshop(Cache(folder / "cache")), LEGS)
+    return SynonymsSettings.model_validate(given).build(Resources(Cache(folder / "cache")), LEGS)
 
 
 @pytest.mark.parametrize(
@@ -87,7 +87,7 @@ def test_every_word_is_found_by_bisection(folder: Path) -> None:
 
 
 def test_appends_two_of_each_word_for_keyword_legs(folder: Path) -> None:
-    result = make(folder).apply(Request("Refund the children"))
+    result = make(folder).apply(LegQuery("Refund the children"))
     assert result.request.texts == {"keyword": "Refund the children return repay kid youngster"}
     assert result.note == "Refund: + return, repay; children: + kid, youngster"
     assert result.counts == {"added": 4}
@@ -99,17 +99,17 @@ def test_appends_two_of_each_word_for_keyword_legs(folder: Path) -> None:
      "dog:", "zebra"],
 )  # fmt: skip
 def test_names_and_quotes_have_none(folder: Path, query: str) -> None:
-    assert make(folder).apply(Request(query)).request == Request(query)
+    assert make(folder).apply(LegQuery(query)).request == LegQuery(query)
 
 
 def test_adds_nothing_that_is_there(folder: Path) -> None:
-    request = make(folder, words=3).apply(Request("dog and hounds")).request
+    request = make(folder, words=3).apply(LegQuery("dog and hounds")).request
     assert request.ask("keyword") == "dog and hounds domestic dog frump"
 
 
 def test_settings(folder: Path) -> None:
     step = make(folder, senses=1, words=1, legs=["semantic"])
-    assert step.apply(Request("dog")).request.texts == {"dense": "dog domestic dog"}
+    assert step.apply(LegQuery("dog")).request.texts == {"dense": "dog domestic dog"}
 
 
 def test_without_wordnet_it_says_where_to_get_it(

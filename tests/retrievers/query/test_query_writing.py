@@ -27,10 +27,10 @@ from assay.retrievers.base import AssayError, Document, Ranking
 from assay.retrievers.models.encoders import EncoderSettings
 from assay.retrievers.pipeline.config import PipelineConfig
 from assay.retrievers.pipeline.variants import Variants
-from assay.retrievers.query.base import QueryStep, Request, StepResult
+from assay.retrievers.query.base import LegQuery, QueryStep, StepResult
 from assay.retrievers.query.hyde import HydeSettings
 from assay.retrievers.query.multi_query import MultiQuerySettings
-from assay.retrievers.settings import Workshop
+from assay.retrievers.settings import Resources
 
 pytest.importorskip("openai", reason="needs the extra `openai`")
 
@@ -55,7 +55,7 @@ def ask(monkeypatch: pytest.MonkeyPatch) -> Iterator[Ask]:
 
 
 @pytest.fixture
-def workshop(model_workshop: Workshop) -> Workshop:
+def resources(model_workshop: Resources) -> Resources:
     return model_workshop
 
 
@@ -70,9 +70,9 @@ def choose(server: LanguageModelServer, type_: str, **keys: Any) -> dict[str, An
     return {"type": type_, "model": model, **quick, **keys}
 
 
-def make(server: LanguageModelServer, workshop: Workshop, type_: str, **keys: Any) -> QueryStep:
+def make(server: LanguageModelServer, resources: Resources, type_: str, **keys: Any) -> QueryStep:
     settings = KINDS[type_].model_validate(choose(server, type_, **keys))
-    return settings.build(workshop, {"dense": "semantic"})
+    return settings.build(resources, {"dense": "semantic"})
 
 
 def configure(step: dict[str, Any] | None, **retriever: Any) -> PipelineConfig:
@@ -82,8 +82,8 @@ def configure(step: dict[str, Any] | None, **retriever: Any) -> PipelineConfig:
     return PipelineConfig.model_validate({"name": "made", "retriever": made})
 
 
-def search(config: PipelineConfig, workshop: Workshop, query: str) -> Ranking:
-    with config.build(workshop) as pipeline:
+def search(config: PipelineConfig, resources: Resources, query: str) -> Ranking:
+    with config.build(resources) as pipeline:
         pipeline.index(DOCUMENTS)
         return pipeline.search(query, 4)
 
@@ -96,13 +96,13 @@ def find_leg(ranking: Ranking, name: str) -> list[tuple[str, float]]:
     return [(documents[id_], score) for id_, score in entry.candidates]
 
 
-def test_hyde_searches_by_the_mean_of_query_and_passages(ask: Ask, workshop: Workshop) -> None:
+def test_hyde_searches_by_the_mean_of_query_and_passages(ask: Ask, resources: Resources) -> None:
     told = [TEXTS["keys"], TEXTS["food"]]
     server = ask(say("".join(f"<passage>{text}</passage>\n" for text in told)))
     query = "zebra crossing"
     step = choose(server, "hyde", passages=2, prices=PRICES)
-    ranking = search(configure(step), workshop, query)
-    encoder = EncoderSettings().build(workshop)
+    ranking = search(configure(step), resources, query)
+    encoder = EncoderSettings().build(resources)
     vectors = [encoder.encode_query(query), *encoder.encode_passages(told)]
     mean = np.mean(vectors, axis=0)
     mean /= np.linalg.norm(mean)
@@ -114,7 +114,7 @@ def test_hyde_searches_by_the_mean_of_query_and_passages(ask: Ask, workshop: Wor
     assert sorted(score for _, score in found) == pytest.approx(sorted(expected.values()), abs=1e-5)
     assert find_leg(ranking, "words") == [], "keyword legs keep the query"
     legs = {"dense": {"type": "engine_dense", "engine": {"type": "sqlite"}}}
-    in_engine = search(configure(step, legs=legs, fusion=None), workshop, query)
+    in_engine = search(configure(step, legs=legs, fusion=None), resources, query)
     assert [name for name, _ in find_leg(in_engine, "dense")] == [name for name, _ in found]
     entry = ranking.trace[0]
     assert (entry.name, entry.kind, entry.counts["added"]) == ("hyde", "query", 2)
@@ -125,13 +125,13 @@ def test_hyde_searches_by_the_mean_of_query_and_passages(ask: Ask, workshop: Wor
 
 
 def test_multi_query_fuses_each_legs_lists_by_reciprocal_ranks(
-    ask: Ask, workshop: Workshop
+    ask: Ask, resources: Resources
 ) -> None:
     query, k = "when does it go", 7
     server = ask(say(WORDED_ANEW))
-    ranking = search(configure(choose(server, "multi_query", k=k)), workshop, query)
+    ranking = search(configure(choose(server, "multi_query", k=k)), resources, query)
     wordings = [query, "ships that leave", "boat timetable"]
-    with configure(None).build(workshop) as plain:
+    with configure(None).build(resources) as plain:
         plain.index(DOCUMENTS)
         alone = [plain.search(wording, 4) for wording in wordings]
     for leg in ("dense", "words"):
@@ -144,11 +144,11 @@ def test_multi_query_fuses_each_legs_lists_by_reciprocal_ranks(
     assert ranking.trace[0].counts["incomplete"] == 1, "three were asked for"
 
 
-def test_answers_are_kept_and_told_as_if_they_were_new(ask: Ask, workshop: Workshop) -> None:
+def test_answers_are_kept_and_told_as_if_they_were_new(ask: Ask, resources: Resources) -> None:
     server = ask(say("a passage"))
     config = configure(choose(server, "hyde", prices=PRICES))
-    first = search(config, workshop, "ferry")
-    with Variants(workshop) as variants:
+    first = search(config, resources, "ferry")
+    with Variants(resources) as variants:
         shared = variants.build(config)
         shared.index(DOCUMENTS)
         second = shared.search("ferry", 4)
@@ -175,30 +175,30 @@ FAULTS: dict[str, tuple[Callable[[Call], Reaction], str]] = {
 @pytest.mark.parametrize("fault", FAULTS)
 @pytest.mark.parametrize("type_", KINDS)
 def test_a_fault_is_one_line_or_a_declared_degradation(
-    type_: str, fault: str, ask: Ask, workshop: Workshop
+    type_: str, fault: str, ask: Ask, resources: Resources
 ) -> None:
     react, said = FAULTS[fault]
     server = ask(react)
     with pytest.raises(AssayError, match=said) as caught:
-        make(server, workshop, type_, timeout_seconds=0.1).apply(Request("ferry"))
+        make(server, resources, type_, timeout_seconds=0.1).apply(LegQuery("ferry"))
     assert "\n" not in str(caught.value)
     assert KEY not in str(caught.value)
-    step = make(server, workshop, type_, timeout_seconds=0.1, on_failure="query")
-    result = step.apply(Request("ferry"))
-    assert result.request == Request("ferry")
+    step = make(server, resources, type_, timeout_seconds=0.1, on_failure="query")
+    result = step.apply(LegQuery("ferry"))
+    assert result.request == LegQuery("ferry")
     assert re.search(f"^{type_}: .*{said}.*; searched with the query alone$", result.degraded)
 
 
 def test_a_degraded_search_says_so_and_finds_what_the_query_finds(
-    ask: Ask, workshop: Workshop
+    ask: Ask, resources: Resources
 ) -> None:
     words = {"legs": {"words": {"type": "bm25"}}, "fusion": None}
     server = ask(lambda call: Status(500))
     with pytest.raises(AssayError, match="HTTP 500"):
-        search(configure(choose(server, "multi_query"), **words), workshop, "ferry")
+        search(configure(choose(server, "multi_query"), **words), resources, "ferry")
     step = choose(server, "multi_query", on_failure="query")
-    ranking = search(configure(step, **words), workshop, "ferry")
-    plain = search(configure(None, **words), workshop, "ferry")
+    ranking = search(configure(step, **words), resources, "ferry")
+    plain = search(configure(None, **words), resources, "ferry")
     assert ranking.hits == plain.hits
     assert len(ranking.degraded) == 1
     assert ranking.degraded[0].startswith("multi_query: ")
@@ -206,11 +206,11 @@ def test_a_degraded_search_says_so_and_finds_what_the_query_finds(
 
 
 def test_a_passing_fault_is_tried_again_and_its_wait_is_in_no_latency(
-    ask: Ask, workshop: Workshop
+    ask: Ask, resources: Resources
 ) -> None:
     server = ask(lambda call: Say("x") if call.number else Status(429, {"retry-after": "0.2"}))
     begin = time.perf_counter()
-    ranking = search(configure(choose(server, "hyde")), workshop, "ferry")
+    ranking = search(configure(choose(server, "hyde")), resources, "ferry")
     whole = (time.perf_counter() - begin) * 1e3
     entry = ranking.trace[0]
     assert entry.counts["retries"] == 1
@@ -218,18 +218,18 @@ def test_a_passing_fault_is_tried_again_and_its_wait_is_in_no_latency(
     assert entry.waited + entry.milliseconds <= whole
 
 
-def test_a_budget_is_never_exceeded(ask: Ask, workshop: Workshop) -> None:
+def test_a_budget_is_never_exceeded(ask: Ask, resources: Resources) -> None:
     server = ask(say("x"))
     dear = dict.fromkeys(PRICES, 100.0)
-    step = make(server, workshop, "multi_query", prices=dear, max_cost_usd=0.1)
+    step = make(server, resources, "multi_query", prices=dear, max_cost_usd=0.1)
     with pytest.raises(AssayError, match=r"budget of 0\.1 USD"):
-        [step.apply(Request(f"query {number}")) for number in range(99)]
+        [step.apply(LegQuery(f"query {number}")) for number in range(99)]
     spent = len(server.calls)
     with pytest.raises(AssayError, match=r"budget of 0\.1 USD"):
-        make(server, workshop, "multi_query", prices=dear, max_cost_usd=0.1).apply(Request("q"))
+        make(server, resources, "multi_query", prices=dear, max_cost_usd=0.1).apply(LegQuery("q"))
     assert len(server.calls) == spent
     with pytest.raises(AssayError, match="give prices"):
-        make(server, workshop, "hyde", max_cost_usd=0.1)
+        make(server, resources, "hyde", max_cost_usd=0.1)
 
 
 def test_what_does_not_fit_is_refused() -> None:
@@ -256,9 +256,9 @@ def test_any_answer_is_read_as_texts_that_say_something(parts: Sequence[str], cu
             assert all(text.strip() == text and text for text in texts)
 
 
-def test_a_blank_query_asks_nobody(ask: Ask, workshop: Workshop) -> None:
+def test_a_blank_query_asks_nobody(ask: Ask, resources: Resources) -> None:
     server = ask(say("x"))
-    assert make(server, workshop, "hyde").apply(Request(" ")) == StepResult(
-        Request(" "), "a blank query"
+    assert make(server, resources, "hyde").apply(LegQuery(" ")) == StepResult(
+        LegQuery(" "), "a blank query"
     )
     assert not server.calls

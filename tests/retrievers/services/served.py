@@ -32,7 +32,7 @@ from assay.retrievers.engines.mongodb.engine import MongoSettings
 from assay.retrievers.engines.pinecone.engine import PineconeSettings
 from assay.retrievers.engines.servers.service import ServiceSettings
 from assay.retrievers.models.base import Vectors
-from assay.retrievers.settings import Workshop
+from assay.retrievers.settings import Resources
 from assay.retrievers.store.cache import Cache, default_root
 
 QUICK = {"retries": {"attempts": 3, "pause": 0.001}, "timeout_seconds": 5.0}
@@ -75,7 +75,7 @@ class Served:
         return self.settings.model_validate(QUICK | settings)
 
     def make(self, **settings: Any) -> Engine:
-        return self.choose(**settings).build(Workshop(Cache(default_root())))
+        return self.choose(**settings).build(Resources(Cache(default_root())))
 
     def misbehave(self, kind: str, part: str, times: int = 99, said: str = "busy") -> None:
         """Answer the next requests in which the expression `part` is found in another way."""

@@ -15,7 +15,7 @@ from assay.eval.report.run_page.drilldown import (
     describe_gold,
     list_relevant,
 )
-from assay.eval.report.run_page.excerpts import Library, Shelf
+from assay.eval.report.run_page.excerpts import GoldExcerpts, PassageTable
 from assay.eval.runs.stored import StoredRun
 from assay.eval.studies.comparison.analysis import Comparison
 from assay.eval.studies.comparison.page.differences import headline
@@ -34,8 +34,8 @@ def collect(compared: Comparison) -> dict[str, Any]:
     """
     runs = compared.runs
     chosen = _most_changed(compared)[: min(MOST_QUERIES, MOST_ANSWERS // len(runs))]
-    shelf = Shelf(sum(count_shown(run, chosen) for run in runs))
-    libraries = [Library(run, shelf) for run in runs]
+    shelf = PassageTable(sum(count_shown(run, chosen) for run in runs))
+    libraries = [GoldExcerpts(run, shelf) for run in runs]
     detailed = set(chosen)
     queries = []
     for query in compared.base.run.queries.values():
@@ -61,7 +61,7 @@ def _most_changed(compared: Comparison) -> list[str]:
     return sorted(compared.base.run.queries, key=lambda query: -change(query))
 
 
-def _detail(compared: Comparison, query: str, libraries: Sequence[Library]) -> dict[str, Any]:
+def _detail(compared: Comparison, query: str, libraries: Sequence[GoldExcerpts]) -> dict[str, Any]:
     runs = compared.runs
     base = runs[0]
     relevant = list_relevant(base, query)

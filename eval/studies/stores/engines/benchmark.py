@@ -23,7 +23,7 @@ class Speed:
 
 
 @dataclass(frozen=True)
-class SearchResult:
+class SearchMeasurement:
     """One search of an engine: its quality by MEASURE, its speed by callers, waits that it shows.
 
     `recall` is that of the dense list against exact search; None of others. A search that is too
@@ -53,7 +53,7 @@ class StoreResult:
     exact: bool
     index: IndexCost
     memory: int | None
-    searches: tuple[SearchResult, ...]
+    searches: tuple[SearchMeasurement, ...]
     changes: ChangesResult | None
     lacking: Mapping[str, str]
     created: str

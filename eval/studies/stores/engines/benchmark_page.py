@@ -15,7 +15,7 @@ from assay.eval.studies.stores.engines.benchmark import (
     CALLERS,
     MEASURE,
     Benchmark,
-    SearchResult,
+    SearchMeasurement,
     Speed,
     StoreResult,
 )
@@ -140,7 +140,7 @@ def ratio(value: float) -> str:
     return f"{value:.2f}"
 
 
-def _row(store: StoreResult, item: SearchResult, *, first: bool) -> tuple[str, ...]:
+def _row(store: StoreResult, item: SearchMeasurement, *, first: bool) -> tuple[str, ...]:
     by_callers = {speed.callers: speed for speed in item.speeds}
     speeds = (text for callers in CALLERS for text in _list_speed(by_callers.get(callers)))
     memory = "–" if store.memory is None else size(store.memory)

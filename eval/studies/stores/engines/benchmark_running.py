@@ -11,7 +11,7 @@ from assay.eval.studies.stores.engines.benchmark_page import read_stores, write_
 from assay.eval.studies.stores.engines.engine_bench import Bench, open_bench
 from assay.eval.studies.stores.engines.measurement import measure_store
 from assay.retrievers.base import AssayError
-from assay.retrievers.settings import Workshop
+from assay.retrievers.settings import Resources
 from assay.retrievers.store.digest import digest
 from assay.retrievers.store.sources import digest_imports
 
@@ -25,7 +25,7 @@ def measure_stores(
     passages: int | None,
     folder: Path,
     again: bool,
-    workshop: Workshop,
+    resources: Resources,
 ) -> tuple[Benchmark, Path]:
     """Measure the engines that are named, or all that can be used here, on a collection.
 
@@ -35,21 +35,21 @@ def measure_stores(
     Return all that the page has, and its path. Raises AssayError where it has no engine.
     """
     engines = choose_engines(names)
-    bench = open_bench(dataset, limit, workshop, passages)
+    bench = open_bench(dataset, limit, resources, passages)
     found = _describe(bench, (), {})
     stores = {store.engine: store for store in read_stores(found, folder)}
     absent: dict[str, str] = {}
     for number, configured in enumerate(engines, 1):
         label, identity = configured.label, _identify(found, configured)
         if not again and label in stores and stores[label].identity == identity:
-            workshop.progress.say(f"{label}: was measured before")
+            resources.progress.say(f"{label}: was measured before")
             continue
-        workshop.progress.say(f"{label}: engine {number} of {len(engines)}")
+        resources.progress.say(f"{label}: engine {number} of {len(engines)}")
         try:
-            stores[label] = measure_store(bench, configured, identity, workshop)
+            stores[label] = measure_store(bench, configured, identity, resources)
         except AssayError as error:
             absent[label] = " ".join(str(error).split())
-            workshop.progress.say(f"failed: {absent[label]}")
+            resources.progress.say(f"failed: {absent[label]}")
             continue
         write_benchmark(_describe(bench, tuple(stores.values()), absent), folder)
     if not stores:

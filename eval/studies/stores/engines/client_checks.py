@@ -23,29 +23,29 @@ from assay.eval.studies.stores.parity.quality import DENSE, KEYWORD
 from assay.retrievers.base import AssayError, Progress
 from assay.retrievers.engines.base import Engine
 from assay.retrievers.engines.raw_client import BareClient, Request
-from assay.retrievers.settings import Workshop
+from assay.retrievers.settings import Resources
 
 DEPTH = 100  # hits a timed query asks for
 SECONDS = 30.0  # no further round of timing is begun after that
 
 
 def check_clients(
-    names: Sequence[str], dataset: str, limit: int | None, workshop: Workshop
+    names: Sequence[str], dataset: str, limit: int | None, resources: Resources
 ) -> ClientChecks:
     """Check the engines that are named, or all that can be used here, on a collection's queries.
 
     What goes wrong in one of several does not keep the others. Raises AssayError for one alone.
     """
     engines = choose_engines(names)
-    bench = open_bench(dataset, limit, workshop)
+    bench = open_bench(dataset, limit, resources)
     checks: list[ClientCheck] = []
     absent: dict[str, str] = {}
     unknown: list[str] = []
     for configured in engines:
         try:
-            with closing(configured.build(workshop)) as engine:
+            with closing(configured.build(resources)) as engine:
                 index_engine(bench, engine)
-                if found := check_client(bench, configured, engine, workshop.progress):
+                if found := check_client(bench, configured, engine, resources.progress):
                     checks.append(found)
                 else:
                     unknown.append(configured.label)
@@ -53,7 +53,7 @@ def check_clients(
             if len(engines) == 1:
                 raise
             absent[configured.label] = " ".join(str(error).split())
-            workshop.progress.say(f"failed: {absent[configured.label]}")
+            resources.progress.say(f"failed: {absent[configured.label]}")
     options = [*names, "--dataset", bench.collection.name, *bench.options]
     return ClientChecks(
         collection=bench.collection.name,

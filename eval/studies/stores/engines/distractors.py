@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from assay.eval.collections.collection import Collection
-from assay.eval.scoring.join import Retrieved, covers
+from assay.eval.scoring.join import RetrievedChunk, covers
 from assay.eval.statistics.estimates import estimate_mean
 from assay.eval.studies.stores.engines.benchmark import DistractorFacts
 from assay.retrievers.base import AssayError, Chunk
@@ -111,7 +111,7 @@ def find_relevant(collection: Collection, chunks: Sequence[Chunk]) -> set[int]:
         for item in items
         if item.grade > 0
         for at in by_document.get(item.doc_id, ())
-        if covers(Retrieved(chunks[at], chunks[at].id in collection.prescribed), item)
+        if covers(RetrievedChunk(chunks[at], chunks[at].id in collection.prescribed), item)
     }
 
 

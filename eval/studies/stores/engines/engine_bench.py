@@ -21,7 +21,7 @@ from assay.retrievers.fusion.ranking import Scored
 from assay.retrievers.models.base import Vectors
 from assay.retrievers.models.encoders import EncoderSettings
 from assay.retrievers.services.retries import count_retries
-from assay.retrievers.settings import Workshop
+from assay.retrievers.settings import Resources
 from assay.retrievers.store.digest import digest
 
 TIMED = 100  # queries
@@ -75,22 +75,22 @@ class Bench:
 
 
 def open_bench(
-    dataset: str, limit: int | None, workshop: Workshop, passages: int | None = None
+    dataset: str, limit: int | None, resources: Resources, passages: int | None = None
 ) -> Bench:
     """Return a collection cut by the default settings and embedded by the default encoder.
 
     With `passages` distractors follow its own, up to that number. Raises AssayError where these
     cannot be made.
     """
-    collection = load(dataset, workshop.progress)
-    prepared = prepare(collection.documents, DocumentSettings(), workshop)
+    collection = load(dataset, resources.progress)
+    prepared = prepare(collection.documents, DocumentSettings(), resources)
     corpus = Corpus(prepared.chunks, collection.documents)
     settings = EncoderSettings()
-    encoder = settings.build(workshop)
+    encoder = settings.build(resources)
     vectors = corpus.encode(encoder).vectors
     queries = sample(collection.queries, limit)
     asked = [query for query in queries if query.text.strip()]
-    progress = workshop.progress.track(asked, "encoding queries", len(asked))
+    progress = resources.progress.track(asked, "encoding queries", len(asked))
     bench = Bench(
         collection=collection,
         chunks=corpus.chunks,

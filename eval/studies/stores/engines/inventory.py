@@ -12,7 +12,7 @@ from assay.retrievers.base.installation import hint_extra
 from assay.retrievers.engines.copies import list_leftovers, remove_leftover
 from assay.retrievers.engines.providers import ENGINES, STRATEGIES, describe_missing
 from assay.retrievers.engines.registry import TYPES
-from assay.retrievers.engines.servers.servers import Server, StoredIndex
+from assay.retrievers.engines.servers.servers import IndexServer, StoredIndex
 from assay.retrievers.store.cache import Cache, default_root
 
 ALLOWED_SECONDS = 3
@@ -24,7 +24,7 @@ NATIVE = ("engine", "statement", "client")
 class HasServer(Protocol):
     """The settings of an engine that is a server."""
 
-    def server(self) -> Server:
+    def server(self) -> IndexServer:
         """Return the server."""
         ...
 
@@ -95,7 +95,7 @@ class Removable:
 
 
 @dataclass(frozen=True, slots=True)
-class Cleaned:
+class CleanupReport:
     """What was removed, what stays in the cache, and what went wrong, a line an engine."""
 
     removed: list[Removable]
@@ -137,14 +137,14 @@ def list_providers() -> Iterator[ProviderState]:
         yield ProviderState(provider, strategy, adapter, note)
 
 
-def clean(names: Sequence[str], dry_run: bool, cached: bool) -> Cleaned:
+def clean(names: Sequence[str], dry_run: bool, cached: bool) -> CleanupReport:
     """Remove what engines keep, or with `dry_run` find it: those named, or all that are configured.
 
     With `cached` that includes their built indexes in the cache. An engine that cannot be asked
     does not keep the others from being cleaned.
     """
     engines = [read_engine(name) for name in names] or list(filter(is_configured, list_engines()))
-    cleaned = Cleaned([], [], [])
+    cleaned = CleanupReport([], [], [])
 
     def remove(items: Iterable[Removable]) -> None:
         for item in items:
@@ -207,7 +207,7 @@ def is_configured(engine: ConfiguredEngine) -> bool:
     return can.installed and (can.embedded or bool(os.environ.get(can.address)))
 
 
-def open_server(engine: ConfiguredEngine) -> Server:
+def open_server(engine: ConfiguredEngine) -> IndexServer:
     """Return the server of an engine. Raises AssayError."""
     return cast(HasServer, engine.settings).server()
 
@@ -232,7 +232,7 @@ def _find_state(engine: ConfiguredEngine, configured: bool) -> tuple[bool | None
         return False, "", str(error)
 
 
-def _describe_index(type_: str, server: Server, stored: StoredIndex) -> Removable:
+def _describe_index(type_: str, server: IndexServer, stored: StoredIndex) -> Removable:
     detail = f"{stored.texts} texts" if stored.texts else "half-made"
     created = f" of {stored.created}" if stored.created else ""
     return Removable(

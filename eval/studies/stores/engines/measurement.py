@@ -14,7 +14,7 @@ from assay.eval.statistics.estimates import SHARE, Estimate, estimate_mean
 from assay.eval.studies.stores.engines.benchmark import (
     CALLERS,
     MEASURE,
-    SearchResult,
+    SearchMeasurement,
     Speed,
     StoreResult,
 )
@@ -29,7 +29,7 @@ from assay.retrievers.base import AssayError, cut
 from assay.retrievers.engines.base import Engine
 from assay.retrievers.engines.recall import measure_share
 from assay.retrievers.fusion.ranking import Scored
-from assay.retrievers.settings import Workshop
+from assay.retrievers.settings import Resources
 
 DEPTH = 100  # hits a query asks for, and to which recall is measured
 SECONDS = 30.0  # of timing with one caller, a search
@@ -53,15 +53,15 @@ class Subject(NamedTuple):
 
 
 def measure_store(
-    bench: Bench, configured: ConfiguredEngine, identity: str, workshop: Workshop
+    bench: Bench, configured: ConfiguredEngine, identity: str, resources: Resources
 ) -> StoreResult:
     """Index the bench in an engine, and measure all of it. Raises AssayError where it fails."""
-    with closing(configured.build(workshop)) as engine:
+    with closing(configured.build(resources)) as engine:
         cost = index_engine(bench, engine)
         subject = _try_searches(bench, configured.label, engine)
-        answers = _answer(bench, subject, workshop)
-        loads = _time(bench, subject, workshop)
-        changes = _change(bench, subject, workshop) if engine.live else None
+        answers = _answer(bench, subject, resources)
+        loads = _time(bench, subject, resources)
+        changes = _change(bench, subject, resources) if engine.live else None
         facts = engine.facts()
         return StoreResult(
             engine=configured.label,
@@ -71,7 +71,7 @@ def measure_store(
             index=cost,
             memory=_read_memory(configured),
             searches=tuple(
-                SearchResult(
+                SearchMeasurement(
                     search=search,
                     quality=_judge(bench, answers[search]) if search in answers else None,
                     recall=(
@@ -130,39 +130,39 @@ def _bear(subject: Subject, part: str, calls: int) -> dict[str, Search]:
     return borne
 
 
-def _answer(bench: Bench, subject: Subject, workshop: Workshop) -> dict[str, Answers]:
+def _answer(bench: Bench, subject: Subject, resources: Resources) -> dict[str, Answers]:
     """Return what the searches find for all queries."""
     found: dict[str, Answers] = {}
     for search, call in _bear(subject, "judged", len(bench.asked)).items():
         what = f"{subject.name}: {search}, all queries"
-        queries = workshop.progress.track(bench.asked, what, len(bench.asked))
+        queries = resources.progress.track(bench.asked, what, len(bench.asked))
         found[search] = {query.id: call(query) for query in queries}
     return found
 
 
-def _time(bench: Bench, subject: Subject, workshop: Workshop) -> dict[str, list[Load]]:
+def _time(bench: Bench, subject: Subject, resources: Resources) -> dict[str, list[Load]]:
     """Return the loads of every search, which take turns; that of one caller stands first."""
     one, many = CALLERS
     systems = {search: timed(call) for search, call in subject.searches.items()}
-    workshop.progress.say(f"{subject.name}: timing")
-    alone = time_interleaved(systems, bench.timed, SECONDS, workshop.progress)
+    resources.progress.say(f"{subject.name}: timing")
+    alone = time_interleaved(systems, bench.timed, SECONDS, resources.progress)
     loads = {
         search: [Load(one, tuple(times), 1e3 * len(times) / sum(times))]
         for search, times in alone.items()
     }
     if borne := _bear(subject, f"{many} callers", ROUNDS * len(bench.timed)):
         together = {search: systems[search] for search in borne}
-        for search, load in load_by_turns(together, bench.timed, many, workshop.progress).items():
+        for search, load in load_by_turns(together, bench.timed, many, resources.progress).items():
             loads[search].append(load)
     return loads
 
 
-def _change(bench: Bench, subject: Subject, workshop: Workshop) -> ChangesResult | None:
+def _change(bench: Bench, subject: Subject, resources: Resources) -> ChangesResult | None:
     """Return what the store does with rows that change; `lacking` is told where it fails."""
-    workshop.progress.say(f"{subject.name}: filters and changes")
+    resources.progress.say(f"{subject.name}: filters and changes")
     queries = [bench.encoded[query.id] for query in bench.timed]
     try:
-        return measure_changes(subject.engine, bench.vectors, queries, workshop.progress)
+        return measure_changes(subject.engine, bench.vectors, queries, resources.progress)
     except Exception as error:  # rows raise whatever their store raises
         reason = " ".join(f"{type(error).__name__}: {error}".split())
         subject.lacking["filters and changes"] = cut(reason)

@@ -18,7 +18,7 @@ from assay.retrievers.documents.preparation import DocumentSettings, prepare
 from assay.retrievers.models.base import Encoder, Vectors
 from assay.retrievers.models.caching import CachingEncoder
 from assay.retrievers.models.encoders import EncoderChoice
-from assay.retrievers.settings import Workshop
+from assay.retrievers.settings import Resources
 
 SENTENCE_END = re.compile(r"(?<=[.!?])\s+|\n+")
 SEED = 2_024
@@ -27,7 +27,7 @@ EMBEDDED = 64  # real passages that are embedded for real
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class CorpusSource:
     """The searchable texts of one collection's chunks, and its queries."""
 
     name: str
@@ -35,15 +35,15 @@ class Source:
     queries: tuple[str, ...]
 
 
-def read_source(name: str, workshop: Workshop) -> Source:
+def read_source(name: str, resources: Resources) -> CorpusSource:
     """Return the source that a collection is. Raises AssayError when it is not here."""
-    collection = load(name, workshop.progress)
-    chunks = prepare(collection.documents, DocumentSettings(), workshop).chunks
+    collection = load(name, resources.progress)
+    chunks = prepare(collection.documents, DocumentSettings(), resources).chunks
     passages = tuple(dict.fromkeys(chunk.searchable for chunk in chunks))
-    return Source(name, passages, tuple(query.text for query in collection.queries))
+    return CorpusSource(name, passages, tuple(query.text for query in collection.queries))
 
 
-def compose(sources: Sequence[Source], count: int) -> list[str]:
+def compose(sources: Sequence[CorpusSource], count: int) -> list[str]:
     """Return `count` passages: the real ones, shuffled, and then as many composed as it takes.
 
     A composed passage is as long as a real one drawn at random, and made of sentences drawn from
@@ -88,7 +88,7 @@ def find_encoders(configs: Iterable[RunConfig]) -> list[EncoderChoice]:
 
 
 def embed(
-    encoders: Iterable[EncoderChoice], passages: Sequence[str], workshop: Workshop
+    encoders: Iterable[EncoderChoice], passages: Sequence[str], resources: Resources
 ) -> dict[str, float]:
     """Put a vector of each passage into the cache, for each encoder.
 
@@ -96,7 +96,7 @@ def embed(
     """
     rates = {}
     for settings in encoders:
-        encoder = settings.build(workshop)
+        encoder = settings.build(resources)
         encoder.encode_query("loads the model")
         begin = time.perf_counter()
         vectors = encoder.encode_passages(passages[:EMBEDDED])
@@ -104,7 +104,7 @@ def embed(
         scattered = scatter(vectors, len(passages))
         prepared = dict(zip(passages, scattered, strict=True))
         stand_in = PreparedEncoder(encoder.identity, prepared)
-        CachingEncoder(stand_in, "prepared vectors", workshop).encode(passages)
+        CachingEncoder(stand_in, "prepared vectors", resources).encode(passages)
     return rates
 
 

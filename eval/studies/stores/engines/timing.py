@@ -22,7 +22,7 @@ Percentiles = Mapping[str, OpenEstimate]
 
 
 @dataclass(frozen=True)
-class Timing:
+class TimingTable:
     """Percentiles by system, and where both were timed those of native over ours, by query.
 
     `delays` are the fixed waits of the network that some show, in sentences.
@@ -39,7 +39,7 @@ def time_systems(
     seconds: float,
     progress: Progress,
     server: bool,
-) -> Timing:
+) -> TimingTable:
     """Time `systems`, each of which takes a query and gives its milliseconds.
 
     The two that are compared take turns with each other, and the two lists with each other; some
@@ -50,7 +50,7 @@ def time_systems(
         chosen = {name: systems[name] for name in pair if name in systems}
         if chosen:
             taken |= time_interleaved(chosen, queries, seconds, progress)
-    return Timing(
+    return TimingTable(
         systems={name: find_percentiles(taken[name]) for name in TIMED if name in taken},
         ratios={
             f"p{percent}": estimate_percentile_ratio(taken[OURS], taken[NATIVE], percent)

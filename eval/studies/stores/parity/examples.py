@@ -9,7 +9,7 @@ TEXTS = 4  # texts shown from the first rank of disagreement on
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ListPosition:
     """Where one text stands: ranks from 1, None where it is not; scores are fused ones."""
 
     chunk: str
@@ -29,11 +29,11 @@ class Example:
     text: str
     verdict: str
     rank: int
-    places: tuple[Place, ...]
+    places: tuple[ListPosition, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Fused:
+class FusedLists:
     """What the engine returned and what its formula gives, and its two lists; best first."""
 
     returned: Sequence[Scored]
@@ -43,7 +43,7 @@ class Fused:
 
 
 def make_example(
-    query: str, text: str, verdict: str, fused: Fused, chunks: Sequence[str]
+    query: str, text: str, verdict: str, fused: FusedLists, chunks: Sequence[str]
 ) -> Example:
     """Return a query as an example; `chunks` are the ids of the texts by position."""
     rank = _first_difference(fused.returned, fused.expected)
@@ -58,7 +58,7 @@ def make_example(
     ]
     returned, expected = dict(fused.returned), dict(fused.expected)
     places = tuple(
-        Place(
+        ListPosition(
             chunk=chunks[position],
             returned=ranks[0].get(position),
             returned_score=returned.get(position),

@@ -13,8 +13,8 @@ from assay.eval.runs import environment
 from assay.eval.studies.stores.engines.engine_bench import Bench, index_engine, open_bench
 from assay.eval.studies.stores.parity.fusions import (
     MEASURE,
-    Fusing,
     Fusions,
+    FusionScores,
     FusionTable,
     compare_fusions,
 )
@@ -36,12 +36,12 @@ from assay.eval.studies.stores.parity.sweep import (
 from assay.eval.studies.stores.parity.verdicts import conclude
 from assay.retrievers.base import AssayError
 from assay.retrievers.corpus.corpus import Corpus
-from assay.retrievers.engines.base import Lists
+from assay.retrievers.engines.base import EngineLists
 from assay.retrievers.engines.formulas import Formula
 from assay.retrievers.engines.parity.parity import state
 from assay.retrievers.fusion.ranking import Scored, best
 from assay.retrievers.legs.keyword import KeywordLegSettings
-from assay.retrievers.settings import Workshop
+from assay.retrievers.settings import Resources
 
 # The lists of configs/hybrid.yaml: exact cosine, and this BM25, each to the same depth.
 KEYWORD_LEG = KeywordLegSettings()
@@ -56,7 +56,7 @@ class Offer(NamedTuple):
     formula: Formula
 
 
-def compare_offers(collections: Sequence[str], limit: int | None, workshop: Workshop) -> Fusions:
+def compare_offers(collections: Sequence[str], limit: int | None, resources: Resources) -> Fusions:
     """Judge every fusion that an engine offers on `collections`, by default the default one.
 
     Every formula fuses the two lists of `hybrid`; engines that run here are also asked for their
@@ -65,13 +65,13 @@ def compare_offers(collections: Sequence[str], limit: int | None, workshop: Work
     names = list(collections) or [default_dataset()]
     for name in names:
         find(name)
-    offers = list(list_offers(workshop))
+    offers = list(list_offers(resources))
     absent: dict[str, str] = {}
     tables = []
     for name in names:
-        bench = open_bench(name, limit, workshop)
-        shared = compare_fusions(_fuse_shared(bench, offers, workshop))
-        own = compare_fusions(list(_ask_engines(bench, offers, absent, workshop)))
+        bench = open_bench(name, limit, resources)
+        shared = compare_fusions(_fuse_shared(bench, offers, resources))
+        own = compare_fusions(list(_ask_engines(bench, offers, absent, resources)))
         tables.append(
             FusionTable(
                 collection=bench.collection.name,
@@ -93,41 +93,41 @@ def compare_offers(collections: Sequence[str], limit: int | None, workshop: Work
     )
 
 
-def list_offers(workshop: Workshop) -> Iterator[Offer]:
+def list_offers(resources: Resources) -> Iterator[Offer]:
     """Yield every fusion of every engine that fuses and can be built, whether or not it can be
     asked here.
     """
     for configured in list_fusions():
         if "hybrid" not in configured.settings.capabilities.searches:
             continue
-        with closing(configured.build(workshop)) as engine:
+        with closing(configured.build(resources)) as engine:
             yield Offer(configured, engine.formula)
 
 
 def _ask_engines(
-    bench: Bench, offers: Sequence[Offer], absent: dict[str, str], workshop: Workshop
-) -> Iterator[Fusing]:
+    bench: Bench, offers: Sequence[Offer], absent: dict[str, str], resources: Resources
+) -> Iterator[FusionScores]:
     """Yield what each engine makes of its own two lists; those not to be had become `absent`."""
     for configured, formula in offers:
         if configured.type in absent:
             continue
         try:
-            with closing(configured.build(workshop)) as engine:
+            with closing(configured.build(resources)) as engine:
                 index_engine(bench, engine)
-                seen = observe(bench, engine, workshop.progress)
+                seen = observe(bench, engine, resources.progress)
                 verdict = conclude(judge(state(formula), seen), None)
         except AssayError as error:
             reason = " ".join(str(error).split())
-            workshop.progress.say(f"left out: {reason}")
+            resources.progress.say(f"left out: {reason}")
             absent[configured.type] = reason
             continue
         scores = score_systems(bench.collection, bench.queries, rank_systems(bench, engine, seen))
-        yield Fusing((configured.label,), formula.statement, verdict, scores)
+        yield FusionScores((configured.label,), formula.statement, verdict, scores)
 
 
-def _fuse_shared(bench: Bench, offers: Sequence[Offer], workshop: Workshop) -> list[Fusing]:
+def _fuse_shared(bench: Bench, offers: Sequence[Offer], resources: Resources) -> list[FusionScores]:
     """Return what each formula makes of the two lists of `hybrid`, those that rank alike as one."""
-    lists = _search_legs(bench, workshop)
+    lists = _search_legs(bench, resources)
     fixed = {
         DENSE: {query: item.dense for query, item in lists.items()},
         KEYWORD: {query: item.keyword for query, item in lists.items()},
@@ -145,7 +145,7 @@ def _fuse_shared(bench: Bench, offers: Sequence[Offer], workshop: Workshop) -> l
             fused.append(found)
         alike.setdefault(heads, []).append(offer)
     return [
-        Fusing(
+        FusionScores(
             labels=tuple(offer.configured.label for offer in group),
             formula=group[0].formula.statement,
             note="",
@@ -156,14 +156,14 @@ def _fuse_shared(bench: Bench, offers: Sequence[Offer], workshop: Workshop) -> l
     ]
 
 
-def _search_legs(bench: Bench, workshop: Workshop) -> dict[str, Lists]:
+def _search_legs(bench: Bench, resources: Resources) -> dict[str, EngineLists]:
     """Return the two lists of `hybrid` by query."""
-    with closing(KEYWORD_LEG.build(workshop)) as leg:
+    with closing(KEYWORD_LEG.build(resources)) as leg:
         leg.index(Corpus(bench.chunks, bench.collection.documents))
         return {
-            query.id: Lists(
+            query.id: EngineLists(
                 best(bench.vectors @ bench.encoded[query.id], KEYWORD_LEG.depth),
                 leg.search(query.text, KEYWORD_LEG.depth).candidates,
             )
-            for query in workshop.progress.track(bench.asked, "searching", len(bench.asked))
+            for query in resources.progress.track(bench.asked, "searching", len(bench.asked))
         }

@@ -15,7 +15,7 @@ BASES = (HYBRID, OURS, BETTER)
 
 
 @dataclass(frozen=True)
-class Fusing:
+class FusionScores:
     """A fusion to be judged: who offers it, its formula, and the scores of each of SYSTEMS.
 
     `note` is the verdict on the formula where the engine was asked, empty where it was not.
@@ -69,7 +69,7 @@ class Fusions:
         return asdict(self)
 
 
-def compare_fusions(fusings: Sequence[Fusing]) -> tuple[FusionRow, ...]:
+def compare_fusions(fusings: Sequence[FusionScores]) -> tuple[FusionRow, ...]:
     """Judge fusions together: the p-values are adjusted for all of them and all of BASES.
 
     The better list is the one of the higher mean on the very queries, which favours it.
@@ -98,7 +98,7 @@ def compare_fusions(fusings: Sequence[Fusing]) -> tuple[FusionRow, ...]:
     )
 
 
-def _list_bases(fusing: Fusing) -> tuple[Scores, ...]:
+def _list_bases(fusing: FusionScores) -> tuple[Scores, ...]:
     """Return the scores of BASES, in their order."""
     means = {name: sum(fusing.scores[name][MEASURE].values()) for name in (DENSE, KEYWORD)}
     better = fusing.scores[max(means, key=lambda name: means[name])]

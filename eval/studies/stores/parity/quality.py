@@ -8,7 +8,7 @@ from assay.eval.runs.gold_ranks import matches_itself
 from assay.eval.runs.summary.means import estimate_scores
 from assay.eval.scoring import measures
 from assay.eval.scoring.calculation import Scores
-from assay.eval.scoring.join import Retrieved, join
+from assay.eval.scoring.join import RetrievedChunk, join
 from assay.eval.statistics.estimates import Estimate
 from assay.eval.studies.comparison.differences import Contrast, Difference, judge_family
 from assay.retrievers.base import Chunk
@@ -69,7 +69,7 @@ def score_rankings(
     joined = {
         query.id: join(
             [
-                Retrieved(chunk, chunk.id in collection.prescribed)
+                RetrievedChunk(chunk, chunk.id in collection.prescribed)
                 for chunk in found.get(query.id, ())
                 if not (collection.drop_self_matches and matches_itself(query.id, chunk))
             ],

@@ -6,7 +6,7 @@ from typing import Any
 
 from assay.eval.statistics.estimates import Estimate
 from assay.eval.studies.comparison.differences import Difference
-from assay.eval.studies.stores.engines.timing import Timing
+from assay.eval.studies.stores.engines.timing import TimingTable
 from assay.eval.studies.stores.parity.examples import Example
 from assay.eval.studies.stores.parity.quality import Quality
 from assay.eval.studies.stores.parity.verdicts import (
@@ -59,7 +59,7 @@ class Parity:
     examples: tuple[Example, ...]
     quality: Quality
     against: Mapping[str, Difference]
-    timing: Timing | None
+    timing: TimingTable | None
     index: IndexCost
     recall: Mapping[int, Estimate]
     environment: Mapping[str, Any]

@@ -25,10 +25,10 @@ from assay.eval.studies.stores.parity.results import Absence, Parity
 from assay.eval.studies.stores.parity.sweep import examine
 from assay.retrievers.base import AssayError, Progress
 from assay.retrievers.engines.capabilities import LackError
-from assay.retrievers.settings import Workshop
+from assay.retrievers.settings import Resources
 
 
-class Request(NamedTuple):
+class ParityRequest(NamedTuple):
     """What is to be looked at; `engines` is the one engine, or with `every` all of them.
 
     With `some` they are those that were named, and what was found of others stays. With `missing`
@@ -44,7 +44,7 @@ class Request(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Delivered:
+class ParityOutcome:
     """What was found and where it was put: pages and MLflow runs by the id of a parity.
 
     `files` are the page of all engines and its facts.
@@ -81,7 +81,7 @@ def read_request(
     only: Sequence[str] = (),
     missing: bool = False,
     output: Path | None = None,
-) -> Request:
+) -> ParityRequest:
     """Return what the arguments ask for; with `every`, `only` are the types of the engines.
 
     Raises AssayError before any work starts.
@@ -110,11 +110,11 @@ def read_request(
     if len(collections) > 1 and not every:
         raise AssayError(f"{collections[1]}: one COLLECTION at a time, or --all")
     folder = output or reports_folder() / "engines"
-    return Request(engines, collections, every, bool(only), missing, folder)
+    return ParityRequest(engines, collections, every, bool(only), missing, folder)
 
 
 def examine_all(
-    request: Request, limit: int | None, workshop: Workshop
+    request: ParityRequest, limit: int | None, resources: Resources
 ) -> Iterator[Parity | Absence]:
     """Yield what is found of each engine on each collection, which is opened once.
 
@@ -123,26 +123,26 @@ def examine_all(
     lacking: set[str] = set()
     rows = engines.read_rows(request.folder) if request.missing else []
     for name in request.collections:
-        bench = open_bench(name, limit, workshop)
+        bench = open_bench(name, limit, resources)
         told = {row["label"] for row in rows if _is_of(row, bench)}
         for configured in request.engines:
             if configured.type in lacking:
                 continue
             if configured.label in told:
-                workshop.progress.say(f"{configured.label} on {name}: was measured before")
+                resources.progress.say(f"{configured.label} on {name}: was measured before")
                 continue
             if not request.every:
-                yield _examine(bench, configured, workshop)
+                yield _examine(bench, configured, resources)
                 continue
-            found = _attempt(bench, configured, workshop)
+            found = _attempt(bench, configured, resources)
             if isinstance(found, Absence) and is_missing(configured, found.reason):
                 lacking.add(configured.type)
             yield found
 
 
 def deliver(
-    found: Iterable[Parity | Absence], request: Request, track: bool, progress: Progress
-) -> Delivered:
+    found: Iterable[Parity | Absence], request: ParityRequest, track: bool, progress: Progress
+) -> ParityOutcome:
     """Write a report of each parity as it comes, and tell MLflow of all.
 
     With `every` engine the page of all is written after each, where the others' rows stay until all
@@ -170,7 +170,7 @@ def deliver(
         return {item.id: log_parity(item, pages[item.id].parent) for item in parities}
 
     tracked = tracking.attempt(log, "the reports are kept", progress) if track else None
-    return Delivered(tuple(parities), tuple(absent), pages, tracked or {}, tuple(files))
+    return ParityOutcome(tuple(parities), tuple(absent), pages, tracked or {}, tuple(files))
 
 
 def _is_of(row: Mapping[str, Any], bench: Bench) -> bool:
@@ -185,17 +185,17 @@ def _is_of(row: Mapping[str, Any], bench: Bench) -> bool:
     return tuple(map(row.get, ("collection", *engines.SHARED))) == asked
 
 
-def _examine(bench: Bench, configured: ConfiguredEngine, workshop: Workshop) -> Parity:
-    with closing(configured.build(workshop)) as engine:
-        return examine(bench, configured, engine, workshop.progress)
+def _examine(bench: Bench, configured: ConfiguredEngine, resources: Resources) -> Parity:
+    with closing(configured.build(resources)) as engine:
+        return examine(bench, configured, engine, resources.progress)
 
 
-def _attempt(bench: Bench, configured: ConfiguredEngine, workshop: Workshop) -> Parity | Absence:
+def _attempt(bench: Bench, configured: ConfiguredEngine, resources: Resources) -> Parity | Absence:
     """As `_examine`; what goes wrong becomes a line, and the other engines go on."""
     try:
-        return _examine(bench, configured, workshop)
+        return _examine(bench, configured, resources)
     except AssayError as error:
         reason = " ".join(str(error).split())
         failed = not (isinstance(error, LackError) or is_missing(configured, reason))
-        workshop.progress.say(f"{'failed' if failed else 'left out'}: {reason}")
+        resources.progress.say(f"{'failed' if failed else 'left out'}: {reason}")
         return Absence(configured.label, bench.collection.name, reason, failed)

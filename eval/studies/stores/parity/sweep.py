@@ -9,9 +9,9 @@ from assay.eval.configs.engine_settings import ConfiguredEngine
 from assay.eval.runs import environment
 from assay.eval.statistics.estimates import SHARE, Estimate, estimate_mean
 from assay.eval.studies.stores.engines.engine_bench import Bench, index_engine, timed
-from assay.eval.studies.stores.engines.timing import Timing, time_systems
-from assay.eval.studies.stores.parity.examples import Example, Fused, make_example
-from assay.eval.studies.stores.parity.fusions import Fusing, compare_fusions
+from assay.eval.studies.stores.engines.timing import TimingTable, time_systems
+from assay.eval.studies.stores.parity.examples import Example, FusedLists, make_example
+from assay.eval.studies.stores.parity.fusions import FusionScores, compare_fusions
 from assay.eval.studies.stores.parity.quality import (
     DENSE,
     HYBRID,
@@ -33,7 +33,7 @@ from assay.eval.studies.stores.parity.verdicts import (
 from assay.eval.studies.stores.recall.curve import DEPTHS
 from assay.eval.studies.stores.recall.subjects import Searcher
 from assay.retrievers.base import AssayError, Progress
-from assay.retrievers.engines.base import Engine, Lists
+from assay.retrievers.engines.base import Engine, EngineLists
 from assay.retrievers.engines.hybrid_semantics import describe_hybrid
 from assay.retrievers.engines.parity.list_parity import ListObservation, vary_list
 from assay.retrievers.engines.parity.parity import (
@@ -57,7 +57,7 @@ HYBRID_FUSION = LinearSettings(type="linear", normalisation="min-max", confidenc
 Seen = Mapping[str, Observation]
 
 
-class Found(NamedTuple):
+class QueryVerdicts(NamedTuple):
     """The verdict on each query by its id, and what was tried where some differ."""
 
     verdicts: dict[str, QueryVerdict]
@@ -76,7 +76,7 @@ def examine(
     seen = observe(bench, engine, progress)
     found = find_parity(engine, seen, progress)
     scores = score_systems(bench.collection, bench.queries, rank_systems(bench, engine, seen))
-    fusing = [Fusing((configured.label,), engine.formula.statement, "", scores)]
+    fusing = [FusionScores((configured.label,), engine.formula.statement, "", scores)]
     against = compare_fusions(fusing)[0].against if "hybrid" in engine.searches else {}
     now = datetime.now(UTC)
     place = bench.collection.name.replace(":", ".").replace("/", ".")
@@ -132,17 +132,17 @@ def observe(bench: Bench, engine: Engine, progress: Progress) -> dict[str, Obser
     return seen
 
 
-def find_parity(engine: Engine, seen: Seen, progress: Progress) -> Found:
+def find_parity(engine: Engine, seen: Seen, progress: Progress) -> QueryVerdicts:
     """Judge what was `seen` of an engine by its own formula, and where it fails by others."""
     verdicts = judge(state(engine.formula), seen)
     if "different" not in verdicts.values():
-        return Found(verdicts, ())
+        return QueryVerdicts(verdicts, ())
     if "hybrid" in engine.searches:
         formulations = list(list_alternatives(engine.formula, engine.depth, list(seen.values())))
     else:
         formulations = list(vary_list(engine))
     tried = progress.track(formulations, "trying alternatives", len(formulations))
-    return Found(verdicts, tuple(_try(item, seen) for item in tried))
+    return QueryVerdicts(verdicts, tuple(_try(item, seen) for item in tried))
 
 
 def judge(formulation: Formulation, seen: Seen) -> dict[str, QueryVerdict]:
@@ -170,12 +170,12 @@ def measure_recalls(bench: Bench, engine: Searcher) -> dict[int, Estimate]:
     }
 
 
-def fuse_ours(lists: Lists) -> list[Scored]:
+def fuse_ours(lists: EngineLists) -> list[Scored]:
     """Return our fusion of two lists: reciprocal ranks, k = 60, ranks from 1."""
     return RrfSettings(k=OURS_K).fuse(lists._asdict())
 
 
-def fuse_hybrid(lists: Lists) -> list[Scored]:
+def fuse_hybrid(lists: EngineLists) -> list[Scored]:
     """Return what the config `hybrid` makes of two lists."""
     return HYBRID_FUSION.fuse(lists._asdict())
 
@@ -215,7 +215,7 @@ def _pick_examples(
             query.id,
             query.text,
             verdicts[query.id],
-            Fused(
+            FusedLists(
                 seen[query.id].returned,
                 engine.formula.fuse(*seen[query.id].lists),
                 seen[query.id].lists.dense,
@@ -227,7 +227,7 @@ def _pick_examples(
     )
 
 
-def _time(bench: Bench, engine: Engine, progress: Progress, server: bool) -> Timing | None:
+def _time(bench: Bench, engine: Engine, progress: Progress, server: bool) -> TimingTable | None:
     """Time searches for vectors that are there; encoding the query is the same for all."""
     if not bench.timed:
         return None

@@ -29,7 +29,7 @@ from assay.eval.studies.stores.recall.subjects import (
 )
 from assay.retrievers.base import AssayError
 from assay.retrievers.fusion.ranking import Scored
-from assay.retrievers.settings import Workshop
+from assay.retrievers.settings import Resources
 
 EXACT = "exact search"
 
@@ -44,7 +44,7 @@ class Variant:
 
 
 def measure_recall(
-    engine: str, words: Sequence[str], axis: str, limit: int | None, workshop: Workshop
+    engine: str, words: Sequence[str], axis: str, limit: int | None, resources: Resources
 ) -> Curve:
     """Measure the approximate search of an engine, or of `dense`, along `axis`: `key=v1,v2,…`.
 
@@ -59,9 +59,9 @@ def measure_recall(
     configured = read_subject(engine, [word for word in words if "=" in word])
     key, values = parse_axis(axis)
     variants = list_variants(configured, key, values)
-    bench = open_bench(collection, limit, workshop)
+    bench = open_bench(collection, limit, resources)
     command = configured.command("recall", collection, "--sweep", axis, *bench.options)
-    return run_sweep(bench, key, variants, command, workshop)
+    return run_sweep(bench, key, variants, command, resources)
 
 
 def list_variants(subject: Subject, key: str, values: Sequence[Any]) -> list[Variant]:
@@ -80,7 +80,7 @@ def list_variants(subject: Subject, key: str, values: Sequence[Any]) -> list[Var
 
 
 def run_sweep(
-    bench: Bench, key: str, variants: Sequence[Variant], command: str, workshop: Workshop
+    bench: Bench, key: str, variants: Sequence[Variant], command: str, resources: Resources
 ) -> Curve:
     """Index the bench in every variant and measure recall, quality and latency of dense search.
 
@@ -88,12 +88,12 @@ def run_sweep(
     """
     with ExitStack() as stack:
         engines = [
-            stack.enter_context(closing(item.configured.build(workshop))) for item in variants
+            stack.enter_context(closing(item.configured.build(resources))) for item in variants
         ]
-        indexed = workshop.progress.track(engines, "indexing", len(engines))
+        indexed = resources.progress.track(engines, "indexing", len(engines))
         costs = [index_engine(bench, engine) for engine in indexed]
         _check(variants, engines, key)
-        points = tuple(_measure(bench, variants, engines, costs, workshop))
+        points = tuple(_measure(bench, variants, engines, costs, resources))
         facts = dict(engines[0].facts())
     name, now = variants[0].configured.type, datetime.now(UTC)
     place = bench.collection.name.replace(":", ".").replace("/", ".")
@@ -125,7 +125,7 @@ def _measure(
     variants: Sequence[Variant],
     engines: Sequence[Searcher],
     costs: Sequence[IndexCost],
-    workshop: Workshop,
+    resources: Resources,
 ) -> Iterator[Point]:
     """Yield a point of each variant; to each depth all are timed by turns."""
     taken = {}
@@ -134,7 +134,7 @@ def _measure(
             str(at): timed(partial(_search, bench, engine, depth))
             for at, engine in enumerate(engines)
         }
-        taken[depth] = time_interleaved(calls, bench.timed, SECONDS, workshop.progress)
+        taken[depth] = time_interleaved(calls, bench.timed, SECONDS, resources.progress)
     for at, (variant, engine, cost) in enumerate(zip(variants, engines, costs, strict=True)):
         found = bench.rank(
             {query.id: _search(bench, engine, min(DEPTHS), query) for query in bench.asked}

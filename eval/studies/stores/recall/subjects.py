@@ -15,7 +15,7 @@ from assay.retrievers.fusion.ranking import Scored
 from assay.retrievers.legs.compression import CompressedVectors
 from assay.retrievers.legs.dense import DenseLegSettings
 from assay.retrievers.models.base import Vectors
-from assay.retrievers.settings import Workshop, explain_errors
+from assay.retrievers.settings import Resources, explain_errors
 
 DENSE = "dense"
 # What a dense leg can be told of the form of its vectors.
@@ -75,7 +75,7 @@ class ConfiguredDense:
     settings: DenseLegSettings
     type: str = DENSE
 
-    def build(self, workshop: Workshop) -> Searcher:
+    def build(self, resources: Resources) -> Searcher:
         """Return the leg's search."""
         return ExactOrCompressed(self.settings)
 
