@@ -40,7 +40,7 @@ gate: check-config setup ## judge a pipeline against its baseline: CONFIG=hybrid
 	@$(BIN)/assay gate configs/$(CONFIG).yaml $(if $(ENGINE),--engine $(ENGINE)) \
 		$(if $(DATASET),dataset=$(DATASET)) $(ARGS)
 
-targets: setup ## measure every success criterion, with a verdict: [ARGS="SC-002 --again ..."]
+targets: setup ## measure every success criterion, with a verdict: [ARGS="SC-002 --rerun ..."]
 	@$(BIN)/assay targets $(ARGS)
 
 notebooks: .venv/dev.installed ## execute the notebooks on three pipelines, and render them into reports/notebooks/

@@ -16,7 +16,7 @@ from types import ModuleType
 OLD = ("eval", "retrievers")
 # Modules that plug-ins import, and that went into a package.
 MOVED = {
-    "retrievers.charges": "assay.retrievers.services.charges",
+    "retrievers.charges": "assay.retrievers.services.cost_meter",
     "retrievers.corpus": "assay.retrievers.corpus.corpus",
     "retrievers.documents.blocks": "assay.retrievers.documents.structure.blocks",
     "retrievers.documents.cutting": "assay.retrievers.documents.splitting",

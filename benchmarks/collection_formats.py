@@ -83,8 +83,8 @@ def _write_contexts(source: Path, folder: Path) -> dict[str, Any]:
 
 def _write_whole(source: Path, folder: Path) -> dict[str, Any]:
     rows = (
-        {"_id": id_, "text": text, "metadata": {"doc_id": _name(id_), "original_index": at}}
-        for at, (id_, text) in enumerate(_read(source))
+        {"_id": id_, "text": text, "metadata": {"doc_id": _name(id_), "original_index": i}}
+        for i, (id_, text) in enumerate(_read(source))
     )
     _write_rows(folder / "corpus.jsonl", rows)
     whole = ({"_id": name, "text": text} for name, text in _join(source))

@@ -57,8 +57,8 @@ def _measure(options: argparse.Namespace) -> None:
     import numpy as np
 
     from assay.eval.collections.loading import load
-    from assay.eval.configs.build_context import make_resources
     from assay.eval.configs.config import load_config
+    from assay.eval.configs.resources import make_resources
     from assay.eval.runs.execution.unstored import score_queries
     from assay.eval.statistics.estimates import estimate_mean
     from assay.retrievers.documents.conversion.reconversion import convert_anew

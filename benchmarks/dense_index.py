@@ -83,7 +83,7 @@ def _measure(name: str, data: Path, vectors: int, cache: Path) -> dict[str, floa
     opening, and the measurement of recall.
     """
     drawn = draw_vectors(data, vectors)
-    texts = Texts(vectors, lambda at: f"text {at % WORDS}")
+    texts = Texts(vectors, lambda i: f"text {i % WORDS}")
     settings: StoreSettings = TypeAdapter[Any](EngineSettings).validate_python(ENGINES[name])
     engine = settings.build(Resources(Cache(cache), threads=1))
     _ = texts.digest

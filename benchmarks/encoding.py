@@ -113,7 +113,7 @@ def _run(options: argparse.Namespace, progress: Progress) -> tuple[list[Row], fl
     passages = read_source(COLLECTION, resources).passages
     step = max(1, len(passages) // options.passages)
     texts = passages[::step][: options.passages]
-    blocks = [tuple(texts[at : at + BLOCK]) for at in range(0, len(texts), BLOCK)]
+    blocks = [tuple(texts[i : i + BLOCK]) for i in range(0, len(texts), BLOCK)]
     tokenizer = Tokenizer.default(resources)
     tokens = sum(map(tokenizer.count, texts)) / len(texts)
     encoders = _make_encoders(resources)

@@ -50,10 +50,10 @@ def describe(scores: NDArray[np.float64], queries: int, others: int, trials: int
         columns = [resample(base, scores, rng) - base for _ in range(others)]
         quiet = np.hstack(columns)
         gained = np.where(rng.random((queries, 1)) < RAISED, 1.0, base + columns[0]) - base
-        for at, rejected in enumerate(judge(quiet)):
-            wrong[at] += rejected.any()
-        for at, rejected in enumerate(judge(np.hstack([gained, *columns[1:]]))):
-            found[at] += rejected[0]
+        for i, rejected in enumerate(judge(quiet)):
+            wrong[i] += rejected.any()
+        for i, rejected in enumerate(judge(np.hstack([gained, *columns[1:]]))):
+            found[i] += rejected[0]
     cells = (f"{value / trials:.3f}" for value in (*wrong, *found))
     return f"{queries:>7} {others:>6} {others * measures:>5}   " + "      ".join(cells)
 
@@ -77,9 +77,9 @@ def judge(differences: NDArray[np.float64]) -> list[NDArray[np.bool_]]:
 def adjust_holm(p_values: Sequence[float]) -> list[float]:
     """Return Holm's adjusted p-values (Holm 1979)."""
     adjusted, largest = [0.0] * len(p_values), 0.0
-    for rank, at in enumerate(sorted(range(len(p_values)), key=p_values.__getitem__)):
-        largest = max(largest, min(1.0, (len(p_values) - rank) * p_values[at]))
-        adjusted[at] = largest
+    for rank, i in enumerate(sorted(range(len(p_values)), key=p_values.__getitem__)):
+        largest = max(largest, min(1.0, (len(p_values) - rank) * p_values[i]))
+        adjusted[i] = largest
     return adjusted
 
 

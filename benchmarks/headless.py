@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from assay.eval.collections.loading import load
-from assay.eval.configs.build_context import make_resources
+from assay.eval.configs.resources import make_resources
 from assay.retrievers.base import AssayError, Document
 from assay.retrievers.corpus.corpus import Corpus
 from assay.retrievers.documents.chunkers import StructureChunker

@@ -113,14 +113,14 @@ def describe(draw: Draw, truth: Matrix, n: int, trials: int) -> str:
     cells = [_describe(pairs, [gain] * trials) for pairs in ends.values()]
     shown = [pair for pair in taken if pair]
     cells.append(_describe(shown, [gain] * len(shown)))
-    written = [at for at, pair in zip(of_best, taken, strict=True) if pair]
+    written = [i for i, pair in zip(of_best, taken, strict=True) if pair]
     shares = (hold(shown, written), 1 - len(shown) / trials, worth / trials)
     return "".join([*cells, *(f"{share:15.3f}" for share in shares)])
 
 
 def hold(ends: list[Ends], truth: list[float]) -> float:
     """Return the share of intervals that hold what is true of each."""
-    held = [low - EXACT <= at <= high + EXACT for (low, high), at in zip(ends, truth, strict=True)]
+    held = [low - EXACT <= i <= high + EXACT for (low, high), i in zip(ends, truth, strict=True)]
     return float(np.mean(held)) if held else np.nan
 
 
@@ -156,8 +156,8 @@ def nest(gains: Matrix, folds: Integers) -> Ends:
         sums, sizes = gains @ left_out, left_out.sum(axis=0)
         for fold in range(size):
             held = _score(gains, sums, sizes, row, (fold,))
-            others = [at for at in range(size) if at != fold]
-            within = [_score(gains, sums, sizes, row, (at, fold)) for at in others]
+            others = [i for i in range(size) if i != fold]
+            within = [_score(gains, sums, sizes, row, (i, fold)) for i in others]
             mean = np.concatenate(within).mean()
             outer.append(held)
             inner.append(mean)

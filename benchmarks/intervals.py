@@ -72,8 +72,8 @@ def describe(population: Numbers, n: int, trials: int, resamples: int, within: R
     cells = []
     for method in METHODS.values():
         ends = [
-            method(samples[:, at : at + AT_ONCE], draws, within)
-            for at in range(0, samples.shape[1], AT_ONCE)
+            method(samples[:, i : i + AT_ONCE], draws, within)
+            for i in range(0, samples.shape[1], AT_ONCE)
         ]
         low, high = (np.clip(np.concatenate(side), *within) for side in zip(*ends, strict=True))
         held = np.mean((low <= truth + 1e-9) & (truth - 1e-9 <= high))
@@ -101,8 +101,8 @@ def correct_bias(samples: Numbers, draws: Numbers, _: Range) -> Ends:
         bend = np.where(second > 1e-12, third / (6 * second**1.5), 0.0)
     ends = []
     for tail in (TAIL, 1 - TAIL):
-        at = shift + ndtri(tail)
-        level = ndtr(shift + at / (1 - bend * at))
+        i = shift + ndtri(tail)
+        level = ndtr(shift + i / (1 - bend * i))
         rank = np.clip(np.round(level * (len(means) - 1)).astype(int), 0, len(means) - 1)
         ends.append(means[rank, np.arange(samples.shape[1])])
     return ends[0], ends[1]
@@ -136,7 +136,7 @@ def take_student(samples: Numbers, _: Numbers, __: Range) -> Ends:
 def take_ours(samples: Numbers, _: Numbers, within: Range) -> Ends:
     """Return the intervals that reports show."""
     found = [estimate_mean(sample, within) for sample in samples.T.tolist()]
-    return np.array([at.low for at in found]), np.array([at.high for at in found])
+    return np.array([i.low for i in found]), np.array([i.high for i in found])
 
 
 METHODS: dict[str, Method] = {

@@ -94,7 +94,7 @@ def make_case(base: StoredRun, other: StoredRun) -> Case:
                 seen = RetrievedChunk(hit.chunk, hit.chunk.id in run.prescribed)
                 covered = [item.grade for item in base.gold[query] if covers(seen, item)]
                 grades[place] = max([0, *covered])
-        case.append([(first, second, grades[at]) for at, (first, second) in ranks.items()])
+        case.append([(first, second, grades[i]) for i, (first, second) in ranks.items()])
     return case
 
 
@@ -105,7 +105,7 @@ def tabulate(cases: Sequence[Case], count: int, trials: int) -> Iterator[str]:
     for case in cases:
         for _ in range(trials):
             chosen = rng.choice(len(case), size=min(count, len(case)), replace=False)
-            contest, truth, first = make_contest([case[at] for at in chosen])
+            contest, truth, first = make_contest([case[i] for i in chosen])
             for name, outcome in judge_all(contest, truth, first):
                 row = (outcome.judged, len(truth), outcome.right)
                 found.setdefault(name, []).append(row)
@@ -114,18 +114,18 @@ def tabulate(cases: Sequence[Case], count: int, trials: int) -> Iterator[str]:
     for name, (judged, pool, is_right) in means.items():
         # The judgments by which depth pooling is right as often; a straight line between depths.
         correct = np.maximum.accumulate([row[2] for row in depths])
-        at = int(np.searchsorted(correct, is_right - TIE))
-        match = depths[at][0]
-        if at and correct[at] > is_right + TIE:
-            share = (is_right - correct[at - 1]) / (correct[at] - correct[at - 1])
-            match = depths[at - 1][0] + share * (match - depths[at - 1][0])
+        i = int(np.searchsorted(correct, is_right - TIE))
+        match = depths[i][0]
+        if i and correct[i] > is_right + TIE:
+            share = (is_right - correct[i - 1]) / (correct[i] - correct[i - 1])
+            match = depths[i - 1][0] + share * (match - depths[i - 1][0])
         beside = "" if name.startswith("depth") else f"{judged / match:>10.2f}"
         yield f"{name:<28}{judged:>10.0f}{judged / pool:>12.0%}{is_right:>8.1%}{beside}"
 
 
 def make_contest(queries: Case) -> tuple[RunPair, Ints, Ints]:
     """Return a contest of which nothing is known, the grades of its pairs, and the better ranks."""
-    rows = [(at, *pair) for at, pairs in enumerate(queries) for pair in pairs]
+    rows = [(i, *pair) for i, pairs in enumerate(queries) for pair in pairs]
     query, base, other, truth = np.array(rows, dtype=np.int64).T
     weight = discount(other) - discount(base)
     best = np.where(base == 0, other, np.where(other == 0, base, np.minimum(base, other)))

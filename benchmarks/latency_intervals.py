@@ -64,7 +64,7 @@ def describe(draw: Draw, n: int, percent: int, truth: float, ratio: float, trial
         other, base = draw_pair(draw, rng, n)
         places = rng.integers(n, size=(RESAMPLES, n))
         resampled = np.percentile(sample[places], percent, axis=1)
-        quotients = np.divide(*(np.percentile(at[places], percent, axis=1) for at in (other, base)))
+        quotients = np.divide(*(np.percentile(i[places], percent, axis=1) for i in (other, base)))
         counts += (
             holds(found, truth),
             found.high is None,

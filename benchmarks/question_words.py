@@ -16,8 +16,8 @@ from assay.eval import no_telemetry
 from assay.eval.collections.check import NO_ANSWER
 from assay.eval.collections.collection import Collection
 from assay.eval.collections.loading import load
-from assay.eval.configs.build_context import make_resources
 from assay.eval.configs.config import load_config
+from assay.eval.configs.resources import make_resources
 from assay.eval.studies.questions.search import find_legs
 from assay.eval.studies.questions.words import find_leak, measure_overlap
 

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.eval import no_telemetry
-from assay.eval.configs.build_context import make_resources
+from assay.eval.configs.resources import make_resources
 from assay.eval.running.runner import Runner
 from assay.eval.statistics.estimates import SEED, estimate_share
 from assay.eval.studies.sweep.racing import Race, RaceRules, run_race
@@ -62,10 +62,10 @@ def race(scores: Scores, rules: RaceRules) -> tuple[Race, bool]:
     points, queries = scores.shape
     mixed = scores[:, np.random.default_rng(rules.seed).permutation(queries)]
     done = run_race(
-        points, queries, 1.0, rules, lambda places, seen: {at: mixed[at, :seen] for at in places}
+        points, queries, 1.0, rules, lambda places, seen: {i: mixed[i, :seen] for i in places}
     )
     means = scores.mean(axis=1)
-    kept = max(means[at] for at in range(points) if at not in done.drops)
+    kept = max(means[i] for i in range(points) if i not in done.drops)
     return done, bool(kept <= means.max() - rules.effect)
 
 

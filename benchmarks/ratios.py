@@ -131,9 +131,9 @@ def time_apart(
 
     with frozen():
         for number in range(ROUNDS):
-            for at in progress.track(range(len(queries)), f"round {number + 1}", len(queries)):
+            for i in progress.track(range(len(queries)), f"round {number + 1}", len(queries)):
                 for who in draw.sample(range(len(asks)), len(asks)):
-                    mine = (at + who * len(queries) // len(asks)) % len(queries)
+                    mine = (i + who * len(queries) // len(asks)) % len(queries)
                     taken[who][mine].append(asks[who](queries[mine]))
     return [[median(times) for times in each] for each in taken]
 

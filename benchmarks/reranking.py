@@ -116,7 +116,7 @@ def mark(points: Sequence[Point]) -> list[Point]:
     from assay.eval.studies.sweep.grid_search import find_front
 
     front = find_front([(point.p95, point.quality) for point in points])
-    return [replace(point, front=at in front) for at, point in enumerate(points)]
+    return [replace(point, front=i in front) for i, point in enumerate(points)]
 
 
 def _read_options(arguments: Sequence[str] | None) -> argparse.Namespace:

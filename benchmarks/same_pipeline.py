@@ -12,8 +12,8 @@ from pathlib import Path
 
 from assay.eval import no_telemetry
 from assay.eval.collections.loading import load
-from assay.eval.configs.build_context import make_resources
 from assay.eval.configs.config import load_config
+from assay.eval.configs.resources import make_resources
 from assay.eval.running.timing import System, time_together
 from assay.eval.runs.latency import choose_spaced
 from assay.eval.statistics.estimates import Estimate, estimate_percentile_ratio

@@ -51,10 +51,10 @@ def make_collection(folder: Path, queries: int, hits: int) -> None:
     (folder / "qrels").mkdir()
     (folder / "dataset.yaml").write_text(CARD)
     with (folder / "corpus.jsonl").open("w") as file:
-        for at in range(DOCUMENTS):
+        for i in range(DOCUMENTS):
             words = rng.choice(WORDS, 60, p=weights)
-            text = f"Text {at} " + " ".join(f"w{word}" for word in words)
-            print(json.dumps({"_id": f"d{at}", "title": f"Title {at}", "text": text}), file=file)
+            text = f"Text {i} " + " ".join(f"w{word}" for word in words)
+            print(json.dumps({"_id": f"d{i}", "title": f"Title {i}", "text": text}), file=file)
     with (
         (folder / "queries.jsonl").open("w") as asked,
         (folder / "qrels" / "test.tsv").open("w") as judged,
@@ -64,10 +64,10 @@ def make_collection(folder: Path, queries: int, hits: int) -> None:
         for query in range(queries):
             print(json.dumps({"_id": f"q{query}", "text": f"question {query}"}), file=asked)
             ranking = rng.permutation(DOCUMENTS)[:hits]
-            for at in rng.choice(min(40, hits), min(24, hits), replace=False):
-                print(f"q{query}\td{ranking[at]}\t{rng.integers(0, 3)}", file=judged)
-            for rank, at in enumerate(ranking, start=1):
-                print(f"q{query} Q0 d{at} {rank} {hits - rank} other", file=run)
+            for i in rng.choice(min(40, hits), min(24, hits), replace=False):
+                print(f"q{query}\td{ranking[i]}\t{rng.integers(0, 3)}", file=judged)
+            for rank, i in enumerate(ranking, start=1):
+                print(f"q{query} Q0 d{i} {rank} {hits - rank} other", file=run)
 
 
 def spend(command: Sequence[str], **variables: str) -> float:

@@ -39,7 +39,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.sweep_memory", description=__doc__)
     parser.add_argument("--collection", default="scifact")
     args = parser.parse_args(arguments)
-    bs = [round(0.1 * at, 1) for at in range(10)]
+    bs = [round(0.1 * i, 1) for i in range(10)]
     for count in (1, len(ANALYZERS)):
         axes = {f"{LEG}.analyzer": list(ANALYZERS[:count]), f"{LEG}.b": bs}
         points = count * len(bs)

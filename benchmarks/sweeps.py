@@ -21,8 +21,8 @@ def list_constants(points: int) -> tuple[list[float], list[float]]:
     """Return values of k1, ten at most, and of b, which together span at least so many points."""
     across = min(points, 10)
     down = -(-points // across)
-    spread = [round(0.3 + 2.7 * at / across, 3) for at in range(across)]
-    return spread, [round((at + 1) / (down + 1), 3) for at in range(down)]
+    spread = [round(0.3 + 2.7 * i / across, 3) for i in range(across)]
+    return spread, [round((i + 1) / (down + 1), 3) for i in range(down)]
 
 
 def call(folder: Path, *words: str) -> float:

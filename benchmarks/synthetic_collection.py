@@ -41,9 +41,9 @@ def write_collection(folder: Path, passages: int) -> Path:
     asked = draw.integers(*PLANTED, size=(QUERIES, ASKED))
     targets = draw.choice(passages, (QUERIES, 1 + DECOYS), replace=False)
     planted = {
-        int(passage): words if at == 0 else words[1:]
+        int(passage): words if i == 0 else words[1:]
         for words, row in zip(asked, targets, strict=True)
-        for at, passage in enumerate(row)
+        for i, passage in enumerate(row)
     }
     words = list(map(_spell, range(WORDS)))
     with (root / "corpus.jsonl").open("w") as file:
@@ -54,12 +54,12 @@ def write_collection(folder: Path, passages: int) -> Path:
             text = " ".join(map(words.__getitem__, ranks.tolist()))
             file.write(f'{{"_id": "p{number}", "title": "", "text": "{text}"}}\n')
     with (root / "queries.jsonl").open("w") as file:
-        for at, ranks in enumerate(asked.tolist()):
+        for i, ranks in enumerate(asked.tolist()):
             text = " ".join(map(_spell, ranks))
-            file.write(json.dumps({"_id": f"q{at}", "text": text}) + "\n")
+            file.write(json.dumps({"_id": f"q{i}", "text": text}) + "\n")
     with (root / "qrels" / "test.tsv").open("w") as file:
         file.write("query-id\tcorpus-id\tscore\n")
-        file.writelines(f"q{at}\tp{row[0]}\t1\n" for at, row in enumerate(targets.tolist()))
+        file.writelines(f"q{i}\tp{row[0]}\t1\n" for i, row in enumerate(targets.tolist()))
     card.write_text(yaml.safe_dump({"name": name, "title": name, "format": "beir"}))
     return root
 
@@ -80,6 +80,6 @@ def _spell(rank: int) -> str:
     parts = []
     rank += len(SYLLABLES)
     while rank:
-        rank, at = divmod(rank, len(SYLLABLES))
-        parts.append(SYLLABLES[at])
+        rank, i = divmod(rank, len(SYLLABLES))
+        parts.append(SYLLABLES[i])
     return "".join(parts)

@@ -21,7 +21,7 @@ from assay import run
 from assay.eval import no_telemetry
 from assay.eval.collections.collection import Collection
 from assay.eval.collections.loading import load
-from assay.eval.configs.build_context import make_resources
+from assay.eval.configs.resources import make_resources
 from assay.eval.statistics.estimates import SEED, TAIL, Estimate
 from assay.eval.studies.questions.job import QuestionSpec, prepare_job
 from assay.eval.studies.questions.kinds import KINDS

@@ -25,4 +25,4 @@ def sample_queries(sources: Sequence[CorpusSource], count: int) -> list[str]:
     """Return `count` queries of all sources, evenly spaced, or all when there are fewer."""
     queries = [query for source in sources for query in source.queries]
     count = min(count, len(queries))
-    return [queries[at * len(queries) // count] for at in range(count)]
+    return [queries[i * len(queries) // count] for i in range(count)]

@@ -25,5 +25,5 @@ class HeadingLeg(Leg):
 
     def search(self, query: str, depth: int) -> LegResult:
         asked = set(query.lower().split())
-        found = ((at, float(len(asked & words))) for at, words in enumerate(self.words))
+        found = ((i, float(len(asked & words))) for i, words in enumerate(self.words))
         return LegResult(ordered(pair for pair in found if pair[1])[:depth], {"search": 0.0})

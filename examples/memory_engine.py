@@ -41,7 +41,7 @@ class Memory(Engine):
 
     def keyword(self, text: str, limit: int) -> list[Scored]:
         asked = set(text.lower().split())
-        found = ((at, float(len(asked & words))) for at, words in enumerate(self.words))
+        found = ((i, float(len(asked & words))) for i, words in enumerate(self.words))
         return ordered(pair for pair in found if pair[1])[:limit]
 
     def hybrid(self, text: str, vector: Vectors, limit: int) -> list[Scored]:

@@ -12,12 +12,12 @@ def observe(run: str, score: float, first: str, milliseconds: float) -> RunScore
     return RunScores(
         run=run,
         scores={
-            "nDCG@10": {query: score + at / 1000 for at, query in enumerate(queries)},
-            "Hit@1": {query: score + at / 2000 for at, query in enumerate(queries)},
-            "Recall@20": {query: score + at / 3000 for at, query in enumerate(queries)},
+            "nDCG@10": {query: score + i / 1000 for i, query in enumerate(queries)},
+            "Hit@1": {query: score + i / 2000 for i, query in enumerate(queries)},
+            "Recall@20": {query: score + i / 3000 for i, query in enumerate(queries)},
             "Tokens@10": dict.fromkeys(queries, 100 * score),
         },
-        hits={query: (first if at < 5 else "same",) for at, query in enumerate(queries)},
+        hits={query: (first if i < 5 else "same",) for i, query in enumerate(queries)},
         latency={
             "q1": {"total": milliseconds, "dense": 2.0, "dense.encode": 6.0, "rerank": 3.0},
             "q2": {"total": milliseconds, "dense": 2.0, "dense.encode": 8.0, "rerank": 5.0},

@@ -63,7 +63,7 @@ def contrast(one: str, other: str) -> float:
 def luminance(colour: str) -> float:
     """Return the relative luminance of a colour given as `#rrggbb`."""
     digits = colour.strip().lstrip("#")
-    parts = [int(digits[at : at + 2], 16) / 255 for at in (0, 2, 4)]
+    parts = [int(digits[i : i + 2], 16) / 255 for i in (0, 2, 4)]
     linear = [
         part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts
     ]

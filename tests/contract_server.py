@@ -204,4 +204,4 @@ def rank_vectors(vectors: Mapping[str, Sequence[float]], query: Sequence[float])
     cosines = matrix @ (np.array(query) / np.linalg.norm(query))
     order = np.argsort(-cosines, kind="stable")
     names = list(vectors)
-    return [(names[at], float(cosines[at])) for at in order]
+    return [(names[i], float(cosines[i])) for i in order]

@@ -123,7 +123,7 @@ class ModelServer(LanguageModelServer):
         allow_kind(body["input_type"], "search_")
         texts = self._take(body["texts"], 96, "too many tokens" * (body["truncate"] == "NONE"))
         vectors = [embed(text, body.get("output_dimension") or SIZE) for text in texts]
-        forms = {form: [shrink(at, form) for at in vectors] for form in body["embedding_types"]}
+        forms = {form: [shrink(i, form) for i in vectors] for form in body["embedding_types"]}
         billed = {"billed_units": {"input_tokens": count(texts)}}
         meta = {"api_version": {"version": "2"}, **billed}
         return {"id": "1", "embeddings": forms, "texts": texts, "meta": meta}
@@ -151,12 +151,12 @@ class ModelServer(LanguageModelServer):
         allow_kind(body["input_type"], "")
         form, size = body.get("output_dtype") or "float", body.get("output_dimension") or SIZE
         data, tokens = [], 0
-        for at, inputs in enumerate(body["inputs"]):
+        for i, inputs in enumerate(body["inputs"]):
             texts = self._take_together(inputs, 1000)
             tokens += count(texts)
             vectors = [shrink(vector, form) for vector in embed_together(texts, size)]
             rows = list_rows(vectors, body.get("encoding_format"))
-            data.append({"object": "list", "data": rows, "index": at})
+            data.append({"object": "list", "data": rows, "index": i})
         usage = {"total_tokens": tokens}
         return {"object": "list", "data": data, "model": body["model"], "usage": usage}
 
@@ -194,7 +194,7 @@ class ModelServer(LanguageModelServer):
         asked = [request["content"]["parts"][0]["text"] for request in body["requests"]]
         texts = self._take(asked, 100, "")
         sizes = [request.get("outputDimensionality") or SIZE for request in body["requests"]]
-        return {"embeddings": [{"values": embed(*at)} for at in zip(texts, sizes, strict=True)]}
+        return {"embeddings": [{"values": embed(*i)} for i in zip(texts, sizes, strict=True)]}
 
     def _tei_embed(self, body: dict[str, Any]) -> Any:
         allow(body, "inputs", "truncate normalize prompt_name dimensions truncation_direction")
@@ -228,8 +228,8 @@ class ModelServer(LanguageModelServer):
 
     def _ranked(self, query: str, texts: Sequence[str], most: int) -> list[dict[str, Any]]:
         self._take([query, *texts], most + 1, "")
-        scores = [(rate(query, text), at) for at, text in enumerate(texts)]
-        return [{"index": at, "relevance_score": score} for score, at in sorted(scores)[::-1]]
+        scores = [(rate(query, text), i) for i, text in enumerate(texts)]
+        return [{"index": i, "relevance_score": score} for score, i in sorted(scores)[::-1]]
 
 
 def allow(body: dict[str, Any], needed: str, optional: str) -> None:
@@ -250,8 +250,8 @@ def allow_kind(kind: str, prefix: str) -> None:
 def list_rows(vectors: Sequence[Sequence[float]], form: str | None = None) -> list[Any]:
     """Return rows in another order than the texts."""
     rows = [
-        {"object": "embedding", "index": at, "embedding": encode(vector, form)}
-        for at, vector in enumerate(vectors)
+        {"object": "embedding", "index": i, "embedding": encode(vector, form)}
+        for i, vector in enumerate(vectors)
     ]
     return rows[::-1]
 
@@ -265,5 +265,5 @@ def encode(vector: Sequence[float], form: str | None) -> Any:
 
 def answer(vectors: Sequence[Any], **more: Any) -> Body:
     """Return an answer in OpenAI's form, of whatever vectors."""
-    rows = [{"index": at, "embedding": vector} for at, vector in enumerate(vectors)]
+    rows = [{"index": i, "embedding": vector} for i, vector in enumerate(vectors)]
     return Body(json.dumps({"data": rows, "usage": {"prompt_tokens": 1}, **more}).encode())

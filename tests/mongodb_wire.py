@@ -29,17 +29,17 @@ def receive(connection: Any, length: int) -> bytes:
 
 def read_message(content: bytes) -> Command:
     """Return the command of an OP_MSG: a document, and lists of them by their names."""
-    at, body = 4, {}
-    while at < len(content):
-        kind = content[at]
-        (size,) = struct.unpack_from("<i", content, at + 1)
-        section = content[at + 1 : at + 1 + size]
+    i, body = 4, {}
+    while i < len(content):
+        kind = content[i]
+        (size,) = struct.unpack_from("<i", content, i + 1)
+        section = content[i + 1 : i + 1 + size]
         if kind == 0:
             body |= bson.decode(section)
         else:
             name, _, documents = section[4:].partition(b"\0")
             body[name.decode()] = bson.decode_all(documents)
-        at += 1 + size
+        i += 1 + size
     return Command(next(iter(body)), body)
 
 

@@ -17,15 +17,15 @@ COMMITTED = {"git": {"commit": "a" * 40, "dirty": False}}
 
 def make_collection(count: int, *, types: Sequence[str] = (), grade: int = 1) -> Collection:
     """Return a collection of `count` documents and queries; query q0 is answered by document d0."""
-    kinds = [types[at % len(types)] if types else "" for at in range(count)]
+    kinds = [types[i % len(types)] if types else "" for i in range(count)]
     return Collection(
         name="planned",
         title="Planned",
-        documents=tuple(Document(f"d{at}", f"text number {at}") for at in range(count)),
-        queries=tuple(Query(f"q{at}", f"question {at}", kinds[at]) for at in range(count)),
+        documents=tuple(Document(f"d{i}", f"text number {i}") for i in range(count)),
+        queries=tuple(Query(f"q{i}", f"question {i}", kinds[i]) for i in range(count)),
         gold={
-            f"q{at}": (GoldItem(f"q{at}", f"d{at}", f"d{at}", 0, len(f"text number {at}"), grade),)
-            for at in range(count)
+            f"q{i}": (GoldItem(f"q{i}", f"d{i}", f"d{i}", 0, len(f"text number {i}"), grade),)
+            for i in range(count)
         },
         card=Card(name="planned", title="Planned", format="native"),
     )
@@ -45,10 +45,10 @@ class Planned(Retriever):
         return IndexReport(len(self._chunks))
 
     def search(self, query: str, k: int) -> Ranking:
-        at = int(query.split()[1])
-        others = [chunk for chunk in self._chunks if chunk.id != f"d{at}"]
-        if rank := self._ranks[at]:
-            others.insert(rank - 1, self._chunks[at])
+        i = int(query.split()[1])
+        others = [chunk for chunk in self._chunks if chunk.id != f"d{i}"]
+        if rank := self._ranks[i]:
+            others.insert(rank - 1, self._chunks[i])
         hits = tuple(Hit(chunk, float(-place)) for place, chunk in enumerate(others[:k]))
         return Ranking(hits, degraded=self._degraded)
 

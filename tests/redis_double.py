@@ -130,9 +130,9 @@ class RedisDouble:
     def _fuse(self, index: Index, told: list[str], parts: list[bytes]) -> list[Any]:
         require("DIALECT" not in told, "DIALECT is not supported in FT.HYBRID")
         require(told[2] == "SEARCH" and told[6:10] == ["VSIM", "@vector", "$vector", "KNN"], "ERR")
-        at = told.index("COMBINE")
-        count = int(told[at + 2])
-        how = told[at + 3 : at + 3 + count]
+        i = told.index("COMBINE")
+        count = int(told[i + 2])
+        how = told[i + 3 : i + 3 + count]
         options = dict(zip(how[::2], map(float, how[1::2]), strict=True))
         window, limit = int(options["WINDOW"]), int(told[told.index("LIMIT") + 2])
         words = _match(index, told[3])[:window]
@@ -141,7 +141,7 @@ class RedisDouble:
         scores: dict[str, float] = defaultdict(float)
         for found, weight in ((words, options.get("ALPHA")), (near, options.get("BETA"))):
             for rank, (key, score) in enumerate(found, start=1):
-                ranked = told[at + 1] == "RRF"
+                ranked = told[i + 1] == "RRF"
                 scores[key] += 1 / (options["CONSTANT"] + rank) if ranked else (weight or 0) * score
         rows = sorted(scores.items(), key=lambda pair: -pair[1])[:limit]
         results = [["__key", f"{told[1]}:{key}", "__score", str(score)] for key, score in rows]

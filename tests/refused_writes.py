@@ -13,7 +13,7 @@ import tempfile
 from pathlib import Path
 
 COMMANDS = {
-    "run": ["run", "mine.yaml", "--again", "--no-track"],
+    "run": ["run", "mine.yaml", "--rerun", "--no-track"],
     "log": ["log", "RUN"],
     "report": ["report", "RUN"],
     "compare": ["compare", "RUN", "OTHER", "--no-track"],

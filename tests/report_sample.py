@@ -120,17 +120,17 @@ class TwoLegs(Retriever):
         for name, analyse in self._analysers.items():
             begin = time.perf_counter()
             scores = self._legs[name].get_scores(analyse(query))
-            order = sorted(range(len(scores)), key=lambda at: -scores[at])
-            order = [at for at in order if scores[at] > 0]
-            for rank, at in enumerate(order, start=1):
-                placed.setdefault(at, {})[name] = LegRank(rank, float(scores[at]))
-            listed = tuple((self._chunks[at].id, float(scores[at])) for at in order)
+            order = sorted(range(len(scores)), key=lambda i: -scores[i])
+            order = [i for i in order if scores[i] > 0]
+            for rank, i in enumerate(order, start=1):
+                placed.setdefault(i, {})[name] = LegRank(rank, float(scores[i]))
+            listed = tuple((self._chunks[i].id, float(scores[i])) for i in order)
             taken = (time.perf_counter() - begin) * 1000
             trace.append(StageTrace(name, "leg", taken, listed))
         begin = time.perf_counter()
         hits = [
-            Hit(self._chunks[at], sum(1 / (60 + place.rank) for place in legs.values()), legs)
-            for at, legs in placed.items()
+            Hit(self._chunks[i], sum(1 / (60 + place.rank) for place in legs.values()), legs)
+            for i, legs in placed.items()
         ]
         hits.sort(key=lambda hit: -hit.score)
         listed = tuple((hit.chunk.id, hit.score) for hit in hits)
@@ -145,7 +145,7 @@ def _words(text: str) -> list[str]:
 
 
 def _letters(text: str) -> list[str]:
-    return [word[at : at + 4] for word in _words(text) for at in range(max(1, len(word) - 3))]
+    return [word[i : i + 4] for word in _words(text) for i in range(max(1, len(word) - 3))]
 
 
 def _initials(text: str) -> list[str]:

@@ -9,7 +9,7 @@ from assay.eval.collections.collection import Collection
 from assay.eval.collections.formats import beir, irds, native, trec
 from assay.eval.collections.loading import load
 from assay.retrievers.base import AssayError
-from assay.retrievers.store.shelf import IdSequence
+from assay.retrievers.store.lazy_sequence import IdSequence
 
 
 def leave_in_files(patch: pytest.MonkeyPatch, most: int = -1) -> None:

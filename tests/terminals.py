@@ -44,9 +44,7 @@ def show(
             stream.feed(piece)
             states.append([line.rstrip() for line in screen.display])
     _, status = os.waitpid(process, 0)
-    above = [
-        "".join(line[at].data for at in range(COLUMNS)).rstrip() for line in screen.history.top
-    ]
+    above = ["".join(line[i].data for i in range(COLUMNS)).rstrip() for line in screen.history.top]
     final = [*above, *(line.rstrip() for line in screen.display)]
     return Screen(states, final, output.decode(), os.waitstatus_to_exitcode(status))
 

@@ -234,7 +234,7 @@ def test_encoding_tells_rate_and_likeness(capsys: pytest.CaptureFixture[str]) ->
 
 def test_the_order_of_judging_is_held_against_depth_pooling() -> None:
     """The other run has the answer first, the base tenth, and all else is alike."""
-    query = [(10, 1, 1), *((at, at + 1, 0) for at in range(1, 10))]
+    query = [(10, 1, 1), *((i, i + 1, 0) for i in range(1, 10))]
     found = {}
     for row in judging_order.tabulate([[query] * 20], 12, 1):
         name, judged, share, right, *_ = re.split(r"  +", row)

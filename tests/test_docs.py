@@ -64,16 +64,16 @@ def find_command(words: list[str]) -> tuple[click.Command, list[str]]:
 def check_command(line: str) -> None:
     """Raise UsageError where a line of a shell calls `assay` or `make` as neither can be called."""
     words = shlex.split(line, comments=True)
-    for at, word in enumerate(words):
+    for i, word in enumerate(words):
         if word.removeprefix(".venv/bin/") == "assay":
-            command, given = find_command(words[at + 1 :])
+            command, given = find_command(words[i + 1 :])
             context = click.Context(command)
             _, left, _ = command.make_parser(context).parse_args(given)
             if left:
                 raise click.UsageError(f"too many arguments: {left}")
             return
         if word == "make":
-            wanted = {name for name in words[at + 1 :] if re.fullmatch("[a-z-]+", name)}
+            wanted = {name for name in words[i + 1 :] if re.fullmatch("[a-z-]+", name)}
             if unknown := wanted - TARGETS:
                 raise click.UsageError(f"no target {unknown}")
             return

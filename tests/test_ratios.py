@@ -29,7 +29,7 @@ def test_all_are_asked_all_queries_as_often_and_never_the_same_in_a_turn() -> No
     assert found == [[who + number / 100 for number in range(12)] for who in range(4)]
     timed = asked[4 * 10 :]
     assert set(Counter(timed).values()) == {ROUNDS}
-    turns = [timed[at : at + 4] for at in range(0, len(timed), 4)]
+    turns = [timed[i : i + 4] for i in range(0, len(timed), 4)]
     assert all(len({query for _, query in turn}) == 4 for turn in turns)
     assert len({tuple(who for who, _ in turn) for turn in turns}) > 4
 

@@ -57,10 +57,10 @@ def test_the_image_copies_what_the_wheel_is_made_of(archives: Path, tmp_path: Pa
     for line in re.findall(r"^COPY (?!--)(.+)$", DOCKERFILE, re.MULTILINE):
         *sources, target = line.split()
         for name in sources:
-            at = context / target / (Path(name).name if target == "./" else "")
-            at.parent.mkdir(parents=True, exist_ok=True)
+            i = context / target / (Path(name).name if target == "./" else "")
+            i.parent.mkdir(parents=True, exist_ok=True)
             copy = shutil.copytree if (ROOT / name).is_dir() else shutil.copy
-            copy(ROOT / name, at)
+            copy(ROOT / name, i)
             assert f"!{name}" in (ROOT / ".dockerignore").read_text().splitlines(), name
     made = tmp_path / "made"
     build("wheel", made, context)

@@ -68,7 +68,7 @@ class Collection:
         matrix = matrix / np.linalg.norm(matrix, axis=1, keepdims=True)
         distances = 1 - matrix @ (vector / np.linalg.norm(vector))
         order = np.argsort(distances, kind="stable")[:limit]
-        return [(names[at], float(distances[at])) for at in order]
+        return [(names[i], float(distances[i])) for i in order]
 
     def bm25(self, query: str, limit: int) -> Scores:
         """Return identifiers with their BM25 scores, best first."""
@@ -161,10 +161,10 @@ class WeaviateDouble:
 
     def batch(self, asked: Any) -> Any:
         reply = batch_pb2.BatchObjectsReply()
-        for at, given in enumerate(asked.objects):
+        for i, given in enumerate(asked.objects):
             text = given.properties.non_ref_properties["text"]
             if text in self.refused:
-                reply.errors.add(index=at, error="no space left\non device")
+                reply.errors.add(index=i, error="no space left\non device")
                 continue
             collection = self.collections[given.collection]
             packed = given.vectors[0].vector_bytes if given.vectors else given.vector_bytes

@@ -62,7 +62,7 @@ def list_commands(folder: Path, *, track: bool) -> list[Command]:
     """Return the commands; with `track` those too that log to MLflow, which take longer."""
     run, other = (folder / "stored").read_text().split()
     commands = [
-        Command("run", ["run", "mine.yaml", "--no-track", "--again"], _measures),
+        Command("run", ["run", "mine.yaml", "--no-track", "--rerun"], _measures),
         Command("label", ["label", "pool.csv"], _judgments),
         Command("init", ["init", "datasets/mine/docs", "--questions", "questions.csv",
                          "--name", "made", "--force"], _found),

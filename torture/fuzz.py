@@ -128,9 +128,9 @@ def _spoil(sound: bytes) -> st.SearchStrategy[bytes]:
 
     def spoil(changes: list[tuple[int, int, bytes]]) -> bytes:
         content = sound
-        for at, length, part in changes:
-            at %= len(content) + 1
-            content = content[:at] + part + content[at + length :]
+        for i, length, part in changes:
+            i %= len(content) + 1
+            content = content[:i] + part + content[i + length :]
         return content
 
     part = st.one_of(st.sampled_from(HOSTILE), st.binary(max_size=8), st.just(sound))

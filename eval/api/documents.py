@@ -51,7 +51,7 @@ def search(
     """
     from assay.eval.collections.collection import Query
     from assay.eval.collections.in_memory import make_unjudged
-    from assay.eval.configs.build_context import make_resources
+    from assay.eval.configs.resources import make_resources
     from assay.eval.progress import ConsoleProgress
     from assay.eval.running.experiment import make_experiment
     from assay.eval.runs.execution import searching
@@ -75,7 +75,7 @@ def ingest(
     documents: str | Path,
     *overrides: str,
     config: str | Path = "hybrid_rrf",
-    again: bool = False,
+    rerun: bool = False,
 ) -> IngestionResult:
     """Convert, cut, embed and index documents, as `assay ingest` does; no report is written.
 
@@ -105,10 +105,10 @@ def ingest(
         773
 
     """
-    from assay.eval.configs.build_context import make_resources
     from assay.eval.configs.config import load_config
     from assay.eval.configs.named_configs import find_config
+    from assay.eval.configs.resources import make_resources
     from assay.eval.studies.ingestion.running import run_ingestion
 
     settings = load_config(find_config(config), overrides)
-    return IngestionResult(run_ingestion(str(documents), settings, make_resources(), again))
+    return IngestionResult(run_ingestion(str(documents), settings, make_resources(), rerun))

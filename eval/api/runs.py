@@ -23,7 +23,7 @@ def run(
     depth: int | None = None,
     limit: int | None = None,
     track: bool = True,
-    again: bool = False,
+    rerun: bool = False,
 ) -> RunResult:
     """Run a retriever on a judged collection, as `assay run` does, and return the stored run.
 
@@ -83,7 +83,7 @@ def run(
 
     progress = ConsoleProgress()
     options = {"name": name, "depth": depth, "limit": limit, "measures": measures}
-    experiment = make_experiment(what, overrides, collection, options, progress, again)
+    experiment = make_experiment(what, overrides, collection, options, progress, rerun)
     return RunResult(run_experiment(experiment, progress, tracked=track), experiment.measures)
 
 
@@ -155,12 +155,12 @@ def compare(
         collection = find_collection(collection, progress)
     options = {"depth": depth, "limit": limit}
     found: list[Any] = []
-    for at, what in enumerate(systems):
+    for i, what in enumerate(systems):
         if isinstance(what, RunResult):
             found.append(what.stored)
         elif isinstance(what, str | Path) and not names_system(what):
             found.append(load_runs(what)[0].stored)
         else:
-            given = {**options, "name": names and names[at]}
+            given = {**options, "name": names and names[i]}
             found.append(make_experiment(what, (), collection, given, progress))
     return ComparisonResult(compare_systems(found, wanted, effect, progress))

@@ -66,9 +66,9 @@ def ablate(
     Exit code: 0 all variants ran, 1 some failed, 2 the pipeline cannot be run.
     """
     from assay.eval.cluster.distribution import distribute
-    from assay.eval.configs.build_context import make_resources
     from assay.eval.configs.config import load_config
     from assay.eval.configs.locations import reports_folder
+    from assay.eval.configs.resources import make_resources
     from assay.eval.scoring.measures import split_names
     from assay.eval.studies.ablation import page as report
     from assay.eval.studies.ablation.analysis import MEASURES

@@ -52,8 +52,8 @@ def check(
     Exit code: 0 no engine is over 1.2; 1 the whole interval of a ratio is, or an engine failed; 2
     for what is to be mended.
     """
-    from assay.eval.configs.build_context import make_resources
     from assay.eval.configs.locations import default_dataset, reports_folder
+    from assay.eval.configs.resources import make_resources
     from assay.eval.studies.stores.engines.benchmark_page import write_checks
     from assay.eval.studies.stores.engines.client_checks import check_clients
 
@@ -70,14 +70,14 @@ def check(
     type=options.at_least(1_000),
     help="Bring the collection to so many, by passages that answer no query.",
 )
-@click.option("--again", is_flag=True, help="Measure anew what equal calls measured before.")
+@options.rerun("Measure again what equal calls measured before.")
 @_takes_engines
 def bench(
     names: tuple[str, ...],
     dataset: str | None,
     limit: int | None,
     passages: int | None,
-    again: bool,
+    rerun: bool,
     output: Path | None,
     as_json: bool,
 ) -> None:
@@ -99,8 +99,8 @@ def bench(
 
     Exit code: 0 done; 1 an engine failed; 2 for what is to be mended.
     """
-    from assay.eval.configs.build_context import make_resources
     from assay.eval.configs.locations import default_dataset, reports_folder
+    from assay.eval.configs.resources import make_resources
     from assay.eval.studies.stores.engines.benchmark_running import measure_stores
 
     found, page = measure_stores(
@@ -109,7 +109,7 @@ def bench(
         limit,
         passages,
         output or reports_folder() / "engines",
-        again,
+        rerun,
         make_resources(),
     )
     present(found, as_json, _print_benchmark, page=page)

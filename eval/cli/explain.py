@@ -117,9 +117,9 @@ def _ceilings(attribution: "Attribution") -> "Table":
     from rich.markup import escape
 
     table = make_table("candidates of", "how many", *attribution.reached)
-    rows = [(escape(at.step), f"{at.candidates:.1f}", at.measures) for at in attribution.ceilings]
+    rows = [(escape(i.step), f"{i.candidates:.1f}", i.measures) for i in attribution.ceilings]
     for step, candidates, scores in [*rows, ("as ranked", "", attribution.reached)]:
-        figures = (f"{at.value:.3f} ({at.low:.3f} – {at.high:.3f})" for at in scores.values())
+        figures = (f"{i.value:.3f} ({i.low:.3f} – {i.high:.3f})" for i in scores.values())
         style = "bold" if step == "as ranked" else None
         table.add_row(step, candidates, *figures, style=style)
     return table

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     help="What decides where scores of a TREC run are equal: its ranks, then its lines, or ids, as "
     "trec_eval does, of scores in single precision.",
 )
-@click.option("--again", is_flag=True, help="Judge again though an equal run is stored.")
+@options.rerun("Judge again though an equal run is stored.")
 @click.option("--measures", help="What to judge it by, separated by commas.  [default: as a run]")
 @click.option("--no-report", is_flag=True, help="Write no report, and log nothing to MLflow.")
 @options.NO_TRACK
@@ -44,7 +44,7 @@ def import_(
     depth: int,
     missing: str,
     ties: "Ties",
-    again: bool,
+    rerun: bool,
     measures: str | None,
     no_report: bool,
     no_track: bool,
@@ -67,7 +67,7 @@ def import_(
     wanted = split_names(measures) if measures else ()
     progress = ConsoleProgress()
     printed = []
-    for outcome in import_runs(file, dataset, name, depth, missing, ties, again, progress):
+    for outcome in import_runs(file, dataset, name, depth, missing, ties, rerun, progress):
         if no_report:
             summary, page = export_summary(outcome.run, wanted), None
         else:

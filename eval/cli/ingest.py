@@ -20,14 +20,14 @@ if TYPE_CHECKING:
     show_default=True,
     help="The pipeline that takes the documents in.",
 )
-@click.option("--again", is_flag=True, help="Do all of it anew: what times are measured on.")
+@options.rerun("Do all of it again; times are measured on this.")
 @options.NO_TRACK
 @options.JSON
 def ingest(
     documents: str,
     overrides: tuple[str, ...],
     config: str,
-    again: bool,
+    rerun: bool,
     no_track: bool,
     as_json: bool,
 ) -> None:
@@ -39,15 +39,15 @@ def ingest(
     from dataclasses import asdict
     from functools import partial
 
-    from assay.eval.configs.build_context import make_resources
     from assay.eval.configs.config import load_config
     from assay.eval.configs.locations import reports_folder
+    from assay.eval.configs.resources import make_resources
     from assay.eval.studies.ingestion import page as report
     from assay.eval.studies.ingestion.record import log_ingestion
     from assay.eval.studies.ingestion.running import run_ingestion
 
     resources = make_resources()
-    made = run_ingestion(documents, load_config(config, overrides), resources, again)
+    made = run_ingestion(documents, load_config(config, overrides), resources, rerun)
     folder = reports_folder() / made.id
     page = report.write(made, folder)
     log, kept = partial(log_ingestion, made, folder), f"the report is kept in {folder}"

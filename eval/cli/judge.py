@@ -108,7 +108,7 @@ def judge(
     _print_outcome(outcome)
     _print_found(found)
     click.echo(f"report  {written[0]}\n        {written[1]}")
-    if any(at not in table.people for at in job.sheet.by_digest):
+    if any(i not in table.people for i in job.sheet.by_digest):
         click.echo(f"next: assay label {job.table} adds its grades where no person has judged")
 
 
@@ -134,7 +134,7 @@ def _print_head(job: "JudgingJob") -> None:
     )
     scale = job.scale
     if scale.counted < scale.asked:
-        counted = ", ".join(f"{at} as {scale.count(at)}" for at in range(scale.asked + 1))
+        counted = ", ".join(f"{i} as {scale.count(i)}" for i in range(scale.asked + 1))
         click.echo(f"grades count in this collection, whose highest is {scale.counted}: {counted}")
 
 

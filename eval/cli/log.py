@@ -15,9 +15,15 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("runs", nargs=-1, required=True)
 @click.option("--reports", type=click.Path(path_type=Path), help="Folder of the stored runs.")
-@click.option("--again", is_flag=True, help="Send a run that the store already holds once more.")
+@click.option(
+    "--rerun",
+    "--rerun",
+    "rerun",
+    is_flag=True,
+    help="Send a run that the store already holds once more.",
+)
 @options.JSON
-def log(runs: tuple[str, ...], reports: Path | None, again: bool, as_json: bool) -> None:
+def log(runs: tuple[str, ...], reports: Path | None, rerun: bool, as_json: bool) -> None:
     """Send stored RUNS to MLflow: those made while tracking was down, or for another store.
 
     Each of RUNS is the id of a run, the beginning of one, or its folder. The store is
@@ -30,13 +36,13 @@ def log(runs: tuple[str, ...], reports: Path | None, again: bool, as_json: bool)
 
     folders = {find(reports or reports_folder(), reference).resolve() for reference in runs}
     summaries = [export_summary(load(folder)) for folder in sorted(folders)]
-    logged = tracking.log(summaries, again)
+    logged = tracking.log(summaries, rerun)
     if as_json:
         print_json({"runs": [_row(entry) for entry in logged]})
         return
     for entry in logged:
         place = f"{entry.tracking_uri}, experiment {entry.experiment}, as {entry.run_id}"
-        done = f"sent to {place}" if entry.fresh else f"already in {place}; --again sends it anew"
+        done = f"sent to {place}" if entry.fresh else f"already in {place}; --rerun sends it again"
         click.echo(f"{entry.run}: {done}")
 
 

@@ -43,6 +43,11 @@ GATE_SETTINGS = click.option(
 DRY_RUN = click.option("--dry-run", is_flag=True, help="Estimate tokens and cost; make no call.")
 
 
+def rerun(help_text: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Give a command the option to do again what is stored."""
+    return click.option("--rerun", "--again", "rerun", is_flag=True, help=help_text)
+
+
 def ray(command: Callable[..., Any]) -> Callable[..., Any]:
     """Give a command the options of a cluster that does its work."""
     address = click.option(

@@ -41,7 +41,7 @@ def present(
 ) -> None:
     """Print a result as JSON, or else by `show`, and where it lies: see `print_places`."""
     if as_json:
-        print_json({**found.as_json(), **{name: at and str(at) for name, at in places.items()}})
+        print_json({**found.as_json(), **{name: i and str(i) for name, i in places.items()}})
     else:
         show(found)
         print_places(**places)

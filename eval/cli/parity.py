@@ -65,8 +65,8 @@ def parity(
     to be mended.
     """
     from assay.eval.cli.parity_output import print_all, print_fusions, print_one
-    from assay.eval.configs.build_context import make_resources
     from assay.eval.configs.locations import reports_folder
+    from assay.eval.configs.resources import make_resources
     from assay.eval.studies.stores.parity.fusion_runs import compare_offers
     from assay.eval.studies.stores.parity.fusions_page import write
     from assay.eval.studies.stores.parity.running import deliver, examine_all, read_request

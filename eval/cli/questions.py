@@ -80,7 +80,7 @@ def questions(
     twice. Keys come from ANTHROPIC_API_KEY and OPENAI_API_KEY alone.
     """
     from assay.eval.cli.skipped_files import describe_skipped
-    from assay.eval.configs.build_context import make_resources
+    from assay.eval.configs.resources import make_resources
     from assay.eval.llm.model_choice import check_model
     from assay.eval.studies.questions.files import (
         REVIEW,

@@ -36,8 +36,8 @@ def recall(
     """
     from functools import partial
 
-    from assay.eval.configs.build_context import make_resources
     from assay.eval.configs.locations import reports_folder
+    from assay.eval.configs.resources import make_resources
     from assay.eval.studies.stores.parity.record import log_curve
     from assay.eval.studies.stores.recall import page as report
     from assay.eval.studies.stores.recall.running import measure_recall

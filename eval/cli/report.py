@@ -36,7 +36,7 @@ def _report_run(reference: str, as_json: bool) -> None:
     from assay.eval.running.run import write_report
     from assay.eval.runs import stored as runs
 
-    summary, page = write_report(runs.load(runs.find(reports_folder(), reference)), anew=True)
+    summary, page = write_report(runs.load(runs.find(reports_folder(), reference)), rerun=True)
     present(summary, as_json, print_summary, report=page)
 
 

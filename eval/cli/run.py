@@ -18,7 +18,7 @@ from assay.eval.cli.output import present
     is_flag=True,
     help="Ask no service: say what the run should be billed, and make none.",
 )
-@click.option("--again", is_flag=True, help="Measure again though an equal run is stored.")
+@options.rerun("Measure again though an equal run is stored.")
 @options.ray
 @options.NO_TRACK
 @options.JSON
@@ -26,7 +26,7 @@ def run(
     config: Path,
     overrides: tuple[str, ...],
     dry_run: bool,
-    again: bool,
+    rerun: bool,
     ray: str | None,
     ray_gpus: float,
     no_track: bool,
@@ -60,9 +60,9 @@ def run(
         return
     with distribute(ray, progress, ray_gpus) as crew:
         outcome = (
-            make_run(settings, again, progress, crew.resources, crew.search)
+            make_run(settings, rerun, progress, crew.resources, crew.search)
             if crew
-            else make_run(settings, again, progress)
+            else make_run(settings, rerun, progress)
         )
     summary, page = write_report(outcome.run, settings.measures)
     tracked = None if no_track else track(summary, progress)

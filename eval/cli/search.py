@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from assay.eval.studies.search.search import SearchAnswer
     from assay.retrievers.base import Hit
-    from assay.retrievers.base.surroundings import Pointer, Surroundings
+    from assay.retrievers.base.chunk_neighborhood import Pointer, Surroundings
 
 EXCERPT = 240  # characters of a hit or its context that are shown
 SHOWN = 5  # references of a hit that are shown

@@ -87,8 +87,8 @@ def sweep(
     failed, 2 the file cannot be run.
     """
     from assay.eval.cluster.distribution import distribute
-    from assay.eval.configs.build_context import make_resources
     from assay.eval.configs.locations import reports_folder
+    from assay.eval.configs.resources import make_resources
     from assay.eval.studies.sweep import page as report
     from assay.eval.studies.sweep.forecast import forecast
     from assay.eval.studies.sweep.running import list_tasks, read_sweep, run_sweep

@@ -45,7 +45,7 @@ def print_summary(summary: Summary, reused: bool = False) -> None:
     if manifest.retries:
         console.print(f"{retried(manifest.retries)}.", style="yellow")
     if reused:
-        console.print(f"Nothing has changed since {manifest.created}; --again measures again.")
+        console.print(f"Nothing has changed since {manifest.created}; --rerun measures again.")
 
 
 def print_dry_run(found: "DryRun") -> None:

@@ -31,7 +31,7 @@ STYLES: "dict[Verdict | None, str]" = {
     show_default=True,
     help="The targets.",
 )
-@click.option("--again", is_flag=True, help="Measure anew what equal calls measured before.")
+@options.rerun("Measure again what equal calls measured before.")
 @options.NO_TRACK
 @options.JSON
 @click.option(
@@ -43,7 +43,7 @@ STYLES: "dict[Verdict | None, str]" = {
 def targets(
     ids: tuple[str, ...],
     path: Path,
-    again: bool,
+    rerun: bool,
     no_track: bool,
     as_json: bool,
     output: Path | None,
@@ -79,7 +79,7 @@ def targets(
     if readme:
         replace_table(readme, "")  # refuses before minutes go into measuring
     below = reports_folder() / "targets"
-    measurer = ProjectTargetMeasurer(settings, path.parent, below / "measured", again, progress)
+    measurer = ProjectTargetMeasurer(settings, path.parent, below / "measured", rerun, progress)
     check(settings, measurer, path)
     for line in describe_plan(chosen):
         progress.say(line)

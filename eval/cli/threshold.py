@@ -76,8 +76,8 @@ def _print_fitted(fitted: "FittedThreshold") -> None:
     for trade in fitted.trades:
         cells = [
             text
-            for at in (trade.falsely_empty, trade.rightly_empty)
-            for text in ((f"{at.value:.3f}", _interval(at)) if at else ("–", "–"))
+            for i in (trade.falsely_empty, trade.rightly_empty)
+            for text in ((f"{i.value:.3f}", _interval(i)) if i else ("–", "–"))
         ]
         table.add_row(f"{trade.minimum:g}", *cells)
     print_table(console, table)

@@ -33,7 +33,7 @@ def serve(config: str, overrides: list[str], answers: IO[str]) -> None:
             query_text = json.loads(line)["query"]
             begin = time.perf_counter()
             ranking = timed.search(query_text, settings.depth)
-            taken = (time.perf_counter() - begin) * 1000 - sum(at.waited for at in ranking.trace)
+            taken = (time.perf_counter() - begin) * 1000 - sum(i.waited for i in ranking.trace)
             _say(answers, {"milliseconds": taken})
 
 

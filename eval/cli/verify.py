@@ -30,7 +30,7 @@ def verify(run: str, overrides: tuple[str, ...], as_json: bool) -> None:
     from assay.eval.studies.run.verification import verify as recompute
 
     if overrides or is_config(run):
-        folder = export_summary(resolve(run, overrides, ConsoleProgress()), anew=True).run.folder
+        folder = export_summary(resolve(run, overrides, ConsoleProgress()), rerun=True).run.folder
     else:
         folder = find_stored(reports_folder(), run)
     checks = recompute(folder)

@@ -18,8 +18,8 @@ from assay.eval.cluster.worker import (
 )
 from assay.eval.collections.collection import Collection, Query
 from assay.eval.collections.loading import load
-from assay.eval.configs.build_context import make_resources
 from assay.eval.configs.config import RunConfig
+from assay.eval.configs.resources import make_resources
 from assay.eval.running.point_order import name_shared
 from assay.eval.running.runner import PointTask, TaskResult
 from assay.eval.runs.execution.searching import QueryResult, Searcher
@@ -64,7 +64,7 @@ class WorkerPool:
         def encode(encoder: AnyEncoder, texts: Sequence[str]) -> Iterator[int]:
             job = EncoderIdentity(settings, encoder.identity, probe(encoder))
             spans = list(cut_by_tokens(texts, encoder.facts().get("max_tokens")))
-            calls = ((job, [texts[at] for at in span]) for span in spans)
+            calls = ((job, [texts[i] for i in span]) for span in spans)
             for number, _ in self._cluster.map("encode", calls, len(spans)):
                 yield from spans[number]
 
@@ -98,8 +98,8 @@ class WorkerPool:
         batches = self._prepare(configs)
         calls = (
             (
-                [tasks[at] for at in places],
-                [self._see(configs[at]) for at in places],
+                [tasks[i] for i in places],
+                [self._see(configs[i]) for i in places],
                 measure,
                 reports.absolute(),
             )
@@ -115,8 +115,8 @@ class WorkerPool:
         batches = self._prepare(configs)
         calls = (
             (
-                [configs[at] for at in places],
-                [self._see(configs[at]) for at in places],
+                [configs[i] for i in places],
+                [self._see(configs[i]) for i in places],
                 limit,
                 measure,
             )
@@ -138,8 +138,8 @@ class WorkerPool:
         size = -(-len(configs) // (self._cluster.size * BATCHES_PER_WORKER))
         for (dataset, _), grouped in groupby(order, key=names.__getitem__):
             places = list(grouped)
-            batches += [places[at : at + size] for at in range(0, len(places), size)]
-            by_encoders = {_name_encoders(configs[at]): configs[at] for at in places}
+            batches += [places[i : i + size] for i in range(0, len(places), size)]
+            by_encoders = {_name_encoders(configs[i]): configs[i] for i in places}
             with Variants(self.resources) as variants:
                 for name, config in by_encoders.items():
                     # What is wrong with a config is told when it is run.
@@ -172,12 +172,12 @@ def cut_by_tokens(texts: Sequence[str], most: int | None) -> Iterator[range]:
     An encoder reads `most` tokens of a text, or all.
     """
     begin = total = 0
-    for at, text in enumerate(texts):
+    for i, text in enumerate(texts):
         tokens = len(text.encode("utf-8", "replace")) // BYTES_PER_TOKEN + 1
         tokens = min(tokens, most or tokens)
-        if total + tokens > TOKENS_PER_BATCH and at > begin:
-            yield range(begin, at)
-            begin, total = at, 0
+        if total + tokens > TOKENS_PER_BATCH and i > begin:
+            yield range(begin, i)
+            begin, total = i, 0
         total += tokens
     if begin < len(texts):
         yield range(begin, len(texts))

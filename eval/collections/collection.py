@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from assay.eval.collections import memo
 from assay.eval.collections.card import MODEL, Card
 from assay.retrievers.base import Document, Progress, Quiet
-from assay.retrievers.store.shelf import ById, IdSequence, PassageSequence
+from assay.retrievers.store.lazy_sequence import ById, IdSequence, PassageSequence
 
 if TYPE_CHECKING:
     import numpy as np
@@ -146,7 +146,7 @@ class Collection:
         """The texts of the documents by id."""
         documents = self.documents
         if isinstance(documents, IdSequence):
-            return ById(documents, lambda at: documents[at].text)
+            return ById(documents, lambda i: documents[i].text)
         return {document.id: document.text for document in self.documents}
 
     @property
@@ -180,8 +180,8 @@ class Collection:
         number = len(self.documents)
         progress = self.progress if number >= SHOWN_FROM else Quiet()
         for item in progress.track(self.documents, "digest of documents", number):
-            passages = [[at.id, at.start, at.end, at.title] for at in item.passages]
-            contexts = [[at.start, at.end, at.text] for at in item.contexts]
+            passages = [[i.id, i.start, i.end, i.title] for i in item.passages]
+            contexts = [[i.start, i.end, i.text] for i in item.contexts]
             metadata = dict(item.metadata)
             yield ["document", item.id, item.title, item.text, passages, contexts, metadata]
 

@@ -13,7 +13,7 @@ from assay.eval.collections.problems import Problems
 from assay.eval.collections.tables import DOCUMENTS, JUDGMENTS, QUERIES, Table, read_rows
 from assay.retrievers.base import AssayError, Document, Passage
 from assay.retrievers.base.quotes import Locator
-from assay.retrievers.store.shelf import IdSequence
+from assay.retrievers.store.lazy_sequence import IdSequence
 
 IN_MEMORY = "in-memory"
 
@@ -133,7 +133,7 @@ def _locate(row: Row, documents: Mapping[str, Document], locator: Locator) -> Ro
     if not places:
         raise RowError(f'"{_shorten(quote)}" is neither a document nor found in any')
     if len(places) > 1:
-        where = ", ".join(f"{at.doc_id} {at.start}–{at.end}" for at in places[:3])
+        where = ", ".join(f"{i.doc_id} {i.start}–{i.end}" for i in places[:3])
         raise RowError(
             f'"{_shorten(quote)}" stands in {len(places)} places ({where}); give a longer quote, '
             "or document, start and end"

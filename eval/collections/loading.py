@@ -12,7 +12,7 @@ from assay.eval.collections.formats.source import Source
 from assay.eval.collections.location import describe_location, find_data
 from assay.eval.collections.problems import QUIET, Problems
 from assay.retrievers.base import Document, Progress
-from assay.retrievers.store.shelf import ById
+from assay.retrievers.store.lazy_sequence import ById
 
 
 def load(reference: str, progress: Progress = QUIET) -> Collection:

@@ -70,7 +70,7 @@ def _find_folder(card: Card, location: str) -> Path:
                 f"{card.path}: location: reads ${name}; a card from elsewhere may name variables "
                 f"that begin with {OURS}; {WAY_OUT}"
             )
-    named = VARIABLE.sub(lambda at: _expand(card, at), location)
+    named = VARIABLE.sub(lambda i: _expand(card, i), location)
     try:
         folder = parse_path(named, f"collection {card.name}", card.folder)
     except AssayError:

@@ -104,9 +104,9 @@ def _list_judgments(query: Any, judged: Any) -> Iterator[Row]:
             yield Row(place, 0, {"query_id": query, "doc_id": document, "grade": grade})
         return
     listed = [judged] if isinstance(judged, str) or not isinstance(judged, Iterable) else judged
-    for at, value in enumerate(listed):
+    for i, value in enumerate(listed):
         given = _as_mapping(value, "target")
-        yield Row(Path(f"judgments[{query!r}][{at}]"), 0, {**given, "query_id": query})
+        yield Row(Path(f"judgments[{query!r}][{i}]"), 0, {**given, "query_id": query})
 
 
 def _as_mapping(value: Any, single: str) -> Mapping[Any, Any]:

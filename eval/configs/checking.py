@@ -6,10 +6,10 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from assay.eval.collections.loading import load
-from assay.eval.configs.build_context import make_resources
 from assay.eval.configs.config import RunConfig, load_config, make_config
 from assay.eval.configs.named_configs import is_config
 from assay.eval.configs.overrides import apply_override
+from assay.eval.configs.resources import make_resources
 from assay.retrievers import conformance
 from assay.retrievers.base import AssayError, Quiet, cut
 from assay.retrievers.conformance import ConformanceError, Rule, Subject

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from assay.eval.configs.build_context import make_resources
+from assay.eval.configs.resources import make_resources
 from assay.retrievers.base import AssayError
 from assay.retrievers.base.suggestions import suggest
 from assay.retrievers.model_files import wheels

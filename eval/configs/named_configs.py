@@ -34,8 +34,8 @@ def split_engine(reference: str | Path) -> tuple[str, str | None]:
     A config or a file that bears the whole of it as its name goes before.
     """
     text = str(reference)
-    config, at, engine = text.rpartition("@")
-    if not at or "/" in engine or engine.endswith(SUFFIXES):
+    config, i, engine = text.rpartition("@")
+    if not i or "/" in engine or engine.endswith(SUFFIXES):
         return text, None
     whole = text in list_configs() or parse_path(text, "config").exists()
     return (text, None) if whole else (config, engine)

@@ -55,7 +55,7 @@ def drop_nulls(values: Any, kind: Any) -> Any:
     """
     member = find_member(kind, values)
     if isinstance(values, list):
-        return [drop_nulls(item, descend(member, at)) for at, item in enumerate(values)]
+        return [drop_nulls(item, descend(member, i)) for i, item in enumerate(values)]
     if not isinstance(values, dict):
         return values
     named = get_origin(member) is dict

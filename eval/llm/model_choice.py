@@ -4,7 +4,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from assay.eval.configs.build_context import make_resources
+from assay.eval.configs.resources import make_resources
 from assay.retrievers.base import AssayError, Progress
 from assay.retrievers.language_models.base import LanguageModel
 from assay.retrievers.language_models.client import CallSettings, find_prices

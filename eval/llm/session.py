@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from assay.eval.configs.build_context import make_resources
+from assay.eval.configs.resources import make_resources
 from assay.eval.llm.model_choice import read_settings
 from assay.eval.runs.stored import StoredRun
 from assay.retrievers.base import Progress

@@ -95,7 +95,7 @@ class LogAxis:
         first, last = math.floor(math.log10(self.low)), math.ceil(math.log10(self.high))
         for steps in STEPS:
             values = [step * 10.0**power for power in range(first, last + 1) for step in steps]
-            within = [at for at in values if self.low * 0.999 <= at <= self.high * 1.001]
+            within = [i for i in values if self.low * 0.999 <= i <= self.high * 1.001]
             if len(within) >= FEWEST_TICKS:
                 break
         return tuple(Tick(self.place(value), f"{value:,.10g}") for value in within)
@@ -105,7 +105,7 @@ def whisker(estimate: OpenEstimate, axis: Axis) -> Whisker:
     """Return the dot and whisker of `estimate` on `axis`, to whose edge an open interval goes."""
     low = axis.low if estimate.low is None else estimate.low
     high = axis.high if estimate.high is None else estimate.high
-    return Whisker(*(axis.place(at) for at in (estimate.value, low, high)))
+    return Whisker(*(axis.place(i) for i in (estimate.value, low, high)))
 
 
 def strip(values: Sequence[float], axis: Axis) -> str:

@@ -14,7 +14,6 @@ from assay.eval.collections.card import NAME
 from assay.eval.collections.collection import Collection
 from assay.eval.collections.in_memory import make_collection
 from assay.eval.collections.loading import load
-from assay.eval.configs.build_context import make_resources
 from assay.eval.configs.config import make_config
 from assay.eval.configs.locations import default_dataset, reports_folder
 from assay.eval.configs.named_configs import (
@@ -23,6 +22,7 @@ from assay.eval.configs.named_configs import (
     name_in_engine,
     split_engine,
 )
+from assay.eval.configs.resources import make_resources
 from assay.eval.running.run import make_plan, track, write_report
 from assay.eval.running.stored_points import execute_point
 from assay.eval.runs import environment
@@ -64,7 +64,7 @@ def make_experiment(
     collection: Any,
     options: Mapping[str, Any],
     progress: Progress,
-    again: bool = False,
+    rerun: bool = False,
 ) -> Experiment:
     """Return the experiment that judges `what` on `collection`; `assay.eval.api.run` says what both
     are.
@@ -82,13 +82,13 @@ def make_experiment(
     if (source := _read_source(what)) is None:
         if overrides:
             raise AssayError(f"{overrides[0]}: an override changes a config, and none is given")
-        return _judge_object(what, collection, given, again, progress)
+        return _judge_object(what, collection, given, rerun, progress)
     settings = make_config(source.values, overrides, source.name, given, source.engine)
     resources = make_resources(progress)
     repeats = source.is_file and not isinstance(collection, Collection)
     laid = (f"{key}={_write(value)}" for key, value in given.items())
     return Experiment(
-        plan=make_plan(settings, again),
+        plan=make_plan(settings, rerun),
         collection=find_collection(collection or settings.dataset, progress),
         measures=tuple(settings.measures),
         command=("assay" if repeats else "eval", "run", source.name, *overrides, *laid),
@@ -183,7 +183,7 @@ def _is_config(what: Mapping[Any, Any]) -> bool:
 
 
 def _judge_object(
-    what: Any, collection: Any, given: Mapping[str, Any], again: bool, progress: Progress
+    what: Any, collection: Any, given: Mapping[str, Any], rerun: bool, progress: Progress
 ) -> Experiment:
     """Return the experiment for what is no config."""
     dataset = given.get("dataset") or default_dataset()
@@ -216,7 +216,7 @@ def _judge_object(
         "retriever": {"type": kind, "name": called},
     }
     return Experiment(
-        plan=RunSpec(name, config, depth, limit, latency, again),
+        plan=RunSpec(name, config, depth, limit, latency, rerun),
         collection=judged,
         measures=tuple(wanted),
         command=("eval", "run", called, f"dataset={dataset}"),

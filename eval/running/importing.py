@@ -32,7 +32,7 @@ def import_runs(
     depth: int,
     missing: str,
     ties: Ties,
-    again: bool,
+    rerun: bool,
     progress: Progress,
 ) -> Iterator[RunOutcome]:
     """Judge the rankings in `file`, and yield the run of each system in it, without latencies.
@@ -45,7 +45,7 @@ def import_runs(
     Raises AssayError.
     """
     key = _identify(file, dataset, name, depth, missing, ties)
-    if key and not again and (known := _find_known(key)):
+    if key and not rerun and (known := _find_known(key)):
         for note in known.notes:
             progress.say(note)
         yield from (RunOutcome(folder, reused=True) for folder in known.folders)
@@ -70,7 +70,7 @@ def import_runs(
             "depth": depth,
             "imported": {"file": file.name, "tag": system} | chosen,
         }
-        plan = RunSpec(label, config, depth, None, LatencySettings(queries=0), again=again)
+        plan = RunSpec(label, config, depth, None, LatencySettings(queries=0), rerun=rerun)
         outcome = execute(plan, replay, collection, reports_folder(), progress)
         identities.append(read_manifest(outcome.folder).identity)
         yield outcome

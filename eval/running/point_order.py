@@ -37,21 +37,19 @@ def take_in_order(
     """Yield the place of each config, as `arrange` has them, with what builds its retriever."""
     code = digest(environment.digest_code(), environment.packages())
     for places in arrange(configs):
-        with Variants(resources, [configs[at] for at in places], code=code) as variants:
-            for at in places:
-                yield at, variants
+        with Variants(resources, [configs[i] for i in places], code=code) as variants:
+            for i in places:
+                yield i, variants
 
 
 def _put_legs_together(configs: Sequence[RunConfig], places: Sequence[int]) -> list[int]:
-    legs = {at: _name_legs(configs[at]) for at in places}
+    legs = {i: _name_legs(configs[i]) for i in places}
     kinds = {
         leg: list(dict.fromkeys(found.get(leg, "") for found in legs.values()))
         for leg in sorted({leg for found in legs.values() for leg in found})
     }
     varied = sorted(kinds, key=lambda leg: -len(kinds[leg]))
-    return sorted(
-        places, key=lambda at: [kinds[leg].index(legs[at].get(leg, "")) for leg in varied]
-    )
+    return sorted(places, key=lambda i: [kinds[leg].index(legs[i].get(leg, "")) for leg in varied])
 
 
 def _name_legs(config: RunConfig) -> dict[str, str]:

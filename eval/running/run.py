@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from assay.eval import tracking
 from assay.eval.collections.loading import load
-from assay.eval.configs.build_context import make_resources
 from assay.eval.configs.locations import reports_folder
+from assay.eval.configs.resources import make_resources
 from assay.eval.report.run_page import page
 from assay.eval.running import freshness
 from assay.eval.running.cached_summaries import summarise_cached
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 def make_run(
     settings: "RunConfig",
-    again: bool,
+    rerun: bool,
     progress: Progress,
     resources: Resources | None = None,
     search: "Callable[[RunConfig, Collection], Searcher] | None" = None,
@@ -38,7 +38,7 @@ def make_run(
     `resources` are the user's where none are given; what `search` returns answers the queries.
     """
     collection = load(settings.dataset, progress)
-    plan = make_plan(settings, again)
+    plan = make_plan(settings, rerun)
     searcher = search(settings, collection) if search else None
     resources = resources or make_resources(progress)
     with settings.build(resources) as retriever:
@@ -47,7 +47,7 @@ def make_run(
         )
 
 
-def make_plan(settings: "RunConfig", again: bool = False) -> RunSpec:
+def make_plan(settings: "RunConfig", rerun: bool = False) -> RunSpec:
     """Return what is to be run by `settings`."""
     return RunSpec(
         name=settings.name,
@@ -55,29 +55,29 @@ def make_plan(settings: "RunConfig", again: bool = False) -> RunSpec:
         depth=settings.depth,
         limit=settings.limit,
         latency=settings.latency,
-        again=again,
+        rerun=rerun,
     )
 
 
 def write_report(
-    run: StoredRun, measures: Sequence[str] = (), *, anew: bool = False
+    run: StoredRun, measures: Sequence[str] = (), *, rerun: bool = False
 ) -> tuple[Summary, Path]:
     """As `export_summary`, and write the report too; return its page with the summary.
 
     What stands there already as it would be written is left, unless `anew`.
     """
     named = _name_measures(run, measures)
-    if not anew and freshness.is_up_to_date(run.folder, named):
+    if not rerun and freshness.is_up_to_date(run.folder, named):
         return summarise_cached(run, named), run.folder / page.PAGE
     summary = summarise_cached(run, named)
-    if anew or not freshness.is_up_to_date(run.folder, named, exports.FILES):
+    if rerun or not freshness.is_up_to_date(run.folder, named, exports.FILES):
         exports.export(summary)
     written = page.write(summary)
     freshness.record(run.folder, named)
     return summary, written
 
 
-def export_summary(run: StoredRun, measures: Sequence[str] = (), *, anew: bool = False) -> Summary:
+def export_summary(run: StoredRun, measures: Sequence[str] = (), *, rerun: bool = False) -> Summary:
     """Compute all figures of a run, and write the exports that go with them.
 
     Without `measures` they are those that the run's config names. Exports that stand there already
@@ -85,7 +85,7 @@ def export_summary(run: StoredRun, measures: Sequence[str] = (), *, anew: bool =
     """
     named = _name_measures(run, measures)
     summary = summarise_cached(run, named)
-    if anew or not freshness.is_up_to_date(run.folder, named, exports.FILES):
+    if rerun or not freshness.is_up_to_date(run.folder, named, exports.FILES):
         exports.export(summary)
         freshness.record(run.folder, named, exports.FILES)
     return summary

@@ -123,12 +123,12 @@ class Runner:
             ran = self._helpers.run(tasks, self._measure, self._reports)
         else:
             order = self._take_in_order(tasks)
-            ran = ((at, self._attempt(tasks[at], variants)) for at, variants in order)
-        for at, outcome in progress.track(ran, "points", len(tasks)):
-            done[at] = outcome
+            ran = ((i, self._attempt(tasks[i], variants)) for i, variants in order)
+        for i, outcome in progress.track(ran, "points", len(tasks)):
+            done[i] = outcome
             if outcome.result.failure:
-                progress.say(f"failed: {tasks[at].label}: {outcome.result.failure}")
-        return [done[at] for at in range(len(tasks))]
+                progress.say(f"failed: {tasks[i].label}: {outcome.result.failure}")
+        return [done[i] for i in range(len(tasks))]
 
     def score_first(
         self, tasks: Sequence[PointTask], queries: Sequence[Query], what: str
@@ -140,13 +140,13 @@ class Runner:
         """
         scores: list[dict[str, float] | None] = [None] * len(tasks)
         order = self._take_in_order(tasks)
-        for at, variants in self._resources.progress.track(order, what, len(tasks)):
-            config = tasks[at].config
+        for i, variants in self._resources.progress.track(order, what, len(tasks)):
+            config = tasks[i].config
             sound = self._sound(name_shared(config))
-            keeper = FiguresCache(self._names(tasks[at]), self._resources.cache, sound=sound)
+            keeper = FiguresCache(self._names(tasks[i]), self._resources.cache, sound=sound)
             with suppress(Exception), variants.build(config) as retriever:
                 collection, plan = self._load(config.dataset), make_plan(config)
-                scores[at] = keeper.score_first(plan, retriever, collection, queries, self._measure)
+                scores[i] = keeper.score_first(plan, retriever, collection, queries, self._measure)
         return scores
 
     def time(
@@ -205,11 +205,11 @@ class Runner:
     ) -> list[TaskResult]:
         """Return what became of tasks, those at the `chosen` places with a run and its report."""
         found = list(done)
-        places = [at for at, one in enumerate(done) if at in chosen and one.result.figures]
-        order = self._take_in_order([tasks[at] for at in places])
+        places = [i for i, one in enumerate(done) if i in chosen and one.result.figures]
+        order = self._take_in_order([tasks[i] for i in places])
         for place, variants in self._resources.progress.track(order, "reports", len(places)):
-            at = places[place]
-            found[at] = self._store(tasks[at], done[at], variants)
+            i = places[place]
+            found[i] = self._store(tasks[i], done[i], variants)
         return found
 
     def _store(self, task: PointTask, done: TaskResult, variants: Variants) -> TaskResult:
@@ -289,10 +289,10 @@ def _part(configs: Mapping[str, RunConfig], most: int) -> Iterator[Mapping[str, 
         yield configs
         return
     names, settings = list(configs), list(configs.values())
-    order = [names[at] for places in arrange(settings) for at in places]
+    order = [names[i] for places in arrange(settings) for i in places]
     size = -(-len(order) // -(-len(order) // most))
-    for at in range(0, len(order), size):
-        yield {name: configs[name] for name in order[at : at + size]}
+    for i in range(0, len(order), size):
+        yield {name: configs[name] for name in order[i : i + size]}
 
 
 def _limit(limits: LatencySettings, count: int) -> LatencySettings:

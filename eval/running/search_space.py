@@ -39,7 +39,7 @@ def draw(points: Sequence[Point], trials: int, seed: int) -> list[Point]:
     if trials >= len(points):
         return list(points)
     chosen = random.Random(seed).sample(range(len(points)), trials)
-    return [points[at] for at in sorted(chosen)]
+    return [points[i] for i in sorted(chosen)]
 
 
 def parse_axis(text: str) -> tuple[str, list[Any]]:

@@ -114,6 +114,6 @@ def _time(retriever: Retriever, depth: int) -> Callable[[str], float]:
     def measure(text: str) -> float:
         begin = time.perf_counter()
         ranking = retriever.search(text, depth)
-        return (time.perf_counter() - begin) * 1000 - sum(at.waited for at in ranking.trace)
+        return (time.perf_counter() - begin) * 1000 - sum(i.waited for i in ranking.trace)
 
     return measure

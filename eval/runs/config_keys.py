@@ -10,7 +10,7 @@ def flatten(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, 
     for key, value in values.items():
         name = f"{prefix}{key}"
         if isinstance(value, list) and any(isinstance(item, Mapping) for item in value):
-            value = {str(at): item for at, item in enumerate(value)}
+            value = {str(i): item for i, item in enumerate(value)}
         if isinstance(value, Mapping) and value:
             yield from flatten(value, f"{name}.")
         else:

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from assay.retrievers.base import AssayError, Chunk, Hit, IndexReport, Ranking, Retriever
-from assay.retrievers.store.shelf import ById
+from assay.retrievers.store.lazy_sequence import ById
 
 MOST_SOUND = 1 << 16  # chunks
 

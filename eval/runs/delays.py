@@ -57,7 +57,7 @@ def find_delay(times: Sequence[float]) -> Delay | None:
     if count < LEAST:
         return None
     least = max(1, round(count * SMALLEST_SHARE))
-    cut = max(range(least, count - least + 1), key=lambda at: ordered[at] - ordered[at - 1])
+    cut = max(range(least, count - least + 1), key=lambda i: ordered[i] - ordered[i - 1])
     usual, later = median(ordered[:cut]), median(ordered[cut:])
     apart, gap = later - usual, ordered[cut] - ordered[cut - 1]
     for wait, (low, high) in WAITS.items():

@@ -155,7 +155,7 @@ def _score_answers(run: StoredRun, names: Sequence[str]) -> Scores:
         raise AssayError(
             f"{named[0]}: {len(lacking)} of {len(run.queries)} queries have no reference answer"
             " (`answer` in their metadata; a run keeps those there were when it was made, and"
-            " `assay run --again` makes another)"
+            " `assay run --rerun` makes another)"
         )
     given = {query: _gather(run, answered.answers[query]) for query in run.queries}
     wanted = {query: _want(run, query) for query in run.queries}

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from assay.eval.collections.collection import GoldItem, Query
 from assay.eval.scoring.join import RetrievedChunk, covers
 from assay.retrievers.base import Chunk, Ranking, Retriever
-from assay.retrievers.store.chunk_shelf import ChunkStore
-from assay.retrievers.store.shelf import LazyIds
+from assay.retrievers.store.chunk_store import ChunkStore
+from assay.retrievers.store.lazy_sequence import LazyIds
 
 DEEPEST = 10_000  # candidates a leg is asked for at most
 
@@ -101,7 +101,7 @@ def _group(
         positions = chunks.by_document
         return lambda doc_id: [
             RetrievedChunk(chunk, chunk.id in prescribed)
-            for chunk in (chunks[at] for at in positions.get(doc_id, ()))
+            for chunk in (chunks[i] for i in positions.get(doc_id, ()))
         ]
     found: dict[str, list[RetrievedChunk]] = {}
     for chunk in chunks:

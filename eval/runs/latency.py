@@ -85,7 +85,7 @@ def measure(
             break
         begin = time.perf_counter()
         ranking = _search(timed, query_id, text, depth)
-        total = (time.perf_counter() - begin) * 1000 - sum(at.waited for at in ranking.trace)
+        total = (time.perf_counter() - begin) * 1000 - sum(i.waited for i in ranking.trace)
         stages: dict[str, float] = {}
         for entry in ranking.trace:
             stages[entry.name] = stages.get(entry.name, 0.0) + entry.milliseconds
@@ -129,6 +129,6 @@ def _search(retriever: Retriever, query_id: str, text: str, depth: int) -> Ranki
 def choose_spaced(queries: Sequence[tuple[str, str]], count: int) -> list[tuple[str, str]]:
     """Return `count` of `queries`, shuffled: what the time allows is then a fair sample."""
     count = min(count, len(queries))
-    chosen = [queries[at * len(queries) // count] for at in range(count)]
+    chosen = [queries[i * len(queries) // count] for i in range(count)]
     random.Random(count).shuffle(chosen)
     return chosen

@@ -101,7 +101,7 @@ def encode_ranking(query_id: str, ranking: Ranking) -> dict[str, Any]:
     row = {
         "query": query_id,
         "hits": [
-            [hit.chunk.id, hit.score, {leg: [at.rank, at.score] for leg, at in hit.legs.items()}]
+            [hit.chunk.id, hit.score, {leg: [i.rank, i.score] for leg, i in hit.legs.items()}]
             for hit in ranking.hits
         ],
         "trace": [

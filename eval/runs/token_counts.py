@@ -47,7 +47,7 @@ class TokenCounts:
         """Return percentiles by linear interpolation, `p50` and so on; empty without chunks."""
         if not self.sizes:
             return {}
-        return {f"p{at}": float(np.percentile(self.sizes, at)) for at in PERCENTILES}
+        return {f"p{i}": float(np.percentile(self.sizes, i)) for i in PERCENTILES}
 
     def ranges(self) -> tuple[Bin, ...]:
         """Return the chunks in each of the five ranges."""

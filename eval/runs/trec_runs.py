@@ -78,9 +78,9 @@ def read_trec(path: Path, text: str, ties: Ties) -> tuple[Rankings, tuple[str, .
         for odd in (ranked[ranked != by_id], ranked[falls])
     )
     notes = []
-    for at, tag in enumerate(lines.tags.known):
+    for i, tag in enumerate(lines.tags.known):
         for odd, what in ((tied if ties == "ranks" else [], TIED), (against, CONTRADICTED)):
-            if found := [lines.queries.known[query] for of, query in odd if of == at]:
+            if found := [lines.queries.known[query] for of, query in odd if of == i]:
                 many = f"in {len(found)} of {len(rankings[tag])} queries (first: {cut(found[0])})"
                 notes.append(f"{path}: {cut(tag)}: {many} {what}")
     return rankings, tuple(notes)
@@ -159,10 +159,10 @@ def _read_each(path: Path, text: str) -> _Lines:
         parts = line.split()
         if not parts:
             continue
-        at = f"{path}:{number}"
-        query, id_, tag, score, rank = _read_line(parts, at)
+        i = f"{path}:{number}"
+        query, id_, tag, score, rank = _read_line(parts, i)
         if (tag, query, id_) in known:
-            raise AssayError(f"{at}: {cut(id_)} is ranked already by {cut(tag)} for {cut(query)}")
+            raise AssayError(f"{i}: {cut(id_)} is ranked already by {cut(tag)} for {cut(query)}")
         known.add((tag, query, id_))
         tags.append(tag)
         queries.append(query)
@@ -178,26 +178,28 @@ def _read_each(path: Path, text: str) -> _Lines:
     )
 
 
-def _read_line(parts: Sequence[str], at: str) -> tuple[str, str, str, float, int]:
-    """Return query, id, tag, score and rank of a line. Raises AssayError with `at`."""
+def _read_line(parts: Sequence[str], where: str) -> tuple[str, str, str, float, int]:
+    """Return query, id, tag, score and rank of a line. Raises AssayError with `where`."""
     if len(parts) != len(COLUMNS):
-        raise AssayError(f"{at}: not {len(COLUMNS)} columns but {len(parts)}; {FORMATS}")
+        raise AssayError(f"{where}: not {len(COLUMNS)} columns but {len(parts)}; {FORMATS}")
     query, _, id_, place, text, tag = parts
     try:
         score = float(text)
     except ValueError:
-        raise AssayError(f"{at}: the score {cut(text)} is not a number; {FORMATS}") from None
+        raise AssayError(f"{where}: the score {cut(text)} is not a number; {FORMATS}") from None
     if not math.isfinite(score):
-        raise AssayError(f"{at}: the score {text} is not a finite number")
+        raise AssayError(f"{where}: the score {text} is not a finite number")
     try:
         rank = int(place)
     except ValueError:
-        raise AssayError(f"{at}: the rank {cut(place)} is not a whole number; {FORMATS}") from None
+        raise AssayError(
+            f"{where}: the rank {cut(place)} is not a whole number; {FORMATS}"
+        ) from None
     if abs(rank) > LARGEST:
-        raise AssayError(f"{at}: the rank {cut(place)} is not within ±{LARGEST:,}")
+        raise AssayError(f"{where}: the rank {cut(place)} is not within ±{LARGEST:,}")
     return query, id_, tag, score, rank
 
 
 def _encode(words: Sequence[str]) -> _Words:
-    codes = {word: at for at, word in enumerate(dict.fromkeys(words))}
+    codes = {word: i for i, word in enumerate(dict.fromkeys(words))}
     return _Words(list(codes), np.array([codes[word] for word in words], dtype=np.int64))

@@ -68,7 +68,7 @@ def run_of_hits(joined: Joined) -> Run:
 def score_places(ids: Iterable[str]) -> dict[str, float]:
     """Return {id: score} with scores that fall by 1 a place, to 1 at the last."""
     listed = list(ids)
-    return {id_: float(len(listed) - at) for at, id_ in enumerate(listed)}
+    return {id_: float(len(listed) - i) for i, id_ in enumerate(listed)}
 
 
 def qrels(joined: Joined, gold: Gold) -> Qrels:

@@ -88,8 +88,8 @@ def randomise_family(
             draws += len(drawn)
         extra = 0 if len(scaled) <= MOST_ENUMERATED else 1  # what was seen counts as a draw too
         alone = (above + extra) / (draws + extra)
-        for at in np.flatnonzero(np.count_nonzero(scaled, axis=0) <= MOST_ENUMERATED):
-            alone[at] = _enumerate_alone(scaled[:, at])
+        for i in np.flatnonzero(np.count_nonzero(scaled, axis=0) <= MOST_ENUMERATED):
+            alone[i] = _enumerate_alone(scaled[:, i])
         p_values[moved] = alone
         for order, count, values in zip(orders, beyond, adjusted, strict=True):
             stepped = np.maximum((count + extra) / (draws + extra), alone[order])

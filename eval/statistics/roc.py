@@ -53,7 +53,7 @@ def trace_curve(positives: Sequence[float], negatives: Sequence[float]) -> list[
     thresholds = [*np.unique(np.concatenate(ordered)).tolist(), np.inf]
     shares = [np.searchsorted(scores, thresholds, side="left") / len(scores) for scores in ordered]
     return [
-        Point(*values) for values in zip(thresholds, *(at.tolist() for at in shares), strict=True)
+        Point(*values) for values in zip(thresholds, *(i.tolist() for i in shares), strict=True)
     ]
 
 

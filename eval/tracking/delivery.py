@@ -64,7 +64,7 @@ def attempt(log: Callable[[], T], kept: str, progress: Progress) -> T | None:
         return None
 
 
-def log(summaries: Sequence[Summary], again: bool = False) -> list[LoggedRun]:
+def log(summaries: Sequence[Summary], rerun: bool = False) -> list[LoggedRun]:
     """Send runs to the tracking store, each as a row of its own.
 
     A run that the store holds already is not sent twice, unless `again`. Each run that was sent
@@ -73,12 +73,12 @@ def log(summaries: Sequence[Summary], again: bool = False) -> list[LoggedRun]:
     """
     uri = tracking_uri()
     folders = {summary.run.folder: summary.run.manifest.id for summary in summaries}
-    noted = {} if again else find_noted(uri, folders)
+    noted = {} if rerun else find_noted(uri, folders)
     if noted.keys() == folders.keys():
         return list(noted.values())
     records = [describe(summary) for summary in summaries]
     with connect(uri) as client:
-        known = {} if again else find_logged(client, uri, folders)
+        known = {} if rerun else find_logged(client, uri, folders)
         logged = {one.run: one for one in known.values()}
         fresh = [record for record in records if record.run not in logged]
         if fresh:
@@ -180,8 +180,8 @@ def log_result(
     with connect(uri) as client:
         experiment = find_experiment(client, uri)
         with mlflow_run(client, experiment, name, tags, finished, begin) as run_id:
-            at = finished or int(time.time() * 1000)
-            log_values(client, run_id, metrics, at, params, {})
+            i = finished or int(time.time() * 1000)
+            log_values(client, run_id, metrics, i, params, {})
             for file in sorted(files):
                 client.log_artifact(run_id, str(file))
     return run_id

@@ -52,21 +52,24 @@ def mlflow_run(
         raise
 
 
-def log_metrics(client: "MlflowClient", run_id: str, values: Mapping[str, float], at: int) -> None:
-    """Log metrics, measured at `at` ms since 1970."""
-    log_values(client, run_id, values, at, {}, {})
+def log_metrics(
+    client: "MlflowClient", run_id: str, values: Mapping[str, float], timestamp: int
+) -> None:
+    """Log metrics, measured at `timestamp`, ms since 1970."""
+    log_values(client, run_id, values, timestamp, {}, {})
 
 
 def log_values(
     client: "MlflowClient",
     run_id: str,
     metrics: Mapping[str, float],
-    at: int,
+    timestamp: int,
     params: Mapping[str, str],
     tags: Mapping[str, str],
 ) -> None:
-    """Log metrics, measured at `at` ms since 1970, parameters and tags, in as few calls as MLflow
-    allows: each of them is a transaction.
+    """Log metrics, measured at `timestamp`, ms since 1970, parameters and tags.
+
+    In as few calls as MLflow allows: each of them is a transaction.
     """
     from mlflow.entities import Metric, Param, RunTag
     from mlflow.utils.validation import (
@@ -75,7 +78,7 @@ def log_values(
         MAX_PARAMS_TAGS_PER_BATCH,
     )
 
-    measured = [Metric(name, value, at, step=0) for name, value in metrics.items()]
+    measured = [Metric(name, value, timestamp, step=0) for name, value in metrics.items()]
     given = [Param(key, text[:MAX_PARAM_VAL_LENGTH]) for key, text in params.items()]
     most = MAX_PARAMS_TAGS_PER_BATCH
     batches = zip_longest(

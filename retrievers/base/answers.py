@@ -35,9 +35,9 @@ class NamedChunks:
             for item in self._documents.values()
         }
         for item in self._documents.values():
-            for at in item.passages:
-                text = item.text[at.start : at.end]
-                self._chunks[at.id] = Chunk(at.id, item.id, at.start, at.end, text, at.title)
+            for i in item.passages:
+                text = item.text[i.start : i.end]
+                self._chunks[i.id] = Chunk(i.id, item.id, i.start, i.end, text, i.title)
         self._chunks |= {chunk.id: chunk for chunk in cut}
         self._by_span = {
             (chunk.doc_id, chunk.start, chunk.end): chunk for chunk in self._chunks.values()
@@ -101,8 +101,8 @@ class NamedChunks:
         within = next((ids for ids in named if len(ids) == 1), [])
         places = self._locator.find(text, within) or self._locator.find(text)
         if near is not None and len({place.doc_id for place in places}) == 1:
-            at = self._find_at(near, text, places[0].doc_id)
-            places = [at or min(places, key=lambda place: abs(place.start - near))]
+            i = self._find_at(near, text, places[0].doc_id)
+            places = [i or min(places, key=lambda place: abs(place.start - near))]
         if len(places) != 1:
             times = f"stands {len(places)} times in" if places else "is not part of"
             raise AssayError(
@@ -178,7 +178,7 @@ def rank_chunks(found: Iterable[tuple[Chunk, float]], k: int) -> tuple[Hit, ...]
 def complete(scores: Sequence[float | None]) -> list[float]:
     """Return the scores of a ranking; where one is missing, that of its rank for each: 1 / rank."""
     known = [score for score in scores if score is not None]
-    return known if len(known) == len(scores) else [1 / at for at in range(1, len(scores) + 1)]
+    return known if len(known) == len(scores) else [1 / i for i in range(1, len(scores) + 1)]
 
 
 def rises(scores: Sequence[float]) -> bool:

@@ -60,7 +60,7 @@ def fold(text: str, *, markup: bool = True) -> FoldedText:
     Runs of white space and of dashes become one character; invisible characters go, and without
     `markup` so do Markdown's emphasis and code marks.
     """
-    return _join((char, at, at + 1) for at, char in enumerate(text) if markup or char not in MARKUP)
+    return _join((char, i, i + 1) for i, char in enumerate(text) if markup or char not in MARKUP)
 
 
 def render(text: str, *, numbers: bool, points: bool) -> FoldedText:
@@ -85,11 +85,11 @@ def _strip(text: str, numbers: bool) -> Iterator[Piece]:
     if not numbers:
         for match in NUMBER.finditer(text):
             cuts[match.start()] = (max(match.end(), cuts.get(match.start(), (0, ""))[0]), " ")
-    at = 0
-    while at < len(text):
-        end, instead = cuts.get(at, (at + 1, "" if text[at] in MARKUP else text[at]))
-        yield from ((char, at, end) for char in instead)
-        at = end
+    i = 0
+    while i < len(text):
+        end, instead = cuts.get(i, (i + 1, "" if text[i] in MARKUP else text[i]))
+        yield from ((char, i, end) for char in instead)
+        i = end
 
 
 def _join(pieces: Iterable[Piece]) -> FoldedText:
@@ -115,11 +115,11 @@ def _drop_points(folded: FoldedText) -> FoldedText:
     text = folded.text
     return _join(
         (
-            " " if char in POINTS and not text[max(at - 1, 0) : at + 2 : 2].isdigit() else char,
-            folded.starts[at],
-            folded.ends[at],
+            " " if char in POINTS and not text[max(i - 1, 0) : i + 2 : 2].isdigit() else char,
+            folded.starts[i],
+            folded.ends[i],
         )
-        for at, char in enumerate(text)
+        for i, char in enumerate(text)
     )
 
 

@@ -11,7 +11,7 @@ COMMAND = re.compile(r"^([^\S\n]*):(?=:)", re.MULTILINE)
 def replace_controls(text: str, allowed: str = "") -> str:
     """Return `text` with control characters shown as U+FFFD, except what `allowed` matches."""
     pattern = f"({allowed})|{CONTROL}" if allowed else CONTROL
-    return re.sub(pattern, lambda at: (at[1] if allowed else "") or "\ufffd", text)
+    return re.sub(pattern, lambda i: (i[1] if allowed else "") or "\ufffd", text)
 
 
 def neutralise(text: str, allowed: str = "", begun: str = "") -> str:

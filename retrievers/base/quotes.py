@@ -59,7 +59,7 @@ class Locator:
         for number, read in enumerate(READINGS):
             if not places:
                 needle = read(wanted).text.strip()
-                places = [at for name in among for at in self._find_folded(needle, name, number)]
+                places = [i for name in among for i in self._find_folded(needle, name, number)]
         whole = [place for place in places if self._is_whole(place)]
         return whole if len(whole) == 1 else places
 
@@ -86,7 +86,7 @@ class Locator:
     def find_end(self, path: str) -> str:
         """Return the longest id that a path from elsewhere ends with, "" where none is its end."""
         parts = path.strip().replace("\\", "/").split("/")
-        ends = ("/".join(parts[at:]) for at in range(1, len(parts)))
+        ends = ("/".join(parts[i:]) for i in range(1, len(parts)))
         return next((end for end in ends if end in self._documents), "")
 
     def nearest(self, text: str) -> str:

@@ -9,9 +9,9 @@ from assay.retrievers.documents.structure.structure import Structure, parse_docu
 from assay.retrievers.models.base import Passages, ShelvedPassages
 from assay.retrievers.models.caching import CachingEncoder, EncodedTexts
 from assay.retrievers.settings import Resources
-from assay.retrievers.store.chunk_shelf import ChunkStore
+from assay.retrievers.store.chunk_store import ChunkStore
 from assay.retrievers.store.digest import digest, digest_texts
-from assay.retrievers.store.shelf import ById, IdSequence, LazyIds
+from assay.retrievers.store.lazy_sequence import ById, IdSequence, LazyIds
 from assay.retrievers.text.analyzers import AnyAnalyzerSettings
 from assay.retrievers.text.base import Analyzer
 from assay.retrievers.text.term_counts import CorpusCounts, find_counts
@@ -43,7 +43,7 @@ class Corpus:
         if isinstance(chunks, ChunkStore):
             return ShelvedPassages(
                 len(chunks),
-                lambda at: chunks[at].searchable,
+                lambda i: chunks[i].searchable,
                 lambda: list(chunks.by_document.values()),
             )
         return [chunk.searchable for chunk in chunks]
@@ -76,7 +76,7 @@ class Corpus:
         """Return the ids of the chunks at `positions`."""
         if isinstance(self.chunks, ChunkStore):
             return LazyIds(self.chunks, positions)
-        return [self.chunks[at].id for at in positions]
+        return [self.chunks[i].id for i in positions]
 
     @cached_property
     def by_document(self) -> Mapping[str, Sequence[int]]:
@@ -84,7 +84,7 @@ class Corpus:
         if isinstance(self.chunks, ChunkStore):
             return self.chunks.by_document
         found: dict[str, list[int]] = {}
-        order = sorted(range(len(self.chunks)), key=lambda at: (self.chunks[at].start, -at))
+        order = sorted(range(len(self.chunks)), key=lambda i: (self.chunks[i].start, -i))
         for position in order:
             found.setdefault(self.chunks[position].doc_id, []).append(position)
         return found

@@ -78,10 +78,10 @@ class Glossary:
             first, *rest = term.split(" ")
             self._longest[first] = max(self._longest[first], len(rest) + 1)
 
-    def longest_term(self, words: Sequence[str], at: int = 0) -> str:
-        """Return the longest term that `words` spell from number `at` on; empty if none does."""
-        for length in range(min(self._longest.get(words[at], 0), len(words) - at), 0, -1):
-            term = " ".join(words[at : at + length])
+    def longest_term(self, words: Sequence[str], i: int = 0) -> str:
+        """Return the longest term that `words` spell from word `i` on; empty if none does."""
+        for length in range(min(self._longest.get(words[i], 0), len(words) - i), 0, -1):
+            term = " ".join(words[i : i + length])
             if term in self.entries:
                 return term
         return ""

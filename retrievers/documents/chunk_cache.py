@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 from assay.retrievers.base import Chunk, Document, Progress
 from assay.retrievers.documents.chunkers import Chunker, is_intact
-from assay.retrievers.documents.tokens import AtBlanks, Tokenize, TokenMap
+from assay.retrievers.documents.tokens import Tokenize, TokenMap, WhitespaceTokenizer
 from assay.retrievers.settings import Resources
 from assay.retrievers.settings.parts import find_source
 from assay.retrievers.store.cache import BatchedWrites
-from assay.retrievers.store.chunk_shelf import make_row, read_row
+from assay.retrievers.store.chunk_store import make_row, read_row
 from assay.retrievers.store.digest import digest
 from assay.retrievers.store.sources import digest_imports
 
@@ -100,7 +100,7 @@ class ChunkCache:
         begin = time.perf_counter()
         tokenize: Tokenize = cache(self._tokenizer.offsets)  # chunkers read pieces more than once
         if self._tokenizer.splits_at_blanks:
-            tokenize = AtBlanks(tokenize)
+            tokenize = WhitespaceTokenizer(tokenize)
         made = self._chunker.chunk(document, tokenize)
         token_map = TokenMap(document.text, tokenize)
         return {

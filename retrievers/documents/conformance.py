@@ -277,9 +277,7 @@ def _amend(document: Document, end: int) -> Document:
 
 def _sample(items: Sequence[Section]) -> Sequence[Section]:
     """Return the first, the middle and the last of `items`."""
-    return [
-        items[at] for at in sorted({0, len(items) // 2, len(items) - 1}) if 0 <= at < len(items)
-    ]
+    return [items[i] for i in sorted({0, len(items) // 2, len(items) - 1}) if 0 <= i < len(items)]
 
 
 def _span(chunk: Chunk) -> str:

@@ -118,9 +118,9 @@ def find_definitions(structure: Structure) -> list[Definition]:
     # What labels several paragraphs, as “Breaking:” does in a list of changes, is no term.
     labels = Counter(item.id for item in found.values() if item.form == "label")
     return [
-        found[at]
-        for at in sorted(found)
-        if labels[found[at].id] < 2 or defines(structure.section_at(at))
+        found[i]
+        for i in sorted(found)
+        if labels[found[i].id] < 2 or defines(structure.section_at(i))
     ]
 
 
@@ -133,15 +133,15 @@ def _read(structure: Structure, block: Block) -> Iterator[Definition]:
         blank = _BLANK_LINE.search(text, begin, block.end)
         end = blank.start() if blank else block.end
         ends = [begin, *sentence_ends(text, begin, end), end]
-        for at, term, form in _read_paragraph(text, ends, listed):
+        for i, term, form in _read_paragraph(text, ends, listed):
             name = _ARTICLE.sub("", term.strip(" \t,.;:\"“”„«»*'’‘"))
             marked = term[0] in _MARKS
             if not name or len(name.split()) > 10 or (not marked and _NO_TERM.match(name)):
                 continue
-            first, last = _extent(structure, ends, at, form)
-            near = max(first, at - NEAR), min(last, at + NEAR)
+            first, last = _extent(structure, ends, i, form)
+            near = max(first, i - NEAR), min(last, i + NEAR)
             clauses = tuple(match[0].strip() for match in _EXCEPTION.finditer(text, *near))
-            yield Definition(name, at, first, last, form, section.id, clauses)
+            yield Definition(name, i, first, last, form, section.id, clauses)
         begin = blank.end() if blank else block.end
 
 
@@ -154,25 +154,25 @@ def _read_paragraph(
     body = head.end() if head else begin
     defined = begin
     for match in _TERMS.finditer(text, begin, end):
-        at, after = match.span()
-        before = text[max(begin, at - 120) : at]
+        i, after = match.span()
+        before = text[max(begin, i - 120) : i]
         quoted_before = match.start() < defined
         verb = _VERB.match(text, after, end)
         if quoted_before or (verb and (verb["strong"] or _THE_TERM.search(before))):
             defined = max(defined, verb.end() if verb else 0)
-            yield at, match[0], "means"
-        elif at == body and _LABEL.match(text, after, end):
-            yield at, match[0], "label"
+            yield i, match[0], "means"
+        elif i == body and _LABEL.match(text, after, end):
+            yield i, match[0], "label"
         elif (
-            at == body
+            i == body
             and listed
             and match[0][0] in _MARKS
             and (entry := _ENTRY.match(text, after, end))
         ):
             defined = entry.end()
-            yield at, match[0], "means"
+            yield i, match[0], "means"
         elif _names_briefly(before, text[after : after + 1]):
-            yield at, match[0], "short name"
+            yield i, match[0], "short name"
     if _TERMS.match(text, body, end):
         return
     if bare := _BARE.match(text, body, end):
@@ -191,17 +191,17 @@ def _names_briefly(before: str, after: str) -> bool:
     )
 
 
-def _extent(structure: Structure, ends: Sequence[int], at: int, form: Form) -> tuple[int, int]:
+def _extent(structure: Structure, ends: Sequence[int], i: int, form: Form) -> tuple[int, int]:
     """Return the span of a definition in the paragraph whose sentences end at `ends`.
 
     One in the first sentence has the whole paragraph, and the sub-paragraphs that its number
     gives it; any other has its sentence.
     """
-    sentence = bisect_right(ends, at) - 1
+    sentence = bisect_right(ends, i) - 1
     if form == "short name" or sentence > 0:
         return ends[sentence], ends[min(sentence + 1, len(ends) - 1)]
     paragraphs = structure.paragraphs
-    number = bisect_right(paragraphs, at, key=lambda item: item.start) - 1
+    number = bisect_right(paragraphs, i, key=lambda item: item.start) - 1
     if number >= 0 and ends[0] <= paragraphs[number].start:
         return ends[0], paragraphs[number].end
     return ends[0], ends[-1]

@@ -18,14 +18,19 @@ from assay.retrievers.documents.contexts import ContextSettings, Source, context
 from assay.retrievers.documents.conversion.converters import AnyConverter
 from assay.retrievers.model_files.pins import DEFAULT_TOKENIZER
 from assay.retrievers.settings import Resources, Settings
-from assay.retrievers.store.chunk_shelf import (
+from assay.retrievers.store.chunk_store import (
     ChunkStore,
     describe_shared,
     read_chunks,
     write_chunks,
 )
 from assay.retrievers.store.digest import digest, digest_texts
-from assay.retrievers.store.shelf import IdSequence, PassageSequence, sort_places, take_block
+from assay.retrievers.store.lazy_sequence import (
+    IdSequence,
+    PassageSequence,
+    sort_places,
+    take_block,
+)
 from assay.retrievers.store.sources import digest_imports
 
 BLOCK = 1 << 20  # characters of documents on a shelf that are held at once
@@ -140,8 +145,8 @@ def _shelve(
             places.append(place)
     if not names:
         raise AssayError(NO_TEXT)
-    order = array("i", (places[at] for at in sort_places(names)))
-    return ChunkStore(documents.hashes[order], lambda at: make(documents[order[at]])[0])
+    order = array("i", (places[i] for i in sort_places(names)))
+    return ChunkStore(documents.hashes[order], lambda i: make(documents[order[i]])[0])
 
 
 def _tabulate(

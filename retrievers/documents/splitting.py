@@ -61,8 +61,8 @@ class BreakPoints:
 
     def whole_at(self, place: int) -> Span | None:
         """Return the code block, table, quote or admonition that begins at `place` or holds it."""
-        at = bisect_right(self._whole, place, key=itemgetter(0)) - 1
-        return self._whole[at] if at >= 0 and place < self._whole[at][1] else None
+        i = bisect_right(self._whole, place, key=itemgetter(0)) - 1
+        return self._whole[i] if i >= 0 and place < self._whole[i][1] else None
 
     @cached_property
     def lines(self) -> Sequence[int]:
@@ -191,9 +191,9 @@ class Splitter:
         if not self._words_only:
             levels = [places.sentences, places.words]
         for level in levels:
-            at = bisect_left(level, earliest)
-            if at < len(level) and level[at] < stop:
-                return level[at]
+            i = bisect_left(level, earliest)
+            if i < len(level) and level[i] < stop:
+                return level[i]
         return stop
 
 

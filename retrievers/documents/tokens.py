@@ -8,7 +8,7 @@ Tokenize = Callable[[str], Sequence[tuple[int, int]]]
 BLANKS = frozenset(" \t\n\r")
 
 
-class AtBlanks:
+class WhitespaceTokenizer:
     """A `Tokenize` that parts words at blanks before all else: a text has the tokens of its words,
     whatever stands before and after.
     """
@@ -24,15 +24,15 @@ class AtBlanks:
 class TokenMap:
     """Where the tokens of a text begin.
 
-    With a tokenizer that reads `AtBlanks`, a span that begins and ends beside one has as many
-    tokens as begin within it. Elsewhere the text is read again, because a cut within a word
+    With `WhitespaceTokenizer`, a span that begins and ends beside a blank has as many tokens as
+    begin within it. Elsewhere the text is read again, because a cut within a word
     changes its tokens.
     """
 
     def __init__(self, text: str, tokenize: Tokenize) -> None:
         self._text = text
         self._tokenize = tokenize
-        self._at_blanks = isinstance(tokenize, AtBlanks)
+        self._at_blanks = isinstance(tokenize, WhitespaceTokenizer)
         self._starts = [start for start, _ in tokenize(text)]
 
     def estimate(self, begin: int, end: int) -> int:

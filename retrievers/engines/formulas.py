@@ -251,14 +251,13 @@ class DistanceAndScore(Formula):
 
     def fuse(self, dense: Sequence[Scored], keyword: Sequence[Scored]) -> list[Scored]:
         """Return the fused list."""
-        near = {at: 1 - far for at, far in _scale([(at, 1 - score) for at, score in dense]).items()}
+        near = {i: 1 - far for i, far in _scale([(i, 1 - score) for i, score in dense]).items()}
         shared = _scale(keyword)
         if near and shared:
             missing = 1 - self.fill
             scores = {
-                at: self.weight * near.get(at, missing)
-                + (1 - self.weight) * shared.get(at, missing)
-                for at in {**near, **shared}
+                i: self.weight * near.get(i, missing) + (1 - self.weight) * shared.get(i, missing)
+                for i in {**near, **shared}
             }
         else:
             scores = near or shared

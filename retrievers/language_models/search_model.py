@@ -13,7 +13,7 @@ from assay.retrievers.language_models.client import LanguageModelClient
 from assay.retrievers.language_models.openai import OpenAiSettings
 from assay.retrievers.language_models.providers import LanguageModelSettings
 from assay.retrievers.language_models.remote import RemoteSettings
-from assay.retrievers.services import charges
+from assay.retrievers.services import cost_meter as charges
 from assay.retrievers.services.calls import PaceSettings
 from assay.retrievers.services.ledger import CallRecorder, NoLedger, SharedLedger
 from assay.retrievers.services.prices import Prices, Usage
@@ -73,17 +73,17 @@ class SearchModel:
         self._lock = threading.Lock()
         self._opened = False
 
-    def ask(self, prompt: Prompt, *, anew: bool = False) -> KeptAnswer:
+    def ask(self, prompt: Prompt, *, rerun: bool = False) -> KeptAnswer:
         """Return the answer to `prompt`: the kept one, where there is one and it is not `anew`.
 
         Raises TooLongError where the prompt is longer than the model can read, and AssayError once
         no further call can succeed.
         """
         key = self._answers.key(prompt)
-        answer = None if anew else self._answers.find([key]).get(key)
+        answer = None if rerun else self._answers.find([key]).get(key)
         if answer is None:
             self._open()
-            answer = self._make(prompt) if anew else self._client.ask(prompt, key)
+            answer = self._make(prompt) if rerun else self._client.ask(prompt, key)
         charges.record(answer.usage or Usage(), self.prices)
         return answer
 

@@ -49,7 +49,7 @@ class CompressedVectors:
         self._rescore = rescore
         # Of int8, what a step of each row is worth.
         self._steps = np.empty(len(vectors) * (quantisation == "int8"), np.float32)
-        blocks = [slice(at, at + ROWS_PER_BLOCK) for at in range(0, len(vectors), ROWS_PER_BLOCK)]
+        blocks = [slice(i, i + ROWS_PER_BLOCK) for i in range(0, len(vectors), ROWS_PER_BLOCK)]
         self._codes = np.concatenate([self._encode(block) for block in blocks or [slice(0)]])
 
     @property

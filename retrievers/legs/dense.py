@@ -20,7 +20,7 @@ from assay.retrievers.models.caching import EncodedTexts
 from assay.retrievers.models.encoders import EncoderSettings
 from assay.retrievers.models.registry import AnyEncoder
 from assay.retrievers.models.tokens import Tokenizer
-from assay.retrievers.services import charges
+from assay.retrievers.services import cost_meter as charges
 from assay.retrievers.settings import Resources
 
 

@@ -160,7 +160,7 @@ class _Spans:
     def __init__(self, corpus: Corpus) -> None:
         chunks = corpus.chunks
         self._arrays = {
-            doc_id: np.array([(at, chunks[at].start, chunks[at].end) for at in positions]).T
+            doc_id: np.array([(i, chunks[i].start, chunks[i].end) for i in positions]).T
             for doc_id, positions in corpus.by_document.items()
         }
 

@@ -142,9 +142,9 @@ class TokenVectors:
 def _cut(starts: Sequence[int] | NDArray[np.int64]) -> Iterator[tuple[int, int]]:
     """Yield the texts from and before which a block goes, in as few blocks as may be."""
     bounds = [0]
-    for at in range(1, len(starts)):
-        if starts[at] - starts[bounds[-1]] >= ROWS_PER_BLOCK:
-            bounds.append(at)
+    for i in range(1, len(starts)):
+        if starts[i] - starts[bounds[-1]] >= ROWS_PER_BLOCK:
+            bounds.append(i)
     if bounds[-1] != len(starts) - 1:
         bounds.append(len(starts) - 1)
     yield from pairwise(bounds)

@@ -9,7 +9,7 @@ from assay.retrievers.corpus.corpus import Corpus
 from assay.retrievers.legs.base import Leg, LegResult, LegSettings
 from assay.retrievers.settings.parts import find_source
 from assay.retrievers.store.cache import Cache
-from assay.retrievers.store.chunk_shelf import ChunkStore
+from assay.retrievers.store.chunk_store import ChunkStore
 from assay.retrievers.store.digest import digest
 
 KIND = "leg_lists"
@@ -67,11 +67,11 @@ def name_lists(settings: LegSettings, leg: Leg, corpus: Corpus, code: str) -> st
 
 
 def _tell(result: LegResult) -> list[Any]:
-    candidates = [(int(at), float(score)) for at, score in result.candidates]
+    candidates = [(int(i), float(score)) for i, score in result.candidates]
     milliseconds, counts = dict(result.milliseconds), dict(result.counts)
     return [candidates, milliseconds, result.note, counts, result.waited]
 
 
 def _read(row: list[Any]) -> LegResult:
     candidates, *told = row
-    return LegResult([(at, score) for at, score in candidates], *told)
+    return LegResult([(i, score) for i, score in candidates], *told)

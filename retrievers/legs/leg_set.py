@@ -140,7 +140,7 @@ class LegGroup:
     def _trace(self, name: str, result: LegResult, named: bool) -> list[StageTrace]:
         *before, (_, last) = result.milliseconds.items()
         chunks, listed = self._corpus.chunks, result.candidates if named else ()
-        candidates = tuple((chunks[at].id, score) for at, score in listed)
+        candidates = tuple((chunks[i].id, score) for i, score in listed)
         return [
             *(StageTrace(f"{name}.{step}", "query", taken) for step, taken in before),
             StageTrace(name, "leg", last, candidates, result.note, result.counts, result.waited),
@@ -162,7 +162,7 @@ class LegGroup:
 
 def _fuse(results: Sequence[LegResult], damping: int, depth: int) -> LegResult:
     """Return a leg's lists for several wordings as one; times and counts are those of all."""
-    lists = {str(at): result.candidates for at, result in enumerate(results)}
+    lists = {str(i): result.candidates for i, result in enumerate(results)}
     times: dict[str, float] = {}
     counts: Counter[str] = Counter()
     for result in results:

@@ -21,7 +21,7 @@ from assay.retrievers.models.base import Vectors
 from assay.retrievers.models.caching import CachingEncoder
 from assay.retrievers.models.encoders import EncoderSettings
 from assay.retrievers.models.registry import AnyEncoder
-from assay.retrievers.services import charges
+from assay.retrievers.services import cost_meter as charges
 from assay.retrievers.services.retries import count_retries
 from assay.retrievers.settings import Resources
 

@@ -73,7 +73,7 @@ class OpenSearchLeg(Leg):
         client = OpenSearchClient(settings)
         try:
             self._version = check_version(client, [LEG])
-            documents = ({"position": at, "text": text} for at, text in enumerate(texts))
+            documents = ({"position": i, "text": text} for i, text in enumerate(texts))
             opened = OpenSearchIndexStore(client, plan, body, documents, self._progress).open()
         except BaseException:
             client.close()

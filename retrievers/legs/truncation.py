@@ -61,6 +61,6 @@ def split(text: str, window: int, tokenizer: Tokenizer) -> list[str]:
     if len(offsets) <= room:
         return [text]
     number = -(-len(offsets) // room)
-    starts = [offsets[at * len(offsets) // number][0] for at in range(1, number)]
+    starts = [offsets[i * len(offsets) // number][0] for i in range(1, number)]
     ends = [*starts, len(text)]
     return [text[start:end] for start, end in zip([0, *starts], ends, strict=True)]

@@ -71,7 +71,7 @@ def list_documents(texts: Sequence[str]) -> Sequence[Sequence[int]]:
 
 def list_apart(texts: Sequence[str]) -> Sequence[Sequence[int]]:
     """Return the positions of texts that are each a document of its own."""
-    return [(at,) for at in range(len(texts))]
+    return [(i,) for i in range(len(texts))]
 
 
 class Encoder(ABC):

@@ -26,7 +26,7 @@ from assay.retrievers.models.vector_cache import (
     Lookup,
     VectorCache,
 )
-from assay.retrievers.services import charges
+from assay.retrievers.services import cost_meter as charges
 from assay.retrievers.services.prices import FREE, Prices, Usage
 from assay.retrievers.services.retries import count_wait
 from assay.retrievers.settings import Resources, Spread
@@ -230,12 +230,12 @@ class CachingEncoder(Encoder):
         """Yield vectors by key, part by part, those that are paid for once they are stored."""
         with BatchedWrites(self._resources.cache) as gathered:
             for part in self._encoder.encode_parts(texts):
-                block = [keys[at] for at in part.positions]
+                block = [keys[i] for i in part.positions]
                 share = NUMBER.pack(part.seconds / len(block))
                 gathered.add(SECONDS_KIND, dict.fromkeys(block, share))
                 values = {key: row.tobytes() for key, row in zip(block, part.vectors, strict=True)}
                 if self.charged:
-                    sizes = [len(texts[at].encode()) + 1 for at in part.positions]
+                    sizes = [len(texts[i].encode()) + 1 for i in part.positions]
                     gathered.add(TOKENS_KIND, _share(part.usage.prompt, block, sizes))
                 gathered.add(VECTORS_KIND, values)
                 if self.charged:

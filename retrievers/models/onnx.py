@@ -229,7 +229,7 @@ def map_texts(work: Callable[[str], Result], texts: Sequence[str], threads: int)
     """Return what `work` makes of each text; the longest begin, so that none is waited for last."""
     if threads == 1 or len(texts) == 1:
         return [work(text) for text in texts]
-    order = sorted(range(len(texts)), key=lambda at: -len(texts[at]))
+    order = sorted(range(len(texts)), key=lambda i: -len(texts[i]))
     with ThreadPoolExecutor(threads) as pool:
-        done = dict(zip(order, pool.map(work, [texts[at] for at in order]), strict=True))
-    return [done[at] for at in range(len(texts))]
+        done = dict(zip(order, pool.map(work, [texts[i] for i in order]), strict=True))
+    return [done[i] for i in range(len(texts))]

@@ -153,36 +153,36 @@ def _read_tensor(data: memoryview) -> tuple[str, Tensor]:
 
 def _fields(data: memoryview) -> Iterator[tuple[int, Any]]:
     """Yield (field number, value): numbers for varints, views of the bytes for all else."""
-    at = 0
-    while at < len(data):
-        tag, at = _varint(data, at)
+    i = 0
+    while i < len(data):
+        tag, i = _varint(data, i)
         kind = tag & 7
         if kind == 0:
-            value, at = _varint(data, at)
+            value, i = _varint(data, i)
             yield tag >> 3, value
             continue
         size = {1: 8, 5: 4}.get(kind)
         if size is None:
-            size, at = _varint(data, at)
-        yield tag >> 3, data[at : at + size]
-        at += size
+            size, i = _varint(data, i)
+        yield tag >> 3, data[i : i + size]
+        i += size
 
 
-def _varint(data: memoryview, at: int) -> tuple[int, int]:
-    """Return the number that begins at `at`, and where it ends."""
+def _varint(data: memoryview, i: int) -> tuple[int, int]:
+    """Return the number that begins at `i`, and where it ends."""
     value = shift = 0
     while True:
-        byte = data[at]
+        byte = data[i]
         value |= (byte & 0x7F) << shift
-        at, shift = at + 1, shift + 7
+        i, shift = i + 1, shift + 7
         if byte < 0x80:
-            return value, at
+            return value, i
 
 
 def _varints(data: memoryview) -> list[int]:
-    values, at = [], 0
-    while at < len(data):
-        value, at = _varint(data, at)
+    values, i = [], 0
+    while i < len(data):
+        value, i = _varint(data, i)
         values.append(value)
     return values
 

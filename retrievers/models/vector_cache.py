@@ -78,9 +78,9 @@ class VectorCache:
             return [digest(identity, text) for text in texts]
         keys: dict[int, str] = {}
         for document in list_documents(texts):
-            whole = digest(identity, [texts[at] for at in document])
-            keys |= {at: digest(whole, place) for place, at in enumerate(document)}
-        return [keys[at] for at in range(len(texts))]
+            whole = digest(identity, [texts[i] for i in document])
+            keys |= {i: digest(whole, place) for place, i in enumerate(document)}
+        return [keys[i] for i in range(len(texts))]
 
     def _list_missing(
         self, keys: Sequence[str], texts: Sequence[str], known: Container[str]
@@ -91,10 +91,10 @@ class VectorCache:
         missing: dict[str, str] = {}
         documents: list[Sequence[int]] = []
         for together in list_documents(texts) if self._encoder.contextual else list_apart(texts):
-            if all(keys[at] in known or keys[at] in missing for at in together):
+            if all(keys[i] in known or keys[i] in missing for i in together):
                 continue
             begin = len(missing)
-            missing |= {keys[at]: texts[at] for at in together}
+            missing |= {keys[i]: texts[i] for i in together}
             documents.append(range(begin, len(missing)))
         return list(missing), Passages(missing.values(), documents)
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 
 from assay.retrievers.base import Chunk, Document, Hit
-from assay.retrievers.base.surroundings import Pointer, Surroundings, WrittenReference
+from assay.retrievers.base.chunk_neighborhood import Pointer, Surroundings, WrittenReference
 from assay.retrievers.corpus.corpus import Corpus
 from assay.retrievers.documents.references.references import Reference, find_references
 from assay.retrievers.documents.structure.identifiers import identify
@@ -13,7 +13,7 @@ from assay.retrievers.documents.structure.structure import Structure, parse_docu
 from assay.retrievers.documents.summary import summarise
 from assay.retrievers.legs.graph import load_edges
 from assay.retrievers.settings import Resources
-from assay.retrievers.store.chunk_shelf import ChunkStore
+from assay.retrievers.store.chunk_store import ChunkStore
 
 
 class NeighborhoodReader:

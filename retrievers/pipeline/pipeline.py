@@ -26,7 +26,7 @@ from assay.retrievers.pipeline import telemetry
 from assay.retrievers.pipeline.query_cache import Answers
 from assay.retrievers.pipeline.shape import PipelineShape
 from assay.retrievers.query.base import LegQuery, QueryStep
-from assay.retrievers.services import charges
+from assay.retrievers.services import cost_meter as charges
 from assay.retrievers.settings import Resources
 from assay.retrievers.settings.parts import find_sources
 from assay.retrievers.stages.base import Stage
@@ -194,7 +194,7 @@ class Pipeline(Retriever):
         request, _ = self._ask(query, [])
         results = self._legs.search(request, dict(self._legs.down), depth)
         return {
-            name: self._corpus.name([at for at, _ in result.candidates])
+            name: self._corpus.name([i for i, _ in result.candidates])
             for name, result in results.items()
         }
 
@@ -259,7 +259,7 @@ class Pipeline(Retriever):
         if not fusion or not fusion.boosts:
             return hits
         top = self._top()
-        ranks = [{name: at.rank for name, at in hit.legs.items()} for hit in hits]
+        ranks = [{name: i.rank for name, i in hit.legs.items()} for hit in hits]
         return [
             replace(hit, pinned=fusion.lifts(held, top))
             for hit, held in zip(hits, ranks, strict=True)

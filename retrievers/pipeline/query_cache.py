@@ -226,7 +226,7 @@ def _find_epochs(corpus: Corpus) -> dict[str, str]:
     """Return a digest of each document with all that its collection says of it, and its chunks."""
     chunks = corpus.chunks
     return {
-        id_: digest(repr(document), [repr(chunks[at]) for at in corpus.by_document.get(id_, ())])
+        id_: digest(repr(document), [repr(chunks[i]) for i in corpus.by_document.get(id_, ())])
         for id_, document in corpus.documents.items()
     }
 

@@ -108,9 +108,9 @@ class PipelineShape(Settings):
                 f"fusion: theoretical normalisation and confidence need the legs' own scores;"
                 f" {ranking} leaves ranks alone"
             )
-        for at, step in enumerate(self.query):
+        for i, step in enumerate(self.query):
             if problem := step.find_misfit(self.active):
-                raise ValueError(f"query.{at}: {step.type}: {problem}")
+                raise ValueError(f"query.{i}: {step.type}: {problem}")
         return self
 
 

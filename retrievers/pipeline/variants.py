@@ -16,7 +16,7 @@ from assay.retrievers.pipeline.config import PipelineConfig
 from assay.retrievers.pipeline.pipeline import Parts, Pipeline, PipelineSettings
 from assay.retrievers.settings import Resources
 from assay.retrievers.store.digest import digest
-from assay.retrievers.store.shelf import IdSequence
+from assay.retrievers.store.lazy_sequence import IdSequence
 
 # Longer lists are asked for by probes, once a query; they would fill the memory.
 MOST_REMEMBERED = 1000

@@ -156,11 +156,11 @@ class Expand(QueryStep):
         near = np.flatnonzero(cosines >= self._settings.floor).tolist()
         known = self._words.find_stems(text)
         added: dict[str, float] = {}
-        for at in sorted(near, key=lambda at: (-cosines[at], self._terms[at])):
-            stem = self._words.stem(self._terms[at])
+        for i in sorted(near, key=lambda i: (-cosines[i], self._terms[i])):
+            stem = self._words.stem(self._terms[i])
             if stem not in known:
                 known.add(stem)
-                added[self._terms[at]] = float(cosines[at])
+                added[self._terms[i]] = float(cosines[i])
             if len(added) == self._settings.terms:
                 break
         return added

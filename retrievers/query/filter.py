@@ -149,7 +149,7 @@ class Catalogue:
     def allow(self, conditions: Iterable[Condition]) -> frozenset[int]:
         """Return the positions of the chunks whose documents meet all of `conditions`."""
         documents = set.intersection(*map(self._meet, conditions))
-        return frozenset(at for id_ in documents for at in self._positions.get(id_, ()))
+        return frozenset(i for id_ in documents for i in self._positions.get(id_, ()))
 
     def explain(self, condition: Condition) -> str:
         """Say in words why no document meets `condition`."""

@@ -10,7 +10,7 @@ from assay.retrievers.base import AssayError, cut
 from assay.retrievers.language_models.base import USUAL_BYTES_PER_TOKEN, Prompt, TooLongError
 from assay.retrievers.language_models.search_model import SearchModel, SearchModelSettings
 from assay.retrievers.query.base import LegKinds, LegQuery, QueryStep, QueryStepSettings, StepResult
-from assay.retrievers.services import charges
+from assay.retrievers.services import cost_meter as charges
 from assay.retrievers.services.prices import Usage
 from assay.retrievers.settings import Resources
 
@@ -69,11 +69,11 @@ class WritingStep(QueryStep):
     """Asks for texts, and hands the request on with them. Answers are kept unless `anew`."""
 
     def __init__(
-        self, settings: WritingSettings, model: SearchModel, *, anew: bool = False
+        self, settings: WritingSettings, model: SearchModel, *, rerun: bool = False
     ) -> None:
         self._settings = settings
         self._model = model
-        self._anew = anew
+        self._rerun = rerun
 
     def apply(self, request: LegQuery) -> StepResult:
         """Return `request` with the texts; as it is where it is blank."""
@@ -91,7 +91,7 @@ class WritingStep(QueryStep):
 
     def without_query_cache(self) -> QueryStep:
         """The same step, asking the model each time."""
-        return WritingStep(self._settings, self._model, anew=True)
+        return WritingStep(self._settings, self._model, rerun=True)
 
     def facts(self) -> Mapping[str, Any]:
         """The model and its prices."""
@@ -102,7 +102,7 @@ class WritingStep(QueryStep):
         settings, name = self._settings, self._model.model.name
         sendable = query.encode("utf-8", "replace").decode()
         try:
-            answer = self._model.ask(settings.write_prompt(sendable), anew=self._anew)
+            answer = self._model.ask(settings.write_prompt(sendable), rerun=self._rerun)
         except TooLongError as error:
             raise AssayError(f"{name}: a query is longer than the model reads: {error}") from None
         if answer.ending == "refusal":

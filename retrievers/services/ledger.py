@@ -130,8 +130,8 @@ class CostLedger:
         if self.budget is not None and self.committed_usd + worst > self.budget:
             return None
         call = secrets.token_hex(8)
-        at = datetime.now(UTC).isoformat(timespec="seconds")
-        self._write({"call": call, "at": at, "most_prompt": prompt, "most_output": output})
+        i = datetime.now(UTC).isoformat(timespec="seconds")
+        self._write({"call": call, "at": i, "most_prompt": prompt, "most_output": output})
         self._open[call] = worst
         return call
 
@@ -184,8 +184,8 @@ class SharedLedger:
             if self.budget is None or sum(self._calls.values()) + worst > self.budget:
                 return None
             call = secrets.token_hex(8)
-            at = datetime.now(UTC).isoformat(timespec="seconds")
-            self._write({"call": call, "at": at, "most_prompt": prompt, "most_output": output})
+            i = datetime.now(UTC).isoformat(timespec="seconds")
+            self._write({"call": call, "at": i, "most_prompt": prompt, "most_output": output})
             return call
 
     def settle(self, call: str, usage: Usage) -> bool:

@@ -105,14 +105,14 @@ def parse_yaml(text: str, source: str, line: int = 1) -> Any:
         with _faults_at(loader):
             return loader.get_single_data()
     except _FaultError as fault:
-        at, message = fault.mark.line, str(fault)
+        i, message = fault.mark.line, str(fault)
     except yaml.reader.ReaderError as error:
-        at, message = text.count("\n", 0, error.position), f"not YAML: {error.reason}"
+        i, message = text.count("\n", 0, error.position), f"not YAML: {error.reason}"
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
-        at = mark.line if mark else 0
+        i = mark.line if mark else 0
         message = f"not YAML: {', '.join(filter(None, (error.context, error.problem)))}"
-    raise AssayError(f"{source}: line {line + at}: {' '.join(message.split())}")
+    raise AssayError(f"{source}: line {line + i}: {' '.join(message.split())}")
 
 
 def read_text(path: Path, *, config: bool = False) -> str:
@@ -151,7 +151,7 @@ def _faults_at(place: yaml.Mark | yaml.SafeLoader) -> Iterator[None]:
 def _check_keys(node: yaml.MappingNode) -> None:
     """Make every key a string, as written; refuse one that stands twice or is no single value."""
     seen: set[str] = set()
-    for at, (key, value) in enumerate(node.value):
+    for i, (key, value) in enumerate(node.value):
         if not isinstance(key, yaml.ScalarNode):
             raise _FaultError("not YAML: a key must be a single value", key.start_mark)
         if key.value in seen:
@@ -159,4 +159,4 @@ def _check_keys(node: yaml.MappingNode) -> None:
         seen.add(key.value)
         if key.tag != _MERGE:
             text = yaml.ScalarNode(_TEXT, key.value, key.start_mark, key.end_mark)
-            node.value[at] = (text, value)
+            node.value[i] = (text, value)

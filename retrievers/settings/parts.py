@@ -130,7 +130,7 @@ def find_source(settings: Settings) -> str:
 
 def find_sources(settings: Any, key: str = "") -> dict[str, str]:
     """Return the digest of each part plugged in anywhere below `settings`, by its dotted key."""
-    return {at: _SOURCES[type(part)] for at, part in find_plugged(settings, key)}
+    return {i: _SOURCES[type(part)] for i, part in find_plugged(settings, key)}
 
 
 def find_plugged(settings: Any, key: str = "") -> Iterator[tuple[str, BaseModel]]:

@@ -136,14 +136,14 @@ def find_disorder(types: Sequence[str]) -> str:
     for number, names in enumerate(ORDER):
         for name in names:
             places.setdefault(name, []).append(number)
-    at = -1
+    i = -1
     for before, after in pairwise(["", *(name for name in types if name in places)]):
-        if at in places[after] and at == places[after][-1]:
+        if i in places[after] and i == places[after][-1]:
             return f"{before} and {after} cannot stand together; the order is {describe_order()}"
-        later = [place for place in places[after] if place > at]
+        later = [place for place in places[after] if place > i]
         if not later:
             return f"{after} cannot follow {before}; the order is {describe_order()}"
-        at = later[0]
+        i = later[0]
     return ""
 
 

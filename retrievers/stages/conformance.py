@@ -23,7 +23,7 @@ def open_stage(make: Make) -> tuple[Stage, list[Hit]]:
     """Return a stage that knows the documents of the rules, and these as hits from 0.9 down."""
     stage, corpus = make(), make_corpus()
     stage.index(corpus, 1.0)
-    return stage, [Hit(chunk, 0.9 - 0.1 * at) for at, chunk in enumerate(corpus.chunks)]
+    return stage, [Hit(chunk, 0.9 - 0.1 * i) for i, chunk in enumerate(corpus.chunks)]
 
 
 def tell(hits: Sequence[Hit]) -> list[tuple[str, float]]:
@@ -63,15 +63,15 @@ def pinned_stay_first(make: Make) -> None:
     for count in range(1, len(hits)):
         # The last documents first, and close together, so that an order of its own would show.
         named = [
-            replace(hit, score=2 - at / 1000, pinned=True)
-            for at, hit in enumerate(hits[: -count - 1 : -1])
+            replace(hit, score=2 - i / 1000, pinned=True)
+            for i, hit in enumerate(hits[: -count - 1 : -1])
         ]
-        places = {hit.chunk.doc_id: at for at, hit in enumerate(named)}
+        places = {hit.chunk.doc_id: i for i, hit in enumerate(named)}
         for query in QUERIES:
             found = stage.apply(query, [*named, *hits[:-count]]).hits
             left = [places.get(hit.chunk.doc_id, len(named)) for hit in found]
             require(left == sorted(left), f"{query!r}: {count} pinned hits do not stay first")
-            kept = sum(at < len(named) for at in left)
+            kept = sum(i < len(named) for i in left)
             require(all(hit.pinned for hit in found[:kept]), f"{query!r}: a hit is pinned no more")
 
 

@@ -73,12 +73,12 @@ class Definitions(Stage):
     def _terms(self, text: str) -> Iterator[str]:
         """Yield the defined terms of `text`, of overlapping ones the first and longest."""
         words = read_words(text)
-        at = 0
-        while at < len(words):
-            term = self._glossary.longest_term(words, at)
+        i = 0
+        while i < len(words):
+            term = self._glossary.longest_term(words, i)
             if term:
                 yield term
-            at += term.count(" ") + 1
+            i += term.count(" ") + 1
 
     def _quote(self, entry: Entry) -> Definition:
         found = entry.definition

@@ -102,6 +102,6 @@ class Neighbours(Stage):
 
     def _find_beside(self, chunk: Chunk) -> list[Chunk]:
         own = self._corpus.by_document[chunk.doc_id]
-        at = own.index(self._corpus.positions[chunk.id])
-        beside = (*own[max(at - 1, 0) : at], *own[at + 1 : at + 2])
+        i = own.index(self._corpus.positions[chunk.id])
+        beside = (*own[max(i - 1, 0) : i], *own[i + 1 : i + 2])
         return [self._corpus.chunks[position] for position in beside]

@@ -74,7 +74,7 @@ class Ngram(Stage):
         dropped = len(hits) - len(kept)
         what = f"{self._settings.unit} {self._settings.n}-grams"
         note = f"dropped {dropped} hits that share {threshold:g} of the {what} with a better one"
-        after = [hits[at] for at in kept]
+        after = [hits[i] for i in kept]
         exact = self._count_exact(hits)
         gone = exact - self._count_exact(after)
         counts = {"in": len(hits), "out": len(kept), "exact": exact, "exact_dropped": gone}
@@ -85,7 +85,7 @@ class Ngram(Stage):
 
     def _compare(self, positions: Sequence[int]) -> NDArray[np.float64]:
         """Return the Jaccard similarity of every two of the chunks, shape (hits, hits)."""
-        shared = [self._shared[at] for at in positions]
+        shared = [self._shared[i] for i in positions]
         found, columns = np.unique(np.concatenate([_NONE, *shared]), return_inverse=True)
         rows = np.repeat(np.arange(len(shared)), [len(ngrams) for ngrams in shared])
         member = np.zeros((len(shared), len(found)), np.float32)

@@ -12,7 +12,7 @@ from assay.retrievers.corpus.corpus import Corpus
 from assay.retrievers.documents.chunkers.base import ID_DIGITS
 from assay.retrievers.settings import Resources
 from assay.retrievers.stages.base import Stage, StageResult, StageSettings, descend
-from assay.retrievers.store.chunk_shelf import ChunkStore
+from assay.retrievers.store.chunk_store import ChunkStore
 from assay.retrievers.store.digest import digest
 
 Span = tuple[int, int]

@@ -13,7 +13,7 @@ from assay.retrievers.base import Hit
 from assay.retrievers.models.base import CrossEncoder
 from assay.retrievers.models.cross_encoders import CrossEncoderSettings
 from assay.retrievers.models.registry import AnyCrossEncoder
-from assay.retrievers.services import charges
+from assay.retrievers.services import cost_meter as charges
 from assay.retrievers.services.prices import FREE, Usage
 from assay.retrievers.services.retries import count_wait
 from assay.retrievers.settings import Resources

@@ -49,7 +49,7 @@ class Semantic(Stage):
         dropped = len(hits) - len(kept)
         note = f"dropped {dropped} hits of cosine {self._threshold:g} or more with a better one"
         return StageResult(
-            [hits[at] for at in kept],
+            [hits[i] for i in kept],
             note if dropped else "",
             {"in": len(hits), "out": len(kept)},
         )

@@ -9,7 +9,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from assay.retrievers.store.shelf import LazySequence
+from assay.retrievers.store.lazy_sequence import LazySequence
 
 
 def digest(*parts: Any) -> str:

@@ -12,10 +12,10 @@ from pydantic import BeforeValidator, Field
 from assay.retrievers.base.installation import read_version
 from assay.retrievers.base.scripts import Unspaced, describe_unspaced, find_unspaced
 from assay.retrievers.base.suggestions import suggest
+from assay.retrievers.text.cjk_segmentation import UnspacedAnalyzerSettings
 from assay.retrievers.text.code import CodeAnalyzerSettings
 from assay.retrievers.text.languages import Language, LanguageAnalyzerSettings
 from assay.retrievers.text.plain import PlainAnalyzerSettings, WordsAnalyzerSettings
-from assay.retrievers.text.unspaced import UnspacedAnalyzerSettings
 
 Plain = Literal["plain", "words", "code"]
 NAMES = (*get_args(Plain), *get_args(Unspaced), *get_args(Language))

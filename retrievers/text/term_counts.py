@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from assay.retrievers.settings import Resources
 from assay.retrievers.store.arrays import ArrayFile
 from assay.retrievers.store.digest import digest
-from assay.retrievers.store.shelf import take_block
+from assay.retrievers.store.lazy_sequence import take_block
 from assay.retrievers.store.sources import digest_imports
 from assay.retrievers.text import analyzers
 from assay.retrievers.text.analyzers import AnyAnalyzerSettings
@@ -33,8 +33,8 @@ ENTRIES = 1 << 22  # of a table, held at once
 class TermCounts:
     """A sparse matrix with a row a passage and a column a term, stored by column.
 
-    `vocabulary` gives the column of a term. Column c has the numbers `passages[at]`, which rise, of
-    the passages that hold its term, and how often each does, `counts[at]`, for `at` from
+    `vocabulary` gives the column of a term. Column c has the numbers `passages[i]`, which rise, of
+    the passages that hold its term, and how often each does, `counts[i]`, for `i` from
     `starts[c]` to `starts[c + 1]`. `lengths` has the number of terms of each passage.
     """
 
@@ -134,10 +134,10 @@ def _merge(parts: Sequence[Path], starts: NDArray[np.int64], entries: int, folde
         done = [0] * len(parts)
         for columns, _ in _split(starts, entries):
             pieces = []
-            for at, path in enumerate(parts):
+            for i, path in enumerate(parts):
                 table = np.load(path, mmap_mode="r")
-                begin, done[at] = done[at], int(np.searchsorted(table[0], columns.stop))
-                pieces.append(np.array(table[:, begin : done[at]]))
+                begin, done[i] = done[i], int(np.searchsorted(table[0], columns.stop))
+                pieces.append(np.array(table[:, begin : done[i]]))
             merged = np.concatenate(pieces, axis=1)
             order = np.argsort(merged[0], kind="stable")
             passages.add(merged[1][order])

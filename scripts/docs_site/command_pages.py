@@ -79,9 +79,9 @@ def escape(text: str) -> str:
     parts = re.split(r"(`[^`]*`)", " ".join(text.split()))
     return "".join(
         part.replace("|", "\\|")
-        if at % 2
+        if i % 2
         else re.sub(r"([\\*_>\[\]|#])", r"\\\1", part).replace("<", "&lt;")
-        for at, part in enumerate(parts)
+        for i, part in enumerate(parts)
     )
 
 

@@ -19,5 +19,5 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> str:
 def test_tables_are_no_wider_than_the_page(page: Any) -> None:
     tables = page.locator(".scroll")
     assert tables.count() == 3
-    for at in range(tables.count()):
-        assert tables.nth(at).evaluate("box => box.scrollWidth - box.clientWidth") <= 0
+    for i in range(tables.count()):
+        assert tables.nth(i).evaluate("box => box.scrollWidth - box.clientWidth") <= 0

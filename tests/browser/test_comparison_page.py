@@ -111,8 +111,8 @@ def test_a_dot_of_several_queries_lists_them_and_lets_them_go(page: Any) -> None
     numbers = dots.evaluate_all(
         "all => all.map(dot => /: (\\d+) queries/.exec(dot.ariaLabel)?.[1])"
     )
-    at, number = next((at, int(number)) for at, number in enumerate(numbers) if number)
-    dots.nth(at).click()
+    i, number = next((i, int(number)) for i, number in enumerate(numbers) if number)
+    dots.nth(i).click()
     assert len(shown(page)) == number
     assert f"{number} queries from" in page.locator("#chosen").text_content()
     page.get_by_role("button", name="Show all").click()
@@ -143,8 +143,8 @@ def test_a_query_shows_both_rankings_with_gold_and_ranks_in_the_other(page: Any)
     assert names == ["initials", "endings"] * 2
     rankings = panel.locator(".passages")
     assert rankings.count() == 2
-    for at, other in ((0, "endings"), (1, "initials")):
-        first = rankings.nth(at).locator("li").first
+    for i, other in ((0, "endings"), (1, "initials")):
+        first = rankings.nth(i).locator("li").first
         assert first.locator("mark").text_content() == "the anode is replaced"
         assert f"rank 1 in {other}" in first.text_content()
     fates = panel.locator(".fate").first
@@ -162,10 +162,10 @@ def test_the_panel_changes_the_other_and_walks_by_arrows(page: Any) -> None:
     assert panel.get_by_role("heading", level=4).nth(1).text_content() == "fused"
     assert page.url.endswith("#query=q2&other=1")
     ids = shown(page)
-    at = ids.index("q2")
+    i = ids.index("q2")
     page.locator("#panel-title").focus()
-    page.keyboard.press("ArrowRight" if at + 1 < len(ids) else "ArrowLeft")
-    moved = ids[at + 1] if at + 1 < len(ids) else ids[at - 1]
+    page.keyboard.press("ArrowRight" if i + 1 < len(ids) else "ArrowLeft")
+    moved = ids[i + 1] if i + 1 < len(ids) else ids[i - 1]
     assert panel.get_by_role("heading", level=2).text_content() == QUERIES[moved][0]
 
 
@@ -224,10 +224,10 @@ def test_the_page_never_scrolls_sideways(page: Any, viewport: dict[str, int]) ->
 
 def test_rankings_stand_side_by_side_and_on_a_phone_one_below_the_other(page: Any) -> None:
     panel = open_query(page, "q2")
-    left, right = (panel.locator(".passages").nth(at).bounding_box() for at in (0, 1))
+    left, right = (panel.locator(".passages").nth(i).bounding_box() for i in (0, 1))
     assert left["x"] + left["width"] <= right["x"]
     page.set_viewport_size(PHONE)
-    above, below = (panel.locator(".passages").nth(at).bounding_box() for at in (0, 1))
+    above, below = (panel.locator(".passages").nth(i).bounding_box() for i in (0, 1))
     assert above["y"] + above["height"] <= below["y"]
     assert above["x"] == below["x"]
 

@@ -39,7 +39,7 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 def made(page: Any) -> list[str]:
     rows = page.locator("#run-table tbody tr:visible")
-    return [rows.nth(at).get_attribute("data-id") for at in range(rows.count())]
+    return [rows.nth(i).get_attribute("data-id") for i in range(rows.count())]
 
 
 def test_it_sorts_and_filters(page: Any) -> None:

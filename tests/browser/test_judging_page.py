@@ -20,9 +20,9 @@ TEXT = (
 )
 PASSAGES = ("Spring 🌑 tides come at new moon. Neap tides come later.", HOSTILE, "The end.")
 PAIRS = tuple(
-    Pair("q", f"when {HOSTILE}?", "", "tides.md", f"Tides {HOSTILE}", at, at + len(text), text)
+    Pair("q", f"when {HOSTILE}?", "", "tides.md", f"Tides {HOSTILE}", i, i + len(text), text)
     for text in PASSAGES
-    for at in [TEXT.index(text)]
+    for i in [TEXT.index(text)]
 )
 SHEET = Sheet("Tides", f"Judge. {HOSTILE}", 3, True, PAIRS, {"tides.md": TEXT})
 FIRST, SECOND, THIRD = SHEET.order("anna", 0)

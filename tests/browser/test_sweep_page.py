@@ -31,8 +31,8 @@ def test_the_page(browser: Any, address: str, width: int, scheme: str) -> None:
     assert plots.first.locator("circle").count() == 3
     assert plots.first.locator(".dim circle").count() == 1
     first = plots.first.bounding_box()
-    for at in range(3):
-        mark = plots.first.locator("circle").nth(at).bounding_box()
+    for i in range(3):
+        mark = plots.first.locator("circle").nth(i).bounding_box()
         assert first["x"] <= mark["x"] + mark["width"] / 2 <= first["x"] + first["width"]
     assert page.get_by_role("cell", name=HOSTILE).first.is_visible()
     assert page.evaluate("window.hacked") is None

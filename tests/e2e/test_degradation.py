@@ -104,7 +104,7 @@ def test_the_gate_does_not_judge_a_degraded_run(
     assert accepted.returncode == 0, accepted.stderr
     shutil.rmtree(cache / "bm25")
     break_index(cache)
-    degraded = json.loads(call("run", str(config), "--again", *QUICK).stdout)
+    degraded = json.loads(call("run", str(config), "--rerun", *QUICK).stdout)
     judged = call("gate", degraded["run"], *baselines)
     assert judged.returncode == 2
     assert "degraded on" in " ".join((judged.stderr + judged.stdout).split())

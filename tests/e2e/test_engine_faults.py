@@ -320,7 +320,7 @@ def test_an_index_that_holds_something_else(
         ).fetchall()
         stamp = json.loads(comment) | {"identity": "another-model", "dimensions": 768}
         connection.execute(f"COMMENT ON TABLE {name} IS '{json.dumps(stamp)}'")  # type: ignore[call-overload]
-    done = call("run", path, "--again", *QUICK, POSTGRES_URL=url)
+    done = call("run", path, "--rerun", *QUICK, POSTGRES_URL=url)
     assert done.returncode == 2
     assert name in read_line(done.stderr)
     cleaned = call("engines", "clean", "postgres", POSTGRES_URL=url)
@@ -328,4 +328,4 @@ def test_an_index_that_holds_something_else(
     assert re.search(
         rf"(?m)^removed postgres {name}: \d+ texts of \S+, at \S+, [\d,]+ bytes\n$", cleaned.stdout
     )
-    assert call("run", path, "--again", *QUICK, POSTGRES_URL=url).returncode == 0
+    assert call("run", path, "--rerun", *QUICK, POSTGRES_URL=url).returncode == 0

@@ -85,6 +85,6 @@ def test_the_gate_times_what_is_installed(repository: Path, baseline: None, base
 @pytest.mark.skipif(not find_spec("ray"), reason="needs the extra `ray`")
 @pytest.mark.parametrize("config", ["second.yaml", "plugged.yaml"])
 def test_workers_of_ray_find_what_is_installed(repository: Path, config: str) -> None:
-    done = call(repository, "run", config, "--ray", "local", "--no-track", "--json", "--again")
+    done = call(repository, "run", config, "--ray", "local", "--no-track", "--json", "--rerun")
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["run"]

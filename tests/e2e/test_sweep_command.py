@@ -99,7 +99,7 @@ def test_a_point_is_the_run_that_assay_run_makes(
     assert found["run"] == run["run"]
     best = max(points.values(), key=lambda point: point["measures"]["nDCG@10"]["value"])
     assert {item["run"] for item in points.values()} == {None, run["run"], best["run"]}
-    other = next(at for at, item in points.items() if not item["run"])
+    other = next(i for i, item in points.items() if not item["run"])
     settings = (f"{K1}={other[0]}", f"documents.headings={str(other[1]).lower()}")
     command = ("run", "configs/bm25.yaml", *QUICK, *settings, "--no-track", "--json")
     later = json.loads(finish(start(*command, environment=environment)).stdout)

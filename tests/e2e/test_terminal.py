@@ -76,7 +76,7 @@ with safe_streams():
     lines = [line for line in screen.final if line]
     assert lines[0] == "first line"
     starts = [line.split(" n")[0] for line in lines[1:]]
-    assert starts == [f"{how} {at}" for at in range(3) for how in ("said", "printed")] + [
+    assert starts == [f"{how} {i}" for i in range(3) for how in ("said", "printed")] + [
         "last line",
         "output",
     ]

@@ -305,15 +305,14 @@ WORDS = st.text("abc .,!", max_size=12)
 
 def chunks(spans: Sequence[tuple[int, int]]) -> list[RetrievedChunk]:
     return [
-        RetrievedChunk(Chunk(str(at), "d", begin, begin + size, ""))
-        for at, (begin, size) in enumerate(spans)
+        RetrievedChunk(Chunk(str(i), "d", begin, begin + size, ""))
+        for i, (begin, size) in enumerate(spans)
     ]
 
 
 def items(spans: Sequence[tuple[int, int]]) -> list[GoldItem]:
     return [
-        GoldItem("q", f"g{at}", "d", begin, begin + size, 1)
-        for at, (begin, size) in enumerate(spans)
+        GoldItem("q", f"g{i}", "d", begin, begin + size, 1) for i, (begin, size) in enumerate(spans)
     ]
 
 

@@ -27,11 +27,11 @@ class Scored(Planned):
     """Tells of a leg with planned scores, and returns nothing for some queries."""
 
     def search(self, query: str, k: int) -> Ranking:
-        at = int(query.split()[1])
+        i = int(query.split()[1])
         found = super().search(query, k)
         ids = [hit.chunk.id for hit in found.hits]
-        listed = tuple(zip(ids, SCORES[at] or (), strict=False))
-        hits = () if at in EMPTY else found.hits
+        listed = tuple(zip(ids, SCORES[i] or (), strict=False))
+        hits = () if i in EMPTY else found.hits
         others = () if hits else tuple(hit.chunk for hit in found.hits)
         return Ranking(hits, (StageTrace("leg", "leg", 0.0, listed),), others)
 
@@ -44,8 +44,8 @@ def judge(queries: Sequence[int]) -> Collection:
     whole = make_collection(len(GRADES))
     card = whole.card.model_copy(update={"answering_grade": 2})
     gold = {
-        f"q{at}": tuple(replace(item, grade=GRADES[at]) for item in whole.gold[f"q{at}"])
-        for at in queries
+        f"q{i}": tuple(replace(item, grade=GRADES[i]) for item in whole.gold[f"q{i}"])
+        for i in queries
     }
     kept = tuple(query for query in whole.queries if query.id in gold)
     return replace(whole, queries=kept, gold=gold, card=card)

@@ -124,8 +124,8 @@ def test_a_run_names_the_command_that_repeats_it(few: RunResult) -> None:
 def test_all_runs_are_loaded_the_newest_first(
     few: RunResult, capsys, monkeypatch, tmp_path
 ) -> None:
-    again = run("bm25", SMALL, "limit=4", track=False, again=True)
-    assert [found.id for found in load_runs()][:1] == [again.id]
+    rerun = run("bm25", SMALL, "limit=4", track=False, rerun=True)
+    assert [found.id for found in load_runs()][:1] == [rerun.id]
     (tmp_path / "old").mkdir()
     (tmp_path / "old" / "manifest.json").write_text("{}")
     (tmp_path / few.id).symlink_to(few.stored.folder.absolute())

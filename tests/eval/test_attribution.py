@@ -33,7 +33,7 @@ def base(tmp_path_factory: pytest.TempPathFactory) -> StoredRun:
 
 def listing(rank: int, length: int = 30) -> list[str]:
     """Return `length` ids, that of the gold passage at `rank`; 0 leaves it out."""
-    others = [f"d{at}" for at in range(1, COUNT)]
+    others = [f"d{i}" for i in range(1, COUNT)]
     if rank:
         others.insert(rank - 1, "d0")
     return others[:length]
@@ -76,7 +76,7 @@ CASES: dict[str, tuple[Ids, GoldRank | None, dict[str, Ids], str, str]] = {
         "below k", "",
     ),
     "cut off at the end": (
-        listing(0), None, {"dense": [f"d{at}" for at in range(COUNT - 1, -1, -1)]}, "below k", "",
+        listing(0), None, {"dense": [f"d{i}" for i in range(COUNT - 1, -1, -1)]}, "below k", "",
     ),
     "demoted": (
         listing(12), None,
@@ -199,7 +199,7 @@ def test_self_matches_have_no_rank(base: StoredRun) -> None:
 def test_ceilings_are_those_of_a_perfect_order(base: StoredRun) -> None:
     gold = {
         "q0": tuple(
-            GoldItem("q0", f"d{at}", f"d{at}", 0, 14, grade) for at, grade in enumerate((1, 2, 3))
+            GoldItem("q0", f"d{i}", f"d{i}", 0, 14, grade) for i, grade in enumerate((1, 2, 3))
         )
     }
     run = lay(
@@ -260,14 +260,14 @@ def make_any(
         GoldItem("q0", f"d0[{start}:{start + size}]", "d0", start, start + size, grade)
         for start, size, grade in golds
     )
-    named = {name: [f"c{at:02}" for at in listed] for name, listed in numbers.items()}
+    named = {name: [f"c{i:02}" for i in listed] for name, listed in numbers.items()}
     final = named.pop("final")
     run = lay(base, final[:20], **named)
     ranking = run.rankings["q0"]
 
     def place(chunk: Chunk) -> Chunk:
-        at = int(chunk.id[1:])
-        return replace(chunk, doc_id="d0", start=at * 10, end=at * 10 + 10)
+        i = int(chunk.id[1:])
+        return replace(chunk, doc_id="d0", start=i * 10, end=i * 10 + 10)
 
     ranking = replace(
         ranking,
@@ -318,7 +318,7 @@ def test_every_item_has_one_fate_and_found_is_recall(base, golds, numbers, k) ->
     st.fixed_dictionaries(dict.fromkeys(("dense", "keyword", "fusion", "final"), lists)),
 )
 def test_no_order_beats_the_ceiling_where_chunks_are_items(base, grades, numbers) -> None:
-    golds = [(at * 10, 10, grade) for at, grade in enumerate(grades)]
+    golds = [(i * 10, 10, grade) for i, grade in enumerate(grades)]
     numbers = numbers | {"fusion": numbers["final"]}
     attribution = attribute(make_any(base, golds, numbers), 5)
     by_step = {ceiling.step: ceiling.measures for ceiling in attribution.ceilings}

@@ -41,7 +41,7 @@ def planted(counts: dict[str, int]) -> AttributionView:
 
 
 def test_segments_fill_the_bar_in_the_order_of_fates() -> None:
-    counts = {fate: at for at, fate in enumerate(FATES)}
+    counts = {fate: i for i, fate in enumerate(FATES)}
     shown = planted(dict(reversed(counts.items())))
     assert [row.segment.fate for row in shown.rows] == [fate for fate in FATES if counts[fate]]
     edge = 0.0

@@ -28,9 +28,7 @@ def test_figures_by_hand(folder: Path) -> None:
     before, after = ([1 / rank if rank else 0 for rank in ranks] for ranks in (BASE, OTHER))
     scores = list(zip(before, after, strict=True))
     differences = [two - one for one, two in scores]
-    assert pair.scores("MRR@10") == {
-        f"q{at}": pytest.approx(both) for at, both in enumerate(scores)
-    }
+    assert pair.scores("MRR@10") == {f"q{i}": pytest.approx(both) for i, both in enumerate(scores)}
     assert first.n == 40
     assert first.base == pytest.approx(sum(one for one, _ in scores) / 40)
     assert first.other == pytest.approx(sum(two for _, two in scores) / 40)
@@ -70,7 +68,7 @@ def test_a_sample_is_compared_on_the_queries_that_both_searched(folder: Path) ->
 
 def test_runs_of_other_queries_are_refused_where_none_is_a_sample(folder: Path) -> None:
     base = make_run(folder, "base", BASE)
-    shorter = base.take([f"q{at}" for at in range(8)])
+    shorter = base.take([f"q{i}" for i in range(8)])
     shorter = replace(shorter, manifest=shorter.manifest.model_copy(update={"id": "shorter"}))
     with pytest.raises(AssayError, match="query sets differ"):
         compare([base, shorter], MEASURES)
@@ -149,7 +147,7 @@ def test_a_ratio_is_told_of_pipelines_timed_in_one_job(folder: Path) -> None:
     runs = [make_run(folder, name, BASE) for name in ("base", "other", "apart")]
     times = [3.0, 1.0, 2.0, 9.0] * 10
     timing = InterleavedTiming(
-        queries=[f"q{at}" for at in range(40)],
+        queries=[f"q{i}" for i in range(40)],
         milliseconds={
             runs[0].manifest.id: times,
             runs[1].manifest.id: [2 * value for value in times],
@@ -164,11 +162,11 @@ def test_a_ratio_is_told_of_pipelines_timed_in_one_job(folder: Path) -> None:
 
 def test_a_wait_is_told_of_the_pipeline_whose_times_are_compared(folder: Path) -> None:
     runs = [make_run(folder, name, BASE) for name in ("base", "other")]
-    quick = [4 + 0.01 * (at % 9) for at in range(40)]
-    waiting = [taken + 41 * (at % 3 > 0) for at, taken in enumerate(quick)]
+    quick = [4 + 0.01 * (i % 9) for i in range(40)]
+    waiting = [taken + 41 * (i % 3 > 0) for i, taken in enumerate(quick)]
     assert compare(runs, ("MRR@10",)).warnings == ()
     timing = InterleavedTiming(
-        queries=[f"q{at}" for at in range(40)],
+        queries=[f"q{i}" for i in range(40)],
         milliseconds={runs[0].manifest.id: quick, runs[1].manifest.id: waiting},
     )
     assert compare(runs, ("MRR@10",), timing=timing).warnings == (), "it asks no server"
@@ -188,9 +186,9 @@ def test_the_ratio_of_percentiles_is_paired() -> None:
 @pytest.mark.parametrize(("n", "told"), [(5, []), (6, [50]), (19, [50]), (20, [50, 95])])
 def test_no_ratio_is_told_of_too_few_queries(tmp_path: Path, n: int, told: list[int]) -> None:
     runs = [make_run(tmp_path, name, [1] * n) for name in ("base", "other")]
-    times = [1.0 + at for at in range(n)]
+    times = [1.0 + i for i in range(n)]
     timing = InterleavedTiming(
-        queries=[f"q{at}" for at in range(n)],
+        queries=[f"q{i}" for i in range(n)],
         milliseconds={run.manifest.id: times for run in runs},
     )
     found = pair_latencies(*runs, timing)

@@ -114,7 +114,7 @@ def test_the_markdown_report_holds_every_difference(
 
 
 def make_pair(folder: Path, ranks: list[int], effect: float = 0.05) -> Comparison:
-    planned = [make_planned(folder, name, at) for name, at in (("base", RANKS), ("other", ranks))]
+    planned = [make_planned(folder, name, i) for name, i in (("base", RANKS), ("other", ranks))]
     return compare(planned, ("MRR@10", "Hit@1"), effect)
 
 
@@ -217,11 +217,11 @@ def test_scores_and_outcomes_are_those_of_the_comparison(
     compared: Comparison, view: ComparisonView, queries: dict[str, Any]
 ) -> None:
     for number, name in enumerate(compared.measures):
-        for at, pair in enumerate(compared.pairs):
-            told = view.details["pairs"][at]
+        for i, pair in enumerate(compared.pairs):
+            told = view.details["pairs"][i]
             for place, (query, (base, other)) in enumerate(pair.scores(name).items()):
                 scores = queries[query]["scores"][number]
-                assert (scores[0], scores[at + 1]) == pytest.approx((base, other), abs=1e-6)
+                assert (scores[0], scores[i + 1]) == pytest.approx((base, other), abs=1e-6)
                 assert told["differences"][number][place] == pytest.approx(other - base, abs=1e-6)
                 assert told["outcomes"][number][place] == tell_outcome(other - base)
             counts = Counter(told["outcomes"][number])
@@ -235,18 +235,18 @@ SCORE = st.floats(0, 1)
 @given(st.lists(st.tuples(SCORE, SCORE), min_size=1, max_size=300))
 def test_every_query_is_in_one_dot_near_its_scores(scores: list[tuple[float, float]]) -> None:
     placed = place_dots(scores, LinearAxis())
-    found = [at for dot in placed["dots"] for at in dot["queries"]]
+    found = [i for dot in placed["dots"] for i in dot["queries"]]
     assert sorted(found) == list(range(len(scores)))
     for dot in placed["dots"]:
-        for at in dot["queries"]:
-            base, other = scores[at]
+        for i in dot["queries"]:
+            base, other = scores[i]
             assert abs(100 * base - dot["x"]) <= 100 * placed["step"] + 0.01
             assert abs(100 - 100 * other - dot["y"]) <= 100 * placed["step"] + 0.01
             assert tell_outcome(other - base) == dot["outcome"]
 
 
 def test_many_points_share_dots_and_the_step_says_so() -> None:
-    scores = [(at / 5000, (at * 7 % 5000) / 5000) for at in range(5000)]
+    scores = [(i / 5000, (i * 7 % 5000) / 5000) for i in range(5000)]
     placed = place_dots(scores, LinearAxis())
     assert len(placed["dots"]) <= MOST_DOTS
     assert placed["step"] == 0.05
@@ -271,9 +271,9 @@ def test_a_hit_names_its_rank_in_every_run(compared: Comparison, queries: dict[s
     runs = compared.runs
     for query in QUERIES:
         ids = [[hit.chunk.id for hit in run.rankings[query].hits] for run in runs]
-        for at, answer in enumerate(queries[query]["detail"]["answers"]):
+        for i, answer in enumerate(queries[query]["detail"]["answers"]):
             for rank, hit in enumerate(answer["hits"], start=1):
-                id_ = ids[at][rank - 1]
+                id_ = ids[i][rank - 1]
                 expected = [found.index(id_) + 1 if id_ in found else None for found in ids]
                 assert hit["ranks"] == expected
 
@@ -289,9 +289,9 @@ def test_gold_is_marked_and_its_fate_told_for_every_run(
         told = [item["fates"] for item in queries[query]["detail"]["gold"]]
         kept = sum(item["grade"] > 0 for item in queries[query]["detail"]["gold"])
         assert kept == len(told)
-        for at, summary in enumerate(summaries):
+        for i, summary in enumerate(summaries):
             found = Counter(item.words for item in summary.attribution.items[query])
-            assert Counter(fates[at]["words"] for fates in told) == found
+            assert Counter(fates[i]["words"] for fates in told) == found
 
 
 def test_a_large_collection_keeps_the_queries_that_change_most(
@@ -326,7 +326,7 @@ def test_the_flow_counts_every_gold_item_once(compared: Comparison, view: Compar
         assert {row.fate.fate: row.items for row in flow.rows} == {
             k: n for k, n in before.items() if n
         }
-        columns = [sum(row.cells[at].items for row in flow.rows) for at in range(len(flow.fates))]
+        columns = [sum(row.cells[i].items for row in flow.rows) for i in range(len(flow.fates))]
         assert columns == [after[name.fate] for name in flow.fates]
         assert after["found"] - before["found"] == flow.gained - flow.lost
         assert f"{shown.other} finds {flow.gained} in its first 10" in shown.flow_sentence

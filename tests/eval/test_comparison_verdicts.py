@@ -15,13 +15,13 @@ MEASURES = ("MRR@10", "Hit@1")
 
 def test_a_plain_gain_is_shown_whatever_stands_beside_it(folder: Path) -> None:
     """Once 250 and more tests stood together, no p-value could reach the level."""
-    collection = make_collection(120, types=tuple(f"type{at}" for at in range(12)))
+    collection = make_collection(120, types=tuple(f"type{i}" for i in range(12)))
     base = make_run(folder, "base", [5] * 120, collection=collection)
     better = make_run(folder, "better", [1] * 90 + [5] * 30, collection=collection)
     like = [
-        make_run(folder, f"like{at}", [4 + (query + at) % 3 for query in range(120)],
+        make_run(folder, f"like{i}", [4 + (query + i) % 3 for query in range(120)],
                  collection=collection)
-        for at in range(14)
+        for i in range(14)
     ]  # fmt: skip
     compared = compare([base, better, *like])
     assert compared.tests + compared.tests_by_type > 250
@@ -35,8 +35,7 @@ def test_what_only_this_run_alone_would_show_is_named(folder: Path) -> None:
     base = make_run(folder, "base", [2] * 40)
     small = make_run(folder, "small", [1] * 9 + [3] * 3 + [2] * 28)
     others = [
-        make_run(folder, f"other{at}", [rng.choice([1, 2, 3]) for _ in range(40)])
-        for at in range(20)
+        make_run(folder, f"other{i}", [rng.choice([1, 2, 3]) for _ in range(40)]) for i in range(20)
     ]
     (alone,) = compare([base, small], ("MRR@10",)).pairs
     assert alone.differences[0].verdict == "better"

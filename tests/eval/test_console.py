@@ -77,9 +77,9 @@ def test_what_starts_late_and_comes_in_batches_is_not_taken_for_slow(
         """Yield four batches of ten, after a start of a minute 20 seconds each."""
         nonlocal now
         now += 60.0
-        for at in range(40):
-            now += 0.0 if at % 10 else 20.0
-            yield at
+        for i in range(40):
+            now += 0.0 if i % 10 else 20.0
+            yield i
 
     list(ConsoleProgress().track(work(), "points", 40))
     assert capsys.readouterr().err.splitlines() == [

@@ -31,8 +31,8 @@ class Liar(Retriever):
 
     def index(self, documents: Sequence[Document]) -> IndexReport:
         self._hits = [
-            Hit(Chunk(item.id, item.id, 0, len(item.text), item.text), 3.0 - at)
-            for at, item in enumerate(documents[:3])
+            Hit(Chunk(item.id, item.id, 0, len(item.text), item.text), 3.0 - i)
+            for i, item in enumerate(documents[:3])
         ]
         return IndexReport(len(documents))
 

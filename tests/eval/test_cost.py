@@ -55,15 +55,15 @@ def make_config(server: ModelServer, **prices: float) -> RunConfig:
     )
 
 
-def run(config: RunConfig, again: bool = False) -> Summary:
-    return summarise(make_run(config, again, Quiet()).run)
+def run(config: RunConfig, rerun: bool = False) -> Summary:
+    return summarise(make_run(config, rerun, Quiet()).run)
 
 
 def test_a_run_tells_what_it_costs_whether_scores_are_kept_or_new(
     server: ModelServer, capsys: pytest.CaptureFixture[str]
 ) -> None:
     config = make_config(server, encoder=1.0, reranker=2.0)
-    first, second = run(config), run(config, again=True)
+    first, second = run(config), run(config, rerun=True)
     assert first.cost is not None
     assert first.cost == second.cost
     # A query is a word, which the server counts as 2 tokens, and one search.
@@ -122,9 +122,9 @@ def test_a_dry_run_asks_nothing_and_comes_near(server: ModelServer) -> None:
     assert summary.cost is not None
     assert summary.cost.index is not None
     assert chunks.usd == pytest.approx(summary.cost.index, rel=1.0)
-    again = estimate_run(config, Quiet())
-    assert again.items[0].units == 0
-    assert again.items[1:] == (queries, searches)
+    rerun = estimate_run(config, Quiet())
+    assert rerun.items[0].units == 0
+    assert rerun.items[1:] == (queries, searches)
     assert found.usd is not None
     assert estimate_run(make_config(server, encoder=1.0), Quiet()).usd is None
 
@@ -221,13 +221,13 @@ def test_a_language_model_that_writes_about_queries_is_priced(
         assert not writer.calls
         summary = run(asked)
         assert len(writer.calls) == 2 * len(QUERIES)
-        again = run(asked, again=True)
+        rerun = run(asked, rerun=True)
         assert len(writer.calls) == 2 * len(QUERIES), "answers are kept"
     tokens = sum(
         len(text.encode()) // 4 for call in writer.calls for text in call.texts
     ) + 10 * len(writer.calls)
     assert summary.cost is not None
-    assert summary.cost == again.cost
+    assert summary.cost == rerun.cost
     assert summary.cost.queries is not None
     assert summary.cost.queries > 1000 * tokens / 1e6 / len(QUERIES)
     assert (hyde.usd or 0) + (others.usd or 0) > tokens / 1e6, "answers of the longest form"

@@ -90,7 +90,7 @@ def test_check_exits_with_2_on_errors_only(tiny: Path) -> None:
 
 
 def test_check_tells_the_same_fault_once_and_the_cause_first(tiny: Path) -> None:
-    rows = [f'{{"query_id": "q1", "path": "no{at}.md"}}\n' for at in range(2788)]
+    rows = [f'{{"query_id": "q1", "path": "no{i}.md"}}\n' for i in range(2788)]
     (tiny / "judgments.jsonl").write_text("".join(rows))
     shutil.rmtree(tiny / "docs")
     result = run("check", "tiny")

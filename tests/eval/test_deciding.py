@@ -169,8 +169,8 @@ def test_stored_runs_are_decided_or_not(tmp_path: Path) -> None:
     """
     collection = make_collection(24)
     nothing = {
-        query: (*items, GoldItem(query, "x", f"d{(at + 1) % 24}", 0, 13, 0))
-        for at, (query, items) in enumerate(collection.gold.items())
+        query: (*items, GoldItem(query, "x", f"d{(i + 1) % 24}", 0, 13, 0))
+        for i, (query, items) in enumerate(collection.gold.items())
     }
     collection = replace(collection, gold=nothing)
     good, poor = (

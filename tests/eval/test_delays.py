@@ -30,7 +30,7 @@ def make_times(wait: float, waiting: int, others: int, usual: float = 4.0) -> li
     """Return times of which some are longer by `wait`, all with a spread of their own."""
     draw = random.Random(7)
     spread = [draw.lognormvariate(0, 0.3) * usual for _ in range(waiting + others)]
-    return [taken + wait * (at < waiting) for at, taken in enumerate(spread)]
+    return [taken + wait * (i < waiting) for i, taken in enumerate(spread)]
 
 
 @pytest.mark.parametrize(("wait", "told"), [(41, 40), (44, 40), (48, 40), (200, 200), (212, 200)])
@@ -54,7 +54,7 @@ def test_a_wait_of_some_queries_is_told(wait: float, told: int, waiting: int) ->
         make_times(80, 50, 50),
         make_times(120, 50, 50),
         make_times(44, 12, LEAST - 13),  # too few
-        [4.0 + 60 * at / 100 for at in range(100)],  # evenly spread, nothing between is empty
+        [4.0 + 60 * i / 100 for i in range(100)],  # evenly spread, nothing between is empty
         make_times(44, 50, 50, usual=40.0),  # humps that run into one another
     ],
 )
@@ -135,7 +135,7 @@ def test_a_server_that_waits_for_acknowledgements() -> None:
                 return ["function"]
 
         retriever = Client(search)
-        queries = [(f"q{at}", "words") for at in range(40)]
+        queries = [(f"q{i}", "words") for i in range(40)]
         settings = LatencySettings(queries=40, seconds=5, concurrency=1)
         # A machine that is busy with something else may fill the gap between the humps.
         found = (
@@ -157,7 +157,7 @@ def test_a_function_that_asks_nobody_waits_for_no_network() -> None:
         return []
 
     retriever = FunctionRetriever(search)
-    queries = [(f"q{at}", "words") for at in range(24)]
+    queries = [(f"q{i}", "words") for i in range(24)]
     settings = LatencySettings(queries=24, warm_up=0, seconds=5, concurrency=1)
     measured = measure(retriever, queries, 10, settings, Quiet())
     assert measured.remote == ()
@@ -168,7 +168,7 @@ def test_a_run_says_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> No
     run = make_run(tmp_path)
     assert summarise(run).delays == ()
     times = make_times(44, 66, 34)
-    samples = [LatencySample(f"q{at}", {TOTAL: taken}) for at, taken in enumerate(times)]
+    samples = [LatencySample(f"q{i}", {TOTAL: taken}) for i, taken in enumerate(times)]
     here = replace(run, latency=tuple(samples))
     assert summarise(here).delays == (), "a run of before it was kept what asks a server"
     manifest = run.manifest.model_copy(update={"remote": [TOTAL]})

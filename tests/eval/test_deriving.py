@@ -110,7 +110,7 @@ def test_an_identifier_is_answered_wherever_it_stands_but_in_frontmatter() -> No
     assert found.ambiguous == {"identifier": 2}
     places = found.lookups[0].places
     assert [place.doc_id for place in places] == ["admin.md", "guide.md", "guide.md"]
-    assert all(at.start > frontmatter_end(documents[at.doc_id].text) for at in places)
+    assert all(i.start > frontmatter_end(documents[i.doc_id].text) for i in places)
 
 
 def test_an_identifier_in_many_documents_is_not_distinctive() -> None:
@@ -164,7 +164,7 @@ def test_queries_do_not_depend_on_the_order_of_documents(texts: dict[str, str]) 
     assert len(set(keys)) == len(keys)
     for lookup in derived.lookups:
         assert lookup.places
-        assert all(0 <= at.start < at.end <= len(documents[at.doc_id].text) for at in lookup.places)
+        assert all(0 <= i.start < i.end <= len(documents[i.doc_id].text) for i in lookup.places)
 
 
 LONG = "one two three four five six seven eight nine ten eleven twelve"
@@ -183,7 +183,7 @@ def test_an_edit_swaps_two_words_of_each_long_line_of_prose() -> None:
     ]
     assert len(changed) == 1
     old, new = (line.split() for line in changed[0])
-    moved = [at for at, (one, other) in enumerate(zip(old, new, strict=True)) if one != other]
+    moved = [i for i, (one, other) in enumerate(zip(old, new, strict=True)) if one != other]
     assert moved == [moved[0], moved[0] + 1]
     assert sorted(old) == sorted(new)
 

@@ -306,13 +306,13 @@ def test_nothing_that_can_move() -> None:
 def test_engines_are_comparable_by_default(engine: Any, tmp_path: Path) -> None:
     """Reciprocal ranks with what is k = 60 and ranks from 1; Weaviate's are from 0, always."""
     formula = engine.build(Resources(Cache(tmp_path))).formula
-    dense = [(at, 1 - 0.1 * at) for at in range(5)]
-    keyword = [(4 - at, 9.0 - at) for at in range(4)]
+    dense = [(i, 1 - 0.1 * i) for i in range(5)]
+    keyword = [(4 - i, 9.0 - i) for i in range(4)]
     origin = ReciprocalRanks(60, 0 if engine.type == "weaviate" else 1)
     expected, fused = dict(origin.fuse(dense, keyword)), dict(formula.fuse(dense, keyword))
     # Azure Cosmos DB ranks a text in both lists, last in the one that lacks it.
-    both = {at for at, _ in dense} & {at for at, _ in keyword}
-    ratios = [fused[at] / expected[at] for at in both]
+    both = {i for i, _ in dense} & {i for i, _ in keyword}
+    ratios = [fused[i] / expected[i] for i in both]
     assert fused.keys() == expected.keys()
     assert max(ratios) == pytest.approx(min(ratios), rel=1e-5)
     # Azure AI Search fuses 1000 of the keyword list, always.

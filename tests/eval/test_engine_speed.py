@@ -35,7 +35,7 @@ from assay.retrievers.store.cache import Cache
 
 FEW = ("cats run fast", "the dog", "a running cat and a cat", "nothing", "dogs and cats")
 HERE = [engine for engine in list_engines() if not engine.settings.capabilities.address]
-TIMES = [4.0 + 0.01 * (at * 7 % 40) for at in range(80)]
+TIMES = [4.0 + 0.01 * (i * 7 % 40) for i in range(80)]
 
 
 @pytest.mark.parametrize("engine", HERE, ids=lambda engine: engine.type)
@@ -74,7 +74,7 @@ def _position(row: Any) -> int:
     [(0.9, "within"), (1.1, "within"), (1.19999, "cannot tell"), (1.4, "over")],
 )
 def test_the_whole_interval_counts(factor: float, verdict: str) -> None:
-    noisy = [taken * factor * (1 + 0.01 * (at % 5 - 2)) for at, taken in enumerate(TIMES)]
+    noisy = [taken * factor * (1 + 0.01 * (i % 5 - 2)) for i, taken in enumerate(TIMES)]
     again = [1.02 * taken for taken in TIMES]
     found = compare_client("dense", {ADAPTER: noisy, CLIENT: TIMES, CONTROL: again}, server=True)
     assert found.control.value == pytest.approx(1.02)
@@ -85,7 +85,7 @@ def test_the_whole_interval_counts(factor: float, verdict: str) -> None:
 
 
 def test_a_wait_is_told_with_who_waits() -> None:
-    waiting = [taken + 44 * (at % 3 > 0) for at, taken in enumerate(TIMES)]
+    waiting = [taken + 44 * (i % 3 > 0) for i, taken in enumerate(TIMES)]
     taken = {ADAPTER: waiting, CLIENT: TIMES, CONTROL: waiting}
     found = compare_client("dense", taken, server=True)
     (line,) = found.delays
@@ -106,14 +106,14 @@ def test_adapter_and_client_are_asked_twice_in_each_turn() -> None:
         keyword=lambda text, _: asked.append(("adapter", text)),
         facts=dict,
     )
-    queries = [Query(f"q{at}", f"text {at}") for at in range(12)]
+    queries = [Query(f"q{i}", f"text {i}") for i in range(12)]
     bench = SimpleNamespace(timed=queries, encoded={})
     settings = SimpleNamespace(capabilities=SimpleNamespace(server=False))
     configured: Any = SimpleNamespace(label="one", settings=settings)
     check = check_client(cast(Any, bench), configured, cast(Any, engine), Quiet())
     assert check is not None
     assert [item.search for item in check.lists] == ["keyword"]
-    turns = [asked[at : at + 4] for at in range(0, len(asked), 4)]
+    turns = [asked[i : i + 4] for i in range(0, len(asked), 4)]
     assert all(len({text for _, text in turn}) == 1 for turn in turns)
     assert {tuple(sorted(who for who, _ in turn)) for turn in turns} == {
         ("adapter", "adapter", "client", "client")
@@ -192,7 +192,7 @@ def test_callers_ask_at_once_and_systems_take_turns() -> None:
     assert all(load.callers == 4 and load.milliseconds == (5.0,) * 16 for load in loads.values())
     assert all(load.throughput > 0 for load in loads.values())
     measured = order[2 * 4 * WARM_UP :]
-    turns = [measured[at] for at in range(0, len(measured), 16)]
+    turns = [measured[i] for i in range(0, len(measured), 16)]
     assert turns == ["a", "b", "b", "a", "a", "b"]
     assert len(turns) == 2 * ROUNDS
 

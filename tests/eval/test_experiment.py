@@ -68,7 +68,7 @@ class Lookup(Retriever):
 
     def search(self, query: str, k: int) -> Ranking:
         found = self.answers[query][:k]
-        return Ranking(tuple(Hit(self.chunks[id_], -float(at)) for at, id_ in enumerate(found)))
+        return Ranking(tuple(Hit(self.chunks[id_], -float(i)) for i, id_ in enumerate(found)))
 
 
 def test_all_that_answers_alike_scores_alike() -> None:
@@ -175,7 +175,7 @@ def test_configs_in_every_form_are_one_run() -> None:
         run(by_name.config, collection="harbourline", track=False),
     ]
     assert {form.id for form in forms} == {by_name.id}
-    again = run("bm25", collection="harbourline", limit=4, track=False, again=True)
+    again = run("bm25", collection="harbourline", limit=4, track=False, rerun=True)
     command = again.stored.manifest.environment["command"]
     assert command == ["assay", "run", "configs/bm25.yaml", "limit=4", "dataset=harbourline"]
 

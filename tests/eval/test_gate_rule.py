@@ -51,7 +51,7 @@ def test_equal_differences_are_no_pass_where_no_drop_could_be_found(
 
 
 def test_a_clear_drop_is_a_regression(folder: Path, baseline: Baseline) -> None:
-    worse = [rank if at < 2 else min(rank + 4, 11) for at, rank in enumerate(RANKS)]
+    worse = [rank if i < 2 else min(rank + 4, 11) for i, rank in enumerate(RANKS)]
     report = judge(baseline, make_run(folder, "mine", worse), SETTINGS)
     (item,) = report.measures
     assert report.verdict == item.verdict == "regression"
@@ -64,7 +64,7 @@ def test_a_clear_drop_is_a_regression(folder: Path, baseline: Baseline) -> None:
 
 def test_a_few_queries_that_fell_are_no_proof(folder: Path, baseline: Baseline) -> None:
     """Five of sixty lost everything: the interval lies below 0, yet chance does it 1 in 32."""
-    ranks = [0 if at in range(4, 50, 10) else rank for at, rank in enumerate(RANKS)]
+    ranks = [0 if i in range(4, 50, 10) else rank for i, rank in enumerate(RANKS)]
     report = judge(baseline, make_run(folder, "mine", ranks), SETTINGS)
     (item,) = report.measures
     assert item.difference.high < 0
@@ -91,7 +91,7 @@ def test_what_twenty_queries_can_show_is_not_passed_over(folder: Path) -> None:
 
 
 def test_drops_in_doubt_are_no_warning(folder: Path, baseline: Baseline) -> None:
-    ranks = [0 if at in range(4, 40, 10) else rank for at, rank in enumerate(RANKS)]
+    ranks = [0 if i in range(4, 40, 10) else rank for i, rank in enumerate(RANKS)]
     report = judge(baseline, make_run(folder, "mine", ranks), SETTINGS)
     assert report.measures[0].p == 1 / 16
     assert report.verdict == "cannot tell"
@@ -164,7 +164,7 @@ def test_the_settings_that_ship_are_the_defaults() -> None:
 
 def test_latency_is_judged_by_the_ratio_alone() -> None:
     limits = LatencyLimits(p50=1.2, p95=1.3)
-    base = [1.0 + at % 10 for at in range(100)]
+    base = [1.0 + i % 10 for i in range(100)]
     for factor, verdict in ((1.0, "pass"), (0.5, "pass"), (2.0, "regression")):
         for scale in (1, 1000):
             found = judge_latency(
@@ -173,7 +173,7 @@ def test_latency_is_judged_by_the_ratio_alone() -> None:
                 limits,
             )
             assert [item.verdict for item in found] == [verdict] * 2
-    unsteady = [value * (3 if at % 2 else 0.6) for at, value in enumerate(base)]
+    unsteady = [value * (3 if i % 2 else 0.6) for i, value in enumerate(base)]
     assert "cannot tell" in {item.verdict for item in judge_latency(base, unsteady, limits)}
     few = judge_latency(base[:19], [2 * value for value in base[:19]], limits)
     assert [item.verdict for item in few] == ["regression", "cannot tell"]
@@ -228,7 +228,7 @@ def test_a_drop_that_a_few_large_gains_would_undo_says_so(folder: Path) -> None:
 
 
 def test_doubt_is_a_warning_and_with_strict_a_failure(folder: Path, baseline: Baseline) -> None:
-    ranks = [0 if at in range(4, 50, 10) else rank for at, rank in enumerate(RANKS)]
+    ranks = [0 if i in range(4, 50, 10) else rank for i, rank in enumerate(RANKS)]
     report = judge(baseline, make_run(folder, "mine", ranks), SETTINGS)
     for strict, kind, level in ((False, "skipped", "::warning"), (True, "failure", "::error")):
         root = Xml.fromstring(gate_output.render_junit(report, strict))

@@ -204,7 +204,7 @@ def test_the_same_order_scores_the_same_on_every_road(
     pytest.importorskip("langchain_core")
     pytest.importorskip("llama_index")
     pytest.importorskip("haystack")
-    ranks = {id_: COUNT - at for at, id_ in enumerate(dict.fromkeys(ids))}
+    ranks = {id_: COUNT - i for i, id_ in enumerate(dict.fromkeys(ids))}
     named = {"MRR@10": ir_measures.RR @ 10, "nDCG@10": ir_measures.nDCG @ 10}
     expected = ir_measures.calc_aggregate(list(named.values()), {"q0": GRADES}, {"q0": ranks})
     hits = list(zip(ids, scores, strict=False))

@@ -25,22 +25,22 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A collection with a run of two systems, and a cache and a folder of reports of their own."""
     monkeypatch.setenv("ASSAY_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv("ASSAY_REPORTS", str(tmp_path / "reports"))
-    documents = [{"_id": f"d{at}", "title": "", "text": f"Text {at}."} for at in range(3)]
+    documents = [{"_id": f"d{i}", "title": "", "text": f"Text {i}."} for i in range(3)]
     (tmp_path / "corpus.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in documents))
     (tmp_path / "queries.jsonl").write_text('{"_id": "q", "text": "Which?"}\n')
     (tmp_path / "qrels.tsv").write_text("query-id\tcorpus-id\tscore\nq\td1\t1\n")
     (tmp_path / "dataset.yaml").write_text(CARD)
-    lines = [f"q Q0 d{at} {at} {9 - at} {tag}\n" for tag in ("a", "b") for at in range(3)]
+    lines = [f"q Q0 d{i} {i} {9 - i} {tag}\n" for tag in ("a", "b") for i in range(3)]
     (tmp_path / "run.trec").write_text("".join(lines))
     return tmp_path
 
 
 def take(
-    folder: Path, depth: int = 2, ties: Ties = "ranks", again: bool = False
+    folder: Path, depth: int = 2, ties: Ties = "ranks", rerun: bool = False
 ) -> tuple[list[RunOutcome], list[str]]:
     progress = Heard()
     file = folder / "run.trec"
-    runs = import_runs(file, str(folder), None, depth, "fail", ties, again, progress)
+    runs = import_runs(file, str(folder), None, depth, "fail", ties, rerun, progress)
     return list(runs), progress.lines
 
 
@@ -52,9 +52,9 @@ def test_what_is_unchanged_is_told_without_reading_it(
     assert len(said) == 2
     for name in ("read_run_file", "load"):
         monkeypatch.setattr(importing, name, None)
-    again, said_again = take(folder)
-    assert [outcome.folder for outcome in again] == [outcome.folder for outcome in made]
-    assert all(outcome.reused for outcome in again)
+    rerun, said_again = take(folder)
+    assert [outcome.folder for outcome in rerun] == [outcome.folder for outcome in made]
+    assert all(outcome.reused for outcome in rerun)
     assert said_again == said
 
 
@@ -93,7 +93,7 @@ def test_whatever_changes_has_it_read(
 
 def test_other_ties_and_again_make_other_runs(folder: Path) -> None:
     made = {outcome.folder for outcome in take(folder)[0]}
-    for changed in (take(folder, ties="ids"), take(folder, again=True)):
+    for changed in (take(folder, ties="ids"), take(folder, rerun=True)):
         assert not any(outcome.reused or outcome.folder in made for outcome in changed[0])
 
 

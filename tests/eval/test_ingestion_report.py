@@ -108,7 +108,7 @@ def test_time_of_what_the_cache_held_is_not_known(missing: str) -> None:
     made = make_ingestion(make_document(), make_document("b", seconds=seconds))
     assert made.seconds_per_100_pages() is None
     assert made.per_document.n == 1
-    assert "--again" in dict(report.times(made))["Seconds per 100 pages"]
+    assert "--rerun" in dict(report.times(made))["Seconds per 100 pages"]
 
 
 def test_stages_a_document_does_not_need_are_not_missed() -> None:

@@ -220,7 +220,7 @@ def test_questions_of_a_spreadsheet(here: Path) -> None:
 
 
 def test_what_so_many_questions_can_show_is_told(here: Path) -> None:
-    rows = [{"question": f"Phone {at}?", "quote": "Call us."} for at in range(8)]
+    rows = [{"question": f"Phone {i}?", "quote": "Call us."} for i in range(8)]
     shown = run("my-docs", "--questions", ask(here, *rows, columns="question quote")).output
     assert "8 queries can give a p-value of 0.0078 at best" in shown
     assert f"a difference of {detectable(0.3, 8):.2f} in nDCG@10 four times in five" in shown

@@ -62,7 +62,7 @@ def test_each_follows_each_other_and_takes_each_place_equally_often(count: int) 
 
     queries = range(count * (1 + count % 2))
     alternate([make(side) for side in range(count)], queries, 60, Quiet(), rounds=1)
-    orders = [[side for at, side in asked if at == query] for query in queries]
+    orders = [[side for i, side in asked if i == query] for query in queries]
     assert all(sorted(order) == list(range(count)) for order in orders)
     places = Counter((place, side) for order in orders for place, side in enumerate(order))
     assert set(places.values()) == {1 + count % 2}
@@ -79,7 +79,7 @@ def test_no_further_query_is_begun_after_the_time() -> None:
         return float(query)
 
     times = alternate([measure, measure], range(30), 0, Quiet())
-    assert times == [[float(at) for at in range(LEAST_QUERIES)]] * 2
+    assert times == [[float(i) for i in range(LEAST_QUERIES)]] * 2
     assert len(asked) == 2 * LEAST_QUERIES
 
 

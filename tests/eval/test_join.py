@@ -113,16 +113,15 @@ def test_one_chunk_an_item_equals_plain_qrels(grades, order) -> None:
 
     items = {
         "q": [
-            gold(at * 100, at * 100 + 100, grade, passage=f"p{at}")
-            for at, grade in enumerate(grades)
+            gold(i * 100, i * 100 + 100, grade, passage=f"p{i}") for i, grade in enumerate(grades)
         ]
     }
-    chunks = [chunk(at * 100, at * 100 + 100, id_=f"p{at}") for at in order]
+    chunks = [chunk(i * 100, i * 100 + 100, id_=f"p{i}") for i in order]
     joined = {"q": join([RetrievedChunk(one, prescribed=True) for one in chunks], items["q"])}
     names = list(measures.list_standard(measures.DEFAULT))
     parsed = {name: ir_measures.parse_measure(measures.find(name).standard) for name in names}
     qrels = {"q": {item.id: item.grade for item in items["q"]}}
-    run = {"q": {one.id: float(-at) for at, one in enumerate(chunks)}}
+    run = {"q": {one.id: float(-i) for i, one in enumerate(chunks)}}
     plain = {row.measure: row.value for row in ir_measures.iter_calc(parsed.values(), qrels, run)}
     scores = measures.score(names, joined, items)
     assert {name: scores[name]["q"] for name in names} == {
@@ -138,7 +137,7 @@ RANKED = ("nDCG@3", "nDCG@10", "nDCG", "AP", "AP@3", "P@1", "P@3", "MRR@10", "Hi
 def make_items(rank: int, grades: Sequence[int]) -> tuple[GoldItem, ...]:
     """Return items of these grades as the join finds them, best grade first."""
     graded = enumerate(sorted(grades, reverse=True))
-    return tuple(GoldItem("q", f"g{rank}.{at}", "d", 0, 9, grade) for at, grade in graded)
+    return tuple(GoldItem("q", f"g{rank}.{i}", "d", 0, 9, grade) for i, grade in graded)
 
 
 def score_ranking(
@@ -146,7 +145,7 @@ def score_ranking(
 ) -> dict[str, float]:
     """Score a ranking whose hits cover items of these grades, and miss others."""
     *made, lost = [make_items(rank, grades) for rank, grades in enumerate([*hits, missed])]
-    joined = [JoinedHit(chunk(0, 9, id_=f"c{at}"), found, True) for at, found in enumerate(made)]
+    joined = [JoinedHit(chunk(0, 9, id_=f"c{i}"), found, True) for i, found in enumerate(made)]
     gold = {"q": [item for items in (*made, lost) for item in items]}
     return {name: one["q"] for name, one in measures.score(names, {"q": joined}, gold).items()}
 
@@ -171,15 +170,15 @@ def test_a_first_hit_that_covers_all_is_perfect(grades, others) -> None:
 @given(st.lists(st.integers(1, 3), min_size=2, max_size=8), st.data())
 def test_what_misses_an_item_that_has_a_place_is_not_perfect(grades, data) -> None:
     """However many of the others the first hit covers."""
-    at = data.draw(st.integers(0, len(grades) - 1))
-    scores = score_ranking([grades[:at] + grades[at + 1 :]], [grades[at]])
+    i = data.draw(st.integers(0, len(grades) - 1))
+    scores = score_ranking([grades[:i] + grades[i + 1 :]], [grades[i]])
     assert scores["nDCG@10"] < 1 - 1e-6
     assert scores["AP"] < 1 - 1e-6
 
 
 @given(covering, st.data())
 def test_covering_an_item_earlier_never_lowers(hits, data) -> None:
-    full = [at for at, grades in enumerate(hits) if grades]
+    full = [i for i, grades in enumerate(hits) if grades]
     assume(full)
     late = data.draw(st.sampled_from(full))
     early = data.draw(st.integers(0, late))
@@ -191,15 +190,15 @@ def test_covering_an_item_earlier_never_lowers(hits, data) -> None:
 @given(covering, st.data())
 def test_covering_one_more_item_never_lowers(hits, data) -> None:
     assume(hits)
-    at, grade = data.draw(st.integers(0, len(hits) - 1)), data.draw(st.integers(1, 3))
-    more = [[*grades, grade] if rank == at else grades for rank, grades in enumerate(hits)]
+    i, grade = data.draw(st.integers(0, len(hits) - 1)), data.draw(st.integers(1, 3))
+    more = [[*grades, grade] if rank == i else grades for rank, grades in enumerate(hits)]
     check_rises(score_ranking(hits, [grade]), score_ranking(more))
 
 
 @given(covering, st.data())
 def test_a_hit_that_counts_for_nothing_never_raises(hits, data) -> None:
-    at = data.draw(st.integers(0, len(hits)))
-    check_rises(score_ranking([*hits[:at], [], *hits[at:]]), score_ranking(hits))
+    i = data.draw(st.integers(0, len(hits)))
+    check_rises(score_ranking([*hits[:i], [], *hits[i:]]), score_ranking(hits))
 
 
 @given(covering)
@@ -219,8 +218,8 @@ def test_no_order_with_an_item_at_its_rank_or_below_has_a_higher_dcg(hits) -> No
         JoinedHit(chunk(0, 9), make_items(rank, grades), True) for rank, grades in enumerate(hits)
     ]
     places = fill_places(found)
-    assert sum(p.grade / math.log2(at + 2) for at, p in enumerate(places)) == pytest.approx(best)
-    assert all(place.rank <= at for at, place in enumerate(places, start=1))
+    assert sum(p.grade / math.log2(i + 2) for i, p in enumerate(places)) == pytest.approx(best)
+    assert all(place.rank <= i for i, place in enumerate(places, start=1))
 
 
 def test_a_chunk_that_bears_the_id_of_an_item_is_not_taken_for_it() -> None:

@@ -8,7 +8,7 @@ import pytest
 from planned_runs import make_run
 
 from assay.eval.collections.collection import Collection
-from assay.eval.collections.formats import kept_gold
+from assay.eval.collections.formats import gold_cache as kept_gold
 from assay.eval.collections.formats.native import NativeSource
 from assay.eval.collections.loading import load
 from assay.eval.running import cached_summaries

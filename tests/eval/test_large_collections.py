@@ -30,10 +30,10 @@ from assay.retrievers.documents.preparation import DocumentSettings, prepare
 from assay.retrievers.pipeline.config import PipelineConfig
 from assay.retrievers.pipeline.variants import Variants
 from assay.retrievers.settings import Resources
-from assay.retrievers.store import shelf
+from assay.retrievers.store import lazy_sequence as shelf
 from assay.retrievers.store.cache import Cache
 from assay.retrievers.store.digest import digest, digest_texts
-from assay.retrievers.store.shelf import IdSequence, LazyIds, PassageSequence
+from assay.retrievers.store.lazy_sequence import IdSequence, LazyIds, PassageSequence
 
 IDS = st.text("ab\u00e9\u4e00\U0001f600", min_size=1, max_size=4)
 TEXTS = st.text("ab \u00e9\n\u2028", max_size=12)
@@ -70,8 +70,8 @@ def write_trec(folder: Path, files: Mapping[str, bytes], judged: str = "d1") -> 
 @pytest.fixture
 def large(tmp_path: Path) -> Path:
     rows: Sequence[dict[str, Any]] = [
-        {"_id": f"d{at}", "title": "t" * (at % 2), "text": "a b c \u00e9 d"[: at % 10]}
-        for at in range(40)
+        {"_id": f"d{i}", "title": "t" * (i % 2), "text": "a b c \u00e9 d"[: i % 10]}
+        for i in range(40)
     ]
     lines = [json.dumps(row, ensure_ascii=False).encode() for row in rows]
     return write(tmp_path / "large", b"\xef\xbb\xbf" + b"\r\n \n".join(lines), "d5")
@@ -104,7 +104,7 @@ def test_documents_in_their_file_are_those_held(
     assert tuple(given_.chunks) == wanted.chunks
     assert given_.digest == wanted.digest == digest(list(wanted.texts))
     assert given_.positions == wanted.positions
-    assert {name: list(at) for name, at in given_.by_document.items()} == wanted.by_document
+    assert {name: list(i) for name, i in given_.by_document.items()} == wanted.by_document
 
 
 def test_rankings_and_placements_are_the_same(
@@ -154,7 +154,7 @@ def test_names_are_found_where_they_stand(ids: list[str], wanted: set[str], draw
     names = LazyIds(IdSequence(array("q", map(hash, ids)), chunks.__getitem__), places)
     listed = [ids[place] for place in places]
     assert list(names) == listed
-    assert names.find(wanted) == {id_: at for at, id_ in enumerate(listed) if id_ in wanted}
+    assert names.find(wanted) == {id_: i for i, id_ in enumerate(listed) if id_ in wanted}
 
 
 @pytest.mark.parametrize(
@@ -219,7 +219,7 @@ def test_trec_documents_in_their_files_are_those_held(
     held, left = load_both(str(write_trec(tmp_path / "large", TREC_FILES, "d5")), monkeypatch)
     assert isinstance(left.documents, PassageSequence)
     assert tuple(left.documents) == held.documents
-    assert [item.id for item in held.documents] == [f"d{at}" for at in range(1, 7)]
+    assert [item.id for item in held.documents] == [f"d{i}" for i in range(1, 7)]
     assert (left.digest, left.gold) == (held.digest, held.gold)
     monkeypatch.setattr(mapped, "MOST_FILES", len(TREC_FILES) - 1)
     assert not isinstance(load_both(str(tmp_path / "large"), monkeypatch)[1].documents, IdSequence)
@@ -311,8 +311,8 @@ def test_points_leave_documents_in_their_file(
     mapped = load(str(large))
     alive, scores = [], []
     before = count_documents()
-    for at, variants in take_in_order(points, Resources(cache)):
-        with variants.build(points[at]) as retriever:
+    for i, variants in take_in_order(points, Resources(cache)):
+        with variants.build(points[i]) as retriever:
             retriever.index(mapped.documents)
             scores.append(score_queries(retriever, mapped, mapped.queries, "nDCG@10", 10))
             alive.append(count_documents() - before)

@@ -26,7 +26,7 @@ def enumerate_rows(differences: np.ndarray) -> list[float]:
 
 
 tables = st.tuples(st.integers(1, 8), st.integers(1, 3)).flatmap(
-    lambda shape: arrays(float, shape, elements=st.integers(-4, 4).map(lambda at: at / 4))
+    lambda shape: arrays(float, shape, elements=st.integers(-4, 4).map(lambda i: i / 4))
 )
 
 
@@ -102,9 +102,9 @@ def test_false_alarms_stay_below_the_level() -> None:
 def adjust_holm(p_values: Sequence[float]) -> list[float]:
     """Holm's adjusted p-values (Holm 1979), which know nothing of how tests move together."""
     adjusted, largest = [0.0] * len(p_values), 0.0
-    for rank, at in enumerate(sorted(range(len(p_values)), key=p_values.__getitem__)):
-        largest = max(largest, min(1.0, (len(p_values) - rank) * p_values[at]))
-        adjusted[at] = largest
+    for rank, i in enumerate(sorted(range(len(p_values)), key=p_values.__getitem__)):
+        largest = max(largest, min(1.0, (len(p_values) - rank) * p_values[i]))
+        adjusted[i] = largest
     return adjusted
 
 
@@ -118,11 +118,11 @@ def step_down(differences: np.ndarray) -> list[float]:
     )
     seen = np.abs(rows.sum(axis=0))
     adjusted, largest = np.ones(len(scale)), 0.0
-    order = sorted(range(len(columns)), key=lambda at: -seen[at])
-    for rank, at in enumerate(order):
-        share = float(np.mean(drawn[:, order[rank:]].max(axis=1) >= seen[at] - 1e-6))
+    order = sorted(range(len(columns)), key=lambda i: -seen[i])
+    for rank, i in enumerate(order):
+        share = float(np.mean(drawn[:, order[rank:]].max(axis=1) >= seen[i] - 1e-6))
         largest = max(largest, share)
-        adjusted[columns[at]] = largest
+        adjusted[columns[i]] = largest
     return adjusted.tolist()
 
 
@@ -131,7 +131,7 @@ def step_down(differences: np.ndarray) -> list[float]:
 def test_a_family_equals_enumeration(differences: np.ndarray) -> None:
     family = randomise_family(differences)
     assert family.adjusted == pytest.approx(step_down(differences))
-    alone = [randomise_family(differences[:, [at]]).p_values[0] for at in range(len(differences.T))]
+    alone = [randomise_family(differences[:, [i]]).p_values[0] for i in range(len(differences.T))]
     assert family.p_values == pytest.approx(alone)
 
 
@@ -149,10 +149,10 @@ def test_a_test_reaches_what_it_would_if_all_moved_one_way() -> None:
     table[:6, 0] = (0.5, -0.25, 0.5, 0.25, -0.5, 0.5)
     table[6:, 1] = (0.5, 0.5, -0.25, 0.5, 0.5, 0.25, 0.5)
     found = randomise_family(table)
-    for at in (0, 1):
+    for i in (0, 1):
         turned = table.copy()
-        turned[:, at] = np.abs(turned[:, at])
-        assert found.reach[at] == randomise_family(turned).adjusted[at] < found.adjusted[at]
+        turned[:, i] = np.abs(turned[:, i])
+        assert found.reach[i] == randomise_family(turned).adjusted[i] < found.adjusted[i]
     assert randomise_family(table[:, :1]).reach == (2**-5,)
     assert 2**-5 < found.reach[0] < 1.0 == found.reach[2]
 
@@ -181,9 +181,9 @@ def _tell(family: FamilyTest) -> tuple[tuple[float, ...], tuple[float, ...]]:
 
 def test_each_p_value_of_a_family_is_scipys() -> None:
     differences = np.random.default_rng(8).normal(0.03, 0.2, (90, 6))
-    for at, p in enumerate(randomise_family(differences).p_values):
+    for i, p in enumerate(randomise_family(differences).p_values):
         expected = permutation_test(
-            (differences[:, at],), np.mean, permutation_type="samples", n_resamples=20_000, rng=4
+            (differences[:, i],), np.mean, permutation_type="samples", n_resamples=20_000, rng=4
         ).pvalue
         assert p == pytest.approx(expected, abs=0.012)
 

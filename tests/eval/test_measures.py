@@ -49,12 +49,12 @@ def make_query(name: str) -> tuple[list[JoinedHit], list[GoldItem]]:
     """Return a ranking of the hits (grade, judged) in GRADES, and its gold with what it misses."""
     hits, missed = GRADES[name]
     ranking, gold = [], []
-    for at, (grade, judged) in enumerate(hits):
-        chunk = Chunk(f"c{at}", "d", at * 10, at * 10 + 10, "two words")
-        item = GoldItem(name, f"d[{at}]", "d", at * 10, at * 10 + 10, grade)
+    for i, (grade, judged) in enumerate(hits):
+        chunk = Chunk(f"c{i}", "d", i * 10, i * 10 + 10, "two words")
+        item = GoldItem(name, f"d[{i}]", "d", i * 10, i * 10 + 10, grade)
         gold += [item] * judged
         ranking.append(JoinedHit(chunk, (item,) if grade else (), judged))
-    gold += [GoldItem(name, f"m{at}", "d", 900, 910, grade) for at, grade in enumerate(missed)]
+    gold += [GoldItem(name, f"m{i}", "d", 900, 910, grade) for i, grade in enumerate(missed)]
     return ranking, gold
 
 
@@ -190,7 +190,7 @@ def test_options_of_one_measure_are_not_taken_for_those_of_another() -> None:
 @pytest.mark.parametrize("name", ["ERR@1", "ERR@3", "nDCG(dcg='exp-log2')@2", "ERR@10"])
 def test_what_gdeval_computes(name: str) -> None:
     """It wants queries that are numbers, grades up to 4, and prints five decimals."""
-    numbers = {query: str(at) for at, query in enumerate(JOINED, start=1)}
+    numbers = {query: str(i) for i, query in enumerate(JOINED, start=1)}
     grades = {numbers[query]: found for query, found in qrels(JOINED, GOLD).items()}
     rankings = {numbers[query]: found for query, found in run(JOINED).items()}
     rows = ir_measures.gdeval.iter_calc([ir_measures.parse_measure(name)], grades, rankings)

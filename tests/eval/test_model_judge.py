@@ -45,8 +45,8 @@ def judge(runs: list[StoredRun], wrong: int = 0, judged: int = COUNT) -> ModelJu
         for pair, doc in zip(pairs, first, strict=True)
     ]
     people = {pair.digest: 1 for pair in pairs[:judged]} | {pair.digest: 0 for pair in others}
-    model = {pair.digest: int(at >= wrong) for at, pair in enumerate(pairs)}
-    model |= {pair.digest: int(at < wrong) for at, pair in enumerate(others)}
+    model = {pair.digest: int(i >= wrong) for i, pair in enumerate(pairs)}
+    model |= {pair.digest: int(i < wrong) for i, pair in enumerate(others)}
     again = {pair.digest: 1 for pair in pairs[:10]}
     items = make_items([*pairs, *others], COLLECTION)
     return examine("model m, prompt p", items, people, model, again, runs, "MRR@10")

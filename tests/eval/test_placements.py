@@ -62,7 +62,7 @@ class TwoLegs(Retriever):
             StageTrace(name, kind, 0.0, tuple((chunk.id, 0.0) for chunk in legs.get(name, fused)))
             for name, kind in lists.items()
         ]
-        hits = tuple(Hit(chunk, float(-at)) for at, chunk in enumerate(fused[:k]))
+        hits = tuple(Hit(chunk, float(-i)) for i, chunk in enumerate(fused[:k]))
         return Ranking(hits, tuple(trace), tuple(fused[k:]))
 
     def list_chunks(self) -> Sequence[Chunk]:

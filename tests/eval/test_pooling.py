@@ -23,7 +23,7 @@ TEXT = "text number 0"
 def rerank(run: StoredRun, name: str, rankings: dict[str, list[Chunk]]) -> StoredRun:
     """Return a run like `run` that has these rankings instead of its own."""
     hits = {
-        query: Ranking(tuple(Hit(chunk, -float(at)) for at, chunk in enumerate(chunks)))
+        query: Ranking(tuple(Hit(chunk, -float(i)) for i, chunk in enumerate(chunks)))
         for query, chunks in rankings.items()
     }
     manifest = run.manifest.model_copy(update={"id": name})
@@ -46,9 +46,9 @@ def list_places(pairs) -> list[tuple[str, str]]:
 
 def test_by_how_far_the_judgment_can_move_the_comparison(base: StoredRun) -> None:
     """d1 stands first here and third there, d2 is absent there, d3 stands second in both."""
-    rest = {f"q{at}": [passage(at)] for at in range(1, 6)}
-    one = rerank(base, "one", rest | {"q0": [passage(at) for at in (1, 3, 2)]})
-    other = rerank(base, "other", rest | {"q0": [passage(at) for at in (0, 3, 1)]})
+    rest = {f"q{i}": [passage(i)] for i in range(1, 6)}
+    one = rerank(base, "one", rest | {"q0": [passage(i) for i in (1, 3, 2)]})
+    other = rerank(base, "other", rest | {"q0": [passage(i) for i in (0, 3, 1)]})
     pool = make_pool([one, other])
     assert list_places(pool.pairs) == [("q0", "d1"), ("q0", "d2"), ("q0", "d3")]
     assert make_pool([other, one]).pairs == pool.pairs, "the order of the runs tells nothing"
@@ -62,7 +62,7 @@ def test_by_how_far_the_judgment_can_move_the_comparison(base: StoredRun) -> Non
 
 
 def test_of_one_run_the_first_ranks_come_first(base: StoredRun) -> None:
-    rankings = {f"q{at}": [passage((at + step) % 6) for step in range(4)] for at in range(6)}
+    rankings = {f"q{i}": [passage((i + step) % 6) for step in range(4)] for i in range(6)}
     pool = make_pool([rerank(base, "one", rankings)])
     assert len(pool.pairs) == 6 * 3
     assert list_places(pool.pairs)[:7] == [
@@ -74,7 +74,7 @@ def test_of_one_run_the_first_ranks_come_first(base: StoredRun) -> None:
 def test_passages_that_differ_in_white_space_are_one_and_others_stay_apart(
     base: StoredRun,
 ) -> None:
-    rest = {f"q{at}": [passage(at)] for at in range(1, 6)}
+    rest = {f"q{i}": [passage(i)] for i in range(1, 6)}
     title = {"title": "Notes", "headings": ("One", "Two")}
     one = rerank(base, "one", rest | {"q0": [passage(0), passage(4, 0, 5), passage(5)]})
     other = rerank(base, "other", rest | {"q0": [passage(4, 0, 4, **title), passage(5, 0, 10)]})

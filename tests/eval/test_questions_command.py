@@ -48,9 +48,9 @@ def server(cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
 def make_folder(folder: Path) -> Path:
     """Write three documents, of which one links to another, and one persona file beside them."""
     rules = "\n\n".join(
-        f"## Rule {at}\n\nClause B-{at} says that tenant number {at} waters {what} from tap "
-        f"{at * 7} in the evening, {after}."
-        for at, what, after in (
+        f"## Rule {i}\n\nClause B-{i} says that tenant number {i} waters {what} from tap "
+        f"{i * 7} in the evening, {after}."
+        for i, what, after in (
             (1, "roses", "once the bell of the chapel has rung twice"),
             (2, "beans", "unless rain fell on the day before that"),
             (3, "apples", "after asking the warden of the lower field"),
@@ -238,9 +238,9 @@ def test_collections_of_other_formats_become_plain_texts(
     folder = tmp_path / "abc"
     (folder / "qrels").mkdir(parents=True)
     rows = [
-        {"_id": f"a/{at}", "title": f"Paper {at}", "text": f"{word} cells divide slowly in the "
-         f"presence of {word.lower()} salts, as {at + 3} trials with mice have shown this year."}
-        for at, word in enumerate(("Liver", "Bone", "Skin"))
+        {"_id": f"a/{i}", "title": f"Paper {i}", "text": f"{word} cells divide slowly in the "
+         f"presence of {word.lower()} salts, as {i + 3} trials with mice have shown this year."}
+        for i, word in enumerate(("Liver", "Bone", "Skin"))
     ]  # fmt: skip
     (folder / "corpus.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
     (folder / "queries.jsonl").write_text('{"_id": "q", "text": "x"}\n')

@@ -20,10 +20,10 @@ FACTUAL, COMPARISON, EXACT = KINDS["factual"], KINDS["comparison"], KINDS["exact
 def make_passages(sizes: list[list[int]]) -> list[Passage]:
     """Return passages: a list of sections a document, and so many passages a section."""
     return [
-        Passage(f"{doc}-{section}-{at}", f"d{doc}", at, at + 1, "text E17", (f"s{section}",))
+        Passage(f"{doc}-{section}-{i}", f"d{doc}", i, i + 1, "text E17", (f"s{section}",))
         for doc, sections in enumerate(sizes)
         for section, count in enumerate(sections)
-        for at in range(count)
+        for i in range(count)
     ]
 
 

@@ -187,7 +187,7 @@ def test_replies_are_strict(text: str) -> None:
 
 def make_fates(*questions: str) -> dict[str, DrawOutcome]:
     draw = Draw(0, KINDS["factual"], (HENS,))
-    return {f"q{at}": DrawOutcome(draw, text) for at, text in enumerate(questions)}
+    return {f"q{i}": DrawOutcome(draw, text) for i, text in enumerate(questions)}
 
 
 def test_later_duplicates_go() -> None:
@@ -205,7 +205,7 @@ def test_later_duplicates_go() -> None:
 
 
 def test_the_share_for_a_person_is_seeded_and_never_empty() -> None:
-    names = [f"q{at}" for at in range(50)]
+    names = [f"q{i}" for i in range(50)]
     chosen = choose_review(names, 0.1, 3)
     assert len(chosen) == 5
     assert choose_review(names[::-1], 0.1, 3) == chosen

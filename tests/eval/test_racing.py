@@ -58,7 +58,7 @@ def race(scores: NDArray[np.float64], rules: RaceRules) -> Race:
     points, queries = scores.shape
     mixed = scores[:, np.random.default_rng(rules.seed).permutation(queries)]
     return run_race(
-        points, queries, 1.0, rules, lambda places, seen: {at: mixed[at, :seen] for at in places}
+        points, queries, 1.0, rules, lambda places, seen: {i: mixed[i, :seen] for i in places}
     )
 
 
@@ -95,12 +95,12 @@ def test_what_cannot_be_scored_is_kept_and_few_queries_are_not_raced() -> None:
         200,
         1.0,
         RaceRules(),
-        lambda at, seen: {one: scores[one, :seen] for one in at if one != 4},
+        lambda i, seen: {one: scores[one, :seen] for one in i if one != 4},
     )
     assert 4 not in done.drops
     assert 5 in done.drops
     assert race(scores[:, :15], RaceRules()).leader is None
-    assert run_race(6, 200, 1.0, RaceRules(), lambda at, seen: {}).drops == {}
+    assert run_race(6, 200, 1.0, RaceRules(), lambda i, seen: {}).drops == {}
 
 
 LEG = "retriever.legs.keyword"

@@ -32,12 +32,12 @@ def test_both_means_are_over_the_queries_that_ragas_scored(tmp_path: Path) -> No
 def test_the_furthest_apart_come_first_and_equal_ones_not_at_all(tmp_path: Path) -> None:
     count = SHOWN + 5
     run = make_run(tmp_path, "planned", [1] * count)
-    values = {f"q{at}": 1 - at / 100 for at in range(count)}
+    values = {f"q{i}": 1 - i / 100 for i in range(count)}
     values["q1"] = 1 - 1e-10  # what ragas adds to a denominator is no difference
     (item,) = compare(run, [Scores(KNOWN["ContextRecall"], values)], 5)
     assert item.differ == count - 2
     assert [gap.query for gap in item.disagreements] == [
-        f"q{at}" for at in range(count - 1, count - 1 - SHOWN, -1)
+        f"q{i}" for i in range(count - 1, count - 1 - SHOWN, -1)
     ]
 
 

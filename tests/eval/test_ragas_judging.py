@@ -27,12 +27,12 @@ def judge(question: Question) -> Reply:
     if RESPOND in text:
         return Reply("Dogs travel free. The passages do not tell of cats.")
     if '"classifications"' in text:
-        rows = [{"statement": "s", "reason": "r", "attributed": at} for at in (1, 0)]
+        rows = [{"statement": "s", "reason": "r", "attributed": i} for i in (1, 0)]
         return Reply(json.dumps({"classifications": rows}))
     if '"rating"' in text:
         return Reply('{"rating": 2}' if "world class" in text else '{"rating": 1}')
     if '"verdict"' in text and '"statements"' in text:
-        rows = [{"statement": "s", "reason": "r", "verdict": at} for at in (1, 1, 0, 1)]
+        rows = [{"statement": "s", "reason": "r", "verdict": i} for i in (1, 1, 0, 1)]
         return Reply(json.dumps({"statements": rows}))
     if '"verdict"' in text:
         verdict = int("Dogs travel free" in json.loads(about.rpartition("\nOutput")[0])["context"])

@@ -133,7 +133,7 @@ def test_what_is_charged_for_is_refused(tmp_path: Path) -> None:
 def test_batches_hold_so_many_tokens_and_every_text_once() -> None:
     texts = ["word " * 4000, "", "word " * 20_000, *["word " * 100] * 200]
     spans = list(cut_by_tokens(texts, 512))
-    assert [at for span in spans for at in span] == list(range(len(texts)))
+    assert [i for span in spans for i in span] == list(range(len(texts)))
     assert max(len(span) for span in spans[1:]) == 8192 // (500 // 4 + 1)
     assert list(cut_by_tokens(texts, None))[1] == range(2, 3)  # longer than a batch: alone
     assert list(cut_by_tokens([], None)) == []

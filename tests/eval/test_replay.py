@@ -81,10 +81,10 @@ def make_lines(seed: int) -> list[str]:
     """Return a run of two systems with equal scores, ranks that contradict, and mixed lines."""
     rng = random.Random(seed)
     lines = [
-        f"q{query} Q0 d{at} {rng.randint(1, 9)} {rng.choice(['1', '.5', '-2e-3', '+7.25'])} t{tag}"
+        f"q{query} Q0 d{i} {rng.randint(1, 9)} {rng.choice(['1', '.5', '-2e-3', '+7.25'])} t{tag}"
         for tag in range(2)
         for query in range(3)
-        for at in rng.sample(range(20), 8)
+        for i in rng.sample(range(20), 8)
     ]
     rng.shuffle(lines)
     return lines
@@ -95,8 +95,8 @@ def test_however_words_are_parted_the_rankings_are_the_same(tmp_path: Path, seed
     lines = make_lines(seed)
     plain = read_run_file(write(tmp_path, "\n".join(lines)))
     scored: dict[tuple[str, str], list[tuple[float, int, int, str]]] = {}
-    for at, (query, _, id_, rank, score, tag) in enumerate(map(str.split, lines)):
-        scored.setdefault((tag, query), []).append((-float(score), int(rank), at, id_))
+    for i, (query, _, id_, rank, score, tag) in enumerate(map(str.split, lines)):
+        scored.setdefault((tag, query), []).append((-float(score), int(rank), i, id_))
     for (tag, query), hits in scored.items():
         assert plain.systems[tag][query] == tuple(id_ for *_, id_ in sorted(hits))
     assert len(plain.notes) == 4
@@ -278,6 +278,6 @@ def test_the_command_says_what_it_cuts_and_judges_by_what_is_asked(
     assert list(run["measures"]) == ["Hit@1", "nDCG@10"]
     assert (run["report"], run["mlflow_run"]) == (None, None)
     assert not list((tmp_path / "reports").glob(f"{run['run']}/report.html"))
-    for again, same in (([], True), (["--again"], False)):
+    for again, same in (([], True), (["--rerun"], False)):
         done = CliRunner().invoke(import_, [*arguments, *cut, *again])
         assert (json.loads(done.stdout)["runs"][0]["run"] == run["run"]) is same

@@ -197,7 +197,7 @@ def test_gold_says_at_which_rank_it_was_found(summary: Summary, page: str) -> No
             ranks = [
                 rank
                 for rank, hit in enumerate(joined, start=1)
-                if any(item["place"] == f"characters {at.start:,} – {at.end:,}" for at in hit.found)
+                if any(item["place"] == f"characters {i.start:,} – {i.end:,}" for i in hit.found)
                 and item["document"] == hit.chunk.doc_id
             ]
             assert item["rank"] == (ranks[0] if ranks else None)
@@ -247,13 +247,13 @@ def test_pieces_are_the_passage_with_its_gold_at_odd_places(
     text: str, spans: list[tuple[int, int]], limit: int
 ) -> None:
     chunk = Chunk("c", "d", 100, 100 + len(text), text)
-    gold = [GoldItem("q", f"{at}", "d", 100 + at, 100 + at + size_, 1) for at, size_ in spans]
+    gold = [GoldItem("q", f"{i}", "d", 100 + i, 100 + i + size_, 1) for i, size_ in spans]
     pieces = list_pieces(chunk, gold, limit)
     assert len(pieces) % 2 == 1
     if limit < len(text):
         return
     assert "".join(pieces).strip("\n") == text.strip("\n")
-    covered = {at for item in gold for at in range(item.start - 100, item.end - 100)}
+    covered = {i for item in gold for i in range(item.start - 100, item.end - 100)}
     marked = sum(len(piece) for piece in pieces[1::2])
     assert marked == len(covered & set(range(len(text))))
 

@@ -25,7 +25,7 @@ from assay.retrievers.base import (
 )
 
 Pairs = Sequence[tuple[str, float | None]]
-TEXTS = {f"d{at}": f"text number {at}" for at in range(6)}
+TEXTS = {f"d{i}": f"text number {i}" for i in range(6)}
 
 TWO = {
     "documents": TEXTS,
@@ -65,7 +65,7 @@ def test_what_a_run_exports_has_its_figures_and_its_order(
     exported = read_run_file(made.stored.folder / "run.trec")
     assert not exported.notes
     (rankings,) = exported.systems.values()
-    assert {f"question {at}": rankings[f"q{at}"] for at in (0, 1)} == {
+    assert {f"question {i}": rankings[f"q{i}"] for i in (0, 1)} == {
         query: tuple(id_ for id_, _ in hits) for query, hits in answers.items()
     }
     again = run(made.stored.folder / "run.trec", collection=TWO, track=False)

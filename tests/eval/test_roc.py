@@ -24,8 +24,8 @@ def test_the_area_is_the_statistic_of_mann_and_whitney(
 @given(positives=SCORES, negatives=SCORES)
 def test_the_area_is_that_below_the_curve(positives: list[float], negatives: list[float]) -> None:
     points = trace_curve(positives, negatives)
-    right = [1 - at.negatives_below for at in points][::-1]
-    up = [1 - at.positives_below for at in points][::-1]
+    right = [1 - i.negatives_below for i in points][::-1]
+    up = [1 - i.positives_below for i in points][::-1]
     assert np.trapezoid(up, right) == pytest.approx(estimate_auc(positives, negatives).value)
     assert (right[0], up[0], right[-1], up[-1]) == (0, 0, 1, 1)
 
@@ -48,7 +48,7 @@ def test_the_interval_is_that_of_scipys_bootstrap() -> None:
 
 def test_a_curve_by_hand() -> None:
     points = trace_curve([0.9, 0.4], [0.4, 0.1])
-    assert [(at.threshold, at.positives_below, at.negatives_below) for at in points] == [
+    assert [(i.threshold, i.positives_below, i.negatives_below) for i in points] == [
         (0.1, 0, 0),
         (0.4, 0, 0.5),
         (0.9, 0.5, 1),

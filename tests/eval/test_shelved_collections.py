@@ -14,15 +14,16 @@ from shelving import compare_both, leave_in_files, load_both
 
 from assay.eval.collections import collection, memo
 from assay.eval.collections.collection import Collection, DocumentShelf
-from assay.eval.collections.formats import kept_gold, reading
+from assay.eval.collections.formats import gold_cache as kept_gold
+from assay.eval.collections.formats import reading
 from assay.eval.collections.in_memory import gather_unjudged
 from assay.eval.collections.loading import load
 from assay.eval.running.sources import open_source
 from assay.retrievers.base import AssayError, T
 from assay.retrievers.settings import Resources
-from assay.retrievers.store import shelf
+from assay.retrievers.store import lazy_sequence as shelf
 from assay.retrievers.store.cache import Cache
-from assay.retrievers.store.shelf import PassageSequence
+from assay.retrievers.store.lazy_sequence import PassageSequence
 
 WORDS = ("a", "b", "\u00e9", "\u4e00", "\U0001f600", "a b", "\u2028")
 DRAWS = st.builds(Random, st.integers(0, 1 << 32))
@@ -34,8 +35,8 @@ PROPERTY = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_beir_with_contexts_and_whole_documents(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, draw: Random
 ) -> None:
-    whole = {f"w{at}": write_text(draw, 8) for at in range(draw.randint(1, 4))}
-    rows = [draw_row(draw, at, whole) for at in range(draw.randint(1, 8))]
+    whole = {f"w{i}": write_text(draw, 8) for i in range(draw.randint(1, 4))}
+    rows = [draw_row(draw, i, whole) for i in range(draw.randint(1, 8))]
     lines = {
         "corpus.jsonl": rows,
         "whole.jsonl": [{"_id": id_, "text": text, "title": "t"} for id_, text in whole.items()],
@@ -60,14 +61,14 @@ def test_beir_with_contexts_and_whole_documents(
         assert isinstance(found.documents, kind)
 
 
-def draw_row(draw: Random, at: int, whole: Mapping[str, str]) -> dict[str, Any]:
+def draw_row(draw: Random, i: int, whole: Mapping[str, str]) -> dict[str, Any]:
     """Return a row of a corpus: mostly a piece of a whole document."""
     document, text = draw.choice(list(whole.items()))
     start = draw.randint(0, len(text))
     piece = text[start : draw.randint(start, len(text))]
-    values = {"doc_id": document, "original_index": draw.choice([at, 0, True, "x", 1 << 70])}
+    values = {"doc_id": document, "original_index": draw.choice([i, 0, True, "x", 1 << 70])}
     return {
-        "_id": f"w{at}" if draw.random() < 0.1 else f"r{at}",
+        "_id": f"w{i}" if draw.random() < 0.1 else f"r{i}",
         "title": draw.choice(["", "t"]),
         "text": piece if draw.random() < 0.8 else write_text(draw, 3),
         "metadata": {key: value for key, value in values.items() if draw.random() < 0.9},
@@ -111,7 +112,7 @@ def test_rows_are_placed_and_found_in_their_documents(
         {"_id": "lost", "text": "nowhere", "metadata": {"doc_id": "w1"}},
         {"_id": "own", "text": "of none", "metadata": {"doc_id": "w9"}},
     ]
-    whole = [{"_id": f"w{at}", "text": "one two three"} for at in range(3)]
+    whole = [{"_id": f"w{i}", "text": "one two three"} for i in range(3)]
     contexts = [{"_id": "b", "context": "second"}, {"_id": "own", "context": "alone"}]
     lines = {
         name: "\n".join(map(json.dumps, rows))
@@ -191,20 +192,18 @@ def test_trec_documents(
 ) -> None:
     folder = tmp_path_factory.mktemp("trec") / "set"
     (folder / "docs").mkdir(parents=True)
-    for at in range(draw.randint(1, 3)):
-        ids = [
-            draw.choice([f"d{at}{number}"] * 5 + ["d00"]) for number in range(draw.randint(0, 3))
-        ]
+    for i in range(draw.randint(1, 3)):
+        ids = [draw.choice([f"d{i}{number}"] * 5 + ["d00"]) for number in range(draw.randint(0, 3))]
         if draw.random() < 0.5:
             rows = [{"id": id_, "contents": write_text(draw, 3)} for id_ in dict.fromkeys(ids)]
-            (folder / "docs" / f"{at}.jsonl").write_text(break_lines(draw, rows))
+            (folder / "docs" / f"{i}.jsonl").write_text(break_lines(draw, rows))
         else:
             ends = draw.choices(["</DOC>", ""], [9, 1], k=3)
             written = (
                 f"<DOC>\n<DOCNO>{id_}</DOCNO>{write_text(draw, 3)}{end}"
                 for id_, end in zip(dict.fromkeys(ids), ends, strict=False)
             )
-            (folder / "docs" / str(at)).write_text("".join(written))
+            (folder / "docs" / str(i)).write_text("".join(written))
     card = {"name": "set", "title": "Set", "format": "trec", "documents": "docs"}
     files = {"queries": "topics.tsv", "judgments": {"test": "qrels.txt"}}
     (folder / "dataset.yaml").write_text(json.dumps({**card, **files}))
@@ -301,7 +300,7 @@ def local(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[
 def test_data_sets_of_ir_datasets(
     local: Callable[..., str], monkeypatch: pytest.MonkeyPatch, draw: Random
 ) -> None:
-    ids = [draw.choice([f"d{at}", f"d{at}", f"d{at}", "d0", " "]) for at in range(3)]
+    ids = [draw.choice([f"d{i}", f"d{i}", f"d{i}", "d0", " "]) for i in range(3)]
     texts = [draw.choice([write_text(draw, 3), "\ud800"]) for _ in ids]
     found = compare_both(local(list(zip(ids, texts, strict=True))), monkeypatch)
     if isinstance(found, Collection):

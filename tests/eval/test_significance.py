@@ -32,7 +32,7 @@ def enumerate_signs(differences: list[float]) -> float:
 
 
 @settings(max_examples=60, deadline=None)
-@given(st.lists(st.integers(-8, 8).map(lambda at: at / 8), min_size=1, max_size=10))
+@given(st.lists(st.integers(-8, 8).map(lambda i: i / 8), min_size=1, max_size=10))
 def test_randomisation_equals_enumeration(differences: list[float]) -> None:
     assert randomise(differences) == pytest.approx(enumerate_signs(differences))
 

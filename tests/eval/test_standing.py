@@ -83,5 +83,5 @@ def test_other_measures_and_who_asks_for_it_have_it_written(
     run = make_run(tmp_path, "run", [1, 2, 0])
     write_report(run)
     write_report(run, ["nDCG@3"])
-    write_report(run, ["nDCG@3"], anew=True)
+    write_report(run, ["nDCG@3"], rerun=True)
     assert len(written) == 3

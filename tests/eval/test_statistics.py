@@ -97,9 +97,9 @@ def draw_humps(rng: np.random.Generator, shape: tuple[int, int]) -> Numbers:
 
 
 def humps_quantile(share: float) -> float:
-    at = np.linspace(0, 40, 400_001)
-    below = 0.9 * norm.cdf(at, 2, 0.2) + 0.1 * norm.cdf(at, 20, 3)
-    return float(at[np.searchsorted(below, share)])
+    i = np.linspace(0, 40, 400_001)
+    below = 0.9 * norm.cdf(i, 2, 0.2) + 0.1 * norm.cdf(i, 20, 3)
+    return float(i[np.searchsorted(below, share)])
 
 
 SHAPES = {
@@ -121,8 +121,7 @@ def test_intervals_of_percentiles_hold_the_truth(shape: str, n: int, percent: in
     samples = draw(rng, (TRIALS, n))
     found = [estimate_percentile(sample, percent) for sample in samples.tolist()]
     held = sum(
-        (at.low is None or at.low <= truth) and (at.high is None or truth <= at.high)
-        for at in found
+        (i.low is None or i.low <= truth) and (i.high is None or truth <= i.high) for i in found
     )
     assert held >= LEAST
 
@@ -142,7 +141,7 @@ def test_the_percentile_bootstrap_would_not(n: int) -> None:
 
 def hold(samples: Numbers, truth: float) -> int:
     found = [estimate_mean(sample, SHARE) for sample in samples.tolist()]
-    return sum(at.low <= truth <= at.high for at in found)
+    return sum(i.low <= truth <= i.high for i in found)
 
 
 def test_means_of_few_scores_hold_the_truth() -> None:

@@ -46,12 +46,12 @@ def add(bench: Bench, passages: int) -> Any:
 def test_distractors_are_of_passages_that_answer_nothing() -> None:
     bench = make_bench()
     relevant = find_relevant(bench.collection, bench.chunks)
-    free = [at for at in range(len(bench.chunks)) if at not in relevant]
+    free = [i for i in range(len(bench.chunks)) if i not in relevant]
     assert 1 < len(free) < len(bench.chunks)
     most = len(bench.chunks) + len(free) * (len(free) - 1)
     found = add(bench, most)
     assert found.facts.count == len(found.chunks) == len({chunk.text for chunk in found.chunks})
-    begins = {tuple(bench.texts[at].split()[:2]) for at in free}
+    begins = {tuple(bench.texts[i].split()[:2]) for i in free}
     assert {tuple(chunk.text.split()[:2]) for chunk in found.chunks} == begins
     assert not {chunk.doc_id for chunk in found.chunks} & bench.collection.texts.keys()
     assert np.array_equal(add(bench, most).vectors, found.vectors)
@@ -81,11 +81,11 @@ def measure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     monkeypatch.setattr(benchmark_running, "measure_store", record)
     resources = Resources(Cache(tmp_path / "cache"))
 
-    def call(*names: str, again: bool = False) -> Any:
+    def call(*names: str, rerun: bool = False) -> Any:
         done.clear()
         folder = tmp_path / "pages"
         found, _ = benchmark_running.measure_stores(
-            names, "sample", None, None, folder, again, resources
+            names, "sample", None, None, folder, rerun, resources
         )
         kept = replace(found, stores=read_stores(found, folder))
         assert encode_json(kept.as_json()) == encode_json(found.as_json())
@@ -98,7 +98,7 @@ def test_an_engine_is_measured_once(measure: Any, tmp_path: Path) -> None:
     edge, deep = "qdrant-edge", "qdrant-edge depth.dense=7"
     assert measure(edge) == ([edge], [edge])
     assert measure(*deep.split(), edge) == ([edge, deep], [deep])
-    assert measure(edge, again=True) == ([edge, deep], [edge])
+    assert measure(edge, rerun=True) == ([edge, deep], [edge])
     (page,) = (tmp_path / "pages").glob("*.md")
     assert (
         "`assay engines bench qdrant-edge qdrant-edge depth.dense=7 --dataset" in page.read_text()

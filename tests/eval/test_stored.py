@@ -39,11 +39,11 @@ def test_runs_that_cannot_be_read_are_passed_over(tmp_path: Path, capsys) -> Non
 
 def test_where_several_runs_are_meant_the_line_says_how_to_choose(tmp_path: Path) -> None:
     times = (f"202611{day:02}T000000.000" for day in (3, 9, 5, 1, 7, 8, 6))
-    ids = [f"{name}-{at}-abc" for name, at in zip("bmmmmmm", times, strict=True)]
+    ids = [f"{name}-{i}-abc" for name, i in zip("bmmmmmm", times, strict=True)]
     for id_ in ids:
         (tmp_path / id_).mkdir()
         (tmp_path / id_ / MANIFEST).touch()
-    newest_first = ", ".join(ids[at] for at in (1, 5, 4, 6, 2))
+    newest_first = ", ".join(ids[i] for i in (1, 5, 4, 6, 2))
     told = f"m: 6 runs in {tmp_path} begin so; give the id of one, the newest first: {newest_first}"
     with pytest.raises(AssayError, match=re.escape(f"{told} and 1 more") + "$"):
         find(tmp_path, "m")

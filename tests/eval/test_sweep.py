@@ -39,8 +39,8 @@ def test_the_front_is_what_no_other_point_beats(points: list[tuple[int, ...]]) -
         )
 
     front = find_front(points)
-    assert sorted(front) == [at for at, point in enumerate(points) if not beaten(point)]
-    costs = [points[at][0] for at in front]
+    assert sorted(front) == [i for i, point in enumerate(points) if not beaten(point)]
+    costs = [points[i][0] for i in front]
     assert costs == sorted(costs)
 
 

@@ -73,16 +73,16 @@ def searches(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 def write_collection(folder: Path) -> None:
     """Write 30 passages of six words each and four queries of three."""
     draw = random.Random(1)
-    words = [f"word{at}" for at in range(20)]
+    words = [f"word{i}" for i in range(20)]
     (folder / "qrels").mkdir(parents=True, exist_ok=True)
     (folder / "dataset.yaml").write_text("name: small\ntitle: Small\nformat: beir\n")
     for name, count, size in (("corpus", 30, 6), ("queries", 4, 3)):
         rows = [
-            json.dumps({"_id": f"{name}{at}", "text": " ".join(draw.sample(words, size))})
-            for at in range(count)
+            json.dumps({"_id": f"{name}{i}", "text": " ".join(draw.sample(words, size))})
+            for i in range(count)
         ]
         (folder / f"{name}.jsonl").write_text("\n".join(rows))
-    judged = "".join(f"queries{at}\tcorpus{at}\t1\n" for at in range(4))
+    judged = "".join(f"queries{i}\tcorpus{i}\t1\n" for i in range(4))
     (folder / "qrels" / "test.tsv").write_text(f"query-id\tcorpus-id\tscore\n{judged}")
 
 

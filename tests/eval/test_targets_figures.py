@@ -65,7 +65,7 @@ def traced(run: StoredRun, counts: list[dict[str, int]]) -> StoredRun:
 
 def test_relative_change_by_hand_and_by_scipy(runs: tuple[StoredRun, StoredRun]) -> None:
     found = figures.change(*runs, make(Change, base="base", measure="MRR@10"))
-    old, new = (np.array([1 / at if at else 0 for at in ranks]) for ranks in (BASE, OTHER))
+    old, new = (np.array([1 / i if i else 0 for i in ranks]) for ranks in (BASE, OTHER))
     expected = bootstrap(
         (old, new),
         lambda one, two, axis: np.mean(two, axis=axis) / np.mean(one, axis=axis),
@@ -101,7 +101,7 @@ def test_change_of_one_type_of_query(runs: tuple[StoredRun, StoredRun]) -> None:
     found = figures.change(
         *runs, make(Change, base="base", measure="Recall@1", query_types=["odd"])
     )
-    old, new = ([at == 1 for at in ranks[1::2]] for ranks in (BASE, OTHER))
+    old, new = ([i == 1 for i in ranks[1::2]] for ranks in (BASE, OTHER))
     assert found.estimate.n == 20
     assert found.estimate.value == pytest.approx(sum(new) / sum(old) - 1)
 
@@ -139,7 +139,7 @@ def test_other_scores_have_the_interval_of_their_mean(
     runs: tuple[StoredRun, StoredRun],
 ) -> None:
     found = figures.score(runs[0], make(Score, measure="MRR@10")).estimate
-    assert found == estimate_mean([1 / at if at else 0 for at in BASE])
+    assert found == estimate_mean([1 / i if i else 0 for i in BASE])
 
 
 def test_a_type_that_no_query_has_is_refused(runs: tuple[StoredRun, StoredRun]) -> None:
@@ -149,8 +149,8 @@ def test_a_type_that_no_query_has_is_refused(runs: tuple[StoredRun, StoredRun]) 
 
 def test_latency_of_stages_and_of_the_slowest(runs: tuple[StoredRun, StoredRun]) -> None:
     samples = tuple(
-        LatencySample(f"q{at}", {"total": 100.0 + at, "a": 10.0, "b": float(at), "c": 30.0})
-        for at in range(21)
+        LatencySample(f"q{i}", {"total": 100.0 + i, "a": 10.0, "b": float(i), "c": 30.0})
+        for i in range(21)
     )
     assert figures.latency(samples, make(Latency)).value == pytest.approx(119)
     assert figures.latency(samples, make(Latency, stages=["a", "b"])).value == pytest.approx(29)
@@ -172,7 +172,7 @@ def test_latency_of_stages_and_of_the_slowest(runs: tuple[StoredRun, StoredRun])
 
 
 def test_counts_in_the_trace(runs: tuple[StoredRun, StoredRun]) -> None:
-    counts = [{"added": at % 4, "seen": 6} for at in range(40)]
+    counts = [{"added": i % 4, "seen": 6} for i in range(40)]
     run = traced(runs[0], counts)
 
     def figure(**values: str) -> Any:
@@ -204,8 +204,8 @@ def test_how_alike_the_first_results_are(runs: tuple[StoredRun, StoredRun]) -> N
     angles = {"a": 0, "b": 60, "c": 90}
 
     def encode(texts: Sequence[str]) -> NDArray[np.floating]:
-        at = np.radians([angles[text] for text in texts])
-        return np.stack([np.cos(at), np.sin(at)], axis=1)
+        i = np.radians([angles[text] for text in texts])
+        return np.stack([np.cos(i), np.sin(i)], axis=1)
 
     wanted = make(Similarity, base="base", depth=3)
     found = figures.similarity(base, other, wanted, encode)
@@ -237,7 +237,7 @@ def test_what_became_of_the_answers_that_are_missing(
     runs: tuple[StoredRun, StoredRun],
 ) -> None:
     found = figures.score(runs[0], make(Score, measure="Hit@1"))
-    beyond, absent = sum(at > 1 for at in BASE), BASE.count(0)
+    beyond, absent = sum(i > 1 for i in BASE), BASE.count(0)
     start = f"of {beyond + absent} not in the first 1: "
     assert found.note.startswith(start)
     told = found.note.removeprefix(start).split(", ")

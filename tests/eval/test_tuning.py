@@ -29,8 +29,8 @@ from assay.retrievers.base import AssayError
 
 
 def make_queries(count: int, types: int = 1) -> Queries:
-    ids = [f"q{at}" for at in range(count)]
-    return Queries(ids, [f"type {at % types}" for at in range(count)], ids)
+    ids = [f"q{i}" for i in range(count)]
+    return Queries(ids, [f"type {i % types}" for i in range(count)], ids)
 
 
 def tune_matrix(scores: Matrix, design: Design | None = None, types: int = 1) -> TuningResult:
@@ -237,7 +237,7 @@ def test_the_first_of_equal_means_is_chosen() -> None:
 def test_folds_keep_groups_whole_and_sizes_even(
     drawn: list[tuple[int, int]], folds: int, seed: int
 ) -> None:
-    numbers = {name: at for at, name in enumerate(dict.fromkeys(name for name, _ in drawn))}
+    numbers = {name: i for i, name in enumerate(dict.fromkeys(name for name, _ in drawn))}
     groups = np.array([numbers[name] for name, _ in drawn])
     types = [f"type {kind}" for _, kind in drawn]
     for row in deal(types, groups, Design(folds, 2, seed)):
@@ -248,10 +248,10 @@ def test_folds_keep_groups_whole_and_sizes_even(
 
 
 def test_folds_of_single_queries_are_even_in_every_type() -> None:
-    types = [f"type {at % 3}" for at in range(47)]
+    types = [f"type {i % 3}" for i in range(47)]
     for row in deal(types, np.arange(47), Design()):
         for kind in set(types):
-            counts = Counter(row[[at for at in range(47) if types[at] == kind]].tolist())
+            counts = Counter(row[[i for i in range(47) if types[i] == kind]].tolist())
             assert set(counts.values()) <= {47 // 15, 47 // 15 + 1}
         assert max(Counter(row.tolist()).values()) <= 47 // 5 + 2
 
@@ -273,7 +273,7 @@ def test_an_interval_of_groups_draws_whole_groups() -> None:
 def test_queries_of_the_same_words_or_documents_belong_together() -> None:
     collection = make_collection(5)
     texts = ("What is it?", "what  is IT?", "a", "b", "c")
-    queries = [Query(f"q{at}", text) for at, text in enumerate(texts)]
+    queries = [Query(f"q{i}", text) for i, text in enumerate(texts)]
     assert group(queries, collection, "text") == ["q0", "q0", "q2", "q3", "q4"]
     shared = GoldItem("q1", "d3", "d3", 0, 5, 1)
     irrelevant = GoldItem("q2", "d4", "d4", 0, 5, 0)

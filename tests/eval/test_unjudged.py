@@ -27,22 +27,22 @@ BOUNDED = (
 )  # fmt: skip
 
 
-def passage(at: int) -> Chunk:
-    return Chunk(f"p{at}", f"d{at}", 0, 20, "four words of text")
+def passage(i: int) -> Chunk:
+    return Chunk(f"p{i}", f"d{i}", 0, 20, "four words of text")
 
 
-def judge(at: int, grade: int) -> GoldItem:
-    return GoldItem("q", f"d{at}", f"d{at}", 0, 20, grade)
+def judge(i: int, grade: int) -> GoldItem:
+    return GoldItem("q", f"d{i}", f"d{i}", 0, 20, grade)
 
 
 def rank(places: list[int], gold: list[GoldItem]) -> dict[str, list[JoinedHit]]:
-    return {"q": join([RetrievedChunk(passage(at)) for at in places], gold)}
+    return {"q": join([RetrievedChunk(passage(i)) for i in places], gold)}
 
 
-def split(at: int, grades: list[int]) -> list[GoldItem]:
-    """Gold items of these grades, side by side in the passage `at`."""
+def split(i: int, grades: list[int]) -> list[GoldItem]:
+    """Gold items of these grades, side by side in passage `i`."""
     return [
-        GoldItem("q", f"d{at}[{n}]", f"d{at}", 5 * n, 5 * n + 5, grade)
+        GoldItem("q", f"d{i}[{n}]", f"d{i}", 5 * n, 5 * n + 5, grade)
         for n, grade in enumerate(grades)
     ]
 
@@ -109,7 +109,7 @@ def check_bounds(name: str, order: list[int], gold: list[GoldItem], judged: set[
     top = max(1, *(item.grade for item in gold))
     cutoff = int("".join(filter(str.isdigit, name)) or 6)
     above = order[: 2 if name.endswith("tok") else cutoff]
-    unjudged = [at for at in above if at not in judged]
+    unjudged = [i for i in above if i not in judged]
     tried = []
     for grades in itertools.product(range(top + 1), repeat=len(unjudged)):
         more = [*gold, *itertools.starmap(judge, zip(unjudged, grades, strict=True))]
@@ -145,14 +145,14 @@ several = st.tuples(
 @given(several, st.sampled_from(BOUNDED))
 def test_bounds_where_a_passage_holds_several_items(case, name: str) -> None:
     order, length, grades = case
-    gold = [item for at, each in grades.items() for item in split(at, each)]
+    gold = [item for i, each in grades.items() for item in split(i, each)]
     check_bounds(name, order[:length], gold, set(grades))
 
 
 @given(cases)
 def test_where_all_is_judged_nothing_is_open(case) -> None:
     order, length, grades = case
-    gold = [judge(at, grades.get(at, 0)) for at in range(8)]
+    gold = [judge(i, grades.get(i, 0)) for i in range(8)]
     joined, items = rank(order[:length], gold), {"q": gold}
     plain = of(measures.score(BOUNDED, joined, items))
     assert of(condense(BOUNDED, joined, items)) == plain
@@ -179,12 +179,12 @@ def test_many_queries_at_once(at_once: int, monkeypatch: pytest.MonkeyPatch) -> 
     joined, gold = {}, {}
     for query in map(str, range(60)):
         gold[query] = [
-            GoldItem(query, f"d{at}[{n}]", f"d{at}", 5 * n, 5 * n + 5, rng.randint(0, 3))
-            for at in rng.sample(range(40), rng.randint(1, 12))
+            GoldItem(query, f"d{i}[{n}]", f"d{i}", 5 * n, 5 * n + 5, rng.randint(0, 3))
+            for i in rng.sample(range(40), rng.randint(1, 12))
             for n in range(rng.choice([1, 1, 3]))
         ]
         found = rng.sample(range(40), rng.choice([0, 3, 30]))
-        joined[query] = join([RetrievedChunk(passage(at)) for at in found], gold[query])
+        joined[query] = join([RetrievedChunk(passage(i)) for i in found], gold[query])
     grid = lay_out(joined, gold)
     for name, means in RESCORED.items():
         limits = bound(name, grid)

@@ -29,10 +29,10 @@ def exported(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of a run whose gold chunks cover one to three items each."""
     collection = make_collection(len(RANKS))
     gold = {}
-    for at, query in enumerate(collection.queries):
-        cuts = [0, 6, 10, 13][: 2 + at % 3]
+    for i, query in enumerate(collection.queries):
+        cuts = [0, 6, 10, 13][: 2 + i % 3]
         gold[query.id] = tuple(
-            GoldItem(query.id, f"d {at}[{start}:{end}]", f"d{at}", start, end, 1 + start % 3)
+            GoldItem(query.id, f"d {i}[{start}:{end}]", f"d{i}", start, end, 1 + start % 3)
             for start, end in pairwise(cuts)
         )
     collection = replace(collection, gold=gold)
@@ -58,10 +58,10 @@ def test_every_measure_is_recomputed(folder: Path) -> None:
 def test_a_score_that_was_changed_is_found(folder: Path) -> None:
     path = folder / "per_query.parquet"
     table = parquet.read_table(path)
-    at = table.column_names.index("Recall@20")
+    i = table.column_names.index("Recall@20")
     scores = table["Recall@20"].to_pylist()
     scores[1] -= 1e-6
-    parquet.write_table(table.set_column(at, "Recall@20", pa.array(scores)), path)
+    parquet.write_table(table.set_column(i, "Recall@20", pa.array(scores)), path)
     wrong = [check for check in verify(folder) if check.differing]
     assert [(check.measure, check.differing) for check in wrong] == [("Recall@20", ("q1",))]
     assert wrong[0].verdict == "differs on 1 queries"

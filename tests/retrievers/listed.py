@@ -28,10 +28,8 @@ def cut(
 ) -> list[Chunk]:
     """Return chunks `c0`, `c1`, … of a document at `spans`."""
     return [
-        Chunk(
-            f"{document.id}#c{at}", document.id, *span, document.text[slice(*span)], parent=parent
-        )
-        for at, span in enumerate(spans)
+        Chunk(f"{document.id}#c{i}", document.id, *span, document.text[slice(*span)], parent=parent)
+        for i, span in enumerate(spans)
     ]
 
 

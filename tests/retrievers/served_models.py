@@ -37,8 +37,8 @@ def choose_llm(server: LanguageModelServer, type_: str = "llm", **keys: Any) -> 
 
 
 def make_hits(texts: Sequence[str]) -> list[Hit]:
-    chunks = [Chunk(f"c{at}", "d", 0, len(text), text) for at, text in enumerate(texts)]
-    return [Hit(chunk, 1.0 - at / 1000) for at, chunk in enumerate(chunks)]
+    chunks = [Chunk(f"c{i}", "d", 0, len(text), text) for i, text in enumerate(texts)]
+    return [Hit(chunk, 1.0 - i / 1000) for i, chunk in enumerate(chunks)]
 
 
 def unit(text: str, size: int = SIZE) -> Any:

@@ -165,17 +165,17 @@ def check_edits(cache: dict[str, Any], edits: list[tuple[str, int, str, bool]]) 
         indexed = [history[0], history[0]]
         cached = [build(cache, resources, documents) for documents in indexed]
         plain = build(None, resources)
-        for what, at, text, which in edits:
+        for what, i, text, which in edits:
             documents = list(history[-1])
-            at %= len(documents)
+            i %= len(documents)
             if what == "undo":
                 documents = history[max(0, len(history) - 2)]
             elif what == "edit":
-                documents[at] = make_document(documents[at].id, text)
+                documents[i] = make_document(documents[i].id, text)
             elif what == "add":
                 documents.append(make_document(f"new{len(history)}.md", text))
             elif len(documents) > 1:
-                del documents[at]
+                del documents[i]
             history.append(documents)
             indexed[which] = documents
             cached[which].index(documents)

@@ -14,6 +14,6 @@ SCORES = st.lists(CLOSE | st.floats(-5, 50), max_size=30)
 @given(SCORES, st.integers(1, 35))
 def test_the_best_are_those_of_a_full_sort(scores: list[float], depth: int) -> None:
     rounded = np.round(np.array(scores), DECIMALS).tolist()
-    order = sorted(range(len(scores)), key=lambda at: (-rounded[at], at))
-    expected = [(at, rounded[at]) for at in order if rounded[at] > 0][:depth]
+    order = sorted(range(len(scores)), key=lambda i: (-rounded[i], i))
+    expected = [(i, rounded[i]) for i in order if rounded[i] > 0][:depth]
     assert best_matches(np.array(scores), depth) == expected

@@ -37,9 +37,9 @@ def test_threads_that_open_a_new_cache_at_once_all_get_it(tmp_path: Path) -> Non
     for number in range(150):
         together = threading.Barrier(8)
 
-        def put(at: int, root: Path = tmp_path / str(number), wait=together.wait) -> None:
+        def put(i: int, root: Path = tmp_path / str(number), wait=together.wait) -> None:
             wait()
-            Cache(root).put_many("kind", {str(at): b"value"})
+            Cache(root).put_many("kind", {str(i): b"value"})
 
         with ThreadPoolExecutor(8) as pool:
             assert list(pool.map(put, range(8))) == [None] * 8
@@ -57,8 +57,8 @@ for number in range(100):
 """
     command = [sys.executable, "-c", code, str(tmp_path)]
     several = [
-        subprocess.Popen([*command, str(at)], stdin=subprocess.PIPE, stderr=subprocess.PIPE)
-        for at in range(3)
+        subprocess.Popen([*command, str(i)], stdin=subprocess.PIPE, stderr=subprocess.PIPE)
+        for i in range(3)
     ]
     for one in several:
         assert one.stdin

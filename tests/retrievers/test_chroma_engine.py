@@ -43,7 +43,7 @@ def test_scores_are_cosines_best_first(tmp_path: Path) -> None:
         found = engine.dense(VECTORS[3], 400)
         assert len(found) == len(TEXTS)
         assert [score for _, score in found] == pytest.approx(
-            [float(VECTORS[at] @ VECTORS[3]) for at, _ in found], abs=1e-5
+            [float(VECTORS[i] @ VECTORS[3]) for i, _ in found], abs=1e-5
         )
         assert found == sorted(found, key=lambda pair: (-pair[1], pair[0]))
 

@@ -24,8 +24,8 @@ from assay.retrievers.pipeline.config import PipelineConfig
 from assay.retrievers.settings import Resources
 from assay.retrievers.store import cache
 from assay.retrievers.store.cache import BatchedWrites, Cache
-from assay.retrievers.store.chunk_shelf import ChunkStore, read_chunks, write_chunks
-from assay.retrievers.store.shelf import IdSequence, take_block
+from assay.retrievers.store.chunk_store import ChunkStore, read_chunks, write_chunks
+from assay.retrievers.store.lazy_sequence import IdSequence, take_block
 
 TEXTS = st.text("ab \u00e9\u4e00\U0001f600\n\u2028", min_size=1, max_size=6)
 GROUPS = st.lists(st.lists(st.tuples(TEXTS, st.integers(0, 9)), max_size=4), max_size=8)
@@ -54,9 +54,9 @@ def assert_same(held: PreparedDocuments, shelved: PreparedDocuments) -> None:
     one, other = Corpus(held.chunks), Corpus(shelved.chunks)
     assert other.digest == one.digest
     assert other.positions == one.positions
-    assert {name: list(at) for name, at in other.by_document.items()} == one.by_document
-    known = {tuple(at) for at in list_documents(other.passages)}
-    assert known == {tuple(at) for at in list_documents(one.passages)}
+    assert {name: list(i) for name, i in other.by_document.items()} == one.by_document
+    known = {tuple(i) for i in list_documents(other.passages)}
+    assert known == {tuple(i) for i in list_documents(one.passages)}
 
 
 @given(st.lists(st.text("a", max_size=4)), st.integers(1, 9))
@@ -76,8 +76,8 @@ def test_blocks_are_all_items_and_none_is_longer_than_it_must_be(
 def test_what_is_written_is_read(tmp_path: Path, groups: list[list[tuple[str, int]]]) -> None:
     documents = [
         [
-            Chunk(f"{text}{name}.{at}", f"{text}\n{name}", start, start + 1, text, parent=(0, at))
-            for at, (text, start) in enumerate(chunks)
+            Chunk(f"{text}{name}.{i}", f"{text}\n{name}", start, start + 1, text, parent=(0, i))
+            for i, (text, start) in enumerate(chunks)
         ]
         for name, chunks in enumerate(groups)
     ]
@@ -89,7 +89,7 @@ def test_what_is_written_is_read(tmp_path: Path, groups: list[list[tuple[str, in
     if held:
         shelf = read_chunks(folder)
         assert list(shelf) == held
-        found = {name: list(at) for name, at in shelf.by_document.items()}
+        found = {name: list(i) for name, i in shelf.by_document.items()}
         assert found == Corpus(held).by_document
         assert "no such" not in shelf.by_document
 
@@ -191,7 +191,7 @@ def test_what_is_around_a_hit_is_told_without_parsing_the_others(resources: Reso
     parsed = list[int]()
     alone = IdSequence(
         array("q", [hash(item.id) for item in documents]),
-        lambda at: parsed.append(at) or documents[at],  # type: ignore[func-returns-value]
+        lambda i: parsed.append(i) or documents[i],  # type: ignore[func-returns-value]
     )
     among_shelved = NeighborhoodReader(shelved.chunks, alone, resources)
     for chunk in (chunk for chunk in held.chunks if chunk.doc_id == documents[2].id):

@@ -31,7 +31,7 @@ def test_int8_scores_are_cosines_but_for_half_a_step() -> None:
     vectors, query = make_vectors(300, 64), make_vectors(1, 64, 1)[0]
     found = dict(CompressedVectors(vectors, None, "int8", None).search(query, 300))
     cosines = vectors @ query
-    errors = np.abs([found[at] - cosines[at] for at in range(300)])
+    errors = np.abs([found[i] - cosines[i] for i in range(300)])
     # Each dimension is off by half a step at most, a step being the greatest / 127.
     assert errors.max() <= np.abs(vectors).max() / 127 / 2 * np.abs(query).sum()
     assert 0 < errors.max() < 0.02
@@ -41,7 +41,7 @@ def test_binary_scores_are_the_cosines_of_the_signs() -> None:
     vectors, query = make_vectors(50, 30), make_vectors(1, 30, 1)[0]  # not a multiple of 8
     found = dict(CompressedVectors(vectors, None, "binary", None).search(query, 50))
     wanted = (np.sign(vectors) @ np.sign(query)) / 30
-    assert [found[at] for at in range(50)] == pytest.approx(wanted)
+    assert [found[i] for i in range(50)] == pytest.approx(wanted)
 
 
 def test_the_first_dimensions_are_at_unit_length_again() -> None:
@@ -49,7 +49,7 @@ def test_the_first_dimensions_are_at_unit_length_again() -> None:
     found = dict(CompressedVectors(vectors, 10, "none", None).search(query, 50))
     heads = vectors[:, :10] / np.linalg.norm(vectors[:, :10], axis=1, keepdims=True)
     wanted = heads @ query[:10] / np.linalg.norm(query[:10])
-    assert [found[at] for at in range(50)] == pytest.approx(wanted, abs=1e-6)
+    assert [found[i] for i in range(50)] == pytest.approx(wanted, abs=1e-6)
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -57,7 +57,7 @@ def test_rescoring_all_is_exact_search(form: Quantisation) -> None:
     vectors, query = make_vectors(200, 32), make_vectors(1, 32, 1)[0]
     small = CompressedVectors(vectors, 8, form, 200)
     found = small.search(query, 20)
-    assert [at for at, _ in found] == rank(vectors, query)[:20]
+    assert [i for i, _ in found] == rank(vectors, query)[:20]
     assert [score for _, score in found] == pytest.approx(np.sort(vectors @ query)[::-1][:20])
     assert measure_recall(small.search, vectors, depth=20) == 1
     assert measure_recall(CompressedVectors(vectors, 8, form, None).search, vectors, depth=20) < 1
@@ -83,7 +83,7 @@ def test_lists_fall_and_shorter_ones_are_their_heads(
     short, long = (small.search(query, depth) for depth in depths)
     assert len(long) == min(depths[1], 40)
     assert short == long[: depths[0]]
-    keys = [(-score, at) for at, score in long]
+    keys = [(-score, i) for i, score in long]
     assert keys == sorted(keys)
 
 
@@ -105,7 +105,7 @@ TEXTS = [
 
 
 def make_corpus() -> Corpus:
-    chunks = [Chunk(f"c{at}", "d", 0, len(text), text) for at, text in enumerate(TEXTS)]
+    chunks = [Chunk(f"c{i}", "d", 0, len(text), text) for i, text in enumerate(TEXTS)]
     return Corpus(chunks[::-1])
 
 
@@ -119,7 +119,7 @@ def test_the_leg_tells_its_recall_and_its_form(model_workshop: Resources) -> Non
     assert leg.facts()["recall_against_exact"] == 1.0  # of four texts all four are found
     assert "recall_against_exact" not in exact.facts()
     found, wanted = (item.search("household animals", 2).candidates for item in (leg, exact))
-    assert found == [(at, pytest.approx(score)) for at, score in wanted]
+    assert found == [(i, pytest.approx(score)) for i, score in wanted]
     assert leg.index(Corpus(())).bytes == 0
     assert "recall_against_exact" not in leg.facts()
 

@@ -175,7 +175,7 @@ class Doubled(Overlap):
 
 class TiesByOrderOfDocuments(Overlap):
     def search(self, query: str, k: int) -> Ranking:
-        places = {chunk.id: at for at, chunk in enumerate(self.chunks)}
+        places = {chunk.id: i for i, chunk in enumerate(self.chunks)}
         hits = super().search(query, 100).hits
         return Ranking(tuple(sorted(hits, key=lambda h: (-h.score, places[h.chunk.id])))[:k])
 
@@ -233,7 +233,7 @@ class WorseWithFewer(Overlap):
 class FirstComesFirst(Overlap):
     def search(self, query: str, k: int) -> Ranking:
         found = {hit.chunk.id for hit in super().search(query, 100).hits}
-        hits = (Hit(c, -float(at)) for at, c in enumerate(self.chunks) if c.id in found)
+        hits = (Hit(c, -float(i)) for i, c in enumerate(self.chunks) if c.id in found)
         return Ranking(tuple(hits)[:k])
 
 

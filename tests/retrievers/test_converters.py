@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from assay.eval.collections.loading import load
-from assay.eval.configs.build_context import make_resources
 from assay.eval.configs.config import load_config
+from assay.eval.configs.resources import make_resources
 from assay.eval.runs.execution.unstored import score_queries
 from assay.retrievers.base import AssayError, Document
 from assay.retrievers.documents.conversion.alignment import Alignment

@@ -116,16 +116,16 @@ def test_windows_read_a_long_chunk_to_its_end(windows: str, model_workshop: Reso
             index_on(corpus, model_workshop), (DenseLegSettings(type="dense"), settings)
         )
     )
-    at = corpus.positions["c000"]
+    i = corpus.positions["c000"]
     parts = split(LONG, 512, Tokenizer.default(model_workshop))
     assert len(parts) == 2
     assert "".join(parts) == LONG
     vectors = encoder.encode_passages(parts).astype(np.float64)
     mean = vectors.sum(axis=0) / np.linalg.norm(vectors.sum(axis=0))
     wanted = max(vectors @ query) if windows == "max" else mean @ query
-    assert pooled[at] == pytest.approx(wanted, abs=1e-6)
-    assert pooled[at] > plain[at]
-    assert {**pooled, at: 0.0} == pytest.approx({**plain, at: 0.0}, abs=1e-6)
+    assert pooled[i] == pytest.approx(wanted, abs=1e-6)
+    assert pooled[i] > plain[i]
+    assert {**pooled, i: 0.0} == pytest.approx({**plain, i: 0.0}, abs=1e-6)
 
 
 def index_on(corpus: Corpus, resources: Resources):

@@ -37,10 +37,10 @@ def score_bm25(texts: list[str], query: str, k1: float, b: float) -> dict[int, f
     for term in set(query.split()):
         found = sum(term in count for count in counts)
         idf = math.log10((len(texts) - found + 0.5) / (found + 0.5) + 1)
-        for at, count in enumerate(counts):
+        for i, count in enumerate(counts):
             if tf := count[term]:
                 length = 1 - b + b * sum(count.values()) / average
-                scores[at] += idf * tf * (k1 + 1) / (tf + k1 * length)
+                scores[i] += idf * tf * (k1 + 1) / (tf + k1 * length)
     return dict(scores)
 
 
@@ -60,7 +60,7 @@ def test_what_analyses_builds_anew_and_what_weighs_does_not(cache: Path) -> None
 
     def found(query: str, **bm25: Any) -> tuple[set[int], tuple[str, ...]]:
         engine, cached = index(cache, texts, bm25=bm25)
-        positions = {at for at, _ in engine.keyword(query, 9)}
+        positions = {i for i, _ in engine.keyword(query, 9)}
         engine.close()
         return positions, cached
 
@@ -142,10 +142,10 @@ def test_extensions_of_another_version_are_told(
 def test_equal_evidence_is_ordered_by_position(tmp_path: Path) -> None:
     """Two threads add the terms of equal texts up in any order."""
     words = [f"word{number}" for number in range(12)]
-    texts = [f"{' '.join(words)} {' '.join(words[: at % 2 * 7])} {at}" for at in range(6000)]
+    texts = [f"{' '.join(words)} {' '.join(words[: i % 2 * 7])} {i}" for i in range(6000)]
     engine = DuckDbSettings(type="duckdb").build(Resources(Cache(tmp_path), threads=2))
     engine.index(texts, np.full((len(texts), 4), 0.5, np.float32), "constant")
-    found = [at for at, _ in engine.keyword(" ".join(words), len(texts))]
+    found = [i for i, _ in engine.keyword(" ".join(words), len(texts))]
     even, odd = range(0, len(texts), 2), range(1, len(texts), 2)
     assert found in ([*even, *odd], [*odd, *even])
     engine.close()

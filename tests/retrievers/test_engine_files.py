@@ -47,7 +47,7 @@ def build(engine: Engine) -> tuple[str, ...]:
     assert report.chunks == len(TEXTS)
     assert report.seconds["engine"] > 0
     assert report.bytes > 10_000
-    assert [at for at, _ in search_fully(engine, TEXTS[17], 1)] == [17]
+    assert [i for i, _ in search_fully(engine, TEXTS[17], 1)] == [17]
     return report.cached
 
 

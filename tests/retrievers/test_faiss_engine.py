@@ -68,7 +68,7 @@ def test_refined_scores_are_cosines(tmp_path: Path) -> None:
     engine, _ = index(tmp_path, **PQ, refine_factor=3)
     found = engine.dense(VECTORS[3], 20)
     assert [score for _, score in found] == pytest.approx(
-        [float(VECTORS[at] @ VECTORS[3]) for at, _ in found], abs=1e-5
+        [float(VECTORS[i] @ VECTORS[3]) for i, _ in found], abs=1e-5
     )
     assert engine.formula.statement.startswith("the cosine")
     assert index(tmp_path, **PQ)[0].formula.statement.startswith("an estimate")

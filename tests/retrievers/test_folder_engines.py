@@ -57,7 +57,7 @@ def build(kind: str, folder: Path, **settings: Any) -> tuple[str, ...]:
         report = index(engine, ["cat", "dog"])
         assert report.bytes > 0
         assert set(report.seconds) == {"engine"}
-        assert [at for at, _ in engine.hybrid("dog", encode("dog"), 1)] == [1]
+        assert [i for i, _ in engine.hybrid("dog", encode("dog"), 1)] == [1]
         return report.cached
 
 
@@ -86,7 +86,7 @@ def test_a_blank_text_shares_no_terms(kind: str, tmp_path: Path) -> None:
         index(engine, TEXTS)
         assert engine.keyword(" \n", 5) == []
         dense = engine.dense(encode("cat"), engine.depth.dense)
-        assert [at for at, _ in engine.hybrid(" ", encode("cat"), 5)] == [at for at, _ in dense[:5]]
+        assert [i for i, _ in engine.hybrid(" ", encode("cat"), 5)] == [i for i, _ in dense[:5]]
 
 
 def test_searching_prints_nothing(

@@ -92,7 +92,7 @@ def test_confidence_without_a_lead() -> None:
     assert measure_confidence([0.1] * 20 + [0.0]) == pytest.approx(0.0)
     assert measure_confidence([0.1] * 20 + [0.0]) >= 0
     # Where no leg's best stands out, the weights are as given.
-    flat = [(at, 0.5) for at in range(20)] + [(20, 0.0)]
+    flat = [(i, 0.5) for i in range(20)] + [(20, 0.0)]
     assert fuse_linearly({"a": flat, "b": []}, confidence=True)[0] == pytest.approx(1.0)
 
 
@@ -133,7 +133,7 @@ def test_equal_scores_and_none(normalise, equal: float, score: float) -> None:
 
 
 ranked = st.lists(st.integers(0, 30), unique=True, max_size=15).map(
-    lambda positions: [(position, float(-at)) for at, position in enumerate(positions)]
+    lambda positions: [(position, float(-i)) for i, position in enumerate(positions)]
 )
 legs = st.dictionaries(st.sampled_from(["a", "b", "c"]), ranked, min_size=1)
 

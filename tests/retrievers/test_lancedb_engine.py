@@ -129,5 +129,5 @@ def test_scores_are_cosines_whatever_the_index(cache: Path, type_: str) -> None:
         engine.index(TEXTS, VECTORS, "hashing")
         found = engine.dense(VECTORS[5], 50)
         assert len(found) == 50
-        cosines = [float(VECTORS[at] @ VECTORS[5]) for at, _ in found]
+        cosines = [float(VECTORS[i] @ VECTORS[5]) for i, _ in found]
         assert [score for _, score in found] == pytest.approx(cosines, abs=0.02)

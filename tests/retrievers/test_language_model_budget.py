@@ -26,7 +26,7 @@ pytest.importorskip("openai", reason="needs the extra `openai`")
 def test_each_question_is_asked_once_ever(room: MakeRoom) -> None:
     here = room(say)
     with here.client(concurrency=4) as client, ThreadPoolExecutor(8) as pool:
-        texts = [f"q{at % 5}" for at in range(40)]
+        texts = [f"q{i % 5}" for i in range(40)]
         replies = list(pool.map(lambda text: client.ask(ask(text)), texts))
     assert replies == [end(f"to {text}") for text in texts]
     assert len(here.server.calls) == 5
@@ -47,7 +47,7 @@ def test_an_answer_that_cannot_be_kept_lets_nobody_wait(
 
     monkeypatch.setattr(here.answers, "keep", refuse)
     with here.client(concurrency=4) as client, ThreadPoolExecutor(4) as pool:
-        tries = [pool.submit(client.ask, ask(f"q{at % 2}")) for at in range(8)]
+        tries = [pool.submit(client.ask, ask(f"q{i % 2}")) for i in range(8)]
         errors = {str(item.exception()) for item in tries}
     assert errors <= {"disk I/O error", "an answer could not be kept: disk I/O error"}
     with here.client() as client:
@@ -68,7 +68,7 @@ def test_the_budget_is_never_exceeded_and_holds_over_runs(room: MakeRoom) -> Non
     budget = 2 * worst
     for _ in range(2):
         with here.client(budget) as client, ThreadPoolExecutor(4) as pool:
-            tries = [pool.submit(client.ask, ask(f"q{at:02}")) for at in range(30)]
+            tries = [pool.submit(client.ask, ask(f"q{i:02}")) for i in range(30)]
             errors = [error for item in tries if (error := item.exception())]
         assert errors
         assert all("allows no further call" in str(error) for error in errors)
@@ -76,9 +76,9 @@ def test_the_budget_is_never_exceeded_and_holds_over_runs(room: MakeRoom) -> Non
     calls = len(here.server.calls)
     assert 2 <= calls < 30
     with here.client(2 * budget) as client:
-        for at in range(30):
+        for i in range(30):
             try:
-                client.ask(ask(f"q{at:02}"))
+                client.ask(ask(f"q{i:02}"))
             except AssayError:
                 break
     assert len({call.texts[0] for call in here.server.calls}) == len(here.server.calls) > calls
@@ -132,7 +132,7 @@ def test_what_calls_under_way_do_not_use_up_is_there_for_others(room: MakeRoom) 
     here = room(react)
     worst = PRICES.worst(ask("q0").most_tokens, MOST_OUTPUT)
     with here.client(1.5 * worst) as client, ThreadPoolExecutor(2) as pool:
-        tries = [pool.submit(client.ask, ask(f"q{at}")) for at in range(2)]
+        tries = [pool.submit(client.ask, ask(f"q{i}")) for i in range(2)]
         assert [item.result() for item in tries] == [end("to q0"), end("to q1")]
     assert here.server.most_at_once == 1
 

@@ -118,7 +118,7 @@ def test_no_more_calls_at_a_time_than_set(room: MakeRoom) -> None:
 
     here = room(react)
     with here.client(concurrency=2) as client, ThreadPoolExecutor(8) as pool:
-        list(pool.map(lambda at: client.ask(ask(f"q{at}")), range(8)))
+        list(pool.map(lambda i: client.ask(ask(f"q{i}")), range(8)))
     assert here.server.most_at_once == 2
     here.model.calls_at_once = 1
     with here.client(concurrency=2) as client:
@@ -141,10 +141,10 @@ def test_throttling_holds_everybody(room: MakeRoom) -> None:
 
     with here.client(concurrency=4) as client, ThreadPoolExecutor(4) as pool:
         tries = [pool.submit(client.ask, ask("q0"))]
-        tries += [pool.submit(ask_later, f"q{at}") for at in range(1, 4)]
+        tries += [pool.submit(ask_later, f"q{i}") for i in range(1, 4)]
         deadline = time.monotonic() + 30
         while client._held_until == 0.0 and time.monotonic() < deadline:
             time.sleep(0.01)
         turned_away.set()
-        assert [item.result() for item in tries] == [end(f"to q{at}") for at in range(4)]
+        assert [item.result() for item in tries] == [end(f"to q{i}") for i in range(4)]
     assert all(later - times[0] >= 1.0 for later in times[1:])

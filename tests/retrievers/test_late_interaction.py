@@ -31,7 +31,7 @@ TEXTS = [
 
 
 def make_corpus(texts: list[str]) -> Corpus:
-    chunks = [Chunk(f"c{at}", "d", 0, len(text), text) for at, text in enumerate(texts)]
+    chunks = [Chunk(f"c{i}", "d", 0, len(text), text) for i, text in enumerate(texts)]
     return Corpus(chunks[::-1])
 
 
@@ -81,7 +81,7 @@ def test_equal_chunks_tie_wherever_they_stand(model_workshop: Resources) -> None
     leg = LateInteractionLegSettings(type="late_interaction").build(model_workshop)
     leg.index(make_corpus(TEXTS[:2] * 9))
     candidates = leg.search("animals at home", 18).candidates
-    assert [at for at, _ in candidates] == [*range(1, 18, 2), *range(0, 18, 2)]
+    assert [i for i, _ in candidates] == [*range(1, 18, 2), *range(0, 18, 2)]
     assert len({score for _, score in candidates}) == 2
 
 
@@ -137,5 +137,5 @@ def test_a_saved_late_interaction_model_gives_its_own_vectors(
     wanted = own.similarity(own.encode_query(["pets"]), own.encode_document(TEXTS))[0].tolist()
     result = leg.search("pets", 4)
     tokens = result.counts["query_tokens"]
-    found = {3 - at: score * tokens for at, score in result.candidates}
-    assert [found[at] for at in range(4)] == pytest.approx(wanted, abs=0.01)
+    found = {3 - i: score * tokens for i, score in result.candidates}
+    assert [found[i] for i in range(4)] == pytest.approx(wanted, abs=0.01)

@@ -25,7 +25,7 @@ from assay.retrievers.models.caching import CachingEncoder
 from assay.retrievers.services.prices import FREE, Prices, Usage
 from assay.retrievers.settings import Resources
 from assay.retrievers.store import cache
-from assay.retrievers.store.shelf import IdSequence
+from assay.retrievers.store.lazy_sequence import IdSequence
 
 TEXTS = [f"text {number % 17}" for number in range(23)]
 
@@ -50,8 +50,8 @@ class Drawing(Encoder):
         return np.stack([self.encode_query(text) for text in texts])
 
     def encode_parts(self, texts: Sequence[str]) -> Iterator[EncodedPart]:
-        for at, text in enumerate(texts):
-            yield EncodedPart((at,), self.encode_passages([text]), 0.25, Usage(2))
+        for i, text in enumerate(texts):
+            yield EncodedPart((i,), self.encode_passages([text]), 0.25, Usage(2))
 
 
 @pytest.fixture
@@ -158,8 +158,8 @@ def test_engines_take_mapped_texts_and_vectors_as_held_ones(
     pytest.importorskip(engine["type"].replace("-", "_"))
     monkeypatch.setattr(table, "ROWS_PER_BATCH", 4)
     documents = [
-        Document(f"d{at:02}", text, passages=(Passage(f"d{at:02}", 0, len(text)),))
-        for at, text in enumerate(TEXTS)
+        Document(f"d{i:02}", text, passages=(Passage(f"d{i:02}", 0, len(text)),))
+        for i, text in enumerate(TEXTS)
     ]
     shelf = IdSequence(np.array([hash(item.id) for item in documents]), documents.__getitem__)
     found, reports = [], []
@@ -175,7 +175,7 @@ def test_engines_take_mapped_texts_and_vectors_as_held_ones(
         finally:
             opened.close()
     assert found[0] == found[1]
-    assert {at for at, _ in found[0][0]} == set(range(23))
+    assert {i for i, _ in found[0][0]} == set(range(23))
     assert [report.cached for report in reports] == [(), ("engine",)]
 
 

@@ -194,8 +194,8 @@ def test_the_bare_client_finds_the_same(served: None) -> None:
         assert bare.dense is not None
         assert bare.keyword is not None
         dense, keyword = bare.dense(encode("cat"), 3), bare.keyword("cat dog", 3)
-        assert [at for at, _ in dense()] == [at for at, _ in e.dense(encode("cat"), 3)]
-        assert [at for at, _ in keyword()] == [at for at, _ in e.keyword("cat dog", 3)]
+        assert [i for i, _ in dense()] == [i for i, _ in e.dense(encode("cat"), 3)]
+        assert [i for i, _ in keyword()] == [i for i, _ in e.keyword("cat dog", 3)]
         bare.close()
 
 

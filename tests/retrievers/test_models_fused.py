@@ -71,7 +71,7 @@ def test_neither_order_nor_threads_change_a_vector(model_workshop: Resources) ->
     @settings(max_examples=15, deadline=None)
     @given(order=st.permutations(range(len(short))), encoder=st.sampled_from(encoders))
     def check(order: list[int], encoder: Encoder) -> None:
-        rows = encoder.encode_passages([short[at] for at in order])
+        rows = encoder.encode_passages([short[i] for i in order])
         assert np.abs(rows - alone[order]).max() <= 1e-6
 
     check()

@@ -7,7 +7,7 @@ from tokenizers import AddedToken, models, normalizers, pre_tokenizers
 from tokenizers import Tokenizer as Reader
 
 from assay.retrievers.base import AssayError
-from assay.retrievers.documents.tokens import AtBlanks, TokenMap
+from assay.retrievers.documents.tokens import TokenMap, WhitespaceTokenizer
 from assay.retrievers.models.tokens import Tokenizer
 from assay.retrievers.settings import Resources
 from assay.retrievers.store.cache import Cache, default_root
@@ -57,7 +57,7 @@ def test_the_tokens_of_a_span_are_those_of_its_words(
     assert tokenizer.splits_at_blanks
     text = "".join(words)
     begin, end = sorted(data.draw(st.tuples(*[st.integers(0, len(text))] * 2)))
-    tokens = TokenMap(text, AtBlanks(tokenizer.offsets))
+    tokens = TokenMap(text, WhitespaceTokenizer(tokenizer.offsets))
     assert tokens.count(begin, end) == tokenizer.count(text[begin:end])
 
 

@@ -35,7 +35,7 @@ pytest.importorskip("opensearchpy", reason="needs the extra `opensearch`")
 osmem = pytest.importorskip("osmem_server", reason="osmem-server is not installed")
 
 ANSWERS = json.loads((Path(__file__).parents[1] / "opensearch_shapes" / "answers.json").read_text())
-CORPUS = Corpus([Chunk(str(9 - at), "d", 0, 1, f"ferry {at}") for at in range(5)])
+CORPUS = Corpus([Chunk(str(9 - i), "d", 0, 1, f"ferry {i}") for i in range(5)])
 DOCUMENTS = [
     Document("a.md", "# Ferry\n\nThe ferry sails in winter."),
     Document("b.md", "# Refunds\n\nA cancelled sailing is refunded."),

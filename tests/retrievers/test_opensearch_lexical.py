@@ -29,7 +29,7 @@ from assay.retrievers.store.cache import Cache, default_root
 pytest.importorskip("opensearchpy", reason="needs the extra `opensearch`")
 pytest.importorskip("osmem_server", reason="osmem-server is not installed")
 
-TEN = [f"text {at} of the ferry" for at in range(10)]
+TEN = [f"text {i} of the ferry" for i in range(10)]
 LEXICAL = {
     "nothing_is_found_in_nothing",
     "keyword_finds_shared_terms",
@@ -60,7 +60,7 @@ def make_leg(url: str, **settings: Any) -> OpenSearchLeg:
 
 def make_corpus(texts: Sequence[str]) -> Corpus:
     count = len(texts)
-    return Corpus([Chunk(f"{count - at:06d}", "d", 0, 1, text) for at, text in enumerate(texts)])
+    return Corpus([Chunk(f"{count - i:06d}", "d", 0, 1, text) for i, text in enumerate(texts)])
 
 
 def find(leg: OpenSearchLeg, query: str, depth: int = 100) -> list[int]:
@@ -202,7 +202,7 @@ def test_indexes_that_are_others_are_left_alone(url: str, tmp_path: Path) -> Non
 
 
 def test_many_texts_go_in_several_requests(url: str) -> None:
-    texts = [f"text {at}" for at in range(1100)] + ["long " * 500_000, "long " * 600_000, "end"]
+    texts = [f"text {i}" for i in range(1100)] + ["long " * 500_000, "long " * 600_000, "end"]
     with Proxy(url) as proxy:
         leg = open_leg(proxy.url, texts)
         sizes = [len(asked.body.splitlines()) for asked in proxy.asked if "_bulk" in asked.path]

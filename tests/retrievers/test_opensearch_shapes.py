@@ -98,7 +98,7 @@ def test_documented_pipelines(server: str, pipeline: Any, tmp_path: Path) -> Non
     assert lists.keyword == [(1, 0.8167638), (2, 0.5356597)]
     documented = [(int(id_), score) for id_, score in pipeline["hits"]]
     assert fused == documented
-    assert [at for at, _ in engine.formula.fuse(*lists)] == [at for at, _ in documented]
+    assert [i for i, _ in engine.formula.fuse(*lists)] == [i for i, _ in documented]
     assert dict(engine.formula.fuse(*lists)) == pytest.approx(dict(documented), abs=2e-7)
     knn = {"vector": {"vector": VECTOR.tolist(), "k": 3}}
     match = {"text": {"query": QUERY, "operator": "or"}}
@@ -197,8 +197,8 @@ def test_a_missing_plugin_is_named(server: str, name: str, plugin: str, tmp_path
     shape = ANSWERS[name]
 
     def answer(asked: Asked) -> Reply | None:
-        at = "_search" if name == "hybrid_missing" else "PUT"
-        told = asked.path.endswith(at) or asked.method == at
+        i = "_search" if name == "hybrid_missing" else "PUT"
+        told = asked.path.endswith(i) or asked.method == i
         return Reply(shape["answer"], shape["status"]) if told else None
 
     def use() -> None:

@@ -14,7 +14,7 @@ from assay.retrievers.base import AssayError
 from assay.retrievers.language_models.search_model import LEDGERS
 from assay.retrievers.models.conformance import check_cross_encoder
 from assay.retrievers.models.served.pairwise import PairwiseSettings, read_choice
-from assay.retrievers.services import charges
+from assay.retrievers.services import cost_meter as charges
 from assay.retrievers.settings import Resources
 from assay.retrievers.stages.rerank import RerankSettings
 
@@ -35,7 +35,7 @@ def by_number(call: Call) -> Say:
 
 
 def order_of(scores: list[float]) -> list[int]:
-    return sorted(range(len(scores)), key=lambda at: -scores[at])
+    return sorted(range(len(scores)), key=lambda i: -scores[i])
 
 
 @methods
@@ -43,10 +43,10 @@ def test_every_pair_is_asked_about_in_both_orders(
     method: str, ask: Ask, resources: Resources
 ) -> None:
     server = ask(by_number)
-    texts = [f"passage {at}" for at in (3, 0, 4, 1, 2)]
+    texts = [f"passage {i}" for i in (3, 0, 4, 1, 2)]
     model = choose_llm(server, "llm_pairs", method=method)
     scores = model.build(resources).score("which", texts)
-    assert [texts[at] for at in order_of(scores)] == [f"passage {at}" for at in (4, 3, 2, 1, 0)]
+    assert [texts[i] for i in order_of(scores)] == [f"passage {i}" for i in (4, 3, 2, 1, 0)]
     assert all(0 < score < 1 for score in scores)
     asked = [tuple(list_numbers(call)) for call in server.calls]
     assert {(second, first) for first, second in asked} == set(asked)
@@ -56,7 +56,7 @@ def test_every_pair_is_asked_about_in_both_orders(
 
 
 def test_so_many_places_are_settled_as_there_are_passes(ask: Ask, resources: Resources) -> None:
-    texts = [f"passage {at}" for at in range(7)]
+    texts = [f"passage {i}" for i in range(7)]
     for passes, calls in ((1, 12), (2, 22), (3, 30)):
         server = ask(by_number)
         model = choose_llm(server, "llm_pairs", passes=passes)
@@ -155,7 +155,7 @@ def test_a_budget_stops_before_the_call_that_would_exceed_it(
 
 
 def test_what_is_expected_is_near_what_is_counted(ask: Ask, resources: Resources) -> None:
-    texts = [f"some words about the number {at}" for at in range(6)]
+    texts = [f"some words about the number {i}" for i in range(6)]
     for method in METHODS:
         server = ask(by_number)
         model = choose_llm(server, "llm_pairs", method=method).build(resources)

@@ -28,10 +28,10 @@ def test_any_lexeme_is_enough_and_none_is_an_operator(
     texts = ["running cats", "it's o'clock", r"C:\temp\new", "dog & cat", "the and of", "a <-> b"]
     with closing(make(postgres_root)) as engine:
         index(engine, texts)
-        assert {at for at, _ in engine.keyword("cat zebra", 9)} == {0, 3}
-        assert {at for at, _ in engine.keyword("!cat & dog", 9)} == {0, 3}
-        assert {at for at, _ in engine.keyword("o'clock", 9)} == {1}
-        assert {at for at, _ in engine.keyword(r"\temp '", 9)} == {2}
+        assert {i for i, _ in engine.keyword("cat zebra", 9)} == {0, 3}
+        assert {i for i, _ in engine.keyword("!cat & dog", 9)} == {0, 3}
+        assert {i for i, _ in engine.keyword("o'clock", 9)} == {1}
+        assert {i for i, _ in engine.keyword(r"\temp '", 9)} == {2}
         assert engine.keyword("the of and", 9) == []
         assert engine.keyword("'\\ ' | ", 9) == []
 
@@ -63,7 +63,7 @@ def test_languages_stem_in_their_own_way(
 ) -> None:
     with closing(make(postgres_root, text={"language": "german"})) as engine:
         index(engine, ["die ÄPFEL fallen", "cats"])
-        assert [at for at, _ in engine.keyword("Apfel", 9)] == [0]
+        assert [i for i, _ in engine.keyword("Apfel", 9)] == [0]
         assert engine.keyword("die", 9) == []
     with (
         closing(make(postgres_root, text={"language": "klingon"})) as engine,
@@ -83,7 +83,7 @@ def test_recall_is_that_of_the_settings(
     postgres_root: Path, embedded_postgres: EmbeddedServer, poor: dict[str, Any]
 ) -> None:
     rows = vectors(600)
-    texts = [f"text {at}" for at in range(600)]
+    texts = [f"text {i}" for i in range(600)]
     recalls = {}
     for name, chosen in (("poor", poor), ("good", {"type": "hnsw", "ef_search": 600})):
         with closing(make(postgres_root, index=chosen)) as engine:
@@ -183,7 +183,7 @@ def test_stored_indexes_are_listed_and_dropped(
 def test_a_text_too_long_is_told_and_leaves_nothing(
     postgres_root: Path, embedded_postgres: EmbeddedServer
 ) -> None:
-    endless = " ".join(f"word{at}" for at in range(150_000))
+    endless = " ".join(f"word{i}" for i in range(150_000))
     with connect(embedded_postgres) as connection:
         count = "SELECT count(*) FROM pg_class"
         before = connection.execute(count).fetchone()

@@ -40,10 +40,8 @@ def bring_to_unit(rows: Any) -> Any:
 def make_chunks(texts: list[str], doc_id: str = "d") -> list[Chunk]:
     """Return chunks whose ids do not tell the order in which they stand in the document."""
     starts = range(0, 100 * len(texts), 100)
-    ids = (f"{doc_id}-{at % 3}-{at}" for at in range(len(texts)))
-    made = [
-        Chunk(*at) for at in zip(ids, [doc_id] * len(texts), starts, starts, texts, strict=True)
-    ]
+    ids = (f"{doc_id}-{i % 3}-{i}" for i in range(len(texts)))
+    made = [Chunk(*i) for i in zip(ids, [doc_id] * len(texts), starts, starts, texts, strict=True)]
     return sorted(made, key=lambda chunk: chunk.id, reverse=True)
 
 
@@ -61,9 +59,7 @@ def test_chunks_of_a_document_go_together_in_its_order(
     server = serve()
     corpus = Corpus([*make_chunks(TEXTS), *make_chunks(["one more", "the red fox"], "e")])
     rows = corpus.encode(choose_encoder(server, provider, **keys).build(resources)).vectors
-    wanted = {
-        f"d-{at % 3}-{at}": row for at, row in enumerate(bring_to_unit(embed_together(TEXTS)))
-    }
+    wanted = {f"d-{i % 3}-{i}": row for i, row in enumerate(bring_to_unit(embed_together(TEXTS)))}
     for place, chunk in enumerate(corpus.chunks[: len(TEXTS)]):
         assert np.allclose(rows[place], wanted[chunk.id], atol=1e-6)
     assert sorted(server.asked) == sorted([*TEXTS, "one more", "the red fox"])
@@ -146,7 +142,7 @@ def test_documents_that_came_before_a_failure_are_kept(serve: Serve, resources: 
         [],
         [{"index": 0, "data": []}],
         [{"index": 0, "data": [{"index": 1, "embedding": [1.0] * SIZE}]}],
-        [{"index": at, "data": [{"index": 0, "embedding": [1.0] * SIZE}]} for at in range(2)],
+        [{"index": i, "data": [{"index": 0, "embedding": [1.0] * SIZE}]} for i in range(2)],
         [{"index": 0, "embedding": [1.0] * SIZE}],
     ],
     ids=["no document", "no chunk", "another chunk", "two documents", "no chunks of documents"],
@@ -171,7 +167,7 @@ def test_the_legs_find_what_a_document_says_together(serve: Serve, resources: Re
         report = leg.index(Corpus(chunks))
         assert report.facts["billed"]["tokens"] > 0
         best = dict(leg.search("the red fox", 7).candidates)
-        scores = [best[at] for at, it in enumerate(Corpus(chunks).chunks) if "fox" in it.text]
+        scores = [best[i] for i, it in enumerate(Corpus(chunks).chunks) if "fox" in it.text]
         assert scores[0] != pytest.approx(scores[1], abs=1e-4)
         leg.close()
     asked = len(server.asked)

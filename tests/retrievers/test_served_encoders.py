@@ -26,7 +26,7 @@ from assay.retrievers.models.conformance import check_encoder
 from assay.retrievers.models.registry import AnyEncoder
 from assay.retrievers.models.vector_cache import VECTORS_KIND
 from assay.retrievers.pipeline.pipeline import PipelineSettings
-from assay.retrievers.services import charges
+from assay.retrievers.services import cost_meter as charges
 from assay.retrievers.settings import Resources, validate
 
 PROVIDERS = ("openai", "cohere", "voyage", "jina", "gemini", "tei")
@@ -270,7 +270,7 @@ def test_an_oversize_text_loses_its_end_or_is_refused(
     provider: str, serve: Serve, resources: Resources
 ) -> None:
     server = serve()
-    long = " ".join(f"word{at}" for at in range(LONGEST * 2))
+    long = " ".join(f"word{i}" for i in range(LONGEST * 2))
     rows = choose_encoder(server, provider).open(resources).encode_passages(["fox", long, "owl"])
     assert np.allclose(rows[[0, 2]], [unit("fox"), unit("owl")], atol=1e-6)
     assert np.isfinite(rows[1]).all()
@@ -283,7 +283,7 @@ def test_a_budget_is_never_exceeded_over_runs(serve: Serve, resources: Resources
     server = serve()
     keys = {"price_usd": 8000.0, "max_cost_usd": 2.0, "batch": 1, "concurrency": 1}
     with pytest.raises(AssayError, match=r"budget of 2\.0 USD allows no further call"):
-        choose_encoder(server, **keys).build(resources).encode([f"text {at}" for at in range(1000)])
+        choose_encoder(server, **keys).build(resources).encode([f"text {i}" for i in range(1000)])
     asked = len(server.asked)
     assert 3 * asked * 0.008 <= 2.0 < (3 * asked + 207) * 0.008  # at worst a token a byte
     with pytest.raises(AssayError, match="allows no further call"):

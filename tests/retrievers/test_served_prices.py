@@ -115,7 +115,7 @@ def test_many_at_once_share_one_budget(tmp_path: Path) -> None:
     path = tmp_path / "ledgers" / "ledger.jsonl"
     ledgers = [SharedLedger(path, ONE, 40.0) for _ in range(4)]
     with ThreadPoolExecutor(8) as pool:
-        granted = list(pool.map(lambda at: ledgers[at % 4].reserve(1, 0), range(80)))
+        granted = list(pool.map(lambda i: ledgers[i % 4].reserve(1, 0), range(80)))
     assert sum(call is not None for call in granted) == 40
 
 

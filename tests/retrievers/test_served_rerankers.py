@@ -18,7 +18,7 @@ from assay.retrievers.language_models.anthropic import AnthropicSettings
 from assay.retrievers.language_models.search_model import LEDGERS
 from assay.retrievers.models.conformance import check_cross_encoder
 from assay.retrievers.models.served.listwise import read_permutation
-from assay.retrievers.services import charges
+from assay.retrievers.services import cost_meter as charges
 from assay.retrievers.settings import Resources
 from assay.retrievers.stages.rerank import RerankSettings
 
@@ -35,7 +35,7 @@ def test_every_provider_keeps_the_rules(provider: str, serve: Serve, resources: 
 def test_scores_keep_their_order_in_calls_of_any_size(
     provider: str, serve: Serve, resources: Resources
 ) -> None:
-    texts = [f"{text} {at}" for at in range(10) for text in TEXTS]
+    texts = [f"{text} {i}" for i in range(10) for text in TEXTS]
     scores = choose_reranker(serve(), provider).build(resources).score("red fox", texts)
     assert scores == pytest.approx([rate("red fox", text) for text in texts])
 
@@ -141,17 +141,17 @@ def list_passages(call: Call) -> list[str]:
 def by_number(call: Call) -> Say:
     """Put passages first that end in a larger number."""
     found = [int(text.split()[-1]) for text in list_passages(call)]
-    order = sorted(range(len(found)), key=lambda at: -found[at])
-    return Say(" > ".join(f"[{at + 1}]" for at in order))
+    order = sorted(range(len(found)), key=lambda i: -found[i])
+    return Say(" > ".join(f"[{i + 1}]" for i in order))
 
 
 def test_a_window_slides_from_the_last_to_the_first(ask: Ask, resources: Resources) -> None:
     server = ask(by_number)
-    texts = [f"passage {at}" for at in range(9)]
+    texts = [f"passage {i}" for i in range(9)]
     scores = choose_llm(server, window=4, step=2).build(resources).score("which", texts)
     windows = [[int(text.split()[-1]) for text in list_passages(call)] for call in server.calls]
     assert windows == [[5, 6, 7, 8], [3, 4, 8, 7], [1, 2, 8, 7], [0, 8, 7]]
-    assert sorted(range(9), key=lambda at: -scores[at])[:2] == [8, 7]
+    assert sorted(range(9), key=lambda i: -scores[i])[:2] == [8, 7]
     assert all(0 < score < 1 for score in scores)
 
 

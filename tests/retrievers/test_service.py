@@ -43,8 +43,8 @@ class Service(BaseHTTPRequestHandler):
         self.send_response(503 if Service.failing >= 0 else self.status)
         self.end_headers()
         body = self.answer if isinstance(self.answer, bytes) else json.dumps(self.answer).encode()
-        for at in range(len(body) if self.dripping else 0):
-            self.wfile.write(body[at : at + 1])
+        for i in range(len(body) if self.dripping else 0):
+            self.wfile.write(body[i : i + 1])
             time.sleep(0.1)
         self.wfile.write(b"" if self.dripping else body)
 

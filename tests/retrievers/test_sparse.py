@@ -116,7 +116,7 @@ def weigh(text: str, folder: Path) -> np.ndarray:
 
 
 def make_corpus(texts: list[str]) -> Corpus:
-    chunks = [Chunk(f"c{at}", "d", 0, len(text), text) for at, text in enumerate(texts)]
+    chunks = [Chunk(f"c{i}", "d", 0, len(text), text) for i, text in enumerate(texts)]
     return Corpus(chunks[::-1])
 
 

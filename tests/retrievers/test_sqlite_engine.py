@@ -35,10 +35,10 @@ def score_bm25(texts: list[str], query: str) -> dict[int, float]:
     for term in set(query.split()):
         found = sum(term in count for count in counts)
         idf = max(math.log((len(texts) - found + 0.5) / (found + 0.5)), 1e-6)
-        for at, count in enumerate(counts):
+        for i, count in enumerate(counts):
             if tf := count[term]:
                 length = 1 - 0.75 + 0.75 * sum(count.values()) / average
-                scores[at] += idf * tf * 2.2 / (tf + 1.2 * length)
+                scores[i] += idf * tf * 2.2 / (tf + 1.2 * length)
     return dict(scores)
 
 
@@ -70,7 +70,7 @@ def test_keyword_is_the_bm25_of_fts5s_documents(cache: Path, query: str) -> None
 def test_tokenizers(tmp_path: Path, tokenizer: Any, query: str, found: set[int]) -> None:
     texts = ["they run", "running", "xrunner", "in Zürich 日本語"]
     engine = index(tmp_path, texts, tokenizer=tokenizer)
-    assert {at for at, _ in engine.keyword(query, 9)} == found
+    assert {i for i, _ in engine.keyword(query, 9)} == found
     engine.close()
 
 
@@ -78,7 +78,7 @@ def test_diacritics_may_count(tmp_path: Path) -> None:
     for tokenizer in ("porter unicode61", "trigram"):
         engine = index(tmp_path, ["Zürich", "x"], tokenizer=tokenizer, remove_diacritics=False)
         assert engine.keyword("zurich", 9) == []
-        assert [at for at, _ in engine.keyword("ZÜRICH", 9)] == [0]
+        assert [i for i, _ in engine.keyword("ZÜRICH", 9)] == [0]
         engine.close()
 
 

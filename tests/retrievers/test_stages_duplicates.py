@@ -46,7 +46,7 @@ def angles(tmp_path: Path) -> CachingEncoder:
 
 
 def list_texts(texts: Sequence[str]) -> list[Hit]:
-    return make_hits(make_chunk(f"c{at:02}", text) for at, text in enumerate(texts))
+    return make_hits(make_chunk(f"c{i:02}", text) for i, text in enumerate(texts))
 
 
 def make_ngram(unit: Unit = "word", n: int = 3, threshold: float = 0.7) -> Stage:
@@ -96,7 +96,7 @@ def test_what_has_no_ngrams_resembles_nothing() -> None:
 
 def jaccard(one: str, other: str, n: int) -> float:
     sets = [
-        {tuple(words[at : at + n]) for at in range(len(words) - n + 1)}
+        {tuple(words[i : i + n]) for i in range(len(words) - n + 1)}
         for words in (one.split(), other.split())
     ]
     either = sets[0] | sets[1]
@@ -106,11 +106,11 @@ def jaccard(one: str, other: str, n: int) -> float:
 @given(texts=TEXTS, n=st.integers(1, 4), threshold=st.sampled_from([0.2, 0.5, 2 / 3, 1.0]))
 def test_ngrams_decide_as_plain_sets_do(texts: list[str], n: int, threshold: float) -> None:
     kept: list[int] = []
-    for at, text in enumerate(texts):
+    for i, text in enumerate(texts):
         if all(jaccard(text, texts[other], n) < threshold for other in kept):
-            kept.append(at)
+            kept.append(i)
     result = apply(make_ngram(n=n, threshold=threshold), list_texts(texts))
-    assert ids(result.hits) == [f"c{at:02}" for at in kept]
+    assert ids(result.hits) == [f"c{i:02}" for i in kept]
 
 
 @given(texts=TEXTS, make=st.sampled_from([ContentHash, make_ngram]))

@@ -48,8 +48,8 @@ def family() -> list[Chunk]:
     spans = [word(0, 1), word(2, 3), word(4, 4), word(6, 7)]
     parents = [word(0, 3), word(0, 3), word(4, 5), None]
     return [
-        replace(chunk, parent=parent, headings=("H", f"S{at // 2}"), section_id=f"s{at // 2}")
-        for at, (chunk, parent) in enumerate(zip(cut(DOCUMENT, *spans), parents, strict=True))
+        replace(chunk, parent=parent, headings=("H", f"S{i // 2}"), section_id=f"s{i // 2}")
+        for i, (chunk, parent) in enumerate(zip(cut(DOCUMENT, *spans), parents, strict=True))
     ]
 
 
@@ -60,7 +60,7 @@ def find_parents(chunks: Sequence[Chunk], hits: Sequence[Hit], *documents: Docum
 
 
 def test_a_parent_takes_the_place_of_its_best_child(family: list[Chunk]) -> None:
-    order = [family[at] for at in (1, 3, 2, 0)]
+    order = [family[i] for i in (1, 3, 2, 0)]
     result = find_parents(family, make_hits(order, [0.9, 0.8, 0.7, 0.6]))
     first, alone, other = (hit.chunk for hit in result.hits)
     assert [hit.score for hit in result.hits] == [0.9, 0.8, 0.7]
@@ -126,9 +126,9 @@ def test_parents_of_the_chunker_are_true(
     document = Document("d.md", text)
     corpus = Corpus(prepare([document], settings, resources).chunks, [document])
     hits = make_hits(
-        corpus.chunks[at % len(corpus.chunks)]
-        for at in dict.fromkeys(order)
-        if at < len(corpus.chunks)
+        corpus.chunks[i % len(corpus.chunks)]
+        for i in dict.fromkeys(order)
+        if i < len(corpus.chunks)
     )
     stage = Parents()
     stage.index(corpus, 1.0)
@@ -154,11 +154,11 @@ def expand(
     **settings: object,
 ) -> StageResult:
     """Apply to hits of words of DOCUMENT, each a chunk, listed by place, the first pinned."""
-    chunks = cut(DOCUMENT, *(word(at, at) for at in range(10)))
+    chunks = cut(DOCUMENT, *(word(i, i) for i in range(10)))
     stage = Neighbours(NeighboursSettings.model_validate({"type": "neighbours", **settings}))
     stage.index(make_corpus(chunks, [DOCUMENT]), 1.0)
-    hits = make_hits([chunks[at] for at in listed], scores[: len(listed)])
-    return stage.apply(query, [replace(hit, pinned=at < pinned) for at, hit in enumerate(hits)])
+    hits = make_hits([chunks[i] for i in listed], scores[: len(listed)])
+    return stage.apply(query, [replace(hit, pinned=i < pinned) for i, hit in enumerate(hits)])
 
 
 def places(result: StageResult) -> list[int]:
@@ -224,7 +224,7 @@ def test_expansion_is_bounded(listed: list[int], size: int, top: int) -> None:
     assert len(after) == len(set(after))
     assert set(before) <= set(after)
     assert len(after) <= size + 2 * top
-    assert [at for at in after if at in before[:top]] == before[:top]
+    assert [i for i in after if i in before[:top]] == before[:top]
     assert descends(result.hits)
 
 
@@ -252,7 +252,7 @@ PAGE = Document("p.md", "Alpha one. Alpha two. Beta one. Beta two.")
 def page() -> list[Hit]:
     """Two touching passages of section A, two of B with a gap, one of another document."""
     first = cut(PAGE, (0, 11), (11, 22), (22, 31), (32, 41))
-    headed = [replace(chunk, headings=("P", "AB"[at // 2])) for at, chunk in enumerate(first)]
+    headed = [replace(chunk, headings=("P", "AB"[i // 2])) for i, chunk in enumerate(first)]
     other = cut(Document("q.md", "Gamma."), (0, 6))
     return make_hits([headed[3], *other, headed[1], headed[0], headed[2]])
 
@@ -306,7 +306,7 @@ def test_the_budget_counts_headings_and_rules(
 
 def test_overflow_cuts_stops_or_skips(build: Build) -> None:
     texts = ["small", "It is large. " * 20, "tiny"]
-    chunks = [Chunk(f"c{at}", f"d{at}", 0, len(text), text) for at, text in enumerate(texts)]
+    chunks = [Chunk(f"c{i}", f"d{i}", 0, len(text), text) for i, text in enumerate(texts)]
     hits = make_hits(chunks)
     cut_short = build(chunks, max_tokens=30).apply("q", hits)
     assert [hit.chunk.text for hit in cut_short.hits] == ["small", "It is large. " * 4]
@@ -352,10 +352,10 @@ def test_the_budget_is_never_exceeded_and_something_always_kept(
     build: Build, tokenizer: Tokenizer, texts: list[str], budget: int, how: str
 ) -> None:
     document = Document("m.md", "\n\n".join(texts))
-    spans, at = [], 0
+    spans, i = [], 0
     for text in texts:
-        spans.append((at, at + len(text)))
-        at += len(text) + 2
+        spans.append((i, i + len(text)))
+        i += len(text) + 2
     chunks = cut(document, *spans)
     stage = build(max_tokens=budget, on_overflow=how)
     hits = make_hits(chunks)

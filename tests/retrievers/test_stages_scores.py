@@ -27,8 +27,8 @@ def rank_dated(
 ) -> tuple[Recency, list[Hit]]:
     """Apply recency to one hit of each of the documents `d0`, `d1`, … dated so."""
     documents = [
-        Document(f"d{at}", f"---\ndate: {value}\n---\ntext" if value else "text")
-        for at, value in enumerate(dates)
+        Document(f"d{i}", f"---\ndate: {value}\n---\ntext" if value else "text")
+        for i, value in enumerate(dates)
     ]
     chunks = [make_chunk(f"c{document.id}", "text", document.id) for document in documents]
     stage = Recency(RecencySettings.model_validate({"type": "recency", **settings}))
@@ -40,7 +40,7 @@ def test_recency_multiplies_by_the_age_in_days() -> None:
     """Ages 0, 6, 7, 29, 30 days from the newest; two documents without a date."""
     stage, hits = rank_dated(DATES, [1.0] * 7)
     by_document = {hit.chunk.doc_id: hit.score for hit in hits}
-    assert [by_document[f"d{at}"] for at in range(7)] == [1.2, 1.2, 1.1, 1.1, 1.0, 1.0, 1.0]
+    assert [by_document[f"d{i}"] for i in range(7)] == [1.2, 1.2, 1.1, 1.1, 1.0, 1.0, 1.0]
     assert ids(hits) == ["cd1", "cd0", "cd3", "cd2", "cd6", "cd5", "cd4"]
     assert stage.facts() == {"today": "2024-03-31"}
 
@@ -130,7 +130,7 @@ def test_calibrated_scores_descend_between_0_and_1(
 ) -> None:
     """Also where all of them saturate, as boosted ones do, or are alike."""
     settings = CalibrateSettings(type="calibrate", midpoint=midpoint, steepness=steepness)
-    hits = make_hits([make_chunk(f"c{at:02}") for at in range(len(scores))], scores)
+    hits = make_hits([make_chunk(f"c{i:02}") for i in range(len(scores))], scores)
     after = apply(Calibrate(settings.midpoint, settings.steepness), hits, top=top).hits
     assert ids(after) == ids(hits)
     assert all(0 <= hit.score <= 1 for hit in after)

@@ -55,13 +55,13 @@ def test_lengths_are_rounded_as_lucene_does() -> None:
 @given(st.lists(st.lists(st.sampled_from("abcd"), max_size=60), min_size=1, max_size=8))
 def test_whatever_shares_a_term_has_a_score_above_0(texts: list[list[str]]) -> None:
     found = Bm25(texts).score(["a", "b", "a"])
-    assert {at for at, _ in found} == {at for at, text in enumerate(texts) if {"a", "b"} & {*text}}
+    assert {i for i, _ in found} == {i for i, text in enumerate(texts) if {"a", "b"} & {*text}}
     assert all(score > 0 for _, score in found)
 
 
 def test_equal_scores_are_ordered_by_position_also_at_the_cut(tmp_path: Path) -> None:
-    engine, _ = index(tmp_path, [f"ferry {at}" for at in range(5000)])
-    assert [at for at, _ in engine.keyword("ferry", 20)] == list(range(20))
+    engine, _ = index(tmp_path, [f"ferry {i}" for i in range(5000)])
+    assert [i for i, _ in engine.keyword("ferry", 20)] == list(range(20))
 
 
 def test_what_analyses_builds_anew(tmp_path: Path) -> None:
@@ -69,7 +69,7 @@ def test_what_analyses_builds_anew(tmp_path: Path) -> None:
 
     def found(query: str, **text: Any) -> tuple[set[int], tuple[str, ...]]:
         engine, cached = index(tmp_path, texts, **text)
-        return {at for at, _ in engine.keyword(query, 9)}, cached
+        return {i for i, _ in engine.keyword(query, 9)}, cached
 
     assert found("running 日本語") == ({0, 1}, ())
     assert found("the on an") == ({0, 2}, ("engine",))
@@ -83,7 +83,7 @@ def test_what_analyses_builds_anew(tmp_path: Path) -> None:
 
 def test_our_analyzer_gives_the_list_of_our_bm25(tmp_path: Path) -> None:
     """Lucene's formula in both; lengths are rounded in one, so that scores differ a little."""
-    documents = [Document(str(at), text) for at, text in enumerate(TEXTS)]
+    documents = [Document(str(i), text) for i, text in enumerate(TEXTS)]
     chunks = [Chunk(item.id, item.id, 0, len(item.text), item.text) for item in documents]
     corpus = Corpus(tuple(chunks), tuple(documents))
     resources = Resources(Cache(tmp_path))
@@ -101,7 +101,7 @@ def test_our_analyzer_gives_the_list_of_our_bm25(tmp_path: Path) -> None:
         expected = dict(ours.search(query, 1000).candidates)
         found = dict(theirs.search(query, 1000).candidates)
         assert found.keys() == expected.keys()
-        ratios = [found[at] / expected[at] for at in found]
+        ratios = [found[i] / expected[i] for i in found]
         assert max(ratios) / min(ratios) < 1.15
     assert "encoder" not in theirs.facts()
     theirs.close()

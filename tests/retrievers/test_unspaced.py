@@ -100,7 +100,7 @@ def test_refuses(settings: Any, says: str) -> None:
 def test_without_its_package_the_extra_is_named(
     language: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from assay.retrievers.text import unspaced
+    from assay.retrievers.text import cjk_segmentation as unspaced
 
     for name in ("jieba", "fugashi", "kiwipiepy"):
         monkeypatch.setitem(sys.modules, name, None)
@@ -145,7 +145,7 @@ def test_threads_agree() -> None:
 def test_jieba_says_and_writes_nothing(tmp_path: Path) -> None:
     pytest.importorskip("jieba", reason="needs the extra `chinese`")
     code = (
-        "from assay.retrievers.text.unspaced import UnspacedAnalyzerSettings as S;"
+        "from assay.retrievers.text.cjk_segmentation import UnspacedAnalyzerSettings as S;"
         "S(type='unspaced', language='chinese', terms='words').build().analyze('图书馆')"
     )
     done = subprocess.run(

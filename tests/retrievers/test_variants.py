@@ -84,8 +84,8 @@ def check_equal(variants: Variants, config: RunConfig) -> None:
             plain, whole = shared.search_plain(query, 10), alone.search(query, 10)
             assert list(map(tell, plain.hits)) == list(map(tell, whole.hits))
             assert plain.degraded == whole.degraded
-            assert [at.counts for at in plain.trace if at.kind == "leg"] == [
-                at.counts for at in whole.trace if at.kind == "leg"
+            assert [i.counts for i in plain.trace if i.kind == "leg"] == [
+                i.counts for i in whole.trace if i.kind == "leg"
             ]
             assert shared.probe(query, 5000) == alone.probe(query, 5000)
 

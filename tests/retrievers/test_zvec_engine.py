@@ -129,11 +129,11 @@ def test_recall_is_measured_where_search_is_approximate(tmp_path: Path) -> None:
 
 
 def test_more_texts_than_the_engine_takes_at_once(tmp_path: Path) -> None:
-    texts = [f"text number {at}" for at in range(2100)]
+    texts = [f"text number {i}" for i in range(2100)]
     with closing(make(tmp_path)) as engine:
         index(engine, texts)
         assert len(engine.keyword("text", 3000)) == 2100
-        assert [at for at, _ in engine.keyword("2099", 5)] == [2099]
+        assert [i for i, _ in engine.keyword("2099", 5)] == [2099]
         assert len(engine.dense(encode("text"), 3000)) == 2100
 
 

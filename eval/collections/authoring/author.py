@@ -11,8 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from assay.eval.collections.authoring import copies
-from assay.eval.collections.authoring.placing import JudgedQuestions, UnlocatedQuestion, locate
 from assay.eval.collections.authoring.questions import read_questions
+from assay.eval.collections.authoring.span_location import (
+    JudgedQuestions,
+    UnlocatedQuestion,
+    locate,
+)
 from assay.eval.collections.authoring.templates import card_text, pipeline_text
 from assay.eval.collections.card import FILE
 from assay.eval.collections.card_files import parse_card, read_card
@@ -194,7 +198,7 @@ def _add(questions: Path, target: Path) -> AuthoredCollection:
         raise AssayError(f"{target / FILE}: not a collection that `assay init` made")
     problems = Problems(strict=True)
     documents = NativeSource(card, find_data(card), problems).documents()
-    queries, judgments = ([dict(row.values) for row in read_jsonl(at, problems)] for at in paths)
+    queries, judgments = ([dict(row.values) for row in read_jsonl(i, problems)] for i in paths)
     known = JudgedQuestions({query["_id"]: query for query in queries}, judgments)
     judged = locate(read_questions(questions), documents, known)
     made = AuthoredCollection(card.name, target / FILE, target / PIPELINE, len(documents), judged)

@@ -123,7 +123,7 @@ class DocumentIndex:
 
     def keep_bodies(self, places: Iterable[QuoteSpan]) -> list[QuoteSpan]:
         """Return those of `places` that do not lie in frontmatter, which is not searched."""
-        return [at for at in places if at.start >= frontmatter_end(self.documents[at.doc_id].text)]
+        return [i for i in places if i.start >= frontmatter_end(self.documents[i.doc_id].text)]
 
 
 def derive_titles(library: DocumentIndex) -> Candidates:
@@ -292,7 +292,7 @@ def _cut(
         places = [place for known in words[first:last] for place in library.words[known]]
         alone = all(library.find_origin(place.doc_id) == doc_id for place in places)
         if alone and cut not in library.words:
-            return cut, sorted(library.keep_bodies(places), key=lambda at: (at.doc_id, at.start))
+            return cut, sorted(library.keep_bodies(places), key=lambda i: (i.doc_id, i.start))
     return "", []
 
 

@@ -58,8 +58,8 @@ def read_paragraphs(document: Document) -> Iterator[Provision]:
         paths = _nest(_list_marks(document.text, heading))
         if not _count_on([labels for _, labels in paths]):
             continue
-        for at, (mark, labels) in enumerate(paths):
-            later = (other for other, path in paths[at + 1 :] if len(path) <= len(labels))
+        for i, (mark, labels) in enumerate(paths):
+            later = (other for other, path in paths[i + 1 :] if len(path) <= len(labels))
             end = min((other.start for other in later), default=heading.end)
             yield Provision(number, labels, _trim(document, mark.start, end))
 

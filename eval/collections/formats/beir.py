@@ -8,7 +8,6 @@ from pydantic import Field
 
 from assay.eval.collections.card import FileCard, VariantName
 from assay.eval.collections.collection import Label, Query
-from assay.eval.collections.formats.book import RowSequence, shelve
 from assay.eval.collections.formats.corpus_rows import (
     CorpusRow,
     place_rows,
@@ -19,6 +18,7 @@ from assay.eval.collections.formats.corpus_rows import (
 )
 from assay.eval.collections.formats.mapped import JSON_LINES, LARGEST_HELD, is_large
 from assay.eval.collections.formats.reading import read_beir_qrels, read_jsonl
+from assay.eval.collections.formats.row_sequence import RowSequence, shelve
 from assay.eval.collections.formats.rows import Row, RowError, describe_unknown
 from assay.eval.collections.formats.source import (
     GoldBook,
@@ -30,7 +30,7 @@ from assay.eval.collections.formats.source import (
 from assay.eval.collections.problems import Problems
 from assay.retrievers.base import Chunk, Document
 from assay.retrievers.store.digest import digest
-from assay.retrievers.store.shelf import ById, IdSequence, PassageSequence
+from assay.retrievers.store.lazy_sequence import ById, IdSequence, PassageSequence
 
 
 class BeirCard(FileCard):
@@ -121,7 +121,7 @@ class BeirSource(Source[BeirCard]):
             RowSequence(read_corpus_row, self._problems, tell_row).read([(file, JSON_LINES)])
         )
         if self._card.whole_documents is None:
-            shelf = PassageSequence(rows.hashes, lambda at: rows[at].document)
+            shelf = PassageSequence(rows.hashes, lambda i: rows[i].document)
             shelf.digest_content = rows.digest_content
             return shelf
         book = RowSequence(read_whole, self._problems, lambda document: document.text)
@@ -135,9 +135,9 @@ class BeirSource(Source[BeirCard]):
         book = _ContextBook(rows, self._problems)
         contexts = book.read([(self._root / self._card.contexts, JSON_LINES)])
 
-        def take(at: int) -> CorpusRow:
-            place = contexts.find(rows[at].id)
-            return rows[at] if place is None else replace(rows[at], context=contexts[place].context)
+        def take(i: int) -> CorpusRow:
+            place = contexts.find(rows[i].id)
+            return rows[i] if place is None else replace(rows[i], context=contexts[place].context)
 
         shelf = IdSequence(rows.hashes, take)
         shelf.digest_content = lambda: digest(rows.digest_content(), contexts.digest_content())

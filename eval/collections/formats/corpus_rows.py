@@ -10,7 +10,7 @@ from assay.eval.collections.collection import DocumentShelf, Span
 from assay.eval.collections.formats.rows import Row
 from assay.retrievers.base import AssayError, Context, Document, Passage, Progress
 from assay.retrievers.store.digest import digest
-from assay.retrievers.store.shelf import ById, IdSequence, LazySequence
+from assay.retrievers.store.lazy_sequence import ById, IdSequence, LazySequence
 
 if TYPE_CHECKING:
     import numpy as np
@@ -108,17 +108,17 @@ def shelve_rows(
 
     tracked = progress.track(rows, "finding documents", len(rows))
     found = (whole.find(row.document_id) for row in tracked)
-    of = np.fromiter((-1 if at is None else at for at in found), np.int32, len(rows))
+    of = np.fromiter((-1 if i is None else i for i in found), np.int32, len(rows))
     order = np.argsort(of, kind="stable").astype(np.int32)
     bounds = np.searchsorted(of[order], np.arange(len(whole) + 1))
 
-    def place(at: int) -> tuple[Document, list[CorpusRow]]:
-        return _place([rows[row] for row in order[bounds[at] : bounds[at + 1]].tolist()], whole[at])
+    def place(i: int) -> tuple[Document, list[CorpusRow]]:
+        return _place([rows[row] for row in order[bounds[i] : bounds[i + 1]].tolist()], whole[i])
 
     held, alone = np.zeros(len(whole), bool), array("i", order[: bounds[0]].tolist())
-    for at in progress.track(range(len(whole)), "placing passages", len(whole)):
-        made, left = place(at)
-        held[at] = bool(made.passages)
+    for i in progress.track(range(len(whole)), "placing passages", len(whole)):
+        made, left = place(i)
+        held[i] = bool(made.passages)
         alone.extend(own for row in left if (own := rows.find(row.id)) is not None)
     for id_ in (rows[row].id for row in alone):
         if (other := whole.find(id_)) is not None and held[other]:
@@ -129,8 +129,8 @@ def shelve_rows(
     stands[alone] = np.arange(len(kept), len(kept) + len(alone))
     hashes = np.concatenate([whole.hashes[kept], rows.hashes[alone]])
 
-    def take(at: int) -> Document:
-        return place(kept[at])[0] if at < len(kept) else rows[alone[at - len(kept)]].document
+    def take(i: int) -> Document:
+        return place(kept[i])[0] if i < len(kept) else rows[alone[i - len(kept)]].document
 
     documents = LazySequence(len(hashes), take)
     shelf = DocumentShelf(hashes, documents.__getitem__, _Places(rows, documents, stands))
@@ -147,7 +147,7 @@ class _Places(ById[Span]):
         documents: Sequence[Document],
         stands: "NDArray[np.int32]",
     ) -> None:
-        super().__init__(rows, lambda at: _find_span(rows[at].id, documents[stands[at]]))
+        super().__init__(rows, lambda i: _find_span(rows[i].id, documents[stands[i]]))
         self._documents = documents
 
     def __iter__(self) -> Iterator[str]:

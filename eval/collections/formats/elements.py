@@ -30,13 +30,13 @@ class Elements:
     def find(self, content: Any) -> Iterator[Element]:
         """Yield each element: from the first tag that opens one to the next that closes it."""
         closing = {name.lower(): pattern for name, pattern in self._closing.items()}
-        at = 0
-        while closing and (opened := self.opening.search(content, at)):
-            name, at = opened[1].lower(), opened.end()
+        i = 0
+        while closing and (opened := self.opening.search(content, i)):
+            name, i = opened[1].lower(), opened.end()
             if name not in closing:
                 continue
-            if closed := closing[name].search(content, at):
-                at = closed.end()
-                yield Element(opened.start(), opened.end(), closed.start(), at)
+            if closed := closing[name].search(content, i):
+                i = closed.end()
+                yield Element(opened.start(), opened.end(), closed.start(), i)
             else:
                 del closing[name]

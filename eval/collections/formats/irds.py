@@ -12,8 +12,8 @@ from pydantic import Field
 
 from assay.eval.collections.card import Card
 from assay.eval.collections.collection import GoldItem, Query
-from assay.eval.collections.formats.book import shelve, tell_all
 from assay.eval.collections.formats.mapped import JSON_LINES, LARGEST_HELD
+from assay.eval.collections.formats.row_sequence import shelve, tell_all
 from assay.eval.collections.formats.rows import Row, check_characters, describe_unknown
 from assay.eval.collections.formats.source import (
     GoldBook,

@@ -92,9 +92,9 @@ class MappedRows:
     def __len__(self) -> int:
         return len(self._starts)
 
-    def __getitem__(self, at: int) -> Row:
-        path, content, layout, _ = self._file(at)
-        return layout.parse(path, self._lines[at], content[self._starts[at] : self._ends[at]])
+    def __getitem__(self, i: int) -> Row:
+        path, content, layout, _ = self._file(i)
+        return layout.parse(path, self._lines[i], content[self._starts[i] : self._ends[i]])
 
     def digest(self) -> str:
         """Return a digest of the files, as they are mapped, and of how they are read."""
@@ -105,12 +105,12 @@ class MappedRows:
             ]
         )
 
-    def locate(self, at: int) -> tuple[Path, int]:
+    def locate(self, i: int) -> tuple[Path, int]:
         """Return the file and the line of a row."""
-        return self._file(at).path, self._lines[at]
+        return self._file(i).path, self._lines[i]
 
-    def _file(self, at: int) -> _File:
-        return self._files[bisect_right(self._files, at, key=lambda file: file.first) - 1]
+    def _file(self, i: int) -> _File:
+        return self._files[bisect_right(self._files, i, key=lambda file: file.first) - 1]
 
 
 def _find_plain(path: Path) -> Path:
@@ -127,18 +127,18 @@ def _find_plain(path: Path) -> Path:
 
 
 def _scan_lines(path: Path, content: Content, problems: Problems) -> Iterator[tuple[Row, int, int]]:
-    at, number = 0, 0
-    while end := content.find(b"\n", at) + 1 or len(content) * (at < len(content)):
+    i, number = 0, 0
+    while end := content.find(b"\n", i) + 1 or len(content) * (i < len(content)):
         number += 1
         try:
-            line = decode_line(content[at:end], number)
+            line = decode_line(content[i:end], number)
             if line and not line.isspace():
-                yield parse_json_row(path, number, line), at, end
+                yield parse_json_row(path, number, line), i, end
         except RowError as error:
             problems.error(path, number, str(error))
             if isinstance(error, EncodingError):
                 return
-        at = end
+        i = end
 
 
 def _parse_line(path: Path, number: int, content: bytes) -> Row:

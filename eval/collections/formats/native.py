@@ -10,7 +10,7 @@ from pydantic import Field
 
 from assay.eval.collections.card import FileCard, VariantName
 from assay.eval.collections.collection import GoldItem, Label, Query, Span
-from assay.eval.collections.formats import kept_gold
+from assay.eval.collections.formats import gold_cache as kept_gold
 from assay.eval.collections.formats.mapped import LARGEST_HELD
 from assay.eval.collections.formats.native_contexts import add_contexts
 from assay.eval.collections.formats.places import (

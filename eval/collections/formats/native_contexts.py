@@ -12,7 +12,7 @@ from assay.eval.collections.formats.reading import read_jsonl
 from assay.eval.collections.formats.rows import Row
 from assay.eval.collections.problems import Problems
 from assay.retrievers.base import Context, Document
-from assay.retrievers.store.shelf import ById, IdSequence
+from assay.retrievers.store.lazy_sequence import ById, IdSequence
 
 
 def add_contexts(
@@ -50,8 +50,8 @@ def _shelve(documents: ById[Document], path: Path, problems: Problems) -> Docume
     order = np.argsort(places, kind="stable").astype(np.int32)
     bounds = np.searchsorted(np.asarray(places)[order], np.arange(len(bare) + 1))
 
-    def take(at: int) -> Document:
-        document, own = bare[at], order[bounds[at] : bounds[at + 1]].tolist()
+    def take(i: int) -> Document:
+        document, own = bare[i], order[bounds[i] : bounds[i + 1]].tolist()
         return replace(document, contexts=tuple(_read_context(rows[row], document) for row in own))
 
     return DocumentShelf(bare.hashes, take, {})

@@ -73,9 +73,9 @@ def metering(path: Path, size: int, problems: Problems) -> Iterator[Callable[[in
     next(bar, None)
     shown = 0
 
-    def reach(at: int) -> None:
+    def reach(i: int) -> None:
         nonlocal shown
-        while shown < at // MEGABYTE:
+        while shown < i // MEGABYTE:
             shown += 1
             next(bar, None)
 
@@ -109,10 +109,10 @@ def read_lines(path: Path, problems: Problems) -> Iterator[tuple[int, str]]:
         _open(path) as file,
         metering(path, measure(path), problems) as reach,
     ):
-        at = 0
+        i = 0
         for number, content in enumerate(file, start=1):
-            at += len(content)
-            reach(at)
+            i += len(content)
+            reach(i)
             try:
                 line = decode_line(content, number)
             except RowError as error:

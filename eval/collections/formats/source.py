@@ -12,7 +12,7 @@ from assay.eval.collections.collection import DocumentShelf, GoldItem, Label, Qu
 from assay.eval.collections.formats.rows import Row, RowError, describe_unknown
 from assay.eval.collections.problems import Problems
 from assay.retrievers.base import Chunk, Document
-from assay.retrievers.store.shelf import ById, IdSequence, PassageSequence
+from assay.retrievers.store.lazy_sequence import ById, IdSequence, PassageSequence
 
 T = TypeVar("T")
 K = TypeVar("K")
@@ -235,7 +235,7 @@ def span_documents(documents: Mapping[str, Document]) -> Mapping[str, Span]:
     """Return the place that is all of each document, by its id."""
     if isinstance(documents, ById):
         shelf: IdSequence[Document] = documents.shelf
-        return ById(shelf, lambda at: (shelf[at].id, 0, len(shelf[at].text)))
+        return ById(shelf, lambda i: (shelf[i].id, 0, len(shelf[i].text)))
     return {name: (name, 0, len(item.text)) for name, item in documents.items()}
 
 

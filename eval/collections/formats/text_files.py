@@ -13,7 +13,7 @@ from assay.eval.collections.problems import Problems
 from assay.retrievers.base import AssayError, Document
 from assay.retrievers.base.frontmatter import read_frontmatter
 from assay.retrievers.base.markdown import find_title
-from assay.retrievers.store.shelf import ById
+from assay.retrievers.store.lazy_sequence import ById
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,17 +46,17 @@ class TextFiles:
         titles: list[str] = []
         hashes = array("q")
         echoes: Echoes[int] = Echoes("document", self.problems, names.__getitem__, self.copies)
-        for at, name in enumerate(tracked):
+        for i, name in enumerate(tracked):
             document = self._read(name, self.problems)
             titles.append(document.title)
             hashes.append(hash(document.text))
-            echoes.note(self._row(name), name, document.text, at)
+            echoes.note(self._row(name), name, document.text, i)
 
-        def take(at: int) -> Document:
+        def take(i: int) -> Document:
             # What was told of a file that is collected need not be told again.
-            document = self._read(names[at], Problems(strict=self.problems.strict), titles[at])
-            if hash(document.text) != hashes[at]:
-                raise AssayError(f"{self.folder / names[at]}: {CHANGED}")
+            document = self._read(names[i], Problems(strict=self.problems.strict), titles[i])
+            if hash(document.text) != hashes[i]:
+                raise AssayError(f"{self.folder / names[i]}: {CHANGED}")
             return document
 
         shelf = DocumentShelf(array("q", map(hash, names)), take, {})

@@ -10,7 +10,6 @@ from pydantic import Field
 
 from assay.eval.collections.card import FileCard
 from assay.eval.collections.collection import Label, Query
-from assay.eval.collections.formats.book import shelve, tell_all
 from assay.eval.collections.formats.elements import Elements
 from assay.eval.collections.formats.mapped import (
     JSON_LINES,
@@ -28,6 +27,7 @@ from assay.eval.collections.formats.reading import (
     read_text,
     read_trec_qrels,
 )
+from assay.eval.collections.formats.row_sequence import shelve, tell_all
 from assay.eval.collections.formats.rows import Row, RowError
 from assay.eval.collections.formats.source import (
     GoldBook,
@@ -145,9 +145,9 @@ def _rename(row: Row) -> Row:
 
 def _read_trectext(path: Path, problems: Problems) -> Iterator[Row]:
     content = read_text(path, problems)
-    line, at = 1, 0
+    line, i = 1, 0
     for record in DOC.find(content):
-        line, at = line + content.count("\n", at, record.start), record.start
+        line, i = line + content.count("\n", i, record.start), record.start
         yield _read_record(path, line, content[record.begin : record.stop])
     _check_records(path, content, DOC, problems)
 
@@ -167,11 +167,11 @@ def _read_record(path: Path, line: int, body: str) -> Row:
 
 def _leave_out(elements: Elements, body: str) -> str:
     """Return `body` without these elements."""
-    parts, at = [], 0
+    parts, i = [], 0
     for found in elements.find(body):
-        parts.append(body[at : found.start])
-        at = found.end
-    return "".join([*parts, body[at:]])
+        parts.append(body[i : found.start])
+        i = found.end
+    return "".join([*parts, body[i:]])
 
 
 def _check_records(
@@ -192,9 +192,9 @@ def _scan_trectext(
     if (bad := find_undecodable(content)) is not None:
         problems.error(path, content[:bad].count(b"\n") + 1, NOT_UTF_8)
         return
-    line, at = 1, 0
+    line, i = 1, 0
     for start, _, _, end in DOC_BYTES.find(content):
-        line, at = line + content[at:start].count(b"\n"), start
+        line, i = line + content[i:start].count(b"\n"), start
         yield _parse_trectext(path, line, content[start:end]), start, end
     _check_records(path, content, DOC_BYTES, problems)
 

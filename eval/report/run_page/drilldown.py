@@ -83,8 +83,8 @@ def describe_answer(
         "ms": formats.amount(times[TOTAL]) if times else None,
         "degraded": list(ranking.degraded),
         "hits": [
-            _hit(hit, at, relevant, library)
-            for hit, at in zip(shown, library.join(shown, run.gold[query]), strict=True)
+            _hit(hit, i, relevant, library)
+            for hit, i in zip(shown, library.join(shown, run.gold[query]), strict=True)
         ],
         "retrieved": len(ranking.hits),
         "stages": [_stage(entry, times, covering) for entry in ranking.trace],
@@ -97,7 +97,7 @@ def _hit(
     detail: dict[str, Any] = {
         "passage": library.shelf.place(hit.chunk),
         "score": f"{hit.score:.4g}",
-        "legs": [[name, at.rank, f"{at.score:.4g}"] for name, at in hit.legs.items()],
+        "legs": [[name, i.rank, f"{i.score:.4g}"] for name, i in hit.legs.items()],
     }
     if joined.found:
         detail["grades"] = [item.grade for item in joined.found]

@@ -80,7 +80,7 @@ def view_answering(found: Abstention | None) -> AnsweringView | None:
 
 def _plot(found: Abstention, signal: Signal) -> RocPlot:
     assert found.falsely_empty is not None
-    points = [(100 * at.positives_below, 100 - 100 * at.negatives_below) for at in signal.curve]
+    points = [(100 * i.positives_below, 100 - 100 * i.negatives_below) for i in signal.curve]
     across, up = found.falsely_empty.value, found.rightly_empty.value
     title = (
         f"this run: nothing for {formats.percent(across)} of the answered, "

@@ -51,7 +51,7 @@ class RunSpec:
     depth: int
     limit: int | None
     latency: LatencySettings
-    again: bool = False
+    rerun: bool = False
 
 
 @dataclass(frozen=True)
@@ -91,7 +91,7 @@ def execute(
         (reports / ".locks").mkdir(parents=True, exist_ok=True)
         lock = FileLock(reports / ".locks" / ready.identity).acquire()
     with lock:
-        if not plan.again and (found := find_finished(ready, retriever, reports)):
+        if not plan.rerun and (found := find_finished(ready, retriever, reports)):
             return RunOutcome(found, reused=True)
         stored = [] if retriever.nondeterministic else _list_stored(ready.identity, reports)
         begun = [path for path in stored if not (path / MANIFEST).exists()]
@@ -256,7 +256,7 @@ def _find_facts(retriever: Retriever) -> dict[str, Any]:
 def _identify(plan: RunSpec, retriever: Retriever, collection: Collection) -> str:
     """Return the digest of all that a run's rankings are a function of."""
     settings = {key: value for key, value in plan.config.items() if key not in WORDS}
-    packages = {name: at for name, at in environment.packages().items() if name != "mlflow"}
+    packages = {name: i for name, i in environment.packages().items() if name != "mlflow"}
     parts = [
         settings,
         collection.digest,

@@ -161,11 +161,11 @@ def alternate(
     deadline = time.perf_counter() + seconds * count
     for number in range(rounds):
         what = f"timing, round {number + 1}"
-        for at, query in enumerate(progress.track(queries, what, len(queries))):
-            if time.perf_counter() > deadline and (number or at >= LEAST_QUERIES):
+        for i, query in enumerate(progress.track(queries, what, len(queries))):
+            if time.perf_counter() > deadline and (number or i >= LEAST_QUERIES):
                 break
-            for side in orders[(at + number) % len(orders)]:
-                taken[at][side].append(contenders[side](query))
+            for side in orders[(i + number) % len(orders)]:
+                taken[i][side].append(contenders[side](query))
     reached = [times for times in taken if all(times)]
     return [[median(times[side]) for times in reached] for side in range(count)]
 

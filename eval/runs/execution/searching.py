@@ -85,7 +85,7 @@ def sample(queries: tuple[Query, ...], limit: int | None) -> list[Query]:
     """Return `limit` of `queries`, evenly spaced, or all."""
     if limit is None or limit >= len(queries):
         return list(queries)
-    return [queries[at * len(queries) // limit] for at in range(limit)]
+    return [queries[i * len(queries) // limit] for i in range(limit)]
 
 
 def _ask(

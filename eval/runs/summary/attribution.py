@@ -212,10 +212,10 @@ def _explain_loss(
     line = [step for step in steps if step.kind != LEG]
     before = min((rank for leg in legs if (rank := ranks[leg.name])), default=None)
     moved, gone = None, None
-    for at, step in enumerate(line):
+    for i, step in enumerate(line):
         rank = ranks[step.name]
         # Several legs become one list in whatever step comes first.
-        merges = step.kind == FUSION or (at == 0 and len(legs) > 1)
+        merges = step.kind == FUSION or (i == 0 and len(legs) > 1)
         if _within(before, k) and not _within(rank, k):
             moved = ("lost in fusion", "") if merges else _blame(step, before, rank, depth)
         if before and not rank and not merges:

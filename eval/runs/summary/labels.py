@@ -18,14 +18,14 @@ def label_runs(runs: Sequence[StoredRun]) -> tuple[str, ...]:
     names = [run.manifest.name for run in runs]
     labels = list(names)
     for name in (name for name, times in Counter(names).items() if times > 1):
-        places = [at for at, other in enumerate(names) if other == name]
-        alike = [runs[at] for at in places]
+        places = [i for i, other in enumerate(names) if other == name]
+        alike = [runs[i] for i in places]
         ids = [run.manifest.id for run in alike]
         for told in (_tell_keys(alike), [run.manifest.created for run in alike], ids):
             if len(set(told)) == len(told):
                 break
-        for at, words in zip(places, told, strict=True):
-            labels[at] = f"{name} ({words})" if words else name
+        for i, words in zip(places, told, strict=True):
+            labels[i] = f"{name} ({words})" if words else name
     return tuple(labels)
 
 

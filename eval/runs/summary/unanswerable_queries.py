@@ -132,8 +132,8 @@ def find_signals(run: StoredRun) -> tuple[Signal, ...]:
                 Signal(
                     step=step,
                     kind=kind,
-                    answered=tuple(at for query, at in scores.items() if query not in unanswered),
-                    unanswered=tuple(at for query, at in scores.items() if query in unanswered),
+                    answered=tuple(i for query, i in scores.items() if query not in unanswered),
+                    unanswered=tuple(i for query, i in scores.items() if query in unanswered),
                 )
             )
     return tuple(signals)

@@ -71,17 +71,17 @@ def list_parts(retriever: Settings, active: Mapping[str, str]) -> list[PipelineP
     """
     return [
         *(
-            PipelinePart("query", at, item["type"], item["type"])
-            for at, item in _listed(retriever, "query")
+            PipelinePart("query", i, item["type"], item["type"])
+            for i, item in _listed(retriever, "query")
         ),
         *(
-            PipelinePart("leg", at, name, leg["type"], active[name])
-            for at, (name, leg) in enumerate(retriever["legs"].items())
+            PipelinePart("leg", i, name, leg["type"], active[name])
+            for i, (name, leg) in enumerate(retriever["legs"].items())
             if name in active
         ),
         *(
-            PipelinePart("stage", at, item["type"], item["type"])
-            for at, item in _listed(retriever, "stage")
+            PipelinePart("stage", i, item["type"], item["type"])
+            for i, item in _listed(retriever, "stage")
         ),
     ]
 
@@ -199,8 +199,8 @@ def drop(retriever: Settings, gone: Collection[PipelinePart]) -> Settings:
     lists = {
         LISTS[kind]: [
             item
-            for at, item in _listed(retriever, kind)
-            if not any((part.kind, part.at) == (kind, at) for part in gone)
+            for i, item in _listed(retriever, kind)
+            if not any((part.kind, part.at) == (kind, i) for part in gone)
         ]
         for kind in LISTS
     }
@@ -223,8 +223,8 @@ def _compose(retriever: Settings, legs: Settings, added: Collection[PipelinePart
     lists = {
         LISTS[kind]: [
             item
-            for at, item in _listed(retriever, kind)
-            if any((part.kind, part.at) == (kind, at) for part in added)
+            for i, item in _listed(retriever, kind)
+            if any((part.kind, part.at) == (kind, i) for part in added)
         ]
         for kind in LISTS
     }

@@ -83,7 +83,7 @@ def read_answer(text: str, numbers: int) -> tuple[str, list[int], bool]:
 
     `[1, 3]` and `[1-3]` cite several.
     """
-    named = (at for found in CITED.finditer(text) for at in _list_named(found[1], numbers))
+    named = (i for found in CITED.finditer(text) for i in _list_named(found[1], numbers))
     cited = list(dict.fromkeys(named))
     bare = CITED.sub("", text).strip()
     abstained = not bare or ABSTAINED.fullmatch(bare) is not None

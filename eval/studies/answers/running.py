@@ -155,7 +155,7 @@ def _describe(case: Case, reply: KeptAnswer | None, desk: LlmSession) -> StoredA
         answer=text,
         abstained=abstained,
         ending=reply.ending,
-        cited=[chunk.id for at in numbers for chunk in case.chunks[at - 1]],
+        cited=[chunk.id for i in numbers for chunk in case.chunks[i - 1]],
         context=context,
         asked=digest(case.prompt.text),
         prompt_tokens=usage.prompt if usage else None,

@@ -253,8 +253,8 @@ def compare(
     tested = tuple(dict.fromkeys(item.name for item in wanted if item.is_ranked))
     described = [item.name for item in wanted if not item.is_ranked]
     beside = tuple(dict.fromkeys([*described, *BESIDE]))
-    for at, run in enumerate(runs[1:], start=1):
-        if run.manifest.id in {earlier.manifest.id for earlier in runs[:at]}:
+    for i, run in enumerate(runs[1:], start=1):
+        if run.manifest.id in {earlier.manifest.id for earlier in runs[:i]}:
             raise AssayError(f"{run.manifest.id} is given twice; a comparison needs different runs")
     searched = tuple(len(run.queries) for run in runs)
     runs = share_queries(runs)

@@ -32,7 +32,7 @@ def judge_apart(
 ) -> list[tuple[AdjustedDifference, ...]]:
     """Return the differences of each pair, those of measures that are `apart` as a family last."""
     parts = [_part(pair, apart) for pair in contrasts]
-    judged = (judge_parts([pair[at] for pair in parts], effect) for at in (0, 1))
+    judged = (judge_parts([pair[i] for pair in parts], effect) for i in (0, 1))
     return [(*others, *own) for others, own in zip(*judged, strict=True)]
 
 

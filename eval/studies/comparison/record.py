@@ -45,8 +45,8 @@ def log_comparison(
             logged |= send(client, uri, experiment, run_id, fresh)
             base, *others = [logged[run.manifest.id].run_id for run in runs]
             named = {"assay.base": base, "assay.others": json.dumps(others)}
-            at, params = int(time.time() * 1000), _params(compared)
-            log_values(client, run_id, metrics(compared), at, params, named)
+            i, params = int(time.time() * 1000), _params(compared)
+            log_values(client, run_id, metrics(compared), i, params, named)
             log_table(client, run_id, list(figures(compared)))
             for name in ARTIFACTS:
                 client.log_artifact(run_id, str(folder / name))

@@ -110,7 +110,7 @@ def list_objections(manifest: Manifest) -> list[str]:
         reasons.append("it searched a sample of the queries; run the whole collection")
     if manifest.environment.get("git", {}).get("dirty"):
         reasons.append(
-            "Assay's work tree had uncommitted changes; commit them and run again (--again)"
+            "Assay's work tree had uncommitted changes; commit them and run again (--rerun)"
         )
     return reasons
 
@@ -240,7 +240,7 @@ def _flatten(value: Any, prefix: str = "") -> list[tuple[str, str]]:
     if isinstance(value, Mapping) and value:
         items = list(value.items())
     elif isinstance(value, list) and value:
-        items = [(str(at), item) for at, item in enumerate(value)]
+        items = [(str(i), item) for i, item in enumerate(value)]
     else:
         return [(prefix, json.dumps(value, ensure_ascii=False))]
     return [pair for key, item in items for pair in _flatten(item, f"{prefix}.{key}".strip("."))]

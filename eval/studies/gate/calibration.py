@@ -212,7 +212,7 @@ def _weigh(
 
     level = settings.false_alarms
     rules: dict[str, Callable[[_Trial], list[bool]]] = {
-        **{f"this rule at level {at:g}": drops(at) for at in sorted({*LEVELS, level})},
+        **{f"this rule at level {i:g}": drops(i) for i in sorted({*LEVELS, level})},
         f"a drop beyond the minimum effect is shown at level {level:g}": lambda trial: [
             p <= level for p in trial.p_beyond
         ],

@@ -27,10 +27,10 @@ def foresee(
     be found with power 0.8, as everything from a few queries.
     """
     level = settings.false_alarms
-    for at, effect in enumerate(settings.measures.values()):
-        power = DropPower(base[:, at], differences[:, at], critical, level, effect)
+    for i, effect in enumerate(settings.measures.values()):
+        power = DropPower(base[:, i], differences[:, i], critical, level, effect)
         if drop := power.find():
-            share = drop / float(np.mean(base[:, at]))
+            share = drop / float(np.mean(base[:, i]))
             limits = [_find_limit(base, differences, share, seed, level) for seed in range(SAMPLES)]
             power = replace(power, critical=max(critical, float(np.mean(limits))))
         yield power

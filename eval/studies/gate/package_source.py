@@ -63,6 +63,6 @@ def _name_commit(address: str, commit: str) -> str:
 def _leave_credentials(address: str) -> str:
     """Return an address without a password, and without a name where that may be a token."""
     parts = urlsplit(address)
-    name, at, host = parts.netloc.rpartition("@")
-    kept = f"{name.partition(':')[0]}@" if at and parts.scheme == "ssh" else ""
+    name, i, host = parts.netloc.rpartition("@")
+    kept = f"{name.partition(':')[0]}@" if i and parts.scheme == "ssh" else ""
     return urlunsplit(parts._replace(netloc=f"{kept}{host}"))

@@ -235,27 +235,27 @@ def _judge_measures(
     after = np.array([[head[query][name] for name in names] for query in head])
     regressed, test = find_regressions(after - before, settings)
     powers = foresee(before, after - before, test.critical, settings)
-    for at, ((name, effect), power) in enumerate(
+    for i, ((name, effect), power) in enumerate(
         zip(settings.measures.items(), powers, strict=True)
     ):
-        differences = (after - before)[:, at]
+        differences = (after - before)[:, i]
         estimate = estimate_changes(name, differences)
         finds = power.find()
         # Equal differences have an interval of no width, whatever their number.
         blind = finds is None and estimate.low == estimate.high
         verdict: Verdict = "pass" if estimate.low > -effect and not blind else "cannot tell"
-        if estimate.value <= TIE - effect and test.p_values[at] <= SUSPICION:
-            verdict = "regression" if regressed[at] else "warning"
+        if estimate.value <= TIE - effect and test.p_values[i] <= SUSPICION:
+            verdict = "regression" if regressed[i] else "warning"
         n = len(differences)
         wins = int(np.count_nonzero(differences > TIE))
         losses = int(np.count_nonzero(differences < -TIE))
         yield MeasureVerdict(
             measure=name,
             verdict=verdict,
-            base=float(np.mean(before[:, at])),
-            head=float(np.mean(after[:, at])),
+            base=float(np.mean(before[:, i])),
+            head=float(np.mean(after[:, i])),
             difference=estimate,
-            p=test.p_values[at],
+            p=test.p_values[i],
             minimum_effect=effect,
             finds=finds,
             wins=wins,

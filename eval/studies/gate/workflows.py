@@ -103,7 +103,7 @@ def plan_workflow(ci: str, pipeline: Path, force: bool) -> dict[Path, str]:
     is none. Raises AssayError outside the root of a repository, for a config that lies outside it,
     and, without `force`, where the job is there already.
     """
-    home = next((at for at in (Path.cwd(), *Path.cwd().parents) if (at / ".git").exists()), None)
+    home = next((i for i in (Path.cwd(), *Path.cwd().parents) if (i / ".git").exists()), None)
     if home is None:
         raise AssayError(f"--ci: {Path.cwd()} is in no git repository; `git init` makes one")
     if home != Path.cwd():

@@ -9,7 +9,7 @@ from assay.eval.collections.authoring.author import (
     author,
     find_target,
 )
-from assay.eval.configs.build_context import make_resources
+from assay.eval.configs.resources import make_resources
 from assay.retrievers.documents.conversion.folder import FolderContents, read_folder
 
 

@@ -10,8 +10,8 @@ from assay.eval.collections.card import Card
 from assay.eval.collections.catalog import find
 from assay.eval.collections.contexts import find_place, is_read_from, read_documents, render
 from assay.eval.collections.location import find_data
-from assay.eval.configs.build_context import make_resources
 from assay.eval.configs.config import load_config
+from assay.eval.configs.resources import make_resources
 from assay.eval.llm.model_choice import read_settings
 from assay.retrievers.base import AssayError, Chunk
 from assay.retrievers.contextualisation import plans

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from assay.eval.collections.loading import load
-from assay.eval.configs.build_context import make_resources
 from assay.eval.configs.config import RunConfig
+from assay.eval.configs.resources import make_resources
 from assay.eval.runs.execution.searching import sample
 from assay.retrievers.base import AssayError, Progress
 from assay.retrievers.corpus.corpus import Corpus
@@ -187,7 +187,7 @@ def _list_rerankings(
         if model.prices == FREE:
             continue
         depth = min(stage.depth, len(texts))
-        shown = [texts[at * len(texts) // depth] for at in range(depth)]
+        shown = [texts[i * len(texts) // depth] for i in range(depth)]
         middle = sorted(queries, key=len)[len(queries) // 2]
         usage = _scale(model.expect(middle, shown), searches, 1)
         what = f"{depth} chunks in each of {searches:,} searches"

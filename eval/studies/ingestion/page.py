@@ -154,7 +154,7 @@ def times(made: Ingestion) -> Pairs:
     whole = made.seconds_per_100_pages()
     without = made.seconds_per_100_pages(embedding=False)
     if whole is None or without is None:
-        text = "not known, as part came from the cache; --again does all of it anew"
+        text = "not known, as part came from the cache; --rerun does all of it again"
     else:
         text = f"{amount(whole)}, without embedding {amount(without)}"
     return (*pairs, ("Seconds per 100 pages", text))

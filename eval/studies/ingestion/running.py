@@ -22,13 +22,13 @@ PIPELINE_KEYS = {"name", "description", "documents", "retriever"}
 
 
 def run_ingestion(
-    reference: str, settings: RunConfig, resources: Resources, anew: bool = False
+    reference: str, settings: RunConfig, resources: Resources, rerun: bool = False
 ) -> Ingestion:
     """Ingest the folder, file or collection that `reference` names by the pipeline of `settings`.
 
     `anew` finds nothing in the cache but models.
     """
-    with forgetful(resources) if anew else nullcontext(resources) as used:
+    with forgetful(resources) if rerun else nullcontext(resources) as used:
         source = open_source(reference, used, settings.documents.converter)
         made = ingest(source.documents, settings, used)
     documents = [

@@ -242,5 +242,5 @@ class Ingestion(IngestReport):
 def _stage_time(name: str, taken: float, times: Sequence[float], cached: bool) -> StageTime:
     if not times:
         return StageTime(name, taken, 0, None, None, cached)
-    p50, p95 = (float(np.percentile(times, at)) for at in (50, 95))
+    p50, p95 = (float(np.percentile(times, i)) for i in (50, 95))
     return StageTime(name, taken, len(times), p50, p95, cached)

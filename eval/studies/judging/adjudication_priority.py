@@ -65,7 +65,7 @@ def decide(runs: Sequence[StoredRun], depth: int) -> Decision:
     contest, grades = _set_up(runs, depth, found), np.full(len(found), OPEN)
     low, high = bound(contest, grades)
     verdict, chance = most_likely(foretell(contest, grades))
-    pairs = [found[at].pair for at in order(contest, grades)]
+    pairs = [found[i].pair for i in order(contest, grades)]
     return Decision(
         measure=f"nDCG@{depth}",
         difference=float(score(contest, grades).mean()),

@@ -43,7 +43,7 @@ class AnnotationSession:
         span = mine.span if mine else None
         return self._sheet.show(pair) | {
             "grade": mine.grade if mine else None,
-            "span": [at - pair.start for at in span] if span else None,
+            "span": [i - pair.start for i in span] if span else None,
             "note": self._grades.read_notes().get(id_, {}).get(self._judge, ""),
         }
 
@@ -105,7 +105,7 @@ class AnnotationSession:
     def _read_span(self, pair: Pair, given: object) -> tuple[int, int] | None:
         if given is None:
             return None
-        if not isinstance(given, list) or [type(at) for at in given] != [int, int]:
+        if not isinstance(given, list) or [type(i) for i in given] != [int, int]:
             raise AssayError("span must be null or two whole numbers")
         return self._sheet.locate(pair, *given)
 

@@ -132,13 +132,13 @@ class GradeFile:
 
     def _read(self, *, settles: bool) -> dict[str, dict[str, Grade]]:
         found: dict[str, dict[str, Grade]] = {}
-        for pair, number, judge, grade, start, end, at in self._run(
+        for pair, number, judge, grade, start, end, i in self._run(
             "SELECT pair, id, judge, grade, span_start, span_end, at FROM grades "
             "WHERE settles = ? ORDER BY id",
             (settles,),
         ):
             span = None if start is None else (start, end)
-            found.setdefault(pair, {})[judge] = Grade(number, judge, grade, span, at)
+            found.setdefault(pair, {})[judge] = Grade(number, judge, grade, span, i)
         return found
 
     def _run(self, statement: str, values: tuple[object, ...]) -> list[tuple[Any, ...]]:

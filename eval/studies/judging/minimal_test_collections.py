@@ -61,7 +61,7 @@ class RunPair:
     def ideal(self) -> Floats:
         """The DCG of so many texts of grade 1, from none on."""
         most = int(self.relevant.max(initial=0)) + len(self.query) + 1
-        discounts = [1 / math.log2(at + 2) if at < self.cutoff else 0.0 for at in range(most)]
+        discounts = [1 / math.log2(i + 2) if i < self.cutoff else 0.0 for i in range(most)]
         reached: Floats = np.concatenate([[0.0], np.cumsum(discounts)])
         return reached
 
@@ -121,7 +121,7 @@ def _raise(gain: float, weights: Floats, totals: Ints, ideal: Floats) -> float:
     ratio = gain / start if start else 0.0
     while True:
         best = [int(np.argmax(reached - ratio * level)) for level in ideals]
-        below = sum(float(level[at]) for level, at in zip(ideals, best, strict=True))
+        below = sum(float(level[i]) for level, i in zip(ideals, best, strict=True))
         moved = (gain + float(reached[best].sum())) / below if below else 0.0
         if moved <= ratio + TIE:
             return ratio
@@ -195,7 +195,7 @@ def _judge(differences: Floats) -> list[str]:
     limit = float(stdtrit(max(n - 1, 1), 1 - TAIL))
     shown = (np.abs(means) > limit * errors) & (np.abs(means) > TIE)
     shown &= 2.0 ** (1 - moved) <= ALPHA  # fewer can give no such p-value
-    return [VERDICTS[at] for at in (1 + np.sign(means) * shown).astype(int).tolist()]
+    return [VERDICTS[i] for i in (1 + np.sign(means) * shown).astype(int).tolist()]
 
 
 def _sum(contest: RunPair, grades: Ints) -> tuple[Floats, Ints]:

@@ -131,9 +131,7 @@ def make_items(pairs: Iterable[Pair], collection: Collection) -> dict[str, GoldI
     for pair in pairs:
         place = (pair.doc_id, pair.start, pair.end)
         document = collection.by_id[pair.doc_id]
-        passages = {
-            trim(document.text[at.start : at.end], at.start): at.id for at in document.passages
-        }
+        passages = {trim(document.text[i.start : i.end], i.start): i.id for i in document.passages}
         passage = passages.get((pair.start, pair.end), "")
         id_ = passage or f"{pair.doc_id}[{pair.start}:{pair.end}]"
         made[pair.digest] = known.get((pair.query_id, *place)) or GoldItem(

@@ -91,8 +91,8 @@ def examine(
     With two runs or more, they are scored by `measure` under either judge. Raises AssayError for
     runs that were not judged alike, and for a measure of which neither more nor less is better.
     """
-    both = [(people[at], model[at]) for at in sorted(people.keys() & model.keys())]
-    twice = [(model[at], again[at]) for at in sorted(model.keys() & again.keys())]
+    both = [(people[i], model[i]) for i in sorted(people.keys() & model.keys())]
+    twice = [(model[i], again[i]) for i in sorted(model.keys() & again.keys())]
     highest = max([1, *people.values(), *model.values()])
     return ModelJudge(
         judge=judge,

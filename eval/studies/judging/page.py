@@ -101,5 +101,5 @@ def _tell(agreement: Agreement) -> tuple[str, ...]:
 
 def _figure(estimate: Estimate, signed: bool) -> str:
     sign = "+" if signed else ""
-    value, low, high = (f"{at:{sign}.3f}" for at in (estimate.value, estimate.low, estimate.high))
+    value, low, high = (f"{i:{sign}.3f}" for i in (estimate.value, estimate.low, estimate.high))
     return f"{value} ({low} to {high}, n = {estimate.n})"

@@ -185,5 +185,5 @@ def discount(rank: int) -> float:
 
 
 def _by_discounts(one: OpenPair) -> tuple[float, float]:
-    at = [discount(rank) for rank in one.ranks]
-    return min(at) - max(at), -math.fsum(at) / len(at)
+    i = [discount(rank) for rank in one.ranks]
+    return min(i) - max(i), -math.fsum(i) / len(i)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from assay.eval.collections.authoring.worksheet import Pair
-from assay.eval.configs.build_context import make_resources
+from assay.eval.configs.resources import make_resources
 from assay.eval.llm.model_choice import read_settings
 from assay.eval.studies.judging.grades import GradeFile
 from assay.eval.studies.judging.model_grades import AGAIN, find_model_file, name_judge, take
@@ -60,7 +60,7 @@ class JudgingJob:
         with closing(GradeFile(path)) as grades:
             graded = grades.read_grades()
         first, second = take(graded, self.judge), take(graded, self.judge + AGAIN)
-        return frozenset({(at, False) for at in first} | {(at, True) for at in second})
+        return frozenset({(i, False) for i in first} | {(i, True) for i in second})
 
     @property
     def pending(self) -> list[GradeRequest]:
@@ -122,8 +122,8 @@ def prepare_job(
     model, settings = read_settings(options, resources)
     order = sheet.order("model", seed)
     share = round(twice * len(order)) or int(twice > 0)
-    asked = [GradeRequest(sheet.by_digest[at], again=False) for at in order]
-    asked += [GradeRequest(sheet.by_digest[at], again=True) for at in _spread(order, share)]
+    asked = [GradeRequest(sheet.by_digest[i], again=False) for i in order]
+    asked += [GradeRequest(sheet.by_digest[i], again=True) for i in _spread(order, share)]
     return JudgingJob(table, sheet, form, scale, tuple(asked), model, settings, resources)
 
 
@@ -138,4 +138,4 @@ def estimate(job: JudgingJob) -> CostEstimate:
 
 def _spread(order: Sequence[str], count: int) -> list[str]:
     """Return `count` of `order`, evenly spaced."""
-    return [order[at * len(order) // count] for at in range(count)]
+    return [order[i * len(order) // count] for i in range(count)]

@@ -131,11 +131,11 @@ def examine_grades(table: Table, runs: Sequence[StoredRun], measure: str) -> Mod
     least = collection.card.min_grade
 
     def count(given: Mapping[str, int]) -> dict[str, int]:
-        shown = {at: grade for at, grade in given.items() if at in job.sheet.by_digest}
-        return {at: grade if grade >= least else 0 for at, grade in shown.items()}
+        shown = {i: grade for i, grade in given.items() if i in job.sheet.by_digest}
+        return {i: grade if grade >= least else 0 for i, grade in shown.items()}
 
     first, second = (
-        {at: grade.grade for at, grade in take(graded, judge).items()}
+        {i: grade.grade for i, grade in take(graded, judge).items()}
         for judge in (job.judge, job.judge + AGAIN)
     )
     return examine(

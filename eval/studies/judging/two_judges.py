@@ -117,19 +117,19 @@ def rank_runs(
         tau=estimate_tau(true, near),
         pairs=_compare(labels, true, near),
         means=tuple(
-            _estimate(labels[at], true[:, at], near[:, at], rest[:, at], name, change=False)
-            for at in range(len(runs))
+            _estimate(labels[i], true[:, i], near[:, i], rest[:, i], name, change=False)
+            for i in range(len(runs))
         ),
         differences=tuple(
             _estimate(
-                labels[at],
-                true[:, at] - true[:, 0],
-                near[:, at] - near[:, 0],
-                rest[:, at] - rest[:, 0],
+                labels[i],
+                true[:, i] - true[:, 0],
+                near[:, i] - near[:, 0],
+                rest[:, i] - rest[:, 0],
                 name,
                 change=True,
             )
-            for at in range(1, len(runs))
+            for i in range(1, len(runs))
         ),
     )
 

@@ -72,9 +72,9 @@ def write_set(target: Target, result: QuestionsResult, *, force: bool) -> Path:
     written_on = datetime.now(UTC).date().isoformat()
     by = f"model {job.model.name}, prompt {digest_prompts()}"
     judgments = [
-        _judgment(fate, at, source.documents[item.doc_id].text, by, written_on)
+        _judgment(fate, i, source.documents[item.doc_id].text, by, written_on)
         for fate in made.kept.values()
-        for at, item in enumerate(fate.gold)
+        for i, item in enumerate(fate.gold)
     ]
     about = describe_set(job, made, written_on)
     questions = f"questions by {job.model.name}"
@@ -119,8 +119,8 @@ def _query(name: str, made: QuestionSelection) -> dict[str, Any]:
     return row | {"metadata": about}
 
 
-def _judgment(fate: DrawOutcome, at: int, text: str, by: str, written_on: str) -> dict[str, Any]:
-    item = fate.gold[at]
+def _judgment(fate: DrawOutcome, i: int, text: str, by: str, written_on: str) -> dict[str, Any]:
+    item = fate.gold[i]
     return {
         "query_id": item.query_id,
         "path": item.doc_id,

@@ -83,7 +83,7 @@ class QuestionSelection:
                 for name, (asked, kept) in self.count_kinds().items()
             },
             "types_without_passages": list(self.empty),
-            "median_overlap": {name or "all": at for name, at in self.find_overlaps().items()},
+            "median_overlap": {name or "all": i for name, i in self.find_overlaps().items()},
             "bias": asdict(self.bias) if self.bias else None,
             "questions": [
                 {

@@ -94,7 +94,7 @@ def cut_passages(documents: Sequence[Document], resources: Resources) -> Passage
     _, edges = load_edges(corpus, resources)
     pairs = [(chunks[one].id, chunks[other].id) for one, other, _ in edges]
     for positions in corpus.by_document.values():
-        own = [chunks[at].id for at in positions if chunks[at].id in passages]
+        own = [chunks[i].id for i in positions if chunks[i].id in passages]
         pairs += pairwise(own)
     for one, other in pairs:
         known = one in passages and other in passages

@@ -82,4 +82,4 @@ def find_leak(question: str) -> str:
 
 
 def _list_runs(words: Sequence[str], size: int) -> list[tuple[str, ...]]:
-    return [tuple(words[at : at + size]) for at in range(len(words) - size + 1)]
+    return [tuple(words[i : i + size]) for i in range(len(words) - size + 1)]

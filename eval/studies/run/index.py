@@ -59,7 +59,7 @@ def write_index(rows: Sequence[RunRow], reports: Path, measure: str = "") -> Pat
     if measure and measure not in there:
         raise AssayError(f"--measure {measure}: no run has it; there are: {', '.join(there)}")
     measure = measure or (choose_headline(there) if there else "")
-    shown = list(dict.fromkeys([*filter(None, [measure]), *(at for at in SHOWN if at in there)]))
+    shown = list(dict.fromkeys([*filter(None, [measure]), *(i for i in SHOWN if i in there)]))
     others = sorted(
         path.parent.name
         for path in reports.glob(f"*/{PAGE}")

@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from assay.retrievers.base import Ranking
-from assay.retrievers.base.surroundings import Surroundings
+from assay.retrievers.base.chunk_neighborhood import Surroundings
 
 if TYPE_CHECKING:
     from pandas import DataFrame

@@ -7,12 +7,12 @@ from typing import Any, NamedTuple
 from assay.eval.collections.collection import Collection, Query
 from assay.eval.collections.in_memory import gather_unjudged
 from assay.eval.collections.loading import load
-from assay.eval.configs.build_context import make_resources
 from assay.eval.configs.config import RunConfig
+from assay.eval.configs.resources import make_resources
 from assay.eval.running.sources import is_bare, open_source
 from assay.eval.runs.execution import searching
 from assay.retrievers.base import Document, Hit, Ranking, Retriever, StageTrace
-from assay.retrievers.base.surroundings import Surroundings
+from assay.retrievers.base.chunk_neighborhood import Surroundings
 from assay.retrievers.documents.conversion.converters import AnyConverter
 from assay.retrievers.pipeline import telemetry
 from assay.retrievers.pipeline.chunk_context import NeighborhoodReader

@@ -156,7 +156,7 @@ class Sweep:
             if len(costs) == len(regards):
                 results.append(item)
                 points.append((*costs, figures.means[self.headline].value))
-        return [results[at] for at in find_front(points)]
+        return [results[i] for i in find_front(points)]
 
     def _tell_racing(self, rules: RaceRules) -> dict[str, Any]:
         told = {}
@@ -219,11 +219,11 @@ def find_front(points: Sequence[Sequence[float]]) -> list[int]:
     A point is its costs and then its quality. One beats another when it costs no more in any regard
     and is no worse, and is better in one.
     """
-    order = sorted(range(len(points)), key=lambda at: (*points[at][:-1], -points[at][-1]))
+    order = sorted(range(len(points)), key=lambda i: (*points[i][:-1], -points[i][-1]))
     front: list[int] = []
-    for at in order:  # what beats a point stands before it, and so does what beats that
-        if not any(_beats(points[other], points[at]) for other in front):
-            front.append(at)
+    for i in order:  # what beats a point stands before it, and so does what beats that
+        if not any(_beats(points[other], points[i]) for other in front):
+            front.append(i)
     return front
 
 

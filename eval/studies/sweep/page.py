@@ -202,5 +202,5 @@ def _values(sweep: Sweep, item: PointResult) -> tuple[str, ...]:
 
 def _describe(sweep: Sweep, item: PointResult) -> str:
     names = shorten(sweep.keys)
-    pairs: Sequence[str] = [f"{names[key]} {describe(at)}" for key, at in item.settings.items()]
+    pairs: Sequence[str] = [f"{names[key]} {describe(i)}" for key, i in item.settings.items()]
     return ", ".join(pairs) or sweep.name

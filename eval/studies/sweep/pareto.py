@@ -52,8 +52,8 @@ def plot_front(sweep: Sweep, collection: str, numbers: Sequence[PointResult]) ->
     `numbers` are the results in the order in which the page counts them, from 1.
     """
     timed = {
-        at: figures.latency[COST]
-        for at, (_, figures) in enumerate(sweep.on(collection))
+        i: figures.latency[COST]
+        for i, (_, figures) in enumerate(sweep.on(collection))
         if figures.latency
     }
     if not timed:
@@ -65,10 +65,10 @@ def plot_front(sweep: Sweep, collection: str, numbers: Sequence[PointResult]) ->
 def plot_cost(sweep: Sweep, collection: str, numbers: Sequence[PointResult]) -> FrontPlot | None:
     """Return the plot of a collection against the cost of queries; None where none is known."""
     done = sweep.on(collection)
-    known = {at: figures.usd for at, (_, figures) in enumerate(done) if figures.usd is not None}
+    known = {i: figures.usd for i, (_, figures) in enumerate(done) if figures.usd is not None}
     if not sweep.charged(collection) or not known:
         return None
-    priced = {at: Estimate(usd, usd, usd, len(done)) for at, usd in known.items()}
+    priced = {i: Estimate(usd, usd, usd, len(done)) for i, usd in known.items()}
     axis = axis_around([0.0, *known.values()])
     ticks = tuple(Tick(100 - tick.at, tick.label) for tick in list_ticks(axis))
     return _plot(sweep, collection, numbers, priced, axis, ticks, "US dollars for 1,000 queries")
@@ -85,21 +85,21 @@ def _plot(
 ) -> FrontPlot:
     """Return the plot of the points `placed` across, by their places on the collection."""
     done = sweep.on(collection)
-    quality = {at: done[at][1].means[sweep.headline] for at in placed}
+    quality = {i: done[i][1].means[sweep.headline] for i in placed}
     down = axis_around([end for estimate in quality.values() for end in ends(estimate)])
     marks = {
-        at: Mark(
-            number=numbers.index(done[at][0]) + 1,
+        i: Mark(
+            number=numbers.index(done[i][0]) + 1,
             across=whisker(estimate, across),
-            down=from_top(whisker(quality[at], down)),
-            front=done[at][0] in sweep.front,
-            title=_title(sweep, *done[at]),
+            down=from_top(whisker(quality[i], down)),
+            front=done[i][0] in sweep.front,
+            title=_title(sweep, *done[i]),
         )
-        for at, estimate in placed.items()
+        for i, estimate in placed.items()
     }
-    points = [(placed[at].value, quality[at].value) for at in placed]
-    line = [list(marks.values())[at] for at in find_front(points)]
-    front = [mark for mark in sorted(marks.values(), key=lambda at: at.across.at) if mark.front]
+    points = [(placed[i].value, quality[i].value) for i in placed]
+    line = [list(marks.values())[i] for i in find_front(points)]
+    front = [mark for mark in sorted(marks.values(), key=lambda i: i.across.at) if mark.front]
     return FrontPlot(
         marks=tuple(sorted(marks.values(), key=lambda mark: mark.front)),
         across=ticks,
@@ -125,7 +125,7 @@ def _title(sweep: Sweep, item: PointResult, figures: Figures) -> str:
 
 def ends(estimate: OpenEstimate) -> list[float]:
     """Return the numbers of an estimate: its value and what ends its interval has."""
-    return [at for at in (estimate.low, estimate.value, estimate.high) if at is not None]
+    return [i for i in (estimate.low, estimate.value, estimate.high) if i is not None]
 
 
 def axis_around(values: Sequence[float]) -> LinearAxis:
@@ -146,7 +146,7 @@ def list_ticks(axis: LinearAxis) -> tuple[Tick, ...]:
     """Return the round values of an axis that goes up."""
     step = _step(axis.high - axis.low)
     count = round((axis.high - axis.low) / step)
-    values = [axis.low + step * at for at in range(count + 1)]
+    values = [axis.low + step * i for i in range(count + 1)]
     return tuple(Tick(100 - axis.place(value), f"{value:.3g}") for value in values)
 
 

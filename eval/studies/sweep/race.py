@@ -38,14 +38,14 @@ def race_tasks(
     if rules.effect >= largest:
         raise AssayError(f"--effect: {rules.effect:g} is no effect in {measure}; below {largest:g}")
     places: dict[str, list[int]] = {}
-    for at, task in enumerate(tasks):
-        places.setdefault(task.config.dataset, []).append(at)
+    for i, task in enumerate(tasks):
+        places.setdefault(task.config.dataset, []).append(i)
     for name, own in places.items():
-        if len({tasks[at].config.limit for at in own}) > 1:
+        if len({tasks[i].config.limit for i in own}) > 1:
             raise AssayError(f"--racing: points on {name} differ in limit: not the same queries")
     raced = {}
     for name, own in places.items():
-        race = _race([tasks[at] for at in own], runner, measure, largest, rules, progress)
+        race = _race([tasks[i] for i in own], runner, measure, largest, rules, progress)
         raced[name] = RaceResult(race, {own[place]: drop for place, drop in race.drops.items()})
     return raced
 
@@ -62,30 +62,30 @@ def _race(
     collection = load(config.dataset, progress)
     queries = {query.id: query for query in sample(collection.queries, config.limit)}
     order = rules.shuffle(queries)
-    scores: dict[int, dict[str, float]] = {at: {} for at in range(len(tasks))}
+    scores: dict[int, dict[str, float]] = {i: {} for i in range(len(tasks))}
 
     def ask(places: Sequence[int], seen: int) -> dict[int, NDArray[np.float64]]:
         return search_all(places) if seen == len(order) else search_more(places, seen)
 
     def search_all(places: Sequence[int]) -> dict[int, NDArray[np.float64]]:
-        done = runner.run([tasks[at] for at in places])
-        found = {at: item.result.figures for at, item in zip(places, done, strict=True)}
+        done = runner.run([tasks[i] for i in places])
+        found = {i: item.result.figures for i, item in zip(places, done, strict=True)}
         return {
-            at: np.array([figures.scores[measure][id_] for id_ in order])
-            for at, figures in found.items()
+            i: np.array([figures.scores[measure][id_] for id_ in order])
+            for i, figures in found.items()
             if figures and not figures.degraded
         }
 
     def search_more(places: Sequence[int], seen: int) -> dict[int, NDArray[np.float64]]:
-        begun = max(len(scores[at]) for at in places)
+        begun = max(len(scores[i]) for i in places)
         wanted = [queries[id_] for id_ in order[begun:seen]]
         what = f"racing on {config.dataset}, queries {begun + 1} to {seen} of {len(order)}"
-        found = runner.score_first([tasks[at] for at in places], wanted, what)
-        for at, fresh in zip(places, found, strict=True):
-            scores[at] |= fresh or {}
+        found = runner.score_first([tasks[i] for i in places], wanted, what)
+        for i, fresh in zip(places, found, strict=True):
+            scores[i] |= fresh or {}
         return {
-            at: np.array(list(scores[at].values()))
-            for at, fresh in zip(places, found, strict=True)
+            i: np.array(list(scores[i].values()))
+            for i, fresh in zip(places, found, strict=True)
             if fresh is not None
         }
 

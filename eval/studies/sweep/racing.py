@@ -107,26 +107,26 @@ def run_race(points: int, queries: int, largest: float, rules: RaceRules, ask: A
     if not scores:
         return Race(points, queries, points * queries)
     searches = len(scores) * looks[0]
-    leaders = sorted(scores, key=lambda at: -float(scores[at].mean()))
+    leaders = sorted(scores, key=lambda i: -float(scores[i].mean()))
     whole = ask(leaders[: min(LEADERS, math.ceil(points / 2))], queries)
-    leader = max(whole, key=lambda at: float(whole[at].mean()), default=None)
+    leader = max(whole, key=lambda i: float(whole[i].mean()), default=None)
     if leader is None:
         return Race(points, queries, searches + points * queries)
     drops: dict[int, DroppedPoint] = {}
-    racing = [at for at in scores if at not in whole]
+    racing = [i for i in scores if i not in whole]
     for before, seen in pairwise(looks):
         scores = ask(racing, seen) if racing else {}
         searches += len(scores) * (seen - before)
         racing = list(scores)
         if not racing:
             break
-        table = np.array([scores[at] - whole[leader][:seen] for at in racing])
+        table = np.array([scores[i] - whole[leader][:seen] for i in racing])
         wealth = find_wealth(table, rules.effect, queries, largest, looks[0])
         out = wealth >= -math.log(rules.risk)
-        lost = [at for at, left in zip(racing, out, strict=True) if left]
-        racing = [at for at in racing if at not in lost]
+        lost = [i for i, left in zip(racing, out, strict=True) if left]
+        racing = [i for i in racing if i not in lost]
         found = _estimate(table[out], queries, largest, rules.risk, looks[0])
-        drops |= {at: DroppedPoint(seen, item) for at, item in zip(lost, found, strict=True)}
+        drops |= {i: DroppedPoint(seen, item) for i, item in zip(lost, found, strict=True)}
     kept = points - len(drops)
     return Race(points, queries, searches + kept * queries, leader, drops)
 

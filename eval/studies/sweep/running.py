@@ -141,14 +141,14 @@ def run_sweep(
     races = (
         race_tasks(tasks, runner, settings.measure, racing, resources.progress) if racing else {}
     )
-    drops = {at: drop for raced in races.values() for at, drop in raced.drops.items()}
-    run = [task for at, task in enumerate(tasks) if at not in drops]
+    drops = {i: drop for raced in races.values() for i, drop in raced.drops.items()}
+    run = [task for i, task in enumerate(tasks) if i not in drops]
     ran = iter(runner.time(run, runner.run(run), reports / name))
     done = [
-        TaskResult(PointResult(task.point, task.config.dataset, drop=drops[at]))
-        if at in drops
+        TaskResult(PointResult(task.point, task.config.dataset, drop=drops[i]))
+        if i in drops
         else next(ran)
-        for at, task in enumerate(tasks)
+        for i, task in enumerate(tasks)
     ]
     found = Sweep(
         id=name,
@@ -162,7 +162,7 @@ def run_sweep(
         races={collection: raced.race for collection, raced in races.items()},
     )
     best = [found.best(name) for name in found.collections]
-    chosen = [at for at, item in enumerate(done) if keep_runs or item.result in best]
+    chosen = [i for i, item in enumerate(done) if keep_runs or item.result in best]
     done = runner.store(tasks, done, chosen)
     found = replace(found, results=tuple(item.result for item in done))
     return found, [item.record for item in done if item.record]

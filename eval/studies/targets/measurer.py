@@ -18,8 +18,8 @@ from assay.eval.collections.authoring.known_item_collections import (
 )
 from assay.eval.collections.collection import Collection
 from assay.eval.collections.loading import load
-from assay.eval.configs.build_context import make_resources
 from assay.eval.configs.config import RunConfig, load_config
+from assay.eval.configs.resources import make_resources
 from assay.eval.running.run import make_run
 from assay.eval.running.timed_process import TIMING, make_contender
 from assay.eval.runs import environment
@@ -50,7 +50,7 @@ class ProjectTargetMeasurer:
         settings: TargetsSettings,
         configs: Path,
         stored: Path,
-        again: bool,
+        rerun: bool,
         progress: Progress,
     ) -> None:
         """`configs` is the folder of the configs, `stored` that of what experiments gave.
@@ -60,7 +60,7 @@ class ProjectTargetMeasurer:
         self._settings = settings
         self._configs = configs
         self._stored = stored
-        self._again = again
+        self._again = rerun
         self._progress = progress
         self._made: dict[tuple[Any, ...], Any] = {}
         self._seconds: dict[str, float] = {}
@@ -125,15 +125,15 @@ class ProjectTargetMeasurer:
         contenders = [make_contender(*self._arguments(name, dataset)) for name in (base, pipeline)]
         return interleave(contenders[0], contenders[1], chosen, limits.seconds, self._progress)
 
-    def ingest(self, pipeline: str, dataset: str, anew: bool) -> Ingestion:
+    def ingest(self, pipeline: str, dataset: str, rerun: bool) -> Ingestion:
         """Ingest a collection; `anew` finds nothing in the cache but models."""
 
         def make() -> Ingestion:
             self._derive(dataset)
             config = self.config(pipeline, dataset)
-            return run_ingestion(self._place(dataset), config, make_resources(), anew)
+            return run_ingestion(self._place(dataset), config, make_resources(), rerun)
 
-        found = self._once(make, "ingest", pipeline, dataset, anew)
+        found = self._once(make, "ingest", pipeline, dataset, rerun)
         assert isinstance(found, Ingestion)
         return found
 

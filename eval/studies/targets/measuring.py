@@ -90,7 +90,7 @@ class TargetMeasurer(Protocol):
         """Return the milliseconds of two pipelines, paired by query, timed interleaved."""
         ...
 
-    def ingest(self, pipeline: str, dataset: str, anew: bool) -> Ingestion:
+    def ingest(self, pipeline: str, dataset: str, rerun: bool) -> Ingestion:
         """Ingest a collection; `anew` finds nothing in the cache but models."""
         ...
 
@@ -188,9 +188,9 @@ def measure(wanted: Measurement, measurer: TargetMeasurer) -> MeasuredValue:
 
 
 def _ratio(base: Sequence[float], other: Sequence[float], wanted: LatencyRatio) -> MeasuredValue:
-    at = wanted.percentile
-    old, new = (estimate_percentile(times, at).value for times in (base, other))
-    ratio = estimate_percentile_ratio(base, other, at)
+    i = wanted.percentile
+    old, new = (estimate_percentile(times, i).value for times in (base, other))
+    ratio = estimate_percentile_ratio(base, other, i)
     return _now(ratio, "ratio", f"{old:.2f} → {new:.2f} ms")
 
 

@@ -40,8 +40,8 @@ def check(settings: TargetsSettings, measurer: ProjectTargetMeasurer, path: Path
         if unknown := [kind for kind in collection.kinds if kind not in KINDS]:
             raise AssayError(f"{place}.kinds: {unknown[0]!r}: allowed: {', '.join(KINDS)}")
     for name, target in settings.targets.items():
-        for at, measurement in enumerate(target.measurements):
-            place = f"{path}: {name}: measurements.{at}"
+        for i, measurement in enumerate(target.measurements):
+            place = f"{path}: {name}: measurements.{i}"
             if measurement.dataset not in settings.collections:
                 with _naming(f"{place}.dataset"):
                     find(measurement.dataset)

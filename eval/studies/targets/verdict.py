@@ -77,7 +77,7 @@ class Levels:
     def reach(self, value: float) -> Level | None:
         """Return the highest level that `value` lies beyond."""
         sign = 1 if self.rising else -1
-        reached = [name for name, at in self.items() if at is not None and sign * (value - at) > 0]
+        reached = [name for name, i in self.items() if i is not None and sign * (value - i) > 0]
         return reached[-1] if reached else None
 
 

@@ -48,7 +48,7 @@ class Trade:
     def as_json(self) -> dict[str, Any]:
         """Return the figures as JSON values."""
         shares = {"falsely_empty": self.falsely_empty, "rightly_empty": self.rightly_empty}
-        return {"minimum": self.minimum, **{name: list_values(at) for name, at in shares.items()}}
+        return {"minimum": self.minimum, **{name: list_values(i) for name, i in shares.items()}}
 
 
 @dataclass(frozen=True)
@@ -110,8 +110,8 @@ class FittedThreshold:
         there: see `write_result`.
         """
         stages = [stage.model_dump(mode="json") for stage in _pipeline(self.settings).stages]
-        for at in _places(stages, self.signal.step):
-            placed = [*stages[:at], self.stage, *stages[at:]]
+        for i in _places(stages, self.signal.step):
+            placed = [*stages[:i], self.stage, *stages[i:]]
             try:
                 changed = _replace_stages(self.settings, placed)
                 break

@@ -282,7 +282,7 @@ def _deal_once(
     of_type = {kind: [0] * folds for kind in types}
     for queries in members:
         kind = of_type[types[queries[0]]]
-        fold = min(range(folds), key=lambda at: (kind[at], sizes[at]))
+        fold = min(range(folds), key=lambda i: (kind[i], sizes[i]))
         found[queries] = fold
         kind[fold] += len(queries)
         sizes[fold] += len(queries)

@@ -10,8 +10,8 @@ from typing import Any
 from assay.eval import tracking
 from assay.eval.collections.collection import Collection, Query
 from assay.eval.collections.loading import load
-from assay.eval.configs.build_context import make_resources
 from assay.eval.configs.config import RunConfig, load_config
+from assay.eval.configs.resources import make_resources
 from assay.eval.running.point_order import take_in_order
 from assay.eval.running.result_files import StoredResult, check_place, write_result
 from assay.eval.running.search_space import draw
@@ -153,7 +153,7 @@ def run_tuning(
         else _score_all(configs, collection, queries, measure, progress)
     )
     found = dict(progress.track(scored, "points", len(configs)))
-    given, *scores = (found[at] for at in range(len(configs)))
+    given, *scores = (found[i] for i in range(len(configs)))
     parted = Queries(
         [query.id for query in queries],
         [query.type for query in queries],
@@ -189,11 +189,11 @@ def _score_all(
 ) -> Iterator[tuple[int, dict[str, float]]]:
     """Yield the place of each config with its scores per query, on shared chunks and indexes."""
     sharing, sound = None, dict[int, Chunk]()
-    for at, variants in take_in_order(settings, make_resources(progress)):
+    for i, variants in take_in_order(settings, make_resources(progress)):
         if variants is not sharing:
             sharing, sound = variants, {}
-        depth = settings[at].depth
-        with variants.build(settings[at]) as retriever:
+        depth = settings[i].depth
+        with variants.build(settings[i]) as retriever:
             retriever.index(collection.documents)
             found = score_queries(retriever, collection, queries, measure, depth, sound)
-        yield at, dict(found)
+        yield i, dict(found)

@@ -151,9 +151,9 @@ class Combiner:
         else in one.
         """
         halves = [
-            (Group([*units[:at]]), Group([*units[at:]]))
-            for at in range(1, len(units))
-            if not _belongs(units[at - 1], units[at])
+            (Group([*units[:i]]), Group([*units[i:]]))
+            for i in range(1, len(units))
+            if not _belongs(units[i - 1], units[i])
         ]
         fitting = [pair for pair in halves if all(map(self._is_on_target, pair))]
         if not fitting:

@@ -41,9 +41,9 @@ def _match(text: str, other: str) -> dict[int, int]:
     """Return the place in `other` of each word of `text` that it shares, both counted in words."""
     matcher = SequenceMatcher(None, _list_words(text), _list_words(other))
     return {
-        block.a + at: block.b + at
+        block.a + i: block.b + i
         for block in matcher.get_matching_blocks()
-        for at in range(block.size)
+        for i in range(block.size)
     }
 
 

@@ -49,15 +49,15 @@ def mark_headings(markdown: str, data: bytes) -> str:
         return markdown
     found = markdown.split("\n")
     bare = [SPACES.sub("", line) for line in found]
-    at = head = 0
+    i = head = 0
     above: Line | None = None  # the heading that ends where `line` may begin
     for line in lines:
         place = next(
-            (n for n in range(at, min(at + LOOK_AHEAD, len(bare))) if bare[n] == line.text), None
+            (n for n in range(i, min(i + LOOK_AHEAD, len(bare))) if bare[n] == line.text), None
         )
         if place is None:
             continue
-        text, at = found[place].strip(), place + 1
+        text, i = found[place].strip(), place + 1
         if line not in levels:
             above = None
             continue

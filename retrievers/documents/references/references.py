@@ -96,8 +96,8 @@ class _Reader:
         ]
         until = 0
         for start, _, match, read in sorted(matches, key=lambda item: item[:2]):
-            at = bisect_right(silent, (start, len(self._text))) - 1
-            if start < until or (at >= 0 and start < silent[at][1]):
+            i = bisect_right(silent, (start, len(self._text))) - 1
+            if start < until or (i >= 0 and start < silent[i][1]):
                 continue
             for reference in read(match):
                 until = max(until, reference.end)

@@ -46,7 +46,7 @@ def find_bodies(text: str, blocks: Sequence[Block]) -> set[int]:
 
 
 def _list_indented(blocks: Sequence[Block], number: int) -> Iterator[Block]:
-    later = (blocks[at] for at in range(number + 1, len(blocks)))
+    later = (blocks[i] for i in range(number + 1, len(blocks)))
     return takewhile(lambda other: other.kind == "indented", later)
 
 
@@ -65,7 +65,7 @@ def _find_end(text: str, blocks: Sequence[Block], number: int) -> int:
         indented = _list_indented(blocks, number)
         return max((other.end for other in indented), default=block.end)
     if _FENCED.match(text, block.start):
-        later = (blocks[at] for at in range(number + 1, len(blocks)))
+        later = (blocks[i] for i in range(number + 1, len(blocks)))
         inner = takewhile(lambda other: not _opens(text, other), later)
         closed = (other.end for other in chain([block], inner) if _closes(text, other))
         return next(closed, 0)

@@ -93,18 +93,18 @@ def find_numbered_lines(
 def _find_marks(text: str, whole: Section, verbatim: Sequence[tuple[int, int]]) -> Iterator[_Mark]:
     before, blank = "", True
     lines = [(match.start(), match.end()) for match in _LINE.finditer(text, whole.body, whole.end)]
-    for at, (start, end) in enumerate(lines):
+    for i, (start, end) in enumerate(lines):
         line = text[start:end].strip()
         inside = bisect_right(verbatim, (start, len(text))) - 1
         if line and not (inside >= 0 and start < verbatim[inside][1]) and not _LEADERS.search(line):
-            following = text[end : lines[at + 1][1]].strip() if at + 1 < len(lines) else ""
+            following = text[end : lines[i + 1][1]].strip() if i + 1 < len(lines) else ""
             mark = None
             if blank or _ENDED.search(before) or before.isupper() or _SIGNED.match(before):
                 mark = _read_signed(text, start, end)
             if mark is None and blank:
                 mark = _read_capitals(text, start, end)
             if mark is None and blank and not following:
-                later = (text[slice(*lines[n])].strip() for n in range(at + 1, len(lines)))
+                later = (text[slice(*lines[n])].strip() for n in range(i + 1, len(lines)))
                 mark = _read_bare(text, start, end, next(filter(None, later), ""))
             if mark:
                 yield mark
@@ -161,12 +161,12 @@ def _leave_out(marks: Sequence[_Mark], text: str) -> list[_Mark]:
     The first is a title with nothing after it that comes again, or ends the text, as a reference
     may; the other a title that was there.
     """
-    last = {mark.title: at for at, mark in enumerate(marks)}
+    last = {mark.title: i for i, mark in enumerate(marks)}
     kept: dict[str, _Mark] = {}
-    for at, mark in enumerate(marks):
-        end = marks[at + 1].start if at + 1 < len(marks) else len(text)
-        final = at + 1 == len(marks)
-        listed = (final or last[mark.title] > at) and not text[mark.body : end].strip()
+    for i, mark in enumerate(marks):
+        end = marks[i + 1].start if i + 1 < len(marks) else len(text)
+        final = i + 1 == len(marks)
+        listed = (final or last[mark.title] > i) and not text[mark.body : end].strip()
         if not listed:
             kept.setdefault(mark.title, mark)
     return list(kept.values())

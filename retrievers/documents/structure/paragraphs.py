@@ -75,8 +75,8 @@ def _marks(text: str, begin: int, end: int, verbatim: Sequence[tuple[int, int]])
     for match in _LINE.finditer(text, begin, end):
         line = match.start()
         opens = line in (begin, next_line) or _BLANK_LINE.search(text, max(line - 99, 0), line)
-        at = bisect_right(verbatim, (line, end)) - 1
-        if not opens or (at >= 0 and line < verbatim[at][1]):
+        i = bisect_right(verbatim, (line, end)) - 1
+        if not opens or (i >= 0 and line < verbatim[i][1]):
             continue
         line_end = text.find("\n", match.end(), end)
         next_line = end if line_end < 0 else line_end + 1
@@ -156,8 +156,8 @@ def _value(label: str, style: str) -> int:
     if style in ("roman", "Roman"):
         digits = [_ROMAN[letter] for letter in core]
         return sum(
-            -digit if any(later > digit for later in digits[at + 1 :]) else digit
-            for at, digit in enumerate(digits)
+            -digit if any(later > digit for later in digits[i + 1 :]) else digit
+            for i, digit in enumerate(digits)
         )
     return ord(core[0]) - ord("a") + 1
 

@@ -38,9 +38,9 @@ def sentence_ends(text: str, begin: int, end: int) -> Iterator[int]:
     """
     last = begin
     for match in _END.finditer(text, begin, end):
-        at = match.start()
-        if _ABBREVIATION.search(text, max(begin, at - 8), at):
+        i = match.start()
+        if _ABBREVIATION.search(text, max(begin, i - 8), i):
             continue
-        if not _NUMBERED.search(text[max(last, at - _LONGEST) : at]) or text[at] != ".":
+        if not _NUMBERED.search(text[max(last, i - _LONGEST) : i]) or text[i] != ".":
             yield match.end()
         last = match.end()

@@ -157,7 +157,7 @@ def _read_parts(
         if block.start not in bodies:
             blocks.append(block)
             continue
-        first, last = (bisect_left(starts, at) for at in (block.start, block.end))
+        first, last = (bisect_left(starts, i) for i in (block.start, block.end))
         lines = starts[first : last + 1]
         body = "".join(_INDENTS[nested].sub("", text[begin:end]) for begin, end in pairwise(lines))
         within, pointing = _read_parts(text, tokenize(body), lines, nested + 1)

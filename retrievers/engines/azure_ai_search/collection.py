@@ -52,8 +52,8 @@ class AzureSearchStore(ServiceStore[AzureSearchConnection, AzureIndexSettings]):
             self.track(range(len(self._texts))), DOCUMENTS_PER_REQUEST, measure, BYTES_PER_REQUEST
         ):
             documents = [
-                {KEY: str(at), TEXT: self._texts[at], VECTOR: self._vectors[at].tolist()}
-                for at in chosen
+                {KEY: str(i), TEXT: self._texts[i], VECTOR: self._vectors[i].tolist()}
+                for i in chosen
             ]
             self.connection.ask(partial(send, documents))
 

@@ -40,7 +40,7 @@ class CosmosStore(ServiceStore[CosmosConnection, CosmosIndexSettings]):
 
         positions = self.track(range(len(self._texts)))
         for chosen in batch(positions, ITEMS_PER_REQUEST, measure, BYTES_PER_REQUEST):
-            items = [("upsert", (self._make(at),)) for at in chosen]
+            items = [("upsert", (self._make(i),)) for i in chosen]
             self.connection.ask(partial(container.execute_item_batch, items, PARTITION))
 
     def _make(self, position: int) -> dict[str, Any]:

@@ -17,7 +17,7 @@ Make = Callable[[], Engine]
 DIMENSIONS = 16
 ROWS = 60
 LABELS = ("one", "two's", 'th"ree')
-SHUFFLED = [int(at) for at in np.random.default_rng(5).permutation(ROWS)]
+SHUFFLED = [int(i) for i in np.random.default_rng(5).permutation(ROWS)]
 
 
 def make_vectors(count: int = ROWS) -> Vectors:
@@ -72,9 +72,9 @@ def rows_are_searched_while_they_change(make: Make) -> None:
             _put(rows, vectors, range(20))
 
             def change() -> None:
-                for at in range(20, ROWS, 10):
-                    _put(rows, vectors, range(at, at + 10))
-                    rows.delete([at])
+                for i in range(20, ROWS, 10):
+                    _put(rows, vectors, range(i, i + 10))
+                    rows.delete([i])
 
             changing = pool.submit(change)
             searches = 0

@@ -13,9 +13,9 @@ from assay.retrievers.models.base import Vectors
 DIMENSIONS = 32
 TOPICS = ("ferry", "harbour", "ticket", "winter", "refund", "lantern", "anchor", "tide")
 TEXTS = tuple(
-    f"{TOPICS[at % 8]} {TOPICS[at * 3 % 7]} paragraph {at} tells of {TOPICS[at // 8 % 8]} "
-    + "and of the weather " * (at % 5)
-    for at in range(120)
+    f"{TOPICS[i % 8]} {TOPICS[i * 3 % 7]} paragraph {i} tells of {TOPICS[i // 8 % 8]} "
+    + "and of the weather " * (i % 5)
+    for i in range(120)
 )
 QUERIES = ("winter ferry", "refund of a ticket", "lantern", "paragraph 17", "the anchor and tide")
 FEW = ("cats run fast", "the dog", "a running cat and a cat", "", "--")

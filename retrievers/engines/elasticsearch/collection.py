@@ -52,14 +52,14 @@ class ElasticsearchStore(ServiceStore[ElasticsearchConnection, ElasticsearchInde
         for chosen in batch(
             self.track(range(len(texts))),
             TEXTS_PER_REQUEST,
-            lambda at: width + 6 * len(texts[at]),
+            lambda i: width + 6 * len(texts[i]),
             BYTES_PER_REQUEST,
         ):
             operations: list[Mapping[str, Any]] = []
-            for at in chosen:
-                vector = self._vectors[at].tolist()
-                operations.append({"index": {"_id": str(at)}})
-                operations.append({"position": at, "text": texts[at], "vector": vector})
+            for i in chosen:
+                vector = self._vectors[i].tolist()
+                operations.append({"index": {"_id": str(i)}})
+                operations.append({"position": i, "text": texts[i], "vector": vector})
             call("bulk", check=_check_items, index=name, operations=operations)
         call("indices.refresh", index=name)
         call("indices.forcemerge", seconds=INDEXING_SECONDS, index=name, max_num_segments=1)

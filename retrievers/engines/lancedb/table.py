@@ -35,7 +35,7 @@ class OpenIndex(NamedTuple):
     def positions(self, found: "pa.Table") -> list[int]:
         """Return the positions of rows that were found, in their order."""
         ids = found["_rowid"].to_numpy().astype(np.int64)
-        return [int(at) for at in np.searchsorted(self.rows, ids)]
+        return [int(i) for i in np.searchsorted(self.rows, ids)]
 
 
 def build_table(

@@ -83,9 +83,9 @@ def make_rows(
             )
     width = 4 * vectors.shape[1]
     for chosen in batch(
-        positions, ROWS_PER_INSERT, lambda at: width + 4 * len(texts[at]), BYTES_PER_INSERT
+        positions, ROWS_PER_INSERT, lambda i: width + 4 * len(texts[i]), BYTES_PER_INSERT
     ):
-        yield [{"position": at, "text": texts[at], DENSE: vectors[at].tolist()} for at in chosen]
+        yield [{"position": i, "text": texts[i], DENSE: vectors[i].tolist()} for i in chosen]
 
 
 def search_dense(

@@ -44,7 +44,7 @@ class MongoStore(ServiceStore[MongoConnection, MongoIndexSettings]):
 
         positions = self.track(range(len(self._texts)))
         for chosen in batch(positions, DOCUMENTS_PER_REQUEST, measure, BYTES_PER_REQUEST):
-            writes = [ReplaceOne({"_id": at}, self._make(at), upsert=True) for at in chosen]
+            writes = [ReplaceOne({"_id": i}, self._make(i), upsert=True) for i in chosen]
             self.connection.ask(partial(collection.bulk_write, writes, ordered=False))
 
     def _make(self, position: int) -> dict[str, Any]:

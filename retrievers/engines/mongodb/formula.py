@@ -36,8 +36,8 @@ class SharedRanks(Formula):
         scores: dict[int, float] = defaultdict(float)
         for found, weight in zip((dense, keyword), self.weights, strict=True):
             rank, before = 0, None
-            for at, (position, score) in enumerate(found if weight else (), start=1):
-                rank = rank if score == before else at
+            for i, (position, score) in enumerate(found if weight else (), start=1):
+                rank = rank if score == before else i
                 before = score
                 scores[position] += weight / (self.k + rank)
         return ordered(scores.items())

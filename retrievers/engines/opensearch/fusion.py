@@ -168,19 +168,18 @@ class NormalisedScores(Formula):
 
     def fuse(self, dense: Sequence[Scored], keyword: Sequence[Scored]) -> list[Scored]:
         """Return the fused list."""
-        raw = [(at, SPACES[self.space].from_cosine(cosine)) for at, cosine in dense]
+        raw = [(i, SPACES[self.space].from_cosine(cosine)) for i, cosine in dense]
         lists = [self._normalise(candidates) for candidates in (raw, keyword)]
         fused = {
-            at: self._combine([scores.get(at, 0.0) for scores in lists])
-            for at in lists[0] | lists[1]
+            i: self._combine([scores.get(i, 0.0) for scores in lists]) for i in lists[0] | lists[1]
         }
-        return ordered((at, score) for at, score in fused.items() if score > 0)
+        return ordered((i, score) for i, score in fused.items() if score > 0)
 
     def _normalise(self, candidates: Sequence[Scored]) -> dict[int, float]:
         if not candidates:
             return {}
         scaled = _SCALINGS[self.scaling]([float(np.float32(score)) for _, score in candidates])
-        return {at: score for (at, _), score in zip(candidates, scaled, strict=True)}
+        return {i: score for (i, _), score in zip(candidates, scaled, strict=True)}
 
     def _combine(self, scores: Sequence[float]) -> float:
         pairs = list(zip(scores, self.weights, strict=True))

@@ -200,8 +200,8 @@ def _vary_depth(
     told = depth.dense, depth.keyword
     dense, keyword = (_read_depths(seen, side) for side in (0, 1))
     wanted = [
-        *((at, told[1]) for at in dense),
-        *((told[0], at) for at in keyword),
+        *((i, told[1]) for i in dense),
+        *((told[0], i) for i in keyword),
         *zip(dense[:1], keyword[:1], strict=False),
     ]
     for depths in dict.fromkeys(wanted):
@@ -215,7 +215,7 @@ def _vary_depth(
 
 def _cut_at(depths: tuple[int, int]) -> Callable[[Observation], EngineLists]:
     return lambda seen: EngineLists(
-        *(side[:at] for side, at in zip(seen.deeper, depths, strict=True))
+        *(side[:i] for side, i in zip(seen.deeper, depths, strict=True))
     )
 
 
@@ -229,7 +229,7 @@ def _read_depths(seen: Sequence[Observation], side: int) -> list[int]:
     for item in seen:
         returned = {position for position, _ in item.returned}
         listed = item.deeper[side]
-        missing = (at for at, (position, _) in enumerate(listed) if position not in returned)
+        missing = (i for i, (position, _) in enumerate(listed) if position not in returned)
         if end := next(missing, 0):
             ends[end] += 1
     return [end for end, _ in ends.most_common(DEPTHS)]

@@ -30,7 +30,7 @@ def settle_ties(
     texts = dict.fromkeys(position for side in sides for position in side.groups)
     # What came back first, as a cut says little of what did not, and those with least choice.
     for position in sorted(
-        texts, key=lambda at: (cut and at not in scores, sum(side.count(at) for side in sides))
+        texts, key=lambda i: (cut and i not in scores, sum(side.count(i) for side in sides))
     ):
         score = scores.get(position)
         pairs = product(*(side.free(position) for side in sides))
@@ -73,9 +73,9 @@ class _Slots:
         self._taken: dict[int, int] = {}
         self.groups: dict[int, list[_Slot]] = {}
         for _, members in groupby(enumerate(_number(whole)), key=lambda item: item[1]):
-            places = [at for at, _ in members]
-            group = [_Slot(at, added.get(whole[at][0], 0.0)) if at < end else _OUT for at in places]
-            self.groups |= {whole[at][0]: group for at in places}
+            places = [i for i, _ in members]
+            group = [_Slot(i, added.get(whole[i][0], 0.0)) if i < end else _OUT for i in places]
+            self.groups |= {whole[i][0]: group for i in places}
 
     def count(self, position: int) -> int:
         """Return how many slots a text may still take."""
@@ -93,7 +93,7 @@ class _Slots:
 
     def fill(self) -> list[Scored]:
         """Return the list in the order that was settled."""
-        placed = sorted((at, position) for position, at in self._taken.items() if at >= 0)
+        placed = sorted((i, position) for position, i in self._taken.items() if i >= 0)
         scores = dict(self._listed)
         return [(position, scores[position]) for _, position in placed]
 
@@ -109,8 +109,8 @@ def _extend(listed: Sequence[Scored], deeper: Sequence[Scored]) -> list[Scored]:
 def _number(listed: Sequence[Scored]) -> list[int]:
     """Return for each item the number of its group of equal scores."""
     numbers: list[int] = []
-    for at, (_, score) in enumerate(listed):
-        same = at > 0 and _equal(listed[at - 1][1], score)
+    for i, (_, score) in enumerate(listed):
+        same = i > 0 and _equal(listed[i - 1][1], score)
         numbers.append(numbers[-1] + (not same) if numbers else 0)
     return numbers
 

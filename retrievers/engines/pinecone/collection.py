@@ -53,5 +53,5 @@ class PineconeStore(ServiceStore[PineconeConnection, PineconeIndexSettings]):
             lambda _: width,
             BYTES_PER_REQUEST,
         ):
-            documents = [{"_id": str(at), VECTOR: self._vectors[at].tolist()} for at in chosen]
+            documents = [{"_id": str(i), VECTOR: self._vectors[i].tolist()} for i in chosen]
             self.connection.ask(partial(send, documents))

@@ -111,8 +111,8 @@ class PineconeConnection(ServiceConnection):
 def cut_note(note: str) -> dict[str, str]:
     """Return the tags that hold a note."""
     starts = range(0, len(note), TAG_LENGTH)
-    return {f"{TAG}{at}": note[start : start + TAG_LENGTH] for at, start in enumerate(starts)}
+    return {f"{TAG}{i}": note[start : start + TAG_LENGTH] for i, start in enumerate(starts)}
 
 
 def _join(tags: dict[str, str]) -> str:
-    return "".join(tags.get(f"{TAG}{at}", "") for at in range(len(tags)))
+    return "".join(tags.get(f"{TAG}{i}", "") for i in range(len(tags)))

@@ -132,7 +132,7 @@ class QdrantCollectionStore(VectorStore[QdrantConnection, QdrantStoreSettings]):
             batch(
                 positions,
                 POINTS_PER_UPDATE,
-                lambda at: width + 10 * len(self._texts[at]),
+                lambda i: width + 10 * len(self._texts[i]),
                 BYTES_PER_UPDATE,
             ),
             store,

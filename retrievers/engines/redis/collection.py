@@ -35,14 +35,14 @@ class RedisStore(ServiceStore[RedisConnection, RedisIndexSettings]):
         for chosen in batch(
             self.track(range(len(self._texts))),
             TEXTS_PER_REQUEST,
-            lambda at: 4 * self.plan.dimensions + 4 * len(self._texts[at]),
+            lambda i: 4 * self.plan.dimensions + 4 * len(self._texts[i]),
             BYTES_PER_REQUEST,
         ):
             self.connection.put(
                 name,
                 {
-                    str(at): {"text": self._texts[at], "vector": pack(self._vectors[at])}
-                    for at in chosen
+                    str(i): {"text": self._texts[i], "vector": pack(self._vectors[i])}
+                    for i in chosen
                 },
             )
 

@@ -39,9 +39,9 @@ def build_file(
             f"CREATE VIRTUAL TABLE texts USING fts5(text, content='', tokenize='{tokenizer}')"
         )
         with database:
-            rows = ((at, row.tobytes()) for at, row in enumerate(vectors))
+            rows = ((i, row.tobytes()) for i, row in enumerate(vectors))
             database.executemany("INSERT INTO vectors(rowid, embedding) VALUES (?, ?)", rows)
-            named = ((at, texts[at]) for at in positions)
+            named = ((i, texts[i]) for i in positions)
             database.executemany("INSERT INTO texts(rowid, text) VALUES (?, ?)", named)
             database.execute("INSERT INTO texts(texts) VALUES ('optimize')")
     except apsw.Error as error:

@@ -60,7 +60,7 @@ def build_index(
         if analyze is None:
             document.add_text(TERMS, text)
         else:
-            tokens = [tantivy.Token(term, at, 0, 0) for at, term in enumerate(analyze(text))]
+            tokens = [tantivy.Token(term, i, 0, 0) for i, term in enumerate(analyze(text))]
             document.add_pre_tokenized_text(TERMS, tantivy.PreTokenizedString("", tokens))
         writer.add_document(document)
     writer.commit()

@@ -147,7 +147,7 @@ class WeaviateCollectionStore(VectorStore[WeaviateConnection, WeaviateIndexSetti
             batch(
                 self.track(range(len(texts))),
                 OBJECTS_PER_BATCH,
-                lambda at: width + 4 * len(texts[at]),
+                lambda i: width + 4 * len(texts[i]),
                 BYTES_PER_BATCH,
             ),
             store,

@@ -45,8 +45,8 @@ def build_collection(
     for chosen in batch(positions, DOCUMENTS_PER_INSERT):
         statuses = collection.insert(
             [
-                zvec.Doc(str(at), fields={"text": texts[at]}, vectors={"dense": vectors[at]})
-                for at in chosen
+                zvec.Doc(str(i), fields={"text": texts[i]}, vectors={"dense": vectors[i]})
+                for i in chosen
             ]
         )
         if failed := [status.message() for status in statuses if not status.ok()]:

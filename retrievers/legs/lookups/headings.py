@@ -54,15 +54,15 @@ class HeadingIndex:
         """Return where a section stands; None where a chunker left it out."""
         chunks = self._corpus.chunks
         held = [
-            at
-            for at in self._corpus.by_document[doc_id]
-            if chunks[at].start < section.end and section.start < chunks[at].end
+            i
+            for i in self._corpus.by_document[doc_id]
+            if chunks[i].start < section.end and section.start < chunks[i].end
         ]
         if not held:
             return None
         # A chunk that is another section's but for its last lines does not speak for this one.
-        first = next((at for at in held[:2] if self._speaks_for(at, section)), held[0])
-        return HeadedSection(first, [at for at in held if at != first])
+        first = next((i for i in held[:2] if self._speaks_for(i, section)), held[0])
+        return HeadedSection(first, [i for i in held if i != first])
 
     def _speaks_for(self, position: int, section: Section) -> bool:
         """Say whether a chunk and a section share half of the shorter of the two."""

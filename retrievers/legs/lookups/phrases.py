@@ -58,9 +58,9 @@ class PhraseIndex:
             # An underscore goes on with a name, and is a mark beside a phrase.
             inside = _JOINED if "_" in phrase else _LETTER
             for position in map(int, self._hold_all(set(_WORD.findall(phrase)))):
-                if (at := _find(self._texts[position], phrase, inside)) >= 0:
-                    offsets[position].append(at)
-        matches = [Match(position, len(at), min(at)) for position, at in offsets.items()]
+                if (i := _find(self._texts[position], phrase, inside)) >= 0:
+                    offsets[position].append(i)
+        matches = [Match(position, len(i), min(i)) for position, i in offsets.items()]
         return sorted(
             matches,
             key=lambda match: (
@@ -104,13 +104,13 @@ def _find(text: str, phrase: str, inside: re.Pattern[str]) -> int:
         """Say whether no word goes on over two neighbours, or one at an end of the text."""
         return len(pair) < 2 or not all(map(inside.match, pair))
 
-    at = text.find(phrase)
-    while at >= 0 and not (
-        ends_word(text[max(at - 1, 0) : at + 1])
-        and ends_word(text[at + len(phrase) - 1 : at + len(phrase) + 1])
+    i = text.find(phrase)
+    while i >= 0 and not (
+        ends_word(text[max(i - 1, 0) : i + 1])
+        and ends_word(text[i + len(phrase) - 1 : i + len(phrase) + 1])
     ):
-        at = text.find(phrase, at + 1)
-    return at
+        i = text.find(phrase, i + 1)
+    return i
 
 
 def normalise(text: str) -> str:

@@ -137,16 +137,16 @@ class SectionIndex:
         narrowed, above = [], set()
         for place in found:
             for other in found:
-                inside = [at for at in place.first if self._is_above(other, place, at)]
+                inside = [i for i in place.first if self._is_above(other, place, i)]
                 if inside:
                     above.add(other.id)
-                    documents = {self._chunks[at].doc_id for at in inside}
+                    documents = {self._chunks[i].doc_id for i in inside}
                     within = self._within[other.id]
                     rest = [
-                        at
-                        for at in place.rest
-                        if self._chunks[at].doc_id in documents
-                        and (at in within or not within.intersection(inside))
+                        i
+                        for i in place.rest
+                        if self._chunks[i].doc_id in documents
+                        and (i in within or not within.intersection(inside))
                     ]
                     place = replace(place, first=inside, rest=rest)
             narrowed.append(place)

@@ -17,7 +17,7 @@ from assay.retrievers.models.base import EncodedPart, Encoder, Vectors, list_doc
 from assay.retrievers.models.encoders import EncoderChoice
 from assay.retrievers.models.served.messages import clean
 from assay.retrievers.models.served.service import ServedSettings, Service
-from assay.retrievers.services import charges
+from assay.retrievers.services import cost_meter as charges
 from assay.retrievers.services.prices import Usage
 from assay.retrievers.settings import Resources
 from assay.retrievers.store.digest import digest
@@ -208,7 +208,7 @@ class ServedEncoder(Encoder):
     def _encode(self, texts: Sequence[str], batch: Sequence[int]) -> EncodedPart:
         start = time.perf_counter()
         with charges.watch() as watched:
-            vectors, tokens = self._ask([texts[at] for at in batch], "document")
+            vectors, tokens = self._ask([texts[i] for i in batch], "document")
         taken = time.perf_counter() - start - watched.waited / 1e3
         retries = watched.retried.retries
         return EncodedPart(batch, vectors, taken, Usage(tokens), retries, watched.waited)
@@ -270,12 +270,12 @@ def _fill(
     """Yield `positions`, in order, in batches of so many texts and tokens at most."""
     batch: list[int] = []
     tokens = 0
-    for at in positions:
-        size = _estimate(texts[at])
+    for i in positions:
+        size = _estimate(texts[i])
         if batch and (len(batch) == most or tokens + size > most_tokens):
             yield batch
             batch, tokens = [], 0
-        batch.append(at)
+        batch.append(i)
         tokens += size
     if batch:
         yield batch

@@ -40,7 +40,7 @@ class GeminiEncoderSettings(ServedEncoderSettings):
         }
         if self.dimensions:
             common["outputDimensionality"] = self.dimensions
-        return {"requests": [common | {"content": {"parts": [{"text": at}]}} for at in texts]}
+        return {"requests": [common | {"content": {"parts": [{"text": i}]}} for i in texts]}
 
     def read(self, reply: Any, wanted: int) -> tuple[Rows, int | None]:
         """Read rows, which come in the order of the texts."""

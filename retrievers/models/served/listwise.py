@@ -15,7 +15,7 @@ from assay.retrievers.language_models.base import USUAL_BYTES_PER_TOKEN, Prompt
 from assay.retrievers.language_models.search_model import SearchModel
 from assay.retrievers.models.base import CrossEncoder
 from assay.retrievers.models.served.ordering import OrderingReranker, OrderingSettings, score_ranks
-from assay.retrievers.services import charges
+from assay.retrievers.services import cost_meter as charges
 from assay.retrievers.services.prices import Usage
 from assay.retrievers.settings import Resources
 from assay.retrievers.store.digest import digest
@@ -90,7 +90,7 @@ class ListwiseReranker(OrderingReranker):
         order = list(range(len(texts)))
         for begin, end in self._settings.list_windows(len(texts)):
             window = order[begin:end]
-            prompt = self._write(query, [texts[at] for at in window])
+            prompt = self._write(query, [texts[i] for i in window])
             places = self._read(self._ask(prompt, len(window)), len(window))
             order[begin:end] = [window[place] for place in places]
         return score_ranks(order)
@@ -117,10 +117,10 @@ class ListwiseReranker(OrderingReranker):
             charges.note("refused")
         elif len(places) < number:
             charges.note("incomplete")
-        return places + [at for at in range(number) if at not in places]
+        return places + [i for i in range(number) if i not in places]
 
     def _write(self, query: str, texts: Sequence[str]) -> Prompt:
-        shown = (f"[{at}] {self._show(text)}" for at, text in enumerate(texts, start=1))
+        shown = (f"[{i}] {self._show(text)}" for i, text in enumerate(texts, start=1))
         document = "\n\n".join([TASK.format(number=len(texts)), *shown, ""])
         return Prompt(document, QUESTION.format(number=len(texts), query=query))
 

@@ -23,7 +23,7 @@ def order(rows: Any, wanted: int, what: str) -> list[Any]:
     by_index = {row["index"]: row for row in rows}
     if len(rows) != wanted or by_index.keys() != set(range(wanted)):
         raise WrongFormError(f"{len(rows)} {what} of {wanted} texts")
-    return [by_index[at] for at in range(wanted)]
+    return [by_index[i] for i in range(wanted)]
 
 
 def check_number(rows: Any, wanted: int, what: str) -> list[Any]:

@@ -50,7 +50,7 @@ class OrderingReranker(CrossEncoder):
     def _ask(self, prompt: Prompt, passages: int) -> KeptAnswer:
         """Return the answer. It is not kept: the stage keeps what comes of all answers."""
         try:
-            return self._model.ask(prompt, anew=True)
+            return self._model.ask(prompt, rerun=True)
         except TooLongError as error:
             raise AssayError(
                 f"{self._model.model.name}: cannot read {passages} passages at once; allowed: a"
@@ -63,5 +63,5 @@ def score_ranks(order: Sequence[int]) -> list[float]:
 
     `order` holds the positions of the texts, the best first.
     """
-    ranks = {at: rank for rank, at in enumerate(order, start=1)}
-    return [1 - ranks[at] / (len(order) + 1) for at in range(len(order))]
+    ranks = {i: rank for rank, i in enumerate(order, start=1)}
+    return [1 - ranks[i] / (len(order) + 1) for i in range(len(order))]

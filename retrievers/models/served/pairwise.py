@@ -18,8 +18,8 @@ from assay.retrievers.language_models.base import USUAL_BYTES_PER_TOKEN, Prompt
 from assay.retrievers.language_models.search_model import SearchModel
 from assay.retrievers.models.base import CrossEncoder
 from assay.retrievers.models.served.ordering import OrderingReranker, OrderingSettings, score_ranks
-from assay.retrievers.services import charges
-from assay.retrievers.services.charges import CostMeter
+from assay.retrievers.services import cost_meter as charges
+from assay.retrievers.services.cost_meter import CostMeter
 from assay.retrievers.services.prices import Usage
 from assay.retrievers.services.retries import count_wait
 from assay.retrievers.settings import Resources
@@ -127,7 +127,7 @@ class PairwiseReranker(OrderingReranker):
         for (one, other), won in self._compare(query, texts, pairs).items():
             wins[one] += won
             wins[other] += 1 - won
-        return sorted(range(len(texts)), key=lambda at: -wins[at])
+        return sorted(range(len(texts)), key=lambda i: -wins[i])
 
     def _compare(
         self, query: str, texts: Sequence[str], pairs: Sequence[Pair]

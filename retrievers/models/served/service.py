@@ -20,7 +20,7 @@ from assay.retrievers.language_models.base import TooLongError
 from assay.retrievers.language_models.remote import count
 from assay.retrievers.models.served.messages import WrongFormError, find_message
 from assay.retrievers.models.served.prices import ListedModel, find_listed, make_prices
-from assay.retrievers.services import charges
+from assay.retrievers.services import cost_meter as charges
 from assay.retrievers.services.calls import Calls, PaceSettings
 from assay.retrievers.services.endpoint import (
     NO_KEY,

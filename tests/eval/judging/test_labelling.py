@@ -248,7 +248,7 @@ def test_judgments_of_anchors_become_spans_in_a_copy(tiny: Path, tmp_path: Path)
 
 
 def make_beir(folder: Path) -> str:
-    corpus = ({"_id": f"p{at}", "title": "T", "text": f" passage {at} "} for at in range(3))
+    corpus = ({"_id": f"p{i}", "title": "T", "text": f" passage {i} "} for i in range(3))
     write_jsonl(folder / "corpus.jsonl", *corpus)
     write_jsonl(folder / "queries.jsonl", {"_id": "q", "text": "which"})
     (folder / "qrels").mkdir()
@@ -258,7 +258,7 @@ def make_beir(folder: Path) -> str:
 
 def make_trec(folder: Path) -> str:
     folder.mkdir()
-    corpus = ({"docno": f"p{at}", "text": f" passage {at} "} for at in range(3))
+    corpus = ({"docno": f"p{i}", "text": f" passage {i} "} for i in range(3))
     write_jsonl(folder / "docs.jsonl", *corpus)
     (folder / "topics.tsv").write_text("q\twhich\n")
     (folder / "qrels.txt").write_text("q 0 p0 1\n")

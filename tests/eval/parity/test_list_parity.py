@@ -62,7 +62,7 @@ def shift(name: str, by: float) -> Any:
         search = getattr(engine, name)
 
         def lie(what: Any, limit: int) -> list[Scored]:
-            return [(at, score + by) for at, score in search(what, limit)]
+            return [(i, score + by) for i, score in search(what, limit)]
 
         setattr(engine, name, lie)
         return engine

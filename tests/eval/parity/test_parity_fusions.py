@@ -9,8 +9,8 @@ from processes import ROOT
 from assay.eval import api
 from assay.eval.cli.parity_output import print_fusions
 from assay.eval.configs import engine_settings
-from assay.eval.configs.build_context import make_resources
 from assay.eval.configs.config import load_config
+from assay.eval.configs.resources import make_resources
 from assay.eval.studies.stores.parity import fusions_page as page
 from assay.eval.studies.stores.parity.fusion_runs import KEYWORD_LEG, compare_offers
 from assay.eval.studies.stores.parity.fusions import BASES, BETTER, FusionScores, compare_fusions

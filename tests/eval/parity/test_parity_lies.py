@@ -78,7 +78,7 @@ def at_depth(depth: int, side: str) -> Lie:
 def forget(lists: EngineLists, self: Liar, text: str, vector: Vectors) -> EngineLists:
     """As a graph does that misses every fourth text."""
     found = self.dense(vector, 2 * self.depth.dense)
-    kept = [one for at, one in enumerate(found) if at % 4 != 1]
+    kept = [one for i, one in enumerate(found) if i % 4 != 1]
     return lists._replace(dense=kept[: self.depth.dense])
 
 
@@ -182,7 +182,7 @@ def test_ties_are_told_from_differences(standing: Standing, lie: Lie) -> None:
 def test_what_nothing_explains_is_different(standing: Standing) -> None:
     def shuffle(self: Liar, text: str, vector: Vectors) -> list[Scored]:
         fused = self.formula.fuse(*self.lists(text, vector))
-        return sorted(((at, score * (1 + at % 7)) for at, score in fused), key=lambda p: -p[1])
+        return sorted(((i, score * (1 + i % 7)) for i, score in fused), key=lambda p: -p[1])
 
     verdict, found, diagnosis = look(Liar(standing.engine, shuffle), standing.vectors)
     assert verdict == "different"

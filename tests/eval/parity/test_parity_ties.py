@@ -111,8 +111,8 @@ def test_every_formula_is_looked_at() -> None:
 def test_equal_texts_at_the_cut_are_a_tie(name: str) -> None:
     whole = FORMULAS[name]
     fused = whole.fuse(*TWINS)
-    other = [({1: 2, 2: 1}.get(at, at), score) for at, score in fused]
-    cut = [at for at, _ in fused].index(1) + 1
+    other = [({1: 2, 2: 1}.get(i, i), score) for i, score in fused]
+    cut = [i for i, _ in fused].index(1) + 1
     assert fused[cut][0] == 2
     assert give_verdict(whole, TWINS, fused) == "identical"
     assert give_verdict(whole, TWINS, other) == "ties"

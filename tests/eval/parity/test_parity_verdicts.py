@@ -45,7 +45,7 @@ def test_a_formula_agrees_with_itself(
 ) -> None:
     fused = formula.fuse(dense, keyword)
     assert compare(fused[:limit], fused, limit) == "identical"
-    rounded = [(at, float(np.float32(score))) for at, score in fused]
+    rounded = [(i, float(np.float32(score))) for i, score in fused]
     assert compare(rounded[:limit], fused, limit) == "identical"
 
 

@@ -37,7 +37,7 @@ def test_a_run_is_read_back_whole(store: None, summary: Summary) -> None:
 def test_the_newest_comes_first_and_each_once(store: None, tmp_path: Path) -> None:
     summaries = [make_summary(tmp_path / "reports", name) for name in ("words", "more")]
     log(summaries)
-    log(summaries[:1], again=True)
+    log(summaries[:1], rerun=True)
     found = read_tracked()
     assert sorted(run.name for run in found) == ["more", "words"]
     assert [run.finished for run in found] == sorted((r.finished for r in found), reverse=True)

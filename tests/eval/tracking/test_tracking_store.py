@@ -94,7 +94,7 @@ def test_a_run_is_sent_once_and_again_only_on_request(summary: Summary) -> None:
     assert log_once(summary) == first
     (entry,) = log([summary])
     assert (entry.fresh, entry.run_id) == (False, first)
-    (anew,) = log([summary], again=True)
+    (anew,) = log([summary], rerun=True)
     assert anew.fresh
     assert anew.run_id != first
     assert len(run_ids(client())) == 2
@@ -145,7 +145,7 @@ def test_a_deleted_experiment_is_one_clear_line(summary: Summary) -> None:
     tracking = client()
     tracking.delete_experiment(tracking.get_experiment_by_name("assay").experiment_id)
     with pytest.raises(TrackingError, match="mlflow experiments restore --experiment-id 1"):
-        log([summary], again=True)
+        log([summary], rerun=True)
 
 
 SEND = """
@@ -196,7 +196,7 @@ def test_the_log_command_says_what_it_did(summary: Summary, tmp_path: Path) -> N
     second = CliRunner().invoke(log_command, [*arguments, id_[:8]])
     assert second.output == (
         f"{id_}: already in sqlite:///{tmp_path}/mlflow.db, experiment assay, "
-        f"as {entry['run_id']}; --again sends it anew\n"
+        f"as {entry['run_id']}; --rerun sends it again\n"
     )
     unknown = CliRunner().invoke(log_command, ["nowhere"])
     assert isinstance(unknown.exception, AssayError)

@@ -26,7 +26,7 @@ def test_a_changed_document_is_asked_about_anew_and_no_other(desk: Desk) -> None
 
 def test_equal_chunks_of_one_document_are_asked_about_once(desk: Desk) -> None:
     desk.documents = [Document("twice", "same same ")]
-    desk.chunks = [Chunk(f"c{at}", "twice", at, at + 5, "same ") for at in (0, 5)]
+    desk.chunks = [Chunk(f"c{i}", "twice", i, i + 5, "same ") for i in (0, 5)]
     assert set(desk.texts(desk.run())) == {"c0", "c5"}
     assert len(desk.server.calls) == 1
 

@@ -36,8 +36,8 @@ def folder(tmp_path: Path) -> Path:
             numbered = " ".join(f"{word} 0" for word in words)
             data += f"{len(data):08} 05 {part[0]} {len(words):02x} {numbered} 000 | gloss\n"
         index = "".join(
-            f"{word} {part[0]} {len(at)} 2 @ ~ {len(at)} 1 {' '.join(f'{o:08}' for o in at)}  \n"
-            for word, at in sorted(offsets.items())
+            f"{word} {part[0]} {len(i)} 2 @ ~ {len(i)} 1 {' '.join(f'{o:08}' for o in i)}  \n"
+            for word, i in sorted(offsets.items())
         )
         (tmp_path / f"data.{part}").write_text(data)
         (tmp_path / f"index.{part}").write_text(LICENCE + index)

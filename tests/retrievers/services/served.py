@@ -145,8 +145,8 @@ class Served:
         else:
             tags = index.made["tags"]
             whole = "".join(tags.values()).replace(old, new)
-            for at, name in enumerate(tags):
-                tags[name] = whole[at * 120 : (at + 1) * 120]
+            for i, name in enumerate(tags):
+                tags[name] = whole[i * 120 : (i + 1) * 120]
 
 
 def _fail_http(kind: str, said: str, asked: Asked) -> Reply:

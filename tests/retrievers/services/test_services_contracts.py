@@ -168,8 +168,8 @@ def test_the_bare_client_of_elasticsearch_finds_the_same(monkeypatch: pytest.Mon
         assert bare.dense is not None
         assert bare.keyword is not None
         dense, keyword = bare.dense(encode("cat"), 3), bare.keyword("cat dog", 3)
-        assert [int(id_) for id_, _ in dense()] == [at for at, _ in e.dense(encode("cat"), 3)]
-        assert [int(id_) for id_, _ in keyword()] == [at for at, _ in e.keyword("cat dog", 3)]
+        assert [int(id_) for id_, _ in dense()] == [i for i, _ in e.dense(encode("cat"), 3)]
+        assert [int(id_) for id_, _ in keyword()] == [i for i, _ in e.keyword("cat dog", 3)]
         bare.close()
 
 

@@ -89,7 +89,7 @@ def test_a_list_without_weight_is_not_searched(
     hybrid_is_fused_from_its_lists(lambda: make(fusion=fusion, alpha=alpha))
     formula = make(fusion=fusion, alpha=alpha).formula
     listed = DENSE if alpha else KEYWORD
-    assert [position for position, _ in formula.fuse(DENSE, KEYWORD)] == [at for at, _ in listed]
+    assert [position for position, _ in formula.fuse(DENSE, KEYWORD)] == [i for i, _ in listed]
 
 
 def test_ranked_fusion_by_hand() -> None:
@@ -210,7 +210,7 @@ def test_identifiers_and_vectors_of_a_batch(double: WeaviateDouble) -> None:
         vectors = index(e)
     (batch,) = double.asked("BatchObjects")
     identifiers = [given.uuid for given in batch.objects]
-    assert identifiers[:2] == [f"00000000-0000-8000-8000-00000000000{at}" for at in (0, 1)]
+    assert identifiers[:2] == [f"00000000-0000-8000-8000-00000000000{i}" for i in (0, 1)]
     assert identifiers == sorted(identifiers)
     packed = np.frombuffer(batch.objects[17].vector_bytes, np.float32)
     assert np.array_equal(packed, vectors[17])

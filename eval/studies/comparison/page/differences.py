@@ -66,7 +66,7 @@ def make_axis(differences: Iterable[Difference]) -> DifferenceAxis:
     ]
     axis = LinearAxis.around_zero(ends)
     labels = (axis.low, axis.low / 2, 0.0, axis.high / 2, axis.high)
-    return DifferenceAxis(axis, tuple(Tick(axis.place(at), _tick(at)) for at in labels))
+    return DifferenceAxis(axis, tuple(Tick(axis.place(i), _tick(i)) for i in labels))
 
 
 def headline(pair: Pair) -> Difference:

@@ -92,9 +92,9 @@ def list_movers(
 ) -> dict[str, list[int]]:
     """Return by the key of a cell the places among `queries` of those that have such items."""
     found: dict[str, list[int]] = {}
-    for at, query in enumerate(queries):
+    for i, query in enumerate(queries):
         for old, new in dict.fromkeys(_moves(base, other, query)):
-            found.setdefault(_key(old, new), []).append(at)
+            found.setdefault(_key(old, new), []).append(i)
     return found
 
 

@@ -77,8 +77,8 @@ def place_dots(scores: Sequence[tuple[float, float]], axis: LinearAxis) -> dict[
     unit = min(ONE_DOT, LARGEST_DOT / most**0.5)
     dots = []
     for places in groups.values():
-        base = sum(scores[at][0] for at in places) / len(places)
-        other = sum(scores[at][1] for at in places) / len(places)
+        base = sum(scores[i][0] for i in places) / len(places)
+        other = sum(scores[i][1] for i in places) / len(places)
         dots.append(
             {
                 "x": axis.place(base),
@@ -100,9 +100,9 @@ def _group(
 ) -> Mapping[tuple[int, int, str], list[int]]:
     """Return the places of scores by their point on a grid and their outcome."""
     groups: dict[tuple[int, int, str], list[int]] = {}
-    for at, (base, other) in enumerate(scores):
+    for i, (base, other) in enumerate(scores):
         key = round(base / step), round(other / step), tell_outcome(other - base)
-        groups.setdefault(key, []).append(at)
+        groups.setdefault(key, []).append(i)
     return groups
 
 

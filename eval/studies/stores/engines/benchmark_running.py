@@ -24,7 +24,7 @@ def measure_stores(
     limit: int | None,
     passages: int | None,
     folder: Path,
-    again: bool,
+    rerun: bool,
     resources: Resources,
 ) -> tuple[Benchmark, Path]:
     """Measure the engines that are named, or all that can be used here, on a collection.
@@ -41,7 +41,7 @@ def measure_stores(
     absent: dict[str, str] = {}
     for number, configured in enumerate(engines, 1):
         label, identity = configured.label, _identify(found, configured)
-        if not again and label in stores and stores[label].identity == identity:
+        if not rerun and label in stores and stores[label].identity == identity:
             resources.progress.say(f"{label}: was measured before")
             continue
         resources.progress.say(f"{label}: engine {number} of {len(engines)}")

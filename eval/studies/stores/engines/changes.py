@@ -41,9 +41,9 @@ class LabelledVectors:
 
     def put(self, rows: LiveRows, begin: int, end: int) -> None:
         """Put the rows from `begin` to `end`, BATCH of them at once."""
-        for at in range(begin, end, BATCH):
-            ids = range(at, min(at + BATCH, end))
-            rows.put(ids, self.vectors[at : ids.stop], self.labels[at : ids.stop].tolist())
+        for i in range(begin, end, BATCH):
+            ids = range(i, min(i + BATCH, end))
+            rows.put(ids, self.vectors[i : ids.stop], self.labels[i : ids.stop].tolist())
 
     def measure_recall(
         self, rows: LiveRows, queries: Sequence[Vectors], labels: Collection[str]

@@ -58,7 +58,7 @@ def make_distractors(
             f"{passages:,} passages: {collection.name} has {len(chunks):,} already; allowed: more"
         )
     relevant = find_relevant(collection, chunks)
-    free = np.array([at for at in range(len(chunks)) if at not in relevant], dtype=int)
+    free = np.array([i for i in range(len(chunks)) if i not in relevant], dtype=int)
     pairs = len(free) * (len(free) - 1)
     if pairs < count:
         raise AssayError(
@@ -68,19 +68,16 @@ def make_distractors(
     drawn = np.array(random.Random(SEED).sample(range(pairs), count))
     first, second = np.divmod(drawn, len(free) - 1)
     second += second >= first  # no passage is paired with itself
-    halves = [_halve(chunks[at].searchable) for at in free]
+    halves = [_halve(chunks[i].searchable) for i in free]
     texts = [f"{halves[a][0]} {halves[b][1]}" for a, b in zip(first, second, strict=True)]
     middles = _normalise(vectors[free[first]] + vectors[free[second]])
     chosen = np.unique(np.linspace(0, count - 1, min(EMBEDDED, count)).astype(int))
-    real = encoder.encode_passages([texts[at] for at in chosen])
+    real = encoder.encode_passages([texts[i] for i in chosen])
     likeness = estimate_mean(np.einsum("ij,ij->i", real, middles[chosen]).tolist())
     cosine = round(likeness.value, DECIMALS)
     scattered = scatter_about(middles, cosine)
     return Distractors(
-        [
-            Chunk(id_ := f"distractor-{at}", id_, 0, len(text), text)
-            for at, text in enumerate(texts)
-        ],
+        [Chunk(id_ := f"distractor-{i}", id_, 0, len(text), text) for i, text in enumerate(texts)],
         scattered,
         digest(cosine, digest_imports(__name__)),
         DistractorFacts(
@@ -103,15 +100,15 @@ def scatter_about(middles: Vectors, cosine: float) -> Vectors:
 def find_relevant(collection: Collection, chunks: Sequence[Chunk]) -> set[int]:
     """Return the positions of the chunks that cover what is relevant to some query."""
     by_document: dict[str, list[int]] = {}
-    for at, chunk in enumerate(chunks):
-        by_document.setdefault(chunk.doc_id, []).append(at)
+    for i, chunk in enumerate(chunks):
+        by_document.setdefault(chunk.doc_id, []).append(i)
     return {
-        at
+        i
         for items in collection.gold.values()
         for item in items
         if item.grade > 0
-        for at in by_document.get(item.doc_id, ())
-        if covers(RetrievedChunk(chunks[at], chunks[at].id in collection.prescribed), item)
+        for i in by_document.get(item.doc_id, ())
+        if covers(RetrievedChunk(chunks[i], chunks[i].id in collection.prescribed), item)
     }
 
 

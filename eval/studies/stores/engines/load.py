@@ -38,11 +38,11 @@ def load_by_turns(
     taken: dict[str, list[list[float]]] = {name: [] for name in systems}
     seconds = dict.fromkeys(systems, 0.0)
     with ThreadPoolExecutor(callers) as pool:
-        warm = [queries[at % len(queries)] for at in range(callers * WARM_UP)]
+        warm = [queries[i % len(queries)] for i in range(callers * WARM_UP)]
         for system in systems.values():
             list(pool.map(system, warm))
         names = list(systems)
-        rounds = [names[at % len(names) :] + names[: at % len(names)] for at in range(ROUNDS)]
+        rounds = [names[i % len(names) :] + names[: i % len(names)] for i in range(ROUNDS)]
         turns = [name for order in rounds for name in order]
         for name in progress.track(turns, f"{callers} callers at once", len(turns)):
             begin = perf_counter()

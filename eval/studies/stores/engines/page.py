@@ -131,7 +131,7 @@ def _merge(
     measurements = {**before["measurements"], **found["measurements"]}
     return {
         **found,
-        "measurements": {at: told for at, told in measurements.items() if at in used},
+        "measurements": {i: told for i, told in measurements.items() if i in used},
         "parities": parities,
         "absent": [
             item for item in before["absent"] if (item["engine"], item["collection"]) not in asked
@@ -155,8 +155,8 @@ def render(found: Mapping[str, Any]) -> str:
         command=shlex.join(["assay", "parity", "--all", *collections, *sample]),
         labels=list(labels.values()),
         measurements=[
-            (at, told, [item["label"] for item in labels.values() if item["measured"] == at])
-            for at, told in found["measurements"].items()
+            (i, told, [item["label"] for item in labels.values() if item["measured"] == i])
+            for i, told in found["measurements"].items()
         ],
         engines=[item for item in labels.values() if item["label"] == item["engine"]],
         collections=[

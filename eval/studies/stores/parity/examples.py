@@ -53,7 +53,7 @@ def make_example(
         for position, _ in listed[rank : rank + TEXTS // 2]
     )
     ranks = [
-        {position: at for at, (position, _) in enumerate(listed, start=1)}
+        {position: i for i, (position, _) in enumerate(listed, start=1)}
         for listed in (fused.returned, fused.expected, fused.dense, fused.keyword)
     ]
     returned, expected = dict(fused.returned), dict(fused.expected)
@@ -74,7 +74,7 @@ def make_example(
 
 def _first_difference(returned: Sequence[Scored], expected: Sequence[Scored]) -> int:
     near = OF_THE_BEST * max((abs(score) for _, score in expected), default=0.0)
-    for at, (one, other) in enumerate(zip(returned, expected, strict=False)):
+    for i, (one, other) in enumerate(zip(returned, expected, strict=False)):
         if one[0] != other[0] or abs(one[1] - other[1]) > near:
-            return at
+            return i
     return min(len(returned), len(expected))

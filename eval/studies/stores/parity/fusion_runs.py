@@ -140,7 +140,7 @@ def _fuse_shared(bench: Bench, offers: Sequence[Offer], resources: Resources) ->
     fused: list[Mapping[str, list[Scored]]] = []
     for offer in offers:
         found = {query: offer.formula.fuse(*item) for query, item in lists.items()}
-        heads = tuple(tuple(at for at, _ in listed[:HEAD]) for listed in found.values())
+        heads = tuple(tuple(i for i, _ in listed[:HEAD]) for listed in found.values())
         if heads not in alike:
             fused.append(found)
         alike.setdefault(heads, []).append(offer)

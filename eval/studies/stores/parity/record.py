@@ -57,8 +57,8 @@ def parity_metrics(parity: Parity) -> Iterator[tuple[str, float]]:
         yield from with_interval(name, item.difference).items()
     if parity.timing:
         for system, percentiles in parity.timing.systems.items():
-            for name, at in percentiles.items():
-                yield f"latency_ms/{system}.{name}", at.value
+            for name, i in percentiles.items():
+                yield f"latency_ms/{system}.{name}", i.value
         for name, ratio in parity.timing.ratios.items():
             yield from with_interval(f"native_over_ours/{name}", ratio).items()
     yield "index/seconds", parity.index.seconds
@@ -75,5 +75,5 @@ def curve_metrics(curve: Curve) -> Iterator[tuple[str, float]]:
             yield from with_interval(f"{place}/recall_at_{depth}", recall).items()
         yield from with_interval(f"{place}/{metric_name(curve.measure)}", point.quality).items()
         for depth, percentiles in point.latency.items():
-            for name, at in percentiles.items():
-                yield from with_interval(f"{place}/latency_ms_at_{depth}.{name}", at).items()
+            for name, i in percentiles.items():
+                yield from with_interval(f"{place}/latency_ms_at_{depth}.{name}", i).items()

@@ -123,9 +123,9 @@ def observe(bench: Bench, engine: Engine, progress: Progress) -> dict[str, Obser
             "returned": item.returned,
         }
         for which, listed in lists.items():
-            if (at := find_repeated(listed)) is not None:
+            if (i := find_repeated(listed)) is not None:
                 raise AssayError(
-                    f"{name}: query {query.id}: {bench.chunks[at].id} stands twice in the {which} "
+                    f"{name}: query {query.id}: {bench.chunks[i].id} stands twice in the {which} "
                     "list, which is a fault of the engine: no verdict is given"
                 )
         seen[query.id] = item
@@ -199,7 +199,7 @@ def rank_systems(bench: Bench, engine: Engine, seen: Seen) -> dict[str, Rankings
 
 
 def _try(formulation: Formulation, seen: Seen) -> Trial:
-    agreed = (query for query, at in judge(formulation, seen).items() if at != "different")
+    agreed = (query for query, i in judge(formulation, seen).items() if i != "different")
     return Trial(formulation.family, formulation.label, frozenset(agreed), formulation.inferred)
 
 

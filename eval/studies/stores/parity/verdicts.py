@@ -35,17 +35,17 @@ def compare(returned: Sequence[Scored], expected: Sequence[Scored], limit: int) 
         return "identical"
     # A text beyond the limit may stand for one within that is as good.
     scores = dict(expected)
-    alike = all(at in scores and _equal(score, scores[at], near) for at, score in returned)
+    alike = all(i in scores and _equal(score, scores[i], near) for i, score in returned)
     return "ties" if alike else "different"
 
 
 def find_repeated(listed: Sequence[Scored]) -> int | None:
     """Return the first text that a list holds twice; None where each stands once."""
     seen: set[int] = set()
-    for at, _ in listed:
-        if at in seen:
-            return at
-        seen.add(at)
+    for i, _ in listed:
+        if i in seen:
+            return i
+        seen.add(i)
     return None
 
 

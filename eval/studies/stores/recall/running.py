@@ -131,11 +131,11 @@ def _measure(
     taken = {}
     for depth in DEPTHS:
         calls = {
-            str(at): timed(partial(_search, bench, engine, depth))
-            for at, engine in enumerate(engines)
+            str(i): timed(partial(_search, bench, engine, depth))
+            for i, engine in enumerate(engines)
         }
         taken[depth] = time_interleaved(calls, bench.timed, SECONDS, resources.progress)
-    for at, (variant, engine, cost) in enumerate(zip(variants, engines, costs, strict=True)):
+    for i, (variant, engine, cost) in enumerate(zip(variants, engines, costs, strict=True)):
         found = bench.rank(
             {query.id: _search(bench, engine, min(DEPTHS), query) for query in bench.asked}
         )
@@ -145,7 +145,7 @@ def _measure(
             label=variant.label,
             recall=measure_recalls(bench, engine),
             quality=estimate_scores(MEASURE, scores.values()),
-            latency={depth: find_percentiles(taken[depth][str(at)]) for depth in DEPTHS},
+            latency={depth: find_percentiles(taken[depth][str(i)]) for depth in DEPTHS},
             seconds=cost.seconds,
             bytes=cost.bytes,
         )

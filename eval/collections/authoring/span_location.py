@@ -69,9 +69,9 @@ def locate(
             query = judged.queries.get(query_id)
             if query and query["text"] != question.question:
                 raise _NotPlacedError(f'id "{query_id}" is another question\'s; ids must be unique')
-            at = (query_id, place.doc_id, place.start, place.end)
-            if grades.setdefault(at, grade) != grade:
-                raise _NotPlacedError(f"judged before with grade {grades[at]}; allowed: one grade")
+            i = (query_id, place.doc_id, place.start, place.end)
+            if grades.setdefault(i, grade) != grade:
+                raise _NotPlacedError(f"judged before with grade {grades[i]}; allowed: one grade")
         except _NotPlacedError as error:
             judged.unlocated.append(_miss(question, str(error), locator, documents))
             continue

@@ -11,7 +11,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from assay.retrievers.base import AssayError, Chunk
-from assay.retrievers.store.shelf import ById, IdSequence, sort_places
+from assay.retrievers.store.lazy_sequence import ById, IdSequence, sort_places
 
 if TYPE_CHECKING:
     import numpy as np
@@ -45,7 +45,7 @@ class ChunkStore(IdSequence[Chunk]):
     @property
     def by_document(self) -> Mapping[str, Sequence[int]]:
         """The positions of each document's chunks, in the order of the text."""
-        return ById(self, lambda at: (at,)) if self._positions is None else self._positions
+        return ById(self, lambda i: (i,)) if self._positions is None else self._positions
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +85,7 @@ def write_chunks(documents: Iterable[Sequence[Chunk]], folder: Path) -> int:
                     describe_shared(names[groups[one]], names[groups[other]], ids[one])
                 )
         _copy_rows(unsorted, folder / ROWS, ends, order)
-    _write_lines(folder / CHUNK_IDS, (ids[at] for at in order.tolist()))
+    _write_lines(folder / CHUNK_IDS, (ids[i] for i in order.tolist()))
     _write_lines(folder / DOCUMENT_IDS, names)
     sizes = np.diff(np.asarray(ends))[order]
     np.save(folder / "ends.npy", np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64))
@@ -114,15 +114,15 @@ def read_chunks(folder: Path) -> ChunkStore:
     if len(rows) != ends[-1]:
         raise AssayError(f"{folder / ROWS}: damaged: {len(rows):,} bytes of {ends[-1]:,}")
 
-    def take(at: int) -> Chunk:
-        return read_row(json.loads(rows[ends[at] : ends[at + 1]]))
+    def take(i: int) -> Chunk:
+        return read_row(json.loads(rows[ends[i] : ends[i + 1]]))
 
-    def take_group(at: int) -> _Group:
-        own = positions[bounds[at] : bounds[at + 1]].tolist()
+    def take_group(i: int) -> _Group:
+        own = positions[bounds[i] : bounds[i + 1]].tolist()
         return _Group(take(own[0]).doc_id, own)
 
     groups = IdSequence(_hash_lines(folder / DOCUMENT_IDS), take_group)
-    by_document = ById(groups, lambda at: groups[at].positions)
+    by_document = ById(groups, lambda i: groups[i].positions)
     return ChunkStore(_hash_lines(folder / CHUNK_IDS), take, by_document)
 
 
@@ -130,8 +130,8 @@ def _copy_rows(source: Path, target: Path, ends: "array[int]", order: "NDArray[n
     """Write the rows of `source` in `order`: what goes through all chunks then reads in a line."""
     with source.open("rb") as file, target.open("wb") as written:
         rows = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) if ends[-1] else b""
-        for at in order.tolist():
-            written.write(rows[ends[at] : ends[at + 1]])
+        for i in order.tolist():
+            written.write(rows[ends[i] : ends[i + 1]])
 
 
 def make_row(chunk: Chunk) -> dict[str, Any]:

@@ -40,14 +40,14 @@ class LazySequence(Sequence[T]):
         return self._size
 
     @overload
-    def __getitem__(self, at: int) -> T: ...
+    def __getitem__(self, i: int) -> T: ...
 
     @overload
-    def __getitem__(self, at: slice) -> list[T]: ...
+    def __getitem__(self, i: slice) -> list[T]: ...
 
-    def __getitem__(self, at: int | slice) -> T | list[T]:
-        places = range(self._size)[at]
-        return self._take(places) if isinstance(places, int) else [self._take(at) for at in places]
+    def __getitem__(self, i: int | slice) -> T | list[T]:
+        places = range(self._size)[i]
+        return self._take(places) if isinstance(places, int) else [self._take(i) for i in places]
 
     def __iter__(self) -> Iterator[T]:
         return map(self._take, range(self._size))
@@ -79,12 +79,12 @@ class IdSequence(LazySequence[N]):
         """Return the place of the item of this id, None where there is none."""
         hashes, order = self._sorted
         known = hash(id_)
-        at = int(hashes.searchsorted(known))
-        while at < len(hashes) and hashes[at] == known:
-            place = int(order[at])
+        i = int(hashes.searchsorted(known))
+        while i < len(hashes) and hashes[i] == known:
+            place = int(order[i])
             if self[place].id == id_:
                 return place
-            at += 1
+            i += 1
         return None
 
     def find_repeated(self) -> tuple[int, int] | None:
@@ -92,8 +92,8 @@ class IdSequence(LazySequence[N]):
         hashes, order = self._sorted
         first: tuple[int, int] | None = None
         groups: dict[int, list[int]] = {}
-        for at in (hashes[1:] == hashes[:-1]).nonzero()[0].tolist():
-            groups.setdefault(int(hashes[at]), [int(order[at])]).append(int(order[at + 1]))
+        for i in (hashes[1:] == hashes[:-1]).nonzero()[0].tolist():
+            groups.setdefault(int(hashes[i]), [int(order[i])]).append(int(order[i + 1]))
         for places in groups.values():
             seen: dict[str, int] = {}
             for place in places:
@@ -111,7 +111,7 @@ class LazyIds(LazySequence[str]):
     """The ids of the items at `places` of a shelf."""
 
     def __init__(self, shelf: IdSequence[Any], places: Sequence[int]) -> None:
-        super().__init__(len(places), lambda at: shelf[places[at]].id)
+        super().__init__(len(places), lambda i: shelf[places[i]].id)
         self._shelf, self._places = shelf, places
 
     def find(self, wanted: Set[str]) -> dict[str, int]:
@@ -120,7 +120,7 @@ class LazyIds(LazySequence[str]):
 
         hashes = self._shelf.hashes[np.asarray(self._places, np.intp)]
         near = np.isin(hashes, np.array([hash(id_) for id_ in wanted], np.int64))
-        return {id_: at for at in near.nonzero()[0].tolist() if (id_ := self[at]) in wanted}
+        return {id_: i for i in near.nonzero()[0].tolist() if (id_ := self[i]) in wanted}
 
 
 class ById(Mapping[str, V], Generic[V]):

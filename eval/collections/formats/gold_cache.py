@@ -24,8 +24,8 @@ def keep(of: str, items: Mapping[str, Mapping[str, GoldItem]]) -> None:
     """Keep gold items by the digest `of`; where nothing can be written, they are read anew."""
     rows = {
         query: [
-            [at.id, at.doc_id, at.start, at.end, at.grade, at.passage_id, at.judged_by]
-            for at in of_query.values()
+            [i.id, i.doc_id, i.start, i.end, i.grade, i.passage_id, i.judged_by]
+            for i in of_query.values()
         ]
         for query, of_query in items.items()
     }

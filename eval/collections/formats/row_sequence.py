@@ -12,7 +12,7 @@ from assay.eval.collections.formats.source import Echoes, check_id, describe_tak
 from assay.eval.collections.problems import Problems
 from assay.retrievers.base import AssayError, Document
 from assay.retrievers.store.digest import digest
-from assay.retrievers.store.shelf import ById, IdSequence, N, PassageSequence
+from assay.retrievers.store.lazy_sequence import ById, IdSequence, N, PassageSequence
 
 
 class RowSequence(Generic[N]):
@@ -32,7 +32,7 @@ class RowSequence(Generic[N]):
         self._problems = problems
         self._tell = tell
         self._ids: dict[int, int] = {}
-        self._echoes: Echoes[int] = Echoes("document", problems, lambda at: self.take(at).id)
+        self._echoes: Echoes[int] = Echoes("document", problems, lambda i: self.take(i).id)
 
     def read(
         self,
@@ -54,12 +54,12 @@ class RowSequence(Generic[N]):
             raise
         return self._shelve(kind)
 
-    def take(self, at: int) -> N:
+    def take(self, i: int) -> N:
         """Return the item at a place, made anew. Raises AssayError where its row is broken now."""
         try:
-            return self._make(self.rows[at])
+            return self._make(self.rows[i])
         except (RowError, ValueError):
-            file, line = self.rows.locate(at)
+            file, line = self.rows.locate(i)
             raise AssayError(f"{file}:{line}: {CHANGED}") from None
 
     def check(self, item: N) -> None:
