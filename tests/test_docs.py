@@ -13,7 +13,7 @@ from urllib.parse import unquote
 
 import click
 import pytest
-from processes import ROOT
+from tools.processes import ROOT
 
 import assay as package
 from assay.eval import api

@@ -4,8 +4,8 @@ import json
 import re
 
 import pytest
-from processes import ROOT
 from test_layout import NOT_IN_SOURCES
+from tools.processes import ROOT
 
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from processes import ROOT
+from tools.processes import ROOT
 
 from assay.old_names import MOVED
 

@@ -10,7 +10,7 @@ from zipfile import ZipFile
 
 import pytest
 import yaml
-from processes import ROOT
+from tools.processes import ROOT
 
 from scripts import licences, release
 

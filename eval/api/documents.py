@@ -83,7 +83,7 @@ def ingest(
         documents: A folder of files, one file, or a collection by its name or folder.
         overrides: Changes to the config, `key.path=value`.
         config: The pipeline that takes them in, by its path or the name of one in `configs/`.
-        again: Find nothing but models in the cache: what times are measured on.
+        rerun: Find nothing but models in the cache: what times are measured on.
 
     Returns:
         The figures of all documents, and of each as a DataFrame.

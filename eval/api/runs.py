@@ -45,7 +45,7 @@ def run(
         depth: Hits kept a query; 100 unless the config says otherwise.
         limit: Search only so many queries, evenly spaced.
         track: Log to MLflow; where it does not answer, a line on standard error says so.
-        again: Make a new run though an equal one is stored.
+        rerun: Make a new run though an equal one is stored.
 
     Returns:
         The stored run with its figures as DataFrames.

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from browsing import CHROMIUM, DESKTOP, FLAGS
+from tools.browser import CHROMIUM, DESKTOP, FLAGS
 
 
 @pytest.fixture(scope="module")

@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from ablation_sample import RERANK, make_ablation, row
+from samples.ablation import RERANK, make_ablation, row
 
 from assay.eval.studies.ablation import page as report
 from assay.eval.studies.ablation.analysis import MEASURES

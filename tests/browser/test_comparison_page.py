@@ -4,8 +4,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from browsing import DESKTOP, PHONE, check_contrast, overflow
-from report_sample import HOSTILE, QUERIES, drop_types, make_run
+from samples.report import HOSTILE, QUERIES, drop_types, make_run
+from tools.browser import DESKTOP, PHONE, check_contrast, overflow
 
 from assay.eval.studies.comparison.analysis import compare
 from assay.eval.studies.comparison.page import write

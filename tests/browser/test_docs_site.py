@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from browsing import DESKTOP, PHONE, contrast, overflow
-from processes import ROOT
+from tools.browser import DESKTOP, PHONE, contrast, overflow
+from tools.processes import ROOT
 
 pytest.importorskip("mkdocs", reason="the group `docs` is not installed")
 

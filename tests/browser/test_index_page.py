@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from browsing import check_contrast, overflow
+from tools.browser import check_contrast, overflow
 
 from assay.eval.studies.run.index import write_index
 from assay.eval.studies.run.run_list import RunRow

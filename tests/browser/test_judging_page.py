@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from browsing import PHONE, overflow
-from report_sample import HOSTILE
+from samples.report import HOSTILE
+from tools.browser import PHONE, overflow
 
 from assay.eval.collections.authoring.worksheet import Pair
 from assay.eval.studies.judging.annotation_session import AnnotationSession

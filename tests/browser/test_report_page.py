@@ -4,8 +4,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from browsing import DESKTOP, PHONE, check_contrast, overflow
-from report_sample import DOCUMENTS, HOSTILE, QUERIES, make_run
+from samples.report import DOCUMENTS, HOSTILE, QUERIES, make_run
+from tools.browser import DESKTOP, PHONE, check_contrast, overflow
 
 from assay.eval.report.run_page.page import write
 from assay.eval.runs.summary.summary import summarise

@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from sweep_sample import HOSTILE, make_sweep
+from samples.sweep import HOSTILE, make_sweep
 
 from assay.eval.studies.sweep import page as report
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from processes import finish, start
+from tools.processes import finish, start
 
 Assay = Callable[..., subprocess.CompletedProcess[str]]
 

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from processes import finish, start
+from tools.processes import finish, start
 
 QUICK = ("limit=8", "latency.queries=3", "latency.warm_up=0")
 

@@ -7,10 +7,10 @@ import threading
 from pathlib import Path
 
 import pytest
-from language_model_server import KEY, Call, Hang, LanguageModelServer, Reaction, Say
-from own_cache import make_cache
-from processes import finish, start
-from scripted_judge import QUERIES, make_judged
+from doubles.language_model_server import KEY, Call, Hang, LanguageModelServer, Reaction, Say
+from samples.scripted_judge import QUERIES, make_judged
+from tools.own_cache import make_cache
+from tools.processes import finish, start
 
 ANSWERED = 2  # before the kill; all later calls hang
 

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from processes import ROOT
+from tools.processes import ROOT
 
 QUICK = ("limit=20", "latency.queries=20")
 

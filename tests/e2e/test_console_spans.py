@@ -7,9 +7,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from processes import ASSAY
-
-from tests.small_project import write_project
+from samples.small_project import write_project
+from tools.processes import ASSAY
 
 SEARCH = "hierarchical_document.search"
 

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from language_model_server import KEY, Call, Hang, LanguageModelServer, Reaction
-from own_cache import make_cache
-from processes import finish, start
+from doubles.language_model_server import KEY, Call, Hang, LanguageModelServer, Reaction
+from tools.own_cache import make_cache
+from tools.processes import finish, start
 
 CHUNKS = 12
 ANSWERED = 5  # before the kill; all later calls hang

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from opensearch_proxy import Asked, Proxy, Reply, fail
-from postgres_servers import connect, describe, read_postmaster, wait_until
-from processes import ROOT, find_free_port
+from doubles.opensearch_proxy import Asked, Proxy, Reply, fail
+from tools.postgres_servers import connect, describe, read_postmaster, wait_until
+from tools.processes import ROOT, find_free_port
 
 from assay.eval.cli.main import main
 from assay.eval.runs.rows import read_rows

@@ -5,8 +5,8 @@ import shutil
 from pathlib import Path
 
 import pytest
-from own_cache import make_cache
-from processes import ROOT, finish, start
+from tools.own_cache import make_cache
+from tools.processes import ROOT, finish, start
 
 RUN = ("run", "configs/bm25.yaml", "latency.queries=0")
 

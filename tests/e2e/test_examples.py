@@ -3,7 +3,7 @@
 import subprocess
 import sys
 
-from processes import ROOT, wait_for_port
+from tools.processes import ROOT, wait_for_port
 
 
 def test_a_python_class(assay_json) -> None:

@@ -10,7 +10,7 @@ from xml.etree import ElementTree as Xml
 
 import pytest
 import yaml
-from processes import ASSAY, ROOT
+from tools.processes import ASSAY, ROOT
 
 CONFIG = "configs/bm25.yaml"
 QUICK = "latency.queries=0"

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from originals import WRITERS, read_blocks, write_unreadable
-from own_cache import make_cache
-from processes import ROOT
+from samples.reference_documents import WRITERS, read_blocks, write_unreadable
+from tools.own_cache import make_cache
+from tools.processes import ROOT
 
 from assay.eval.running.sources import is_bare
 

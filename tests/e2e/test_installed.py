@@ -15,7 +15,7 @@ from zipfile import ZipFile
 
 import pytest
 import yaml
-from processes import ROOT
+from tools.processes import ROOT
 
 Call = Callable[..., subprocess.CompletedProcess[str]]
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from processes import ROOT
+from tools.processes import ROOT
 
 # Two pipelines that cut documents differently, so that passages overlap without being the same.
 BM25 = ("configs/bm25.yaml",)

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from processes import ROOT
+from tools.processes import ROOT
 
 PAGES = ("compare_runs", "failure_analysis")
 SCRIPT = ROOT / "scripts" / "notebooks.py"

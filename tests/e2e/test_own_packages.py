@@ -8,9 +8,8 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
-from processes import ASSAY
-
-from tests.small_project import write_project
+from samples.small_project import write_project
+from tools.processes import ASSAY
 
 THEIRS = "raise RuntimeError('this is no package of Assay')\n"
 PLUGIN = """

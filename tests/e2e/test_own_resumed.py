@@ -11,7 +11,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
-from processes import ROOT, finish, start
+from tools.processes import ROOT, finish, start
 
 QUERIES = 12
 MODULE = """

@@ -5,7 +5,7 @@ import os
 from pathlib import Path
 
 import pytest
-from processes import ROOT
+from tools.processes import ROOT
 
 SLOW = ("semantic", "native_hybrid", "hybrid", "hybrid_rrf", "contextual", "reranked")  # if large
 CONFIGS = ("semantic", "bm25", "native_hybrid", "hybrid", "hybrid_rrf", "contextual", "reranked")

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from language_model_server import KEY, Call, Hang, LanguageModelServer, Reaction
-from own_cache import make_cache
-from processes import ROOT, finish, start
-from scripted_questions import write
+from doubles.language_model_server import KEY, Call, Hang, LanguageModelServer, Reaction
+from samples.scripted_questions import write
+from tools.own_cache import make_cache
+from tools.processes import ROOT, finish, start
 
 from assay.eval.cli.questions import questions
 from assay.eval.collections import load

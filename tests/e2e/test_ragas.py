@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from language_model_server import KEY, Call, Hang, LanguageModelServer, Reaction
-from processes import finish, start
-from scripted_judge import CALLS, MEANS, QUERIES, TEXT, judge, make_judged
+from doubles.language_model_server import KEY, Call, Hang, LanguageModelServer, Reaction
+from samples.scripted_judge import CALLS, MEANS, QUERIES, TEXT, judge, make_judged
+from tools.processes import finish, start
 
 LIMIT = 6
 ANSWERED = 10  # before the kill; all later calls hang

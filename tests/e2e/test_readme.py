@@ -9,10 +9,10 @@ import sys
 from pathlib import Path
 
 import pytest
-from language_model_server import KEY, LanguageModelServer
-from own_cache import make_cache
-from processes import ROOT, find_free_port, finish, start, wait_for_port
-from scripted_questions import write
+from doubles.language_model_server import KEY, LanguageModelServer
+from samples.scripted_questions import write
+from tools.own_cache import make_cache
+from tools.processes import ROOT, find_free_port, finish, start, wait_for_port
 
 BLOCKS = re.findall(r"```console\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
 COMMANDS = [line.removeprefix("$ ") for block in BLOCKS for line in block.splitlines()]

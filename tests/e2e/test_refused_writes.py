@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from refused_writes import COMMANDS
-from small_project import write_project
-from unprivileged import ROOT, forbid_writing, run_unprivileged
+from samples.small_project import write_project
+from tools.refused_writes import COMMANDS
+from tools.unprivileged import ROOT, forbid_writing, run_unprivileged
 
 from assay.eval.cli.main import assay
 
@@ -69,7 +69,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 def try_all(folder: Path, room: Path) -> dict[str, tuple[int, str, list[str]]]:
     """Call all commands as a process that file modes bind; `room` can be written."""
     done = run_unprivileged(
-        "-m", "refused_writes", str(folder),
+        "-m", "tools.refused_writes", str(folder),
         PYTHONPATH=f"{ROOT}:{ROOT / 'tests'}", ROOM=str(room), TMPDIR=str(room),
         ASSAY_REPORTS=str(folder / "reports"), ASSAY_CACHE=str(room / "cache"), ASSAY_TRUST="1",
     )  # fmt: skip

@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 
 import pytest
-from processes import finish, start
+from tools.processes import finish, start
 
 RUN = ("run", "configs/bm25.yaml", "latency.queries=5")
 STAGES = "[{type: rerank, model: ms-marco-MiniLM-L-12-v2, depth: 24}]"

@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 
 import pytest
-from processes import ROOT, finish, start
+from tools.processes import ROOT, finish, start
 
 K1 = "retriever.legs.keyword.k1"
 QUICK = ("latency.queries=4", "latency.warm_up=0", "limit=6")

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from processes import ROOT
+from tools.processes import ROOT
 
 WIDTH = 80
 BM25 = "configs/bm25.yaml"

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from processes import ROOT
+from tools.processes import ROOT
 
 from assay.eval.studies.targets.output import BEGIN, END, read_table, render_table
 from assay.eval.studies.targets.results import Results

@@ -4,9 +4,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from own_cache import make_cache
-from processes import ASSAY, ROOT
-from terminals import Screen, show
+from tools.own_cache import make_cache
+from tools.processes import ASSAY, ROOT
+from tools.terminals import Screen, show
 
 BAR = "━"
 

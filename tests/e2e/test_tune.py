@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 import yaml
-from processes import ROOT, finish, start
+from tools.processes import ROOT, finish, start
 
 BM25 = "configs/bm25.yaml"
 K1 = "retriever.legs.keyword.k1"

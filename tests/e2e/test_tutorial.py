@@ -6,7 +6,7 @@ import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
-from processes import ROOT
+from tools.processes import ROOT
 
 PAGE = (ROOT / "docs/tutorial.md").read_text()
 PLACE = ".assay/tutorial"

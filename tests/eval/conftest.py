@@ -18,7 +18,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def summary(tmp_path_factory: pytest.TempPathFactory) -> "Summary":
     """The summary of the run whose report is tested."""
-    from report_sample import make_run
+    from samples.report import make_run
 
     from assay.eval.runs.summary.summary import summarise
 

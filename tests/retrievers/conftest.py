@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from language_model_room import MakeRoom, Room
-from language_model_server import KEY, LanguageModelServer
-from model_server import ModelServer
-from own_cache import make_cache
+from doubles.language_model_server import KEY, LanguageModelServer
+from doubles.model_server import ModelServer
+from tools.llm_fixtures import MakeRoom, Room
+from tools.own_cache import make_cache
 
 from assay.retrievers.settings import Resources
 from assay.retrievers.store.cache import Cache

@@ -3,7 +3,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from tracked import make_summary
+from samples.tracked_run import make_summary
 
 from assay.eval.runs.summary.summary import Summary
 from assay.eval.tracking.store import connect

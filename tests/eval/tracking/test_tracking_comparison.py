@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from tracked import check_run, client, make_summary, run_ids
+from samples.tracked_run import check_run, client, make_summary, run_ids
 
 from assay.eval.runs.stored import StoredRun
 from assay.eval.runs.summary.summary import Summary

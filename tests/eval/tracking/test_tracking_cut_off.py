@@ -11,8 +11,8 @@ import time
 from pathlib import Path
 
 import pytest
+from samples.tracked_run import client, run_ids
 from test_tracking_store import send_in_a_process
-from tracked import client, run_ids
 
 from assay.eval.runs.summary.summary import Summary
 from assay.eval.tracking import TrackingError, attempt, local, log_once, tracking_uri

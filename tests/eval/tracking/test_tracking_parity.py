@@ -3,8 +3,8 @@
 from pathlib import Path
 
 import pytest
-from parity_sample import look, make_bench
-from tracked import client
+from samples.parity import look, make_bench
+from samples.tracked_run import client
 
 from assay.eval.configs.engine_settings import read_engine
 from assay.eval.studies.stores.parity import page as parity

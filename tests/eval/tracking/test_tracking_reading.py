@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from pandas.testing import assert_frame_equal
-from tracked import client, make_summary, run_ids
+from samples.tracked_run import client, make_summary, run_ids
 
 from assay.eval.runs.summary.exports import export
 from assay.eval.runs.summary.summary import Summary, summarise

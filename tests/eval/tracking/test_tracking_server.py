@@ -11,10 +11,10 @@ from pathlib import Path
 
 import httpx
 import pytest
-from browsing import CHROMIUM, DESKTOP, FLAGS
 from click.testing import CliRunner
-from processes import find_free_port
-from tracked import check_run, client, make_summary, run_ids
+from samples.tracked_run import check_run, client, make_summary, run_ids
+from tools.browser import CHROMIUM, DESKTOP, FLAGS
+from tools.processes import find_free_port
 
 from assay.eval.cli.log import log as log_command
 from assay.eval.cli.mlflow_ui import mlflow as mlflow_command

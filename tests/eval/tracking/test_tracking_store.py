@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from tracked import check_run, client, make_summary, run_ids
+from samples.tracked_run import check_run, client, make_summary, run_ids
 
 from assay.eval.cli.log import log as log_command
 from assay.eval.runs.stored import load

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from small_project import write_project
+from samples.small_project import write_project
 
 from assay.eval.cli.main import assay
 from assay.eval.tracking import TrackingError, attempt

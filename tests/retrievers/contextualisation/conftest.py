@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from desk import Desk, Serve
-from language_model_server import KEY, Call, LanguageModelServer, Reaction
+from doubles.language_model_server import KEY, Call, LanguageModelServer, Reaction
+from tools.context_writer import Desk, Serve
 
 
 @pytest.fixture(params=["anthropic", "openai"])

@@ -5,8 +5,8 @@ import time
 from pathlib import Path
 
 import pytest
-from desk import Desk, Serve, make_documents
-from language_model_server import KEY, Call, Hang, Reaction
+from doubles.language_model_server import KEY, Call, Hang, Reaction
+from tools.context_writer import Desk, Serve, make_documents
 
 
 def test_every_chunk_gets_a_context_and_nothing_is_asked_twice(desk: Desk) -> None:

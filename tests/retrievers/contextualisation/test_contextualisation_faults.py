@@ -6,8 +6,8 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from desk import Desk, Serve, first_time, make_documents
-from language_model_server import KEY, Body, Call, Drop, Hang, Reaction, Say, Status
+from doubles.language_model_server import KEY, Body, Call, Drop, Hang, Reaction, Say, Status
+from tools.context_writer import Desk, Serve, first_time, make_documents
 
 from assay.retrievers.base import Chunk, Document
 from assay.retrievers.services.ledger import CallTotals

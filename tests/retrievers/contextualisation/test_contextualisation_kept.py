@@ -1,7 +1,7 @@
 """That what is known is not asked again."""
 
 import pytest
-from desk import Desk
+from tools.context_writer import Desk
 
 from assay.retrievers.base import AssayError, Chunk, Document
 from assay.retrievers.contextualisation.generation import LEDGERS

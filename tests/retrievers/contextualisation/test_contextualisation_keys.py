@@ -5,8 +5,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from desk import Desk, Serve, first_time
-from language_model_server import KEY, Status
+from doubles.language_model_server import KEY, Status
+from tools.context_writer import Desk, Serve, first_time
 
 from assay.retrievers.base import AssayError
 from assay.retrievers.language_models.providers import PROVIDERS

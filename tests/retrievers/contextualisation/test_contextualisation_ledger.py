@@ -3,10 +3,10 @@
 import json
 
 import pytest
-from desk import PRICES, Desk, make_documents
+from doubles.language_model_server import OUTPUT, Body, Drop, Hang
 from hypothesis import given
 from hypothesis import strategies as st
-from language_model_server import OUTPUT, Body, Drop, Hang
+from tools.context_writer import PRICES, Desk, make_documents
 
 from assay.retrievers.base import AssayError
 from assay.retrievers.contextualisation.plans import estimate

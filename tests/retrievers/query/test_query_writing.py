@@ -8,9 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from language_model_server import (
+from doubles.language_model_server import (
     KEY,
     OUTPUT,
     Body,
@@ -21,6 +19,8 @@ from language_model_server import (
     Say,
     Status,
 )
+from hypothesis import given
+from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from assay.retrievers.base import AssayError, Document, Ranking

@@ -1,0 +1,186 @@
+"""The Python API: its examples, its errors, and that it costs nothing until it is used."""
+
+import doctest
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from pandas import DataFrame, read_csv
+from test_layout import HEAVY
+from tools.processes import ROOT
+
+from assay import compare, load_runs, load_tracked_runs, run, search
+from assay.eval.api import documents, runs, stored_runs
+from assay.eval.report.frames import render
+from assay.eval.runs import environment
+from assay.eval.studies.run.frame import RunResult
+from assay.retrievers.base import AssayError
+
+OPTIONS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
+SMALL = "dataset=harbourline"
+
+
+@pytest.fixture(scope="module", autouse=True)
+def places(tmp_path_factory: pytest.TempPathFactory):
+    """The project's root, with reports and tracking in a folder of their own."""
+    folder = tmp_path_factory.mktemp("api")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(ROOT)
+        patch.setenv("ASSAY_REPORTS", str(folder / "reports"))
+        patch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{folder}/mlflow.db")
+        yield
+
+
+@pytest.fixture(scope="module")
+def few() -> RunResult:
+    """A run of a sample of the queries."""
+    return run("bm25", SMALL, "limit=4", track=False)
+
+
+def test_the_package_is_light_until_the_api_is_used() -> None:
+    code = "import sys, assay; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
+    loaded = set(done.stdout.split())
+    assert "assay" in loaded
+    assert not loaded & (HEAVY | {"assay.eval.api"})
+
+
+def test_a_name_that_is_not_there() -> None:
+    with pytest.raises(ImportError, match="nothing_of_the_kind"):
+        from assay.eval import nothing_of_the_kind  # noqa: F401
+
+
+def test_the_examples_of_the_functions() -> None:
+    found = [
+        doctest.testmod(module, optionflags=OPTIONS) for module in (runs, documents, stored_runs)
+    ]
+    assert all(tried > 1 for _, tried in found)
+    assert not any(failed for failed, _ in found)
+
+
+def test_the_examples_of_the_page(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("ASSAY_REPORTS", str(tmp_path / "reports"))
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path}/mlflow.db")
+    page = (ROOT / "docs/python.md").read_text()
+    text = "\n".join(re.findall(r"```python\n(.*?)```", page, re.DOTALL))
+    examples = doctest.DocTestParser().get_doctest(text, {}, "docs/python.md", None, 0)
+    failed, tried = doctest.DocTestRunner(optionflags=OPTIONS).run(examples)
+    assert tried > 15
+    assert not failed
+
+
+def test_tables_agree_with_the_run(few: RunResult) -> None:
+    assert list(few.measures.columns) == ["mean", "low", "high", "n"]
+    for name, mean in few.summary.means.items():
+        assert few.measures.at[name, "mean"] == mean.value
+        assert few.per_query[name].mean() == pytest.approx(mean.value)
+    kept = read_csv(
+        few.stored.folder / "per_query.csv", index_col="query_id", dtype={"query_id": str}
+    )
+    assert list(kept.index) == list(few.per_query.index)
+    for name in few.summary.means:
+        assert list(kept[name]) == pytest.approx(list(few.per_query[name]))
+    assert few.latency.loc["total", ("p95", "ms")] == few.summary.latency["total"]["p95"].value
+    totals = {fate: n for fate, n in few.summary.attribution.totals().items() if n}
+    assert few.attribution["fate"].value_counts().to_dict() == totals
+    reached = few.ceilings.loc["as ranked", ("nDCG@10", "mean")]
+    assert reached == few.measures.at["nDCG@10", "mean"]
+    assert few.report.read_text().startswith("<!doctype html>")
+
+
+def test_a_search_tells_what_is_around_its_hits() -> None:
+    law = (
+        "---\nlang: en\n---\n# Law\n\nOf berths.\n\n"
+        "## § 1 Dues\n\nA berth costs ten crowns.\n\n## § 2 Late\n\nAs § 1 says.\n"
+    )
+    chunker = "documents.chunker={type: structure, max_tokens: 16, overlap_tokens: 0}"
+    found = search("bm25", "berth crowns", chunker, documents={"law.md": law})
+    first = found.hits.iloc[0]
+    assert (first["kind"], first["section"]) == ("content", "sec_1")
+    assert (first["order"], first["total"], first["combined"]) == (2, 3, False)
+    assert first["parents"] == ("law",)
+    assert (first["language"], first["summary"]) == ("en", "Of berths.")
+    assert [pointer.section_id for pointer in first["incoming"]] == ["sec_2"]
+    assert found.surroundings[first["chunk"]].incoming == first["incoming"]
+
+
+def test_hits_are_the_ranking_with_its_grades(few: RunResult) -> None:
+    for query, ranking in few.stored.rankings.items():
+        hits = few.hits(query)
+        assert list(hits["chunk"]) == [hit.chunk.id for hit in ranking.hits]
+        assert list(hits.index) == list(range(1, len(ranking.hits) + 1))
+        for row, joined in zip(hits.itertuples(), few.stored.joined[query], strict=True):
+            assert row.grade == joined.grade if joined.judged else str(row.grade) == "<NA>"
+
+
+def test_a_run_names_the_command_that_repeats_it(few: RunResult) -> None:
+    command = few.stored.manifest.environment["command"]
+    assert command == ["assay", "run", str(Path("configs", "bm25.yaml")), SMALL, "limit=4"]
+    assert environment.command()[1:] == sys.argv[1:]
+
+
+def test_all_runs_are_loaded_the_newest_first(
+    few: RunResult, capsys, monkeypatch, tmp_path
+) -> None:
+    rerun = run("bm25", SMALL, "limit=4", track=False, rerun=True)
+    assert [found.id for found in load_runs()][:1] == [rerun.id]
+    (tmp_path / "old").mkdir()
+    (tmp_path / "old" / "manifest.json").write_text("{}")
+    (tmp_path / few.id).symlink_to(few.stored.folder.absolute())
+    assert [found.id for found in load_runs(reports=tmp_path)] == [few.id]
+    assert "passed over" in capsys.readouterr().err
+
+
+def test_a_config_is_run_on_the_default_collection(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ASSAY_DATASET", "harbourline")
+    keyword = "retriever.legs.keyword"
+    flat = run("bm25", "name=flat", f"{keyword}.k1=0.4", f"{keyword}.b=0.1", track=False)
+    assert repr(flat).startswith("<flat on harbourline: ")
+    assert "flat is better than bm25: " in repr(compare("bm25", flat))
+
+
+def test_what_is_wrong_is_told_in_one_line(few: RunResult, monkeypatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path}/none.db")
+    compared = compare(
+        few, run("bm25", SMALL, "limit=4", "retriever.legs.keyword.b=0.1", track=False)
+    )
+    wrong = {
+        "no such config": lambda: run("bm52"),
+        "not YAML|unknown key": lambda: run("bm25", "retriever.legs.keyword.k9=1"),
+        "an override is": lambda: run("bm25", "limit"),
+        "no such run": lambda: load_runs("nothing"),
+        "no stored runs": lambda: load_runs(reports=tmp_path),
+        "no runs are tracked": load_tracked_runs,
+        "q999: not a query of": lambda: few.hits("q999"),
+        "needs two runs": lambda: compare(few),
+        "not a measure": lambda: compare(few, few, measures=["nonsense"]),
+        "P@5: not compared": lambda: compared.per_query("P@5"),
+    }
+    for message, call in wrong.items():
+        with pytest.raises(AssayError, match=message) as told:
+            call()
+        assert "\n" not in str(told.value)
+    assert not list(tmp_path.iterdir())
+
+
+def test_html_escapes_what_comes_from_outside() -> None:
+    hostile = "<script>alert(1)</script>"
+    table = DataFrame({hostile: [hostile]}, index=[hostile]).rename_axis(hostile)
+    html = render(hostile, [hostile], table)
+    assert "<script" not in html
+    assert html.count("&lt;script&gt;") == 6
+
+
+def test_results_show_themselves(few: RunResult) -> None:
+    assert repr(few).startswith("<bm25 on harbourline: nDCG@10 0.")
+    assert few.id in few._repr_html_()
+    assert "a sample: 4 of" in few._repr_html_()
+    compared = compare(
+        few, run("bm25", SMALL, "limit=4", "retriever.legs.keyword.b=0.1", track=False)
+    )
+    assert repr(compared) == compared.verdict
+    assert "bm25 (b 0.6) · bm25 (b 0.1) on harbourline" in compared._repr_html_()
+    assert "a sample: 4 of" in compared._repr_html_()
+    assert compared.latency.index.names == ["other", "percentile"]

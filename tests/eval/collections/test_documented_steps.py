@@ -1,0 +1,61 @@
+"""The configs of docs/retrieval.md whose queries a language model writes, as they stand there."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+from doubles.language_model_server import KEY, Call, LanguageModelServer, Say
+from samples.small_project import QUERIES, write_project
+from tools.processes import ROOT
+
+from assay.eval.cli.main import assay
+from assay.retrievers.store.cache import default_root
+
+pytest.importorskip("openai", reason="needs the extra `openai`")
+
+BLOCKS = re.findall(
+    r"^```yaml\n(base: .*?)^```$", (ROOT / "docs/retrieval.md").read_text(), re.M | re.S
+)
+
+
+def write(call: Call) -> Say:
+    return Say("".join(f"<passage>word{number} is here</passage>\n" for number in range(4)))
+
+
+def run(*words: str) -> dict[str, Any]:
+    result = CliRunner().invoke(assay, ["run", *words, "--no-track", "--json"])
+    assert result.exit_code == 0, result.output
+    found: dict[str, Any] = json.loads(result.stdout)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("text", "mode"),
+    list(zip(BLOCKS, ("semantic", "keyword"), strict=True)),
+    ids=["hyde", "multi_query"],
+)
+def test_the_configs_run(
+    text: str, mode: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    models = default_root() / "models"
+    write_project(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("ASSAY_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    (tmp_path / "cache").mkdir()
+    (tmp_path / "cache" / "models").symlink_to(models)
+    (tmp_path / "written.yaml").write_text(text)
+    words = ["written.yaml", "dataset=datasets/mine", f"retriever.mode={mode}"]
+    with LanguageModelServer(write) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        told = run(*words, "latency.queries=1")
+        asked = len(server.calls)
+        assert asked > len(QUERIES), "to be judged, and to be timed"
+        run(*words, "latency.queries=0")
+        assert len(server.calls) == asked
+    step = "hyde" if mode == "semantic" else "multi_query"
+    assert told["stages_ms"][step]["p50"] > 0
+    assert told["cost"]["usd_per_1000_queries"] or told["cost"]["unpriced"] == [step]

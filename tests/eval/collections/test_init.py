@@ -1,0 +1,488 @@
+"""`assay init`: documents and questions become a collection that loads and checks clean."""
+
+import csv
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import openpyxl
+import pytest
+import yaml
+from click.testing import CliRunner, Result
+from samples.reference_documents import write_docx
+
+from assay.eval.cli.init import init
+from assay.eval.collections import check, find_card, load
+from assay.eval.configs.config import load_config
+from assay.eval.statistics.significance import detectable
+from assay.retrievers.base import AssayError
+
+GUIDE = "---\ntitle: Setup Guide\n---\n# Setup\n\nInstall the **client** — it needs “root”.\n"
+REFUNDS = "Refunds take 14 days.\nCall us.\nRefunds take 14 days.\n"
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "my-docs/sub").mkdir(parents=True)
+    (tmp_path / "my-docs/guide.md").write_text(GUIDE, encoding="utf-8")
+    (tmp_path / "my-docs/sub/refunds.txt").write_text(REFUNDS)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def run(*arguments: str) -> Result:
+    return CliRunner().invoke(init, arguments)
+
+
+def ask(folder: Path, *rows: dict[str, str], columns: str) -> str:
+    with (folder / "questions.csv").open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, columns.split())
+        writer.writeheader()
+        writer.writerows(rows)
+    return "questions.csv"
+
+
+def test_questions_become_judged_queries(here: Path) -> None:
+    questions = ask(
+        here,
+        {"question": "How to install?", "quote": 'install the client - it needs "root"'},
+        {"question": "How to install?", "quote": "# Setup", "grade": "3"},
+        {"question": "Phone?", "quote": "Call us.", "type": "fact", "id": "p1", "grade": "2"},
+        {"question": "All of it?", "document": "setup guide"},
+        columns="question quote document type grade id",
+    )
+    result = run("my-docs", "--questions", questions)
+    assert (result.exit_code, result.exception) == (0, None)
+    collection = load("my-docs")
+    assert [query.id for query in collection.queries] == ["q1", "p1", "q2"]
+    assert collection.queries[1].type == "fact"
+    texts = {document.id: document.text for document in collection.documents}
+    spans = {
+        name: [(texts[item.doc_id][item.start : item.end], item.grade) for item in items]
+        for name, items in collection.gold.items()
+    }
+    assert spans["q1"] == [("Install the **client** — it needs “root”", 1), ("# Setup", 3)]
+    assert spans["p1"] == [("Call us.", 2)]
+    assert collection.gold["q2"][0].id == "guide.md"
+    assert check(find_card("my-docs")) == []
+    assert not (here / "datasets/my-docs/unlocated.csv").exists()
+
+
+def test_a_document_may_be_given_by_its_path_from_elsewhere(here: Path) -> None:
+    """The quote tells whether it is the one; without a quote it is asked for."""
+    questions = ask(
+        here,
+        {"query": "Phone?", "quote": "Call us.", "document": "my-docs/sub/refunds.txt"},
+        {"query": "Elsewhere?", "quote": "Call us.", "document": "my-docs/guide.md"},
+        {"query": "All of it?", "document": "./my-docs/guide.md"},
+        columns="query quote document",
+    )
+    assert run("my-docs", "--questions", questions).exit_code == 0
+    assert [items[0].doc_id for items in load("my-docs").gold.values()] == ["sub/refunds.txt"]
+    with (here / "datasets/my-docs/unlocated.csv").open(newline="") as file:
+        assert [row["why"] for row in csv.DictReader(file)] == [
+            "the quote does not occur in guide.md, but at sub/refunds.txt:2; name that document",
+            'no document is called "./my-docs/guide.md"; give its path, as "guide.md"',
+        ]
+
+
+def test_the_nearest_passage_is_of_the_document_that_the_row_names(here: Path) -> None:
+    (here / "my-docs/opening.md").write_text("# Hours\n\nWe open at nine.\n\nCall us, please.\n")
+    rare = "Refunds of the client take 14 days"
+    questions = ask(
+        here,
+        {"question": "Anywhere?", "quote": f"{rare}, please"},
+        {"question": "There?", "quote": f"{rare}, please", "document": "opening.md"},
+        {"question": "As elsewhere?", "quote": f"{rare}, please", "document": "/old/opening.md"},
+        {"question": "No word?", "quote": "Refunds take a month", "document": "opening.md"},
+        {"question": "Good?", "quote": "We open at nine."},
+        columns="question quote document",
+    )
+    result = run("my-docs", "--questions", questions)
+    assert result.exit_code == 0, result.output
+    with (here / "datasets/my-docs/unlocated.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [(row["nearest"], row["nearest_text"]) for row in rows] == [
+        ("sub/refunds.txt", REFUNDS.strip()),
+        ("opening.md", "Call us, please."),
+        ("opening.md", "Call us, please."),
+        ("", ""),
+    ]
+
+
+def test_what_cannot_be_located_is_listed(here: Path) -> None:
+    questions = ask(
+        here,
+        {"query": "Good?", "passage": "Call us."},
+        {"query": "Twice?", "passage": "Refunds take 14 days."},
+        {"query": "Made\nup?", "passage": "refunds take a month"},
+        {"query": "Where?", "passage": "Call us.", "path": "handbook.md"},
+        {"query": "Elsewhere?", "passage": "Call us.", "path": "guide.md"},
+        {"query": "Grade?", "passage": "Call us.", "grade": "high"},
+        {"query": "Neither?"},
+        {"query": "", "passage": "Call us."},
+        {"query": "Good?", "passage": "Call us.", "grade": "2"},
+        columns="query passage path grade",
+    )
+    result = run("my-docs", "--questions", questions)
+    assert (result.exit_code, result.exception) == (0, None)
+    with (here / "datasets/my-docs/unlocated.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [(int(row["line"]), row["why"].split(";")[0]) for row in rows] == [
+        (3, "the quote occurs 2 times (sub/refunds.txt:1, sub/refunds.txt:3)"),
+        (4, "the quote does not occur in any document"),
+        (6, 'no document is called "handbook.md"'),
+        (7, "the quote does not occur in guide.md, but at sub/refunds.txt:2"),
+        (8, "grade must be a whole number from 0, not 'high'"),
+        (9, "neither a quote nor a document is given"),
+        (10, "no question"),
+        (11, "judged before with grade 1"),
+    ]
+    assert rows[0]["why"].endswith("sub/refunds.txt:3); quote more")
+    assert rows[1]["nearest"] == "sub/refunds.txt"
+    assert (rows[1]["nearest_line"], rows[1]["nearest_text"]) == ("1", REFUNDS.strip())
+    assert "nearest passage: sub/refunds.txt:1: Refunds take 14 days. Call us." in result.output
+    assert [query.text for query in load("my-docs").queries] == ["Good?"]
+    assert all(f"line {row['line']}: " in result.output for row in rows)
+
+
+def test_json_lines_of_questions(here: Path) -> None:
+    rows = [{"Text": "Phone?", "answer": "Call us.", "grade": 2, "type": None}, {"question": "x"}]
+    (here / "q.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    result = run("my-docs", "--questions", "q.jsonl", "--json")
+    shown = json.loads(result.stdout)
+    assert (shown["queries"], shown["judgments"], shown["documents"]) == (1, 1, 2)
+    assert shown["unlocated"][0]["line"] == 2
+
+
+@pytest.mark.parametrize("delimiter", [",", ";", "\t"])
+def test_tables_of_any_delimiter(here: Path, delimiter: str) -> None:
+    lines = ["Question|Quote", 'Phone?|"Call us."']
+    text = "\ufeff" + "\r\n".join(lines).replace("|", delimiter)
+    (here / "q.csv").write_text(text, encoding="utf-8", newline="")
+    assert run("my-docs", "--questions", "q.csv").exit_code == 0
+    assert len(load("my-docs").queries) == 1
+
+
+def test_nothing_located_exits_with_2_and_writes_nothing(here: Path) -> None:
+    questions = ask(here, {"question": "a?", "quote": "not there"}, columns="question quote")
+    result = run("my-docs", "--questions", questions)
+    assert result.exit_code == 2
+    assert "line 2: a?: the quote does not occur" in result.output
+    assert not (here / "datasets").exists()
+    questions = ask(here, {"question": "a?", "quote": "Call us."}, columns="question quote")
+    assert run("my-docs", "--questions", questions).exit_code == 0
+
+
+def test_what_could_not_be_placed_is_mended_and_added(here: Path) -> None:
+    questions = ask(
+        here,
+        {"question": "Phone?", "quote": "Call us.", "grade": "2"},
+        {"question": "How long?", "quote": "Refunds take 14 days.", "type": "fact", "grade": "2"},
+        {"question": "Setup?", "quote": "Install it", "id": "s1"},
+        columns="question quote type grade id",
+    )
+    assert run("my-docs", "--questions", questions).exit_code == 0
+    listed = here / "datasets/my-docs/unlocated.csv"
+    assert run("my-docs", "--questions", str(listed), "--add").exit_code == 2
+    mended = listed.read_text().replace("Refunds take 14 days.,", "Call us. Refunds take 14 days.,")
+    listed.write_text(mended)
+    result = run("my-docs", "--questions", str(listed), "--add")
+    assert (result.exit_code, result.exception) == (0, None)
+    collection = load("my-docs")
+    assert {query.text: query.type for query in collection.queries} == {
+        "Phone?": "",
+        "How long?": "fact",
+    }
+    assert len({query.id for query in collection.queries}) == 2
+    assert check(find_card("my-docs")) == []
+    with listed.open(newline="") as file:
+        (left,) = csv.DictReader(file)
+    assert (left["question"], left["id"], left["quote"]) == ("Setup?", "s1", "Install it")
+    listed.write_text(listed.read_text().replace("Install it", "Install the client"))
+    assert run("my-docs", "--questions", str(listed), "--add").exit_code == 0
+    assert not listed.exists()
+    assert len(load("my-docs").queries) == 3
+
+
+def test_questions_of_a_spreadsheet(here: Path) -> None:
+    book = openpyxl.Workbook()
+    for row in (["Question", "Quote", "Grade"], ["Phone?", "Call us.", 2], [None, None, None]):
+        book.active.append(row)
+    book.save(here / "q.xlsx")
+    assert run("my-docs", "--questions", "q.xlsx").exit_code == 0
+    ((item,),) = load("my-docs").gold.values()
+    assert item.grade == 2
+    (here / "bad.xlsx").write_text("no zip")
+    failed = run("my-docs", "--questions", "bad.xlsx", "--force")
+    assert "bad.xlsx: cannot be read as .xlsx" in str(failed.exception)
+
+
+def test_what_so_many_questions_can_show_is_told(here: Path) -> None:
+    rows = [{"question": f"Phone {i}?", "quote": "Call us."} for i in range(8)]
+    shown = run("my-docs", "--questions", ask(here, *rows, columns="question quote")).output
+    assert "8 queries can give a p-value of 0.0078 at best" in shown
+    assert f"a difference of {detectable(0.3, 8):.2f} in nDCG@10 four times in five" in shown
+    few = ask(here, *rows[:3], columns="question quote")
+    assert "no difference can be shown" in run("my-docs", "--force", "--questions", few).output
+
+
+@pytest.mark.parametrize("other", ["", "prices.html"])
+@pytest.mark.parametrize("inside", ["documents", "collection"])
+def test_what_a_card_could_not_name_is_copied(
+    here: Path, monkeypatch: pytest.MonkeyPatch, other: str, inside: str
+) -> None:
+    if other:
+        (here / "my-docs" / other).write_text("<h1>Prices</h1><p>Tea is dear.</p>")
+    questions = here / ask(
+        here, {"question": "Tel?", "quote": "Call us."}, columns="question quote"
+    )
+    (here / "work").mkdir()
+    output = here / "work/made" if inside == "collection" else here / "made"
+    monkeypatch.chdir(here / ("work" if inside == "collection" else "my-docs"))
+    arguments = (str(here / "my-docs"), "--questions", str(questions), "--output", str(output))
+    result = run(*arguments)
+    assert (result.exit_code, result.exception) == (0, None)
+    assert check(find_card(str(output))) == []
+    assert (output / "docs/sub/refunds.txt").read_text() == REFUNDS
+    assert "originals" not in yaml.safe_load((output / "dataset.yaml").read_text())
+    assert run(*arguments, "--force").exit_code == 0
+
+
+def test_the_config_names_the_collection_from_the_working_directory(here: Path) -> None:
+    assert run("my-docs", "--output", "made/here").exit_code == 0
+    assert load_config(here / "made/here/pipeline.yaml").dataset == "made/here"
+    assert check(find_card("made/here")) == []
+
+
+def test_without_questions_the_documents_can_be_searched(here: Path) -> None:
+    result = run("my-docs")
+    assert (result.exit_code, result.exception) == (0, None)
+    collection = load("my-docs")
+    assert (len(collection.documents), collection.queries) == (2, ())
+    card = (here / "datasets/my-docs/dataset.yaml").read_text()
+    assert "There are no questions yet" in card
+    assert check(find_card("my-docs")) == []
+
+
+def test_the_pipeline_is_a_config(here: Path) -> None:
+    result = run("my-docs", "--json")
+    shown = json.loads(result.stdout)
+    text = Path(shown["pipeline"]).read_text()
+    config = yaml.safe_load(text)
+    assert (config["name"], config["dataset"]) == ("my-docs", "my-docs")
+    assert set(config["retriever"]) == {"legs", "fusion", "stages"}
+    from assay.retrievers.pipeline.config import PipelineConfig
+
+    PipelineConfig.model_validate({key: value for key, value in config.items() if key != "dataset"})
+
+
+def test_the_pipeline_suits_the_script_of_the_documents(here: Path) -> None:
+    (here / "my-docs/guide.md").write_text("# 안내\n\n" + "도서관의 책은 삼 주 동안 빌립니다. " * 5)
+    assert run("my-docs").exit_code == 0
+    assert find_card("my-docs").language == "ko"
+    config = load_config(str(here / "datasets/my-docs/pipeline.yaml"), ())
+    assert config.model_dump()["retriever"]["legs"]["keyword"]["analyzer"]["language"] == "korean"
+
+
+def test_another_output_and_name(here: Path) -> None:
+    result = run("my-docs", "--output", "made", "--name", "no")
+    assert (result.exit_code, result.exception) == (0, None)
+    assert sorted(path.name for path in (here / "made").iterdir()) == [
+        "dataset.yaml",
+        "judgments.jsonl",
+        "pipeline.yaml",
+        "queries.jsonl",
+    ]
+    config = yaml.safe_load((here / "made/pipeline.yaml").read_text())
+    assert load(config["dataset"]).name == "no"
+
+
+def test_relative_documents_move_with_the_project(here: Path, tmp_path: Path) -> None:
+    run("my-docs")
+    moved = here.rename(tmp_path.parent / f"{tmp_path.name}-moved")
+    assert len(load(str(moved / "datasets/my-docs")).documents) == 2
+
+
+def snapshot(folder: Path) -> dict[str, Any]:
+    return {str(path): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_nothing_is_overwritten_without_force(here: Path) -> None:
+    run("my-docs")
+    before = snapshot(here)
+    result = run("my-docs")
+    assert isinstance(result.exception, AssayError)
+    assert "dataset.yaml: is there already; --force" in str(result.exception)
+    assert snapshot(here) == before
+    questions = ask(here, {"question": "a?", "quote": "Call us."}, columns="question quote")
+    again = run("my-docs", "--questions", questions)
+    assert "already; --add adds the questions to it, --force ov" in str(again.exception)
+    assert run("my-docs", "--force", "--questions", questions).exit_code == 0
+    asked = Path("datasets/my-docs/queries.jsonl").read_bytes()
+    assert run("my-docs", "--force").exit_code == 0
+    assert Path("datasets/my-docs/queries.jsonl").read_bytes() == asked
+    assert len(load("my-docs").queries) == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["nowhere"], "nowhere: there is no such folder"),
+        (["my-docs", "--name", "a b"], "name: string should match pattern"),
+        (["my-docs", "--questions", "none.csv"], "none.csv: there is no such file"),
+        (["my-docs", "--questions", "bad.csv"], "bad.csv: no column of questions; one must be"),
+        (["my-docs", "--questions", "bad.jsonl"], "bad.jsonl:1: not JSON"),
+        (["my-docs", "--questions", "empty.csv"], "empty.csv: holds no questions"),
+        (["empty"], "empty: holds no documents; allowed: .md"),
+    ],
+)
+def test_bad_input_writes_nothing(here: Path, arguments: list[str], message: str) -> None:
+    (here / "empty").mkdir()
+    (here / "bad.csv").write_text("frage,antwort\na,b\n")
+    (here / "bad.jsonl").write_text("{\n")
+    (here / "empty.csv").write_text("question,quote\n")
+    before = snapshot(here)
+    result = run(*arguments)
+    assert isinstance(result.exception, AssayError)
+    assert message in str(result.exception)
+    assert snapshot(here) == before
+    assert not (here / "datasets").exists()
+
+
+def test_other_formats_become_text_of_the_collection(here: Path) -> None:
+    blocks = [(1, "Dogs"), (0, "Dogs travel on the open deck.")]
+    write_docx(here / "my-docs/sub/dogs.docx", blocks)
+    (here / "my-docs/old.txt").write_bytes("Übergepäck kostet zwölf Euro.\r\n".encode("cp1252"))
+    (here / "my-docs/broken.pdf").write_bytes(b"%PDF-")
+    (here / "my-docs/logo.png").write_bytes(b"x")
+    questions = ask(
+        here,
+        {"question": "Where do dogs travel?", "quote": "on the open deck"},
+        {"question": "What does it cost?", "quote": "Übergepäck kostet", "document": "old.txt"},
+        {"question": "Phone?", "quote": "Call us."},
+        columns="question quote document",
+    )
+    shown = json.loads(run("my-docs", "--questions", questions, "--json").stdout)
+    assert (shown["documents"], shown["queries"]) == (4, 3)
+    assert [item["path"] for item in shown["skipped"]] == ["broken.pdf", "logo.png"]
+    made = here / "datasets/my-docs"
+    assert yaml.safe_load((made / "dataset.yaml").read_text())["documents"] == "docs"
+    assert (made / "docs/guide.md").read_bytes() == (here / "my-docs/guide.md").read_bytes()
+    assert (made / "docs/old.txt").read_bytes().decode() == "Übergepäck kostet zwölf Euro.\r\n"
+    assert (made / "docs/sub/dogs.docx.md").read_text().startswith("# Dogs")
+    collection = load("my-docs")
+    texts = {document.id: document.text for document in collection.documents}
+    (item,) = collection.gold["q1"]
+    assert texts["sub/dogs.docx.md"][item.start : item.end] == "on the open deck"
+    assert check(find_card("my-docs")) == []
+
+
+def test_copies_are_replaced_as_a_whole(here: Path) -> None:
+    original = here / "my-docs/dogs.docx"
+    write_docx(original, [(0, "Dogs travel on the open deck.")])
+    (here / "my-docs/old.txt").write_bytes("Größe".encode("cp1252"))
+    assert "old.txt: not in UTF-8, read as cp1252" in run("my-docs").output
+    (here / "my-docs/old.txt").unlink()
+    assert "docs: is there already" not in str(run("my-docs", "--force").exception)
+    (here / "my-docs/guide.md").unlink()
+    write_docx(original, [(0, "Dogs stay ashore.")])
+    assert isinstance(run("my-docs").exception, AssayError)
+    assert "open deck" in (here / "datasets/my-docs/docs/dogs.docx.md").read_text()
+    assert run("my-docs", "--force").exit_code == 0
+    copies = here / "datasets/my-docs/docs"
+    assert {path.name for path in copies.rglob("*.*")} == {"dogs.docx.md", "refunds.txt"}
+    assert (copies / "dogs.docx.md").read_text() == "Dogs stay ashore."
+    assert not [path for path in copies.parent.iterdir() if path.name.startswith(".")]
+
+
+def test_copies_never_mix_with_other_files(here: Path) -> None:
+    (here / "my-docs/old.txt").write_bytes("Größe".encode("cp1252"))
+    before = snapshot(here)
+    inside = run("my-docs", "--output", "my-docs")
+    assert "would be written among the documents" in str(inside.exception)
+    (here / "made/docs").mkdir(parents=True)
+    (here / "made/docs/mine.md").write_text("Mine.")
+    taken = run("my-docs", "--output", "made", "--force")
+    assert "is there already and no collection's" in str(taken.exception)
+    (here / "made/docs/mine.md").unlink()
+    (here / "made/docs").rmdir()
+    (here / "made").rmdir()
+    assert snapshot(here) == before
+
+
+def test_text_files_stay_where_they_are(here: Path) -> None:
+    (here / "my-docs/logo.png").write_bytes(b"x")
+    (here / "my-docs/empty.md").write_bytes(b"")
+    result = run("my-docs")
+    assert "empty.md: is empty" in result.output
+    assert "files of formats that are not read: 1 .png" in result.output
+    assert not (here / "datasets/my-docs/docs").exists()
+
+
+@pytest.fixture
+def repository(here: Path) -> Path:
+    (here / ".git").mkdir()
+    ask(here, {"question": "Phone?", "quote": "Call us."}, columns="question quote")
+    return here
+
+
+def test_paths_are_relative_within_a_repository(
+    repository: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (repository / "tools").mkdir()
+    monkeypatch.chdir(repository / "tools")
+    monkeypatch.setenv("ASSAY_TRUST", "1")  # what is named lies beside the working folder
+    made = run("../my-docs", "--questions", "../questions.csv", "--output", "../judged")
+    assert made.exit_code == 0, made.output
+    card = yaml.safe_load((repository / "judged/dataset.yaml").read_text())
+    assert card["documents"] == "../my-docs"
+    pipeline = yaml.safe_load((repository / "judged/pipeline.yaml").read_text())
+    assert pipeline["dataset"] == "../judged"
+
+
+@pytest.mark.parametrize("ci", ["github", "gitlab"])
+def test_a_job_gates_the_pipeline(ci: str, repository: Path) -> None:
+    (repository / ".gitignore").write_text("mlruns/\n*.tmp")
+    made = run("my-docs", "--questions", "questions.csv", "--ci", ci)
+    assert made.exit_code == 0, made.output
+    ignored = (repository / ".gitignore").read_text().splitlines()
+    assert ignored[:3] == ["mlruns/", "*.tmp", "reports/*"]
+    assert len(set(ignored)) == len(ignored)
+    if ci == "github":
+        job = yaml.safe_load((repository / ".github/workflows/assay.yml").read_text())
+        commands = [step["run"] for step in job["jobs"]["gate"]["steps"] if "run" in step]
+    else:
+        (include,) = yaml.safe_load((repository / ".gitlab-ci.yml").read_text())["include"]
+        commands = yaml.safe_load((repository / include["local"]).read_text())["assay-gate"][
+            "script"
+        ]
+    assert commands[0].startswith('pip install "${ASSAY_PACKAGE:?')
+    refused = subprocess.run(
+        ["bash", "-c", commands[0]], env={"ASSAY_PACKAGE": ""}, capture_output=True, text=True
+    )
+    assert refused.returncode
+    assert "ASSAY_PACKAGE: say above what pip is to install" in refused.stderr
+    assert commands[1].startswith("assay gate datasets/my-docs/pipeline.yaml ")
+
+
+def test_a_job_that_is_there_is_kept_and_nothing_written(repository: Path) -> None:
+    job = repository / ".github/workflows/assay.yml"
+    job.parent.mkdir(parents=True)
+    job.write_text("mine\n")
+    refused = run("my-docs", "--questions", "questions.csv", "--ci", "github")
+    assert "assay.yml: is there already; --force overwrites it" in str(refused.exception)
+    assert job.read_text() == "mine\n"
+    assert not (repository / "datasets").exists()
+    assert not (repository / ".gitignore").exists()
+
+
+def test_a_job_needs_the_root_of_a_repository(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    refused = run("my-docs", "--ci", "github")
+    assert "is in no git repository" in str(refused.exception)
+    (here / ".git").mkdir()
+    monkeypatch.chdir(here / "my-docs")
+    refused = run("sub", "--ci", "github")
+    assert "must be given in the root of the repository" in str(refused.exception)
+    assert not (here / "my-docs/datasets").exists()

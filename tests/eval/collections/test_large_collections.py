@@ -1,0 +1,329 @@
+"""Collections that stay in their file are those that are held, to the bit."""
+
+import gc
+import gzip
+import json
+import shutil
+from array import array
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from samples.mapped_collections import leave_in_files, load_both
+
+from assay.eval.collections.card_files import read_card
+from assay.eval.collections.check import check
+from assay.eval.collections.formats import beir, mapped
+from assay.eval.collections.loading import load
+from assay.eval.configs.config import load_config
+from assay.eval.running.point_order import take_in_order
+from assay.eval.runs.execution.unstored import score_queries
+from assay.eval.runs.gold_ranks import GoldRank, GoldRankFinder
+from assay.retrievers.base import AssayError, Chunk, Document
+from assay.retrievers.corpus.corpus import Corpus
+from assay.retrievers.documents.preparation import DocumentSettings, prepare
+from assay.retrievers.pipeline.config import PipelineConfig
+from assay.retrievers.pipeline.variants import Variants
+from assay.retrievers.settings import Resources
+from assay.retrievers.store import lazy_sequence as shelf
+from assay.retrievers.store.cache import Cache
+from assay.retrievers.store.digest import digest, digest_texts
+from assay.retrievers.store.lazy_sequence import IdSequence, LazyIds, PassageSequence
+
+IDS = st.text("ab\u00e9\u4e00\U0001f600", min_size=1, max_size=4)
+TEXTS = st.text("ab \u00e9\n\u2028", max_size=12)
+CORPORA = st.dictionaries(IDS, st.tuples(TEXTS, TEXTS), min_size=1, max_size=12)
+KEYWORD = {"legs": {"keyword": {"type": "bm25", "variant": "lucene"}}}
+REPEATED = '{"_id": "a", "text": "x"}'
+
+
+def write(folder: Path, corpus: bytes, judged: str) -> Path:
+    folder.mkdir(exist_ok=True)
+    (folder / "dataset.yaml").write_text("name: large\ntitle: Large\nformat: beir\n")
+    (folder / "corpus.jsonl").write_bytes(corpus)
+    (folder / "queries.jsonl").write_text('{"_id": "q", "text": "a b \u00e9"}\n')
+    (folder / "qrels").mkdir(exist_ok=True)
+    qrels = f"query-id\tcorpus-id\tscore\nq\t{judged}\t1\n"
+    (folder / "qrels" / "test.tsv").write_text(qrels)
+    return folder
+
+
+def write_trec(folder: Path, files: Mapping[str, bytes], judged: str = "d1") -> Path:
+    (folder / "docs").mkdir(parents=True)
+    (folder / "dataset.yaml").write_text(
+        "name: large\ntitle: Large\nformat: trec\ndocuments: docs\nqueries: topics.tsv\n"
+        "judgments: {test: qrels.txt}\n"
+    )
+    for name, content in files.items():
+        packed = name.endswith(".gz")
+        (folder / "docs" / name).write_bytes(gzip.compress(content) if packed else content)
+    (folder / "topics.tsv").write_text("q\ta b\n")
+    (folder / "qrels.txt").write_text(f"q 0 {judged} 1\n")
+    return folder
+
+
+@pytest.fixture
+def large(tmp_path: Path) -> Path:
+    rows: Sequence[dict[str, Any]] = [
+        {"_id": f"d{i}", "title": "t" * (i % 2), "text": "a b c \u00e9 d"[: i % 10]}
+        for i in range(40)
+    ]
+    lines = [json.dumps(row, ensure_ascii=False).encode() for row in rows]
+    return write(tmp_path / "large", b"\xef\xbb\xbf" + b"\r\n \n".join(lines), "d5")
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40)
+@given(CORPORA)
+def test_documents_in_their_file_are_those_held(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, corpus: dict[str, tuple[str, str]]
+) -> None:
+    lines = [
+        json.dumps({"_id": id_, "title": title, "text": text, "metadata": {"n": len(text)}})
+        for id_, (title, text) in corpus.items()
+    ]
+    folder = write(tmp_path / "large", "\n".join(lines).encode(), next(iter(corpus)))
+    held, mapped = load_both(str(folder), monkeypatch)
+    assert isinstance(mapped.documents, PassageSequence)
+    assert tuple(mapped.documents) == held.documents
+    assert mapped.documents[-1] == held.documents[-1]
+    assert (mapped.digest, mapped.gold, mapped.passages) == (held.digest, held.gold, held.passages)
+    assert mapped.prescribed == held.prescribed
+    assert dict(mapped.texts) == dict(held.texts)
+    assert "no such" not in mapped.texts
+    if not any(f"{title}{text}".strip() for title, text in corpus.values()):
+        return
+    given_, wanted = (
+        Corpus(prepare(one.documents, DocumentSettings(), Resources(Cache(tmp_path))).chunks)
+        for one in (mapped, held)
+    )
+    assert tuple(given_.chunks) == wanted.chunks
+    assert given_.digest == wanted.digest == digest(list(wanted.texts))
+    assert given_.positions == wanted.positions
+    assert {name: list(i) for name, i in given_.by_document.items()} == wanted.by_document
+
+
+def test_rankings_and_placements_are_the_same(
+    large: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = []
+    for collection in load_both(str(large), monkeypatch):
+        config = PipelineConfig.model_validate({"name": "large", "retriever": KEYWORD})
+        with config.build(Resources(Cache(tmp_path / "cache"))) as retriever:
+            report = retriever.index(collection.documents)
+            [query] = collection.queries
+            ranking = retriever.search(query.text, 7)
+            placer = GoldRankFinder(retriever, collection.prescribed, drop_self_matches=False)
+            places = placer.place(query, ranking, collection.gold["q"])
+        trace = [(entry.name, entry.candidates) for entry in ranking.trace]
+        found.append((ranking.hits, trace, places, report.chunks, report.bytes))
+    assert found[0] == found[1]
+    assert found[0][0]
+    assert found[0][2]
+
+
+def test_items_are_placed_alike_beyond_what_legs_hand_on(
+    large: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shallow = {"legs": {"keyword": {"type": "bm25", "variant": "lucene", "depth": 1}}}
+    config = PipelineConfig.model_validate({"name": "large", "retriever": shallow})
+    found: list[list[Mapping[str, GoldRank]]] = []
+    for collection in load_both(str(large), monkeypatch):
+        with config.build(Resources(Cache(tmp_path / "cache"))) as retriever:
+            retriever.index(collection.documents)
+            [query] = collection.queries
+            ranking = retriever.search(query.text, 1)
+            [best] = (hit.chunk.id for hit in ranking.hits)
+            placer = GoldRankFinder(retriever, collection.prescribed, drop_self_matches=True)
+            asked = (query, replace(query, id=best), replace(query, id="d3"))
+            found.append([placer.place(one, ranking, collection.gold["q"]) for one in asked])
+    assert found[0] == found[1]
+    ranks = [placed["d5"].deeper["keyword"] or 0 for placed in found[1]]
+    assert ranks[0] > 1
+    assert ranks[1] == ranks[0] - 1
+
+
+@given(st.lists(IDS, unique=True), st.sets(IDS), st.randoms(use_true_random=False))
+def test_names_are_found_where_they_stand(ids: list[str], wanted: set[str], draw: Random) -> None:
+    chunks = [Chunk(id_, id_, 0, 0, "") for id_ in ids]
+    places = draw.sample(range(len(ids)), draw.randint(0, len(ids)))
+    names = LazyIds(IdSequence(array("q", map(hash, ids)), chunks.__getitem__), places)
+    listed = [ids[place] for place in places]
+    assert list(names) == listed
+    assert names.find(wanted) == {id_: i for i, id_ in enumerate(listed) if id_ in wanted}
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        [REPEATED, REPEATED],
+        [REPEATED, "", REPEATED, "{"],
+        [REPEATED, "{", REPEATED],
+        [REPEATED, '{"_id": " ", "text": "x"}'],
+        ['{"_id": "b"}'],
+        ["[]"],
+        [REPEATED, '{"_id": "b", "text": "\udce9"}'],
+    ],
+)
+def test_what_is_wrong_is_told_alike(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lines: list[str]
+) -> None:
+    corpus = "\n".join(lines).encode(errors="surrogateescape")
+    folder = write(tmp_path / "large", corpus, "a")
+    told = []
+    for limit in (1 << 28, 0):
+        leave_in_files(monkeypatch, limit)
+        with pytest.raises(AssayError) as raised:
+            load(str(folder))
+        told.append(str(raised.value))
+    assert told[0] == told[1]
+    assert "corpus.jsonl:" in told[0]
+
+
+def test_a_packed_corpus_is_unpacked_once(large: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    corpus = large / "corpus.jsonl"
+    (large / "corpus.jsonl.gz").write_bytes(gzip.compress(corpus.read_bytes()))
+    corpus.unlink()
+    with (large / "dataset.yaml").open("a") as card:
+        card.write("documents: corpus.jsonl.gz\n")
+    held, first = load_both(str(large), monkeypatch)
+    assert isinstance(first.documents, PassageSequence)
+    assert tuple(first.documents) == held.documents
+    with monkeypatch.context() as patch:
+        patch.setattr(shutil, "copyfileobj", None)
+        assert load_both(str(large), patch)[1].digest == held.digest
+    packed = (large / "corpus.jsonl.gz").read_bytes()
+    (large / "corpus.jsonl.gz").write_bytes(packed[:-30] + b"broken" * 5)
+    leave_in_files(monkeypatch)
+    with pytest.raises(AssayError, match=r"corpus\.jsonl\.gz: cannot be unpacked"):
+        load(str(large))
+
+
+TREC_FILES = {
+    "a.jsonl": b'{"id": "d1", "contents": "a b"}\n\n{"_id": "d2", "title": "t", "text": ""}',
+    "b.jsonl.gz": b'{"docno": "d3", "text": "b c"}\n',
+    "c": "\ufeff<DOC><DOCNO> d4 </DOCNO>\n<TITLE>\u00e9</TITLE> a &amp; b</DOC>\n\n"
+    "<doc><docno>d5</docno><TEXT>x</TEXT><TEXT>y\u4e00</TEXT></doc>".encode(),
+    "d": b"",
+    "e.gz": b"<DOC>\n<DOCNO>d6</DOCNO><HEAD>h</HEAD>z</DOC>",
+}
+
+
+def test_trec_documents_in_their_files_are_those_held(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    held, left = load_both(str(write_trec(tmp_path / "large", TREC_FILES, "d5")), monkeypatch)
+    assert isinstance(left.documents, PassageSequence)
+    assert tuple(left.documents) == held.documents
+    assert [item.id for item in held.documents] == [f"d{i}" for i in range(1, 7)]
+    assert (left.digest, left.gold) == (held.digest, held.gold)
+    monkeypatch.setattr(mapped, "MOST_FILES", len(TREC_FILES) - 1)
+    assert not isinstance(load_both(str(tmp_path / "large"), monkeypatch)[1].documents, IdSequence)
+
+
+BROKEN = {
+    "taken in another file": {"e": b"<DOC><DOCNO>d1</DOCNO></DOC>"},
+    "taken, then open": {"c": b"<DOC><DOCNO>d1</DOCNO></DOC>\n<DOC>"},
+    "open": {"c": b"<DOC><DOCNO>d7</DOCNO></DOC>\n<DOC>"},
+    "none": {"c": b"some text"},
+    "no id": {"c": b"\n\n<DOC>x</DOC>", "e": b"<DOC>y</DOC>"},
+    "not UTF-8": {"c": b"<DOC><DOCNO>d7</DOCNO>\n\xc3</DOC>\n"},
+    "not UTF-8 in a line": {"a.jsonl": b'{"id": "d7", "text": "x"}\n{"\xff"}\n{\n', "c": b""},
+    "not JSON": {"a.jsonl": b'{"id": "d7", "text": "x"}\n{\n{"id": "d7", "text": "x"}\n[]'},
+    "texts twice, or none": {"a.jsonl": b'{"id": "d1", "text": "b c"}\n{"id": "d7", "text": " "}'},
+}
+
+
+@pytest.mark.parametrize("changed", BROKEN.values(), ids=BROKEN.keys())
+def test_what_is_wrong_with_trec_files_is_told_alike(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, changed: dict[str, bytes]
+) -> None:
+    folder = write_trec(tmp_path / "large", TREC_FILES | changed)
+    told, found = [], []
+    for limit in (1 << 28, 0):
+        leave_in_files(monkeypatch, limit)
+        try:
+            told.append(load(str(folder)).digest)
+        except AssayError as error:
+            told.append(str(error))
+        found.append(check(read_card(folder / "dataset.yaml")))
+    assert told[0] == told[1]
+    assert found[0] == found[1]
+    assert found[0]
+
+
+def test_what_is_wrong_with_rows_is_found_alike(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lines = [REPEATED, "{", '{"_id": "b", "text": "x"}', REPEATED, '{"_id": "c", "text": ""}', "[]"]
+    folder = write(tmp_path / "large", "\n".join(lines).encode(), "a")
+    with (folder / "dataset.yaml").open("a") as card:
+        card.write("sizes: {documents: 3, passages: 2, queries: 1, judgments: 1}\n")
+    held = check(read_card(folder / "dataset.yaml"))
+    leave_in_files(monkeypatch)
+    assert check(read_card(folder / "dataset.yaml")) == held
+    assert {problem.line for problem in held if "corpus" in problem.file} == {2, 3, 4, 5, 6}
+
+
+@given(st.binary(max_size=9), st.integers(1, 4))
+def test_undecodable_bytes_are_found_where_decoding_finds_them(content: bytes, piece: int) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(mapped, "PIECE", piece)
+        found = mapped.find_undecodable(content)
+    assert content.decode(errors="ignore").encode() == content or found is not None
+    if found is not None:
+        with pytest.raises(UnicodeDecodeError) as raised:
+            content.decode()
+        assert raised.value.start == found
+
+
+def test_ids_with_one_hash_are_told_apart() -> None:
+    class Item:
+        def __init__(self, id_: str) -> None:
+            self.id = id_
+
+    items = [Item(id_) for id_ in "abcb"]
+    shelf = IdSequence(array("q", [hash("b")] * 4), items.__getitem__)
+    assert shelf.find("b") in (1, 3)
+    assert shelf.find_repeated() == (1, 3)
+    assert IdSequence(array("q", [hash("b")] * 3), items.__getitem__).find_repeated() is None
+    assert shelf.find("d") is None
+
+
+@given(st.lists(TEXTS))
+def test_the_digest_of_texts_is_that_of_their_list(texts: list[str]) -> None:
+    assert digest_texts(iter(texts)) == digest(texts)
+
+
+def test_points_leave_documents_in_their_file(
+    large: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    held, _ = load_both(str(large), monkeypatch)
+    monkeypatch.setattr(beir, "LARGEST_HELD", 0)
+    monkeypatch.setattr(shelf, "RECENT", 4)
+    file, cache = tmp_path / "config.yaml", Cache(tmp_path / "cache")
+    file.write_text(json.dumps({"name": "k", "dataset": str(large), "retriever": KEYWORD}))
+    points = [load_config(file, [f"retriever.legs.keyword.k1={k1}"]) for k1 in (0.5, 2.0)]
+    mapped = load(str(large))
+    alive, scores = [], []
+    before = count_documents()
+    for i, variants in take_in_order(points, Resources(cache)):
+        with variants.build(points[i]) as retriever:
+            retriever.index(mapped.documents)
+            scores.append(score_queries(retriever, mapped, mapped.queries, "nDCG@10", 10))
+            alive.append(count_documents() - before)
+    assert max(alive) <= 2 * 4, "those of the shelf of documents, and of that of chunks"
+    with Variants(Resources(cache)) as variants:
+        for config, found in zip(points, scores, strict=True):
+            retriever = variants.build(config)
+            retriever.index(held.documents)
+            assert score_queries(retriever, held, held.queries, "nDCG@10", 10) == found
+
+
+def count_documents() -> int:
+    gc.collect()
+    return sum(isinstance(item, Document) for item in gc.get_objects())

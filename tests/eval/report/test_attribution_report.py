@@ -1,0 +1,118 @@
+"""Attribution in the report of a run: the figures shown are those computed, and add up."""
+
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from samples.report import HOSTILE, QUERIES, make_run
+from tools.processes import ROOT
+
+from assay.eval.collections.collection import GoldItem
+from assay.eval.report.run_page.attribution import AttributionView, view_attribution
+from assay.eval.report.run_page.page import write
+from assay.eval.runs.summary.attribution import FATES, Attribution, ItemFate
+from assay.eval.runs.summary.exports import export
+from assay.eval.runs.summary.summary import Summary, summarise
+from assay.eval.statistics.estimates import Estimate
+
+ONE = Estimate(1.0, 1.0, 1.0, 1)
+GOLD = GoldItem("q", "d", "d", 0, 10, 1)
+
+
+def planted(counts: dict[str, int]) -> AttributionView:
+    """Return the view of a run with so many items of each fate, all of one query."""
+    where = {
+        "demoted": "rerank",
+        "filtered": f"dedup{HOSTILE}",
+        "beyond depth": "dense at rank 120",
+    }
+    items = tuple(
+        ItemFate(GOLD, fate, where.get(fate, ""), {"final": None}, {"dense": 120, "keyword": 300})
+        for fate, number in counts.items()
+        for _ in range(number)
+    )
+    shown = view_attribution(
+        Attribution(10, ("final",), {"q": items}, (), {"Recall@10": ONE}, {"q": "t"})
+    )
+    assert shown is not None
+    return shown
+
+
+def test_segments_fill_the_bar_in_the_order_of_fates() -> None:
+    counts = {fate: i for i, fate in enumerate(FATES)}
+    shown = planted(dict(reversed(counts.items())))
+    assert [row.segment.fate for row in shown.rows] == [fate for fate in FATES if counts[fate]]
+    edge = 0.0
+    for row in shown.rows:
+        assert row.segment.start == pytest.approx(edge, abs=0.002)
+        assert row.segment.width == pytest.approx(100 * row.segment.items / shown.items, abs=0.002)
+        edge += row.segment.width
+    assert edge == pytest.approx(100, abs=0.01)
+    assert len({row.segment.style for row in shown.rows}) == len(shown.rows)
+    causes = {row.segment.fate: row.causes for row in shown.rows}
+    assert causes["demoted"] == f"rerank {counts['demoted']}"
+    assert causes["beyond depth"] == f"dense {counts['beyond depth']}"
+
+
+def test_every_fate_has_a_colour() -> None:
+    text = (ROOT / "eval/report/templates/report.css").read_text()
+    for row in planted(dict.fromkeys(FATES, 1)).rows:
+        assert f".{row.segment.style} {{ fill: var(--{row.segment.style}); }}" in text
+        assert f"--{row.segment.style}: " in text
+
+
+def test_the_page_shows_totals_types_and_ceilings(summary: Summary) -> None:
+    page = write(summary).read_text(encoding="utf-8")
+    section = re.search(r'<section id="attribution".*?</section>', page, re.S)[0]
+    totals = {fate: n for fate, n in summary.attribution.totals().items() if n}
+    assert len(totals) > 1
+    label = ", ".join(f"{fate} {items}" for fate, items in totals.items())
+    assert f'role="img" aria-label="Gold items by fate: {label}"' in section
+    for kind in {kind for _, kind, _ in QUERIES.values()}:
+        assert f'<th scope="row">{kind}</th>' in section
+    for step in ("words", "letters", "all legs together", "fusion", "final hits", "as ranked"):
+        assert f'<th scope="row">{step}</th>' in section
+    reached = summary.attribution.reached["nDCG@10"]
+    assert reached == summary.means["nDCG@10"]
+    assert f"{reached.value:.3f}" in section
+    assert "style=" not in section, "the policy of the page lets no inline style through"
+
+
+def test_the_markdown_report_has_it_too(summary: Summary) -> None:
+    text = write(summary).with_suffix(".md").read_text(encoding="utf-8")
+    found = summary.attribution.totals()["found"]
+    assert f"| found | {found} |" in text
+    assert "| all legs together |" in text
+
+
+def test_names_of_others_stay_text(summary: Summary) -> None:
+    hostile = {
+        query: tuple(replace(item, fate="demoted", where=HOSTILE) for item in items)
+        for query, items in summary.attribution.items.items()
+    }
+    attribution = replace(summary.attribution, items=hostile)
+    other = summarise(summary.run)
+    other.__dict__["attribution"] = attribution
+    page = write(other).read_text(encoding="utf-8")
+    assert HOSTILE not in page
+    assert "&lt;script&gt;" in page
+
+
+def test_a_run_of_nothing_relevant_has_no_section(tmp_path: Path) -> None:
+    run = make_run(tmp_path)
+    gold = {id_: tuple(replace(item, grade=0) for item in items) for id_, items in run.gold.items()}
+    run = replace(run, gold=gold)
+    page = write(summarise(run)).read_text(encoding="utf-8")
+    assert 'id="attribution"' not in page
+
+
+def test_the_exported_file_holds_every_item(summary: Summary) -> None:
+    export(summary)
+    stored = json.loads((summary.run.folder / "attribution.json").read_text(encoding="utf-8"))
+    assert stored["totals"] == dict(summary.attribution.totals())
+    assert stored["queries"].keys() == summary.run.queries.keys()
+    assert sum(map(len, stored["queries"].values())) == stored["items"]
+    (item,) = stored["queries"]["q7"]
+    assert (item["fate"], item["grade"]) == ("not returned", 1)

@@ -1,0 +1,346 @@
+import base64
+import hashlib
+import json
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
+from samples.report import DOCUMENTS, HOSTILE, QUERIES, drop_types, make_run
+
+from assay.eval.collections.collection import GoldItem
+from assay.eval.report import markdown
+from assay.eval.report.formats import amount, interval, score, size
+from assay.eval.report.plots import LinearAxis, LogAxis, staircase
+from assay.eval.report.run_page.excerpts import list_pieces
+from assay.eval.report.run_page.page import write
+from assay.eval.report.run_page.queries import query_rows, slowest, worst
+from assay.eval.report.run_page.view import View, make_view
+from assay.eval.runs.summary.summary import Summary, summarise
+from assay.retrievers.base import Chunk
+
+POSITIVE = st.floats(0.001, 1e6)
+
+
+@pytest.fixture(scope="module")
+def view(summary: Summary) -> View:
+    return make_view(summary)
+
+
+@pytest.fixture(scope="module")
+def page(summary: Summary) -> str:
+    return write(summary).read_text(encoding="utf-8")
+
+
+class Elements(HTMLParser):
+    """Collects tags, text outside scripts, and the content of each script."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.text: list[str] = []
+        self.scripts: list[str] = []
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+        if tag == "script":
+            self.scripts.append("")
+
+    def handle_data(self, data: str) -> None:
+        inside = self.cdata_elem
+        if inside == "script":
+            self.scripts[-1] += data
+        elif inside is None:
+            self.text.append(data)
+
+
+def read_details(page: str) -> dict[str, dict]:
+    data = json.loads(Elements(page).scripts[0])
+    return data | {"queries": {query["id"]: query for query in data["queries"]}}
+
+
+# The files
+
+
+def test_both_files_lie_in_the_runs_folder_and_nothing_half_written(summary: Summary) -> None:
+    path = write(summary)
+    folder = summary.run.folder
+    assert path == folder / "report.html"
+    assert {file.name for file in folder.glob("*report*")} == {"report.html", "report.md"}
+    assert not [file for file in folder.iterdir() if file.name.startswith(".")]
+
+
+def test_the_page_asks_for_nothing_and_its_policy_fits_its_script_and_style(page: str) -> None:
+    tags = Elements(page).tags
+    assert not {"link", "img", "iframe", "object"} & {tag for tag, _ in tags}
+    assert all("src" not in attributes for _, attributes in tags)
+    assert all((attributes.get("href") or "#").startswith("#") for _, attributes in tags)
+    policy = next(item["content"] for _, item in tags if item.get("http-equiv"))
+    assert policy.startswith("default-src 'none'; ")
+    for tag in ("style", "script"):
+        content = re.search(rf"<{tag}>(.*?)</{tag}>", page, re.S)[1]
+        digest = base64.b64encode(hashlib.sha256(content.encode()).digest()).decode()
+        assert f"{tag}-src 'sha256-{digest}';" in policy
+
+
+def test_texts_of_others_are_never_markup(page: str) -> None:
+    elements = Elements(page)
+    assert len(elements.scripts) == 2
+    assert not [tag for tag, _ in elements.tags if tag == "img"]
+    assert not [name for _, attributes in elements.tags for name in attributes if name[:2] == "on"]
+    assert any(HOSTILE in text for text in elements.text)
+    assert HOSTILE not in page
+    assert HOSTILE in json.dumps(read_details(page)["queries"]["q3"]["text"])
+
+
+def test_the_figures_shown_are_those_of_the_summary(summary: Summary, page: str) -> None:
+    text = " ".join(" ".join(Elements(page).text).split())
+    for mean in summary.means.values():
+        assert f"{score(mean.value)}" in text
+        assert f"{score(mean.low)} – {score(mean.high)}" in text
+    for figures in summary.latency.values():
+        for estimate in figures.values():
+            assert interval(estimate, amount) in text
+    assert text.count("5 queries are too few to bound p50, p95 and p99 from above.") == 1
+
+
+# What is told of a run
+
+
+def test_a_whole_run_with_degraded_and_silent_queries_says_so_and_nothing_else(view: View) -> None:
+    assert view.warnings == (
+        "Nothing is returned for 1 of 8 queries.",
+        "Degraded: letters: index down <b> (1 of 8 queries)",
+    )
+
+
+def test_a_sample_is_declared_in_both_files(tmp_path: Path) -> None:
+    summary = summarise(make_run(tmp_path, limit=3))
+    path = write(summary)
+    for file in (path, path.with_suffix(".md")):
+        assert "Sampled: 3 of 8 queries" in file.read_text(encoding="utf-8")
+
+
+def test_a_run_without_latency_or_types_has_a_report(tmp_path: Path) -> None:
+    run = drop_types(make_run(tmp_path, timed=0))
+    path = write(summarise(run, ["P@5"]))
+    page = path.read_text(encoding="utf-8")
+    assert "Latency was not measured" in page
+    assert 'id="types"' not in page
+    assert 'id="latency"' not in page
+    assert "By type" not in path.with_suffix(".md").read_text(encoding="utf-8")
+
+
+def test_types_have_the_number_of_their_queries(view: View) -> None:
+    assert {row.type: row.n for row in view.types} == {
+        "a|b": 1, "boats": 1, "light": 2, "moon": 3, "none": 1,
+    }  # fmt: skip
+    assert view.type_measures == ("nDCG@10", "Hit@1", "MRR@10", "Recall@10")
+
+
+def test_queries_are_counted_by_the_rank_of_the_first_relevant_passage(view: View) -> None:
+    assert sum(bar.queries for bar in view.found_at) == len(QUERIES)
+    assert view.found_at[-1].label == "none"
+    assert view.found_at[-1].queries == sum(row.found_at is None for row in view.queries)
+    assert [bar.label for bar in view.found_at] == [
+        "1", "2–3", "4–5", "6–10", "11–20", "21–100", "none",
+    ]  # fmt: skip
+
+
+def test_worst_are_the_lowest_scores_below_one(summary: Summary) -> None:
+    rows = worst(query_rows(summary))
+    scores = [row.score for row in rows]
+    assert scores == sorted(scores)
+    assert max(scores) < 1
+    assert rows[0].id == "q7"
+    assert rows[0].found_at is None
+
+
+def test_slowest_are_timed_queries_in_falling_time(summary: Summary) -> None:
+    rows = slowest(query_rows(summary))
+    assert len(rows) == 5
+    times = [row.milliseconds for row in rows]
+    assert times == sorted(times, reverse=True)
+    assert re.fullmatch(r"(words|letters|fusion) \d+\u00a0%", rows[0].slowest_stage)
+
+
+# Drill-downs
+
+
+def test_a_drill_down_marks_exactly_the_gold_it_covers(page: str) -> None:
+    """Offsets are in code points; two emoji stand before this gold."""
+    hit = read_details(page)["queries"]["q2"]["hits"][0]
+    assert hit["pieces"][1] == "turns once in ten seconds"
+    assert "".join(hit["pieces"]) == DOCUMENTS["lamps.md"].split("\n\n")[0]
+    assert hit["grades"] == [1]
+
+
+def test_a_long_passage_is_cut_to_where_its_gold_is(page: str) -> None:
+    details = read_details(page)
+    hit = details["queries"]["q5"]["hits"][0]
+    assert hit["pieces"][1] == "the anode is replaced"
+    assert hit["pieces"][0].startswith("… ")
+    assert sum(map(len, hit["pieces"])) < 710
+    shelved = details["passages"][hit["passage"]]["text"]
+    assert shelved.endswith(" …")
+    assert len(shelved) < 710
+
+
+def test_gold_says_at_which_rank_it_was_found(summary: Summary, page: str) -> None:
+    queries = read_details(page)["queries"]
+    for id_, joined in summary.run.joined.items():
+        for item in queries[id_]["gold"]:
+            ranks = [
+                rank
+                for rank, hit in enumerate(joined, start=1)
+                if any(item["place"] == f"characters {i.start:,} – {i.end:,}" for i in hit.found)
+                and item["document"] == hit.chunk.doc_id
+            ]
+            assert item["rank"] == (ranks[0] if ranks else None)
+    assert queries["q7"]["gold"][0]["rank"] is None
+    assert queries["q7"]["hits"] == []
+    assert queries["q4"]["gold"][0]["grade"] == 3
+
+
+def test_gold_judged_not_relevant_is_counted_apart(page: str) -> None:
+    query = read_details(page)["queries"]["q3"]
+    assert len(query["gold"]) == 1
+    assert query["irrelevant"] == 1
+    assert "irrelevant" in {hit.get("judged") for hit in query["hits"]}
+
+
+def test_each_stage_tells_where_the_gold_stood(summary: Summary, page: str) -> None:
+    query = read_details(page)["queries"]["q1"]
+    trace = summary.run.rankings["q1"].trace
+    assert [stage["name"] for stage in query["stages"]] == ["words", "letters", "fusion"]
+    for stage, entry in zip(query["stages"], trace, strict=True):
+        ids = [id_ for id_, _ in entry.candidates]
+        assert stage["gold"] == [ids.index("tides.md#0") + 1]
+        assert stage["candidates"] == len(ids)
+
+
+def test_text_is_stored_once(page: str) -> None:
+    passages = read_details(page)["passages"]
+    assert len({passage["chunk"] for passage in passages}) == len(passages)
+
+
+def test_a_large_collection_keeps_the_worst_and_the_slowest(
+    summary: Summary, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("assay.eval.report.run_page.drilldown.MOST_QUERIES", 6)
+    view = make_view(summary)
+    kept = {query["id"] for query in view.details["queries"]}
+    assert len(view.queries) == 8
+    assert {row.id for row in [*view.worst, *view.slowest]} <= kept
+
+
+@given(
+    st.text("ab🔦\n", min_size=1, max_size=60),
+    st.lists(st.tuples(st.integers(-20, 80), st.integers(1, 40)), min_size=1, max_size=4),
+    st.integers(5, 80),
+)
+def test_pieces_are_the_passage_with_its_gold_at_odd_places(
+    text: str, spans: list[tuple[int, int]], limit: int
+) -> None:
+    chunk = Chunk("c", "d", 100, 100 + len(text), text)
+    gold = [GoldItem("q", f"{i}", "d", 100 + i, 100 + i + size_, 1) for i, size_ in spans]
+    pieces = list_pieces(chunk, gold, limit)
+    assert len(pieces) % 2 == 1
+    if limit < len(text):
+        return
+    assert "".join(pieces).strip("\n") == text.strip("\n")
+    covered = {i for item in gold for i in range(item.start - 100, item.end - 100)}
+    marked = sum(len(piece) for piece in pieces[1::2])
+    assert marked == len(covered & set(range(len(text))))
+
+
+# Markdown
+
+
+def cells(markdown_text: str) -> list[str]:
+    tokens = MarkdownIt("gfm-like", {"linkify": False}).enable("table").parse(markdown_text)
+    return [
+        "".join(child.content for child in token.children or [])
+        for token in tokens
+        if token.type == "inline"
+    ]
+
+
+@given(
+    st.text(
+        st.characters(exclude_categories=["Cs", "Cc", "Z"]) | st.sampled_from(" |`*_<>[]\\"),
+        max_size=40,
+    )
+)
+def test_any_text_is_itself_in_a_markdown_cell(text: str) -> None:
+    table = f"| a | b |\n|---|---|\n| {markdown.plain(text)} | end |\n"
+    rendered = MarkdownIt("commonmark").enable("table").render(table)
+    assert cells(table) == ["a", "b", " ".join(text.split()), "end"]
+    assert not re.search(r"<(?!/?(table|thead|tbody|tr|th|td)>)", rendered)
+
+
+@given(st.text("`~ab\n", max_size=40))
+def test_a_fence_holds_any_text(text: str) -> None:
+    tokens = MarkdownIt("commonmark").parse(markdown.fenced(text, "yaml"))
+    assert [token.type for token in tokens] == ["fence"]
+    assert tokens[0].content.rstrip() == text.rstrip()
+
+
+def test_the_markdown_report_holds_measures_latency_and_queries(summary: Summary) -> None:
+    text = write(summary).with_suffix(".md").read_text(encoding="utf-8")
+    found = cells(text)
+    for name in summary.means:
+        assert name in found
+    assert {"Worst queries", "Slowest queries", "How it was measured"} <= set(found)
+    assert QUERIES["q7"][0] in found
+    rendered = MarkdownIt("commonmark").enable("table").render(text)
+    assert "<script" not in rendered
+    assert "<img" not in rendered
+
+
+# Numbers and axes
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [(0.0042, "0.004"), (0.5, "0.500"), (3.14159, "3.14"), (31.4159, "31.4"), (3141.59, "3,142")],
+)
+def test_durations_have_about_three_digits(value: float, shown: str) -> None:
+    assert amount(value) == shown
+
+
+@pytest.mark.parametrize(
+    ("count", "shown"),
+    [(0, "–"), (1, "1 B"), (999, "999 B"), (12_345, "12.3 kB"), (2_500_000_000, "2.50 GB")],
+)
+def test_sizes_are_decimal(count: int, shown: str) -> None:
+    assert size(count) == shown
+
+
+@given(st.lists(POSITIVE, min_size=1, max_size=20))
+def test_a_log_axis_holds_its_values_in_order(values: list[float]) -> None:
+    axis = LogAxis.around(values)
+    places = [axis.place(value) for value in sorted(values)]
+    assert places == sorted(places)
+    assert axis.low <= min(values) * 1.001
+    assert axis.high >= max(values) * 0.999
+    assert 3 <= len(axis.ticks) <= 12
+
+
+def test_times_of_zero_have_a_place() -> None:
+    axis = LogAxis.around([0.0, 0.0])
+    assert axis.place(0.0) == 0
+    assert axis.low < axis.high
+
+
+def test_places_stay_on_the_axis() -> None:
+    assert [LinearAxis().place(value) for value in (-1, 0.25, 2)] == [0, 25, 100]
+
+
+def test_a_staircase_climbs_to_all() -> None:
+    path = staircase([1.0, 10.0], LogAxis(1, 100))
+    assert path == "M0 100H0V50H50V0H100"

@@ -1,0 +1,286 @@
+"""What can be run from Python: functions, objects, rankings and configs of every form."""
+
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from pandas import DataFrame
+from tools.processes import ROOT
+
+from assay import compare, load_runs, run, search
+from assay.eval.collections import load
+from assay.eval.collections.in_memory import make_collection
+from assay.eval.configs.config import load_config
+from assay.eval.runs import code_identity
+from assay.retrievers.base import AssayError, Chunk, Document, Hit, IndexReport, Ranking, Retriever
+from assay.retrievers.base.answers import read_answer
+
+DOCUMENTS = {
+    "d1": "The ferry sails twice a day.",
+    "d2": "Dogs travel on the open deck.",
+    "d3": "Bicycles are free of charge.",
+}
+QUERIES = {"q1": "when does the ferry sail", "q2": "dogs"}
+HARBOUR = {
+    "documents": DOCUMENTS,
+    "queries": QUERIES,
+    "judgments": {"q1": {"d1": 1}, "q2": {"d2": 2}},
+}
+SPANS = {**HARBOUR, "judgments": {"q1": ["ferry sails"], "q2": ["Dogs travel"]}, "name": "spans"}
+ANSWERS = {"when does the ferry sail": ["d1", "d2"], "dogs": ["d3", "d2"]}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def places(tmp_path_factory: pytest.TempPathFactory):
+    """The project's root, with reports and tracking in a folder of their own."""
+    folder = tmp_path_factory.mktemp("experiments")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(ROOT)
+        patch.setenv("ASSAY_REPORTS", str(folder / "reports"))
+        patch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{folder}/mlflow.db")
+        yield
+
+
+def answer(query: str, k: int) -> list[tuple[str, float]]:
+    return [(id_, 1 / rank) for rank, id_ in enumerate(ANSWERS[query], start=1)][:k]
+
+
+def answer_elsewhere(query: str, k: int) -> list[tuple[str, float]]:
+    """As `answer`, by way of a file that may change."""
+    with Path("LICENSE").open():
+        return answer(query, k)
+
+
+class Lookup(Retriever):
+    """Whole documents, by a table of answers."""
+
+    nondeterministic = False
+
+    def __init__(self, answers: dict[str, list[str]]) -> None:
+        self.answers = answers
+
+    def index(self, documents: Sequence[Document]) -> IndexReport:
+        self.chunks = {d.id: Chunk(d.id, d.id, 0, len(d.text), d.text) for d in documents}
+        return IndexReport(len(self.chunks))
+
+    def search(self, query: str, k: int) -> Ranking:
+        found = self.answers[query][:k]
+        return Ranking(tuple(Hit(self.chunks[id_], -float(i)) for i, id_ in enumerate(found)))
+
+
+def test_all_that_answers_alike_scores_alike() -> None:
+    rankings = {id_: answer(QUERIES[id_], 10) for id_ in QUERIES}
+    rows = [(id_, *hit) for id_, hits in rankings.items() for hit in hits]
+    frame = DataFrame(rows, columns=["qid", "docno", "score"])
+    ranked = frame.assign(rank=frame.groupby("qid").cumcount()).drop(columns="score")
+    systems = [
+        answer,
+        Lookup(ANSWERS),
+        rankings,
+        frame,
+        ranked,
+        lambda query, k: dict(answer(query, k)),
+    ]
+    compared = compare(
+        systems, collection=HARBOUR, measures=["Hit@1", "MRR@10"], names=list("abcdef")
+    )
+    assert list(compared.measures.index) == list("abcdef")
+    assert (compared.measures["MRR@10", "mean"] == 0.75).all()
+    assert list(compared.per_query("MRR@10")["a"]) == [1, 0.5]
+
+
+def test_spans_are_judged_as_spans() -> None:
+    found = {"q1": [("d1", 4, 15, 2.0), ("d1", 20, 28, 1.0)], "q2": [("d2", 12, 20, 1.0)]}
+    result = run(found, collection=SPANS, track=False)
+    assert list(result.per_query["Hit@1"]) == [1, 0]
+    assert list(result.hits("q1")["chunk"]) == ["d1[4:15]", "d1[20:28]"]
+    assert load_runs(result.id)[0].measures.equals(result.measures)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"d2": 1.0, "d1": 2},
+        [("d1", np.float32(1)), ("d2", np.int64(2)), ("d1", 3)],
+        ["d1", "d2"],
+        [{"id": "d1", "score": 2}, {"doc_id": "d2", "score": 1}],
+        [{"docno": "d1"}, {"docno": "d2"}],
+        [("d1", None), {"docno": "d2", "score": 7}],
+    ],
+)
+def test_answers_in_every_form(given: Any) -> None:
+    assert [place for place, _ in read_answer(given)] == ["d1", "d2"]
+
+
+def test_the_order_given_stands_and_the_first_of_the_same_places() -> None:
+    given = [("d1", 1), ("d3", 1), ("d2", 0, 4, 9), ("d1", 9)]
+    assert read_answer(given) == [("d1", 1), ("d3", 1), (("d2", 0, 4), 9)]
+    assert read_answer({"d1": 1, "d3": 1, "d2": 9}) == [("d2", 9), ("d1", 1), ("d3", 1)]
+    # One that has no score leaves none to the others.
+    assert read_answer(["d1", ("d2", 7)]) == [("d1", 1), ("d2", 0.5)]
+    with pytest.raises(AssayError, match="d1: the score None is not a finite number"):
+        read_answer({"d1": None})
+
+
+def test_a_function_is_measured_anew_unless_all_of_it_is_known() -> None:
+    first = run(answer, collection=HARBOUR, track=False)
+    facts = first.stored.manifest.facts["function"]
+    assert facts["name"] == "test_experiment.answer"
+    assert run(answer, collection=HARBOUR, track=False).id == first.id
+    before = code_identity.identify(answer)
+    assert before == facts["identity"]
+    elsewhere = run(answer_elsewhere, collection=HARBOUR, track=False)
+    assert elsewhere.stored.manifest.facts["function"]["identity"] == "unknown"
+    assert run(answer_elsewhere, collection=HARBOUR, track=False).id != elsewhere.id
+
+
+def test_what_a_function_refers_to_identifies_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    def make(boost: float) -> Callable[[str, int], Any]:
+        return lambda query, k: [(id_, boost) for id_, _ in answer(query, k)]
+
+    assert code_identity.identify(make(1.0)) == code_identity.identify(make(1.0)) is not None
+    assert code_identity.identify(make(1.0)) != code_identity.identify(make(2.0))
+    before = code_identity.identify(make(1.0))
+    monkeypatch.setitem(ANSWERS, "dogs", ["d1"])
+    assert code_identity.identify(make(1.0)) != before
+    assert code_identity.identify(lambda query, k: np.sort([1])) is None
+    assert code_identity.identify(Lookup({}).search) is None
+    exec("def typed(query, k): return []", namespace := {"__name__": "__main__"})
+    described = code_identity.describe_code(namespace["typed"])
+    assert described["source"] == described["identity"] == "unknown"
+
+
+def test_an_object_is_known_by_its_class_and_its_values() -> None:
+    first = run(Lookup(ANSWERS), collection=HARBOUR, track=False)
+    assert first.stored.manifest.facts["object"]["name"] == "test_experiment.Lookup"
+    assert run(Lookup(ANSWERS), collection=HARBOUR, track=False).id == first.id
+    other = Lookup({**ANSWERS, "dogs": ["d2"]})
+    assert run(other, collection=HARBOUR, track=False).id != first.id
+    kept = Lookup(ANSWERS)
+    kept.index(())
+    kept.extra = object()  # type: ignore[attr-defined]
+    assert code_identity.identify(kept) is None
+
+
+def test_configs_in_every_form_are_one_run() -> None:
+    small = load("harbourline")
+    by_name = run("bm25", "limit=4", "dataset=harbourline", track=False)
+    forms = [
+        run(Path("configs/bm25.yaml"), collection="harbourline", limit=4, track=False),
+        run({"base": "bm25", "limit": 4}, collection=small, track=False),
+        run(load_config(Path("configs/bm25.yaml")), collection=small, limit=4, track=False),
+        run(by_name.config, collection="harbourline", track=False),
+    ]
+    assert {form.id for form in forms} == {by_name.id}
+    again = run("bm25", collection="harbourline", limit=4, track=False, rerun=True)
+    command = again.stored.manifest.environment["command"]
+    assert command == ["assay", "run", "configs/bm25.yaml", "limit=4", "dataset=harbourline"]
+
+
+def test_options_are_those_of_a_config() -> None:
+    made = make_collection(**HARBOUR)
+    for what in ("bm25", answer, {"q1": ["d1"]}):
+        result = run(
+            what, collection=made, name="mine", depth=1, limit=1, measures=["Hit@1"], track=False
+        )
+        assert (result.name, list(result.measures.index)) == ("mine", ["Hit@1"])
+        assert result.config["dataset"] == "in-memory"
+        assert result.stored.manifest.depth == len(result.stored.queries) == 1
+
+
+def test_a_run_file_is_run(tmp_path: Path) -> None:
+    path = tmp_path / "theirs.trec"
+    path.write_text("q1 Q0 d1 1 2.0 theirs\nq2 Q0 d2 1 1.0 theirs\n")
+    result = run(path, collection=HARBOUR, track=False)
+    assert result.name == "theirs"
+    assert compare(path, answer, collection=HARBOUR).compared.base.run.manifest.id == result.id
+    path.write_text("q1 Q0 d1 1 2.0 theirs\nq2 Q0 d2 1 1.0 ours\n")
+    with pytest.raises(AssayError, match=r"several systems \(theirs, ours\)"):
+        run(str(path), collection=HARBOUR)
+
+
+def test_search_tells_hits_spans_and_steps() -> None:
+    found = search("bm25", "dogs on deck", documents=DOCUMENTS, k=1)
+    assert list(found.hits["document"]) == ["d2"]
+    assert list(found.hits["rank.keyword"]) == [1]
+    assert "keyword" in found.trace.index
+    assert "d2" in found._repr_html_()
+    assert search(answer, "dogs", collection=HARBOUR).hits["end"].tolist() == [28, 29]
+    assert repr(search("bm25", "zzz", documents=DOCUMENTS)).endswith("nothing is found")
+
+
+def fail(query: str, k: int) -> Any:
+    raise ValueError("no\nsuch index")
+
+
+def test_a_failing_function_is_told_with_its_query() -> None:
+    with pytest.raises(AssayError) as told:
+        run(fail, collection=HARBOUR)
+    message = "test_experiment.fail: query 'when does the ferry sail': ValueError: no such index"
+    assert str(told.value) == message
+    assert isinstance(told.value.__cause__, ValueError)
+    with pytest.raises(
+        AssayError, match=r"test_experiment\.Lookup: query 'dogs': KeyError: 'dogs'"
+    ):
+        run(Lookup({QUERIES["q1"]: []}), collection=HARBOUR)
+
+
+def test_an_answer_that_cannot_be_read_names_the_query_once() -> None:
+    class Numbers(Lookup):
+        def search(self, query: str, k: int) -> Any:
+            return [3.5]
+
+    with pytest.raises(AssayError) as told:
+        run(Numbers({}), collection=HARBOUR)
+    assert ": query 'when does the ferry sail': 3.5 is no hit; allowed: " in str(told.value)
+    assert str(told.value).count("query '") == 1
+
+
+WRONG = {
+    "d9 is neither a passage": lambda: run(lambda query, k: [("d9", 1)], collection=HARBOUR),
+    "None is no list of hits": lambda: run(lambda query, k: None, collection=HARBOUR),
+    "the score nan is not": lambda: run(
+        lambda query, k: [("d1", float("nan"))], collection=HARBOUR
+    ),
+    "is no hit; allowed": lambda: run(lambda query, k: [("d1", 0, 1)], collection=HARBOUR),
+    "span 0 to 99 is not": lambda: run(lambda query, k: [("d1", 0, 99, 1)], collection=HARBOUR),
+    "too many positional": lambda: run(lambda query: [], collection=HARBOUR),
+    r"a class; give an object, Lookup\(": lambda: run(Lookup, collection=HARBOUR),
+    "a int cannot be run; allowed": lambda: run(3, collection=HARBOUR),
+    "rankings: query q1: d9 is": lambda: run({"q1": ["d9"]}, collection=HARBOUR),
+    "none of its queries": lambda: run({"q9": ["d1"]}, collection=HARBOUR),
+    "rankings: empty": lambda: run({}, collection=HARBOUR),
+    "DataFrame needs the columns": lambda: run(DataFrame({"a": [1]}), collection=HARBOUR),
+    "config: retriever: missing": lambda: run({"name": "x"}, collection=HARBOUR),
+    "config: retriver: unknown key": lambda: run({"base": "bm25", "retriver": {}}),
+    "no such config": lambda: run({"base": "bm52"}),
+    "collection: must be a name": lambda: run(answer, collection={"documents": {}}),
+    "there is no such collection": lambda: run(answer, collection="nowhere"),
+    "an override changes a config": lambda: run(answer, "depth=3", collection=HARBOUR),
+    "'../x' cannot name a run": lambda: run(answer, collection=HARBOUR, name="../x"),
+    "depth: must be a whole number": lambda: run(answer, collection=HARBOUR, depth=0),
+    "not a measure": lambda: run(answer, collection=HARBOUR, measures=["nonsense"]),
+    "names: there are 1 for 2": lambda: compare(answer, fail, names=["a"]),
+    "documents: allowed without": lambda: search(answer, "x", collection="x", documents={}),
+    "k: must be a whole number": lambda: search(answer, "x", documents=DOCUMENTS, k=0),
+}
+
+
+@pytest.mark.parametrize("message", WRONG)
+def test_what_is_wrong_is_told_in_one_line(message: str) -> None:
+    with pytest.raises(AssayError, match=message) as told:
+        WRONG[message]()
+    assert "\n" not in str(told.value)
+
+
+def test_the_example_is_run_as_an_object() -> None:
+    sys.path.insert(0, str(ROOT / "examples"))
+    try:
+        from word_overlap import WordOverlap
+    finally:
+        sys.path.pop(0)
+    result = run(WordOverlap(), collection=HARBOUR, track=False)
+    assert result.measures.at["Hit@1", "mean"] == 1

@@ -1,0 +1,107 @@
+"""An import that is known is not read again, and any other is."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from tools.recording_progress import Heard
+
+from assay.eval.running import importing
+from assay.eval.running.importing import import_runs
+from assay.eval.runs.execution.execution import RunOutcome
+from assay.eval.runs.trec_runs import Ties
+from assay.retrievers.base import AssayError
+
+CARD = """name: small
+title: Small
+format: beir
+judgments: {test: qrels.tsv}
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A collection with a run of two systems, and a cache and a folder of reports of their own."""
+    monkeypatch.setenv("ASSAY_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("ASSAY_REPORTS", str(tmp_path / "reports"))
+    documents = [{"_id": f"d{i}", "title": "", "text": f"Text {i}."} for i in range(3)]
+    (tmp_path / "corpus.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in documents))
+    (tmp_path / "queries.jsonl").write_text('{"_id": "q", "text": "Which?"}\n')
+    (tmp_path / "qrels.tsv").write_text("query-id\tcorpus-id\tscore\nq\td1\t1\n")
+    (tmp_path / "dataset.yaml").write_text(CARD)
+    lines = [f"q Q0 d{i} {i} {9 - i} {tag}\n" for tag in ("a", "b") for i in range(3)]
+    (tmp_path / "run.trec").write_text("".join(lines))
+    return tmp_path
+
+
+def take(
+    folder: Path, depth: int = 2, ties: Ties = "ranks", rerun: bool = False
+) -> tuple[list[RunOutcome], list[str]]:
+    progress = Heard()
+    file = folder / "run.trec"
+    runs = import_runs(file, str(folder), None, depth, "fail", ties, rerun, progress)
+    return list(runs), progress.lines
+
+
+def test_what_is_unchanged_is_told_without_reading_it(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made, said = take(folder)
+    assert [outcome.reused for outcome in made] == [False, False]
+    assert len(said) == 2
+    for name in ("read_run_file", "load"):
+        monkeypatch.setattr(importing, name, None)
+    rerun, said_again = take(folder)
+    assert [outcome.folder for outcome in rerun] == [outcome.folder for outcome in made]
+    assert all(outcome.reused for outcome in rerun)
+    assert said_again == said
+
+
+def append(name: str, text: str) -> Callable[[Path], object]:
+    def change(folder: Path) -> None:
+        with (folder / name).open("a") as file:
+            file.write(text)
+
+    return change
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        append("qrels.tsv", "q\td2\t1\n"),
+        append("corpus.jsonl", '{"_id": "d3", "title": "", "text": "More."}\n'),
+        append("dataset.yaml", "drop_self_matches: true\n"),
+        append("run.trec", "other Q0 d1 1 1 a\n"),
+        lambda folder: next((folder / "reports").glob("a-*/manifest.json")).unlink(),
+    ],
+    ids=["judgments", "documents", "card", "run", "a run lost"],
+)
+def test_whatever_changes_has_it_read(
+    folder: Path, change: Callable[[Path], object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    take(folder)
+    read: list[Path] = []
+    reading = importing.read_run_file
+    monkeypatch.setattr(
+        importing, "read_run_file", lambda path, ties: (read.append(path), reading(path, ties))[1]
+    )
+    change(folder)
+    take(folder)
+    assert len(read) == 1
+
+
+def test_other_ties_and_again_make_other_runs(folder: Path) -> None:
+    made = {outcome.folder for outcome in take(folder)[0]}
+    for changed in (take(folder, ties="ids"), take(folder, rerun=True)):
+        assert not any(outcome.reused or outcome.folder in made for outcome in changed[0])
+
+
+def test_what_is_wrong_is_told_as_before(folder: Path) -> None:
+    take(folder)
+    append("run.trec", "q Q0 d1\n")(folder)
+    with pytest.raises(AssayError, match=r"run\.trec:7: not 6 columns"):
+        take(folder)
+    (folder / "run.trec").unlink()
+    with pytest.raises(AssayError, match=r"run\.trec: there is no such file"):
+        take(folder)

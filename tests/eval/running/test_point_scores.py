@@ -1,0 +1,65 @@
+"""Runs scored by the patterns of their finds: the scores of runs scored alone, to the bit."""
+
+import random
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from samples.report import make_run
+
+from assay.eval.running.point_scores import PointScores
+from assay.eval.runs import generated_answers
+from assay.eval.runs.stored import StoredRun
+from assay.eval.scoring import measures
+
+BOUNDED = [
+    *measures.DEFAULT, "hit_nDCG@3", "AP@7", "ERR@5", "Recall@30tok", "P(rel=2)@5",
+    "nDCG(dcg='exp-log2')@10",
+]  # fmt: skip
+
+
+def shuffle(run: StoredRun, seed: int) -> StoredRun:
+    """Return a run with the hits in another order, and fewer of them."""
+    draw = random.Random(seed)
+    rankings = {}
+    for query, ranking in run.rankings.items():
+        hits = draw.sample(ranking.hits, draw.randint(0, len(ranking.hits)))
+        rankings[query] = replace(ranking, hits=tuple(hits))
+    return replace(run, rankings=rankings)
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> StoredRun:
+    return make_run(tmp_path_factory.mktemp("runs"))
+
+
+@pytest.mark.parametrize("names", [BOUNDED, ["nDCG@3"], ["Tokens@2"], ["AP", "nDCG@10", "Empty"]])
+def test_scores_are_those_of_a_run_alone(run: StoredRun, names: list[str]) -> None:
+    points = PointScores(names)
+    for seed in range(30):
+        other = shuffle(run, seed)
+        expected = generated_answers.score(other, names)
+        found = points.score(other, names)
+        assert list(found) == list(expected)
+        assert found == expected
+        assert [list(of) for of in found.values()] == [list(of) for of in expected.values()]
+
+
+def test_a_pattern_is_scored_once(run: StoredRun, monkeypatch: pytest.MonkeyPatch) -> None:
+    scored: list[int] = []
+    real = measures.score
+
+    def count(names: Any, joined: Any, gold: Any) -> Any:
+        scored.append(len(gold) if "nDCG@10" in names else 0)
+        return real(names, joined, gold)
+
+    monkeypatch.setattr(measures, "score", count)
+    points = PointScores(BOUNDED)
+    for _ in range(2):
+        points.score(run, BOUNDED)
+    assert sum(scored) == len(run.gold)
+
+
+def test_other_measures_are_scored_as_ever(run: StoredRun) -> None:
+    found = generated_answers.score(run, ["MRR@10"])
+    assert PointScores(["nDCG@3"]).score(run, ["MRR@10"]) == found

@@ -1,0 +1,343 @@
+"""Fates of gold items: each one planted, and what must hold of any run."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from samples.planned_runs import make_collection, make_run
+
+from assay.eval.collections.collection import GoldItem
+from assay.eval.runs.gold_ranks import GoldRank
+from assay.eval.runs.stored import StoredRun
+from assay.eval.runs.summary.attribution import FATES, Attribution, ItemFate, attribute
+from assay.eval.runs.summary.ceilings import UNION
+from assay.eval.scoring import measures
+from assay.retrievers.base import Chunk, Hit, Ranking, StageTrace
+
+COUNT = 40
+KINDS = {"fusion": "fusion", "dense": "leg", "keyword": "leg"}
+Ids = Sequence[str]
+
+
+@pytest.fixture(scope="module")
+def base(tmp_path_factory: pytest.TempPathFactory) -> StoredRun:
+    """A run of one query, answered by d0 of 40 documents, to lay traces on."""
+    collection = make_collection(COUNT)
+    collection = replace(collection, queries=collection.queries[:1])
+    return make_run(tmp_path_factory.mktemp("runs"), "one", [1] * COUNT, collection=collection)
+
+
+def listing(rank: int, length: int = 30) -> list[str]:
+    """Return `length` ids, that of the gold passage at `rank`; 0 leaves it out."""
+    others = [f"d{i}" for i in range(1, COUNT)]
+    if rank:
+        others.insert(rank - 1, "d0")
+    return others[:length]
+
+
+def lay(run: StoredRun, final: Ids, placement: GoldRank | None = None, **lists: Ids) -> StoredRun:
+    """Return `run` with other lists, whose names say their kinds."""
+    ids = {id_ for listed in (final, *lists.values()) for id_ in listed}
+    chunks = {id_: Chunk(id_, id_, 0, 14, "text number 00") for id_ in sorted(ids)}
+    trace = tuple(
+        StageTrace(name, KINDS.get(name, "stage"), 0.0, tuple((id_, 0.0) for id_ in listed))
+        for name, listed in lists.items()
+    )
+    ranking = Ranking(
+        tuple(Hit(chunks[id_], 0.0) for id_ in final),
+        trace,
+        tuple(chunks[id_] for id_ in chunks if id_ not in final),
+    )
+    items = {"d0": placement} if placement else {}
+    return replace(run, rankings={"q0": ranking}, placements={"q0": items})
+
+
+def fate(run: StoredRun, k: int = 5) -> ItemFate:
+    (found,) = attribute(run, k).items["q0"]
+    return found
+
+
+# One case a fate
+
+DEEP = GoldRank(True, {"dense": 134, "keyword": None})
+NOWHERE = GoldRank(True, {"dense": None, "keyword": None})
+CASES: dict[str, tuple[Ids, GoldRank | None, dict[str, Ids], str, str]] = {
+    "found": (listing(3), None, {"dense": listing(1), "fusion": listing(3)}, "found", ""),
+    "found, lifted by a stage": (
+        listing(1), None, {"dense": listing(9), "fusion": listing(9), "rerank": listing(1)},
+        "found", "",
+    ),
+    "never in the first k": (
+        listing(8), None, {"dense": listing(7), "keyword": listing(0), "fusion": listing(8)},
+        "below k", "",
+    ),
+    "cut off at the end": (
+        listing(0), None, {"dense": [f"d{i}" for i in range(COUNT - 1, -1, -1)]}, "below k", "",
+    ),
+    "demoted": (
+        listing(12), None,
+        {"dense": listing(2), "fusion": listing(4), "boost": listing(3), "rerank": listing(12)},
+        "demoted", "rerank",
+    ),
+    "demoted, and lifted too little": (
+        listing(7), None, {"dense": listing(2), "boost": listing(20), "rerank": listing(7)},
+        "demoted", "boost",
+    ),
+    "demoted, then removed: the first of the two lost it": (
+        listing(0), None, {"dense": listing(2), "rerank": listing(9), "dedup": listing(0)},
+        "demoted", "rerank",
+    ),
+    "filtered from the first k": (
+        listing(0), None, {"dense": listing(2), "dedup": listing(0), "rerank": listing(0)},
+        "filtered", "dedup",
+    ),
+    "filtered from further down": (
+        listing(0), None, {"dense": listing(20), "dedup": listing(0), "rerank": listing(0)},
+        "filtered", "dedup",
+    ),
+    "lost in fusion, but listed": (
+        listing(6), None, {"dense": listing(1), "keyword": listing(0), "fusion": listing(6)},
+        "lost in fusion", "",
+    ),
+    "lost in fusion altogether": (
+        listing(0), None, {"dense": listing(1), "keyword": listing(0), "fusion": listing(0)},
+        "lost in fusion", "",
+    ),
+    "two legs and no list of their fusion": (
+        listing(9), None, {"dense": listing(1), "keyword": listing(0)}, "lost in fusion", "",
+    ),
+    "lost in fusion, found by a stage, lost by the next": (
+        listing(9), None,
+        {"dense": listing(1), "fusion": listing(6), "boost": listing(2), "rerank": listing(9)},
+        "demoted", "rerank",
+    ),
+    "beyond depth": (
+        listing(0), DEEP, {"dense": listing(0), "keyword": listing(0), "fusion": listing(0)},
+        "beyond depth", "dense at rank 134",
+    ),
+    "in no leg": (
+        listing(0), NOWHERE, {"dense": listing(0), "keyword": listing(0)}, "in no leg", "",
+    ),
+    "in no chunk": (listing(0), GoldRank(False, {}), {"dense": listing(0)}, "in no chunk", ""),
+    "not told": (listing(0), None, {}, "not returned", ""),
+    "chunks told, legs not": (listing(0), GoldRank(True, {}), {}, "not returned", ""),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_each_fate(base: StoredRun, case: str) -> None:
+    final, placement, lists, wanted, where = CASES[case]
+    depth = 39 if case == "cut off at the end" else 100
+    run = replace(base, manifest=base.manifest.model_copy(update={"depth": depth}))
+    found = fate(lay(run, final, placement, **lists))
+    assert (found.fate, found.where) == (wanted, where)
+
+
+def test_the_cases_show_every_fate() -> None:
+    assert {case[3] for case in CASES.values()} == set(FATES)
+
+
+def test_ranks_at_each_step_and_beyond_are_told(base: StoredRun) -> None:
+    lists = {"dense": listing(4), "keyword": listing(0), "fusion": listing(7), "rerank": listing(9)}
+    found = fate(lay(base, listing(9), GoldRank(True, {"dense": 4, "keyword": 77}), **lists))
+    assert found.ranks == {"dense": 4, "keyword": None, "fusion": 7, "rerank": 9, "final": 9}
+    assert found.deeper == {"keyword": 77}
+    assert found.words == "lost in fusion"
+    assert found.trail == "dense 4 · keyword – (deeper: 77) · fusion 7 · rerank 9 · final 9"
+    assert fate(lay(base, listing(9), dense=listing(4), mmr=listing(9))).words == "demoted by mmr"
+    assert fate(lay(base, listing(2))).words == "found at rank 2"
+    assert fate(lay(base, listing(0), DEEP, dense=[])).words == "beyond depth: dense at rank 134"
+
+
+def test_a_stage_may_put_another_chunk_in_the_place_of_the_one_that_covers(base: StoredRun) -> None:
+    """Parents take the places of their children: the ranks are those of whatever covers."""
+    run = lay(base, ["d1", "parent"], dense=["d1", "d0"], expand=["d1", "parent"])
+    ranking = run.rankings["q0"]
+    chunks = [
+        replace(chunk, doc_id="d0", end=400) if chunk.id == "parent" else chunk
+        for chunk in (*(hit.chunk for hit in ranking.hits), *ranking.others)
+    ]
+    by_id = {chunk.id: chunk for chunk in chunks}
+    hits = tuple(replace(hit, chunk=by_id[hit.chunk.id]) for hit in ranking.hits)
+    run = replace(run, rankings={"q0": replace(ranking, hits=hits)})
+    found = fate(run)
+    assert (found.fate, found.ranks) == ("found", {"dense": 2, "expand": 2, "final": 2})
+
+
+def test_stages_of_one_name_are_told_apart(base: StoredRun) -> None:
+    run = lay(base, listing(0), dense=listing(1), boost=listing(2), other=listing(0))
+    ranking = run.rankings["q0"]
+    trace = tuple(
+        replace(entry, name="boost") if entry.kind == "stage" else entry for entry in ranking.trace
+    )
+    found = fate(replace(run, rankings={"q0": replace(ranking, trace=trace)}))
+    assert (found.fate, found.where) == ("filtered", "boost 2")
+    assert list(found.ranks) == ["dense", "boost", "boost 2", "final"]
+
+
+def test_parts_that_tell_only_their_time_are_no_steps(base: StoredRun) -> None:
+    run = lay(base, listing(0), dense=[], rerank=[])
+    assert attribute(run).steps == ("final",)
+    assert fate(run).fate == "not returned"
+
+
+def test_self_matches_have_no_rank(base: StoredRun) -> None:
+    facts = base.manifest.collection.model_copy(update={"drop_self_matches": True})
+    run = replace(base, manifest=base.manifest.model_copy(update={"collection": facts}))
+    with_self = ["d1", "q0", "d2", "d0"]
+    found = fate(lay(run, ["d1", "d2", "d0"], dense=with_self), k=3)
+    assert found.ranks == {"dense": 3, "final": 3}
+
+
+# Ceilings, by hand
+
+
+def test_ceilings_are_those_of_a_perfect_order(base: StoredRun) -> None:
+    gold = {
+        "q0": tuple(
+            GoldItem("q0", f"d{i}", f"d{i}", 0, 14, grade) for i, grade in enumerate((1, 2, 3))
+        )
+    }
+    run = lay(
+        replace(base, gold=gold),
+        ["d5", "d1", "d0"],
+        dense=["d0", "d5"],
+        keyword=["d6", "d1", "d7"],
+        fusion=["d5", "d1", "d0"],
+    )
+    attribution = attribute(run, k=2)
+    by_step = {ceiling.step: ceiling for ceiling in attribution.ceilings}
+    assert list(by_step) == ["dense", "keyword", UNION, "fusion", "final"]
+    assert [by_step[step].candidates for step in by_step] == [2, 3, 5, 3, 3]
+    ideal = 3 + 2 / 1.5849625007211562
+    values = {
+        step: {name: estimate.value for name, estimate in ceiling.measures.items()}
+        for step, ceiling in by_step.items()
+    }
+    assert values["dense"]["nDCG@2"] == pytest.approx(1 / ideal)
+    assert values["keyword"]["nDCG@2"] == pytest.approx(2 / ideal)
+    assert values[UNION]["nDCG@2"] == pytest.approx((2 + 1 / 1.5849625007211562) / ideal)
+    assert values["final"] == values[UNION]
+    assert values["dense"]["Recall@2"] == pytest.approx(1 / 3)
+    assert values[UNION]["Recall@2"] == pytest.approx(2 / 3)
+    assert all(value["Hit@1"] == 1 for value in values.values())
+    assert attribution.reached["Hit@1"].value == 0
+    assert attribution.reached["nDCG@2"].value == pytest.approx(2 / 1.5849625007211562 / ideal)
+
+
+def test_scores_that_are_known_are_not_computed_again(base: StoredRun) -> None:
+    run = lay(base, ["d0"], dense=["d0"], keyword=["d0"])
+    computed = attribute(run).reached
+    known = attribute(run, known={"Hit@1": dict.fromkeys(run.gold, 0.5)}).reached
+    assert list(known) == list(computed)
+    assert known["Hit@1"].value == 0.5 != computed["Hit@1"].value
+    assert known["nDCG@10"] == computed["nDCG@10"]
+
+
+def test_a_query_of_no_candidates_counts_as_nothing_in_a_ceiling(base: StoredRun) -> None:
+    run = lay(base, [], dense=[], keyword=["d0"])
+    dense, *_ = attribute(run).ceilings
+    assert (dense.step, dense.candidates) == ("keyword", 1)
+    (final,) = attribute(lay(base, [])).ceilings
+    assert [estimate.value for estimate in final.measures.values()] == [0, 0, 0]
+
+
+# What holds of any run
+
+lists = st.lists(st.integers(0, COUNT - 1), max_size=COUNT, unique=True)
+spans = st.tuples(st.integers(0, COUNT * 10 - 1), st.integers(5, 60), st.integers(0, 3))
+
+
+def make_any(
+    base: StoredRun, golds: Sequence[tuple[int, int, int]], numbers: Mapping[str, Sequence[int]]
+) -> StoredRun:
+    """Return a run whose chunks are ten characters each of one document, d0."""
+    items = tuple(
+        GoldItem("q0", f"d0[{start}:{start + size}]", "d0", start, start + size, grade)
+        for start, size, grade in golds
+    )
+    named = {name: [f"c{i:02}" for i in listed] for name, listed in numbers.items()}
+    final = named.pop("final")
+    run = lay(base, final[:20], **named)
+    ranking = run.rankings["q0"]
+
+    def place(chunk: Chunk) -> Chunk:
+        i = int(chunk.id[1:])
+        return replace(chunk, doc_id="d0", start=i * 10, end=i * 10 + 10)
+
+    ranking = replace(
+        ranking,
+        hits=tuple(replace(hit, chunk=place(hit.chunk)) for hit in ranking.hits),
+        others=tuple(map(place, ranking.others)),
+    )
+    placements = {item.id: GoldRank(True, {"dense": None, "keyword": 60}) for item in items}
+    manifest = run.manifest.model_copy(update={"depth": 20})
+    return replace(
+        run,
+        gold={"q0": items},
+        rankings={"q0": ranking},
+        placements={"q0": placements},
+        manifest=manifest,
+    )
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    st.lists(spans, min_size=1, max_size=5, unique_by=lambda gold: gold[:2]),
+    st.fixed_dictionaries(
+        dict.fromkeys(("dense", "keyword", "fusion", "dedup", "rerank", "final"), lists)
+    ),
+    st.integers(1, 25),
+)
+def test_every_item_has_one_fate_and_found_is_recall(base, golds, numbers, k) -> None:
+    run = make_any(base, golds, numbers)
+    attribution = attribute(run, k)
+    items = attribution.items["q0"]
+    relevant = [item for item in run.gold["q0"] if item.grade > 0]
+    assert [item.item for item in items] == relevant
+    totals = attribution.totals()
+    assert tuple(totals) == FATES
+    assert sum(totals.values()) == len(relevant)
+    for item in items:
+        held = any(item.ranks.values())
+        absent = {"beyond depth", "in no leg", "in no chunk", "not returned"}
+        assert (item.fate in absent) != held
+        assert bool(item.where) == (item.fate in {"demoted", "filtered", "beyond depth"})
+    if relevant:
+        recall = measures.score([f"Recall@{k}"], run.joined, run.gold)[f"Recall@{k}"]["q0"]
+        assert totals["found"] / len(relevant) == pytest.approx(recall)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(st.integers(0, 3), min_size=1, max_size=6),
+    st.fixed_dictionaries(dict.fromkeys(("dense", "keyword", "fusion", "final"), lists)),
+)
+def test_no_order_beats_the_ceiling_where_chunks_are_items(base, grades, numbers) -> None:
+    golds = [(i * 10, 10, grade) for i, grade in enumerate(grades)]
+    numbers = numbers | {"fusion": numbers["final"]}
+    attribution = attribute(make_any(base, golds, numbers), 5)
+    by_step = {ceiling.step: ceiling.measures for ceiling in attribution.ceilings}
+    for name, reached in attribution.reached.items():
+        assert by_step["final"][name].value >= reached.value - 1e-9
+        for leg in ("dense", "keyword"):
+            if leg in by_step and UNION in by_step:
+                assert by_step[UNION][name].value >= by_step[leg][name].value - 1e-9
+
+
+def test_totals_by_type_add_up(tmp_path: Path) -> None:
+    collection = make_collection(6, types=["a", "b", ""])
+    run = make_run(tmp_path, "typed", [1, 0, 1, 1, 1, 1], collection=collection)
+    attribution = attribute(run)
+    assert attribution.by_type.keys() == {"a", "b"}
+    assert attribution.totals("b") == dict.fromkeys(FATES, 0) | {"found": 1, "not returned": 1}
+    assert add(attribution, "a", "b")["found"] == attribution.totals()["found"] - 2
+
+
+def add(attribution: Attribution, *types: str) -> dict[str, Any]:
+    totals = [attribution.totals(kind) for kind in types]
+    return {fate: sum(total[fate] for total in totals) for fate in FATES}

@@ -1,0 +1,97 @@
+"""Rankings that break the contract are refused before they are scored."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from samples.planned_runs import make_collection
+
+from assay.eval.runs.contract import check_ranking
+from assay.eval.runs.execution.execution import RunSpec, execute
+from assay.eval.runs.latency import LatencySettings
+from assay.retrievers.base import (
+    AssayError,
+    Chunk,
+    Document,
+    Hit,
+    IndexReport,
+    Quiet,
+    Ranking,
+    Retriever,
+)
+
+
+class Liar(Retriever):
+    """Finds the first three documents, and then tells `lie` of them."""
+
+    def __init__(self, lie) -> None:
+        self._lie = lie
+
+    def index(self, documents: Sequence[Document]) -> IndexReport:
+        self._hits = [
+            Hit(Chunk(item.id, item.id, 0, len(item.text), item.text), 3.0 - i)
+            for i, item in enumerate(documents[:3])
+        ]
+        return IndexReport(len(documents))
+
+    def search(self, query: str, k: int) -> Ranking:
+        return self._lie(list(self._hits))
+
+
+def swap(hits: list[Hit], **changes: object) -> Ranking:
+    """Change the chunk at rank 2."""
+    return Ranking((hits[0], replace(hits[1], chunk=replace(hits[1].chunk, **changes)), hits[2]))
+
+
+def score(hits: list[Hit], value: float) -> Ranking:
+    return Ranking((hits[0], replace(hits[1], score=value), hits[2]))
+
+
+def run(lie, folder: Path) -> None:
+    plan = RunSpec("liar", {"name": "liar"}, 10, None, LatencySettings(queries=0))
+    execute(plan, Liar(lie), make_collection(4), folder, Quiet())
+
+
+def test_an_honest_one_is_scored_in_its_own_order(tmp_path: Path) -> None:
+    run(lambda hits: Ranking(tuple(hits)), tmp_path)
+    run(lambda hits: score(hits, 9.0), tmp_path)
+
+
+LIES = {
+    "nan": (lambda hits: score(hits, math.nan), "rank 2: the score nan is not finite"),
+    "infinite": (lambda hits: score(hits, -math.inf), "rank 2: the score -inf is not finite"),
+    "twice": (lambda hits: Ranking((hits[0], hits[0])), "rank 2: the chunk .* at rank 1 already"),
+    "nowhere": (lambda hits: swap(hits, doc_id="no.md"), "rank 2: 'no.md' is no document"),
+    "past": (lambda hits: swap(hits, end=10**6), "rank 2: the span 0–1000000 of .* within its"),
+    "before": (lambda hits: swap(hits, start=-1), "rank 2: the span -1–"),
+    "text": (lambda hits: swap(hits, text="other"), "rank 2: the text is not that of the span 0–"),
+    "too many": (lambda hits: Ranking(tuple(hits * 4)), "12 hits were returned, 10 were asked for"),
+    "a list": (lambda hits: hits, "search returned a list, not an assay.retrievers.base.Ranking"),
+    "nothing": (lambda hits: None, "search returned nothing"),
+    "fails": (lambda hits: {}["key"], "KeyError: 'key'"),
+}
+
+
+@pytest.mark.parametrize("name", LIES)
+def test_a_broken_ranking_is_refused_and_leaves_no_run(name: str, tmp_path: Path) -> None:
+    lie, words = LIES[name]
+    with pytest.raises(AssayError, match=rf"^Liar: query q0: .*{words}") as caught:
+        run(lie, tmp_path)
+    assert "\n" not in str(caught.value)
+    assert [path.name for path in tmp_path.iterdir()] == [".locks"]
+
+
+@pytest.mark.parametrize("name", [name for name in LIES if name != "fails"])
+def test_a_ranking_of_chunks_that_are_known_is_refused_alike(name: str) -> None:
+    lie, words = LIES[name]
+    collection, sound = make_collection(4), {}
+    liar = Liar(lie)
+    liar.index(collection.documents)
+    honest = Ranking(tuple(liar._hits))
+    for _ in range(2):
+        assert check_ranking(honest, liar, "q", 10, collection.texts, sound) is honest
+        assert len(sound) == 3
+    with pytest.raises(AssayError, match=words):
+        check_ranking(lie(list(liar._hits)), liar, "q", 10, collection.texts, sound)

@@ -1,0 +1,98 @@
+"""Legs beside their fusion, on runs whose lists are known."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from samples.report import make_run
+
+from assay.eval.report.run_page import page as report
+from assay.eval.runs.manifest import IndexFacts, describe_unread
+from assay.eval.runs.stored import StoredRun
+from assay.eval.runs.summary.legs_alone import LegAlone, score_legs
+from assay.eval.runs.summary.summary import summarise
+from assay.eval.statistics.estimates import Estimate
+from assay.eval.studies.comparison.analysis import compare
+
+LEG = LegAlone(
+    "keyword",
+    "nDCG@10",
+    scored=Estimate(0.6, 0.5, 0.7, 50),
+    fused=Estimate(0.55, 0.5, 0.6, 50),
+    gain=Estimate(0.05, 0.01, 0.09, 50),
+)
+
+
+def test_a_leg_scores_what_it_does_without_the_others(tmp_path: Path) -> None:
+    both = make_run(tmp_path)
+    legs = {item.leg: item for item in score_legs(both, "nDCG@10")}
+    assert list(legs) == ["words", "letters"]
+    fused = summarise(both).means["nDCG@10"]
+    for name, item in legs.items():
+        alone = summarise(make_run(tmp_path, name=name, legs=(name,))).means["nDCG@10"]
+        assert item.scored == alone
+        assert item.fused == fused
+        assert item.gain.value == pytest.approx(alone.value - fused.value)
+
+
+def test_no_leg_stands_beside_what_was_not_fused(tmp_path: Path) -> None:
+    run = make_run(tmp_path, legs=("words",))
+    rankings = {
+        query: replace(ranking, trace=tuple(item for item in ranking.trace if item.kind == "leg"))
+        for query, ranking in run.rankings.items()
+    }
+    assert score_legs(replace(run, rankings=rankings), "nDCG@10") == ()
+
+
+def test_the_figures_are_told_and_how_sure_they_are() -> None:
+    assert LEG.words == (
+        "The leg keyword alone does better than the fusion: nDCG@10 0.600 against 0.550, +0.050 "
+        "(95 % interval +0.010 … +0.090)"
+    )
+    unsure = replace(LEG, gain=Estimate(0.05, -0.01, 0.09, 50))
+    assert "alone did better here than the fusion" in unsure.words
+
+
+def make_leg_better(run: StoredRun) -> StoredRun:
+    """Return the run with every fused list turned round."""
+    rankings = {
+        query: replace(
+            ranking,
+            trace=tuple(
+                replace(item, candidates=item.candidates[::-1]) if item.kind == "fusion" else item
+                for item in ranking.trace
+            ),
+        )
+        for query, ranking in run.rankings.items()
+    }
+    return replace(run, rankings=rankings)
+
+
+def test_the_report_warns_of_a_leg_that_does_better_and_of_chunks_read_in_part(
+    tmp_path: Path,
+) -> None:
+    run = make_leg_better(make_run(tmp_path))
+    index = run.manifest.index.model_copy(update={"facts": {"unread": 3, "window": 512}})
+    manifest = run.manifest.model_copy(update={"index": index})
+    summary = summarise(replace(run, manifest=manifest))
+    first, *_, last = summary.cautions
+    assert first.startswith("The leg words alone d")
+    assert last == describe_unread(index)
+    page = report.write(summary)
+    for text in (page.read_text(), page.with_name("report.md").read_text()):
+        assert "The leg words alone d" in text
+        assert "3 (the encoder reads 512 tokens)" in text
+    other = make_run(tmp_path, name="words", legs=("words",))
+    compared = compare([summary.run, other], ["nDCG@10"])
+    assert f"{manifest.id}: {last}" in compared.warnings
+
+
+def test_chunks_read_in_part_are_told() -> None:
+    facts = {"unread": 12, "window": 512}
+    index = IndexFacts(chunks=1300, seconds={}, bytes=0, cached=[], facts=facts)
+    assert describe_unread(index) == (
+        "12 of 1,300 chunks are not read to the end: the encoder reads 512 tokens, and "
+        "search by it sees the rest only in smaller chunks, or by `windows: max` of a dense leg"
+    )
+    for none in ({}, {"unread": 0, "window": 512}):
+        assert describe_unread(index.model_copy(update={"facts": none})) == ""

@@ -1,0 +1,101 @@
+"""Stored runs: those that are damaged or half made are told, and a full disk leaves nothing."""
+
+import errno
+import io
+import os
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from samples.planned_runs import make_collection, make_run
+
+from assay import load_runs
+from assay.eval.collections.check import check_judged
+from assay.eval.runs.manifest import MANIFEST
+from assay.eval.runs.stored import find, load
+from assay.retrievers.base import AssayError
+from assay.retrievers.store.files import write_atomically
+
+
+def test_runs_that_cannot_be_read_are_passed_over(tmp_path: Path, capsys) -> None:
+    whole = make_run(tmp_path, "whole", [1, 2])
+    damaged, empty, begun, foreign = (make_run(tmp_path, name, [1, 2]) for name in "abcd")
+    rankings = damaged.folder / "rankings.jsonl"
+    rankings.write_text(rankings.read_text().splitlines(keepends=True)[0])
+    (empty.folder / "queries.jsonl").write_text("")
+    (empty.folder / "gold.jsonl").write_text("")
+    gold = foreign.folder / "gold.jsonl"
+    gold.write_text(gold.read_text().replace('"q1"', '"q9"'))
+    (begun.folder / MANIFEST).unlink()
+    assert [result.id for result in load_runs(reports=tmp_path)] == [whole.manifest.id]
+    told = capsys.readouterr().err
+    assert f'passed over: {rankings}: damaged: no ranking of the query "q1"; make the run' in told
+    assert f'passed over: {foreign.folder / "gold.jsonl"}: damaged: it judges "q9", which' in told
+    assert f"passed over: {empty.folder}: a run of no queries" in told
+    assert str(begun.folder) not in told
+
+
+def test_where_several_runs_are_meant_the_line_says_how_to_choose(tmp_path: Path) -> None:
+    times = (f"202611{day:02}T000000.000" for day in (3, 9, 5, 1, 7, 8, 6))
+    ids = [f"{name}-{i}-abc" for name, i in zip("bmmmmmm", times, strict=True)]
+    for id_ in ids:
+        (tmp_path / id_).mkdir()
+        (tmp_path / id_ / MANIFEST).touch()
+    newest_first = ", ".join(ids[i] for i in (1, 5, 4, 6, 2))
+    told = f"m: 6 runs in {tmp_path} begin so; give the id of one, the newest first: {newest_first}"
+    with pytest.raises(AssayError, match=re.escape(f"{told} and 1 more") + "$"):
+        find(tmp_path, "m")
+    with pytest.raises(AssayError, match=re.escape(f"the newest first: {newest_first} and 2 more")):
+        find(tmp_path, "none-such")
+    assert find(tmp_path, "m-20261109") == tmp_path / ids[1]
+    assert find(tmp_path, "b") == tmp_path / ids[0]
+
+
+def test_what_cannot_be_measured_is_refused() -> None:
+    collection = make_collection(3)
+    check_judged(collection)
+    with pytest.raises(AssayError, match=r"planned: no query is judged.*assay init FOLDER"):
+        check_judged(replace(collection, queries=(), gold={}))
+    with pytest.raises(AssayError, match=r"planned: none of its 3 judged queries.*no_answer"):
+        check_judged(make_collection(3, grade=0))
+    check_judged(make_collection(3, grade=0, types=["no_answer"]))
+
+
+class FullFile(io.BytesIO):
+    """Takes what it is given, and finds no place for it."""
+
+    def close(self) -> None:
+        if not self.closed:
+            super().close()
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+def test_a_full_disk_is_told_and_leaves_nothing(tmp_path: Path, monkeypatch) -> None:
+    opened: Callable[..., object] = Path.open
+
+    def open_full(path: Path, mode: str = "r", *others: object, **options: object) -> object:
+        return FullFile() if mode == "ab" else opened(path, mode, *others, **options)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, "open", open_full)
+        with pytest.raises(
+            AssayError, match=r"placements\.jsonl: cannot be written: No space left on device"
+        ):
+            make_run(tmp_path, "full", [1, 2])
+    (folder,) = tmp_path.glob("full-*")
+    assert not (folder / MANIFEST).exists()
+    # With some room again, the same run goes on in the same folder.
+    assert make_run(tmp_path, "full", [1, 2]).folder == folder
+
+    def fail(path: Path, target: Path) -> Path:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    (tmp_path / "file").write_text("old")
+    before = set(tmp_path.iterdir())
+    monkeypatch.setattr(Path, "replace", fail)
+    with pytest.raises(AssayError, match="file: cannot be written: No space left on device"):
+        write_atomically(tmp_path / "file", b"new")
+    assert set(tmp_path.iterdir()) == before
+    assert load(folder).queries

@@ -1,0 +1,251 @@
+"""What ablation takes away with what, and what it says of the parts."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from samples.ablation import DENSE_PART, RERANK, make_ablation, observe, row
+
+from assay.eval.cli.ablate import _explain as explain
+from assay.eval.statistics.estimates import OpenEstimate
+from assay.eval.studies.ablation.page import write
+from assay.eval.studies.ablation.running import caution, check
+from assay.eval.studies.ablation.variants import (
+    PipelinePart,
+    Variant,
+    list_parts,
+    make_plain,
+    plan_additions,
+    plan_removals,
+)
+from assay.eval.studies.ablation.weighing import judge, time_part, weigh
+from assay.retrievers.legs.base import LegSettings
+from assay.retrievers.legs.registry import LEGS
+
+BM25 = {"type": "bm25"}
+DENSE = {"type": "dense"}
+CALIBRATE, DIVERSE = {"type": "calibrate"}, {"type": "mmr", "relevance": "score"}
+
+
+def plain_types(legs: Mapping[str, Any]) -> dict[str, str]:
+    """Return what stands for each leg in a plain pipeline, as the leg itself says."""
+    found = {name: LEGS.types[leg["type"]] for name, leg in legs.items()}
+    return {name: leg.plain for name, leg in found.items() if issubclass(leg, LegSettings)}
+
+
+def removals(retriever: Mapping[str, Any]) -> dict[str, Variant]:
+    parts = list_parts(retriever, plain_types(retriever["legs"]))
+    return {item.part.name: item for item in plan_removals(retriever, parts, check)}
+
+
+def additions(retriever: Mapping[str, Any]) -> dict[str, Variant]:
+    parts = list_parts(retriever, plain_types(retriever["legs"]))
+    plain = make_plain(retriever, parts)
+    return {item.part.name: item for item in plan_additions(retriever, plain, parts, check)}
+
+
+def along(item: Variant) -> list[str]:
+    return [part.name for part in item.along]
+
+
+def hybrid(**over: Any) -> dict[str, Any]:
+    return {
+        "legs": {"dense": DENSE, "keyword": BM25, "exact": {"type": "exact"}},
+        "fusion": {
+            "type": "rrf",
+            "k": 30,
+            "weights": {"dense": 2.0, "exact": 0.5},
+            "boosts": {"exact": 10.0},
+        },
+        "stages": [CALIBRATE, DIVERSE, {"type": "per_document", "limit": 2}],
+        **over,
+    }
+
+
+def test_a_leg_goes_with_its_weight_and_boost() -> None:
+    settings = removals(hybrid())["exact"].settings
+    assert settings is not None
+    assert list(settings["legs"]) == ["dense", "keyword"]
+    assert settings["fusion"] == {"type": "rrf", "k": 30, "weights": {"dense": 2.0}, "boosts": {}}
+    assert settings["stages"] == hybrid()["stages"]
+
+
+def test_calibration_takes_along_what_was_set_for_its_scores() -> None:
+    found = removals(hybrid())
+    assert along(found["calibrate"]) == ["mmr"]
+    assert along(found["mmr"]) == []
+    assert found["calibrate"].settings is not None
+    assert [item["type"] for item in found["calibrate"].settings["stages"]] == ["per_document"]
+
+
+@pytest.mark.parametrize("leg", ["dense", "keyword"])
+def test_a_single_leg_is_not_fused_and_not_calibrated(leg: str) -> None:
+    """Cosines have a scale, yet the choice was set for calibrated scores: it goes too."""
+    two = hybrid(legs={"dense": DENSE, "keyword": BM25}, fusion={"type": "rrf"})
+    gone = removals(two)[leg]
+    assert along(gone) == ["calibrate", "mmr"]
+    assert gone.settings is not None
+    assert gone.settings["fusion"] is None
+
+
+def test_the_only_leg_cannot_go() -> None:
+    only = removals({"legs": {"keyword": BM25}})["keyword"]
+    assert only.settings is None
+    assert only.refusal == "nothing else searches"
+
+
+def test_what_a_graph_starts_from_cannot_go() -> None:
+    found = removals(
+        {"legs": {"keyword": BM25, "links": {"type": "graph"}}, "fusion": {"type": "rrf"}}
+    )
+    assert found["keyword"].settings is None
+    assert "cannot come first" in found["keyword"].refusal
+    assert found["links"].settings is not None
+
+
+def test_of_two_equal_stages_one_goes() -> None:
+    twice = hybrid(query=[{"type": "classify"}, {"type": "classify", "factual": 2.0}], stages=[])
+    parts = list_parts(twice, plain_types(twice["legs"]))
+    first, second = plan_removals(twice, parts, check)[:2]
+    assert first.settings is not None
+    assert second.settings is not None
+    assert first.settings["query"] == twice["query"][1:]
+    assert second.settings["query"] == twice["query"][:1]
+
+
+def test_inactive_legs_are_no_parts() -> None:
+    parts = list_parts(hybrid(mode="semantic"), {"dense": "dense"})
+    assert [part.name for part in parts if part.kind == "leg"] == ["dense"]
+    gone = plan_removals(hybrid(mode="semantic"), parts, check)[0]
+    assert "no leg is semantic" in gone.refusal
+
+
+def test_the_plain_pipeline_has_the_configs_own_legs() -> None:
+    retriever = hybrid()
+    plain = make_plain(retriever, list_parts(retriever, plain_types(retriever["legs"])))
+    assert plain.settings["legs"] == {"dense": DENSE, "keyword": BM25}
+    assert plain.settings["fusion"]["weights"] == {"dense": 2.0}
+    assert plain.settings["stages"] == []
+    assert not check(plain.settings)
+    assert list(additions(retriever)) == ["exact", "calibrate", "mmr", "per_document"]
+
+
+def test_added_parts_bring_what_they_need() -> None:
+    found = additions(hybrid())
+    assert along(found["mmr"]) == ["calibrate"]
+    assert along(found["calibrate"]) == []
+    assert found["exact"].settings is not None
+    assert found["exact"].settings["fusion"]["boosts"] == {"exact": 10.0}
+
+
+def test_a_fielded_leg_takes_the_place_of_the_plain_one() -> None:
+    fielded = {"type": "bm25f", "depth": 40}
+    retriever = hybrid(legs={"words": fielded, "dense": DENSE}, fusion={"type": "rrf"}, stages=[])
+    plain = make_plain(retriever, list_parts(retriever, plain_types(retriever["legs"])))
+    assert plain.settings["legs"] == {"dense": DENSE, "words": {"type": "bm25", "depth": 40}}
+    added = additions(retriever)["words"]
+    assert added.replaces
+    assert added.settings is not None
+    assert added.settings["legs"]["words"] == fielded
+
+
+def test_what_rrf_forbids_cannot_be_added() -> None:
+    linear = hybrid(
+        fusion={"type": "linear"},
+        stages=[CALIBRATE, {"type": "neighbours", "score_delta": 0.02}],
+    )
+    assert removals(linear)["neighbours"].settings is not None
+    refused = additions(linear)["neighbours"]
+    assert refused.settings is None
+    assert "linear fusion" in refused.refusal
+
+
+def test_what_a_part_adds_is_with_minus_without() -> None:
+    found = row(RERANK, 0.4, 0.6)
+    (difference,) = found.differences
+    assert difference.difference.value == pytest.approx(0.2)
+    assert (found.changed, found.changed_top, found.queries) == (5, 5, 20)
+    assert found.tokens == pytest.approx(20)
+    assert found.total is not None
+    assert found.total.value == pytest.approx(4.0)
+    assert found.finding == "adds nDCG@10 +0.200; costs 4.9 ms"
+
+
+def test_a_part_that_hurts_or_adds_nothing_is_named() -> None:
+    assert row(RERANK, 0.6, 0.4).finding.startswith("hurts nDCG@10 -0.200; costs")
+    same = row(RERANK, 0.5, 0.5)
+    assert same.idle
+    assert same.finding.startswith("adds nothing that 20 queries can show; costs")
+
+
+def test_all_rows_are_one_family() -> None:
+    pair = observe("a", 0.4, "x", 10.0), observe("b", 0.6, "y", 14.0)
+    one = weigh(Variant(RERANK), [RERANK], pair, "a", ["nDCG@10"])
+    (single,) = judge([one])
+    several = list(judge([one] * 4))
+    p = single.differences[0].adjusted
+    assert p is not None
+    # Rows that move together cost one another nothing.
+    assert [item.differences[0].adjusted for item in several] == pytest.approx([p] * 4)
+
+
+@pytest.mark.parametrize(
+    ("rows", "words"),
+    [
+        (0, ""),
+        (1, "adjusted for the 1 difference of both tables together"),
+        (2, "adjusted for all 2 differences of both tables together (Westfall and Young)"),
+    ],
+)
+def test_what_p_values_are_adjusted_for_is_told(tmp_path: Path, rows: int, words: str) -> None:
+    found = make_ablation(row(RERANK, 0.4, 0.6), rows)
+    assert found.tests == rows
+    assert f"draws, {words}{', ' if words else ''}none where" in explain(found)
+    write(found, tmp_path)
+    for name in ("report.md", "report.html"):
+        text = (tmp_path / name).read_text()
+        assert f"randomisation test{', ' if words else ''}{words}" in text
+        assert ("adjusted for" in text) == bool(words)
+
+
+@pytest.mark.parametrize("total", [None, OpenEstimate(4.0, None, None, 3)])
+def test_only_what_was_timed_by_turns_is_said_to_be(
+    tmp_path: Path, total: OpenEstimate | None
+) -> None:
+    found = make_ablation(replace(row(RERANK, 0.4, 0.6), total=total), 2)
+    write(found, tmp_path)
+    said = [explain(found), *((tmp_path / f"report.{kind}").read_text() for kind in ("md", "html"))]
+    for text in said:
+        assert ("were timed by turns" in text) == (total is not None)
+        assert ("Nothing was timed by turns" in text) == (total is None)
+
+
+def test_what_moves_no_query_costs_the_others_nothing() -> None:
+    pair = observe("a", 0.5, "x", 10.0), observe("b", 0.5, "y", 14.0)
+    idle = weigh(Variant(RERANK), [RERANK], pair, "a", ["nDCG@10"])
+    pair = observe("a", 0.4, "x", 10.0), observe("b", 0.6, "y", 14.0)
+    one = weigh(Variant(RERANK), [RERANK], pair, "a", ["nDCG@10"])
+    first, last = judge([idle, one])
+    assert first.differences[0].adjusted == 1.0
+    assert last.differences[0].adjusted == last.differences[0].p
+
+
+def test_a_leg_costs_what_its_encoding_costs_too() -> None:
+    latency = observe("a", 0.5, "x", 10.0).latency
+    times = time_part(DENSE_PART, [DENSE_PART, RERANK], latency)
+    assert times is not None
+    assert (times.p50, times.n) == (9.0, 2)
+
+
+def test_parts_of_one_name_are_not_told_apart_in_time() -> None:
+    namesake = PipelinePart("stage", 1, "dense", "dense")
+    latency = observe("a", 0.5, "x", 10.0).latency
+    assert time_part(DENSE_PART, [DENSE_PART, namesake], latency) is None
+    assert time_part(RERANK, [RERANK], {}) is None
+
+
+def test_a_finding_that_a_few_large_losses_would_undo_is_warned_of() -> None:
+    (line,) = caution([row(DENSE_PART, 0.5, 0.52), row(RERANK, 0.2, 0.9)])
+    assert line.startswith("leg dense: that nDCG@10 differs presumes")

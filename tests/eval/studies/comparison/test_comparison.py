@@ -1,0 +1,246 @@
+"""Comparisons of runs whose scores are known by hand."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from samples.planned_runs import make_collection, make_run
+
+from assay.eval.cli.compare import _explain as explain
+from assay.eval.runs.execution.interleaved_timing import InterleavedTiming
+from assay.eval.statistics.estimates import Estimate, estimate_mean, estimate_percentile_ratio
+from assay.eval.statistics.significance import detectable, randomise
+from assay.eval.studies.comparison.analysis import compare
+from assay.eval.studies.comparison.latency_pairs import pair_latencies
+from assay.eval.studies.comparison.page.provenance import describe_method
+from assay.retrievers.base import AssayError
+
+BASE = [1, 2, 4, 0, 1, 5, 2, 1, 0, 2] * 4
+OTHER = [1, 1, 2, 1, 1, 1, 4, 1, 0, 1] * 4
+MEASURES = ("MRR@10", "Hit@1")
+
+
+def test_figures_by_hand(folder: Path) -> None:
+    base, other = make_run(folder, "base", BASE), make_run(folder, "other", OTHER)
+    compared = compare([base, other], MEASURES)
+    (pair,) = compared.pairs
+    first, second = pair.differences
+    before, after = ([1 / rank if rank else 0 for rank in ranks] for ranks in (BASE, OTHER))
+    scores = list(zip(before, after, strict=True))
+    differences = [two - one for one, two in scores]
+    assert pair.scores("MRR@10") == {f"q{i}": pytest.approx(both) for i, both in enumerate(scores)}
+    assert first.n == 40
+    assert first.base == pytest.approx(sum(one for one, _ in scores) / 40)
+    assert first.other == pytest.approx(sum(two for _, two in scores) / 40)
+    assert (first.wins, first.ties, first.losses) == (20, 16, 4)
+    assert first.difference.value == pytest.approx(estimate_mean(differences).value)
+    assert first.difference.low == pytest.approx(estimate_mean(differences).low)
+    assert first.p == pytest.approx(randomise(differences), abs=0.003)
+    assert first.p <= first.adjusted <= 2 * first.p
+    assert pair.alone == {"MRR@10": first.adjusted, "Hit@1": second.adjusted}
+    assert first.deviation is not None
+    assert first.effect_size == pytest.approx(first.difference.value / first.deviation)
+    assert first.detectable == pytest.approx(detectable(first.deviation, 40))
+    assert (first.verdict, second.verdict) == ("better", "better")
+    assert (compared.tests, compared.beside) == (2, ("Judged@10", "Tokens@10"))
+    assert compare([base, other], MEASURES) == compared
+    (back,) = compare([other, base], MEASURES).pairs
+    assert back.differences[0].verdict == "worse"
+    assert back.differences[0].difference.value == pytest.approx(-first.difference.value)
+
+
+def test_a_sample_is_compared_on_the_queries_that_both_searched(folder: Path) -> None:
+    base, sample = make_run(folder, "base", BASE), make_run(folder, "quick", OTHER, limit=8)
+    compared, back = compare([base, sample], MEASURES), compare([sample, base], MEASURES)
+    assert list(compared.base.run.queries) == list(sample.queries)
+    (pair,) = compared.pairs
+    assert {item.n for item in pair.differences} == {8}
+    assert pair.scores("MRR@10").keys() == sample.queries.keys()
+    assert compared.searched == (40, 8)
+    assert compared.warnings == (
+        "a sample: 8 of the collection's 40 queries",
+        "the runs searched 40, 8 queries: only the 8 that all share are compared",
+    )
+    (other,) = back.pairs
+    assert other.differences[0].difference.value == -pair.differences[0].difference.value
+    assert len(base.queries) == 40
+
+
+def test_runs_of_other_queries_are_refused_where_none_is_a_sample(folder: Path) -> None:
+    base = make_run(folder, "base", BASE)
+    shorter = base.take([f"q{i}" for i in range(8)])
+    shorter = replace(shorter, manifest=shorter.manifest.model_copy(update={"id": "shorter"}))
+    with pytest.raises(AssayError, match="query sets differ"):
+        compare([base, shorter], MEASURES)
+
+
+def test_runs_of_one_config_are_named_by_what_differs(folder: Path) -> None:
+    collection = make_collection(40)
+    base = make_run(folder, "mine", BASE, collection=collection)
+    quick = make_run(folder, "mine", OTHER, collection=collection, limit=20)
+    compared = compare([base, quick], MEASURES)
+    assert compared.labels == ("mine (limit null)", "mine (limit 20)")
+    shown = compared.as_json()
+    assert [shown["base"]["label"], shown["others"][0]["label"]] == list(compared.labels)
+
+
+def test_types_are_a_family_apart(folder: Path) -> None:
+    collection = make_collection(40, types=("even", "odd"))
+    third = [1, 1, 4, 0, 1, 5, 2, 1, 0, 2] * 4
+    runs = [
+        make_run(folder, name, ranks, collection=collection)
+        for name, ranks in (("base", BASE), ("other", OTHER), ("third", third))
+    ]
+    compared = compare(runs, ("MRR@10",))
+    shown = [item for pair in compared.pairs for item in pair.shown]
+    assert [item.type for item in shown] == ["", "even", "odd"] * 2
+    assert [item.n for item in shown] == [40, 20, 20] * 2
+    assert (compared.tests, compared.tests_by_type) == (2, 4)
+    (pair, _) = compared.pairs
+    (alone,) = compare(runs[:2], ("MRR@10",)).pairs
+    assert [item.p for item in pair.shown] == [item.p for item in alone.shown]
+    assert pair.alone["MRR@10"] == alone.differences[0].adjusted <= pair.differences[0].adjusted
+
+
+def test_too_few_queries_are_not_tested(folder: Path) -> None:
+    collection = make_collection(9, types=("a", "b", "c"))
+    runs = [
+        make_run(folder, name, ranks, collection=collection)
+        for name, ranks in (("base", [2] * 9), ("other", [1] * 9))
+    ]
+    compared = compare(runs, ("MRR@10",))
+    (pair,) = compared.pairs
+    assert pair.differences[0].verdict == "better"
+    assert compared.tests == 1
+    assert {(item.p, item.verdict) for item in pair.by_type} == {(None, "too few queries")}
+    assert "draws, adjusted for the 1 difference over all queries together; " in explain(compared)
+    assert (
+        "The 1 difference over all queries is judged alone: "
+        in dict(describe_method(compared))["p"]
+    )
+    untested = replace(pair, differences=(), by_type=())
+    compared = replace(compared, pairs=(untested,))
+    assert compared.tests == 0
+    assert "draws; better or worse" in explain(compared)
+    assert "as rare as large gains. None for groups" in dict(describe_method(compared))["p"]
+
+
+def test_latencies_stand_side_by_side(folder: Path) -> None:
+    runs = [make_run(folder, name, BASE) for name in ("base", "other")]
+    slow = replace(
+        runs[1],
+        latency=tuple(
+            replace(item, milliseconds={"total": 3 * item.milliseconds["total"]})
+            for item in runs[0].latency
+        ),
+    )
+    (pair,) = compare([runs[0], slow], ("MRR@10",)).pairs
+    assert [item.percentile for item in pair.latency] == [50, 95]
+    for item in pair.latency:
+        assert item.other == pytest.approx(3 * item.base)
+        assert item.ratio is None
+    untimed = replace(slow, latency=())
+    assert compare([runs[0], untimed], ("MRR@10",)).pairs[0].latency == ()
+
+
+def test_a_ratio_is_told_of_pipelines_timed_in_one_job(folder: Path) -> None:
+    runs = [make_run(folder, name, BASE) for name in ("base", "other", "apart")]
+    times = [3.0, 1.0, 2.0, 9.0] * 10
+    timing = InterleavedTiming(
+        queries=[f"q{i}" for i in range(40)],
+        milliseconds={
+            runs[0].manifest.id: times,
+            runs[1].manifest.id: [2 * value for value in times],
+        },
+    )
+    other, apart = compare(runs, ("MRR@10",), timing=timing).pairs
+    assert [item.base for item in other.latency] == pytest.approx([2.5, 9])
+    for item in other.latency:
+        assert item.ratio == Estimate(2, 2, 2, 40)
+    assert [item.ratio for item in apart.latency] == [None, None]
+
+
+def test_a_wait_is_told_of_the_pipeline_whose_times_are_compared(folder: Path) -> None:
+    runs = [make_run(folder, name, BASE) for name in ("base", "other")]
+    quick = [4 + 0.01 * (i % 9) for i in range(40)]
+    waiting = [taken + 41 * (i % 3 > 0) for i, taken in enumerate(quick)]
+    assert compare(runs, ("MRR@10",)).warnings == ()
+    timing = InterleavedTiming(
+        queries=[f"q{i}" for i in range(40)],
+        milliseconds={runs[0].manifest.id: quick, runs[1].manifest.id: waiting},
+    )
+    assert compare(runs, ("MRR@10",), timing=timing).warnings == (), "it asks no server"
+    manifest = runs[1].manifest.model_copy(update={"remote": ["total"]})
+    runs[1] = replace(runs[1], manifest=manifest)
+    compared = compare(runs, ("MRR@10",), timing=timing)
+    (line,) = compared.warnings
+    assert line.startswith(f"{compared.labels[1]}: the whole search: 65% of 40 queries take 41 ms")
+
+
+def test_the_ratio_of_percentiles_is_paired() -> None:
+    base = [1.0, 2.0, 3.0, 40.0]
+    ratio = estimate_percentile_ratio(base, [2 * value for value in base], 50)
+    assert (ratio.value, ratio.low, ratio.high, ratio.n) == (2, 2, 2, 4)
+
+
+@pytest.mark.parametrize(("n", "told"), [(5, []), (6, [50]), (19, [50]), (20, [50, 95])])
+def test_no_ratio_is_told_of_too_few_queries(tmp_path: Path, n: int, told: list[int]) -> None:
+    runs = [make_run(tmp_path, name, [1] * n) for name in ("base", "other")]
+    times = [1.0 + i for i in range(n)]
+    timing = InterleavedTiming(
+        queries=[f"q{i}" for i in range(n)],
+        milliseconds={run.manifest.id: times for run in runs},
+    )
+    found = pair_latencies(*runs, timing)
+    assert [item.percentile for item in found if item.ratio] == told
+    assert all(item.together for item in found)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"join_rule": "another"}, "the join rule differs"),
+        ({"count": 41}, "41 queries, 1 of them in one run only"),
+        ({"grade": 2}, "the judgments of 40 queries (q0, …) differ"),
+        ({"types": ("new",)}, "the text or type of 40 queries (q0, …) differs"),
+        ({"title": "new"}, "the documents of the collection or its options differ"),
+        ({"name": "elsewhere", "title": "newer"}, "the collections are planned and elsewhere"),
+    ],
+)
+def test_runs_judged_differently_are_refused(folder: Path, change, words: str) -> None:
+    base = make_run(folder, "base", BASE)
+    collection = make_collection(
+        change.get("count", 40), types=change.get("types", ()), grade=change.get("grade", 1)
+    )
+    if "title" in change:
+        documents = tuple(replace(item, title=change["title"]) for item in collection.documents)
+        name = change.get("name", collection.name)
+        collection = replace(collection, documents=documents, name=name)
+    ranks = [*OTHER, 1][: change.get("count", 40)]
+    other = make_run(folder, "other", ranks, collection=collection)
+    if "join_rule" in change:
+        manifest = other.manifest.model_copy(update={"join_rule": change["join_rule"]})
+        other = replace(other, manifest=manifest)
+    with pytest.raises(AssayError) as raised:
+        compare([base, other], MEASURES)
+    assert words in str(raised.value)
+    assert base.manifest.id in str(raised.value)
+    assert other.manifest.id in str(raised.value)
+
+
+def test_a_comparison_needs_two_runs_and_a_measure(folder: Path) -> None:
+    base, other = make_run(folder, "base", BASE), make_run(folder, "other", OTHER)
+    with pytest.raises(AssayError, match="two runs"):
+        compare([base])
+    with pytest.raises(AssayError, match="given twice"):
+        compare([base, other, base])
+    with pytest.raises(AssayError, match="Tokens"):
+        compare([base, other], ("Tokens@10",))
+
+
+def test_what_weakens_a_comparison_is_said(folder: Path) -> None:
+    base = make_run(folder, "base", BASE, limit=20)
+    other = make_run(folder, "other", OTHER, limit=20, degraded=["keyword index down"])
+    first, second = compare([base, other], MEASURES).warnings
+    assert "degraded on 20 of 20 queries: keyword index down" in first
+    assert "20 of the collection's 40 queries" in second

@@ -1,0 +1,382 @@
+"""The report of a comparison: its data, its files, and what it says in words."""
+
+import json
+import re
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
+from samples.planned_runs import make_run as make_planned
+from samples.report import HOSTILE, QUERIES, make_run
+
+from assay.eval.report.formats import p_value, signed
+from assay.eval.report.plots import LinearAxis
+from assay.eval.runs.stored import StoredRun
+from assay.eval.runs.summary.labels import label_runs
+from assay.eval.statistics.estimates import Estimate
+from assay.eval.studies.comparison.analysis import Comparison, compare
+from assay.eval.studies.comparison.latency_pairs import LatencyPair
+from assay.eval.studies.comparison.page import name_comparison, write
+from assay.eval.studies.comparison.page.differences import (
+    conclude,
+    difference_row,
+    elaborate,
+    make_axis,
+)
+from assay.eval.studies.comparison.page.movers import list_gains, list_losses
+from assay.eval.studies.comparison.page.provenance import Contrast, contrast_configs
+from assay.eval.studies.comparison.page.scores import MOST_DOTS, place_dots, tell_outcome
+from assay.eval.studies.comparison.page.view import ComparisonView, make_view
+
+LEGS = {"initials": ("initials",), "endings": ("endings",), "fused": ("words", "letters")}
+RANKS = [1, 2, 4, 0, 1, 5, 2, 1, 0, 2] * 4
+SWAPPED = [{4: 5, 5: 4}.get(rank, rank) for rank in RANKS]
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> list[StoredRun]:
+    reports = tmp_path_factory.mktemp("reports")
+    return [make_run(reports, name=name, legs=legs) for name, legs in LEGS.items()]
+
+
+@pytest.fixture(scope="module")
+def compared(runs: list[StoredRun]) -> Comparison:
+    return compare(runs)
+
+
+@pytest.fixture(scope="module")
+def view(compared: Comparison) -> ComparisonView:
+    return make_view(compared)
+
+
+@pytest.fixture(scope="module")
+def queries(view: ComparisonView) -> dict[str, Any]:
+    return {query["id"]: query for query in view.details["queries"]}
+
+
+# The files
+
+
+def test_the_same_comparison_gives_the_same_files(
+    compared: Comparison, runs: list[StoredRun], tmp_path: Path
+) -> None:
+    page = write(compared, tmp_path)
+    files = {file.name: file.read_bytes() for file in page.parent.iterdir()}
+    assert set(files) == {"comparison.json", "report.html", "report.md"}
+    assert page.parent.name.startswith("compare-initials-endings-fused-harbour-")
+    assert write(compare(runs), tmp_path) == page
+    assert {file.name: file.read_bytes() for file in page.parent.iterdir()} == files
+    assert json.loads(files["comparison.json"]) == json.loads(json.dumps(compared.as_json()))
+
+
+def test_another_comparison_has_another_name(compared: Comparison, runs: list[StoredRun]) -> None:
+    names = {
+        name_comparison(item)
+        for item in (
+            compared,
+            compare(runs, effect=0.1),
+            compare(runs, ("MRR@10",)),
+            compare([runs[0], runs[2], runs[1]]),
+        )
+    }
+    assert len(names) == 4
+
+
+def test_neither_file_holds_markup_of_others(compared: Comparison, tmp_path: Path) -> None:
+    page = write(compared, tmp_path)
+    text = page.read_text(encoding="utf-8")
+    assert HOSTILE not in text
+    assert len(re.findall(r"<script", text)) == 2
+    markdown = page.with_name("report.md").read_text(encoding="utf-8")
+    rendered = MarkdownIt("commonmark").enable("table").render(markdown)
+    assert "<script" not in rendered
+    assert "<img" not in rendered
+
+
+def test_the_markdown_report_holds_every_difference(
+    compared: Comparison, view: ComparisonView, tmp_path: Path
+) -> None:
+    text = write(compared, tmp_path).with_name("report.md").read_text(encoding="utf-8")
+    tokens = MarkdownIt("commonmark").enable("table").parse(text)
+    found = {token.content for token in tokens if token.type == "inline"}
+    for pair in view.pairs:
+        for row in (*pair.rows, *pair.types):
+            assert {row.difference, row.interval, row.verdict} <= found
+    assert {"Queries that gain most", "Where the gold went", "How it was compared"} <= found
+
+
+# Words and numbers
+
+
+def make_pair(folder: Path, ranks: list[int], effect: float = 0.05) -> Comparison:
+    planned = [make_planned(folder, name, i) for name, i in (("base", RANKS), ("other", ranks))]
+    return compare(planned, ("MRR@10", "Hit@1"), effect)
+
+
+@pytest.mark.parametrize(
+    ("ranks", "effect", "said"),
+    [
+        ([1] * 40, 0.05, "other is better than base: MRR@10 rises from 0.495 to 1.000, by +0.505"),
+        ([0] * 40, 0.05, "other is worse than base: MRR@10 falls from 0.495 to 0.000, by −0.495"),
+        (SWAPPED, 0.05, "No difference between other and base is shown: MRR@10 is 0.495"),
+        ([*RANKS[:-1], 3], 0.05, "40 queries are too few to tell other from base: MRR@10 is 0.491"),
+        (SWAPPED, 0.001, "40 queries are too few to tell other from base: MRR@10 is 0.495"),
+    ],
+)
+def test_the_verdict_is_said_in_a_sentence(
+    tmp_path: Path, ranks: list[int], effect: float, said: str
+) -> None:
+    (pair,) = make_pair(tmp_path, ranks, effect).pairs
+    sentence = conclude(pair, "base", "other", effect)
+    assert sentence.startswith(said)
+    assert "95 % interval" in sentence
+
+
+def test_the_rest_names_every_other_measure_and_the_queries(tmp_path: Path) -> None:
+    (pair,) = make_pair(tmp_path, [1] * 40).pairs
+    text = elaborate(pair)
+    assert text.startswith("28 of 40 queries gain, 0 lose. Better, too: Hit@1.")
+    assert "Half of the queries take at most" not in text
+    timed = replace(pair, latency=(LatencyPair(50, 2.0, 3.0, Estimate(1.5, 1.4, 1.6, 40), True),))
+    told = "Half of the queries take at most 3.00 ms, with the base 2.00 ms, timed by turns."
+    assert elaborate(timed).endswith(told)
+
+
+def test_a_row_shows_what_the_comparison_holds(compared: Comparison) -> None:
+    pair = compared.pairs[0]
+    axis = make_axis(pair.differences)
+    for item in pair.differences:
+        row = difference_row(item, axis.axis)
+        assert row.counts == (item.wins, item.ties, item.losses)
+        assert sum(row.counts) == item.n == 8
+        assert row.whisker is not None
+        assert row.whisker.low <= row.whisker.at <= row.whisker.high
+        assert (row.band is None) == (item.detectable == 0)
+        if row.band:
+            assert row.band.low + row.band.high == pytest.approx(100)
+    assert [tick.at for tick in axis.ticks] == [0, 25, 50, 75, 100]
+    assert axis.ticks[2].label == "0"
+
+
+def test_a_measure_that_is_no_share_of_one_has_no_whisker(compared: Comparison) -> None:
+    item = replace(compared.pairs[0].differences[0], base=12.0, other=14.0)
+    row = difference_row(item, LinearAxis(-1, 1))
+    assert row.whisker is None
+    assert row.band is None
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [(0.1234, "+0.123"), (-0.1234, "−0.123"), (-0.0001, "0.000"), (0, "0.000"), (-1234, "−1,234")],
+)
+def test_differences_carry_their_sign(value: float, shown: str) -> None:
+    assert signed(value) == shown
+
+
+def test_p_values() -> None:
+    assert [p_value(value) for value in (None, 0.0004, 0.05)] == ["–", "< 0.001", "0.050"]
+
+
+def test_runs_of_one_config_are_told_apart(runs: list[StoredRun]) -> None:
+    def vary(run: StoredRun, **changes: Any) -> StoredRun:
+        return replace(run, manifest=run.manifest.model_copy(update=changes))
+
+    config = runs[0].manifest.config
+    deeper = vary(runs[0], config={**config, "retriever": {"legs": {"initials": {"depth": 7}}}})
+    labels = label_runs([runs[0], runs[1], deeper])
+    assert labels[1] == "endings"
+    assert labels[0].startswith("initials (")
+    assert "depth 100" in labels[0]
+    assert "depth 7" in labels[2]
+    later = vary(runs[0], created="2031-01-01T00:00:00+00:00")
+    first = f"initials ({runs[0].manifest.created})"
+    assert label_runs([runs[0], later]) == (first, "initials (2031-01-01T00:00:00+00:00)")
+    twin = vary(runs[0], id="other")
+    assert label_runs([runs[0], twin])[1] == "initials (other)"
+
+
+def test_movers_are_those_that_change_most(compared: Comparison) -> None:
+    pair = compared.pairs[0]
+    scores = pair.scores("nDCG@10")
+    gains = {query: other - base for query, (base, other) in scores.items()}
+    winners = [row.id for row in list_gains(pair)]
+    assert winners == sorted((id_ for id_ in gains if gains[id_] > 0), key=lambda id_: -gains[id_])
+    assert [row.id for row in list_losses(pair)] == ["q2"]
+    assert list_losses(pair)[0].difference == "−0.131"
+
+
+# The data of the script
+
+
+def test_scores_and_outcomes_are_those_of_the_comparison(
+    compared: Comparison, view: ComparisonView, queries: dict[str, Any]
+) -> None:
+    for number, name in enumerate(compared.measures):
+        for i, pair in enumerate(compared.pairs):
+            told = view.details["pairs"][i]
+            for place, (query, (base, other)) in enumerate(pair.scores(name).items()):
+                scores = queries[query]["scores"][number]
+                assert (scores[0], scores[i + 1]) == pytest.approx((base, other), abs=1e-6)
+                assert told["differences"][number][place] == pytest.approx(other - base, abs=1e-6)
+                assert told["outcomes"][number][place] == tell_outcome(other - base)
+            counts = Counter(told["outcomes"][number])
+            row = pair.differences[number]
+            assert (counts["+"], counts["="], counts["-"]) == (row.wins, row.ties, row.losses)
+
+
+SCORE = st.floats(0, 1)
+
+
+@given(st.lists(st.tuples(SCORE, SCORE), min_size=1, max_size=300))
+def test_every_query_is_in_one_dot_near_its_scores(scores: list[tuple[float, float]]) -> None:
+    placed = place_dots(scores, LinearAxis())
+    found = [i for dot in placed["dots"] for i in dot["queries"]]
+    assert sorted(found) == list(range(len(scores)))
+    for dot in placed["dots"]:
+        for i in dot["queries"]:
+            base, other = scores[i]
+            assert abs(100 * base - dot["x"]) <= 100 * placed["step"] + 0.01
+            assert abs(100 - 100 * other - dot["y"]) <= 100 * placed["step"] + 0.01
+            assert tell_outcome(other - base) == dot["outcome"]
+
+
+def test_many_points_share_dots_and_the_step_says_so() -> None:
+    scores = [(i / 5000, (i * 7 % 5000) / 5000) for i in range(5000)]
+    placed = place_dots(scores, LinearAxis())
+    assert len(placed["dots"]) <= MOST_DOTS
+    assert placed["step"] == 0.05
+    assert place_dots(scores[:10], LinearAxis())["step"] == 0.001
+
+
+def test_passages_are_stored_once_for_all_runs(
+    compared: Comparison, view: ComparisonView, queries: dict[str, Any]
+) -> None:
+    passages = view.details["passages"]
+    assert len({passage["chunk"] for passage in passages}) == len(passages)
+    runs = compared.runs
+    for query in QUERIES:
+        detail = queries[query]["detail"]
+        for run, answer in zip(runs, detail["answers"], strict=True):
+            hits = run.rankings[query].hits[:10]
+            named = [passages[hit["passage"]]["chunk"] for hit in answer["hits"]]
+            assert named == [hit.chunk.id for hit in hits]
+
+
+def test_a_hit_names_its_rank_in_every_run(compared: Comparison, queries: dict[str, Any]) -> None:
+    runs = compared.runs
+    for query in QUERIES:
+        ids = [[hit.chunk.id for hit in run.rankings[query].hits] for run in runs]
+        for i, answer in enumerate(queries[query]["detail"]["answers"]):
+            for rank, hit in enumerate(answer["hits"], start=1):
+                id_ = ids[i][rank - 1]
+                expected = [found.index(id_) + 1 if id_ in found else None for found in ids]
+                assert hit["ranks"] == expected
+
+
+def test_gold_is_marked_and_its_fate_told_for_every_run(
+    compared: Comparison, queries: dict[str, Any]
+) -> None:
+    detail = queries["q5"]["detail"]
+    place = detail["answers"][0]["hits"][0]["passage"]
+    assert detail["marked"][place][1] == "the anode is replaced"
+    summaries = [compared.base, *(pair.other for pair in compared.pairs)]
+    for query in QUERIES:
+        told = [item["fates"] for item in queries[query]["detail"]["gold"]]
+        kept = sum(item["grade"] > 0 for item in queries[query]["detail"]["gold"])
+        assert kept == len(told)
+        for i, summary in enumerate(summaries):
+            found = Counter(item.words for item in summary.attribution.items[query])
+            assert Counter(fates[i]["words"] for fates in told) == found
+
+
+def test_a_large_collection_keeps_the_queries_that_change_most(
+    compared: Comparison, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("assay.eval.studies.comparison.page.drilldown.MOST_QUERIES", 3)
+    told = make_view(compared).details["queries"]
+    detailed = {query["id"] for query in told if "detail" in query}
+    changes = {
+        query: max(abs(other - base) for base, other in both)
+        for query, both in zip(
+            QUERIES,
+            zip(*(pair.scores("nDCG@10").values() for pair in compared.pairs), strict=True),
+            strict=True,
+        )
+    }
+    assert len(told) == 8
+    assert len(detailed) == 3
+    assert min(changes[query] for query in detailed) >= max(
+        changes[query] for query in QUERIES if query not in detailed
+    )
+
+
+# Flow, latency, circumstances
+
+
+def test_the_flow_counts_every_gold_item_once(compared: Comparison, view: ComparisonView) -> None:
+    for pair, shown in zip(compared.pairs, view.pairs, strict=True):
+        flow = shown.flow
+        before, after = (item.attribution.totals() for item in (pair.base, pair.other))
+        assert flow.items == sum(before.values())
+        assert {row.fate.fate: row.items for row in flow.rows} == {
+            k: n for k, n in before.items() if n
+        }
+        columns = [sum(row.cells[i].items for row in flow.rows) for i in range(len(flow.fates))]
+        assert columns == [after[name.fate] for name in flow.fates]
+        assert after["found"] - before["found"] == flow.gained - flow.lost
+        assert f"{shown.other} finds {flow.gained} in its first 10" in shown.flow_sentence
+
+
+def test_a_cell_lists_the_queries_of_its_items(view: ComparisonView) -> None:
+    for pair, told in zip(view.pairs, view.details["pairs"], strict=True):
+        cells = {cell.key: cell.items for row in pair.flow.rows for cell in row.cells if cell.items}
+        assert set(told["moves"]) == set(cells)
+        for key, places in told["moves"].items():
+            assert 0 < len(places) <= cells[key]
+
+
+def test_stages_of_both_stand_on_one_axis(view: ComparisonView) -> None:
+    timing = view.pairs[0].timing
+    assert timing is not None
+    names = [stage.name for stage in timing.stages]
+    assert names == ["total", "initials", "fusion", "endings"]
+    by_name = {stage.name: stage for stage in timing.stages}
+    assert by_name["endings"].base is None
+    assert by_name["initials"].other is None
+    assert by_name["fusion"].base is not None
+    assert by_name["fusion"].other is not None
+    assert [(row.name, row.ratio) for row in timing.ratios] == [("p50", ""), ("p95", "")]
+    assert not timing.together
+
+
+def test_runs_without_latency_have_a_report(tmp_path: Path) -> None:
+    planned = [make_run(tmp_path, name=name, legs=LEGS[name], timed=0) for name in LEGS]
+    view = make_view(compare(planned))
+    assert [pair.timing for pair in view.pairs] == [None, None]
+    assert view.base_half == ""
+
+
+def test_a_measure_beyond_one_has_an_axis_of_its_own(runs: list[StoredRun]) -> None:
+    told = make_view(compare(runs, ("NumRet",))).details["measures"][0]
+    assert told["ticks"][-1][0] == 100
+    assert float(told["ticks"][-1][1]) > 1
+
+
+def test_types_and_warnings_are_carried(view: ComparisonView) -> None:
+    assert set(view.types) == {kind for _, kind, _ in QUERIES.values()}
+    assert len(view.warnings) == 4  # and one of a query without hits
+
+
+def test_only_keys_that_differ_are_shown_a_missing_mapping_as_one(runs: list[StoredRun]) -> None:
+    assert contrast_configs(runs) == (
+        Contrast("retriever.legs.initials", ("depth: 100", "–", "–")),
+        Contrast("retriever.legs.endings", ("–", "depth: 100", "–")),
+        Contrast("retriever.legs.words", ("–", "–", "depth: 100")),
+        Contrast("retriever.legs.letters", ("–", "–", "depth: 100")),
+    )
+    assert contrast_configs([runs[0], runs[0]]) == ()

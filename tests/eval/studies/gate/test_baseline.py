@@ -1,0 +1,133 @@
+"""Baselines: what may become one, what is written, what can be judged against it."""
+
+import json
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from samples.planned_runs import make_collection, make_run
+
+from assay.eval.runs import environment
+from assay.eval.runs.stored import StoredRun
+from assay.eval.studies.gate import baseline
+from assay.retrievers.base import AssayError
+
+RANKS = [1, 3, 0, 2, 1, 6]
+MEASURES = ["nDCG@10", "MRR@10"]
+
+
+def with_manifest(run: StoredRun, **changes: Any) -> StoredRun:
+    return replace(run, manifest=run.manifest.model_copy(update=changes))
+
+
+def test_a_baseline_is_small_sorted_and_read_back(tmp_path: Path) -> None:
+    run = make_run(tmp_path, "mine", RANKS)
+    path = baseline.accept(run, MEASURES, tmp_path / "baselines")
+    assert path == tmp_path / "baselines" / "mine@planned.json"
+    text = path.read_text()
+    values = json.loads(text)
+    assert list(values)[:-1] == sorted(list(values)[:-1])
+    assert '  "q1": {"MRR@10": 0.333333, "nDCG@10": 0.5},\n' in text
+    assert values["means"]["MRR@10"] == round((1 + 1 / 3 + 0 + 1 / 2 + 1 + 1 / 6) / 6, 6)
+    assert values["code"] == "a" * 40
+    read = baseline.read(path)
+    assert read.label == "mine@planned"
+    assert baseline.render(read) == text
+    assert baseline.accept(run, MEASURES, tmp_path / "baselines").read_text() == text
+
+
+def test_a_baseline_of_an_earlier_version_is_read(tmp_path: Path) -> None:
+    path = baseline.accept(make_run(tmp_path, "mine", RANKS), MEASURES, tmp_path / "baselines")
+    now = baseline.read(path)
+    path.write_text(path.read_text().replace('"MRR@10"', '"RR@10"'))
+    assert baseline.read(path) == now
+    assert now.means.keys() == set(MEASURES)
+
+
+def test_a_change_of_one_query_is_one_line_of_a_diff(tmp_path: Path) -> None:
+    texts = [
+        baseline.render(baseline.make(make_run(tmp_path, "mine", ranks), ["MRR@10"]))
+        for ranks in (RANKS, [*RANKS[:-1], 1])
+    ]
+    before, after = (set(text.partition('"scores"')[2].splitlines()) for text in texts)
+    assert before - after == {'  "q5": {"MRR@10": 0.166667}'}
+    assert after - before == {'  "q5": {"MRR@10": 1.0}'}
+
+
+def test_what_may_not_become_a_baseline(tmp_path: Path) -> None:
+    run = make_run(tmp_path, "mine", RANKS, degraded=["index down"], limit=3)
+    run = with_manifest(run, environment={"git": {"commit": "b" * 40, "dirty": True}})
+    with pytest.raises(AssayError) as raised:
+        baseline.accept(run, MEASURES, tmp_path / "baselines")
+    for words in ("degraded on 3", "index down", "sample", "uncommitted"):
+        assert words in str(raised.value)
+    assert not (tmp_path / "baselines").exists()
+
+
+def test_a_baseline_that_is_not_committed_makes_no_run_one_of_changed_code(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(environment, "find_checkout", lambda: tmp_path)
+    git = ("git", "-C", str(tmp_path), "-c", "user.name=a", "-c", "user.email=a@example.org")
+    subprocess.run([*git, "init", "--quiet"], check=True)
+    subprocess.run([*git, "commit", "--quiet", "--allow-empty", "--message", "first"], check=True)
+    (tmp_path / "reports/baselines").mkdir(parents=True)
+    (tmp_path / "reports/baselines/mine@planned.json").write_text("{}")
+    monkeypatch.chdir(tmp_path / "reports")
+    assert environment.describe()["git"]["dirty"] is False
+    (tmp_path / "code.py").write_text("")
+    assert environment.describe()["git"]["dirty"] is True
+
+
+def test_code_outside_a_checkout_is_named_by_its_version(tmp_path: Path) -> None:
+    run = with_manifest(make_run(tmp_path, "mine", RANKS), environment={"packages": {"assay": "9"}})
+    assert baseline.make(run, MEASURES).code == "assay 9"
+
+
+@pytest.mark.parametrize(
+    ("text", "words"), [("{", "not a baseline"), ('{"format": 1}', "not a baseline")]
+)
+def test_a_broken_file(tmp_path: Path, text: str, words: str) -> None:
+    path = tmp_path / "x@y.json"
+    path.write_text(text)
+    with pytest.raises(AssayError, match=words):
+        baseline.read(path)
+    with pytest.raises(AssayError, match="baseline accept"):
+        baseline.read(tmp_path / "none.json")
+
+
+def test_what_cannot_be_judged_against_a_baseline(tmp_path: Path) -> None:
+    base = baseline.make(make_run(tmp_path, "mine", RANKS), MEASURES)
+    assert baseline.list_obstacles(base, make_run(tmp_path, "mine", [1] * 6)) == []
+    other = make_collection(6, grade=2)
+    cases = {
+        "degraded on 6": make_run(tmp_path, "mine", RANKS, degraded=["index down"]),
+        "a sample": make_run(tmp_path, "mine", RANKS, limit=3),
+        "judgments changed": make_run(tmp_path, "mine", RANKS, collection=other),
+        "join rule": with_manifest(make_run(tmp_path, "mine", RANKS), join_rule="x"),
+    }
+    for words, run in cases.items():
+        (obstacle,) = baseline.list_obstacles(base, run)
+        assert words in obstacle
+    del base.scores["q0"]
+    (obstacle,) = baseline.list_obstacles(base, make_run(tmp_path, "mine", RANKS))
+    assert "lacks queries" in obstacle
+
+
+def test_what_changed_is_said(tmp_path: Path) -> None:
+    run = make_run(tmp_path, "mine", RANKS)
+    base = baseline.make(with_manifest(run, config={"a": {"b": [1, 2]}, "c": None}), MEASURES)
+    head = with_manifest(
+        run,
+        config={"a": {"b": [1, 3]}, "d": "x", "measures": ["AP"]},
+        environment={"git": {"commit": "c" * 40, "dirty": False}},
+    )
+    assert baseline.list_changes(base, head) == [
+        "a.b.1: 2 → 3",
+        "c: null → absent",
+        'd: absent → "x"',
+        "code: aaaaaaaaaaaa → cccccccccccc",
+    ]
+    assert baseline.locate(tmp_path, "mine", "a/b:c").name == "mine@a.b.c.json"

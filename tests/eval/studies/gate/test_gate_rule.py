@@ -1,0 +1,250 @@
+"""The rule of the gate, on runs whose scores are known by hand."""
+
+from dataclasses import replace
+from pathlib import Path
+from xml.etree import ElementTree as Xml
+
+import pytest
+from samples.planned_runs import make_run
+from tools.processes import ROOT
+
+from assay.eval.studies.gate import output as gate_output
+from assay.eval.studies.gate.baseline import Baseline, make
+from assay.eval.studies.gate.rule import judge, judge_latency
+from assay.eval.studies.gate.running import load_settings
+from assay.eval.studies.gate.settings import GateSettings, LatencyLimits, MustNotBreak
+from assay.retrievers.base import AssayError
+
+RANKS = [1, 2, 4, 3, 1, 5, 2, 1, 9, 2] * 6
+SETTINGS_OF_20 = GateSettings(measures={"MRR@10": 0.02})
+SETTINGS = GateSettings(
+    measures={"MRR@10": 0.02},
+    must_not_break=MustNotBreak(measure="Hit@3", queries={"planned": ["q0", "q1"]}),
+)
+
+
+@pytest.fixture(scope="module")
+def baseline(folder: Path) -> Baseline:
+    return make(make_run(folder, "mine", RANKS), ["MRR@10", "Hit@3", "nDCG@10"])
+
+
+def test_an_unchanged_run_passes(folder: Path, baseline: Baseline) -> None:
+    report = judge(baseline, make_run(folder, "mine", RANKS), SETTINGS)
+    (item,) = report.measures
+    assert report.verdict == item.verdict == "pass"
+    assert (item.p, item.wins, item.ties, item.losses) == (1.0, 0, 60, 0)
+    assert item.finds is not None  # what a few queries that lose everything would take
+    assert item.finds > 0.05
+    assert (item.difference.low, item.difference.high) == (0.0, 0.0)
+    assert report.losers == report.broken == report.changes == ()
+
+
+@pytest.mark.parametrize("ranks", [[1, 2], [0] * 60], ids=["two queries", "nothing to lose"])
+def test_equal_differences_are_no_pass_where_no_drop_could_be_found(
+    folder: Path, ranks: list[int]
+) -> None:
+    before = make(make_run(folder, "blind", ranks), ["MRR@10", "Hit@10"])
+    report = judge(before, make_run(folder, "blind", ranks), SETTINGS_OF_20)
+    (item,) = report.measures
+    assert item.finds is None
+    assert report.verdict == "cannot tell"
+
+
+def test_a_clear_drop_is_a_regression(folder: Path, baseline: Baseline) -> None:
+    worse = [rank if i < 2 else min(rank + 4, 11) for i, rank in enumerate(RANKS)]
+    report = judge(baseline, make_run(folder, "mine", worse), SETTINGS)
+    (item,) = report.measures
+    assert report.verdict == item.verdict == "regression"
+    assert item.difference.high < -0.02
+    assert item.p <= 0.01
+    assert item.losses == 58
+    assert report.losers[0].base - report.losers[0].head == pytest.approx(0.8)
+    assert len(report.losers) == 10
+
+
+def test_a_few_queries_that_fell_are_no_proof(folder: Path, baseline: Baseline) -> None:
+    """Five of sixty lost everything: the interval lies below 0, yet chance does it 1 in 32."""
+    ranks = [0 if i in range(4, 50, 10) else rank for i, rank in enumerate(RANKS)]
+    report = judge(baseline, make_run(folder, "mine", ranks), SETTINGS)
+    (item,) = report.measures
+    assert item.difference.high < 0
+    assert item.p == 1 / 32
+    assert report.verdict == "warning"
+    assert not report.fails(strict=False)
+    assert report.fails(strict=True)
+
+
+def test_what_twenty_queries_can_show_is_not_passed_over(folder: Path) -> None:
+    """None won, seven lost, .26 in the mean: the best that so few can do is a p of 1 in 128."""
+    small = make(make_run(folder, "small", [1] * 20), ["MRR@10", "Hit@10"])
+    report = judge(small, make_run(folder, "small", [1] * 13 + [4] * 7), SETTINGS_OF_20)
+    (item,) = report.measures
+    assert (item.wins, item.ties, item.losses) == (0, 13, 7)
+    assert SETTINGS_OF_20.false_alarms < item.p == 1 / 128
+    assert report.verdict == "warning"
+    (told, whole) = gate_output.annotate(report, strict=False)
+    assert told.startswith("::warning title=small@planned")
+    assert whole.startswith("::warning ")
+    assert "lost most: q13 (1.00 → 0.25)" in whole
+    assert b"<skipped" in gate_output.render_junit(report, strict=False)
+    assert b"<failure" in gate_output.render_junit(report, strict=True)
+
+
+def test_drops_in_doubt_are_no_warning(folder: Path, baseline: Baseline) -> None:
+    ranks = [0 if i in range(4, 40, 10) else rank for i, rank in enumerate(RANKS)]
+    report = judge(baseline, make_run(folder, "mine", ranks), SETTINGS)
+    assert report.measures[0].p == 1 / 16
+    assert report.verdict == "cannot tell"
+
+
+def test_a_drop_too_small_to_matter_passes(folder: Path, baseline: Baseline) -> None:
+    ranks = [10 if rank == 9 else rank for rank in RANKS]
+    report = judge(baseline, make_run(folder, "mine", ranks), SETTINGS)
+    (item,) = report.measures
+    assert item.difference.high < 0
+    assert report.verdict == "pass"
+    stern = SETTINGS.model_copy(update={"measures": {"MRR@10": 0.001}, "false_alarms": 0.05})
+    assert judge(baseline, make_run(folder, "mine", ranks), stern).verdict == "regression"
+
+
+def test_a_query_that_must_not_break(folder: Path, baseline: Baseline) -> None:
+    report = judge(baseline, make_run(folder, "mine", [1, 4, *RANKS[2:]]), SETTINGS)
+    assert report.measures[0].verdict == "pass"
+    assert [item.query for item in report.broken] == ["q1"]
+    assert report.verdict == "regression"
+    other = MustNotBreak(measure="Hit@3", queries={"another": ["q1"]})
+    elsewhere = SETTINGS.model_copy(update={"must_not_break": other})
+    report = judge(baseline, make_run(folder, "mine", [1, 4, *RANKS[2:]]), elsewhere)
+    assert report.verdict == "pass"
+
+
+def test_what_cannot_be_judged_is_an_error(folder: Path, baseline: Baseline) -> None:
+    run = make_run(folder, "mine", RANKS)
+    with pytest.raises(AssayError, match=r"holds no Recall@20.*nDCG@10"):
+        judge(baseline, run, SETTINGS.model_copy(update={"measures": {"Recall@20": 0.02}}))
+    missing = MustNotBreak(measure="Hit@3", queries={"planned": ["q99"]})
+    with pytest.raises(AssayError, match="q99"):
+        judge(baseline, run, SETTINGS.model_copy(update={"must_not_break": missing}))
+    with pytest.raises(AssayError, match="a sample"):
+        judge(baseline, make_run(folder, "mine", RANKS, limit=10), SETTINGS)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("measures: {}", "measures: dictionary should have at least 1 item"),
+        ("measures: {nDCG@10: 0}", "nDCG@10: the minimum effect must lie between 0 and 1"),
+        ("measures: {Tokens@10: 0.1}", "Tokens@10 cannot be gated"),
+        ("measures: {nDCG@ten: 0.1}", "'nDCG@ten' is not a measure"),
+        ("must_not_break: {measure: Hit@ten}", "'Hit@ten' is not a measure"),
+        ("false_alarms: 0.5", "false_alarms: input should be less than"),
+        ("latency: {p50: 0.9}", "latency.p50: input should be greater than 1"),
+        ("latency: {p99: 2.0}", "latency.p99: unknown key; allowed: p50, p95"),
+        ("- 1", "must be a mapping of keys"),
+        ("[", "line 1: not YAML"),
+        ("measures: {}\nmeasures: {}", "line 2: the key 'measures' stands twice"),
+    ],
+)
+def test_settings_that_make_no_sense(tmp_path: Path, text: str, words: str) -> None:
+    path = tmp_path / "gate.yaml"
+    path.write_text(text)
+    with pytest.raises(AssayError) as raised:
+        load_settings(path)
+    assert str(raised.value).startswith(f"{path}: ")
+    assert words in str(raised.value)
+    assert "\n" not in str(raised.value)
+
+
+def test_the_settings_that_ship_are_the_defaults() -> None:
+    defaults = GateSettings()
+    shipped = load_settings(ROOT / "configs" / "gate.yaml")
+    assert shipped.model_copy(update={"must_not_break": defaults.must_not_break}) == defaults
+    assert shipped.must_not_break.measure == defaults.must_not_break.measure
+
+
+def test_latency_is_judged_by_the_ratio_alone() -> None:
+    limits = LatencyLimits(p50=1.2, p95=1.3)
+    base = [1.0 + i % 10 for i in range(100)]
+    for factor, verdict in ((1.0, "pass"), (0.5, "pass"), (2.0, "regression")):
+        for scale in (1, 1000):
+            found = judge_latency(
+                [scale * value for value in base],
+                [factor * scale * value for value in base],
+                limits,
+            )
+            assert [item.verdict for item in found] == [verdict] * 2
+    unsteady = [value * (3 if i % 2 else 0.6) for i, value in enumerate(base)]
+    assert "cannot tell" in {item.verdict for item in judge_latency(base, unsteady, limits)}
+    few = judge_latency(base[:19], [2 * value for value in base[:19]], limits)
+    assert [item.verdict for item in few] == ["regression", "cannot tell"]
+
+
+def test_outputs(folder: Path, baseline: Baseline) -> None:
+    run = make_run(folder, "mine", [1, 4, *RANKS[2:]])
+    slow = judge_latency([1.0, 2.0, 3.0] * 7, [5.0, 9.0, 14.0] * 7, LatencyLimits())
+    report = judge(baseline, run, SETTINGS, slow)
+    suite = Xml.fromstring(gate_output.render_junit(report, strict=False)).find("testsuite")
+    assert suite is not None
+    assert {key: suite.get(key) for key in ("tests", "failures", "errors", "skipped")} == {
+        "tests": "5",
+        "failures": "3",
+        "errors": "0",
+        "skipped": "0",
+    }
+    names = [case.get("name") for case in suite]
+    assert names == ["MRR@10", "query q0", "query q1", "latency p50", "latency p95"]
+    markdown = gate_output.render_markdown(report)
+    assert "## Gate: regression (mine@planned)" in markdown
+    assert "| q1 |" in markdown
+    lines = gate_output.annotate(report, strict=False)
+    assert [line.split(" ")[0] for line in lines] == ["::error"] * 4
+
+
+def test_the_share_of_a_models_judgments_is_told(folder: Path, baseline: Baseline) -> None:
+    run = make_run(folder, "mine", RANKS)
+    assert judge(baseline, run, SETTINGS).models == ""
+    (item,) = run.gold["q0"]
+    gold = {**run.gold, "q0": (replace(item, judged_by="model <m>, prompt p"),)}
+    report = judge(baseline, replace(run, gold=gold), SETTINGS)
+    told = (
+        "1.7 % of the judgments these measures rest on are a model's (1 of 60; model <m>, prompt p"
+    )
+    assert str(report.as_json()["judged_by_model"]).startswith(told)
+    assert told.replace("<", "&lt;") in gate_output.render_markdown(report)
+
+
+def test_a_drop_that_a_few_large_gains_would_undo_says_so(folder: Path) -> None:
+    small = make_run(folder, "mine", [9] * 60), make_run(folder, "mine", [10] * 60)
+    settings = GateSettings(measures={"MRR@10": 0.01})
+    report = judge(make(small[0], ["MRR@10", "Hit@10"]), small[1], settings)
+    assert report.verdict == "regression"
+    assert report.measures[0].presumes_symmetry
+    assert b"large gains are as rare" in gate_output.render_junit(report, strict=False)
+    whole = make_run(folder, "mine", [1] * 60), make_run(folder, "mine", [0] * 60)
+    plain = judge(make(whole[0], ["MRR@10", "Hit@10"]), whole[1], settings)
+    assert plain.verdict == "regression"
+    assert not plain.measures[0].presumes_symmetry
+    assert b"large gains" not in gate_output.render_junit(plain, strict=False)
+
+
+def test_doubt_is_a_warning_and_with_strict_a_failure(folder: Path, baseline: Baseline) -> None:
+    ranks = [0 if i in range(4, 50, 10) else rank for i, rank in enumerate(RANKS)]
+    report = judge(baseline, make_run(folder, "mine", ranks), SETTINGS)
+    for strict, kind, level in ((False, "skipped", "::warning"), (True, "failure", "::error")):
+        root = Xml.fromstring(gate_output.render_junit(report, strict))
+        assert root.find(f"testsuite/testcase[@name='MRR@10']/{kind}") is not None
+        assert all(line.startswith(level) for line in gate_output.annotate(report, strict))
+
+
+def test_texts_of_others_stay_text() -> None:
+    hostile = "a|b <img src=x> @all \x00\x1b `x` [l](u)\nnew"
+    root = Xml.fromstring(gate_output.render_junit_failure("x", hostile))
+    error = root.find("testsuite/testcase/error")
+    assert error is not None
+    assert "<img src=x>" in (error.text or "")
+    markdown = gate_output.render_failure("x", hostile)
+    assert "a\\|b &lt;img src=x> @\u200ball" in markdown
+    assert markdown.count("\n") == 3
+    assert gate_output.annotation("error", "a:b,c", "50 %\nx") == (
+        "::error title=a%3Ab%2Cc::50 %25%0Ax"
+    )

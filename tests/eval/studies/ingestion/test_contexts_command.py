@@ -1,0 +1,276 @@
+"""`assay contexts` on small collections, against a server on this machine."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+from doubles.language_model_server import KEY, Call, LanguageModelServer, Reaction, Say, Status
+from tools.own_cache import make_cache
+
+from assay.eval.cli.contexts import contexts
+from assay.eval.collections.loading import load
+from assay.retrievers.base import AssayError
+
+ROOT = Path(__file__).parents[4]
+PRICES = "1,1.25,0.1,5"
+TEXT = "# Lease\n\nThe tenant pays rent.\n\n## Repairs\n\nThe landlord repairs the roof.\n"
+
+
+def write_lines(path: Path, *rows: dict[str, object]) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+
+
+def make_native(folder: Path, card: str = "") -> Path:
+    (folder / "docs").mkdir(parents=True)
+    (folder / "docs" / "lease.md").write_text(TEXT)
+    (folder / "docs" / "zoning.md").write_text("# Zoning\n\nLand use.\n\n## Appeal\n\nThe board.\n")
+    write_lines(folder / "queries.jsonl", {"_id": "q", "text": "who repairs the roof"})
+    write_lines(
+        folder / "judgments.jsonl", {"query_id": "q", "path": "lease.md", "section": "Repairs"}
+    )
+    (folder / "dataset.yaml").write_text(f"name: {folder.name}\ntitle: Law\nformat: native\n{card}")
+    return folder
+
+
+def make_beir(folder: Path) -> Path:
+    whole = "Alpha one. Beta two. "
+    write_lines(
+        folder / "corpus.jsonl",
+        {"_id": "a", "title": "A", "text": "Alpha one.", "metadata": {"doc_id": "d"}},
+        {"_id": "b", "title": "", "text": "Beta two.", "metadata": {"doc_id": "d"}},
+        {"_id": "c", "title": "", "text": "Gamma alone."},
+    )
+    write_lines(folder / "docs.jsonl", {"_id": "d", "text": whole})
+    write_lines(folder / "queries.jsonl", {"_id": "q", "text": "beta"})
+    (folder / "qrels").mkdir()
+    (folder / "qrels" / "test.tsv").write_text("query-id\tcorpus-id\tscore\nq\tb\t1\n")
+    (folder / "dataset.yaml").write_text(
+        f"name: {folder.name}\ntitle: T\nformat: beir\nwhole_documents: docs.jsonl\n"
+        "contexts: contexts.jsonl\n"
+    )
+    return folder
+
+
+@pytest.fixture
+def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    pytest.importorskip("anthropic", reason="needs the extra `anthropic`")
+    monkeypatch.setenv("ASSAY_CACHE", str(make_cache(tmp_path)))
+    monkeypatch.setenv("ANTHROPIC_API_KEY", KEY)
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    monkeypatch.chdir(ROOT)
+    with LanguageModelServer() as server:
+        monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url)
+        yield server
+
+
+def call(collection: Path | str, *arguments: str, provider: str = "anthropic") -> Result:
+    given = [str(collection), "--provider", provider, *arguments]
+    return CliRunner().invoke(contexts, given)
+
+
+def check_error(result: Result, *words: str) -> None:
+    assert isinstance(result.exception, AssayError), result.output
+    message = str(result.exception)
+    assert "\n" not in message
+    for word in words:
+        assert word in message
+
+
+def test_a_native_collection_gets_spans_and_loads_them(
+    server: LanguageModelServer, tmp_path: Path
+) -> None:
+    folder = make_native(tmp_path / "law", "contexts: contexts.jsonl\n")
+    result = call(folder, "--prices", PRICES, "--max-cost-usd", "1")
+    assert result.exception is None, result.exception
+    rows = [json.loads(line) for line in (folder / "contexts.jsonl").read_text().splitlines()]
+    assert [set(row) for row in rows] == [{"path", "start", "end", "context"}] * 4
+    documents = {document.id: document for document in load(str(folder)).documents}
+    texts = [item.text for item in documents["lease.md"].contexts]
+    assert texts == ["About #.", "About ##."]
+    span = documents["lease.md"].contexts[1]
+    assert TEXT[span.start : span.end] == "## Repairs\n\nThe landlord repairs the roof."
+    lines = result.stdout.splitlines()
+    assert "4 chunks, 0 known, 4 to ask anthropic claude-haiku-5-5" in lines[0]
+    assert "contexts: 4 of 4 chunks" in lines
+    assert lines[-1] == (
+        f"next: assay run contextual dataset={folder} documents.context.source=collection"
+    )
+
+
+def test_a_beir_collection_gets_a_row_a_passage(
+    server: LanguageModelServer, tmp_path: Path
+) -> None:
+    folder = make_beir(tmp_path / "abc")
+    assert call(folder).exception is None
+    rows = [json.loads(line) for line in (folder / "contexts.jsonl").read_text().splitlines()]
+    assert {row["_id"]: row["context"] for row in rows} == {
+        "a": "About A.",
+        "b": "About Beta.",
+        "c": "About Gamma.",
+    }
+    found = {item.text for doc in load(str(folder)).documents for item in doc.contexts}
+    assert len(found) == 3
+    pairs = dict(sorted((chunk, document) for document, chunk in server.answered))
+    assert pairs["A\nAlpha one."] == "Alpha one. Beta two. "
+
+
+def test_a_card_that_does_not_name_them_is_told_how_to(
+    server: LanguageModelServer, tmp_path: Path
+) -> None:
+    folder = make_native(tmp_path / "law")
+    output = tmp_path / "elsewhere.jsonl"
+    last = call(folder, "--output", str(output)).stdout.splitlines()[-1]
+    assert f"`contexts: {output}` in {folder / 'dataset.yaml'}" in last
+    last = call(folder).stdout.splitlines()[-1]
+    assert f"`contexts: contexts.jsonl` in {folder / 'dataset.yaml'}" in last
+    assert len(server.calls) == 4
+
+
+def test_an_existing_file_is_replaced_only_when_it_is_named(
+    server: LanguageModelServer, tmp_path: Path
+) -> None:
+    folder = make_beir(tmp_path / "abc")
+    place = folder / "contexts.jsonl"
+    place.write_text("mine\n")
+    check_error(call(folder), str(place), "is there already", "--output")
+    assert not server.calls
+    assert place.read_text() == "mine\n"
+    assert call(folder, "--output", str(place)).exception is None
+    assert "About" in place.read_text()
+    assert call(folder).exception is None  # the same content
+
+
+def test_one_json_object(server: LanguageModelServer, tmp_path: Path) -> None:
+    folder = make_native(tmp_path / "law")
+
+    def react(asked: Call) -> Reaction:
+        refused = asked.pair[1].startswith("# Zoning")
+        return Say("", "refusal") if refused else None
+
+    server.react = react
+    result = call(folder, "--json", "--prices", PRICES)
+    found = json.loads(result.stdout)
+    assert found["complete"]
+    assert found["contexts"] == 3
+    assert found["without"][0]["reason"].startswith("refused")
+    assert found["run"]["calls"] == 4
+    assert found["run"]["usage"]["output"] == 40
+    assert found["run"]["usd"] > 0
+    assert found["output"] == str(folder / "contexts.jsonl")
+    rows = (folder / "contexts.jsonl").read_text().splitlines()
+    assert len(rows) == 3
+    assert (
+        "without one: 1 chunks (refused: refused)"
+        in call(folder, "--output", str(folder / "c.jsonl")).stdout
+    )
+
+
+def test_a_dry_run_needs_no_key_and_makes_no_call(
+    server: LanguageModelServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("ANTHROPIC_API_KEY")
+    folder = make_native(tmp_path / "law")
+    result = call(folder, "--dry-run", "--prices", PRICES)
+    assert "at most, by the bytes sent" in result.stdout
+    found = json.loads(call(folder, "--dry-run", "--json", "--prices", PRICES).stdout)
+    assert found["to_ask"] == 4
+    assert 0 < found["estimate"]["usd"] < found["estimate"]["worst_usd"]
+    monkeypatch.delenv("ANTHROPIC_BASE_URL")
+    assert "list of 2026-11" in call(folder, "--dry-run").stdout
+    assert not server.calls
+    assert list(folder.glob("contexts*")) == []
+
+
+def test_a_run_that_stops_writes_nothing_and_says_how_to_go_on(
+    server: LanguageModelServer, tmp_path: Path
+) -> None:
+    folder = make_native(tmp_path / "law")
+    server.react = lambda asked: Status(400) if asked.number == 2 else None
+    result = call(folder, "--concurrency", "1")
+    check_error(result, "HTTP 400", "2 of 4 chunks are done", "goes on from there")
+    assert "contexts: 2 of 4 chunks" in result.stdout
+    assert list(folder.glob("contexts*")) == []
+    server.react = lambda asked: None
+    assert call(folder).exception is None
+    assert set(server.answered.values()) == {1}
+
+
+def test_the_budget_holds_over_runs(server: LanguageModelServer, tmp_path: Path) -> None:
+    folder = make_native(tmp_path / "law")
+    small = ("--prices", PRICES, "--max-cost-usd", "0.0016", "--concurrency", "1")
+    result = call(folder, *small)
+    check_error(result, "the budget of 0.0016 USD allows no further call")
+    made = len(server.calls)
+    assert 0 < made < 4
+    check_error(call(folder, *small), "budget")
+    assert len(server.calls) == made
+    assert call(folder, *small[:2], "--max-cost-usd", "1").exception is None
+    assert set(server.answered.values()) == {1}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("--prices", "1,2,3"), ("--prices", "not four prices")),
+        (("--prices", "1,2,3,-4"), ("--prices", "not four prices")),
+        (("--max-cost-usd", "1"), ("prices are not known", "--prices")),
+        (("--max-cost-usd", "-1"), ("--max-cost-usd", "greater than or equal to 0")),
+        (("--concurrency", "0"), ("--concurrency", "greater than or equal to 1")),
+        (("--max-tokens", "0"), ("--max-tokens",)),
+        (("--base-url", "https://user:pass@host"), ("base_url", "keys come from the environment")),
+        (("--output", "/nowhere/at/all.jsonl"), ("/nowhere/at/all.jsonl", "cannot be written")),
+        (("--config", "configs/none.yaml"), ("configs/none.yaml", "no such config")),
+    ],
+)
+def test_a_wrong_option_is_one_line(
+    server: LanguageModelServer, tmp_path: Path, arguments: tuple[str, ...], words: tuple[str, ...]
+) -> None:
+    check_error(call(make_native(tmp_path / "law"), *arguments), *words)
+    assert not server.calls
+
+
+def test_a_provider_is_told_what_it_does_not_take(
+    server: LanguageModelServer, tmp_path: Path
+) -> None:
+    folder = make_native(tmp_path / "law")
+    check_error(call(folder, "--base-url", "http://x", provider="local"), "--base-url", "local")
+    check_error(call(folder, "--model", "no/such.gguf", provider="local"), "no/such.gguf")
+    check_error(call(folder, "--model", "nothing", provider="local"), "nothing", "SmolLM2")
+
+
+def test_formats_without_contexts_are_refused(
+    server: LanguageModelServer, tmp_path: Path, assay_config: Callable[[str], Path]
+) -> None:
+    folder = tmp_path / "trec"
+    folder.mkdir()
+    (folder / "dataset.yaml").write_text(
+        "name: trec\ntitle: T\nformat: trec\ndocuments: d\nqueries: q\njudgments: {test: j}\n"
+    )
+    check_error(call(folder), "the format trec has no contexts", "beir, native")
+    config = assay_config("documents: {passages: false}")
+    beir = make_beir(tmp_path / "abc")
+    check_error(call(beir, "--config", str(config)), "documents.passages: must be true")
+
+
+@pytest.fixture
+def assay_config(tmp_path: Path) -> Callable[[str], Path]:
+    """Write a config over configs/contextual.yaml."""
+
+    def write(text: str) -> Path:
+        path = tmp_path / "config.yaml"
+        path.write_text(f"base: {ROOT}/configs/contextual.yaml\nname: mine\n{text}\n")
+        return path
+
+    return write
+
+
+def test_the_config_decides_the_chunks(
+    server: LanguageModelServer, tmp_path: Path, assay_config: Callable[[str], Path]
+) -> None:
+    folder = make_native(tmp_path / "law")
+    config = assay_config("documents: {chunker: {type: document}}")
+    assert call(folder, "--config", str(config)).exception is None
+    assert len(server.calls) == 2

@@ -1,0 +1,199 @@
+"""The figures of an ingestion and its report."""
+
+import json
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from samples.report import make_run
+
+from assay.eval.report.histogram import bin_rows, draw_bars
+from assay.eval.report.run_page.page import write as write_run
+from assay.eval.runs.summary.summary import summarise
+from assay.eval.studies.ingestion import page as report
+from assay.eval.studies.ingestion.record import metrics
+from assay.eval.studies.ingestion.summary import DocumentFacts, Ingestion, SkippedFile
+from assay.eval.tracking.record import describe
+
+STAGES = {"convert": 4.0, "chunk": 1.0, "context": 50.0, "embed": 10.0, "keyword.keyword": 2.0}
+HOSTILE = "<script>alert('x')</script>|`a`*b*.pdf"
+
+
+def make_document(name: str = "a.pdf.md", **values: Any) -> DocumentFacts:
+    given = {
+        "format": "PDF",
+        "bytes": 1000,
+        "encoding": "",
+        "words": 1000,
+        "tokens": (100, 300, 900),
+        "oversize": 0,
+        "unread": 1,
+        "intact": True,
+        "decisions": {"absorbed": 2},
+        "definitions": 3,
+        "references": 4,
+        "resolved": 2,
+        "embedded": 3,
+        "seconds": {"convert": 4.0, "chunk": 1.0, "embed": 10.0},
+    }
+    return DocumentFacts(id=name, **(given | values))
+
+
+def make_ingestion(*documents: DocumentFacts, **values: Any) -> Ingestion:
+    given = {
+        "id": "ingest-x",
+        "created": "2026-01-02T03:04:05+00:00",
+        "source": "docs",
+        "pipeline": "hybrid",
+        "config": {"name": "hybrid"},
+        "facts": {},
+        "environment": {"command": ["assay", "ingest"]},
+        "documents": documents,
+        "skipped": (),
+        "seconds": STAGES,
+        "cached": (),
+        "collisions": 0,
+        "limit": 800,
+        "window": 512,
+        "bytes": 10,
+    }
+    return Ingestion(**(given | values))
+
+
+def test_sizes_are_told_of_each_document_and_of_all() -> None:
+    """The share on target leaves out documents that have no 800 tokens."""
+    long = make_document(combined=2, split=1, tokens=(100, 800, 1500, 1501))
+    made = make_ingestion(long, make_document("b.md", tokens=(20,), combined=0, split=0))
+    figures = made.figures()
+    assert (figures["combined"], figures["split"], figures["on_target"]) == (2, 1, 0.5)
+    assert (figures["tokens"]["average"], figures["tokens"]["min"]) == (784.2, 20)
+    first = made.as_json()["documents"][0]
+    assert [first[key] for key in ("combined", "split", "average", "least")] == [2, 1, 975.25, 100]
+    assert sum(item["chunks"] for item in made.as_json()["histogram"]) == 5
+    told = dict(report.tokens(made))
+    assert told["Chunks of 800 to 1,500 tokens"].startswith("50.0%")
+    assert told["Chunks of several sections"] == "2"
+    small = make_ingestion(make_document(tokens=(20,)))
+    assert small.on_target is None
+    assert "Chunks of 800 to 1,500 tokens" not in dict(report.tokens(small))
+    assert make_ingestion(make_document(tokens=())).figures()["tokens"]["average"] == 0
+
+
+def test_figures_of_two_documents() -> None:
+    other = make_document("b.md", bytes=50, encoding="utf-8", words=500, tokens=(20,), unread=0)
+    figures = make_ingestion(make_document(), other).figures()
+    assert (figures["documents"], figures["pages"], figures["chunks"]) == (2, 3.0, 4)
+    assert figures["tokens"]["p50"] == 200
+    assert figures["tokens"]["max"] == 900
+    assert list(figures["ranges"].values()) == [2, 1, 1, 0, 0]
+    assert (figures["unread"], figures["integrity_failures"]) == (1, 0)
+    assert figures["references"] == {"found": 8, "resolved": 4}
+    assert figures["decisions"] == {"absorbed": 4}
+
+
+def test_time_is_without_contexts_and_with_or_without_embedding() -> None:
+    made = make_ingestion(make_document())  # 2 pages
+    assert made.seconds_per_100_pages() == 50 * (4 + 1 + 10 + 2)
+    assert made.seconds_per_100_pages(embedding=False) == 50 * (4 + 1 + 2)
+    assert (made.per_document.p50, made.per_document.n) == (15.0, 1)
+
+
+@pytest.mark.parametrize("missing", ["convert", "chunk", "embed"])
+def test_time_of_what_the_cache_held_is_not_known(missing: str) -> None:
+    seconds = {name: 1.0 for name in ("convert", "chunk", "embed") if name != missing}
+    made = make_ingestion(make_document(), make_document("b", seconds=seconds))
+    assert made.seconds_per_100_pages() is None
+    assert made.per_document.n == 1
+    assert "--rerun" in dict(report.times(made))["Seconds per 100 pages"]
+
+
+def test_stages_a_document_does_not_need_are_not_missed() -> None:
+    text = make_document(encoding="utf-8", seconds={"chunk": 1.0, "embed": 1.0})
+    assert make_ingestion(text).complete
+    prescribed = make_document(bytes=0, intact=None, seconds={"embed": 1.0})
+    assert make_ingestion(prescribed).complete
+    keyword_only = {name: taken for name, taken in STAGES.items() if name != "embed"}
+    bare = make_document(seconds={"convert": 1.0, "chunk": 1.0})
+    assert make_ingestion(bare, seconds=keyword_only).complete
+    assert not make_ingestion(bare).complete
+    assert not make_ingestion(make_document(), cached=("keyword.keyword",)).complete
+
+
+@given(st.lists(st.integers(0, 20_000)))
+def test_every_chunk_is_in_one_bin(tokens: list[int]) -> None:
+    made = make_ingestion(make_document(tokens=tuple(tokens)))
+    bins = made.tokens.histogram()
+    assert sum(item.chunks for item in bins) == len(tokens)
+    assert sum(item.chunks for item in made.tokens.ranges()) == len(tokens)
+    assert 1 <= len(bins) <= 12
+    assert all(one.high == other.low for one, other in pairwise(bins))
+    assert len(list(draw_bars(bin_rows(bins)))) == len(bins)
+
+
+def test_what_must_not_be_is_said_first() -> None:
+    assert report.warnings(make_ingestion(make_document())) == ()
+    torn = make_document("torn.md", intact=False, oversize=2)
+    assert report.warnings(make_ingestion(torn, collisions=1)) == (
+        "1 document cannot be rebuilt: torn.md",
+        "2 chunks over the maximum of 800 tokens",
+        "1 collision of chunk ids",
+    )
+    note = "frontmatter: line 2: not YAML: …; no field of it is read"
+    assert report.warnings(make_ingestion(make_document("a.md", note=note))) == (f"a.md: {note}",)
+
+
+def test_reports_hold_every_number_and_no_markup_of_others(tmp_path: Path) -> None:
+    latin = make_document(HOSTILE, encoding="cp1252", seconds={})
+    skipped = [SkippedFile(HOSTILE, "is empty", "blank")]
+    made = make_ingestion(make_document(), latin, skipped=skipped, source=HOSTILE)
+    page = report.write(made, tmp_path / "ingest-x").read_text(encoding="utf-8")
+    markdown = (tmp_path / "ingest-x/report.md").read_text(encoding="utf-8")
+    stored = json.loads((tmp_path / "ingest-x/ingestion.json").read_text(encoding="utf-8"))
+    assert stored["figures"] == json.loads(json.dumps(made.figures()))
+    assert [item["id"] for item in stored["documents"]] == ["a.pdf.md", HOSTILE]
+    assert "<script>alert" not in page + markdown
+    assert "&lt;script&gt;alert" in page
+    for text in ("read as cp1252", "is empty", "Integrity failures", "absorbed 4"):
+        assert text in page
+        assert text in markdown
+    assert sorted(path.name for path in (tmp_path / "ingest-x").iterdir()) == [
+        "ingestion.json",
+        "report.html",
+        "report.md",
+    ]
+
+
+def test_nothing_but_empty_documents(tmp_path: Path) -> None:
+    made = make_ingestion(make_document(tokens=(), words=0, intact=None, seconds={}), limit=None)
+    assert report.write(made, tmp_path).exists()
+    assert made.seconds_per_100_pages() is None
+
+
+def test_metrics_are_numbers_under_names_mlflow_takes() -> None:
+    found = metrics(make_ingestion(make_document()))
+    assert found["ingest/chunks"] == 3
+    assert found["ingest/tokens.p95"] > 0
+    assert found["ingest/seconds_per_100_pages.with_embedding"] == 850
+    assert all(isinstance(value, (int, float)) for value in found.values())
+    unknown = metrics(make_ingestion(replace(make_document(), seconds={})))
+    assert "ingest/seconds_per_100_pages.with_embedding" not in unknown
+
+
+def test_a_run_tells_of_the_chunks_it_searched(tmp_path: Path) -> None:
+    summary = summarise(make_run(tmp_path))
+    assert "Chunks by tokens" not in write_run(summary).read_text(encoding="utf-8")
+    sizes = [[120, 3], [900, 1]]
+    facts = {"limit": 800, "tokens": sizes, "oversize": 1, "integrity_failures": 0}
+    summary.run.manifest.index.facts.update(facts)
+    page = write_run(summary)
+    for text in (page.read_text(encoding="utf-8"), page.with_name("report.md").read_text()):
+        assert "Chunks by tokens" in text
+        assert "100–199" in text
+        assert "1 (over 800 tokens)" in text
+    found = {name: value for name, value, *_ in describe(summary).figures}
+    assert (found["index/tokens.p50"], found["index/oversize"]) == (120, 1)
+    assert found["index/integrity_failures"] == 0

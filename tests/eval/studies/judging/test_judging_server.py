@@ -1,0 +1,181 @@
+"""The page to judge on without its browser: who is let in, and that a kill loses nothing."""
+
+import http.client
+import json
+import os
+import re
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from samples.judged_guide import APT, TEN, call
+from tools.processes import ROOT
+
+from assay.eval.studies.judging.annotation_session import AnnotationSession
+from assay.eval.studies.judging.export import find_grade_file
+from assay.eval.studies.judging.grades import GradeFile
+from assay.eval.studies.judging.server import JudgingServer
+from assay.eval.studies.judging.sheet import Sheet
+from assay.retrievers.base import AssayError
+
+
+@pytest.fixture
+def server(sheet: Sheet, grades: GradeFile) -> Iterator[JudgingServer]:
+    with JudgingServer(AnnotationSession(sheet, grades, "anna", 0), 0) as started:
+        threading.Thread(target=started.serve_forever, args=(0.01,), daemon=True).start()
+        yield started
+        started.shutdown()
+
+
+def request(
+    server: JudgingServer, path: str, body: bytes | None = None, **headers: str | None
+) -> tuple[int, dict[str, str], bytes]:
+    """Send what the page would; a header of None is left out."""
+    home = f"127.0.0.1:{server.server_port}"
+    sent: dict[str, str | None] = {"Host": home, "Cookie": f"{server.cookie}={server.token}"}
+    if body is not None:
+        sent |= {"Origin": f"http://{home}", "Content-Type": "application/json"}
+        sent |= {"Content-Length": str(len(body))}
+    sent |= {name.replace("_", "-"): value for name, value in headers.items()}
+    connection = http.client.HTTPConnection("127.0.0.1", server.server_port, timeout=5)
+    connection.putrequest("GET" if body is None else "POST", path, skip_host=True)
+    for name, value in sent.items():
+        if value is not None:
+            connection.putheader(name, value)
+    connection.endheaders(body)
+    answer = connection.getresponse()
+    content = answer.read()
+    connection.close()
+    return answer.status, dict(answer.getheaders()), content
+
+
+GRADE = json.dumps({"pair": APT.digest, "grade": 1}).encode()
+
+
+def test_the_first_address_gives_a_cookie_and_a_strict_page(server: JudgingServer) -> None:
+    status, headers, page = request(server, f"/?token={server.token}", Cookie=None)
+    assert status == 200
+    assert headers["Set-Cookie"].endswith("; Path=/; HttpOnly; SameSite=Strict")
+    assert headers["Content-Security-Policy"] == "frame-ancestors 'none'"
+    policy = re.search(r'Content-Security-Policy" content="([^"]+)', page.decode())
+    assert policy
+    assert policy[1].startswith("default-src &#39;none&#39;; ")
+    assert "unsafe" not in policy[1]
+    assert server.token not in page.decode()
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "headers", "expected"),
+    [
+        ("/state", None, {}, 200),
+        ("/grade", GRADE, {}, 200),
+        ("/", None, {"Cookie": None}, 403),
+        ("/?token=x", None, {"Cookie": None}, 403),
+        ("/?token=%F0%9F%8C%91", None, {"Cookie": None}, 403),
+        ("/state", None, {"Cookie": None}, 403),
+        ("/state", None, {"Host": "evil.example"}, 403),
+        ("/state", None, {"Host": None}, 403),
+        ("/grade", GRADE, {"Cookie": None}, 403),
+        ("/grade", GRADE, {"Origin": None}, 403),
+        ("/grade", GRADE, {"Origin": "http://127.0.0.1:1"}, 403),
+        ("/grade", GRADE, {"Origin": "null"}, 403),
+        ("/grade", GRADE, {"Content_Type": "text/plain"}, 415),
+        ("/grade", b"x", {"Content_Length": "99999999"}, 413),
+        ("/grade", b"x", {"Content_Length": "9" * 5000}, 413),
+        ("/grade", b"x", {"Content_Length": None}, 411),
+        ("/grade", b"[" * 60_000, {}, 400),
+        ("/grade", b"[]", {}, 400),
+        ("/grade", b"\xff", {}, 400),
+        ("/grade", b"{}", {}, 400),
+        ("/pair?id=x", None, {}, 400),
+        ("http://[x", None, {}, 400),
+        ("/../etc/passwd", None, {}, 404),
+        ("/state", b"{}", {}, 404),
+    ],
+)
+def test_who_is_let_in(
+    server: JudgingServer,
+    grades: GradeFile,
+    path: str,
+    body: bytes | None,
+    headers: dict[str, str | None],
+    expected: int,
+) -> None:
+    status, _, content = request(server, path, body, **headers)
+    assert status == expected, content
+    assert bool(grades.read_grades()) == (expected == 200 and body is not None)
+
+
+def test_an_odd_cookie_of_another_server_locks_nobody_out(server: JudgingServer) -> None:
+    ours = f"{server.cookie}={server.token}"
+    for cookie in (f'theirs=["a"]; {ours}', f'{ours}; theirs=["a"]', f"odd;=;{ours};"):
+        assert request(server, "/state", Cookie=cookie)[0] == 200, cookie
+
+
+def test_a_browser_that_leaves_prints_nothing(
+    server: JudgingServer, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ended = threading.Event()
+    monkeypatch.setattr(server, "shutdown_request", lambda _: ended.set())
+    with socket.create_connection(("127.0.0.1", server.server_port)) as browser:
+        browser.sendall(b"GET /state")
+        browser.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    assert ended.wait(5)
+    assert capsys.readouterr().err == ""
+    try:
+        raise ValueError("a defect")
+    except ValueError:
+        server.handle_error(None, ("127.0.0.1", 1))
+    assert "a defect" in capsys.readouterr().err
+
+
+def test_a_port_that_is_taken_is_named(server: JudgingServer) -> None:
+    with pytest.raises(AssayError, match=f"--port {server.server_port}: "):
+        JudgingServer(server.desk, server.server_port)
+
+
+def test_a_killed_server_loses_nothing_acknowledged(table: Path) -> None:
+    code = "from assay.eval.cli.main import main; main()"
+    arguments = ["label", str(table), "--serve", "--judge", "anna", "--json"]
+    process = subprocess.Popen(
+        [sys.executable, "-c", code, *arguments],
+        env=os.environ | {"PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": "1"},
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout
+    lines = []
+    while not lines or lines[-1] != "}\n":
+        lines.append(process.stdout.readline())
+    address = json.loads("".join(lines))["address"]
+    host, token = re.fullmatch(r"http://([^/]+)/\?token=(.+)", address).groups()  # type: ignore[union-attr]
+    cookie = f"assay_label_{host.rpartition(':')[2]}={token}"
+    headers = {"Cookie": cookie, "Origin": f"http://{host}", "Content-Type": "application/json"}
+    connection = http.client.HTTPConnection(host, timeout=10)
+    for number in range(20):
+        given = {"pair": (APT, TEN)[number % 2].digest, "grade": number % 4}
+        connection.request("POST", "/grade", json.dumps(given), headers)
+        answer = connection.getresponse()
+        assert answer.status == 200, answer.read()
+        answer.read()
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    process.stdout.close()
+    file = GradeFile(find_grade_file(table))
+    kept = {id_: by["anna"].grade for id_, by in file.read_grades().items()}
+    assert kept == {APT.digest: 2, TEN.digest: 3}
+    assert max(by["anna"].number for by in file.read_grades().values()) == 20
+    file.close()
+
+
+@pytest.mark.parametrize("arguments", [(), ("--judge", ""), ("--judge", "a, b"), ("--judge", " a")])
+def test_a_judge_has_a_name(table: Path, arguments: tuple[str, ...]) -> None:
+    result = call(table, "--serve", *arguments)
+    assert isinstance(result.exception, AssayError)
+    assert "--judge NAME" in str(result.exception)

@@ -1,0 +1,314 @@
+"""`assay questions` on small collections, against a server on this machine."""
+
+import json
+import re
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+from doubles.language_model_server import KEY, Call, LanguageModelServer, Reaction, Say, Status
+from samples.scripted_questions import write
+from tools.own_cache import make_cache
+from tools.recording_progress import Heard
+
+from assay.eval.cli.label import label
+from assay.eval.cli.questions import questions
+from assay.eval.collections import check, find_card, load
+from assay.eval.llm.model_choice import check_model
+from assay.retrievers.base import AssayError
+
+ROOT = Path(__file__).parents[4]
+PRICES = ("--prices", "1,1.25,0.1,5")
+FILES = {
+    "dataset.yaml", "judgments.jsonl", "pipeline.yaml", "queries.jsonl", "questions.json",
+    "questions.md", "review.csv",
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A cache with this machine's models, in which embeddings are made once for all tests."""
+    return make_cache(tmp_path_factory.mktemp("questions"))
+
+
+@pytest.fixture
+def server(cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    pytest.importorskip("openai", reason="needs the extra `openai`")
+    monkeypatch.setenv("ASSAY_CACHE", str(cache))
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    monkeypatch.chdir(tmp_path)
+    with LanguageModelServer(write) as server:
+        # Another address is another model: no test finds the replies of one before.
+        monkeypatch.setenv("OPENAI_BASE_URL", f"{server.url}/v1")
+        yield server
+
+
+def make_folder(folder: Path) -> Path:
+    """Write three documents, of which one links to another, and one persona file beside them."""
+    rules = "\n\n".join(
+        f"## Rule {i}\n\nClause B-{i} says that tenant number {i} waters {what} from tap "
+        f"{i * 7} in the evening, {after}."
+        for i, what, after in (
+            (1, "roses", "once the bell of the chapel has rung twice"),
+            (2, "beans", "unless rain fell on the day before that"),
+            (3, "apples", "after asking the warden of the lower field"),
+        )
+    )
+    (folder / "my-docs").mkdir()
+    (folder / "my-docs/rules.md").write_text(f"# Rules\n\n{rules}\n\nSee [fees](fees.md).\n")
+    (folder / "my-docs/fees.md").write_text(
+        "# Fees\n\nForm F-12 costs forty pounds and is due before the second Saturday of May.\n\n"
+        "## Late\n\nWhoever pays after the end of June loses the plot to those who wait for it.\n"
+    )
+    (folder / "my-docs/short.md").write_text("# Short\n\nNothing.\n")
+    (folder / "who.yaml").write_text("personas: [a new tenant, the warden]\n")
+    return folder / "my-docs"
+
+
+def call(documents: Path | str, *arguments: str) -> Result:
+    given = [str(documents), "--provider", "openai", "--model", "gpt-x", *arguments]
+    return CliRunner().invoke(questions, given)
+
+
+def succeed(documents: Path | str, *arguments: str) -> dict[str, Any]:
+    result = call(documents, *arguments, "--json")
+    assert result.exception is None, (result.exception, result.output)
+    return json.loads(result.stdout)
+
+
+def fail(result: Result, *words: str) -> None:
+    assert isinstance(result.exception, AssayError), result.output
+    message = str(result.exception)
+    assert "\n" not in message
+    for word in words:
+        assert word in message
+
+
+def read_rows(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def test_a_folder_becomes_a_judged_collection(server: LanguageModelServer, tmp_path: Path) -> None:
+    docs = make_folder(tmp_path)
+    found = succeed(docs, "--number", "16", "--personas", "who.yaml", "--review", "0.3", *PRICES)
+    folder = tmp_path / "datasets/my-docs-questions"
+    assert {path.name for path in folder.iterdir()} == FILES
+    assert found["card"] == str(folder / "dataset.yaml")
+    card = find_card("my-docs-questions")
+    assert [problem for problem in check(card) if problem.severity == "error"] == []
+    collection = load("my-docs-questions")
+    assert {document.id for document in collection.documents} == {
+        path.name for path in docs.iterdir()
+    }
+    assert (
+        len(collection.queries) == found["kept"] == found["asked"] - sum(found["dropped"].values())
+    )
+    assert found["kept"] >= 8
+    for query in collection.queries:
+        gold = collection.gold[query.id]
+        assert gold
+        assert {item.grade for item in gold} == ({0} if query.type == "no_answer" else {3})
+    for row in read_rows(folder / "judgments.jsonl"):
+        assert re.fullmatch(r"model openai gpt-x, prompt [0-9a-f]{8}", row["judged_by"])
+        assert re.fullmatch(r"20\d\d-\d\d-\d\d", row["judged_on"])
+        assert row["text"] == collection.texts[row["path"]][row["start"] : row["end"]]
+    queries = read_rows(folder / "queries.jsonl")
+    assert {row["metadata"]["persona"] for row in queries} == {"a new tenant", "the warden"}
+    marked = {row["_id"] for row in queries if row["metadata"]["review"]}
+    assert marked == set(found["review"])
+    assert len(marked) == round(0.3 * found["kept"])
+    told = [card.description, (folder / "questions.md").read_text()]
+    for text in told:
+        assert "a person had seen none of them" in text.replace("\\", "")
+        assert "Keyword search alone has Hit@10" in text.replace("\\", "")
+    assert found["bias"]["keyword"]["n"] == sum(
+        query.type != "no_answer" for query in collection.queries
+    )
+    assert found["calls"]["run"]["calls"] == len(server.calls)
+    assert KEY not in "".join(path.read_text() for path in folder.iterdir())
+
+
+def test_the_same_call_gives_the_same_set_and_pays_for_nothing_twice(
+    server: LanguageModelServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    docs = make_folder(tmp_path)
+    first = succeed(docs, "--number", "8", "--output", "one", "--name", "one")
+    made = len(server.calls)
+    fail(call(docs, "--number", "8", "--output", "one"), "one", "is there already", "--force")
+    monkeypatch.delenv("OPENAI_API_KEY")  # nothing is left to ask
+    second = succeed(docs, "--number", "8", "--output", "two", "--name", "one")
+    assert len(server.calls) == made
+    for name in FILES - {"dataset.yaml", "pipeline.yaml", "questions.json", "review.csv"}:
+        assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes()
+    assert second["questions"] == first["questions"]
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    more = succeed(docs, "--number", "10", "--output", "three")
+    assert more["questions"][:8] == first["questions"]
+    assert 0 < len(server.calls) - made <= 8
+    other = succeed(docs, "--number", "8", "--seed", "1", "--output", "four")
+    assert [row["passages"] for row in other["questions"]] != [
+        row["passages"] for row in first["questions"]
+    ]
+
+
+def test_a_dry_run_needs_no_key_and_makes_no_call(
+    server: LanguageModelServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY")
+    docs = make_folder(tmp_path)
+    (docs / "notes.rtf").write_text("x")
+    found = succeed(docs, "--number", "8", "--dry-run", *PRICES)
+    # One to write and two to test, of which a question without an answer needs one.
+    assert found["to_ask"] == 8 * 3 - 1
+    assert 0 < found["estimate"]["usd"] < found["estimate"]["worst_usd"]
+    shown = call(docs, "--number", "8", "--dry-run").stdout
+    assert "23 calls to openai gpt-x" in shown
+    assert "formats that are not read: 1 .rtf" in shown
+    assert "prices: not known" in shown
+    assert not server.calls
+    assert not (tmp_path / "datasets").exists()
+    one = ("--number", "1", "--dry-run", "--types", "definition,comparison,exact_id")
+    assert "no passage suits" not in call(docs, *one).stdout
+    (docs / "rules.md").unlink()
+    (docs / "fees.md").write_text("All who pay after the end of June lose the plot to others then.")
+    assert "no passage suits: comparison, exact_id\n" in call(docs, *one).stdout
+
+
+def test_the_budget_holds_and_the_same_call_goes_on(
+    server: LanguageModelServer, tmp_path: Path
+) -> None:
+    docs = make_folder(tmp_path)
+    small = ("--number", "8", *PRICES, "--max-cost-usd", "0.01", "--concurrency", "1")
+    fail(call(docs, *small), "the budget of 0.01 USD", "the same command goes on from there")
+    assert not (tmp_path / "datasets").exists()
+    made = len(server.calls)
+    assert made
+    found = succeed(docs, "--number", "8", *PRICES, "--max-cost-usd", "1")
+    assert set(server.answered.values()) == {1}
+    assert found["calls"]["earlier"]["calls"] == made
+
+
+def test_faults_of_a_service_and_hostile_replies_cost_single_questions(
+    server: LanguageModelServer, tmp_path: Path
+) -> None:
+    asked: Counter[str] = Counter()
+
+    def react(asked_for: Call) -> Reaction:
+        text = "\n".join(asked_for.texts)
+        asked[text[:200]] += 1
+        if asked_for.number == 0:
+            return Status(429, {"retry-after": "0"})
+        if "Write one question" not in text:
+            return write(asked_for)
+        if "Rule 1" in text:
+            return Say("", "content_filter")
+        if "Rule 2" in text:
+            return Say("I would rather chat.")
+        if "Late" in text:
+            return Say(json.dumps({"question": "<script>|Who?", "quotes": []}))
+        return write(asked_for)
+
+    server.react = react
+    docs = make_folder(tmp_path)
+    arguments = ("--number", "8", "--types", "factual", "--seed", "3")
+    result = call(docs, *arguments)
+    assert result.exception is None, result.exception
+    for cause in ("no reply", "malformed", "quote not found"):
+        assert re.search(rf"{cause} +1 ", result.stdout), result.stdout
+    report = (tmp_path / "datasets/my-docs-questions/questions.md").read_text()
+    assert "<script>" not in report
+    assert "&lt;script&gt;" in report
+
+
+def test_where_nothing_passes_nothing_is_written(
+    server: LanguageModelServer, tmp_path: Path
+) -> None:
+    server.react = lambda _: Say("no")
+    result = call(make_folder(tmp_path), "--number", "3")
+    assert result.exit_code == 2
+    assert "no question passed the tests; nothing is written" in result.stdout
+    assert not (tmp_path / "datasets").exists()
+
+
+def test_collections_of_other_formats_become_plain_texts(
+    server: LanguageModelServer, tmp_path: Path
+) -> None:
+    folder = tmp_path / "abc"
+    (folder / "qrels").mkdir(parents=True)
+    rows = [
+        {"_id": f"a/{i}", "title": f"Paper {i}", "text": f"{word} cells divide slowly in the "
+         f"presence of {word.lower()} salts, as {i + 3} trials with mice have shown this year."}
+        for i, word in enumerate(("Liver", "Bone", "Skin"))
+    ]  # fmt: skip
+    (folder / "corpus.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    (folder / "queries.jsonl").write_text('{"_id": "q", "text": "x"}\n')
+    (folder / "qrels/test.tsv").write_text("query-id\tcorpus-id\tscore\nq\ta/1\t1\n")
+    succeed(folder, "--number", "3", "--types", "factual", "--output", "made")
+    assert (tmp_path / "made/docs/a%2F0.txt").read_text().startswith("Paper 0\n\nLiver cells")
+    assert len(load(str(tmp_path / "made")).queries) >= 2
+    made = tmp_path / "made/dataset.yaml"
+    made.write_text(made.read_text().replace("language: en", "language: sv"))
+    native = succeed(tmp_path / "made", "--number", "2", "--types", "factual", "--output", "again")
+    assert native["documents"] == 3
+    card = find_card(str(tmp_path / "again"))
+    assert (card.documents, card.language) == ("../made/docs", "sv")
+
+
+def test_what_is_marked_for_a_person_is_a_table_to_label(
+    server: LanguageModelServer, tmp_path: Path
+) -> None:
+    succeed(make_folder(tmp_path), "--number", "8")
+    table = tmp_path / "datasets/my-docs-questions/review.csv"
+    result = CliRunner().invoke(label, [str(table)])
+    assert result.exception is None, result.output
+    assert "No new judgment" in result.stdout
+    assert "rows without a grade: 1" in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("--types", "factual,fact"), ("--types", "'fact'", "allowed: factual")),
+        (("--personas", "none.yaml"), ("none.yaml", "no such file")),
+        (("--config", "semantic"), ("--config semantic", "needs a keyword leg")),
+        (("--max-cost-usd", "1"), ("prices are not known", "--prices")),
+        (("--output", "who.yaml"), ("who.yaml", "cannot be written")),
+        (("--output", "my-docs/made"), ("my-docs/made", "lies among the documents", "--output")),
+        (("--name", "a b"), ("a b/dataset.yaml", "name:", "not 'a b'")),
+        (("retriever.fusion.kk=1",), ("kk",)),
+    ],
+)
+def test_a_wrong_option_is_one_line(
+    server: LanguageModelServer, tmp_path: Path, arguments: tuple[str, ...], words: tuple[str, ...]
+) -> None:
+    fail(call(make_folder(tmp_path), *arguments), *words)
+    assert not server.calls
+
+
+def test_documents_that_say_nothing_are_told(server: LanguageModelServer, tmp_path: Path) -> None:
+    fail(call("nowhere"), "nowhere: there is no such folder or file, nor a collection")
+    (tmp_path / "bare").mkdir()
+    fail(call("bare"), "bare: holds no documents")
+    (tmp_path / "bare/a.md").write_text("# Title\n")
+    fail(call("bare"), "no passage has 12 words or more")
+
+
+def test_where_replies_are_kept_a_missing_key_is_only_said(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "")
+    monkeypatch.setenv("ASSAY_CACHE", str(tmp_path))
+    heard = Heard()
+    given = {"provider": "openai"}
+    with pytest.raises(AssayError, match="OPENAI_API_KEY: not set"):
+        check_model(given, "questions", heard, dry_run=False)
+    assert heard.lines == []
+    check_model(given, "questions", heard, dry_run=True)
+    (tmp_path / "questions-ledger").mkdir()
+    (tmp_path / "questions-ledger/one.jsonl").touch()
+    check_model(given, "questions", heard, dry_run=False)
+    assert len(heard.lines) == 2
+    assert all("OPENAI_API_KEY: not set" in line for line in heard.lines)
+    assert all("only replies that are kept" in line for line in heard.lines)

@@ -1,0 +1,75 @@
+"""A metric of ragas beside a measure: over which queries, how correlated, where furthest apart."""
+
+from pathlib import Path
+
+import pytest
+from samples.planned_runs import make_run
+
+from assay.eval.studies.ragas.beside import SHOWN, Disagreement, compare, correlate
+from assay.eval.studies.ragas.metrics import METRICS
+from assay.eval.studies.ragas.scores import Scores, is_score
+
+KNOWN = {metric.name: metric for metric in METRICS}
+
+
+def pairs(*scores: tuple[float, float]) -> list[Disagreement]:
+    return [Disagreement("q", "?", *pair) for pair in scores]
+
+
+def test_both_means_are_over_the_queries_that_ragas_scored(tmp_path: Path) -> None:
+    run = make_run(tmp_path, "planned", [1, 1, 0, 0])
+    scores = Scores(KNOWN["ContextRecall"], {"q0": 0.5, "q2": 0.5}, missing={"q1": "a", "q3": "a"})
+    (item,) = compare(run, [scores], 5)
+    assert item.mean is not None
+    assert item.measure_mean is not None
+    assert (item.mean.value, item.mean.n) == (0.5, 2)
+    assert (item.measure_mean.value, item.measure_mean.n) == (0.5, 2)
+    assert item.differ == 2
+    assert item.as_json()["missing"] == {"a": 2}
+    assert item.as_json()["queries"] == {"q0": 0.5, "q2": 0.5}
+
+
+def test_the_furthest_apart_come_first_and_equal_ones_not_at_all(tmp_path: Path) -> None:
+    count = SHOWN + 5
+    run = make_run(tmp_path, "planned", [1] * count)
+    values = {f"q{i}": 1 - i / 100 for i in range(count)}
+    values["q1"] = 1 - 1e-10  # what ragas adds to a denominator is no difference
+    (item,) = compare(run, [Scores(KNOWN["ContextRecall"], values)], 5)
+    assert item.differ == count - 2
+    assert [gap.query for gap in item.disagreements] == [
+        f"q{i}" for i in range(count - 1, count - 1 - SHOWN, -1)
+    ]
+
+
+def test_a_metric_without_a_near_measure_or_without_scores(tmp_path: Path) -> None:
+    run = make_run(tmp_path, "planned", [1, 2])
+    alone, none = compare(
+        run,
+        [
+            Scores(KNOWN["Faithfulness"], {"q0": 1.0, "q1": 0.0}),
+            Scores(KNOWN["ContextRecall"], {}, missing={"q0": "x", "q1": "x"}),
+        ],
+        5,
+    )
+    assert alone.mean is not None
+    assert (alone.mean.value, alone.measure, alone.tau, alone.differ) == (0.5, "", None, None)
+    assert none.mean is None
+    assert none.as_json()["mean"] is None
+    assert none.scores.reasons == {"x": 2}
+
+
+def test_tau_is_kendalls_b() -> None:
+    assert correlate(pairs((0, 0), (0.5, 0.1), (1, 1))) == pytest.approx(1)
+    assert correlate(pairs((0, 1), (0.5, 0.5), (1, 0))) == pytest.approx(-1)
+    # Of 3 pairs one is concordant, one discordant, one tied on one side: 0 of sqrt(3 * 2).
+    assert correlate(pairs((1, 1), (2, 2), (3, 1))) == pytest.approx(0)
+    assert correlate(pairs((0.2, 0), (0.2, 1))) is None
+    assert correlate(pairs((1 - 1e-10, 0), (1, 1))) is None
+
+
+def test_only_numbers_from_0_to_1_are_scores() -> None:
+    assert is_score(0)
+    assert is_score(1 + 1e-9)
+    assert not is_score(float("nan"))
+    assert not is_score(1.5)
+    assert not is_score(-0.1)

@@ -1,0 +1,205 @@
+"""`assay ragas` with a judge on a server of this machine. No provider's own service is called."""
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+from doubles.language_model_server import KEY, LanguageModelServer, Say
+from samples.scripted_judge import CALLS, HITS, MEANS, QUERIES, TEXT, judge, make_judged
+
+from assay.eval.cli.main import assay
+from assay.eval.cli.ragas import ragas
+from assay.retrievers.base import AssayError
+from assay.retrievers.store.cache import Cache, default_root
+
+USERS_CACHE = default_root()  # before a test sets another
+pytest.importorskip("ragas", reason="needs the extra `ragas`")
+pytest.importorskip("openai", reason="needs the extra `openai`")
+
+
+@pytest.fixture(autouse=True)
+def reports(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("ASSAY_REPORTS", str(tmp_path / "reports"))
+    monkeypatch.setenv("ASSAY_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    return tmp_path / "reports"
+
+
+@pytest.fixture
+def model_cache(tmp_path: Path) -> Path:
+    """A cache that holds nothing but the models: those are fetched once a machine."""
+    models = Cache(USERS_CACHE).root / "models"
+    models.mkdir(exist_ok=True)
+    (tmp_path / "with-models").mkdir()
+    (tmp_path / "with-models" / "models").symlink_to(models)
+    return tmp_path / "with-models"
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[LanguageModelServer]:
+    with LanguageModelServer(judge) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", f"{server.url}/v1")
+        yield server
+
+
+def call(*arguments: str) -> str:
+    done = CliRunner().invoke(ragas, ["judged", *arguments], catch_exceptions=False)
+    assert done.exit_code == 0, done.output
+    assert KEY not in done.output
+    return done.stdout
+
+
+def call_json(*arguments: str) -> dict[str, Any]:
+    found = json.loads(call("--provider", "openai", "--json", *arguments))
+    assert isinstance(found, dict)
+    return found
+
+
+def metrics(found: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    return {row["metric"]: row for row in found["runs"][0]["metrics"]}
+
+
+def test_every_metric_with_its_answers_paid_for_once(
+    reports: Path, server: LanguageModelServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = make_judged(reports)
+    estimated = call_json("--dry-run", "--prices", "1,1.25,0.1,5")
+    assert not server.calls
+    assert estimated["to_ask"] == QUERIES * sum(CALLS.values())
+    assert 0 < estimated["estimate"]["usd"] < estimated["estimate"]["worst_usd"]
+    found = call_json("--prices", "1,1.25,0.1,5", "--max-cost-usd", "5")
+    rows = metrics(found)
+    assert list(rows) == [*TEXT, *MEANS]
+    for name, mean in MEANS.items():
+        assert rows[name]["mean"]["value"] == pytest.approx(mean), name
+        assert rows[name]["mean"]["n"] == QUERIES
+    assert len(server.calls) == estimated["to_ask"] == found["asked"]["run"]["calls"]
+    assert found["asked"]["run"]["usd"] < 5
+    kept = json.loads((run.folder / "ragas.json").read_text())
+    assert (kept["judge"], kept["k"], kept["queries"]) == ("openai gpt-6-luna", HITS, QUERIES)
+    assert {row["metric"]: row for row in kept["metrics"]} == rows
+    # What is known needs no call and no key, and gives the same.
+    monkeypatch.setenv("OPENAI_API_KEY", "")
+    again = call_json()
+    assert metrics(again) == rows
+    assert again["asked"] is None
+    narrower = ["judged", "--provider", "openai", "--metrics", "ContextRelevance,Faithfulness"]
+    done = CliRunner().invoke(ragas, narrower, catch_exceptions=False)
+    assert re.search(rf"replaced: .*ragas\.json had .* of {QUERIES} queries judged by", done.stderr)
+    shown = done.stdout
+    assert "judged by openai gpt-6-luna" in shown
+    assert "Hit@5" in shown
+    assert len(server.calls) == estimated["to_ask"]
+
+
+def test_stored_answers_are_judged_with_the_contexts_they_were_given(
+    reports: Path, model_cache: Path, server: LanguageModelServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = make_judged(reports)
+    monkeypatch.setenv("ASSAY_CACHE", str(model_cache))
+    asked = ("--provider", "openai", "--answers")
+    done = CliRunner().invoke(ragas, ["judged", *asked])
+    assert "has none; `assay answer" in str(done.exception)
+    server.react = lambda call: Say("NO ANSWER" if "question 3" in call.texts[-1] else "So [1].")
+    words = ["answer", "judged", "--provider", "openai", "--no-track"]
+    assert CliRunner().invoke(assay, words).exit_code == 0
+    server.react = judge
+    before = len(server.calls)
+    rows = metrics(json.loads(call(*asked, "--json")))
+    assert not set(TEXT) & set(rows)
+    assert rows["Faithfulness"]["mean"]["n"] == QUERIES - 1
+    assert rows["Faithfulness"]["missing"] == {"no answer was given": 1}
+    assert rows["ContextRecall"]["measure"] == "ContextR"
+    assert rows["ContextPrecisionWithReference"]["measure"] == "ContextP"
+    # The first hits of the run hold the gold of three queries, whatever their rank.
+    assert rows["ContextRecall"]["measure_mean"]["value"] == pytest.approx(3 / QUERIES)
+    answers = {"\n".join(sent.texts).count("So.") for sent in server.calls[before:]}
+    assert answers - {0}, "what is judged is the stored answer"
+    assert (run.folder / "ragas_answers.json").exists()
+    assert not (run.folder / "ragas.json").exists()
+    assert "answers and contexts of 4 queries" in call(*asked)
+
+
+def test_without_reference_answers(reports: Path, server: LanguageModelServer) -> None:
+    make_judged(reports, answers=False)
+    rows = metrics(call_json())
+    for name in MEANS:
+        if name in ("ContextPrecisionWithReference", "ContextRecall"):
+            assert rows[name]["mean"] is None
+            assert rows[name]["missing"] == {"no reference answer": QUERIES}
+        else:
+            assert rows[name]["mean"]["n"] == QUERIES
+
+
+def test_unreadable_judgments_are_told_and_are_no_zeros(
+    reports: Path, server: LanguageModelServer
+) -> None:
+    make_judged(reports)
+    server.react = lambda _: Say("I would rather talk about the sea.")
+    options = ("--provider", "openai", "--metrics", "ContextRelevance")
+    why = "an answer of the model was not the JSON asked for"
+    row = metrics(json.loads(call(*options, "--json")))["ContextRelevance"]
+    assert (row["mean"], row["queries"], row["missing"]) == (None, {}, {why: QUERIES})
+    assert f"ContextRelevance: {QUERIES} of {QUERIES} without a score: {why}" in call(*options)
+
+
+def test_a_budget_that_ends_leaves_no_scores_and_keeps_the_answers(
+    reports: Path, server: LanguageModelServer
+) -> None:
+    run = make_judged(reports)
+    options = ("--prices", "1,1.25,0.1,5", "--metrics", "ContextRelevance")
+    # Enough for the worst that one call can cost, and for what two really do.
+    budget = call_json(*options, "--dry-run")["estimate"]["worst_usd"] / (2 * QUERIES) * 1.2
+    with pytest.raises(AssayError, match="allows no further call; what was answered is kept"):
+        call_json(*options, "--max-cost-usd", str(budget))
+    assert not (run.folder / "ragas.json").exists()
+    made = len(server.calls)
+    assert 0 < made < 2 * QUERIES
+    assert metrics(call_json(*options))["ContextRelevance"]["mean"]["n"] == QUERIES
+    assert len(server.calls) == 2 * QUERIES
+
+
+@pytest.mark.slow
+@pytest.mark.llm
+def test_a_model_on_this_machine(
+    reports: Path, model_cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """SmolLM2 for real. What it says of two queries need not be readable, but is accounted for."""
+    pytest.importorskip("xllamacpp", reason="needs the extra `local-llm`")
+    make_judged(reports)
+    monkeypatch.setenv("ASSAY_CACHE", str(model_cache))
+    options = ("--provider", "local", "--max-tokens", "40", "--limit", "2", "-k", "1")
+    found = json.loads(call(*options, "--metrics", "ContextRelevance", "--json"))
+    row = metrics(found)["ContextRelevance"]
+    assert len(row["queries"]) + len(row["queries_missing"]) == 2
+    assert not set(row["queries"]) & set(row["queries_missing"])
+    assert 2 <= found["asked"]["run"]["calls"] <= 4
+    assert found["asked"]["run"]["usd"] == 0
+    assert found["runs"][0]["judge"] == "local SmolLM2-135M-Instruct"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--metrics", "nDCG@10"], "'nDCG@10' is not one of ragas'"),
+        (["--metrics", "Faithfulness"], "give --provider"),
+        (["--answers"], "--answers: asks a language model: give --provider"),
+        (["--model", "x"], "--model: only with --provider"),
+        (["--dry-run"], "--dry-run: only with --provider"),
+        (["--provider", "openai"], "OPENAI_API_KEY: not set"),
+        (["--provider", "openai", "--timeout-seconds", "0"], "--timeout-seconds: "),
+        (["--provider", "local", "--thinking-tokens", "9"], "has no such setting"),
+    ],
+)
+def test_bad_input_is_one_line(
+    arguments: list[str], message: str, reports: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_judged(reports)
+    monkeypatch.setenv("OPENAI_API_KEY", "")
+    with pytest.raises(AssayError, match=message) as caught:
+        CliRunner().invoke(ragas, ["judged", *arguments], catch_exceptions=False)
+    assert "\n" not in str(caught.value)

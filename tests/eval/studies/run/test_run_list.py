@@ -1,0 +1,197 @@
+"""`assay runs`: what stored runs there are, which are shown and deleted, and their index page."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+from click.testing import Result as Called
+from pyarrow import parquet
+from samples.planned_runs import make_run
+
+from assay.eval.cli.runs import runs
+from assay.eval.runs.manifest import MANIFEST
+from assay.eval.runs.stored import StoredRun, load
+from assay.eval.runs.summary.exports import PER_QUERY, export
+from assay.eval.runs.summary.summary import summarise
+from assay.eval.studies.run.frame import RunResult
+from assay.eval.studies.run.index import list_trends, write_index
+from assay.eval.studies.run.run_list import list_runs, read_run
+from assay.eval.studies.run.verification import verify
+
+MADE = ("2026-03-01T10:00:00+00:00", "2026-03-02T10:00:00+00:00", "2026-03-03T10:00:00+00:00")
+
+
+def stamp(run: StoredRun, created: str, commit: str) -> StoredRun:
+    """Say in the folder of a run when it was made, and at which commit."""
+    path = run.folder / MANIFEST
+    manifest: dict[str, Any] = json.loads(path.read_text())
+    manifest["created"] = created
+    manifest["environment"]["repository"] = commit
+    path.write_text(json.dumps(manifest))
+    return run
+
+
+@pytest.fixture
+def reports(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Three runs: two of one config at two commits, and one that nothing was exported of."""
+    monkeypatch.setenv("ASSAY_REPORTS", str(tmp_path))
+    for name, ranks, created, commit in (
+        ("mine", [1, 2, 0], MADE[0], "a" * 40),
+        ("mine", [1, 1, 1], MADE[1], "b" * 40),
+        ("other", [1, 0, 0], MADE[2], "b" * 40),
+    ):
+        run = stamp(make_run(tmp_path, name, ranks), created, commit)
+        if name == "mine":
+            export(summarise(run, ["Hit@1", "nDCG@10"]))
+            (run.folder / "report.html").write_text("page")
+    return tmp_path
+
+
+def call(*arguments: str, **options: Any) -> Called:
+    return CliRunner().invoke(runs, arguments, **options)
+
+
+def listed(*arguments: str) -> list[dict[str, Any]]:
+    done = call("list", *arguments, "--json")
+    assert done.exit_code == 0, done.exception
+    found: list[dict[str, Any]] = json.loads(done.output)["runs"]
+    return found
+
+
+def test_the_newest_come_first_with_their_means(reports: Path) -> None:
+    newest, middle, oldest = listed()
+    assert [row["config"] for row in (newest, middle, oldest)] == ["other", "mine", "mine"]
+    assert middle["means"] == {"Hit@1": 1.0, "nDCG@10": 1.0}
+    assert oldest["means"]["Hit@1"] == pytest.approx(1 / 3)
+    assert newest["means"]["Hit@1"] == pytest.approx(1 / 3)  # scored, as nothing was exported
+    assert (middle["commit"], middle["queries"]) == ("b" * 40, 3)
+    assert middle["report"].endswith("report.html")
+    assert newest["report"] is None
+
+
+@pytest.mark.parametrize(
+    ("options", "days"),
+    [
+        (["--config", "mine"], [2, 1]),
+        (["--collection", "planned"], [3, 2, 1]),
+        (["--since", "2026-03-02"], [3, 2]),
+        (["--until", "2026-03-02"], [2, 1]),
+        (["--since", "2026-03-02", "--until", "2026-03-02"], [2]),
+        (["--min", "Hit@1=0.5"], [2]),
+        (["--min", "nDCG@10=0.5", "--config", "mine"], [2, 1]),
+        (["--measure", "Hit@1", "--config", "mine"], [2, 1]),
+        (["--measure", "Hit@1", "--until", "2026-03-02"], [2, 1]),
+    ],
+)
+def test_runs_are_filtered(options: list[str], days: list[int], reports: Path) -> None:
+    assert [row["created"] for row in listed(*options)] == [MADE[day - 1] for day in days]
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (
+            ["--config", "mime"],
+            r"--config mime: no run .*: mine, other; did you mean mine",
+        ),
+        (["--collection", "x"], "--collection x: no run .*there are: planned"),
+        (["--since", "2026-3-1"], "--since 2026-3-1: must be a date"),
+        (["--min", "nDCG@10"], r"--min nDCG@10: must be MEASURE=VALUE"),
+        (["--measure", "nDGC@10"], "nDGC@10"),
+    ],
+)
+def test_a_wrong_filter_is_told(options: list[str], said: str, reports: Path) -> None:
+    with pytest.raises(Exception, match=said):
+        call("list", *options, catch_exceptions=False)
+
+
+def test_the_table_and_one_run(reports: Path) -> None:
+    table = call("list", "--measure", "Hit@1", env={"COLUMNS": "200"}).output
+    assert [line.split()[0][:4] for line in table.splitlines() if "planned" in line] == [
+        "mine",
+        "othe",
+        "mine",
+    ]
+    (row,) = listed("--min", "Hit@1=0.9")
+    shown = call("show", row["run"]).output
+    assert "Hit@1          1.000" in shown
+    assert f"commit         {'b' * 40}" in shown
+
+
+def test_a_broken_run_is_passed_over(reports: Path) -> None:
+    (reports / "broken").mkdir()
+    (reports / "broken" / MANIFEST).write_text("{}")
+    assert len(listed()) == 3
+
+
+def test_deleting_asks_and_spares_the_others(reports: Path) -> None:
+    ids = [row["run"] for row in listed()]
+    assert call("delete", "--config", "mine", "--dry-run").exit_code == 0
+    assert call("delete", "--config", "mine", input="n\n").exit_code == 1
+    assert len(listed()) == 3
+    done = call("delete", ids[1], "--config", "mine", "--yes", "--json")
+    assert json.loads(done.output) == {"deleted": [ids[1]], "dry_run": False}
+    assert [row["run"] for row in listed()] == [ids[0], ids[2]]
+    assert not (reports / ids[1]).exists()
+    assert call("delete", "--until", "2026-03-01", input="y\n").exit_code == 0
+    assert [row["run"] for row in listed()] == [ids[0]]
+
+
+def test_nothing_is_deleted_that_is_not_named(reports: Path) -> None:
+    with pytest.raises(Exception, match="name runs, or say by options which"):
+        call("delete", "--yes", catch_exceptions=False)
+    with pytest.raises(Exception, match="say --yes or --dry-run"):
+        call("delete", "--config", "mine", "--json", catch_exceptions=False)
+    assert len(listed()) == 3
+
+
+def test_trends_go_over_commits_in_their_order(reports: Path) -> None:
+    again = stamp(make_run(reports, "mine", [1, 1, 0]), "2026-03-04T10:00:00+00:00", "b" * 40)
+    export(summarise(again, ["Hit@1", "nDCG@10"]))
+    (trend,) = list_trends(list_runs(reports), "Hit@1")
+    assert (trend.config, trend.collection) == ("mine", "planned")
+    # Of the second commit the last run counts.
+    assert [moment.mean for moment in trend.moments] == pytest.approx([1 / 3, 2 / 3])
+    assert [moment.at for moment in trend.moments] == [0, 100]
+    assert trend.moments[0].height > trend.moments[1].height  # from the top
+
+
+def test_the_index_links_to_every_page(reports: Path) -> None:
+    (reports / "compare-a-b").mkdir()
+    (reports / "compare-a-b/report.html").write_text("page")
+    done = json.loads(call("index", "--measure", "Hit@1", "--json").output)
+    page = Path(done["index"]).read_text()
+    assert done["runs"] == 3
+    for row in listed("--config", "mine"):
+        assert f'href="{row["run"]}/report.html"' in page
+    assert 'href="compare-a-b/report.html"' in page
+    assert "Hit@1 over commits" in page
+    with pytest.raises(Exception, match="--measure MRR@10: no run has it"):
+        write_index(list_runs(reports)[1:], reports, "MRR@10")
+
+
+def test_a_run_of_an_earlier_version_has_the_names_shown(reports: Path) -> None:
+    """Its config and its table have ir-measures' names."""
+    (folder,) = (row.folder for row in list_runs(reports) if row.created == MADE[1])
+    manifest = json.loads((folder / MANIFEST).read_text())
+    manifest["config"]["measures"] = ["Success@1", "R@2000tok", "nDCG@10"]
+    (folder / MANIFEST).write_text(json.dumps(manifest))
+    table = parquet.read_table(folder / PER_QUERY)
+    parquet.write_table(table.rename_columns({"Hit@1": "Success@1"}), folder / PER_QUERY)
+    assert list(read_run(folder).means) == ["Hit@1", "nDCG@10"]
+    assert {check.measure: check.verdict for check in verify(folder)} == {
+        "Hit@1": "identical",
+        "nDCG@10": "identical",
+    }
+    run = load(folder)
+    assert run.manifest.config["measures"] == ["Hit@1", "Recall@2000tok", "nDCG@10"]
+    assert list(RunResult(run).measures.index) == ["Hit@1", "Recall@2000tok", "nDCG@10"]
+    (folder / PER_QUERY).unlink()
+    assert list(read_run(folder).means) == ["Hit@1", "Recall@2000tok", "nDCG@10"]
+
+
+def test_either_name_orders_the_list(reports: Path) -> None:
+    assert listed("--measure", "Success@1") == listed("--measure", "Hit@1")
+    assert listed("--min", "Success@1=0.5") == listed("--min", "Hit@1=0.5") != listed()

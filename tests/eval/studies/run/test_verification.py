@@ -1,0 +1,91 @@
+"""The exported files of a run give every figure again, and a change in them is found."""
+
+import shutil
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+from samples.planned_runs import make_collection, make_run
+
+from assay.eval.collections.collection import GoldItem
+from assay.eval.runs.summary.exports import export
+from assay.eval.runs.summary.summary import summarise
+from assay.eval.scoring.measures import DEFAULT
+from assay.eval.studies.run.verification import verify
+from assay.retrievers.base import AssayError
+
+MEASURES = (
+    *DEFAULT, "AP", "AP@3", "nDCG", "nDCG@1", "hit_nDCG@10", "ERR@10", "nDCG(dcg='exp-log2')@10",
+    "P(rel=2)@5", "Empty", "NumRet", "Recall(rel=2)@1", "Recall@7tok", "Bpref", "Rprec", "SetP",
+)  # fmt: skip
+RANKS = (1, 3, 0, 2, 7, 1)
+
+
+@pytest.fixture(scope="module")
+def exported(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a run whose gold chunks cover one to three items each."""
+    collection = make_collection(len(RANKS))
+    gold = {}
+    for i, query in enumerate(collection.queries):
+        cuts = [0, 6, 10, 13][: 2 + i % 3]
+        gold[query.id] = tuple(
+            GoldItem(query.id, f"d {i}[{start}:{end}]", f"d{i}", start, end, 1 + start % 3)
+            for start, end in pairwise(cuts)
+        )
+    collection = replace(collection, gold=gold)
+    run = make_run(tmp_path_factory.mktemp("runs"), "planned", RANKS, collection=collection)
+    assert any(len(hit.found) == 3 for hits in run.joined.values() for hit in hits)
+    export(summarise(run, MEASURES))
+    return run.folder
+
+
+@pytest.fixture
+def folder(exported: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(exported, tmp_path / exported.name))
+
+
+def test_every_measure_is_recomputed(folder: Path) -> None:
+    (folder / "rankings.jsonl").unlink()  # the run's own files are not needed
+    checks = verify(folder)
+    assert [check.measure for check in checks] == list(MEASURES)
+    assert {check.verdict for check in checks} == {"identical"}
+    assert all(check.told == pytest.approx(check.recomputed) for check in checks)
+
+
+def test_a_score_that_was_changed_is_found(folder: Path) -> None:
+    path = folder / "per_query.parquet"
+    table = parquet.read_table(path)
+    i = table.column_names.index("Recall@20")
+    scores = table["Recall@20"].to_pylist()
+    scores[1] -= 1e-6
+    parquet.write_table(table.set_column(i, "Recall@20", pa.array(scores)), path)
+    wrong = [check for check in verify(folder) if check.differing]
+    assert [(check.measure, check.differing) for check in wrong] == [("Recall@20", ("q1",))]
+    assert wrong[0].verdict == "differs on 1 queries"
+
+
+@pytest.mark.parametrize(
+    ("name", "line", "measure"),
+    [("run.trec", 0, "nDCG@10"), ("qrels.trec", 0, "P@5"), ("items.csv", 1, "Tokens@10")],
+)
+def test_a_line_that_is_lost_is_found(folder: Path, name: str, line: int, measure: str) -> None:
+    path = folder / name
+    lines = path.read_text().splitlines(keepends=True)
+    path.write_text("".join(lines[:line] + lines[line + 1 :]))
+    assert measure in {check.measure for check in verify(folder) if check.differing}
+
+
+@pytest.mark.parametrize("name", ["run.trec", "qrels.trec", "items.csv", "per_query.parquet"])
+def test_a_file_that_is_missing_is_named(folder: Path, name: str) -> None:
+    (folder / name).unlink()
+    with pytest.raises(AssayError, match=f"{name}.*assay report"):
+        verify(folder)
+
+
+def test_a_file_that_is_broken_is_told_in_a_line(folder: Path) -> None:
+    (folder / "run.trec").write_text("q1 Q0\n")
+    with pytest.raises(AssayError, match="its exports cannot be read"):
+        verify(folder)

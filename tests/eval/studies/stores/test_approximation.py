@@ -1,0 +1,51 @@
+"""What runs of approximate engines tell, wherever a run is told of."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from samples.report import make_run
+
+from assay.eval.cli.table import print_summary
+from assay.eval.report.run_page import page as report
+from assay.eval.runs.ann_recall import find_recalls
+from assay.eval.runs.summary.summary import Summary, summarise
+from assay.eval.tracking.record import describe
+
+FACTS = {
+    "legs": {
+        "native": {"engine": {"exact": False, "recall_against_exact": 0.8664}},
+        "dense": {"search": "binary", "recall_against_exact": 0.71},
+        "exact": {"engine": {"exact": True}},
+        "keyword": {"library": "bm25s"},
+    }
+}
+
+
+def test_the_recall_of_each_approximate_leg_is_found() -> None:
+    assert find_recalls(FACTS) == {"native": 0.8664, "dense": 0.71}
+
+
+@pytest.mark.parametrize("facts", [{}, {"legs": None}, {"legs": {"a": "b", "c": {"engine": "d"}}}])
+def test_other_facts_tell_nothing(facts: dict[str, object]) -> None:
+    assert find_recalls(facts) == {}
+
+
+@pytest.fixture
+def summary(tmp_path: Path) -> Summary:
+    run = make_run(tmp_path)
+    return summarise(replace(run, manifest=run.manifest.model_copy(update={"facts": FACTS})))
+
+
+def test_it_is_printed_reported_and_logged(
+    summary: Summary, capsys: pytest.CaptureFixture[str]
+) -> None:
+    told = "dense search is approximate: recall@100 against exact search 0.866"
+    page = report.write(summary)
+    assert told in page.read_text()
+    assert told in page.with_suffix(".md").read_text()
+    print_summary(summary)
+    assert f"native: {told}" in capsys.readouterr().out
+    assert summary.as_json()["recall_against_exact"] == {"native": 0.8664, "dense": 0.71}
+    figures = {row[:2] for row in describe(summary).figures}
+    assert ("index/recall_against_exact.native", 0.8664) in figures

@@ -1,0 +1,246 @@
+"""Figures of targets on runs whose scores are known by hand."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from pydantic import TypeAdapter
+from samples.planned_runs import make_collection, make_run
+from scipy.stats import binomtest, bootstrap
+
+from assay.eval.runs.latency import LatencySample
+from assay.eval.runs.stored import StoredRun
+from assay.eval.statistics.estimates import (
+    RESAMPLES,
+    SEED,
+    estimate_mean,
+    estimate_mean_ratio,
+    estimate_share,
+)
+from assay.eval.studies.targets import figures
+from assay.eval.studies.targets.measurements import (
+    Change,
+    Documents,
+    Latency,
+    Score,
+    Similarity,
+    SlowestStage,
+    TraceMeasurement,
+)
+from assay.eval.studies.targets.verdict import Limits, judge
+from assay.retrievers.base import AssayError, Ranking, StageTrace
+
+BASE = [1, 2, 4, 0, 1, 5, 2, 1, 0, 2] * 4
+OTHER = [1, 1, 2, 1, 1, 1, 4, 1, 0, 1] * 4
+
+
+def make(kind: type[Any], **values: Any) -> Any:
+    """Return a measurement as the YAML file makes it."""
+    name = TypeAdapter(kind).json_schema()["properties"]["type"]["const"]
+    usual = {"type": name, "pipeline": "other", "dataset": "planned"}
+    return kind.model_validate(usual | values)
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> tuple[StoredRun, StoredRun]:
+    folder = tmp_path_factory.mktemp("runs")
+    collection = make_collection(len(BASE), types=("even", "odd"))
+    base = make_run(folder, "base", BASE, collection=collection)
+    return base, make_run(folder, "other", OTHER, collection=collection)
+
+
+def traced(run: StoredRun, counts: list[dict[str, int]]) -> StoredRun:
+    """Return `run` with one stage `expand` in the trace of each query."""
+    entries = [StageTrace("expand", "stage", 1.0, counts=item) for item in counts]
+    rankings = {
+        query: Ranking(ranking.hits, (entry,))
+        for (query, ranking), entry in zip(run.rankings.items(), entries, strict=True)
+    }
+    return replace(run, rankings=rankings)
+
+
+def test_relative_change_by_hand_and_by_scipy(runs: tuple[StoredRun, StoredRun]) -> None:
+    found = figures.change(*runs, make(Change, base="base", measure="MRR@10"))
+    old, new = (np.array([1 / i if i else 0 for i in ranks]) for ranks in (BASE, OTHER))
+    expected = bootstrap(
+        (old, new),
+        lambda one, two, axis: np.mean(two, axis=axis) / np.mean(one, axis=axis),
+        paired=True,
+        n_resamples=RESAMPLES,
+        batch=1000,
+        method="percentile",
+        rng=np.random.default_rng(SEED),
+    ).confidence_interval
+    assert found.estimate.value == pytest.approx(7.75 / 4.95 - 1)  # sums over ten queries
+    assert found.estimate.low == pytest.approx(expected.low - 1)
+    assert found.estimate.high == pytest.approx(expected.high - 1)
+    assert (found.estimate.n, found.unit) == (40, "change")
+    assert found.runs == tuple(run.manifest.id for run in runs)
+
+
+def test_change_of_the_failure_rate(runs: tuple[StoredRun, StoredRun]) -> None:
+    """8 of 40 queries fail in the base, 4 in the other: the rate is halved."""
+    found = figures.change(*runs, make(Change, base="base", measure="1-Recall@20"))
+    assert found.estimate.value == pytest.approx(-0.5)
+    assert found.estimate.low < -0.5 < found.estimate.high <= 0
+
+
+def test_change_that_is_not_relative(runs: tuple[StoredRun, StoredRun]) -> None:
+    wanted = make(Change, base="base", measure="Hit@1", relative=False)
+    found = figures.change(*runs, wanted)
+    differences = [(two == 1) - (one == 1) for one, two in zip(BASE, OTHER, strict=True)]
+    assert found.estimate == estimate_mean(differences)
+    assert found.unit == "difference"
+
+
+def test_change_of_one_type_of_query(runs: tuple[StoredRun, StoredRun]) -> None:
+    found = figures.change(
+        *runs, make(Change, base="base", measure="Recall@1", query_types=["odd"])
+    )
+    old, new = ([i == 1 for i in ranks[1::2]] for ranks in (BASE, OTHER))
+    assert found.estimate.n == 20
+    assert found.estimate.value == pytest.approx(sum(new) / sum(old) - 1)
+
+
+def test_nothing_is_a_share_of_zero(tmp_path: Path) -> None:
+    base = make_run(tmp_path, "base", [0] * 10)
+    other = make_run(tmp_path, "other", [1] * 10)
+    with pytest.raises(AssayError, match="base: Hit@1 is 0 in too many"):
+        figures.change(base, other, make(Change, base="base", measure="Hit@1"))
+
+
+def test_runs_judged_otherwise_have_no_change(
+    runs: tuple[StoredRun, StoredRun], tmp_path: Path
+) -> None:
+    with pytest.raises(AssayError, match="cannot be compared"):
+        figures.change(
+            runs[0],
+            make_run(tmp_path, "other", [1] * 5),
+            make(Change, base="b", measure="Recall@1"),
+        )
+
+
+def test_scores_of_0_and_1_have_the_exact_binomial_interval(tmp_path: Path) -> None:
+    """Four right answers of four prove little; the bootstrap would say they prove all."""
+    run = make_run(tmp_path, "right", [1] * 4)
+    found = figures.score(run, make(Score, measure="Hit@1")).estimate
+    assert (found.value, found.high, found.n) == (1.0, 1.0, 4)
+    assert found.low == pytest.approx(0.025**0.25)  # the chance of 4 of 4 is then 2.5 %
+    assert found.low == pytest.approx(binomtest(4, 4).proportion_ci(method="exact").low)
+    exact = figures.score(run, make(Score, measure="Hit@1", census=True)).estimate
+    assert (exact.low, exact.high) == (1.0, 1.0)
+
+
+def test_other_scores_have_the_interval_of_their_mean(
+    runs: tuple[StoredRun, StoredRun],
+) -> None:
+    found = figures.score(runs[0], make(Score, measure="MRR@10")).estimate
+    assert found == estimate_mean([1 / i if i else 0 for i in BASE])
+
+
+def test_a_type_that_no_query_has_is_refused(runs: tuple[StoredRun, StoredRun]) -> None:
+    with pytest.raises(AssayError, match=r"query_types: third: .* its types: even, odd"):
+        figures.score(runs[0], make(Score, measure="Recall@1", query_types=["even", "third"]))
+
+
+def test_latency_of_stages_and_of_the_slowest(runs: tuple[StoredRun, StoredRun]) -> None:
+    samples = tuple(
+        LatencySample(f"q{i}", {"total": 100.0 + i, "a": 10.0, "b": float(i), "c": 30.0})
+        for i in range(21)
+    )
+    assert figures.latency(samples, make(Latency)).value == pytest.approx(119)
+    assert figures.latency(samples, make(Latency, stages=["a", "b"])).value == pytest.approx(29)
+    run = replace(runs[0], latency=samples)
+    slowest = figures.slowest_stage(run, make(SlowestStage, other_than=["c"]))
+    assert (slowest.estimate.value, slowest.note) == (
+        pytest.approx(19),
+        "it is b; 21 queries are too few to bound p95 from above",
+    )
+    assert slowest.estimate.high is None
+    assert judge(slowest.estimate, Limits(at_most=1000)) == "cannot tell"
+    assert judge(slowest.estimate, Limits(at_most=18)) == "cannot tell"
+    assert judge(slowest.estimate, Limits(at_most=10)) == "missed"
+    assert figures.latency(samples, make(Latency, percentile=50)).high is not None
+    with pytest.raises(AssayError, match="d: no such stage; there are: total, a, b, c"):
+        figures.latency(samples, make(Latency, stages=["d"]))
+    with pytest.raises(AssayError, match=r"latency\.queries"):
+        figures.latency((), make(Latency))
+
+
+def test_counts_in_the_trace(runs: tuple[StoredRun, StoredRun]) -> None:
+    counts = [{"added": i % 4, "seen": 6} for i in range(40)]
+    run = traced(runs[0], counts)
+
+    def figure(**values: str) -> Any:
+        return figures.traced(run, make(TraceMeasurement, stage="expand", count="added", **values))
+
+    assert figure(figure="share").estimate == estimate_share(30, 40)
+    largest = figure(figure="max").estimate
+    assert (largest.value, largest.low, largest.high, largest.n) == (3, 3, 3, 40)
+    ratio = figure(figure="ratio", of="seen")
+    assert ratio.estimate.value == pytest.approx(1.5 / 6)
+    assert ratio.note == "60 of 240"
+    with pytest.raises(AssayError, match="expand leaves no count 'lost'"):
+        figures.traced(run, make(TraceMeasurement, stage="expand", count="lost", figure="max"))
+
+
+def test_documents_of_the_first_results(runs: tuple[StoredRun, StoredRun]) -> None:
+    found = figures.documents(runs[0], make(Documents, depth=5, documents=5)).estimate
+    assert (found.value, found.n) == (1.0, 40)
+    assert figures.documents(runs[0], make(Documents, depth=2)).estimate.value == 0
+    counted = figures.documents(runs[0], make(Documents, depth=2, counted=True))
+    assert (counted.estimate.value, counted.estimate.low, counted.unit) == (40, 40, "count")
+    assert counted.note == "of 40 queries"
+    counted = figures.documents(runs[0], make(Documents, depth=5, documents=5, counted=True))
+    assert counted.estimate.value == 0
+
+
+def test_how_alike_the_first_results_are(runs: tuple[StoredRun, StoredRun]) -> None:
+    base, other = (show(run, texts) for run, texts in zip(runs, ("aab", "abc"), strict=True))
+    angles = {"a": 0, "b": 60, "c": 90}
+
+    def encode(texts: Sequence[str]) -> NDArray[np.floating]:
+        i = np.radians([angles[text] for text in texts])
+        return np.stack([np.cos(i), np.sin(i)], axis=1)
+
+    wanted = make(Similarity, base="base", depth=3)
+    found = figures.similarity(base, other, wanted, encode)
+    before, after = (1 + 0.5 + 0.5) / 3, (0.5 + 0 + np.cos(np.radians(30))) / 3
+    assert found.estimate.value == pytest.approx(after - before)
+    assert (found.estimate.n, found.unit) == (39, "difference")
+    assert found.note == f"{before:.3f} → {after:.3f}"
+    alike = figures.similarity(base, other, make(Similarity, base="base", depth=2), encode)
+    assert alike.estimate.value == pytest.approx(0.5 - 1)
+
+
+def show(run: StoredRun, texts: str) -> StoredRun:
+    """Return `run` with results that read so; of its first query only one."""
+    rankings = dict(run.rankings)
+    for number, (query, ranking) in enumerate(rankings.items()):
+        shown = zip(ranking.hits, texts if number else texts[:1], strict=False)
+        hits = tuple(replace(hit, chunk=replace(hit.chunk, text=text)) for hit, text in shown)
+        rankings[query] = Ranking(hits, ranking.trace)
+    return replace(run, rankings=rankings)
+
+
+def test_ratio_of_means_of_a_base_that_is_sometimes_zero() -> None:
+    assert estimate_mean_ratio([1.0, 2.0], [2.0, 4.0]).value == pytest.approx(2)
+    assert estimate_mean_ratio([0.0, 0.0], [0.0, 0.0]).value == 1
+    assert not np.isfinite(estimate_mean_ratio([0.0, 0.0, 0.0, 1.0], [1.0] * 4).high)
+
+
+def test_what_became_of_the_answers_that_are_missing(
+    runs: tuple[StoredRun, StoredRun],
+) -> None:
+    found = figures.score(runs[0], make(Score, measure="Hit@1"))
+    beyond, absent = sum(i > 1 for i in BASE), BASE.count(0)
+    start = f"of {beyond + absent} not in the first 1: "
+    assert found.note.startswith(start)
+    told = found.note.removeprefix(start).split(", ")
+    assert sorted(int(part.split()[0]) for part in told) == sorted([beyond, absent])
+    assert f"{beyond} below k" in told
+    assert figures.score(runs[0], make(Score, measure="MRR@10")).note == ""

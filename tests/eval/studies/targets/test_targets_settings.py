@@ -1,0 +1,172 @@
+"""What `targets.yaml` may say: one line names the file, the id and the key of what is wrong."""
+
+from pathlib import Path
+
+import pytest
+from tools.processes import ROOT
+
+from assay.eval.studies.targets.measurer import ProjectTargetMeasurer
+from assay.eval.studies.targets.plan import describe_plan
+from assay.eval.studies.targets.target_settings import check, choose, load_settings
+from assay.retrievers.base import AssayError, Quiet
+
+CONFIGS = ROOT / "configs"
+GOOD = """
+targets:
+  T-1:
+    criterion: exact look-ups
+    as_written: always first
+    measurements:
+      - {type: score, pipeline: bm25, dataset: harbourline, measure: Hit@1, at_least: 0.99}
+  T-2:
+    criterion: later
+    as_written: some day
+    reason: no stage does it yet
+"""
+STALE = "{label: stale, type: stale, pipeline: bm25, dataset: harbourline, at_most: 0}"
+MEASURED = "{type: score, pipeline: bm25, dataset: harbourline, measure: Hit@1, at_least: 0.99}"
+
+
+def write(folder: Path, text: str) -> Path:
+    path = folder / "targets.yaml"
+    path.write_text(text)
+    return path
+
+
+def read_and_check(path: Path) -> None:
+    """Read targets on the configs of the project."""
+    settings = load_settings(path)
+    check(settings, ProjectTargetMeasurer(settings, CONFIGS, path.parent, False, Quiet()), path)
+
+
+def refuse(folder: Path, old: str, new: str) -> str:
+    """Return the one line that refuses GOOD with `old` replaced."""
+    assert old in GOOD
+    path = write(folder, GOOD.replace(old, new))
+    with pytest.raises(AssayError) as caught:
+        read_and_check(path)
+    message = str(caught.value)
+    assert "\n" not in message
+    assert message.startswith(f"{path}: ")
+    return message.removeprefix(f"{path}: ")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("as_written: always first", "asWritten: x", "targets.T-1.as_written: missing"),
+        (
+            "type: score",
+            "type: guess",
+            "T-1.measurements.0.type: 'guess' is not one of: 'score',",
+        ),
+        (
+            "type: score, ",
+            "",
+            "T-1.measurements.0: must be a mapping with the key `type`, one of: sc",
+        ),
+        (
+            "at_least: 0.99",
+            "least: 0.99",
+            "T-1.measurements.0.least: unknown key; allowed: label,",
+        ),
+        ("at_least: 0.99", "at_least: high", "T-1.measurements.0.at_least: input should be a"),
+        (", at_least: 0.99", "", "T-1: measurements: one of them needs a limit"),
+        ("at_least: 0.99", "at_least: 1, more_than: 1", "more_than: not allowed beside at_least"),
+        ("at_least: 0.99", "at_least: 0.9, alert: 0.95", "alert: must lie below the limit"),
+        ("at_least: 0.99", "at_most: 1, alert: 3, page: 2", "page: must lie above the limit, and"),
+        ("at_least: 0.99", "at_least: 0, at_most: 1, page: 2", "page: needs one limit that it"),
+        ("    reason: no stage does it yet\n", "", "T-2: measurements: missing; or give the"),
+        ("T-2", "T 2", "'T 2': an id is made of letters, digits and hyphens"),
+        ("T-2", "T-1", "the key 'T-1' stands twice"),
+        ("Hit@1", "Hit@x", "T-1: measurements.0.measure: measures: 'Hit@x' is not"),
+        ("harbourline", "harborline", "T-1: measurements.0.dataset: harborline: there is no such"),
+        ("pipeline: bm25", "pipeline: bm52", "T-1: measurements.0.pipeline: "),
+        ("targets:\n", "target:\n", "targets: missing"),
+    ],
+)
+def test_what_is_wrong_is_named(tmp_path: Path, old: str, new: str, message: str) -> None:
+    assert message in refuse(tmp_path, old, new)
+
+
+def test_two_measurements_need_two_labels(tmp_path: Path) -> None:
+    twice = f"- {MEASURED}\n      - {MEASURED}"
+    assert "the label '' stands twice" in refuse(tmp_path, f"- {MEASURED}", twice)
+
+
+def test_an_override_that_does_not_fit_is_refused(tmp_path: Path) -> None:
+    named = (
+        "pipelines: {mine: {config: bm25.yaml, overrides: [retriever.legs.keyword.k9=1]}}\ntargets:"
+    )
+    path = write(
+        tmp_path, GOOD.replace("targets:", named, 1).replace("pipeline: bm25", "pipeline: mine")
+    )
+    with pytest.raises(AssayError, match=r"T-1: measurements\.0\.pipeline: .*k9: unknown key"):
+        read_and_check(path)
+
+
+DERIVED = """
+collections:
+  asked: {derive: harbourline, kinds: [section, title]}
+targets:"""
+
+
+def test_a_derived_collection_is_made_when_it_is_needed(tmp_path: Path) -> None:
+    text = GOOD.replace("targets:", DERIVED, 1).replace("dataset: harbourline", "dataset: asked")
+    path = write(tmp_path, text)
+    settings = load_settings(path)
+    measurer = ProjectTargetMeasurer(settings, CONFIGS, tmp_path / "stored", False, Quiet())
+    check(settings, measurer, path)
+    assert not (tmp_path / "stored").exists()
+    collection = measurer.collection("asked")
+    assert {query.type for query in collection.queries} == {"title", "section"}
+    assert measurer.config("bm25", "asked").dataset == str(tmp_path / "stored/collections/asked")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("section, title", "sections", "collections.asked.kinds: 'sections': allowed: title,"),
+        ("derive: harbourline", "derive: harborline", "collections.asked.derive: harborline: the"),
+        ("kinds: [section, title]", "kinds: []", "collections.asked.kinds: "),
+    ],
+)
+def test_a_derived_collection_that_cannot_be_is_refused(
+    old: str, new: str, message: str, tmp_path: Path
+) -> None:
+    path = write(tmp_path, GOOD.replace("targets:", DERIVED.replace(old, new), 1))
+    with pytest.raises(AssayError) as caught:
+        read_and_check(path)
+    assert str(caught.value).startswith(f"{path}: {message}")
+
+
+def test_the_plan_has_each_run_once(tmp_path: Path) -> None:
+    again = f"      - {{label: again, {MEASURED.strip('{}')}}}\n"
+    text = GOOD.replace("  T-2", f"{again}      - {STALE}\n  T-2")
+    assert list(describe_plan(load_settings(write(tmp_path, text)).targets)) == [
+        "plan: 2 targets; pipelines, each run once on a collection: 1; experiments: 1",
+        "  harbourline: bm25",
+    ]
+
+
+def test_the_targets_of_the_project_are_measured_on_its_default_collection() -> None:
+    settings = load_settings(CONFIGS / "targets.yaml")
+    used = {item.dataset for target in settings.targets.values() for item in target.measurements}
+    origins = {settings.collections[name].derive for name in used & settings.collections.keys()}
+    assert "tarnwick:test" in used
+    assert not any(name.startswith("harbourline") for name in used | origins)
+    assert used >= settings.collections.keys()
+
+
+def test_targets_are_chosen_by_id(tmp_path: Path) -> None:
+    path = write(tmp_path, GOOD)
+    settings = load_settings(path)
+    assert list(choose(settings, [], path)) == ["T-1", "T-2"]
+    assert list(choose(settings, ["T-2"], path)) == ["T-2"]
+    with pytest.raises(AssayError, match="there is no target T-3; there are: T-1, T-2"):
+        choose(settings, ["T-3"], path)
+
+
+def test_the_targets_of_the_project_can_be_read() -> None:
+    """Every config, collection and measure that they name exists."""
+    read_and_check(CONFIGS / "targets.yaml")

@@ -1,0 +1,141 @@
+"""Qdrant searched by gRPC: where its port answers, what is found, and what goes wrong there."""
+
+import os
+import socket
+from collections.abc import Iterator
+from contextlib import closing
+from typing import Any
+
+import pytest
+from tools.server_engines import make_qdrant as make
+from tools.server_engines import one_line
+
+pytest.importorskip("qdrant_client", reason="needs the extra `qdrant`")
+
+from doubles.qdrant import QdrantDouble
+
+from assay.retrievers.base import AssayError
+from assay.retrievers.engines.base import Engine
+from assay.retrievers.engines.conformance.sample import FEW, encode, index
+from assay.retrievers.engines.qdrant import channel
+from assay.retrievers.engines.qdrant.channel import find_grpc_port
+from assay.retrievers.engines.qdrant.connection import connect
+
+
+@pytest.fixture
+def double(monkeypatch: pytest.MonkeyPatch) -> Iterator[QdrantDouble]:
+    double = QdrantDouble()
+    with double.serve() as url, double.serve_grpc() as port:
+        monkeypatch.setenv("QDRANT_URL", url)
+        monkeypatch.setenv("QDRANT_GRPC_PORT", str(port))
+        yield double
+
+
+def search(engine: Engine) -> list[Any]:
+    vector = encode("running cat")
+    return [
+        engine.hybrid("running cat", vector, 5),
+        engine.dense(vector, 5),
+        engine.keyword("running cat", 5),
+    ]
+
+
+def test_both_ways_find_the_same(double: QdrantDouble, monkeypatch: pytest.MonkeyPatch) -> None:
+    for settings in ({}, {"fusion": "dbsf"}, {"exact": False}):
+        with closing(make(**settings)) as e:
+            index(e, FEW)
+            asked = double.queries_by_grpc
+            by_grpc = search(e)
+            assert double.queries_by_grpc == asked + 3
+            assert e.facts()["protocol"] == "gRPC"
+        with monkeypatch.context() as patch, closing(make(**settings)) as e:
+            patch.setenv("QDRANT_GRPC_PORT", "0")
+            index(e, FEW)
+            asked = double.queries_by_grpc
+            by_rest = search(e)
+            assert double.queries_by_grpc == asked
+            assert e.facts()["protocol"] == "REST"
+        for one, other in zip(by_grpc, by_rest, strict=True):
+            assert dict(one) == pytest.approx(dict(other), rel=1e-5)
+            assert one
+
+
+def test_a_port_that_nobody_names_is_used_only_beside_qdrants_own(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        monkeypatch.setattr(channel, "DEFAULT_GRPC_PORT", server.getsockname()[1])
+        monkeypatch.setattr(channel, "REST_PORT", 7333)
+        assert find_grpc_port("http://127.0.0.1:7333") == server.getsockname()[1]
+        assert find_grpc_port("http://127.0.0.1:7334") is None
+        assert find_grpc_port("http://127.0.0.1:7333/below") is None
+    assert find_grpc_port("http://127.0.0.1:7333") is None
+    monkeypatch.setenv("QDRANT_GRPC_PORT", "65536")
+    with pytest.raises(AssayError, match=r"QDRANT_GRPC_PORT is no port; allowed: 0 to 65535"):
+        find_grpc_port("http://127.0.0.1:7333")
+
+
+def test_a_port_that_is_named_must_answer(
+    double: QdrantDouble, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("QDRANT_GRPC_PORT", "9")
+    problem = one_line(lambda: index(make(), FEW))
+    assert "gRPC at port 9 cannot be reached: " in problem
+    assert "0 for REST alone" in problem
+
+
+def test_a_port_that_goes_away(double: QdrantDouble, monkeypatch: pytest.MonkeyPatch) -> None:
+    with double.serve_grpc() as port:
+        monkeypatch.setenv("QDRANT_GRPC_PORT", str(port))
+        e = make()
+        index(e, FEW)
+        assert search(e)
+    with closing(e):
+        problem = one_line(lambda: search(e))
+    assert f"gRPC at port {port} cannot be reached: " in problem
+    assert "(3 tries)" in problem
+
+
+@pytest.mark.filterwarnings("ignore:Api key is used with an insecure connection")
+def test_a_key_that_is_refused_and_a_collection_that_is_gone(
+    double: QdrantDouble, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    double.key = "right-key"
+    monkeypatch.setenv("QDRANT_API_KEY", "right-key")
+    with closing(make()) as e:
+        index(e, FEW)
+        assert search(e)
+        double.key = "other-key"
+        problem = one_line(lambda: search(e))
+        assert "refuses the key (UNAUTHENTICATED); set QDRANT_API_KEY to one" in problem
+        assert "-key" not in problem
+        double.key = "right-key"
+        for collection in double.client.get_collections().collections:
+            double.client.delete_collection(collection.name)
+        assert "answered NOT_FOUND: " in one_line(lambda: search(e))
+
+
+def test_the_bare_client_asks_by_rest(double: QdrantDouble) -> None:
+    with closing(make()) as e:
+        index(e, FEW)
+        bare = e.open_bare()
+        assert bare is not None
+        asked = double.queries_by_grpc
+        vector = encode("running cat")
+        assert bare.dense is not None
+        assert bare.keyword is not None
+        found: Any = bare.dense(vector, 3)()
+        assert dict(found) == pytest.approx(dict(e.dense(vector, 3)), rel=1e-5)
+        found = bare.keyword("running cat", 3)()
+        assert dict(found) == pytest.approx(dict(e.keyword("running cat", 3)), rel=1e-5)
+        assert double.queries_by_grpc == asked + 2
+        assert bare.keyword("--", 3)() == []
+        bare.close()
+
+
+def test_rest_on_this_machine_waits_for_no_acknowledgement(double: QdrantDouble) -> None:
+    """As the client does by default: answers on kept connections may wait 40 ms each."""
+    client = connect(os.environ["QDRANT_URL"], None, 5)
+    with closing(client):
+        limits = client._client._rest_args["limits"]
+        assert limits.max_keepalive_connections == 0

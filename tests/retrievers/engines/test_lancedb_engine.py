@@ -1,0 +1,133 @@
+import math
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any, get_args
+
+import pytest
+from tools import folder_engines
+from tools.folder_engines import QUERIES, TEXTS, VECTORS, index
+
+from assay.retrievers.engines.conformance.sample import encode
+from assay.retrievers.engines.lancedb.engine import LanceDbEngine
+from assay.retrievers.engines.lancedb.settings import Language
+
+pytest.importorskip("lancedb", reason="needs the extra `lancedb`")
+
+
+def make(folder: Path, **settings: Any) -> LanceDbEngine:
+    engine = folder_engines.make("lancedb", folder, **settings)
+    assert isinstance(engine, LanceDbEngine)
+    return engine
+
+
+@pytest.fixture
+def engine(cache: Path) -> Iterator[LanceDbEngine]:
+    with closing(make(cache)) as engine:
+        engine.index(TEXTS, VECTORS, "hashing")
+        yield engine
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {},
+        {"k": 1, "depth": {"dense": 20, "keyword": 50}},
+        {"fusion": "linear"},
+        {"fusion": "linear", "weight": 0.2, "fill": 0.4, "depth": {"dense": 20, "keyword": 50}},
+        {"fusion": "linear", "depth": {"dense": 1, "keyword": 1}},
+        {"index": {"type": "hnsw-flat"}},
+    ],
+)
+def test_fusion_is_what_the_formula_says(cache: Path, settings: dict[str, Any]) -> None:
+    with closing(make(cache, **settings)) as engine:
+        engine.index(TEXTS, VECTORS, "hashing")
+        for query in [*QUERIES, "zebra", "Namespace zebra"]:
+            lists = engine.lists(query, encode(query))
+            assert len(lists.dense) == engine.depth.dense
+            assert len(lists.keyword) <= engine.depth.keyword
+            expected = engine.formula.fuse(*lists)
+            assert engine.hybrid(query, encode(query), 1000) == expected
+            assert engine.hybrid(query, encode(query), 7) == expected[:7]
+
+
+@pytest.mark.parametrize("fusion", ["rrf", "linear"])
+def test_the_client_s_own_hybrid_query_is_the_same(cache: Path, fusion: str) -> None:
+    with closing(make(cache, fusion=fusion)) as engine:
+        engine.index(TEXTS, VECTORS, "hashing")
+        for query in QUERIES:
+            search = engine._opened.table.search(query_type="hybrid", vector_column_name="vector")
+            search = search.vector(encode(query)).text(query).distance_type("dot").limit(100)
+            found = search.rerank(engine._reranker()).to_arrow()
+            ours = engine.hybrid(query, encode(query), 100)
+            assert [score for _, score in ours] == found["_relevance_score"].to_pylist()
+
+
+def test_keyword_scores_are_bm25_with_the_constants_told(tmp_path: Path) -> None:
+    texts = ["cat dog", "cat cat cat bird tree", "fish", "dog " * 3 + "something " * 30]
+    lengths = [len(text.split()) for text in texts]
+    with closing(make(tmp_path)) as engine:
+        index(engine, texts)
+        k1, b = engine.facts()["k1"], engine.facts()["b"]
+        idf = math.log(1 + (4 - 2 + 0.5) / (2 + 0.5))
+        expected = {}
+        for position, count in ((0, 1), (1, 3)):
+            norm = k1 * (1 - b + b * lengths[position] / (sum(lengths) / 4))
+            expected[position] = idf * count * (k1 + 1) / (count + norm)
+        assert dict(engine.keyword("Cats", 10)) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    ("settings", "found"),
+    [
+        ({}, {"runs", "json", "parse_json", "café", "cafe"}),
+        ({"stem": False}, {"json", "parse_json", "café", "cafe"}),
+        ({"stop_words": False}, {"runs", "json", "parse_json", "café", "cafe", "the"}),
+        ({"ascii_folding": False}, {"runs", "json", "parse_json", "café"}),
+        ({"max_token_length": 6}, {"json", "parse_json", "café", "cafe"}),
+        ({"tokenizer": "whitespace"}, {"runs", "parse_json"}),
+        ({"tokenizer": "icu"}, {"runs", "parse_json", "café", "cafe"}),
+        ({"tokenizer": "icu/split"}, {"runs", "json", "parse_json", "café", "cafe"}),
+    ],
+)
+def test_texts_are_cut_into_terms_as_the_settings_say(
+    tmp_path: Path, settings: dict[str, Any], found: set[str]
+) -> None:
+    with closing(make(tmp_path, fts=settings)) as engine:
+        index(engine, ["Running in the café, parse_json too"])
+        asked = {"runs", "parse_json", "café", "cafe", "json", "the"}
+        assert {word for word in asked if engine.keyword(word, 1)} == found
+
+
+@pytest.mark.parametrize("language", get_args(Language))
+def test_every_language_is_known_to_the_engine(tmp_path: Path, language: str) -> None:
+    with closing(make(tmp_path, fts={"language": language})) as engine:
+        index(engine, ["2024"])
+        assert engine.keyword("2024", 1)
+
+
+def test_recall_is_measured_where_search_is_approximate(cache: Path) -> None:
+    def recall(**settings: Any) -> float:
+        with closing(make(cache, index=settings)) as engine:
+            engine.index(TEXTS, VECTORS, "hashing")
+            assert engine.facts()["exact"] is False
+            return float(engine.facts()["recall_against_exact"])
+
+    few = recall(type="ivf-flat", partitions=8, nprobes=1)
+    assert 0 < few < recall(type="ivf-flat", partitions=8, nprobes=4) < 1
+    assert recall(type="ivf-flat", partitions=8, nprobes=8) == 1
+    estimated = recall(type="ivf-pq", sub_vectors=2)
+    assert 0 < estimated < recall(type="ivf-pq", sub_vectors=2, refine_factor=3) <= 1
+    with closing(make(cache)) as exact:
+        exact.index(TEXTS, VECTORS, "hashing")
+        assert "recall_against_exact" not in exact.facts()
+
+
+@pytest.mark.parametrize("type_", ["ivf-flat", "hnsw-flat", "hnsw-sq"])
+def test_scores_are_cosines_whatever_the_index(cache: Path, type_: str) -> None:
+    with closing(make(cache, index={"type": type_, "ef": 1})) as engine:
+        engine.index(TEXTS, VECTORS, "hashing")
+        found = engine.dense(VECTORS[5], 50)
+        assert len(found) == 50
+        cosines = [float(VECTORS[i] @ VECTORS[5]) for i, _ in found]
+        assert [score for _, score in found] == pytest.approx(cosines, abs=0.02)

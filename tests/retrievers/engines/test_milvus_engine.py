@@ -1,0 +1,240 @@
+"""Milvus: in a file by milvus-lite, and the server's adapter before what milvus-lite serves."""
+
+import os
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from pydantic import ValidationError
+from tools.server_engines import is_told, one_line
+
+pytest.importorskip("milvus_lite", reason="needs the extra `milvus`")
+
+from milvus_lite.adapter.grpc.server import start_server_in_thread
+
+from assay.eval.studies.stores.parity.sweep import judge
+from assay.retrievers.base import AssayError
+from assay.retrievers.conformance import Rule
+from assay.retrievers.engines.base import Engine
+from assay.retrievers.engines.conformance import (
+    RULES,
+    dense_is_cosine,
+    hybrid_is_fused_from_its_lists,
+)
+from assay.retrievers.engines.conformance.sample import FEW, QUERIES, TEXTS, encode, index
+from assay.retrievers.engines.milvus.connection import MilvusConnection
+from assay.retrievers.engines.milvus.engine import MilvusEngine, MilvusSettings
+from assay.retrievers.engines.milvus.lite import MilvusLiteSettings
+from assay.retrievers.engines.parity.parity import Observation, state
+from assay.retrievers.services.retries import count_retries
+from assay.retrievers.settings import Resources
+from assay.retrievers.store.cache import Cache, default_root
+
+WEIGHTED = {"fusion": "weighted", "weights": {"dense": 0.7, "keyword": 0.3}}
+
+
+@contextmanager
+def serve(folder: Path) -> Iterator[Any]:
+    """Serve a database over gRPC, and name it in the environment; give the server."""
+    server, database, port = start_server_in_thread(str(folder / "milvus.db"))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("MILVUS_URL", f"http://127.0.0.1:{port}")
+        patch.delenv("MILVUS_TOKEN", raising=False)
+        yield server
+    server.stop(grace=0).wait()
+    database.close()
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    with serve(tmp_path_factory.mktemp("milvus")):
+        yield
+
+
+def make(**settings: Any) -> MilvusEngine:
+    quick = {"timeout_seconds": 5.0, "retries": {"attempts": 2, "pause": 0.001}}
+    chosen = MilvusSettings.model_validate(quick | settings)
+    return chosen.build(Resources(Cache(default_root())))
+
+
+def make_lite(folder: Path, **settings: Any) -> Engine:
+    return MilvusLiteSettings.model_validate(settings).build(Resources(Cache(folder)))
+
+
+@pytest.mark.parametrize("rule", RULES, ids=str)
+def test_rules(served: None, rule: Rule) -> None:
+    rule.check(make)
+
+
+@pytest.mark.parametrize(
+    "settings", [{**WEIGHTED, "depth": {"dense": 20, "keyword": 50}}, {"exact": False}], ids=str
+)
+def test_fusion_by_the_rules(served: None, settings: dict[str, Any]) -> None:
+    for check in (dense_is_cosine, hybrid_is_fused_from_its_lists):
+        check(lambda: make(**settings))
+
+
+@pytest.mark.parametrize("settings", [{}, {"k": 5}, WEIGHTED], ids=str)
+def test_parity(tmp_path: Path, settings: dict[str, Any]) -> None:
+    with closing(make_lite(tmp_path, **settings)) as engine:
+        vectors = index(engine)
+        asked = (*QUERIES, *TEXTS[:10])
+        seen = {text: Observation(engine, text, encode(text), vectors) for text in asked}
+        verdicts = judge(state(engine.formula), seen)
+    assert set(verdicts.values()) <= {"identical", "ties"}
+
+
+@pytest.mark.parametrize(
+    ("settings", "found"),
+    [
+        ({}, {"running", "the", "parse_json", "café"}),
+        ({"stop_words": ["the"]}, {"running", "parse_json", "café"}),
+    ],
+)
+def test_texts_are_cut_into_terms_as_the_settings_say(
+    tmp_path: Path, settings: dict[str, Any], found: set[str]
+) -> None:
+    with closing(make_lite(tmp_path, bm25=settings)) as engine:
+        index(engine, ["The Running of a café; parse_json"])
+        asked = {"running", "run", "the", "parse_json", "json", "café", "cafe"}
+        assert {word for word in asked if engine.keyword(word, 1)} == found
+
+
+def test_constants_of_bm25_count(tmp_path: Path) -> None:
+    scores = []
+    for bm25 in ({}, {"k1": 0.1}, {"b": 0.0}):
+        with closing(make_lite(tmp_path, bm25=bm25)) as engine:
+            index(engine, FEW)
+            scores.append(round(engine.keyword("cat", 1)[0][1], 4))
+    # idf ln(1 + 4.5 / 1.5) of one holder in five; 2 occurrences in 6 of 2.2 terms on average.
+    assert scores[2] == pytest.approx(1.3863 * 2 * 2.2 / 3.2, rel=1e-4)
+    assert len(set(scores)) == 3
+
+
+def test_recall_is_measured_where_search_is_approximate(tmp_path: Path) -> None:
+    vectors = np.random.default_rng(0).normal(size=(1000, 32)).astype(np.float32)
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    graph = {"exact": False, "m": 2, "ef_construction": 2, "ef": 1}
+    with closing(make_lite(tmp_path, **graph)) as engine:
+        engine.index(["text"] * len(vectors), vectors, "random")
+        assert 0 < engine.facts()["recall_against_exact"] < 0.99
+
+
+def test_a_text_that_is_too_long(tmp_path: Path) -> None:
+    with pytest.raises(AssayError, match="text 1 has 65536 bytes, and 65535 are the most"):
+        index(make_lite(tmp_path), ["short", "x" * 65_536])
+
+
+def test_two_processes_open_one_index(tmp_path: Path) -> None:
+    program = (
+        "import sys; sys.path.insert(0, sys.argv[2])\n"
+        "from pathlib import Path; import test_milvus_engine as t\n"
+        "engine = t.make_lite(Path(sys.argv[1])); t.index(engine, t.FEW)\n"
+        "print(engine.keyword('dog', 5), flush=True); engine.close()"
+    )
+    with closing(make_lite(tmp_path)) as engine:
+        index(engine, FEW)
+        command = [sys.executable, "-c", program, str(tmp_path), str(Path(__file__).parent)]
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+        done = subprocess.run(
+            command, capture_output=True, text=True, env=environment, timeout=60, check=False
+        )
+        assert done.stdout == f"{engine.keyword('dog', 5)}\n", done.stderr
+        assert done.stderr == ""
+        assert engine.index(FEW, index(engine, FEW), "hashing").cached == ("engine",)
+
+
+def test_what_is_stored_and_its_removal(served: None) -> None:
+    with closing(make()) as engine:
+        index(engine, ("one", "two"))
+        name = engine.facts()["index"]
+        seconds = engine.index(("one", "two"), index(engine, ("one", "two")), "hashing").seconds
+        assert seconds["engine"] > 0
+    with make()._settings.server() as server:
+        (stored,) = [each for each in server.list_stored() if each.name == name]
+        assert stored.texts == 2
+        assert stored.created
+        server.drop(name)
+        server.drop(name)
+        assert name not in {each.name for each in server.list_stored()}
+
+
+def test_a_server_that_goes_and_what_is_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with serve(tmp_path) as server:
+        engine = make(timeout_seconds=1.0)
+        index(engine, FEW)
+        server.stop(grace=0).wait()
+        with closing(engine), count_retries() as cost:
+            problem = one_line(lambda: engine.keyword("dog", 1))
+        assert ": cannot be reached: " in problem
+        assert "(2 tries)" in problem
+        assert cost.retries == 1
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        port = silent.getsockname()[1]
+        monkeypatch.setenv("MILVUS_URL", f"http://127.0.0.1:{port}")
+        assert "cannot be reached: " in one_line(make(timeout_seconds=0.3)._settings.server)
+    assert is_told(one_line(make()._settings.server))
+    monkeypatch.setenv("MILVUS_URL", "")
+    assert "set MILVUS_URL" in one_line(make()._settings.server)
+
+
+def test_the_bare_client_finds_the_same(served: None) -> None:
+    with closing(make()) as e:
+        index(e, FEW)
+        bare = e.open_bare()
+        assert bare is not None
+        assert bare.dense is not None
+        assert bare.keyword is not None
+        dense, keyword = bare.dense(encode("cat"), 3), bare.keyword("cat dog", 3)
+        assert [i for i, _ in dense()] == [i for i, _ in e.dense(encode("cat"), 3)]
+        assert [i for i, _ in keyword()] == [i for i, _ in e.keyword("cat dog", 3)]
+        bare.close()
+
+
+def test_a_server_that_is_too_old(served: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    from pymilvus import MilvusClient
+
+    monkeypatch.setattr(MilvusClient, "get_server_version", lambda *_, **__: "v2.4.15")
+    assert is_told(one_line(make()._settings.server))
+
+
+def test_errors_of_milvus_in_words() -> None:
+    from pymilvus.exceptions import MilvusException
+
+    fault = MilvusConnection.find_fault(MilvusException(8, "request is rejected"))
+    assert fault is not None
+    assert (fault.status, fault.passing) == (429, True)
+    fault = MilvusConnection.find_fault(MilvusException(1100, "[x] Retry, message=no such field"))
+    assert fault is not None
+    assert (fault.status, fault.passing, fault.said) == (0, False, "no such field")
+
+
+@pytest.mark.parametrize("settings", [MilvusSettings, MilvusLiteSettings])
+def test_the_missing_extra_is_told_in_one_line(
+    settings: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MILVUS_URL", "http://127.0.0.1:9")
+    monkeypatch.setitem(sys.modules, "pymilvus", None)
+    problem = one_line(lambda: index(settings().build(Resources(Cache(tmp_path)))))
+    assert problem.startswith("engine milvus: needs the extra `milvus`: ")
+
+
+@pytest.mark.parametrize(
+    ("settings", "problem"),
+    [
+        ({"weights": {"dense": 0.5}}, "rrf has no weights in Milvus"),
+        ({"fusion": "weighted", "weights": {"dense": 2.0}}, "Milvus takes 0 to 1"),
+        ({"depth": {"dense": 16_384}}, "16384 texts at most"),
+    ],
+)
+def test_settings_that_milvus_does_not_allow(settings: dict[str, Any], problem: str) -> None:
+    with pytest.raises(ValidationError, match=problem):
+        MilvusSettings.model_validate(settings)

@@ -1,0 +1,305 @@
+"""What is asked of OpenSearch for k-NN and hybrid search, and what is read from its answers.
+
+No OpenSearch with these plugins runs here: indexes and BM25 are a real server's (osmem), vectors
+and pipelines are answered as OpenSearch's documentation has it.
+"""
+
+import json
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from doubles.opensearch_proxy import Asked, Proxy, Reply, fail
+from pydantic import ValidationError
+
+from assay.retrievers.base import AssayError
+from assay.retrievers.engines.opensearch.engine import OpenSearchEngine, OpenSearchSettings
+from assay.retrievers.engines.opensearch.fusion import SPACES, NormalisedScores
+from assay.retrievers.settings import Resources
+from assay.retrievers.store.cache import Cache
+
+pytest.importorskip("opensearchpy", reason="needs the extra `opensearch`")
+osmem = pytest.importorskip("osmem_server", reason="osmem-server is not installed")
+
+SHAPES = Path(__file__).parents[2] / "samples/opensearch_shapes"
+FUSION = json.loads((SHAPES / "fusion.json").read_text())
+ANSWERS = json.loads((SHAPES / "answers.json").read_text())
+TEXTS = [document["text"] for document in FUSION["documents"]]
+VECTORS = np.array([document["vector"] for document in FUSION["documents"]], np.float32)
+QUERY, VECTOR = FUSION["query"]["text"], np.array(FUSION["query"]["vector"], np.float32)
+HNSW = {"method": "hnsw", "space": "l2"}
+WEIGHTS = {"dense": 0.7, "keyword": 0.3}
+
+
+def name_pipeline(pipeline: Any) -> str:
+    return "-".join(map(str, pipeline["settings"].values()))
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[str]:
+    with osmem.OsmemServer.start(japanese=False) as running:
+        yield running.url
+
+
+def answer_hits(hits: list[Any], **other: Any) -> Reply:
+    listed = [{"_index": "x", "_id": id_, "_score": score} for id_, score in hits]
+    answer = ANSWERS["search"]["answer"]
+    return Reply({**answer, "hits": {**answer["hits"], "hits": listed}, **other})
+
+
+def replay(hybrid: list[Any]) -> Any:
+    """Answer searches of one list as the documentation does, and hybrid ones with `hybrid`."""
+
+    def answer(asked: Asked) -> Reply | None:
+        if not asked.path.endswith("/_search"):
+            return None
+        (kind,) = asked.json["query"]
+        dense, keyword = FUSION["dense"], FUSION["keyword"]
+        lists = {"knn": dense, "script_score": dense, "match": keyword, "hybrid": hybrid}
+        return answer_hits(lists[kind][: asked.json["size"]])
+
+    return answer
+
+
+def find_creation(proxy: Proxy) -> Any:
+    """Return what was asked when the index was created."""
+    (body,) = [
+        asked.json
+        for asked in proxy.asked
+        if asked.method == "PUT" and not asked.path.endswith("_mapping")
+    ]
+    return body
+
+
+def open_engine(proxy: Proxy, tmp_path: Path, **settings: Any) -> OpenSearchEngine:
+    plain = {"endpoint": proxy.url, "bm25": {"analyzer": "standard"}, **settings}
+    chosen = OpenSearchSettings.model_validate(plain)
+    engine = chosen.build(Resources(Cache(tmp_path)))
+    engine.index(TEXTS, VECTORS, "two dimensions")
+    return engine
+
+
+@pytest.mark.parametrize("pipeline", FUSION["pipelines"], ids=name_pipeline)
+def test_documented_pipelines(server: str, pipeline: Any, tmp_path: Path) -> None:
+    settings = {
+        "fusion": pipeline["settings"],
+        "knn": HNSW,
+        "depth": {"dense": 3, "keyword": 10},
+    }
+    with Proxy(server, replay(pipeline["hits"])) as proxy:
+        with closing(open_engine(proxy, tmp_path, **settings)) as engine:
+            lists = engine.lists(QUERY, VECTOR)
+            fused = engine.hybrid(QUERY, VECTOR, 10)
+            assert engine.hybrid(QUERY, VECTOR, 2) == fused[:2]
+        asked = proxy.searches()[-1]
+    assert lists.keyword == [(1, 0.8167638), (2, 0.5356597)]
+    documented = [(int(id_), score) for id_, score in pipeline["hits"]]
+    assert fused == documented
+    assert [i for i, _ in engine.formula.fuse(*lists)] == [i for i, _ in documented]
+    assert dict(engine.formula.fuse(*lists)) == pytest.approx(dict(documented), abs=2e-7)
+    knn = {"vector": {"vector": VECTOR.tolist(), "k": 3}}
+    match = {"text": {"query": QUERY, "operator": "or"}}
+    assert asked == {
+        "size": 13,
+        "_source": False,
+        "query": {"hybrid": {"queries": [{"knn": knn}, {"match": match}], "pagination_depth": 10}},
+        "search_pipeline": {"phase_results_processors": [pipeline["processor"]]},
+    }
+
+
+def test_exact_search_is_a_script(server: str, tmp_path: Path) -> None:
+    with Proxy(server, replay([])) as proxy:
+        with closing(open_engine(proxy, tmp_path, knn={"space": "l2"})) as engine:
+            found = engine.dense(VECTOR, 2)
+            facts = engine.facts()
+        created = find_creation(proxy)
+        assert proxy.searches() == [
+            {
+                "size": 2,
+                "_source": False,
+                "track_total_hits": False,
+                "query": {
+                    "script_score": {
+                        "query": {"match_all": {}},
+                        "script": {
+                            "source": "knn_score",
+                            "lang": "knn",
+                            "params": {
+                                "field": "vector",
+                                "query_value": VECTOR.tolist(),
+                                "space_type": "l2",
+                            },
+                        },
+                    }
+                },
+            }
+        ]
+    # Scores 1 and 0.98039216 are squared distances 0 and 0.02: cosines of 1 and 0.99.
+    assert [position for position, _ in found] == [2, 3]
+    assert [score for _, score in found] == pytest.approx([1.0, 0.99])
+    assert facts["exact"] is True
+    assert "recall_against_exact" not in facts
+    assert created["mappings"]["properties"]["vector"] == {"type": "knn_vector", "dimension": 2}
+    assert "knn" not in created["settings"]["index"]
+
+
+def test_graph_search(server: str, tmp_path: Path) -> None:
+    knn = {"method": "hnsw", "engine": "faiss", "m": 8, "ef_construction": 40, "ef_search": 70}
+    with Proxy(server, replay([])) as proxy:
+        with closing(open_engine(proxy, tmp_path, knn=knn)) as engine:
+            engine.dense(VECTOR, 2)
+            facts = engine.facts()
+        created = find_creation(proxy)
+        asked = proxy.searches()[-1]
+    assert created["settings"]["index"]["knn"] is True
+    assert created["settings"]["index"]["similarity"]["default"] == {
+        "type": "BM25", "k1": 1.2, "b": 0.75,
+    }  # fmt: skip
+    assert created["mappings"]["properties"]["vector"]["method"] == {
+        "name": "hnsw",
+        "engine": "faiss",
+        "space_type": "cosinesimil",
+        "parameters": {"m": 8, "ef_construction": 40},
+    }
+    assert asked["query"]["knn"]["vector"] == {
+        "vector": VECTOR.tolist(), "k": 100, "method_parameters": {"ef_search": 70},
+    }  # fmt: skip
+    assert facts["exact"] is False
+    assert 0 < facts["recall_against_exact"] < 1  # of five texts the answers name three
+
+
+def test_weights_are_sent_in_the_order_of_the_lists(server: str, tmp_path: Path) -> None:
+    with Proxy(server, replay([["2", 0.4], ["1", 0.0]])) as proxy:
+        for fusion in ({"type": "rrf", "weights": WEIGHTS},
+                       {"type": "normalisation", "weights": WEIGHTS}):  # fmt: skip
+            with closing(open_engine(proxy, tmp_path, fusion=fusion)) as engine:
+                assert engine.hybrid(QUERY, VECTOR, 10) == [(2, 0.4)]
+                assert "dense 0.7, keyword 0.3" in engine.formula.statement
+            (processor,) = proxy.searches()[-1]["search_pipeline"]["phase_results_processors"]
+            (told,) = processor.values()
+            assert told["combination"]["parameters"] == {"weights": [0.7, 0.3]}
+            first, second = proxy.searches()[-1]["query"]["hybrid"]["queries"]
+            assert ("script_score" in first, "match" in second) == (True, True)
+
+
+@pytest.mark.parametrize(
+    ("name", "plugin"),
+    [
+        ("knn_missing", "opensearch-knn"),
+        ("knn_setting_missing", "opensearch-knn"),
+        ("hybrid_missing", "opensearch-neural-search"),
+    ],
+)
+def test_a_missing_plugin_is_named(server: str, name: str, plugin: str, tmp_path: Path) -> None:
+    shape = ANSWERS[name]
+
+    def answer(asked: Asked) -> Reply | None:
+        i = "_search" if name == "hybrid_missing" else "PUT"
+        told = asked.path.endswith(i) or asked.method == i
+        return Reply(shape["answer"], shape["status"]) if told else None
+
+    def use() -> None:
+        open_engine(proxy, tmp_path, index_name=name).hybrid(QUERY, VECTOR, 10)
+
+    with Proxy(server, answer) as proxy, pytest.raises(AssayError) as caught:
+        use()
+    assert f"seems to lack the plugin {plugin}" in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("told", "settings", "problem"),
+    [
+        ({"number": "2.17.1"}, {}, "2.17.1 is too old: rrf needs 2.19"),
+        ({"number": "2.19.3"}, {"fusion": {"type": "rrf", "rank_constant": 10}}, "needs 3.1"),
+        ({"number": "3.0.0"}, {"fusion": {"type": "rrf", "weights": WEIGHTS}}, "weights needs 3.1"),
+        ({"number": "2.19.0"},
+         {"fusion": {"type": "normalisation", "normalisation": "z_score"}}, "z_score needs 3.0"),
+        ({"number": "2.19.1", "build_type": "zip"},
+         {"knn": {"method": "hnsw", "engine": "faiss"}}, "faiss needs the native libraries of"),
+        ({"number": "8.15.0", "distribution": None}, {}, "is no OpenSearch"),
+    ],
+)  # fmt: skip
+def test_versions_that_cannot_do_it(
+    server: str, told: Any, settings: Any, problem: str, tmp_path: Path
+) -> None:
+    version = {"distribution": "opensearch", **told}
+
+    def answer(asked: Asked) -> Reply | None:
+        nodes = {"nodes": {"a": {"os": {"name": "Linux"}}}}
+        told = {"/": {"version": version}, "/_nodes/_local/os": nodes}
+        return Reply(told[asked.path]) if asked.path in told else None
+
+    with Proxy(server, answer) as proxy, pytest.raises(AssayError, match=problem):
+        open_engine(proxy, tmp_path, **settings)
+
+
+@pytest.mark.parametrize(
+    ("reply", "problem"),
+    [
+        (answer_hits([["2", 0.3], ["1", -9549511920.0]]), "the search pipeline was not run"),
+        (answer_hits([["2", 0.3]], timed_out=True), "ran out of time"),
+        (answer_hits([["Zx81", 0.3]]), "hits that are none of this index"),
+        (Reply({"took": 3}), "answered without timed_out"),
+        (Reply("[]"), "answered no JSON object"),
+        (fail(400, "too_many_clauses", "maxClauseCount is set to 1024"), "maxClauseCount"),
+    ],
+)
+def test_answers_that_are_none(server: str, reply: Reply, problem: str, tmp_path: Path) -> None:
+    def answer(asked: Asked) -> Reply | None:
+        return reply if asked.path.endswith("_search") else None
+
+    with Proxy(server, answer) as proxy, closing(open_engine(proxy, tmp_path)) as engine:
+        with pytest.raises(AssayError, match=problem) as caught:
+            engine.hybrid(QUERY, VECTOR, 5)
+        assert "\n" not in str(caught.value)
+
+
+def test_means_by_hand() -> None:
+    # min_max makes of the dense list 1 and 0.001, of the keyword list 1 alone.
+    dense, keyword = [(0, 0.8), (1, 0.2)], [(1, 7.0)]
+    for mean, both in (
+        ("arithmetic_mean", 0.75 * 0.001 + 0.25),
+        ("geometric_mean", 0.001**0.75),
+        ("harmonic_mean", 1 / (0.75 / 0.001 + 0.25)),
+    ):
+        formula = NormalisedScores("min_max", mean, (0.75, 0.25), "cosinesimil")  # type: ignore[arg-type]
+        alone = 0.75 if mean == "arithmetic_mean" else 1.0
+        assert dict(formula.fuse(dense, keyword)) == pytest.approx({0: alone, 1: both})
+    assert NormalisedScores("l2", "harmonic_mean", (0.5, 0.5), "l2").fuse([], []) == []
+
+
+def test_deviations_by_hand() -> None:
+    formula = NormalisedScores("z_score", "arithmetic_mean", (0.5, 0.5), "cosinesimil")
+    # Mean 4, sample deviation 2; what equals the mean becomes the highest score as it is.
+    fused = dict(formula.fuse([], [(0, 6.0), (1, 4.0), (2, 2.0)]))
+    assert fused == pytest.approx({0: 0.5, 1: 3.0, 2: 0.0005})
+    assert dict(formula.fuse([(5, 0.6)], [])) == pytest.approx({5: 0.4})  # (1 + 0.6) / 2, halved
+
+
+@pytest.mark.parametrize("space", SPACES)
+def test_spaces_lead_back_to_cosines(space: Any) -> None:
+    for cosine in (-1.0, -0.3, 0.0, 0.2, 1.0):
+        assert SPACES[space].to_cosine(SPACES[space].from_cosine(cosine)) == pytest.approx(cosine)
+
+
+@pytest.mark.parametrize(
+    ("settings", "problem"),
+    [
+        ({"depth": {"dense": 50, "keyword": 100}}, "make both the same"),
+        ({"knn": HNSW, "depth": {"dense": 101}}, "no list deeper"),
+        ({"depth": {"dense": 10_001, "keyword": 10_001}}, "10000 candidates"),
+        ({"knn": {"ef_search": 50}}, "hnsw of faiss only"),
+        ({"fusion": {"type": "rrf", "weights": {"dense": 1.0, "keyword": 1.0}}}, "sum must be 1"),
+        ({"fusion": {"type": "normalisation", "normalisation": "z_score",
+                     "combination": "harmonic_mean"}}, "arithmetic_mean only"),
+        ({"endpoint": "http://user:secret@host:9200"}, "endpoint"),
+        ({"timeout_seconds": 121}, "timeout_seconds"),
+    ],
+)  # fmt: skip
+def test_settings_that_do_not_fit(settings: Any, problem: str) -> None:
+    with pytest.raises(ValidationError, match=problem):
+        OpenSearchSettings.model_validate(settings)

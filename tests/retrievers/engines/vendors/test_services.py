@@ -1,0 +1,133 @@
+"""Adapters of stores that vendors serve, through the vendors' clients: what all keep."""
+
+import sys
+from contextlib import closing
+from functools import partial
+from typing import Any
+
+import pytest
+from tools.server_engines import index_at_once, one_line
+from tools.vendor_engines import SERVED, Served, encode_all, search
+
+from assay.retrievers.conformance import Rule
+from assay.retrievers.engines.conformance import RULES, hybrid_is_fused_from_its_lists
+from assay.retrievers.engines.conformance.sample import FEW, index
+from assay.retrievers.engines.servers import service_collections
+
+
+@pytest.mark.parametrize("rule", RULES, ids=str)
+def test_rules(shared: Served, rule: Rule) -> None:
+    rule.check(shared.make)
+
+
+@pytest.mark.parametrize(
+    ("name", "settings"),
+    [
+        ("azure-ai-search", {"weight": 2.5, "depth": {"dense": 20, "keyword": 1000}}),
+        (
+            "azure-cosmos-nosql",
+            {"weights": {"dense": 2.0, "keyword": 0.5}, "depth": {"dense": 20, "keyword": 20}},
+        ),
+        ("mongodb", {"weights": {"dense": 2.0, "keyword": 0.5}, "depth": {"dense": 20}}),
+        ("mongodb", {"weights": {"dense": 0.0}}),
+        ("mongodb", {"fusion": "score", "weights": {"dense": 3.0, "keyword": 0.5}}),
+        ("mongodb", {"fusion": "score", "normalisation": "sigmoid"}),
+        ("mongodb", {"fusion": "score", "normalisation": "none", "weights": {"keyword": 0.0}}),
+        ("elasticsearch", {"k": 7, "depth": {"dense": 20, "keyword": 20}}),
+        ("elasticsearch", {"fusion": "linear", "weights": {"dense": 3.0, "keyword": 0.5}}),
+    ],
+    ids=str,
+)
+def test_fusion_by_the_rules(
+    name: str, settings: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chosen = SERVED[name]()
+    with chosen.serve(monkeypatch):
+        hybrid_is_fused_from_its_lists(lambda: chosen.make(**settings))
+
+
+@pytest.mark.parametrize(
+    "name", ["azure-ai-search", "azure-cosmos-nosql", "mongodb", "elasticsearch"]
+)
+def test_approximate_search_tells_its_recall(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    chosen = SERVED[name]()
+    with chosen.serve(monkeypatch), closing(chosen.make(exact=False)) as e:
+        index(e, FEW)
+        assert e.facts()["exact"] is False
+        assert e.facts()["recall_against_exact"] == 1.0  # the double has no graph
+
+
+def test_a_whole_collection_is_found_again(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    with closing(served.make()) as e:
+        first = e.index(FEW, encode_all(FEW), "hashing")
+        name = e.facts()["index"]
+        expected = search(e)
+    with closing(served.make(timeout_seconds=4.0)) as e:
+        second = e.index(FEW, encode_all(FEW), "hashing")
+        assert e.facts()["index"] == name
+    assert (first.cached, second.cached) == ((), ("engine",))
+    assert len(served.kept) == 1
+    monkeypatch.setattr(service_collections, "SETTLING_SECONDS", 0.02)
+    served.lose_a_text()
+    with closing(served.make()) as e:
+        index(e, FEW)
+        assert search(e) == expected
+    assert len(served.kept) == 1
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "problem"),
+    [
+        ('"dimensions": 32', '"dimensions": 77', "77 dimensions, these have 32"),
+        ('"identity": "hashing"', '"identity": "another"', "the vectors of another model"),
+    ],
+)
+def test_a_collection_of_another_model_is_refused(
+    served: Served, old: str, new: str, problem: str
+) -> None:
+    with closing(served.make()) as e:
+        index(e, FEW)
+    served.rewrite_note(old, new)
+    assert problem in one_line(lambda: index(served.make(), FEW))
+
+
+def test_two_that_index_at_once(served: Served) -> None:
+    index_at_once(served.make, FEW, search)
+
+
+def test_what_is_stored_and_its_removal(served: Served) -> None:
+    with closing(served.make()) as e:
+        index(e, FEW)
+        name = e.facts()["index"]
+    served.rewrite_note('"complete": true', '"complete": false')
+    with closing(served.make()) as e:
+        index(e, FEW)
+    with served.choose().server() as server:
+        lost, kept = sorted(server.list_stored(), key=lambda each: each.texts)
+        assert lost.name.startswith(f"{name}_")
+        assert (lost.texts, kept.name, kept.texts) == (0, name, len(FEW))
+        assert kept.created
+        for foreign in ("somebody_elses", "../x", "notes"):
+            assert "no collection that Assay" in one_line(partial(server.drop, foreign))
+        for stored in (lost, kept, kept):
+            server.drop(stored.name)
+        assert server.list_stored() == []
+    assert served.kept == set()
+
+
+@pytest.mark.parametrize(
+    ("name", "module"),
+    [
+        ("pinecone", "pinecone"),
+        ("azure-ai-search", "azure.search.documents"),
+        ("azure-cosmos-nosql", "azure.cosmos"),
+        ("mongodb", "pymongo"),
+        ("elasticsearch", "elasticsearch"),
+    ],
+)
+def test_a_missing_extra(name: str, module: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    chosen = SERVED[name]()
+    monkeypatch.setitem(sys.modules, module, None)
+    with chosen.serve(monkeypatch), closing(chosen.make()) as e:
+        problem = one_line(lambda: index(e, FEW))
+    assert problem == f"engine {name}: needs the extra `{name}`: make extra NAME={name}"

@@ -1,0 +1,196 @@
+"""What goes wrong with a Weaviate server, produced on purpose in a double of it."""
+
+import json
+import sys
+from collections.abc import Callable
+from contextlib import closing
+from typing import Any
+
+import pytest
+from doubles.opensearch_proxy import Asked, Proxy, Reply
+from tools.server_engines import make_weaviate as make
+from tools.server_engines import one_line, run_double
+
+pytest.importorskip("weaviate", reason="needs the extra `weaviate`")
+
+import grpc
+from doubles.weaviate import Call, Fault, WeaviateDouble
+
+from assay.retrievers.engines.conformance.sample import TEXTS, encode, index
+from assay.retrievers.engines.weaviate.engine import WeaviateEngine
+from assay.retrievers.services.retries import count_retries
+
+UNAVAILABLE = grpc.StatusCode.UNAVAILABLE
+
+
+def search(engine: WeaviateEngine) -> Any:
+    return engine.hybrid("winter ferry", encode("winter ferry"), 5)
+
+
+def failing(status: grpc.StatusCode, *methods: str, times: int = 99) -> Callable[[Call], Any]:
+    """Return a fault of the first calls of these methods from now on."""
+    left = [times]
+
+    def fault(call: Call) -> Fault | None:
+        if call.method not in methods or not left[0]:
+            return None
+        left[0] -= 1
+        return Fault(status)
+
+    return fault
+
+
+def test_an_unavailable_server_is_asked_again(
+    engine: WeaviateEngine, double: WeaviateDouble
+) -> None:
+    expected = search(engine)
+    asked = len(double.asked("Search"))
+    double.fault = failing(UNAVAILABLE, "Search", times=2)
+    with count_retries() as cost:
+        assert search(engine) == expected
+    # The client's own retries would pause for three seconds, and be counted as search.
+    assert cost.retries == 2
+    assert cost.milliseconds > 0
+    assert len(double.asked("Search")) == asked + 3
+
+
+def test_a_batch_is_sent_again(double: WeaviateDouble) -> None:
+    double.fault = failing(grpc.StatusCode.RESOURCE_EXHAUSTED, "BatchObjects", times=1)
+    with closing(make()) as e, count_retries() as cost:
+        index(e)
+        assert cost.retries == 1
+        assert len(e.keyword("paragraph", 500)) == len(TEXTS)
+
+
+def test_an_answer_that_takes_too_long(engine: WeaviateEngine, double: WeaviateDouble) -> None:
+    slow = make(timeout_seconds=0.3)
+    with closing(slow):
+        index(slow)
+        number = len(double.asked("Search"))
+        double.fault = lambda call: Fault(seconds=0.5) if call.number == number else None
+        with count_retries() as cost:
+            assert search(slow)
+        assert cost.retries == 1
+        assert cost.milliseconds > 250
+        double.fault = lambda call: Fault(seconds=0.5)
+        assert "no answer within 0.3 s (3 tries)" in one_line(lambda: search(slow))
+
+
+def test_wrong_keys(double: WeaviateDouble, monkeypatch: pytest.MonkeyPatch) -> None:
+    double.key = "right-key"
+    for key in ("", "wrong-key"):
+        monkeypatch.setenv("WEAVIATE_API_KEY", key)
+        problem = one_line(lambda: index(make()))
+        assert "set WEAVIATE_API_KEY to one that it knows" in problem
+        assert "-key" not in problem
+    monkeypatch.setenv("WEAVIATE_API_KEY", "right-key")
+    with closing(make()) as e:
+        index(e)
+        assert search(e)
+        assert "right-key" not in json.dumps(dict(e.facts()))
+        double.fault = failing(grpc.StatusCode.UNAUTHENTICATED, "Search")
+        assert "refuses the key (UNAUTHENTICATED)" in one_line(lambda: search(e))
+        assert len(double.asked("Search")) == 2  # nothing that would pass
+
+
+def test_garbage_over_grpc(engine: WeaviateEngine, double: WeaviateDouble) -> None:
+    double.fault = lambda call: Fault(content=b"\xff\xffgarbage")
+    assert "answered INTERNAL" in one_line(lambda: search(engine))
+
+
+@pytest.mark.parametrize("path", ["/v1/meta", "/v1/schema"])
+@pytest.mark.parametrize("body", ["<html>garbage", "[]", "{}", '{"classes": 7, "version": 8}'])
+def test_garbage_over_rest(
+    double: WeaviateDouble, monkeypatch: pytest.MonkeyPatch, path: str, body: str
+) -> None:
+    def answer(asked: Asked) -> Reply | None:
+        return Reply(body) if asked.path == path else None
+
+    with Proxy(double.url, answer) as proxy:
+        monkeypatch.setenv("WEAVIATE_URL", proxy.url)
+        assert "answered what no Weaviate answers" in one_line(lambda: index(make()))
+
+
+def test_statuses_over_rest(double: WeaviateDouble, monkeypatch: pytest.MonkeyPatch) -> None:
+    def answer(asked: Asked) -> Reply | None:
+        failed = {("GET", "/v1/meta"): (2, 503), ("POST", "/v1/schema"): (9, 422)}
+        times, status = failed.get((asked.method, asked.path), (0, 0))
+        return Reply({"error": "no\nroom"}, status) if asked.number < times else None
+
+    with Proxy(double.url, answer) as proxy, count_retries() as cost:
+        monkeypatch.setenv("WEAVIATE_URL", proxy.url)
+        assert "answered 422: {'error': 'no\\nroom'}" in one_line(lambda: index(make()))
+        assert cost.retries == 2
+
+
+def test_texts_that_are_not_stored(double: WeaviateDouble) -> None:
+    double.refused = (TEXTS[3], TEXTS[7])
+    problem = one_line(lambda: index(make()))
+    assert "2 texts were not stored, the first for: no space left on device" in problem
+    double.refused = TEXTS
+    assert "120 texts were not stored" in one_line(lambda: index(make()))
+    assert double.collections == {}
+
+
+@pytest.mark.parametrize("method", ["BatchObjects", "Aggregate"])
+def test_what_fails_half_way_leaves_nothing(double: WeaviateDouble, method: str) -> None:
+    double.fault = failing(grpc.StatusCode.INTERNAL, method)
+    assert "answered INTERNAL: told to" in one_line(lambda: index(make()))
+    assert double.collections == {}
+
+
+def test_no_server(monkeypatch: pytest.MonkeyPatch, slept: list[float]) -> None:
+    monkeypatch.setenv("WEAVIATE_URL", "http://127.0.0.1:9")
+    assert "127.0.0.1:9: cannot be reached" in one_line(lambda: index(make()))
+    assert "(3 tries)" in one_line(lambda: make()._settings.server())
+    assert sum(slept) < 2
+
+
+def test_a_grpc_port_where_nobody_listens(
+    double: WeaviateDouble, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WEAVIATE_GRPC_PORT", "9")
+    problem = one_line(lambda: index(make()))
+    assert "gRPC at port 9 cannot be reached" in problem
+    assert "WEAVIATE_GRPC_PORT" in problem
+
+
+@pytest.mark.parametrize(
+    ("variable", "value"),
+    [
+        ("WEAVIATE_URL", ""),
+        ("WEAVIATE_URL", "http://me:secret@localhost:8080"),
+        ("WEAVIATE_URL", "localhost:8080"),
+        ("WEAVIATE_URL", "http://localhost:secret"),
+        ("WEAVIATE_GRPC_PORT", "secret"),
+        ("WEAVIATE_GRPC_PORT", "70000"),
+    ],
+)
+def test_addresses_that_are_none(
+    double: WeaviateDouble, monkeypatch: pytest.MonkeyPatch, variable: str, value: str
+) -> None:
+    monkeypatch.setenv(variable, value)
+    problem = one_line(lambda: index(make()))
+    assert problem.startswith("engine weaviate: ")
+    assert variable in problem
+    assert "secret" not in problem
+
+
+def test_a_server_that_is_killed(monkeypatch: pytest.MonkeyPatch) -> None:
+    with run_double("weaviate_double") as (process, (url, port)), closing(make()) as e:
+        monkeypatch.setenv("WEAVIATE_URL", url)
+        monkeypatch.setenv("WEAVIATE_GRPC_PORT", port)
+        index(e)
+        assert search(e)
+        process.kill()
+        process.wait()
+        assert f"gRPC at port {port} cannot be reached" in one_line(lambda: search(e))
+        assert "cannot be reached" in one_line(lambda: index(e))
+
+
+def test_a_missing_extra(double: WeaviateDouble, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "weaviate", None)
+    with closing(make()) as e:
+        problem = one_line(lambda: index(e))
+        assert e.keyword("ferry", 5) == []
+    assert problem == "engine weaviate: needs the extra `weaviate`: make extra NAME=weaviate"

@@ -1,0 +1,223 @@
+"""Fusion against cases worked by hand, and its properties."""
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tools.recording_progress import Heard
+
+from assay.retrievers.documents.preparation import DocumentSettings
+from assay.retrievers.fusion.fusion import LinearSettings, RrfSettings
+from assay.retrievers.fusion.normalisation import (
+    measure_confidence,
+    normalise_between,
+    normalise_deviations,
+    normalise_l2,
+    normalise_min_max,
+    normalise_z_score,
+)
+from assay.retrievers.pipeline.pipeline import PipelineSettings
+from assay.retrievers.settings import Resources
+from assay.retrievers.store.cache import Cache
+
+
+def test_rrf_by_hand() -> None:
+    legs = {"dense": [(0, 0.9), (1, 0.8), (2, 0.7)], "keyword": [(2, 12.0), (0, 3.0)]}
+    fused = RrfSettings(k=60).fuse(legs)
+    assert fused == [
+        (0, pytest.approx(1 / 61 + 1 / 62)),
+        (2, pytest.approx(1 / 63 + 1 / 61)),
+        (1, pytest.approx(1 / 62)),
+    ]
+
+
+def test_rrf_weights_by_hand() -> None:
+    legs = {"dense": [(0, 1.0)], "keyword": [(1, 1.0)]}
+    fused = RrfSettings(k=0, weights={"keyword": 3.0}).fuse(legs)
+    assert fused == [(1, 3.0), (0, 1.0)]
+
+
+def test_ties_go_to_the_lower_position() -> None:
+    assert RrfSettings().fuse({"a": [(5, 1.0)], "b": [(3, 1.0)]}) == [(3, 1 / 61), (5, 1 / 61)]
+
+
+def test_linear_min_max_by_hand() -> None:
+    legs = {"dense": [(0, 0.9), (1, 0.5)], "keyword": [(1, 10.0), (2, 5.0), (0, 0.0)]}
+    fused = LinearSettings(type="linear", weights={"dense": 0.7, "keyword": 0.3}).fuse(legs)
+    assert [position for position, _ in fused] == [0, 1, 2]
+    assert [score for _, score in fused] == pytest.approx([0.7, 0.3, 0.15])
+
+
+def fuse_linearly(legs, **settings) -> dict[int, float]:
+    """Return {position: score}."""
+    return dict(LinearSettings(type="linear", **settings).fuse(legs))
+
+
+def test_linear_z_score_gives_what_a_list_lacks_its_lowest() -> None:
+    # Mean 2, deviation sqrt(2/3): the best stands sqrt(6) above the worst, the other half of it.
+    legs = {"dense": [(0, 3.0), (1, 2.0), (2, 1.0)], "keyword": [(3, 30.0), (1, 20.0), (0, 10.0)]}
+    fused = fuse_linearly(legs, normalisation="z-score")
+    assert fused == pytest.approx({0: 6**0.5, 1: 6**0.5, 3: 6**0.5, 2: 0.0})
+
+
+def test_linear_dbsf_by_hand() -> None:
+    # Mean 2 and 20, sample deviation 1 and 10.
+    legs = {"dense": [(0, 3.0), (1, 2.0), (2, 1.0)], "keyword": [(1, 30.0), (3, 20.0), (0, 10.0)]}
+    fused = fuse_linearly(legs, normalisation="dbsf")
+    assert fused == pytest.approx({0: 2 / 3 + 1 / 3, 1: 1 / 2 + 2 / 3, 2: 1 / 3, 3: 1 / 2})
+
+
+def test_linear_theoretical_by_hand() -> None:
+    # Cosines run from -1: 0.6 is 1, and 0.2 three quarters of the way. BM25 runs from 0.
+    legs = {"dense": [(0, 0.6), (1, 0.2)], "keyword": [(1, 10.0), (2, 5.0)]}
+    fused = fuse_linearly(legs, normalisation="theoretical", floors={"dense": -1.0})
+    assert fused == pytest.approx({0: 1.0, 1: 1.2 / 1.6 + 1.0, 2: 0.5})
+
+
+def test_linear_confidence_by_hand() -> None:
+    # Dense: mean 2, deviation sqrt(1.6), lead 2. Keyword: mean 6, deviation 2, lead 2. So dense has
+    # sqrt(2.5) of sqrt(2.5) + 1 parts of the weight, which is 2 in all.
+    dense = [(0, 4.0), (1, 2.0), (2, 2.0), (3, 2.0), (4, 0.0)]
+    legs = {"dense": dense, "keyword": [(5, 8.0), (0, 4.0)]}
+    fused = fuse_linearly(legs, confidence=True)
+    weight = 2 * 2.5**0.5 / (2.5**0.5 + 1)
+    assert fused == pytest.approx(
+        {0: weight, 1: weight / 2, 2: weight / 2, 3: weight / 2, 4: 0.0, 5: 2 - weight}
+    )
+
+
+def test_confidence_without_a_lead() -> None:
+    assert measure_confidence([0.1] * 3) == 1.0
+    assert measure_confidence([0.1] * 20 + [0.0]) == pytest.approx(0.0)
+    assert measure_confidence([0.1] * 20 + [0.0]) >= 0
+    # Where no leg's best stands out, the weights are as given.
+    flat = [(i, 0.5) for i in range(20)] + [(20, 0.0)]
+    assert fuse_linearly({"a": flat, "b": []}, confidence=True)[0] == pytest.approx(1.0)
+
+
+def test_theoretical_of_scores_at_their_floor() -> None:
+    assert normalise_between([0.0, 0.0], 0.0) == [1.0, 1.0]
+    assert normalise_between([], 0.0) == []
+    assert normalise_between([3.0, 1.0], -1.0) == [1.0, 0.5]
+
+
+def test_floors_go_with_theoretical_alone() -> None:
+    with pytest.raises(ValueError, match="floors: min-max has none; allowed with"):
+        LinearSettings(type="linear", floors={"dense": -1.0})
+
+
+def test_z_score_by_hand() -> None:
+    # Mean 2, population deviation sqrt(2/3).
+    lifted = normalise_z_score([1.0, 2.0, 3.0], above="lowest")
+    assert lifted == pytest.approx([0.0, 1.5**0.5, 6**0.5])
+    assert normalise_z_score([1.0, 2.0, 3.0]) == pytest.approx([-(1.5**0.5), 0.0, 1.5**0.5])
+
+
+def test_deviations_and_lengths_by_hand() -> None:
+    # Mean 2, sample deviation 1.
+    assert normalise_deviations([1.0, 2.0, 3.0]) == pytest.approx([1 / 3, 0.5, 2 / 3])
+    assert normalise_deviations([7.0]) == [0.5]
+    assert normalise_l2([3.0, 4.0]) == pytest.approx([0.6, 0.8])
+    assert normalise_l2([0.0, 0.0]) == [0.0, 0.0]
+
+
+@pytest.mark.parametrize(
+    ("normalise", "equal"),
+    [(normalise_min_max, 1.0), (normalise_z_score, 1.0), (normalise_deviations, 0.5)],
+)
+@pytest.mark.parametrize("score", [4.0, 0.1])
+def test_equal_scores_and_none(normalise, equal: float, score: float) -> None:
+    assert normalise([score] * 3) == [equal] * 3
+    assert normalise([]) == []
+
+
+ranked = st.lists(st.integers(0, 30), unique=True, max_size=15).map(
+    lambda positions: [(position, float(-i)) for i, position in enumerate(positions)]
+)
+legs = st.dictionaries(st.sampled_from(["a", "b", "c"]), ranked, min_size=1)
+
+
+LINEAR = [
+    LinearSettings(type="linear", normalisation=normalisation, confidence=confidence)
+    for normalisation in ("min-max", "z-score", "dbsf", "theoretical")
+    for confidence in (False, True)
+]
+
+
+@given(legs, st.sampled_from([RrfSettings(), *LINEAR]))
+def test_fusion_keeps_every_candidate_once_and_orders_them(legs, fusion) -> None:
+    fused = fusion.fuse(legs)
+    assert {position for position, _ in fused} == {p for leg in legs.values() for p, _ in leg}
+    assert len(fused) == len({position for position, _ in fused})
+    assert fused == sorted(fused, key=lambda pair: (-pair[1], pair[0]))
+
+
+@given(ranked)
+def test_rrf_of_one_leg_keeps_its_order(leg) -> None:
+    fused = RrfSettings().fuse({"a": leg})
+    assert [position for position, _ in fused] == [position for position, _ in leg]
+
+
+@given(ranked, ranked)
+def test_rrf_does_not_depend_on_the_order_of_legs(one, other) -> None:
+    forth, back = (
+        RrfSettings().fuse({"a": one, "b": other}),
+        RrfSettings().fuse({"b": other, "a": one}),
+    )
+    assert forth == back
+
+
+@given(ranked, st.sampled_from(LINEAR))
+def test_linear_fusion_of_one_leg_keeps_its_order(leg, fusion) -> None:
+    scores = dict(fusion.fuse({"a": leg}))
+    fused = [scores[position] for position, _ in leg]
+    assert fused == sorted(fused, reverse=True)
+
+
+@given(ranked, ranked, st.sampled_from(LINEAR), st.floats(0.1, 10), st.floats(-5, 5))
+def test_linear_fusion_does_not_depend_on_the_units_of_a_leg(one, other, fusion, scale, shift):
+    """But for theoretical, whose floor is in the leg's own unit."""
+    if fusion.normalisation == "theoretical":
+        shift = 0.0
+        one = [(position, score + 20) for position, score in one]
+    moved = [(position, scale * score + shift) for position, score in one]
+    before = dict(fusion.fuse({"a": one, "b": other}))
+    after = dict(fusion.fuse({"a": moved, "b": other}))
+    assert after == pytest.approx(before, abs=1e-6)
+
+
+@given(legs, st.sampled_from(LINEAR))
+def test_confidence_moves_weight_and_adds_none(legs, fusion) -> None:
+    """Where every leg's first is one chunk, that chunk scores as without."""
+    found = {name: [(99, 1.0), *leg] for name, leg in legs.items()}
+    if fusion.normalisation not in ("min-max", "theoretical"):
+        return
+    top = fusion.fuse(found)[0]
+    assert top == (99, pytest.approx(fusion.top(found)))
+
+
+@pytest.mark.parametrize(
+    ("weights", "words"),
+    [
+        ({}, ""),
+        ({"a": 2.0}, ""),
+        ({"a": 1.0, "b": 1.0}, ""),
+        ({"a": 0.7, "b": 0.3}, ""),
+        ({"a": 0.333, "b": 0.666}, ""),
+        ({"a": 0.7, "b": 0.4}, "add up to 1.1, and"),
+        ({"a": 3.0, "b": 0.4}, "add up to 3.4, and"),
+        ({"a": 0.7}, "add up to 1.7, that of b being 1"),
+    ],
+)
+def test_weights_that_are_shares_add_up_to_one(
+    weights: dict[str, float], words: str, tmp_path: Path
+) -> None:
+    heard = Heard()
+    legs = {"a": {"type": "bm25"}, "b": {"type": "exact"}}
+    values = {"legs": legs, "fusion": {"type": "rrf", "weights": weights}}
+    settings = PipelineSettings.model_validate(values)
+    settings.build(DocumentSettings(), Resources(Cache(tmp_path), heard))
+    assert [words in line for line in heard.lines] == [True] * bool(words)
+    alone = PipelineSettings.model_validate({**values, "mode": "exact"})
+    assert alone.doubt_weights() == ""

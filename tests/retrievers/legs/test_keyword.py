@@ -1,0 +1,288 @@
+import argparse
+import math
+import re
+import tempfile
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import ValidationError
+from tools.processes import ROOT
+from tools.recording_progress import Heard
+
+from assay.eval.configs.config import load_config
+from assay.retrievers.base import Chunk
+from assay.retrievers.corpus.corpus import Corpus
+from assay.retrievers.legs.bm25 import Bm25sScorer, Formula, RankBm25Scorer, Variant, weigh
+from assay.retrievers.legs.keyword import KeywordLeg, KeywordLegSettings
+from assay.retrievers.legs.registry import LEGS
+from assay.retrievers.settings import Resources
+from assay.retrievers.store.cache import Cache
+from assay.retrievers.text.term_counts import ARRAYS, count_terms, load_counts, write_counts
+
+TERMS = st.lists(st.sampled_from("abcdefgh"), max_size=12)
+PASSAGES = st.lists(TERMS, min_size=1, max_size=12).filter(any)
+QUERY = st.lists(st.sampled_from("abcdefghxyz"), max_size=6)
+CONSTANTS = st.tuples(
+    st.floats(0.01, 3),
+    st.floats(0, 1),
+    st.floats(0, 1),
+)
+
+
+def make_chunks(texts: list[str]) -> list[Chunk]:
+    names = [f"{len(texts) - number:06d}" for number in range(len(texts))]
+    return [
+        Chunk(id=name, doc_id=name, start=0, end=len(text), text=text)
+        for name, text in zip(names, texts, strict=True)
+    ]
+
+
+def make_leg(folder: Path, texts: list[str], **settings: Any) -> KeywordLeg:
+    leg = KeywordLegSettings.model_validate(settings).build(Resources(Cache(folder)))
+    leg.index(Corpus(make_chunks(texts)))
+    return leg
+
+
+@given(PASSAGES)
+def test_terms_are_counted_and_read_back(passages: list[list[str]]) -> None:
+    counts = count_terms(passages)
+    assert [Counter(found) for found in counts.list_terms()] == list(map(Counter, passages))
+    assert counts.lengths.tolist() == list(map(len, passages))
+    held = {term: sum(term in passage for passage in passages) for term in counts.vocabulary}
+    assert dict(zip(counts.vocabulary, counts.frequencies.tolist(), strict=True)) == held
+    with tempfile.TemporaryDirectory() as name:
+        counts.save(Path(name))
+        assert load_counts(Path(name)).list_terms() == counts.list_terms()
+
+
+@given(st.lists(TERMS, max_size=12), st.integers(1, 13), st.integers(1, 30))
+def test_counts_of_parts_are_those_of_the_whole(
+    passages: list[list[str]], part: int, entries: int
+) -> None:
+    whole = count_terms(passages)
+    with tempfile.TemporaryDirectory() as name:
+        write_counts(iter(passages), Path(name), part, entries)
+        merged = load_counts(Path(name))
+        assert not [path for path in Path(name).iterdir() if path.is_dir()]
+    assert list(merged.vocabulary.items()) == list(whole.vocabulary.items())
+    for array in ARRAYS:
+        one, other = getattr(whole, array), getattr(merged, array)
+        assert one.dtype == other.dtype
+        assert one.tolist() == other.tolist()
+
+
+@given(PASSAGES, CONSTANTS, st.sampled_from(["okapi", "lucene"]), st.integers(1, 30))
+def test_weights_of_slices_are_those_of_the_whole_to_the_bit(
+    passages: list[list[str]],
+    constants: tuple[float, float, float],
+    variant: Variant,
+    entries: int,
+) -> None:
+    counts, formula = count_terms(passages), Formula(variant, *constants)
+    slices = list(weigh(counts, formula, entries))
+    held = counts.frequencies.max()
+    assert all(len(weights) <= max(entries, held) for weights in slices)
+    [whole] = weigh(counts, formula)
+    assert np.concatenate(slices).tobytes() == whole.tobytes()
+
+
+def real_texts() -> list[str]:
+    """Real prose and code that every Python has: the paragraphs of argparse's source."""
+    source = Path(argparse.__file__).read_text()
+    return [paragraph for paragraph in re.split(r"\n\s*\n", source) if paragraph.strip()]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return tmp_path / "cache"
+
+
+@given(PASSAGES, QUERY, CONSTANTS)
+def test_bm25s_scores_as_rank_bm25_does(
+    passages: list[list[str]], query: list[str], constants: tuple[float, float, float]
+) -> None:
+    formula = Formula("okapi", *constants)
+    scores = []
+    for scorer in (RankBm25Scorer(formula), Bm25sScorer(formula)):
+        with tempfile.TemporaryDirectory() as name:
+            counts = count_terms(passages)
+            scorer.build(counts, Path(name))
+            scorer.load(counts, Path(name))
+            scores.append(scorer.score(query))
+    np.testing.assert_allclose(scores[0], scores[1], rtol=1e-9, atol=1e-12)
+
+
+@given(PASSAGES, QUERY)
+def test_both_libraries_rank_alike(passages: list[list[str]], query: list[str]) -> None:
+    texts = [" ".join(passage) for passage in passages]
+    with tempfile.TemporaryDirectory() as name:
+        results = [
+            make_leg(Path(name), texts, scorer=scorer, variant="okapi", analyzer="plain")
+            .search(" ".join(query), 5)
+            .candidates
+            for scorer in ("rank-bm25", "bm25s")
+        ]
+    assert results[0] == results[1]
+
+
+def test_both_libraries_rank_real_text_alike(folder: Path) -> None:
+    texts = real_texts()
+    assert len(texts) > 300
+    legs = [
+        make_leg(folder, texts, scorer=scorer, variant="okapi", epsilon=0.1)
+        for scorer in ("rank-bm25", "bm25s")
+    ]
+    for query in texts[::5]:
+        assert legs[0].search(query, 50).candidates == legs[1].search(query, 50).candidates
+
+
+def by_hand(variant: str, texts: list[str], query: str, k1: float, b: float) -> list[float]:
+    """The formulas of assay.retrievers.legs.bm25, once more; no term here has a negative idf."""
+    passages = [text.split() for text in texts]
+    mean = sum(map(len, passages)) / len(passages)
+    scores = []
+    for passage in passages:
+        counts, score = Counter(passage), 0.0
+        for term in query.split():
+            df = sum(term in other for other in passages)
+            ratio = (len(passages) - df + 0.5) / (df + 0.5)
+            idf = math.log(1 + ratio) if variant == "lucene" else math.log(ratio)
+            tf = counts[term] * (1 if variant == "lucene" else k1 + 1)
+            score += idf * tf / (counts[term] + k1 * (1 - b + b * len(passage) / mean))
+        scores.append(score)
+    return scores
+
+
+@pytest.mark.parametrize("variant", ["okapi", "lucene"])
+def test_formula(folder: Path, variant: str) -> None:
+    texts = ["a b c", "a a d e f", "g h", "b g i j", "k", "l m"]
+    leg = make_leg(folder, texts, variant=variant, k1=0.9, b=0.4, analyzer="plain")
+    expected = by_hand(variant, texts, "a a b zz", 0.9, 0.4)
+    found = dict(leg.search("a a b zz", 10).candidates)
+    assert set(found) == {0, 1, 3}
+    for position, score in found.items():
+        assert score == pytest.approx(expected[position])
+
+
+def test_epsilon_scores_terms_of_most_passages(folder: Path) -> None:
+    texts = ["a b", "a c", "a d", "e f"]
+    low, high = (
+        make_leg(folder, texts, variant="okapi", epsilon=value, analyzer="plain")
+        for value in (0.1, 0.5)
+    )
+    ratio = high.search("a", 4).candidates[0][1] / low.search("a", 4).candidates[0][1]
+    assert ratio == pytest.approx(5)
+
+
+@pytest.mark.parametrize("scorer", ["bm25s", "rank-bm25"])
+def test_nothing_found(folder: Path, scorer: str) -> None:
+    empty = make_leg(folder, [], scorer=scorer, variant="okapi")
+    wordless = make_leg(folder, ["...", "the of"], scorer=scorer, variant="okapi")
+    leg = make_leg(
+        folder, ["", "cats and dogs", "--", "birds", "fish"], scorer=scorer, variant="okapi"
+    )
+    for nothing in (empty, wordless):
+        assert nothing.search("cats", 10).candidates == []
+    for query in ("", "  ", "the of", "zebra"):
+        assert leg.search(query, 10).candidates == []
+    assert [position for position, _ in leg.search("zebra cats", 10).candidates] == [1]
+
+
+def test_ties_go_by_position_and_depth_may_exceed_the_chunks(folder: Path) -> None:
+    leg = make_leg(folder, ["cat", "dog", "cat", "bird", "cat", "fish", "fox"])
+    assert [position for position, _ in leg.search("cat", 2).candidates] == [0, 2]
+    result = leg.search("cat", 1000)
+    assert [position for position, _ in result.candidates] == [0, 2, 4]
+    assert list(result.milliseconds) == ["analyse", "search"]
+
+
+def test_the_index_is_cached_by_what_it_depends_on(folder: Path) -> None:
+    texts, resources = ["one cat", "two dogs", "three birds"], Resources(Cache(folder))
+
+    def index(texts: list[str], **settings: Any) -> tuple[bool, list[tuple[int, float]]]:
+        leg = KeywordLegSettings.model_validate(settings).build(resources)
+        report = leg.index(Corpus(make_chunks(texts)))
+        assert report.chunks == len(texts)
+        assert report.bytes > 0
+        assert report.seconds["keyword"] > 0
+        return report.cached == ("keyword",), leg.search("dog", 5).candidates
+
+    fresh = index(texts)
+    assert fresh[0] is False
+    assert index(texts) == (True, fresh[1])
+    assert index(texts, depth=7) == (True, fresh[1])
+    for change in ({"k1": 1.0}, {"analyzer": "plain"}, {"variant": "okapi"}):
+        assert index(texts, **change)[0] is False
+    assert index([*texts, "four"])[0] is False
+
+
+def test_indexing_again_replaces(folder: Path) -> None:
+    leg = make_leg(folder, ["cat", "dog", "bird"])
+    leg.index(Corpus(make_chunks(["dog", "fish", "fox"])))
+    assert leg.search("cat", 5).candidates == []
+    assert [position for position, _ in leg.search("dog", 5).candidates] == [0]
+
+
+def test_threads_agree(folder: Path) -> None:
+    texts = real_texts()
+    leg = make_leg(folder, texts)
+    expected = [leg.search(text, 20).candidates for text in texts]
+    with ThreadPoolExecutor(4) as pool:
+        assert [r.candidates for r in pool.map(lambda t: leg.search(t, 20), texts)] == expected
+
+
+def test_facts_name_the_libraries(folder: Path) -> None:
+    assert set(make_leg(folder, ["cat"], scorer="rank-bm25", variant="okapi").facts()) == {
+        "rank-bm25",
+        "bm25s",
+        "PyStemmer",
+    }
+
+
+def test_refuses_what_a_library_lacks() -> None:
+    told = "rank-bm25 has no variant lucene; set `variant: okapi` beside it"
+    for variant in ({}, {"variant": "lucene"}):
+        with pytest.raises(ValidationError, match=told):
+            KeywordLegSettings(scorer="rank-bm25", **variant)
+
+
+def test_every_leg_has_one_bm25_and_a_design_its_own() -> None:
+    found = {
+        f"{name} {key}": leg
+        for name in ("bm25", "hybrid", "hybrid_rrf", "combine_split", "markdown_ragdocs")
+        for key, leg in load_config(ROOT / "configs" / f"{name}.yaml").retriever.legs.items()
+        if key in ("keyword", "code")
+    }
+    found |= {type_: LEGS.types[type_](type=type_) for type_ in ("bm25", "bm25f", "code")}
+    constants = {(leg.k1, leg.b, getattr(leg, "variant", "lucene")) for leg in found.values()}
+    assert constants == {(1.2, 0.6, "lucene")}
+    stated = load_config(ROOT / "configs" / "hierarchical_document.yaml").retriever.legs["keyword"]
+    assert (stated.k1, stated.b, stated.variant) == (1.5, 0.75, "okapi")
+
+
+@pytest.mark.parametrize(
+    ("variant", "texts", "said"),
+    [
+        ("okapi", ["red boat", "blue sail"], True),
+        ("lucene", ["red boat", "blue sail"], False),
+        ("okapi", ["red boat", "blue sail", "old quay", "new pier", "far isle"], False),
+    ],
+)
+def test_words_without_weight_in_a_tiny_collection_are_told(
+    tmp_path: Path, variant: str, texts: list[str], said: bool
+) -> None:
+    listener = Heard()
+    leg = KeywordLegSettings(variant=variant).build(Resources(Cache(tmp_path), listener))
+    leg.index(Corpus(make_chunks(texts)))
+    assert bool(leg.search("boat", 5).candidates) != said
+    warning = (
+        "warning: okapi gives 4 of 4 words no weight among 2 chunks: what holds only such words of "
+        "a query is not found; variant: lucene finds it"
+    )
+    assert listener.lines == ([warning] if said else [])

@@ -1,0 +1,205 @@
+import json
+import re
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from pydantic import ValidationError
+from samples.real_texts import real_texts
+
+from assay.retrievers.base import Chunk
+from assay.retrievers.corpus.corpus import Corpus
+from assay.retrievers.engines.qdrant.edge import QdrantEdgeEngine, QdrantEdgeSettings
+from assay.retrievers.legs.native import NativeHybridLeg, NativeHybridSettings
+from assay.retrievers.models.base import Encoder, Vectors
+from assay.retrievers.models.caching import CachingEncoder
+from assay.retrievers.settings import Resources
+from assay.retrievers.store.cache import Cache
+
+QUERIES = ["add an argument to the parser", "print usage", "Namespace", "optional prefix chars"]
+
+
+class HashingEncoder(Encoder):
+    """Sums one random direction a word: a model that needs no file."""
+
+    identity = "hashing"
+
+    def encode_passages(self, texts: Sequence[str]) -> Vectors:
+        return np.stack([self.encode_query(text) for text in texts])
+
+    def encode_query(self, text: str) -> Vectors:
+        seeds = [
+            int.from_bytes(blake2b(word.encode(), digest_size=4).digest())
+            for word in re.findall(r"\w+", text.lower()) or [""]
+        ]
+        total = sum(np.random.default_rng(seed).normal(size=32) for seed in seeds)
+        return np.asarray(total / np.linalg.norm(total), np.float32)
+
+
+def make_leg(
+    folder: Path, texts: list[str], **settings: Any
+) -> tuple[QdrantEdgeEngine, NativeHybridLeg]:
+    resources = Resources(Cache(folder))
+    engine = QdrantEdgeSettings.model_validate(settings).build(resources)
+    leg = NativeHybridLeg(engine, CachingEncoder(HashingEncoder(), "hashing", resources))
+    chunks = [
+        Chunk(id=f"{len(texts) - number:06d}", doc_id="d", start=0, end=1, text=text)
+        for number, text in enumerate(texts)
+    ]
+    leg.index(Corpus(chunks))
+    return engine, leg
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {},
+        {"k": 1},
+        {"weights": {"dense": 3.0, "keyword": 0.5}, "depth": {"dense": 20, "keyword": 50}},
+        {"weights": {"dense": 0.0}},
+        {"exact": False},
+    ],
+)
+def test_rrf_is_what_the_settings_say(cache: Path, settings: dict[str, Any]) -> None:
+    engine, leg = make_leg(cache, real_texts(), **settings)
+    chosen = QdrantEdgeSettings.model_validate(settings)
+    for query in QUERIES:
+        vector = HashingEncoder().encode_query(query)
+        lists = engine.lists(query, vector)
+        assert len(lists.dense) == chosen.depth.dense
+        assert lists.keyword
+        expected = engine.formula.fuse(*lists)
+        assert leg.search(query, 1000).candidates == expected
+        assert leg.search(query, 7).candidates == expected[:7]
+    leg.close()
+
+
+def test_dbsf_is_what_the_settings_say(cache: Path) -> None:
+    engine, leg = make_leg(cache, real_texts(), fusion="dbsf")
+    for query in QUERIES:
+        vector = HashingEncoder().encode_query(query)
+        expected = dict(engine.formula.fuse(*engine.lists(query, vector)))
+        assert dict(leg.search(query, 1000).candidates) == pytest.approx(expected, abs=1e-4)
+    leg.close()
+
+
+def test_dense_is_exact_cosine(cache: Path) -> None:
+    texts = real_texts()
+    engine, leg = make_leg(cache, texts)
+    matrix = HashingEncoder().encode_passages(texts)
+    vector = HashingEncoder().encode_query(QUERIES[0])
+    found = engine.dense(vector, 30)
+    assert [score for _, score in found] == pytest.approx(sorted(matrix @ vector)[::-1][:30])
+    leg.close()
+
+
+def test_keyword_finds_only_shared_terms(cache: Path) -> None:
+    engine, leg = make_leg(cache, ["cats run", "the dog", "running cat cat", "", "--"])
+    assert {position for position, _ in engine.keyword("cat", 10)} == {0, 2}
+    assert engine.keyword("the zebra", 10) == []
+    leg.close()
+
+
+def test_recall_is_measured_where_search_is_approximate(cache: Path) -> None:
+    approximate, leg = make_leg(cache, real_texts(), exact=False, m=2, ef_construct=4, ef=1)
+    assert 0 < approximate.facts()["recall_against_exact"] < 1
+    leg.close()
+    exact, leg = make_leg(cache, real_texts())
+    assert "recall_against_exact" not in exact.facts()
+    assert leg.facts()["engine"]["exact"] is True
+    leg.close()
+
+
+def test_nothing_found(tmp_path: Path) -> None:
+    _, leg = make_leg(tmp_path, [])
+    assert leg.search("cat", 5).candidates == []
+    _, leg = make_leg(tmp_path, ["cat", "dog"])
+    assert leg.search(" \n", 5).candidates == []
+    result = leg.search("cat", 1000)
+    assert [position for position, _ in result.candidates] == [0, 1]
+    assert list(result.milliseconds) == ["encode", "search"]
+    leg.close()
+
+
+def test_the_shard_is_cached_and_its_copy_removed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "copies").mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "copies"))
+    resources = Resources(Cache(tmp_path / "cache"))
+    chunks = [Chunk(id="1", doc_id="d", start=0, end=3, text="cat")]
+
+    def index(**settings: Any) -> tuple[str, ...]:
+        engine = QdrantEdgeSettings.model_validate(settings).build(resources)
+        leg = NativeHybridLeg(engine, CachingEncoder(HashingEncoder(), "hashing", resources))
+        report = leg.index(Corpus(chunks))
+        assert set(report.seconds) == {"embed", "engine"}
+        assert report.bytes > 0
+        assert leg.search("cat", 5).candidates
+        leg.index(Corpus(chunks))
+        assert len(list((tmp_path / "copies").iterdir())) == 1
+        leg.close()
+        return report.cached
+
+    assert index() == ()
+    assert index(k=2, depth={"dense": 3}) == ("embed", "engine")
+    assert index(bm25={"k1": 2.0}) == ("embed",)
+    assert list((tmp_path / "copies").iterdir()) == []
+
+
+def test_threads_agree(cache: Path) -> None:
+    _, leg = make_leg(cache, real_texts())
+    expected = [leg.search(query, 50).candidates for query in QUERIES]
+    with ThreadPoolExecutor(4) as pool:
+        results = list(pool.map(lambda query: leg.search(query, 50), QUERIES * 25))
+    assert [result.candidates for result in results] == expected * 25
+    leg.close()
+
+
+def test_two_processes_at_once_agree(tmp_path: Path) -> None:
+    # The engine's hash tables are seeded per process: ties must not follow them.
+    code = (
+        "import json, sys; from pathlib import Path;"
+        f"sys.path.insert(0, {str(Path(__file__).parent)!r});"
+        "import test_native as t;"
+        "_, leg = t.make_leg(Path(sys.argv[1]), t.real_texts());"
+        "print(json.dumps([leg.search(query, 100).candidates for query in t.QUERIES]))"
+    )
+    command = [sys.executable, "-c", code, str(tmp_path)]
+    running = [
+        subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        for _ in range(2)
+    ]
+    outputs = [process.communicate(timeout=60) for process in running]
+    assert [process.returncode for process in running] == [0, 0], outputs
+    assert json.loads(outputs[0][0]) == json.loads(outputs[1][0])
+
+
+def test_refuses_weights_that_the_engine_has_not() -> None:
+    with pytest.raises(ValidationError, match="dbsf has no weights"):
+        QdrantEdgeSettings.model_validate({"fusion": "dbsf", "weights": {"dense": 2.0}})
+
+
+def test_every_language_builds(tmp_path: Path) -> None:
+    from typing import get_args
+
+    from assay.retrievers.engines.qdrant.settings import Language, QdrantBm25Settings
+    from assay.retrievers.engines.qdrant.shard import make_embedder
+
+    for language in get_args(Language):
+        embedder = make_embedder(QdrantBm25Settings(language=language))
+        assert embedder.embed_query("2024").indices
+
+
+def test_settings_come_from_plain_values() -> None:
+    settings = NativeHybridSettings.model_validate(
+        {"type": "native_hybrid", "engine": {"type": "qdrant-edge", "k": 61}}
+    )
+    assert settings.engine.k == 61

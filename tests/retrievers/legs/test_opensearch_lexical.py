@@ -1,0 +1,230 @@
+"""OpenSearch's lexical side, run for real against osmem, which speaks its bulk, mapping, alias and
+match requests. Its scores are its own: it has no similarity to set."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from doubles.opensearch_proxy import Proxy
+
+from assay.retrievers.base import AssayError, Chunk
+from assay.retrievers.conformance import RULES as RETRIEVER_RULES
+from assay.retrievers.conformance import Rule, Subject
+from assay.retrievers.corpus.corpus import Corpus
+from assay.retrievers.engines.conformance import RULES
+from assay.retrievers.engines.conformance.sample import encode
+from assay.retrievers.engines.opensearch.client import OpenSearchClient
+from assay.retrievers.engines.opensearch.engine import OpenSearchEngine, OpenSearchSettings
+from assay.retrievers.engines.opensearch.server import OpenSearchServer
+from assay.retrievers.engines.servers.servers import is_index_name
+from assay.retrievers.fusion.ranking import Scored
+from assay.retrievers.legs.opensearch import OpenSearchLeg, OpenSearchLegSettings
+from assay.retrievers.models.base import Vectors
+from assay.retrievers.pipeline.config import PipelineConfig
+from assay.retrievers.settings import Resources
+from assay.retrievers.store.cache import Cache, default_root
+
+pytest.importorskip("opensearchpy", reason="needs the extra `opensearch`")
+pytest.importorskip("osmem_server", reason="osmem-server is not installed")
+
+TEN = [f"text {i} of the ferry" for i in range(10)]
+LEXICAL = {
+    "nothing_is_found_in_nothing",
+    "keyword_finds_shared_terms",
+    "same_answer_again",
+    "odd_texts_are_data",
+    "threads_are_safe",
+    "facts_are_plain",
+}
+
+
+@pytest.fixture
+def url(osmem_base: Any) -> Iterator[str]:
+    """A server of the test's own, without any index."""
+    with osmem_base.clone() as clone:
+        yield clone.url
+
+
+def open_leg(url: str, texts: Sequence[str], **settings: Any) -> OpenSearchLeg:
+    leg = make_leg(url, **settings)
+    leg.index(make_corpus(texts))
+    return leg
+
+
+def make_leg(url: str, **settings: Any) -> OpenSearchLeg:
+    chosen = OpenSearchLegSettings.model_validate({"endpoint": url, **settings})
+    return chosen.build(Resources(Cache(default_root())))
+
+
+def make_corpus(texts: Sequence[str]) -> Corpus:
+    count = len(texts)
+    return Corpus([Chunk(f"{count - i:06d}", "d", 0, 1, text) for i, text in enumerate(texts)])
+
+
+def find(leg: OpenSearchLeg, query: str, depth: int = 100) -> list[int]:
+    return [position for position, _ in leg.search(query, depth).candidates]
+
+
+def connect(url: str) -> tuple[OpenSearchClient, OpenSearchServer]:
+    client = OpenSearchClient(OpenSearchLegSettings(endpoint=url))
+    return client, OpenSearchServer(client)
+
+
+class Lexical(OpenSearchEngine):
+    """The engine with the half of it that this server has."""
+
+    def dense(self, vector: Vectors, limit: int) -> list[Scored]:
+        return []
+
+    def hybrid(self, text: str, vector: Vectors, limit: int) -> list[Scored]:
+        return self.keyword(text, limit)
+
+
+@pytest.mark.parametrize("rule", [rule for rule in RULES if rule.name in LEXICAL], ids=str)
+def test_the_engine_keeps_the_rules_of_words(rule: Rule, url: str) -> None:
+    rule.check(lambda: Lexical(OpenSearchSettings(endpoint=url), Resources(Cache(default_root()))))
+
+
+@pytest.mark.parametrize("rule", RETRIEVER_RULES, ids=str)
+def test_a_pipeline_with_the_leg_keeps_the_rules(rule: Rule, url: str) -> None:
+    config = PipelineConfig.model_validate(
+        {
+            "name": "under-test",
+            "retriever": {"legs": {"keyword": {"type": "opensearch", "endpoint": url}}},
+        }
+    )
+    rule.check(Subject(lambda: config.build(Resources(Cache(default_root())))))
+
+
+@pytest.mark.parametrize(
+    ("analyzer", "finds"),
+    [("english", {0, 1}), ("standard", {1}), ("whitespace", {1}), ("german", {1})],
+)
+def test_analyzers(url: str, analyzer: str, finds: set[int]) -> None:
+    leg = open_leg(
+        url, ["the ferries sail", "a ferry", "dogs", "FERRY,"][:3], bm25={"analyzer": analyzer}
+    )
+    assert set(find(leg, "ferry")) == finds
+    leg.close()
+
+
+def test_the_index_is_found_again(url: str) -> None:
+    first, again, other = make_leg(url), make_leg(url), make_leg(url, bm25={"k1": 2.0})
+    made = first.index(make_corpus(TEN))
+    assert (made.chunks, made.cached) == (10, ())
+    assert made.bytes > 0
+    found = again.index(make_corpus(TEN))
+    assert (found.cached, found.seconds) == (("keyword",), made.seconds)
+    assert find(first, "ferry 3") == find(again, "ferry 3")
+    assert other.index(make_corpus(TEN)).cached == ()
+    assert is_index_name(first.facts()["index"])
+    _, server = connect(url)
+    assert [stored.texts for stored in server.list_stored()] == [10, 10]
+
+
+def test_equal_scores_come_by_position(url: str) -> None:
+    leg = open_leg(url, ["one ferry", "two dogs"] * 30)
+    assert find(leg, "ferry") == list(range(0, 60, 2))
+    assert find(leg, "ferry", 7) == [0, 2, 4, 6, 8, 10, 12]
+
+
+def test_an_alias_of_ones_own_moves_to_the_new_texts(url: str) -> None:
+    client, server = connect(url)
+    open_leg(url, ["old cats"], index_name="house").close()
+    (before,) = client.ask("indices.get_alias", name="house")
+    leg = open_leg(url, ["new dogs", "more dogs"], index_name="house")
+    (after,) = client.ask("indices.get_alias")
+    assert after != before
+    assert find(leg, "cats dogs") in ([0, 1], [1, 0])
+    assert [(stored.name, stored.texts) for stored in server.list_stored()] == [("house", 2)]
+
+
+def test_what_is_not_whole_is_told_and_made_anew(url: str) -> None:
+    client, server = connect(url)
+    leg = open_leg(url, TEN)
+    name = leg.facts()["index"]
+    (index,) = client.ask("indices.get_alias", name=name)
+    # As a killed process leaves it: without the alias, which comes last.
+    client.ask("indices.delete_alias", index=index, name=name)
+    (stored,) = server.list_stored()
+    assert (stored.name, stored.texts) == (index, 0)
+    again = make_leg(url)
+    assert again.index(make_corpus(TEN)).cached == ()
+    assert [stored.texts for stored in server.list_stored()] == [10, 0]
+    server.drop(index)
+    # And with a text too few, whoever took it.
+    (whole,) = client.ask("indices.get_alias", name=name)
+    client.ask("delete", index=whole, id="3", refresh="true")
+    assert make_leg(url).index(make_corpus(TEN)).cached == ()
+    assert find(again, "3") == [3]
+
+
+def test_the_server_lists_and_drops_only_what_is_ours(url: str) -> None:
+    client, server = connect(url)
+    client.ask("indices.create", index="assay_of_gold", body={})
+    client.ask("indices.create", index="payroll", body={})
+    assert server.list_stored() == []
+    leg = open_leg(url, TEN)
+    (stored,) = server.list_stored()
+    assert (stored.name, stored.texts) == (leg.facts()["index"], 10)
+    assert stored.bytes
+    assert stored.created.endswith("Z")
+    for name in ("payroll", "assay_of_gold", "*", "_all", "assay_*", "a,b", "other"):
+        with pytest.raises(AssayError, match="no index that Assay made"):
+            server.drop(name)
+    server.drop(stored.name)
+    server.drop(stored.name)
+    assert server.list_stored() == []
+    assert set(client.ask("indices.get_alias")) == {"assay_of_gold", "payroll"}
+
+
+def test_indexes_that_are_others_are_left_alone(url: str, tmp_path: Path) -> None:
+    def index(width: int, identity: str) -> None:
+        engine = OpenSearchSettings(endpoint=url, index_name="house").build(
+            Resources(Cache(tmp_path))
+        )
+        engine.index(["one"], np.ones((1, width), np.float32), identity)
+
+    client, _ = connect(url)
+    client.ask("indices.create", index="payroll", body={})
+    with pytest.raises(AssayError, match=r"payroll was not made by Assay; choose another"):
+        open_leg(url, TEN, index_name="payroll")
+    index(3, "model one")
+    with pytest.raises(AssayError, match=r"vectors of 3 dimensions, these have 4"):
+        index(4, "model one")
+    with pytest.raises(AssayError, match=r"house has the vectors of another model"):
+        index(3, "model two")
+    with pytest.raises(AssayError, match=r"vectors of 3 dimensions, these have 0"):
+        open_leg(url, TEN, index_name="house")
+    index(3, "model one")
+
+
+def test_many_texts_go_in_several_requests(url: str) -> None:
+    texts = [f"text {i}" for i in range(1100)] + ["long " * 500_000, "long " * 600_000, "end"]
+    with Proxy(url) as proxy:
+        leg = open_leg(proxy.url, texts)
+        sizes = [len(asked.body.splitlines()) for asked in proxy.asked if "_bulk" in asked.path]
+    assert sorted(size // 2 for size in sizes) == [2, 101, 500, 500]  # four are under way at once
+    assert find(leg, "1099 end") == [1102, 1099] or find(leg, "1099 end") == [1099, 1102]
+
+
+def test_the_leg_finds_nothing_in_nothing(url: str) -> None:
+    leg = open_leg("http://127.0.0.1:1", [])
+    assert leg.search("ferry", 5).candidates == []
+    leg = open_leg(url, TEN)
+    result = leg.search(" \n", 5)
+    assert (result.candidates, list(result.milliseconds)) == ([], ["search"])
+    assert find(leg, "zebra") == []
+    leg.close()
+    leg.close()
+
+
+def test_a_vector_of_another_length_is_refused(url: str) -> None:
+    engine = OpenSearchSettings(endpoint=url).build(Resources(Cache(default_root())))
+    engine.index(["ferry"], encode("ferry")[None], "hashing")
+    for search in (engine.dense, lambda vector, limit: engine.hybrid("ferry", vector, limit)):
+        with pytest.raises(AssayError, match="33 dimensions was asked for; those indexed have 32"):
+            search(np.ones(33, np.float32), 5)
+    engine.close()

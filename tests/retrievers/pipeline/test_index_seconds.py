@@ -1,0 +1,90 @@
+"""Seconds of indexing mean the same in a first run and in one that finds all in the cache."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from tools.processes import ROOT
+
+from assay.eval.configs.config import RunConfig, load_config
+from assay.eval.report.run_page.indexing import index_rows
+from assay.eval.runs.manifest import IndexFacts
+from assay.retrievers.base import Document, IndexReport, Passage
+from assay.retrievers.models.vector_cache import SECONDS_KIND
+from assay.retrievers.settings import Resources
+from assay.retrievers.store.cache import Cache, default_root
+
+DOCUMENTS = tuple(
+    Document(f"{name}.md", f"# {name}\n\n## Terms\n\n“{name}” means the {name} at the pier.\n")
+    for name in ("Quay", "Crew", "Buoy")
+)
+LEGS = (
+    "retriever.legs={dense: {type: dense}, keyword: {type: bm25}, fields: {type: bm25f}, "
+    "defined: {type: definitions}, code: {type: code}, graph: {type: graph}}",
+    "retriever.fusion={type: rrf}",
+)
+
+
+@pytest.fixture
+def fresh(tmp_path: Path) -> Resources:
+    """A resources whose cache knows nothing but the models."""
+    shared = default_root() / "models"
+    shared.mkdir(parents=True, exist_ok=True)
+    (tmp_path / "models").symlink_to(shared)
+    return Resources(Cache(tmp_path))
+
+
+def configure(*overrides: str, name: str = "hybrid_rrf") -> RunConfig:
+    return load_config(ROOT / f"configs/{name}.yaml", overrides)
+
+
+def index(
+    resources: Resources, config: RunConfig, documents: tuple[Document, ...] = DOCUMENTS
+) -> IndexReport:
+    with config.build(resources) as retriever:
+        return retriever.index(documents)
+
+
+@pytest.mark.parametrize("config", [configure(*LEGS), configure(name="native_hybrid")])
+def test_a_warm_run_states_the_seconds_of_the_cold_one(fresh: Resources, config: RunConfig) -> None:
+    cold, warm = index(fresh, config), index(fresh, config)
+    assert cold.cached == ()
+    assert all(taken > 0 for taken in cold.seconds.values())
+    assert warm.seconds == cold.seconds
+    assert set(warm.cached) == set(cold.seconds)
+
+
+def test_what_is_new_is_added_to_what_was_known(fresh: Resources) -> None:
+    config = configure()
+    before = index(fresh, config, DOCUMENTS[:2])
+    after = index(fresh, config)
+    assert after.cached == ()
+    for stage in ("chunk", "dense.embed"):
+        assert after.seconds[stage] > before.seconds[stage]
+    assert index(fresh, config).seconds == after.seconds
+
+
+def test_a_collection_that_prescribes_its_passages_is_not_cut(fresh: Resources) -> None:
+    documents = tuple(
+        replace(item, passages=(Passage(f"{item.id}#0", 0, 6),)) for item in DOCUMENTS
+    )
+    report = index(fresh, configure(), documents)
+    assert report.seconds["chunk"] == 0
+    assert "chunk" not in report.cached
+
+
+def test_seconds_that_were_not_kept_are_not_made_up(fresh: Resources) -> None:
+    config = configure()
+    index(fresh, config)
+    fresh.cache.clear(SECONDS_KIND)
+    report = index(fresh, config)
+    assert "dense.embed" in report.cached
+    assert "dense.embed" not in report.seconds
+    facts = IndexFacts(
+        chunks=report.chunks,
+        seconds=dict(report.seconds),
+        bytes=report.bytes,
+        cached=list(report.cached),
+    )
+    rows = {row.name: row for row in index_rows(facts)}
+    assert (rows["dense.embed"].seconds, rows["dense.embed"].cached) == ("not kept", True)

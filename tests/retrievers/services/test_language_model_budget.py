@@ -1,0 +1,177 @@
+"""What is asked over a socket is paid for once, and within a budget."""
+
+import sqlite3
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from doubles.language_model_server import (
+    OUTPUT,
+    Call,
+    Reaction,
+    Say,
+    Status,
+)
+from tools.llm_fixtures import MOST_OUTPUT, PRICES, MakeRoom, ask, end, say
+
+from assay.retrievers.base import AssayError
+from assay.retrievers.language_models.answers import KeptAnswer
+from assay.retrievers.language_models.base import Prompt
+from assay.retrievers.services.ledger import CostLedger, read_account
+from assay.retrievers.store.digest import digest
+
+pytest.importorskip("openai", reason="needs the extra `openai`")
+
+
+def test_each_question_is_asked_once_ever(room: MakeRoom) -> None:
+    here = room(say)
+    with here.client(concurrency=4) as client, ThreadPoolExecutor(8) as pool:
+        texts = [f"q{i % 5}" for i in range(40)]
+        replies = list(pool.map(lambda text: client.ask(ask(text)), texts))
+    assert replies == [end(f"to {text}") for text in texts]
+    assert len(here.server.calls) == 5
+    with here.client() as client:
+        assert client.ask(ask("q3")) == end("to q3")
+    assert len(here.server.calls) == 5
+    account = read_account(here.path, PRICES)
+    assert (account.calls, account.usage.output, account.lost) == (5, 5 * OUTPUT, 0)
+
+
+def test_an_answer_that_cannot_be_kept_lets_nobody_wait(
+    room: MakeRoom, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here = room(say)
+
+    def refuse(key: str, answer: object) -> KeptAnswer:
+        raise sqlite3.OperationalError("disk I/O error")
+
+    monkeypatch.setattr(here.answers, "keep", refuse)
+    with here.client(concurrency=4) as client, ThreadPoolExecutor(4) as pool:
+        tries = [pool.submit(client.ask, ask(f"q{i % 2}")) for i in range(8)]
+        errors = {str(item.exception()) for item in tries}
+    assert errors <= {"disk I/O error", "an answer could not be kept: disk I/O error"}
+    with here.client() as client:
+        with pytest.raises(sqlite3.OperationalError):
+            client.ask(ask("q1"))
+        with pytest.raises(AssayError, match="could not be kept"):
+            client.ask(ask("q2"))
+    account = read_account(here.path, PRICES)
+    assert account.lost == 0
+    assert account.calls == len(here.server.calls) > 0
+
+
+def test_the_budget_is_never_exceeded_and_holds_over_runs(room: MakeRoom) -> None:
+    here = room(say)
+    # At worst a call costs 1.25 a million for a prompt of at most its bytes and the chat's marks,
+    # and 5 a million for 50 tokens; two of those calls fit, and as they cost less, some more.
+    worst = (1.25 * (len("Some instructions.\nq00") + 200) + 5 * 50) / 1e6
+    budget = 2 * worst
+    for _ in range(2):
+        with here.client(budget) as client, ThreadPoolExecutor(4) as pool:
+            tries = [pool.submit(client.ask, ask(f"q{i:02}")) for i in range(30)]
+            errors = [error for item in tries if (error := item.exception())]
+        assert errors
+        assert all("allows no further call" in str(error) for error in errors)
+        assert read_account(here.path, PRICES).committed_usd <= budget
+    calls = len(here.server.calls)
+    assert 2 <= calls < 30
+    with here.client(2 * budget) as client:
+        for i in range(30):
+            try:
+                client.ask(ask(f"q{i:02}"))
+            except AssayError:
+                break
+    assert len({call.texts[0] for call in here.server.calls}) == len(here.server.calls) > calls
+
+
+def test_refused_and_cut_answers_are_kept_with_their_reason(room: MakeRoom) -> None:
+    def react(call: Call) -> Reaction:
+        cut = "cut" in call.texts[0]
+        return Say("half", "length") if cut else Say("", "content_filter")
+
+    here = room(react)
+    for _ in range(2):
+        with here.client() as client:
+            assert client.ask(ask("cut")) == KeptAnswer("half", "length")
+            bad = client.ask(ask("bad"))
+            assert (bad.text, bad.ending, bool(bad.note)) == ("", "refusal", True)
+    assert len(here.server.calls) == 2
+
+
+def test_equal_prompts_asked_at_once_wait_for_one_call(room: MakeRoom) -> None:
+    def react(call: Call) -> Reaction:
+        time.sleep(0.2)
+        return Status(500) if call.before == 0 else say(call)
+
+    here = room(react)
+    with here.client() as client, ThreadPoolExecutor(4) as pool:
+        tries = [pool.submit(client.ask, ask("q")) for _ in range(4)]
+        assert {item.result() for item in tries} == {end("to q")}
+    assert len(here.server.calls) == 2
+
+
+def test_an_answer_dearer_than_possible_is_kept_and_stops_everybody(
+    room: MakeRoom, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here = room(say)
+    monkeypatch.setattr(here.model, "most_output", OUTPUT - 1)
+    monkeypatch.setattr(Prompt, "most_tokens", 1)
+    with here.client(budget=1.0) as client:
+        assert client.ask(ask("q1")) == end("to q1")
+        with pytest.raises(AssayError, match="cost more than it could by its length"):
+            client.ask(ask("q2"))
+        assert client.ask(ask("q1")) == end("to q1")  # what is kept costs nothing
+    assert len(here.server.calls) == 1
+
+
+def test_what_calls_under_way_do_not_use_up_is_there_for_others(room: MakeRoom) -> None:
+    def react(call: Call) -> Reaction:
+        time.sleep(0.1)
+        return say(call)
+
+    here = room(react)
+    worst = PRICES.worst(ask("q0").most_tokens, MOST_OUTPUT)
+    with here.client(1.5 * worst) as client, ThreadPoolExecutor(2) as pool:
+        tries = [pool.submit(client.ask, ask(f"q{i}")) for i in range(2)]
+        assert [item.result() for item in tries] == [end("to q0"), end("to q1")]
+    assert here.server.most_at_once == 1
+
+
+def test_the_budget_holds_over_a_kill(room: MakeRoom) -> None:
+    here = room(say)
+    worst = PRICES.worst(ask("q1").most_tokens, MOST_OUTPUT)
+    with CostLedger(here.path, PRICES, None) as ledger:
+        ledger.reserve(ask("q1").most_tokens, MOST_OUTPUT)  # and never anything more
+    with here.client(1.9 * worst) as client, pytest.raises(AssayError, match="no further call"):
+        client.ask(ask("q2"))
+    assert not here.server.calls
+    with here.client(2.1 * worst) as client:
+        assert client.ask(ask("q2")) == end("to q2")
+
+
+def test_an_answer_is_kept_under_the_key_that_is_given(room: MakeRoom) -> None:
+    here = room(say)
+    with here.client() as client:
+        assert client.ask(ask("q1"), "a") == end("to q1")
+        assert client.ask(ask("q2"), "a") == end("to q1")
+        assert client.ask(ask("q2"), "b") == end("to q2")
+    assert here.answers.find(["a", "b", "c"]) == {"a": end("to q1"), "b": end("to q2")}
+
+
+def test_answers_that_were_paid_for_are_found_again(room: MakeRoom) -> None:
+    """Their kind, keys and form are those of every cache that is out there."""
+    here = room(say)
+    key = digest("answer", here.model.identity, "Some instructions.\nq")
+    here.cache.put_many("answers", {key: b'{"text": "to q", "ending": "end", "note": ""}'})
+    with here.client() as client:
+        assert client.ask(ask("q")) == end("to q")
+        assert client.ask(ask("q")).usage is None
+        assert (
+            client.ask(ask("other")).usage
+            == here.answers.find(
+                [digest("answer", here.model.identity, "Some instructions.\nother")]
+            )
+            .popitem()[1]
+            .usage
+        )
+    assert len(here.server.calls) == 1

@@ -1,0 +1,150 @@
+"""Asking a model for real over a socket, from several threads and through faults."""
+
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from doubles.language_model_server import (
+    KEY,
+    Call,
+    Drop,
+    Reaction,
+    Status,
+)
+from tools.llm_fixtures import PRICES, MakeRoom, ask, end, say
+
+from assay.retrievers.base import AssayError
+from assay.retrievers.language_models.answers import KeptAnswer
+from assay.retrievers.language_models.base import TooLongError
+from assay.retrievers.services.ledger import read_account
+
+pytest.importorskip("openai", reason="needs the extra `openai`")
+
+
+def test_faults_are_tried_again_and_accounted_for(room: MakeRoom) -> None:
+    faults: list[Reaction] = [Status(500), Status(429, {"retry-after": "0"}), Drop()]
+    here = room(lambda call: faults[call.before] if call.before < 3 else say(call))
+    with here.client() as client:
+        assert client.ask(ask("q")) == end("to q")
+    account = read_account(here.path, PRICES)
+    assert (account.calls, account.lost) == (2, 1)  # the broken connection may have been charged
+
+
+def test_a_fault_that_stays_stops_everybody(room: MakeRoom) -> None:
+    here = room(lambda call: Status(500))
+    with here.client() as client:
+        for text in ("q1", "q2"):
+            with pytest.raises(AssayError, match=r"HTTP 500.*given up after 4 attempts"):
+                client.ask(ask(text))
+    assert len(here.server.calls) == 4
+
+
+def test_a_refused_key_stops_at_once_and_is_not_shown(room: MakeRoom) -> None:
+    here = room(lambda call: Status(401, message=f"wrong key {KEY}"))
+    with here.client() as client, pytest.raises(AssayError) as caught:
+        client.ask(ask("q"))
+    assert KEY not in str(caught.value)
+    assert len(here.server.calls) == 1
+
+
+def test_a_prompt_that_is_too_long_is_an_error_and_stops_nothing(
+    room: MakeRoom,
+) -> None:
+    def react(call: Call) -> Reaction:
+        long = "long" in call.texts[0]
+        return Status(400, message="maximum context length is 10") if long else say(call)
+
+    with room(react).client() as client:
+        with pytest.raises(TooLongError, match="maximum context"):
+            client.ask(ask("long"))
+        assert client.ask(ask("short")) == end("to short")
+
+
+def test_a_provider_that_asks_for_a_long_wait_is_asked_another_day(
+    room: MakeRoom,
+) -> None:
+    here = room(lambda call: Status(429, {"retry-after": "86400"}))
+    with here.client() as client, pytest.raises(AssayError, match="which asks to wait 86400 s"):
+        client.ask(ask("q"))
+    assert client.stopped.endswith("given up after 1 attempts")
+
+
+def test_what_was_never_reached_is_given_up_soon(room: MakeRoom) -> None:
+    here = room(say)
+    here.server.__exit__()
+    with here.client(attempts=9) as client, pytest.raises(AssayError, match="cannot be reached"):
+        client.ask(ask("q"))
+    assert client.stopped.endswith("given up after 3 attempts")
+    assert read_account(here.path, PRICES).calls == 0
+
+
+def test_leaving_waits_for_what_is_under_way_and_keeps_it(room: MakeRoom) -> None:
+    held = threading.Event()
+
+    def react(call: Call) -> Reaction:
+        held.set()
+        time.sleep(0.5)
+        return say(call)
+
+    here = room(react)
+    pool = ThreadPoolExecutor(1)
+    with here.client() as client:
+        under_way = pool.submit(client.ask, ask("q"))
+        assert held.wait(30)
+    assert under_way.result(5) == end("to q")
+    with here.client() as client:
+        client.ask(ask("q"))
+    assert len(here.server.calls) == 1
+    assert read_account(here.path, PRICES).lost == 0
+
+
+def test_leaving_calls_back_who_waits_for_another_attempt(room: MakeRoom) -> None:
+    here = room(lambda call: Status(500))
+    pool = ThreadPoolExecutor(1)
+    with here.client(backoff_seconds=30) as client:
+        waiting = pool.submit(client.ask, ask("q"))
+        while not here.server.calls:
+            time.sleep(0.01)
+    with pytest.raises(AssayError, match="interrupted"):
+        waiting.result(10)
+    assert len(here.server.calls) == 1
+
+
+def test_no_more_calls_at_a_time_than_set(room: MakeRoom) -> None:
+    def react(call: Call) -> Reaction:
+        time.sleep(0.05)
+        return say(call)
+
+    here = room(react)
+    with here.client(concurrency=2) as client, ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda i: client.ask(ask(f"q{i}")), range(8)))
+    assert here.server.most_at_once == 2
+    here.model.calls_at_once = 1
+    with here.client(concurrency=2) as client:
+        assert client.calls_at_once == 1
+
+
+def test_throttling_holds_everybody(room: MakeRoom) -> None:
+    times: list[float] = []
+    turned_away = threading.Event()
+
+    def react(call: Call) -> Reaction:
+        times.append(time.monotonic())
+        return Status(429, {"retry-after": "1"}) if call.number == 0 else say(call)
+
+    here = room(react)
+
+    def ask_later(text: str) -> KeptAnswer:
+        assert turned_away.wait(30)
+        return client.ask(ask(text))
+
+    with here.client(concurrency=4) as client, ThreadPoolExecutor(4) as pool:
+        tries = [pool.submit(client.ask, ask("q0"))]
+        tries += [pool.submit(ask_later, f"q{i}") for i in range(1, 4)]
+        deadline = time.monotonic() + 30
+        while client._held_until == 0.0 and time.monotonic() < deadline:
+            time.sleep(0.01)
+        turned_away.set()
+        assert [item.result() for item in tries] == [end(f"to q{i}") for i in range(4)]
+    assert all(later - times[0] >= 1.0 for later in times[1:])

@@ -1,0 +1,72 @@
+"""A model on a server of this machine, a cache, and two small documents."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from doubles.language_model_server import Call, LanguageModelServer, Reaction
+
+from assay.retrievers.base import Chunk, Document
+from assay.retrievers.contextualisation.generation import LEDGERS, ContextOutcome, generate
+from assay.retrievers.contextualisation.plans import ContextPlan, make_plan
+from assay.retrievers.language_models.base import LanguageModel
+from assay.retrievers.language_models.client import CallSettings
+from assay.retrievers.language_models.providers import PROVIDERS
+from assay.retrievers.services.ledger import CallTotals, read_account
+from assay.retrievers.services.prices import Prices
+from assay.retrievers.settings import Resources
+from assay.retrievers.store.cache import Cache
+
+PRICES = Prices(input=1, cache_write=1.25, cache_read=0.1, output=5)
+Serve = Callable[..., LanguageModelServer]
+
+
+def make_documents(documents: int = 2, chunks: int = 4) -> tuple[list[Document], list[Chunk]]:
+    made, cut = [], []
+    for number in range(documents):
+        parts = [f"word{number}x{part} is explained here. " for part in range(chunks)]
+        name = f"doc{number}"
+        made.append(Document(name, "".join(parts), title=f"Title {number}"))
+        start = 0
+        for part in parts:
+            end = start + len(part)
+            cut.append(Chunk(f"{name}-{start}", name, start, end, part))
+            start = end
+    return made, cut
+
+
+class Desk:
+    """A model of the server, a cache, and runs over the same documents."""
+
+    def __init__(self, server: LanguageModelServer, folder: Path, provider: str) -> None:
+        self.server = server
+        self.resources = Resources(Cache(folder))
+        self.provider = provider
+        self.documents, self.chunks = make_documents()
+
+    def model(self, **settings: object) -> LanguageModel:
+        url = self.server.url if self.provider == "anthropic" else f"{self.server.url}/v1"
+        given = {"model": "some-model", "base_url": url} | settings
+        return PROVIDERS[self.provider](**given).build(self.resources)
+
+    def plan(self, model: LanguageModel, window: int | None = None) -> ContextPlan:
+        return make_plan(self.documents, self.chunks, model, window, self.resources.cache)
+
+    def run(self, **settings: object) -> ContextOutcome:
+        calling = {"backoff_seconds": 0.01, "prices": PRICES} | {
+            key: settings.pop(key) for key in tuple(settings) if key in CallSettings.model_fields
+        }
+        model = self.model(**settings)
+        return generate(self.plan(model), model, CallSettings(**calling), self.resources)
+
+    def texts(self, outcome: ContextOutcome) -> dict[str, str]:
+        keys = self.plan(self.model()).keys
+        return {chunk: outcome.known[key].text for chunk, key in keys.items()}
+
+    def account(self) -> CallTotals:
+        (path,) = (self.resources.cache.root / LEDGERS).glob("*.jsonl")
+        return read_account(path, PRICES)
+
+
+def first_time(*reactions: Reaction) -> Callable[[Call], Reaction]:
+    """React so to the first calls about a pair, then as usual."""
+    return lambda call: reactions[call.before] if call.before < len(reactions) else None

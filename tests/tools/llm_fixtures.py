@@ -1,0 +1,65 @@
+"""A language model on a server of this machine, its cache and its ledger."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from doubles.language_model_server import Call, LanguageModelServer, Reaction, Say
+
+from assay.retrievers.language_models.answers import AnswerCache, KeptAnswer
+from assay.retrievers.language_models.base import LanguageModel, Prompt
+from assay.retrievers.language_models.client import CallSettings, LanguageModelClient
+from assay.retrievers.language_models.openai import OpenAiSettings
+from assay.retrievers.services.ledger import CostLedger
+from assay.retrievers.services.prices import Prices
+from assay.retrievers.settings import Resources
+from assay.retrievers.store.cache import Cache
+
+PRICES = Prices(input=1, cache_write=1.25, cache_read=0.1, output=5)
+MOST_OUTPUT = 50
+MakeRoom = Callable[[Callable[[Call], Reaction]], "Room"]
+
+
+class Room:
+    """A server, a model of it, a cache and a ledger. `make` is the kind of its clients."""
+
+    def __init__(
+        self,
+        server: LanguageModelServer,
+        folder: Path,
+        make: type[LanguageModelClient] = LanguageModelClient,
+    ) -> None:
+        self.server = server
+        self.path = folder / "ledger.jsonl"
+        self.cache = Cache(folder / "cache")
+        settings = OpenAiSettings(
+            model="some", base_url=f"{server.url}/v1", max_tokens=MOST_OUTPUT, timeout_seconds=5
+        )
+        self.model: LanguageModel = settings.build(Resources(self.cache))
+        self.answers = AnswerCache(self.cache, self.model)
+        self._make = make
+
+    @contextmanager
+    def client(
+        self, budget: float | None = None, **settings: object
+    ) -> Iterator[LanguageModelClient]:
+        calling = CallSettings(**{"backoff_seconds": 0.01, "attempts": 4} | settings)
+        with (
+            CostLedger(self.path, PRICES, budget) as ledger,
+            self.model,
+            self._make(self.model, ledger, calling, self.answers) as client,
+        ):
+            yield client
+
+
+def say(call: Call) -> Reaction:
+    """Answer with the last word of the prompt."""
+    return Say(f"to {call.texts[0].split()[-1]}")
+
+
+def ask(text: str) -> Prompt:
+    return Prompt("Some instructions.", text, shared=True)
+
+
+def end(text: str) -> KeptAnswer:
+    return KeptAnswer(text, "end")

@@ -1,0 +1,52 @@
+"""Served models as configs choose them, each before the server that keeps its provider's form."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from doubles.language_model_server import Call, LanguageModelServer, Reaction
+from doubles.model_server import SIZE, ModelServer, embed
+from pydantic import TypeAdapter
+
+from assay.retrievers.base import Chunk, Hit
+from assay.retrievers.models.cross_encoders import CrossEncoderChoice
+from assay.retrievers.models.encoders import EncoderChoice
+from assay.retrievers.models.registry import AnyCrossEncoder, AnyEncoder
+
+Serve = Callable[..., ModelServer]
+Ask = Callable[[Callable[[Call], Reaction]], LanguageModelServer]
+
+
+def choose_encoder(server: ModelServer, type_: str = "openai", **keys: Any) -> EncoderChoice:
+    chosen: EncoderChoice = TypeAdapter(AnyEncoder).validate_python(_write(server, type_, keys))
+    return chosen
+
+
+def choose_reranker(server: ModelServer, type_: str, **keys: Any) -> CrossEncoderChoice:
+    return read_reranker(_write(server, type_, keys))
+
+
+def read_reranker(values: dict[str, Any]) -> CrossEncoderChoice:
+    chosen: CrossEncoderChoice = TypeAdapter(AnyCrossEncoder).validate_python(values)
+    return chosen
+
+
+def choose_llm(server: LanguageModelServer, type_: str = "llm", **keys: Any) -> CrossEncoderChoice:
+    model = {"type": "openai", "model": "some", "base_url": f"{server.url}/v1"}
+    return read_reranker({"type": type_, "model": model, "backoff_seconds": 0.01, **keys})
+
+
+def make_hits(texts: Sequence[str]) -> list[Hit]:
+    chunks = [Chunk(f"c{i}", "d", 0, len(text), text) for i, text in enumerate(texts)]
+    return [Hit(chunk, 1.0 - i / 1000) for i, chunk in enumerate(chunks)]
+
+
+def unit(text: str, size: int = SIZE) -> Any:
+    vector = np.array(embed(text, size))
+    return vector / np.linalg.norm(vector)
+
+
+def _write(server: ModelServer, type_: str, keys: dict[str, Any]) -> dict[str, Any]:
+    values = {"type": type_, "url": f"{server.url}/{type_}", "model": "some"}
+    quick = {"backoff_seconds": 0.01, "attempts": 3, "key_variable": "MY_KEY"}
+    return {**values, **quick, **keys}
