@@ -126,7 +126,7 @@ def delete(runs: tuple[str, ...], dry_run: bool, yes: bool, as_json: bool, **wan
     """
     from assay.eval.configs.locations import reports_folder
     from assay.eval.running.run_references import find_stored
-    from assay.eval.runs.removal import remove_run
+    from assay.eval.runs.run_folder import remove_run
     from assay.eval.studies.run.run_list import list_runs
     from assay.retrievers.base import AssayError
 

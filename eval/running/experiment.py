@@ -26,11 +26,11 @@ from assay.eval.configs.resources import make_resources
 from assay.eval.running.run import make_plan, track, write_report
 from assay.eval.running.stored_points import execute_point
 from assay.eval.runs import environment
-from assay.eval.runs.answers import list_answers
 from assay.eval.runs.code_identity import name_code
 from assay.eval.runs.execution.execution import RunSpec
 from assay.eval.runs.execution.python_retrievers import FunctionRetriever, ObjectRetriever
 from assay.eval.runs.execution.replay import Replay
+from assay.eval.runs.generated_answers import list_answers
 from assay.eval.runs.latency import LatencySettings
 from assay.eval.runs.run_files import RunFile, make_run_file, read_run_file
 from assay.eval.runs.stored import StoredRun

@@ -1,6 +1,7 @@
 """Writing a run as it goes, so that one which is cut off can go on."""
 
 import os
+import shutil
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from pathlib import Path
@@ -21,6 +22,20 @@ from assay.eval.runs.rows import (
 )
 from assay.retrievers.base import AssayError, Ranking
 from assay.retrievers.store.files import append, write_atomically, writing
+
+
+def remove_run(folder: Path) -> None:
+    """Remove a stored run and all that was exported of it.
+
+    It is no run from the first moment on, so that a kill leaves none that is half there. Raises
+    AssayError where there is no run, or it cannot be removed.
+    """
+    if not (folder / MANIFEST).is_file():
+        raise AssayError(f"{folder}: no finished run here ({MANIFEST} is missing)")
+    with writing(folder):
+        (folder / MANIFEST).unlink()
+        shutil.rmtree(folder)
+
 
 DIGEST = "digest"  # of the rest of a line
 # How lines of rankings say that nothing was degraded, that calls were made again, and that scores

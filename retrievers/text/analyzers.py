@@ -4,6 +4,7 @@ Queries and passages go through the same analyzer, so only equality of terms mat
 their looks.
 """
 
+import re
 from collections.abc import Iterable
 from typing import Annotated, Any, Literal, get_args
 
@@ -12,10 +13,43 @@ from pydantic import BeforeValidator, Field
 from assay.retrievers.base.installation import read_version
 from assay.retrievers.base.scripts import Unspaced, describe_unspaced, find_unspaced
 from assay.retrievers.base.suggestions import suggest
+from assay.retrievers.settings import Settings
+from assay.retrievers.text.base import Analyzer
 from assay.retrievers.text.cjk_segmentation import UnspacedAnalyzerSettings
 from assay.retrievers.text.code import CodeAnalyzerSettings
 from assay.retrievers.text.languages import Language, LanguageAnalyzerSettings
-from assay.retrievers.text.plain import PlainAnalyzerSettings, WordsAnalyzerSettings
+from assay.retrievers.text.tokens import WORDS, fold
+
+
+class PlainAnalyzerSettings(Settings):
+    """Folded words: lower case without diacritics, nothing dropped, stemmed or split."""
+
+    type: Literal["plain"]
+
+    def build(self) -> Analyzer:
+        """Return the analyzer."""
+        return _PlainAnalyzer()
+
+
+class WordsAnalyzerSettings(Settings):
+    r"""The bare tokenizer of many BM25 scripts: `\w+` of the text in lower case."""
+
+    type: Literal["words"]
+
+    def build(self) -> Analyzer:
+        """Return the analyzer."""
+        return _WordsAnalyzer()
+
+
+class _PlainAnalyzer(Analyzer):
+    def analyze(self, text: str) -> list[str]:
+        return WORDS.findall(fold(text))
+
+
+class _WordsAnalyzer(Analyzer):
+    def analyze(self, text: str) -> list[str]:
+        return re.findall(r"\w+", text.lower())
+
 
 Plain = Literal["plain", "words", "code"]
 NAMES = (*get_args(Plain), *get_args(Unspaced), *get_args(Language))

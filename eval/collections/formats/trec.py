@@ -4,13 +4,12 @@ import html
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal, NamedTuple
 
 from pydantic import Field
 
 from assay.eval.collections.card import FileCard
 from assay.eval.collections.collection import Label, Query
-from assay.eval.collections.formats.elements import Elements
 from assay.eval.collections.formats.mapped import (
     JSON_LINES,
     LARGEST_HELD,
@@ -38,6 +37,44 @@ from assay.eval.collections.formats.source import (
 )
 from assay.eval.collections.problems import Problems
 from assay.retrievers.base import Document, Passage
+
+
+class Element(NamedTuple):
+    """An element from `start` to `end`, and its content from `begin` to `stop`."""
+
+    start: int
+    begin: int
+    stop: int
+    end: int
+
+
+class Elements:
+    """Finds the elements of some names, in capitals or not, in texts or in bytes.
+
+    One pattern of both tags would read on from every tag that opens what is never closed.
+    """
+
+    def __init__(self, *names: str, binary: bool = False) -> None:
+        def write(pattern: str) -> re.Pattern[Any]:
+            return re.compile(pattern.encode() if binary else pattern, re.I)
+
+        self.opening = write(f"<({'|'.join(names)})>")
+        self._closing = {name.encode() if binary else name: write(f"</{name}>") for name in names}
+
+    def find(self, content: Any) -> Iterator[Element]:
+        """Yield each element: from the first tag that opens one to the next that closes it."""
+        closing = {name.lower(): pattern for name, pattern in self._closing.items()}
+        i = 0
+        while closing and (opened := self.opening.search(content, i)):
+            name, i = opened[1].lower(), opened.end()
+            if name not in closing:
+                continue
+            if closed := closing[name].search(content, i):
+                i = closed.end()
+                yield Element(opened.start(), opened.end(), closed.start(), i)
+            else:
+                del closing[name]
+
 
 DOC, DOC_BYTES = Elements("DOC"), Elements("DOC", binary=True)
 DOCNO = Elements("DOCNO")

@@ -25,10 +25,12 @@ from assay.eval.statistics.significance import ALPHA, POWER
 from assay.eval.studies.comparison.differences import (
     EFFECT,
     Difference,
+    contrast_measures,
+    contrast_types,
     describe_symmetry,
+    judge_apart,
     judge_parts,
 )
-from assay.eval.studies.comparison.families import contrast_measures, contrast_types, judge_apart
 from assay.eval.studies.comparison.latency_pairs import LatencyPair, pair_latencies
 from assay.retrievers.base import AssayError
 

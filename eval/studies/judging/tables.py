@@ -1,7 +1,8 @@
 """From a pool or a collection to a job of a judging model, and from its grades to a report."""
 
 import json
-from collections.abc import Mapping, Sequence
+import random
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -11,8 +12,9 @@ from typing import Any
 from assay.eval.collections.authoring import worksheet
 from assay.eval.collections.authoring.labelling import finish_labelling
 from assay.eval.collections.authoring.labels import find_collection
+from assay.eval.collections.authoring.worksheet import Pair
 from assay.eval.collections.catalog import find
-from assay.eval.collections.collection import Collection
+from assay.eval.collections.collection import Collection, GoldItem, Query
 from assay.eval.collections.formats.rows import Row
 from assay.eval.collections.loading import load_card
 from assay.eval.configs.named_configs import is_config
@@ -20,11 +22,11 @@ from assay.eval.running.run_references import resolve_all
 from assay.eval.runs.stored import StoredRun
 from assay.eval.studies.judging.export import find_grade_file
 from assay.eval.studies.judging.grades import GradeFile
-from assay.eval.studies.judging.judged_pairs import list_judged
 from assay.eval.studies.judging.model_grades import (
     AGAIN,
     collect_people,
     find_model_file,
+    find_place,
     make_items,
     take,
 )
@@ -34,9 +36,61 @@ from assay.eval.studies.judging.prompts import HIGHEST, SCALE, Form, Scale
 from assay.eval.studies.judging.running import JudgingJob, prepare_job
 from assay.eval.studies.judging.sheet import DEFAULT_GUIDELINES, make_sheet
 from assay.eval.studies.judging.two_judges import check_systems
-from assay.retrievers.base import AssayError, Progress
+from assay.retrievers.base import AssayError, Document, Progress
+from assay.retrievers.base.markdown import is_plain, read_headings
 from assay.retrievers.store.files import write_atomically
 from assay.retrievers.store.locks import changing
+
+
+def list_judged(collection: Collection, queries: int | None, seed: int) -> list[Pair]:
+    """Return the pairs with a person's judgment: of all queries, or of so many drawn by `seed`.
+
+    Raises AssayError where no person has judged any.
+    """
+    judged = [
+        query
+        for query in collection.queries
+        if any(not item.by_model for item in collection.gold[query.id])
+    ]
+    if not judged:
+        raise AssayError(f"{collection.name}: no person has judged anything; give a pool instead")
+    if queries is not None and queries < len(judged):
+        judged = random.Random(seed).sample(judged, queries)
+    documents = collection.by_id
+    pairs: dict[str, Pair] = {}
+    for query in judged:
+        for item in collection.gold[query.id]:
+            if not item.by_model and item.doc_id in documents:
+                pair = _make_pair(query, item, collection, documents[item.doc_id])
+                pairs.setdefault(pair.digest, pair)
+    return list(pairs.values())
+
+
+def _make_pair(query: Query, item: GoldItem, collection: Collection, document: Document) -> Pair:
+    doc_id, start, end = find_place(item, collection)
+    return Pair(
+        query_id=query.id,
+        query=query.text,
+        type=query.type,
+        doc_id=doc_id,
+        title=" > ".join(filter(None, _name_place(item, document))),
+        start=start,
+        end=end,
+        text=document.text[start:end],
+    )
+
+
+def _name_place(item: GoldItem, document: Document) -> Iterator[str]:
+    """Yield the titles above a gold item: of the document, and of the sections around it."""
+    title = document.title
+    if item.passage_id:
+        given = {passage.id: passage.title for passage in document.passages}
+        title = given.get(item.passage_id) or title
+    yield title
+    if not item.passage_id and not is_plain(document.id):
+        for heading in read_headings(document.text):
+            if heading.start < item.start and item.end <= heading.end and heading.title != title:
+                yield heading.title
 
 
 @dataclass(frozen=True)

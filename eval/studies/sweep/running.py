@@ -7,27 +7,57 @@ from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from assay.eval.collections.catalog import find
 from assay.eval.collections.formats.irds import PREFIX
 from assay.eval.configs.config import load_config
+from assay.eval.configs.engine_choice import StayingKeysError
+from assay.eval.configs.engine_settings import is_usable, list_engines
 from assay.eval.configs.named_configs import find_base
 from assay.eval.running.figures import PointResult
 from assay.eval.running.runner import Helpers, PointTask, Runner, TaskResult
 from assay.eval.running.search_space import Point, as_overrides
 from assay.eval.runs import environment
 from assay.eval.scoring.measures import check_rising
-from assay.eval.studies.sweep.engine_axis import list_engines_of
 from assay.eval.studies.sweep.grid_search import Sweep
 from assay.eval.studies.sweep.race import race_tasks
 from assay.eval.studies.sweep.racing import RaceRules
-from assay.eval.studies.sweep.settings import CONFIG, ENGINE, SweepSettings, without_engine
+from assay.eval.studies.sweep.settings import CONFIG, ENGINE, EVERY, SweepSettings, without_engine
 from assay.eval.tracking.record import Record
 from assay.retrievers.base import AssayError
 from assay.retrievers.settings import Resources, validate
 from assay.retrievers.settings.files import read_mapping
 from assay.retrievers.store.digest import digest
 from assay.retrievers.store.paths import parse_path
+
+
+def list_engines_of(config: Path, given: Sequence[str], named: Any) -> list[str | None]:
+    """Return the engines that a value of the axis `engine` stands for; None: the config as it is.
+
+    EVERY stands for those that can be used here, and to which the config, with the overrides
+    `given`, can move. Raises AssayError where there is none, or where one is kept out by nothing
+    but a key that is not allowed in an engine.
+    """
+    if named is not None and not isinstance(named, str):
+        raise AssayError(f"axes.engine: {named!r} is no engine; allowed: names, null and {EVERY!r}")
+    if named != EVERY:
+        return [named]
+    found: list[str | None] = []
+    for engine in filter(is_usable, list_engines()):
+        try:
+            load_config(config, given, engine.type)
+        except StayingKeysError:
+            raise
+        except AssayError:
+            continue
+        found.append(engine.type)
+    if not found:
+        raise AssayError(
+            f"axes.engine: {EVERY!r}: {config} can move to no engine that can be used here; "
+            "allowed: null, which is the config as it is, and names of engines that take it"
+        )
+    return found
 
 
 def read_sweep(

@@ -1,5 +1,8 @@
 """What an index of Redis is made with, and how it fuses."""
 
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from pydantic import Field, model_validator
@@ -7,9 +10,35 @@ from pydantic import Field, model_validator
 from assay.retrievers.engines.analyzer_coverage import WordKey
 from assay.retrievers.engines.base import LegWeights
 from assay.retrievers.engines.formulas import Formula, ReciprocalRanks
-from assay.retrievers.engines.redis.fusion import WeightedScores
 from assay.retrievers.engines.servers.service import ServiceSettings
+from assay.retrievers.fusion.ranking import Scored, ordered
 from assay.retrievers.settings import Settings
+
+
+@dataclass(frozen=True, slots=True)
+class WeightedScores(Formula):
+    """Weighted sum of (1 + cosine) / 2 and the keyword score as it is.
+
+    A text that a list lacks adds nothing there.
+    """
+
+    weights: tuple[float, float]
+
+    @property
+    def statement(self) -> str:
+        """The formula in one line."""
+        dense, keyword = self.weights
+        return f"{dense:g} × (1 + cosine) / 2 + {keyword:g} × keyword score"
+
+    def fuse(self, dense: Sequence[Scored], keyword: Sequence[Scored]) -> list[Scored]:
+        """Return the fused list."""
+        scores: dict[int, float] = defaultdict(float)
+        for position, score in dense:
+            scores[position] += self.weights[0] * (1 + score) / 2
+        for position, score in keyword:
+            scores[position] += self.weights[1] * score
+        return ordered(scores.items())
+
 
 Language = Literal[
     "arabic", "armenian", "basque", "catalan", "danish", "dutch", "english", "finnish", "french",

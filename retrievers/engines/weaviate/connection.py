@@ -23,6 +23,39 @@ from assay.retrievers.settings import Settings
 if TYPE_CHECKING:
     from weaviate import WeaviateClient
 
+
+import grpc
+from weaviate.connect import ConnectionParams
+
+
+class RpcError(Exception):
+    """A gRPC call that failed: the name of its status, and what the server says of it."""
+
+    def __init__(self, status: str, details: str) -> None:
+        super().__init__(f"{status}: {details}")
+        self.status = status
+        self.details = details
+
+
+class _Teller(grpc.UnaryUnaryClientInterceptor):  # type: ignore[misc]
+    """Raises what the client does not know how to catch."""
+
+    def intercept_unary_unary(
+        self, continuation: Callable[[Any, Any], Any], details: Any, request: Any
+    ) -> Any:
+        answer = continuation(details, request)
+        if (status := answer.code()) is not grpc.StatusCode.OK:
+            raise RpcError(status.name, str(answer.details()))
+        return answer
+
+
+class TellingParams(ConnectionParams):  # type: ignore[misc]
+    """Where the server is, and how its channel is made."""
+
+    def _grpc_channel(self, *args: Any, **kwargs: Any) -> Any:
+        return grpc.intercept_channel(super()._grpc_channel(*args, **kwargs), _Teller())
+
+
 T = TypeVar("T")
 
 CAPABILITIES = Capabilities(
@@ -120,8 +153,6 @@ class WeaviateConnection:
         import httpx
         from weaviate import exceptions
 
-        from assay.retrievers.engines.weaviate.channel import RpcError
-
         after = self._settings.retries.tell(is_passing(error))
         if isinstance(error, RpcError):
             return f"{self._describe_rpc(error)}{after}"
@@ -158,8 +189,6 @@ def make_client(url: str, grpc_port: int, timeout: float) -> "WeaviateClient":
     from weaviate.classes.init import AdditionalConfig, Auth, Timeout
     from weaviate.config import GrpcConfig
 
-    from assay.retrievers.engines.weaviate.channel import TellingParams
-
     # Without a handler the client's messages of each failed batch would go to the terminal.
     logging.getLogger("weaviate-client").addHandler(logging.NullHandler())
     try:
@@ -183,8 +212,6 @@ def make_client(url: str, grpc_port: int, timeout: float) -> "WeaviateClient":
 def is_passing(error: Exception) -> bool:
     """Say whether the same call may succeed a little later."""
     import httpx
-
-    from assay.retrievers.engines.weaviate.channel import RpcError
 
     if isinstance(error, RpcError):
         return error.status in PASSING_RPC

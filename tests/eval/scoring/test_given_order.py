@@ -18,10 +18,10 @@ from samples.planned_runs import make_collection
 
 from assay.eval.collections.collection import GoldItem
 from assay.eval.configs.config import RunConfig
-from assay.eval.runs.answers import list_answers
 from assay.eval.runs.execution.python_retrievers import FunctionRetriever, ObjectRetriever
 from assay.eval.runs.execution.replay import Replay
 from assay.eval.runs.execution.unstored import score_queries
+from assay.eval.runs.generated_answers import list_answers
 from assay.eval.runs.run_files import make_run_file, read_run_file
 from assay.retrievers.base import Chunk, Document, Hit, IndexReport, Ranking, Retriever
 from assay.retrievers.settings import Resources

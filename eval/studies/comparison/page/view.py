@@ -4,11 +4,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from assay.eval.report.formats import amount, count, score
+from assay.eval.report.formats import amount, count, score, signed
 from assay.eval.report.provenance import Pairs
 from assay.eval.runs.latency import TOTAL
 from assay.eval.runs.summary.cost import tell_queries
 from assay.eval.runs.summary.summary import Summary
+from assay.eval.statistics.significance import TIE
 from assay.eval.studies.comparison.analysis import Comparison, Pair
 from assay.eval.studies.comparison.page import provenance, scores
 from assay.eval.studies.comparison.page.differences import (
@@ -23,9 +24,49 @@ from assay.eval.studies.comparison.page.differences import (
 )
 from assay.eval.studies.comparison.page.drilldown import collect
 from assay.eval.studies.comparison.page.flow import Flow, list_movers, make_flow
-from assay.eval.studies.comparison.page.movers import Mover, list_gains, list_losses
 from assay.eval.studies.comparison.page.provenance import Contrast
 from assay.eval.studies.comparison.page.timing import PairTiming, time_pair
+
+MOST = 10
+
+
+@dataclass(frozen=True)
+class Mover:
+    """A query with its headline measure in the base and in the other."""
+
+    id: str
+    text: str
+    type: str
+    base: str
+    other: str
+    difference: str
+
+
+def list_gains(pair: Pair) -> tuple[Mover, ...]:
+    """Return the ten queries that gain most, the most first."""
+    return _name_movers(pair, [change for change in reversed(_order(pair)) if change[1] > TIE])
+
+
+def list_losses(pair: Pair) -> tuple[Mover, ...]:
+    """Return the ten queries that lose most, the most first."""
+    return _name_movers(pair, [change for change in _order(pair) if change[1] < -TIE])
+
+
+def _order(pair: Pair) -> list[tuple[str, float]]:
+    """Return every query with what it gains, the least first."""
+    scores = pair.scores(headline(pair).measure)
+    gains = [(query, other - base) for query, (base, other) in scores.items()]
+    return sorted(gains, key=lambda entry: entry[1])
+
+
+def _name_movers(pair: Pair, changes: Sequence[tuple[str, float]]) -> tuple[Mover, ...]:
+    scores = pair.scores(headline(pair).measure)
+    movers = []
+    for id_, gain in changes[:MOST]:
+        query, (base, other) = pair.base.run.queries[id_], scores[id_]
+        shown = score(base), score(other), signed(gain)
+        movers.append(Mover(id_, query.text, query.type, *shown))
+    return tuple(movers)
 
 
 @dataclass(frozen=True)

@@ -28,10 +28,14 @@ from assay.eval.studies.comparison.page.differences import (
     elaborate,
     make_axis,
 )
-from assay.eval.studies.comparison.page.movers import list_gains, list_losses
 from assay.eval.studies.comparison.page.provenance import Contrast, contrast_configs
 from assay.eval.studies.comparison.page.scores import MOST_DOTS, place_dots, tell_outcome
-from assay.eval.studies.comparison.page.view import ComparisonView, make_view
+from assay.eval.studies.comparison.page.view import (
+    ComparisonView,
+    list_gains,
+    list_losses,
+    make_view,
+)
 
 LEGS = {"initials": ("initials",), "endings": ("endings",), "fused": ("words", "letters")}
 RANKS = [1, 2, 4, 0, 1, 5, 2, 1, 0, 2] * 4

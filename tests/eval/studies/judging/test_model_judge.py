@@ -13,10 +13,10 @@ from assay.eval.collections.judgment_source import describe_models
 from assay.eval.runs.stored import StoredRun
 from assay.eval.statistics.prediction_powered import estimate_powered_mean
 from assay.eval.statistics.rank_correlation import correlate, cross_tabulate, estimate_tau
-from assay.eval.studies.judging.judged_pairs import list_judged
 from assay.eval.studies.judging.model_grades import make_items
 from assay.eval.studies.judging.model_judge import ModelJudge, examine
 from assay.eval.studies.judging.page import render
+from assay.eval.studies.judging.tables import list_judged
 
 COUNT = 40
 COLLECTION = make_collection(COUNT)

@@ -26,7 +26,7 @@ from assay.eval.studies.stores.engines.synthetic_corpus import scatter
 from assay.retrievers.base import AssayError, Quiet
 from assay.retrievers.engines.conformance.live_rules import make_vectors
 from assay.retrievers.engines.conformance.sample import encode, index
-from assay.retrievers.engines.faiss.live import FaissRows
+from assay.retrievers.engines.faiss.engine import FaissRows
 from assay.retrievers.engines.raw_client import BareClient
 from assay.retrievers.fusion.ranking import Scored
 from assay.retrievers.models.base import Vectors

@@ -25,7 +25,7 @@ from assay.retrievers.engines.formulas import (
 from assay.retrievers.engines.mongodb.formula import AveragedScores, SharedRanks
 from assay.retrievers.engines.opensearch.fusion import NormalisedScores
 from assay.retrievers.engines.parity.parity import Observation, state
-from assay.retrievers.engines.redis.fusion import WeightedScores
+from assay.retrievers.engines.redis.settings import WeightedScores
 from assay.retrievers.engines.registry import ENGINES
 from assay.retrievers.fusion.ranking import Scored
 from assay.retrievers.models.base import Vectors
