@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
+from safetensors.numpy import load_file
 
 from assay.retrievers.models.onnx_files import CONTRIB, GraphWriter, Tensor
-from assay.retrievers.models.sparse.safetensors import read_weights
 
 REVISION = 1  # raise it when the graph below comes to give other numbers
 EPSILON = 1e-12
@@ -26,7 +26,7 @@ def write_splade(path: Path, heads: int) -> bytes:
     It takes a batch of one text, without padding, and gives the weight of each term of the
     vocabulary: float32, shape (1, terms). `heads` are those of the attention.
     """
-    weights = read_weights(path)
+    weights = load_file(path)
     writer = GraphWriter()
     value = _embed(writer, weights)
     layers = sum(name.endswith("attention.self.query.weight") for name in weights)
