@@ -23,20 +23,6 @@ from assay.eval.runs.rows import (
 from assay.retrievers.base import AssayError, Ranking
 from assay.retrievers.store.files import append, write_atomically, writing
 
-
-def remove_run(folder: Path) -> None:
-    """Remove a stored run and all that was exported of it.
-
-    It is no run from the first moment on, so that a kill leaves none that is half there. Raises
-    AssayError where there is no run, or it cannot be removed.
-    """
-    if not (folder / MANIFEST).is_file():
-        raise AssayError(f"{folder}: no finished run here ({MANIFEST} is missing)")
-    with writing(folder):
-        (folder / MANIFEST).unlink()
-        shutil.rmtree(folder)
-
-
 DIGEST = "digest"  # of the rest of a line
 # How lines of rankings say that nothing was degraded, that calls were made again, and that scores
 # rise; within a string the quotation marks would be escaped.
@@ -150,3 +136,16 @@ def _drop_torn_line(path: Path) -> None:
         if size and (file.seek(-1, os.SEEK_END), file.read(1))[1] != b"\n":
             file.seek(0)
             file.truncate(file.read().rfind(b"\n") + 1)
+
+
+def remove_run(folder: Path) -> None:
+    """Remove a stored run and all that was exported of it.
+
+    It is no run from the first moment on, so that a kill leaves none that is half there. Raises
+    AssayError where there is no run, or it cannot be removed.
+    """
+    if not (folder / MANIFEST).is_file():
+        raise AssayError(f"{folder}: no finished run here ({MANIFEST} is missing)")
+    with writing(folder):
+        (folder / MANIFEST).unlink()
+        shutil.rmtree(folder)

@@ -13,41 +13,6 @@ from assay.retrievers.language_models.client import CallSettings, LanguageModelC
 from assay.retrievers.services.ledger import CallTotals, CostLedger
 from assay.retrievers.settings import Resources
 
-
-class Queue:
-    """Requests waiting to be sent.
-
-    The first of a group goes alone, so that the provider's cache holds the document before its
-    siblings, which then go before any other group, while the cache lasts.
-    """
-
-    def __init__(self, requests: Sequence[ContextRequest]) -> None:
-        self._siblings: dict[str, list[ContextRequest]] = {}
-        for request in requests:
-            self._siblings.setdefault(request.group, []).append(request)
-        self._shared = {group for group, members in self._siblings.items() if len(members) > 1}
-        self._leads = deque(members.pop(0) for members in self._siblings.values())
-        self._ready: deque[ContextRequest] = deque()
-
-    def take(self) -> ContextRequest | None:
-        """Return the next request to send, if there is one."""
-        if self._ready:
-            return self._ready.popleft()
-        return self._leads.popleft() if self._leads else None
-
-    def is_shared(self, request: ContextRequest) -> bool:
-        """Say whether other requests have the same document."""
-        return request.group in self._shared
-
-    def answered(self, request: ContextRequest) -> None:
-        """Let the siblings of `request` go."""
-        self._ready.extend(self._siblings.pop(request.group, ()))
-
-    def give_back(self, request: ContextRequest) -> None:
-        """Put `request` first: it is to be sent again."""
-        self._ready.appendleft(request)
-
-
 LEDGERS = "contexts-ledger"
 
 
@@ -147,3 +112,37 @@ class _Generation:
         else:
             self.narrowed += 1
             self._queue.give_back(narrower)
+
+
+class Queue:
+    """Requests waiting to be sent.
+
+    The first of a group goes alone, so that the provider's cache holds the document before its
+    siblings, which then go before any other group, while the cache lasts.
+    """
+
+    def __init__(self, requests: Sequence[ContextRequest]) -> None:
+        self._siblings: dict[str, list[ContextRequest]] = {}
+        for request in requests:
+            self._siblings.setdefault(request.group, []).append(request)
+        self._shared = {group for group, members in self._siblings.items() if len(members) > 1}
+        self._leads = deque(members.pop(0) for members in self._siblings.values())
+        self._ready: deque[ContextRequest] = deque()
+
+    def take(self) -> ContextRequest | None:
+        """Return the next request to send, if there is one."""
+        if self._ready:
+            return self._ready.popleft()
+        return self._leads.popleft() if self._leads else None
+
+    def is_shared(self, request: ContextRequest) -> bool:
+        """Say whether other requests have the same document."""
+        return request.group in self._shared
+
+    def answered(self, request: ContextRequest) -> None:
+        """Let the siblings of `request` go."""
+        self._ready.extend(self._siblings.pop(request.group, ()))
+
+    def give_back(self, request: ContextRequest) -> None:
+        """Put `request` first: it is to be sent again."""
+        self._ready.appendleft(request)

@@ -12,30 +12,6 @@ from assay.retrievers.engines.copies import allocated
 from assay.retrievers.models.base import Vectors
 from assay.retrievers.settings import Resources
 
-SEAL = "seal.json"
-
-
-def seal(folder: Path) -> None:
-    """Write down the size of each file below `folder`."""
-    (folder / SEAL).write_text(json.dumps(_measure_files(folder)))
-
-
-def check_seal(folder: Path) -> None:
-    """Raise AssayError where a file is gone or of another size."""
-    sizes = _measure_files(folder)
-    for name, size in json.loads((folder / SEAL).read_text()).items():
-        if sizes.get(name) != size:
-            raise AssayError(f"{folder / name}: the file is not as it was written")
-
-
-def _measure_files(folder: Path) -> dict[str, int]:
-    """Return the bytes of each file below `folder`, by its path from there."""
-    return {
-        path.relative_to(folder).as_posix(): path.stat().st_size
-        for path in sorted(folder.rglob("*"))
-        if path.is_file()
-    }
-
 
 class EmbeddedEngine(Adapter[S, H]):
     """Files that one process builds and any number open, none of which changes them."""
@@ -80,3 +56,28 @@ class EmbeddedEngine(Adapter[S, H]):
     @abstractmethod
     def _open(self, folder: Path) -> H:
         """Open the files in `folder`; raises whatever where they are broken."""
+
+
+SEAL = "seal.json"
+
+
+def seal(folder: Path) -> None:
+    """Write down the size of each file below `folder`."""
+    (folder / SEAL).write_text(json.dumps(_measure_files(folder)))
+
+
+def check_seal(folder: Path) -> None:
+    """Raise AssayError where a file is gone or of another size."""
+    sizes = _measure_files(folder)
+    for name, size in json.loads((folder / SEAL).read_text()).items():
+        if sizes.get(name) != size:
+            raise AssayError(f"{folder / name}: the file is not as it was written")
+
+
+def _measure_files(folder: Path) -> dict[str, int]:
+    """Return the bytes of each file below `folder`, by its path from there."""
+    return {
+        path.relative_to(folder).as_posix(): path.stat().st_size
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+    }

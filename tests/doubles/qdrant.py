@@ -2,7 +2,7 @@
 
 It serves tests of the adapter, not figures: it is Python, and has no graph.
 
-    python qdrant_double.py    # prints its address, and serves until it is killed
+    python -m doubles.qdrant    # prints its address, and serves until it is killed
 """
 
 import json

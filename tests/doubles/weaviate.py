@@ -3,7 +3,7 @@
 What it answers is worked out in the plainest way over the objects it was given, as Weaviate's
 documents and source state it. It serves tests of the adapter, not figures.
 
-    python weaviate_double.py    # prints address and gRPC port, and serves until it is killed
+    python -m doubles.weaviate    # prints address and gRPC port, and serves until it is killed
 """
 
 import json

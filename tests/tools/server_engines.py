@@ -81,7 +81,7 @@ def is_told(problem: str) -> bool:
 @contextmanager
 def run_double(name: str) -> Iterator[tuple["subprocess.Popen[str]", list[str]]]:
     """Run a double in a process of its own: give that, and what it says of its addresses."""
-    command = [sys.executable, str(TESTS / f"{name}.py")]
+    command = [sys.executable, "-m", f"doubles.{name}"]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as process:
         assert process.stdout

@@ -32,34 +32,6 @@ from assay.retrievers.store.digest import digest
 from assay.retrievers.store.paths import parse_path
 
 
-def list_engines_of(config: Path, given: Sequence[str], named: Any) -> list[str | None]:
-    """Return the engines that a value of the axis `engine` stands for; None: the config as it is.
-
-    EVERY stands for those that can be used here, and to which the config, with the overrides
-    `given`, can move. Raises AssayError where there is none, or where one is kept out by nothing
-    but a key that is not allowed in an engine.
-    """
-    if named is not None and not isinstance(named, str):
-        raise AssayError(f"axes.engine: {named!r} is no engine; allowed: names, null and {EVERY!r}")
-    if named != EVERY:
-        return [named]
-    found: list[str | None] = []
-    for engine in filter(is_usable, list_engines()):
-        try:
-            load_config(config, given, engine.type)
-        except StayingKeysError:
-            raise
-        except AssayError:
-            continue
-        found.append(engine.type)
-    if not found:
-        raise AssayError(
-            f"axes.engine: {EVERY!r}: {config} can move to no engine that can be used here; "
-            "allowed: null, which is the config as it is, and names of engines that take it"
-        )
-    return found
-
-
 def read_sweep(
     path: Path, engines: Sequence[str] = (), overrides: Sequence[str] = ()
 ) -> SweepSettings:
@@ -196,3 +168,31 @@ def run_sweep(
     done = runner.store(tasks, done, chosen)
     found = replace(found, results=tuple(item.result for item in done))
     return found, [item.record for item in done if item.record]
+
+
+def list_engines_of(config: Path, given: Sequence[str], named: Any) -> list[str | None]:
+    """Return the engines that a value of the axis `engine` stands for; None: the config as it is.
+
+    EVERY stands for those that can be used here, and to which the config, with the overrides
+    `given`, can move. Raises AssayError where there is none, or where one is kept out by nothing
+    but a key that is not allowed in an engine.
+    """
+    if named is not None and not isinstance(named, str):
+        raise AssayError(f"axes.engine: {named!r} is no engine; allowed: names, null and {EVERY!r}")
+    if named != EVERY:
+        return [named]
+    found: list[str | None] = []
+    for engine in filter(is_usable, list_engines()):
+        try:
+            load_config(config, given, engine.type)
+        except StayingKeysError:
+            raise
+        except AssayError:
+            continue
+        found.append(engine.type)
+    if not found:
+        raise AssayError(
+            f"axes.engine: {EVERY!r}: {config} can move to no engine that can be used here; "
+            "allowed: null, which is the config as it is, and names of engines that take it"
+        )
+    return found

@@ -19,28 +19,6 @@ from assay.retrievers.documents.conversion.page_headings import mark_headings
 
 NAVIGATION = "nav, [role=navigation], [role=contentinfo], footer"
 CONTENT = ("article", "blockquote", "section", "aside")
-
-
-def strip_surroundings(data: bytes) -> bytes:
-    """Return an HTML page without its navigation and its footer, in UTF-8 where it had any.
-
-    The footer of an article or a section belongs to it, and stays. A page that is nothing else is
-    returned as it is.
-    """
-    from bs4 import BeautifulSoup
-
-    soup = BeautifulSoup(data, "html.parser", from_encoding="utf-8")
-    around = [item for item in soup.select(NAVIGATION) if not _belongs(item)]
-    for item in around:
-        item.extract()
-    body = soup.find("body") or soup
-    return str(soup).encode("utf-8", "replace") if around and body.get_text(strip=True) else data
-
-
-def _belongs(item: Any) -> bool:
-    return item.name == "footer" and item.find_parent(CONTENT) is not None
-
-
 BYTES_OF_MEMORY = 2 << 30
 CONVERTERS = {
     ".docx": "DocxConverter",
@@ -117,6 +95,26 @@ def _limit_memory() -> None:
 
         with contextlib.suppress(ValueError, OSError):
             resource.setrlimit(resource.RLIMIT_DATA, (BYTES_OF_MEMORY, BYTES_OF_MEMORY))
+
+
+def strip_surroundings(data: bytes) -> bytes:
+    """Return an HTML page without its navigation and its footer, in UTF-8 where it had any.
+
+    The footer of an article or a section belongs to it, and stays. A page that is nothing else is
+    returned as it is.
+    """
+    from bs4 import BeautifulSoup
+
+    soup = BeautifulSoup(data, "html.parser", from_encoding="utf-8")
+    around = [item for item in soup.select(NAVIGATION) if not _belongs(item)]
+    for item in around:
+        item.extract()
+    body = soup.find("body") or soup
+    return str(soup).encode("utf-8", "replace") if around and body.get_text(strip=True) else data
+
+
+def _belongs(item: Any) -> bool:
+    return item.name == "footer" and item.find_parent(CONTENT) is not None
 
 
 if __name__ == "__main__":

@@ -14,32 +14,6 @@ from assay.retrievers.engines.servers.service import ServiceSettings
 from assay.retrievers.fusion.ranking import Scored, ordered
 from assay.retrievers.settings import Settings
 
-
-@dataclass(frozen=True, slots=True)
-class WeightedScores(Formula):
-    """Weighted sum of (1 + cosine) / 2 and the keyword score as it is.
-
-    A text that a list lacks adds nothing there.
-    """
-
-    weights: tuple[float, float]
-
-    @property
-    def statement(self) -> str:
-        """The formula in one line."""
-        dense, keyword = self.weights
-        return f"{dense:g} × (1 + cosine) / 2 + {keyword:g} × keyword score"
-
-    def fuse(self, dense: Sequence[Scored], keyword: Sequence[Scored]) -> list[Scored]:
-        """Return the fused list."""
-        scores: dict[int, float] = defaultdict(float)
-        for position, score in dense:
-            scores[position] += self.weights[0] * (1 + score) / 2
-        for position, score in keyword:
-            scores[position] += self.weights[1] * score
-        return ordered(scores.items())
-
-
 Language = Literal[
     "arabic", "armenian", "basque", "catalan", "danish", "dutch", "english", "finnish", "french",
     "german", "greek", "hindi", "hungarian", "indonesian", "irish", "italian", "lithuanian",
@@ -101,3 +75,28 @@ class RedisIndexSettings(ServiceSettings):
     def list_shape(self) -> list[object]:
         """Return the settings on which an index depends."""
         return [self.text, *([] if self.exact else [self.m, self.ef_construction])]
+
+
+@dataclass(frozen=True, slots=True)
+class WeightedScores(Formula):
+    """Weighted sum of (1 + cosine) / 2 and the keyword score as it is.
+
+    A text that a list lacks adds nothing there.
+    """
+
+    weights: tuple[float, float]
+
+    @property
+    def statement(self) -> str:
+        """The formula in one line."""
+        dense, keyword = self.weights
+        return f"{dense:g} × (1 + cosine) / 2 + {keyword:g} × keyword score"
+
+    def fuse(self, dense: Sequence[Scored], keyword: Sequence[Scored]) -> list[Scored]:
+        """Return the fused list."""
+        scores: dict[int, float] = defaultdict(float)
+        for position, score in dense:
+            scores[position] += self.weights[0] * (1 + score) / 2
+        for position, score in keyword:
+            scores[position] += self.weights[1] * score
+        return ordered(scores.items())

@@ -27,35 +27,6 @@ if TYPE_CHECKING:
 import grpc
 from weaviate.connect import ConnectionParams
 
-
-class RpcError(Exception):
-    """A gRPC call that failed: the name of its status, and what the server says of it."""
-
-    def __init__(self, status: str, details: str) -> None:
-        super().__init__(f"{status}: {details}")
-        self.status = status
-        self.details = details
-
-
-class _Teller(grpc.UnaryUnaryClientInterceptor):  # type: ignore[misc]
-    """Raises what the client does not know how to catch."""
-
-    def intercept_unary_unary(
-        self, continuation: Callable[[Any, Any], Any], details: Any, request: Any
-    ) -> Any:
-        answer = continuation(details, request)
-        if (status := answer.code()) is not grpc.StatusCode.OK:
-            raise RpcError(status.name, str(answer.details()))
-        return answer
-
-
-class TellingParams(ConnectionParams):  # type: ignore[misc]
-    """Where the server is, and how its channel is made."""
-
-    def _grpc_channel(self, *args: Any, **kwargs: Any) -> Any:
-        return grpc.intercept_channel(super()._grpc_channel(*args, **kwargs), _Teller())
-
-
 T = TypeVar("T")
 
 CAPABILITIES = Capabilities(
@@ -235,3 +206,31 @@ def _find(error: BaseException | None, type_: type[BaseException]) -> BaseExcept
     while error is not None and not isinstance(error, type_):
         error = error.__cause__ or error.__context__
     return error
+
+
+class RpcError(Exception):
+    """A gRPC call that failed: the name of its status, and what the server says of it."""
+
+    def __init__(self, status: str, details: str) -> None:
+        super().__init__(f"{status}: {details}")
+        self.status = status
+        self.details = details
+
+
+class _Teller(grpc.UnaryUnaryClientInterceptor):  # type: ignore[misc]
+    """Raises what the client does not know how to catch."""
+
+    def intercept_unary_unary(
+        self, continuation: Callable[[Any, Any], Any], details: Any, request: Any
+    ) -> Any:
+        answer = continuation(details, request)
+        if (status := answer.code()) is not grpc.StatusCode.OK:
+            raise RpcError(status.name, str(answer.details()))
+        return answer
+
+
+class TellingParams(ConnectionParams):  # type: ignore[misc]
+    """Where the server is, and how its channel is made."""
+
+    def _grpc_channel(self, *args: Any, **kwargs: Any) -> Any:
+        return grpc.intercept_channel(super()._grpc_channel(*args, **kwargs), _Teller())

@@ -22,8 +22,7 @@ from doubles.opensearch_proxy import Asked, Proxy, Reply, fail
 from assay.retrievers.base import AssayError, Chunk, Document
 from assay.retrievers.corpus.corpus import Corpus
 from assay.retrievers.engines.opensearch.engine import OpenSearchSettings
-from assay.retrievers.legs.native import EngineKeywordLeg
-from assay.retrievers.legs.opensearch import OpenSearchLeg, OpenSearchLegSettings
+from assay.retrievers.legs.native import EngineKeywordLeg, EngineKeywordSettings, EngineLeg
 from assay.retrievers.models.base import Encoder, Vectors
 from assay.retrievers.models.caching import CachingEncoder
 from assay.retrievers.pipeline.config import PipelineConfig
@@ -55,20 +54,25 @@ def url(osmem_base: Any) -> Iterator[str]:
         yield clone.url
 
 
-def make_leg(url: str, **settings: Any) -> OpenSearchLeg:
-    chosen = {"endpoint": url, "retries": QUICK, "timeout_seconds": 1, **settings}
-    leg = OpenSearchLegSettings.model_validate(chosen)
+def make_leg(url: str, **settings: Any) -> EngineLeg:
+    leg = EngineKeywordSettings.model_validate(choose(url, **settings))
     return leg.build(Resources(Cache(default_root())))
+
+
+def choose(url: str, **settings: Any) -> dict[str, Any]:
+    """Return the settings of a leg of words alone on the server."""
+    chosen = {"endpoint": url, "retries": QUICK, "timeout_seconds": 1, **settings}
+    engine = {"type": "opensearch", "knn": {"method": "none"}, **chosen}
+    return {"type": "engine_keyword", "engine": engine}
 
 
 def make_pipeline(url: str) -> Pipeline:
     """Return a pipeline of a dense leg and the keyword leg on the server."""
-    keyword = {"type": "opensearch", "endpoint": url, "retries": QUICK, "timeout_seconds": 1}
     config = PipelineConfig.model_validate(
         {
             "name": "under-test",
             "retriever": {
-                "legs": {"meaning": {"type": "dense"}, "words": keyword},
+                "legs": {"meaning": {"type": "dense"}, "words": choose(url)},
                 "fusion": {"type": "rrf"},
             },
         }
@@ -226,7 +230,7 @@ def test_killed_while_building_leaves_nothing_that_is_taken_for_whole(url: str) 
             assert merging.wait(30)
             builder.kill()
         leg = make_leg(proxy.url)
-        server = OpenSearchLegSettings(endpoint=url).server()
+        server = OpenSearchSettings(endpoint=url).server()
         (left,) = server.list_stored()
         assert left.texts == 0
         assert leg.index(CORPUS).cached == ()
@@ -345,7 +349,9 @@ def test_credentials_come_from_the_environment(url: str, monkeypatch: pytest.Mon
 
 def test_the_address_comes_from_the_environment(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("OPENSEARCH_URL", raising=False)
-    leg = OpenSearchLegSettings().build(Resources(Cache(default_root())))
+    engine = {"type": "opensearch", "knn": {"method": "none"}}
+    chosen = EngineKeywordSettings.model_validate({"type": "engine_keyword", "engine": engine})
+    leg = chosen.build(Resources(Cache(default_root())))
     with pytest.raises(AssayError, match=r"engine opensearch: set OPENSEARCH_URL to the server"):
         leg.index(CORPUS)
     monkeypatch.setenv("OPENSEARCH_URL", "http://me:secret@host:9200")

@@ -164,7 +164,7 @@ def test_addresses_that_are_none(monkeypatch: pytest.MonkeyPatch, value: str) ->
 
 
 def test_a_server_that_is_killed(monkeypatch: pytest.MonkeyPatch) -> None:
-    with run_double("qdrant_double") as (process, (url,)), closing(make()) as e:
+    with run_double("qdrant") as (process, (url,)), closing(make()) as e:
         monkeypatch.setenv("QDRANT_URL", url)
         index(e, FEW)
         assert search(e)

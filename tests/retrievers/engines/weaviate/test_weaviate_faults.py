@@ -177,7 +177,7 @@ def test_addresses_that_are_none(
 
 
 def test_a_server_that_is_killed(monkeypatch: pytest.MonkeyPatch) -> None:
-    with run_double("weaviate_double") as (process, (url, port)), closing(make()) as e:
+    with run_double("weaviate") as (process, (url, port)), closing(make()) as e:
         monkeypatch.setenv("WEAVIATE_URL", url)
         monkeypatch.setenv("WEAVIATE_GRPC_PORT", port)
         index(e)
