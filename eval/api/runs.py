@@ -72,9 +72,9 @@ def run(
         3                                   api/reference.md   <NA>
         >>> result.attribution["fate"].value_counts()
         fate
-        found        18
-        below k       9
-        in no leg     5
+        found             18
+        ranked too low     9
+        in no leg          5
         Name: count, dtype: int64
 
     """
@@ -126,8 +126,8 @@ def compare(
         >>> flat = run("bm25", "dataset=harbourline", *changed, track=False)
         >>> compared = compare(base, flat)
         >>> compared  # doctest: +ELLIPSIS
-        100.0 % of the judgments these measures rest on are a model's (277 of 277; ...
-        flat: that nDCG@10 differs presumes that large gains are as rare as large losses: ...
+        All judgments used by these measures were made by a language model, not by people (277 ...
+        flat: the difference in nDCG@10 is fragile: a few opposite queries would reverse it
         flat is better than bm25: nDCG@10 rises from 0.480 to 0.504, by +0.024 (95 % interval ...
         >>> compared.differences.loc["flat"].loc["nDCG@10", ["difference", "low", "high"]].round(3)
         difference    0.024

@@ -39,7 +39,7 @@ STYLES = {"better": "green", "worse": "red"}
     type=options.at_least(0),
     default=5,
     show_default=True,
-    help="Queries on which all variants are timed by turns.",
+    help="Queries on which all variants are timed interleaved.",
 )
 @click.option("--dry-run", is_flag=True, help="List the variants and run nothing.")
 @options.ray
@@ -181,13 +181,13 @@ def _explain(found: "Ablation") -> str:
 
     family = adjusted(found.tests, "of both tables together")
     turns = (
-        "in all: median difference of the whole search in ms; all pipelines were timed by turns in "
-        "one job."
+        "in all: median difference of the whole search in ms; all pipelines were timed interleaved "
+        "in one job."
     )
     return (
         f"Intervals: Student's over queries, paired, each by itself. p: randomisation of signs, "
         f"{RESAMPLES:,} draws, {family}{', ' * bool(family)}none where "
         "too few queries changed. changed: queries whose first ten hits differ. tokens: by how "
         "many the first ten hits grow. p95: milliseconds of the part itself by the traces. "
-        f"{turns if found.timed else 'Nothing was timed by turns.'}"
+        f"{turns if found.timed else 'Nothing was timed interleaved.'}"
     )

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from assay.eval.studies.comparison.analysis import Comparison, Pair
     from assay.eval.studies.comparison.differences import Difference
 
-STYLES = {"better": "green", "worse": "red", "too few queries": "yellow"}
+STYLES = {"better": "green", "worse": "red", "not shown (too few queries)": "yellow"}
 
 
 @click.command()
@@ -39,7 +39,7 @@ def compare(
     no_track: bool,
     as_json: bool,
 ) -> None:
-    """Compare runs with the first: paired differences, what they are worth, what they cost.
+    """Compare runs with the first: paired differences, their significance, their cost.
 
     Each is a config (run where no equal run is stored; overrides apply to every config), or one in
     an engine, CONFIG@NAME, as in `assay compare native_hybrid@sqlite hybrid_rrf@sqlite hybrid_rrf`;
@@ -98,16 +98,17 @@ def print_comparison(compared: "Comparison") -> None:
         console.print()
         title = f"{other} against {base}  ({pair.other.run.manifest.id})"
         console.print(title, style="italic", markup=False)
-        print_table(console, _table(pair))
+        print_table(console, _table(pair, base, other))
         _print_costs(console, compared, pair)
     console.print()
     console.print(_explain(compared))
 
 
-def _table(pair: "Pair") -> "Table":
+def _table(pair: "Pair", base: str, other: str) -> "Table":
     from rich.markup import escape
 
-    figures = ("base", "other", "shows", "diff", "95 % interval", "p", "d", "+/=/−", "verdict")
+    names = (escape(base), escape(other))
+    figures = (*names, "detectable", "diff", "95 % interval", "p", "d", "+/=/−", "verdict")
     table = make_table("measure", *figures, left=("verdict",), ruled=False, whole=True)
     for item in pair.differences:
         _add(table, item.measure, item)
@@ -153,10 +154,12 @@ def _print_costs(console: "Console", compared: "Comparison", pair: "Pair") -> No
         if ratio := item.ratio:
             line += f", ratio {ratio.value:.2f} ({ratio.low:.2f} … {ratio.high:.2f}, n = {ratio.n})"
         elif item.together:
-            line += ", too few queries for a ratio"
+            line += ", ratio not shown (too few queries)"
         console.print(line)
     if not all(item.together for item in pair.latency):
-        console.print("timed apart, perhaps under other load: which is faster cannot be told")
+        console.print(
+            "timed apart, perhaps under other load: these figures do not show which is faster"
+        )
     if pair.base.cost or pair.other.cost:
         costs = " → ".join(tell_queries(summary.cost) for summary in (pair.base, pair.other))
         console.print(f"USD per 1,000 queries: {costs}")
@@ -175,12 +178,14 @@ def _explain(compared: "Comparison") -> str:
         also = "".join(f", and for those {which} together" for which, tests in own if tests)
         family = f", {family}{also}"
     return (
-        f"shows: the smallest difference that a paired t-test of these queries, alone, finds with "
-        f"power {POWER} at level {ALPHA}, and of scores of 0 and 1 one that randomisation finds. "
+        "detectable: smallest detectable difference: the smallest that a paired t-test of these "
+        f"queries, alone, finds with power {POWER} at level {ALPHA}, and of scores of 0 and 1 one "
+        "that randomisation finds. "
         "Intervals: Student's over queries, paired, each by itself; one of no width, of equal "
         "differences, says nothing of other queries. "
         f"p: randomisation of signs, {RESAMPLES:,} draws{family}; better or worse "
         f"at {ALPHA}; none for groups too small to reach it. d: mean difference over its standard "
-        "deviation (d_z). +/=/−: queries won, tied, lost. too few queries: a difference of "
-        f"{compared.effect:g} would not be shown reliably, or so few moved that none could be."
+        "deviation (d_z). +/=/−: queries won, tied, lost. not shown (too few queries): a "
+        f"difference of {compared.effect:g} would not be shown reliably, or so few moved that "
+        "none could be."
     )

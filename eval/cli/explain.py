@@ -1,4 +1,4 @@
-"""`assay explain`: where the answers of a run went."""
+"""`assay explain`: at which step of a run correct passages were lost."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -15,24 +15,23 @@ if TYPE_CHECKING:
     from assay.eval.runs.summary.attribution import Attribution, ItemFate
 
 EXCERPT = 300  # characters of a gold item
-STYLES = {"found": "green", "in no chunk": "red", "in no leg": "red", "beyond depth": "red"}
+STYLES = {"found": "green", "in no chunk": "red", "in no leg": "red", "not retrieved": "red"}
 
 
 @click.command()
 @options.RUN
 @options.OVERRIDES
 @options.dataset("overrides")
-@click.option("--query", help="The id of a query: tell of each of its gold items.")
+@click.option("--query", help="The id of a query: show each of its correct passages.")
 @click.option(
     "-k", default=10, type=options.at_least(1), help="How many hits count.", show_default=True
 )
 @options.JSON
 def explain(run: str, overrides: tuple[str, ...], query: str | None, k: int, as_json: bool) -> None:
-    """Tell where the answers of a run went: found, or where on their way they were lost.
+    """Show at which step correct passages were lost.
 
-    It is a config (run where no equal run is stored; overrides change it), the id of a run, the
-    beginning of one, its folder, or the id of a run in MLflow. Nothing of a stored run is searched
-    again.
+    RUN is a config (run where no equal run is stored; overrides change it), the id of a run, the
+    beginning of one, its folder, or the id of a run in MLflow. A stored run is not searched again.
     """
     from assay.eval.progress import ConsoleProgress
     from assay.eval.running.run_references import resolve
@@ -67,7 +66,7 @@ def _print_run(run: "StoredRun", attribution: "Attribution") -> None:
     items = sum(totals.values())
     console = make_console()
     console.print(
-        f"{run.manifest.id}: {items:,} gold items of {len(run.queries):,} queries, "
+        f"{run.manifest.id}: {items:,} correct passages of {len(run.queries):,} queries, "
         f"first {attribution.k} hits",
         markup=False,
         soft_wrap=True,
@@ -75,7 +74,7 @@ def _print_run(run: "StoredRun", attribution: "Attribution") -> None:
     print_table(console, _totals(attribution, totals))
     if attribution.by_type and totals:
         print_table(console, _types(attribution, list(totals)))
-    console.print("What a perfect order of the candidates of each step would score:")
+    console.print("Ceilings: what a perfect order of the candidates after each step would score:")
     print_table(console, _ceilings(attribution))
 
 
@@ -84,8 +83,8 @@ def _totals(attribution: "Attribution", totals: dict[str, int]) -> "Table":
 
     from assay.eval.runs.summary.attribution import MEANINGS
 
-    table = make_table("fate", "items", "share")
-    for name in ("where", "meaning"):
+    table = make_table("status", "passages", "share")
+    for name in ("stage or leg", "meaning"):
         table.add_column(name)
     whole = sum(totals.values())
     for fate, items in totals.items():
@@ -116,11 +115,11 @@ def _types(attribution: "Attribution", fates: list[str]) -> "Table":
 def _ceilings(attribution: "Attribution") -> "Table":
     from rich.markup import escape
 
-    table = make_table("candidates of", "how many", *attribution.reached)
+    table = make_table("after", "candidates", *attribution.reached)
     rows = [(escape(i.step), f"{i.candidates:.1f}", i.measures) for i in attribution.ceilings]
-    for step, candidates, scores in [*rows, ("as ranked", "", attribution.reached)]:
+    for step, candidates, scores in [*rows, ("actual", "", attribution.reached)]:
         figures = (f"{i.value:.3f} ({i.low:.3f} – {i.high:.3f})" for i in scores.values())
-        style = "bold" if step == "as ranked" else None
+        style = "bold" if step == "actual" else None
         table.add_row(step, candidates, *figures, style=style)
     return table
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 @click.option(
     "--questions",
     type=click.Path(path_type=Path),
-    help="A .csv, .tsv, .xlsx or .jsonl: question, quote; if you like document, type, grade, id.",
+    help="A .csv, .tsv, .xlsx or .jsonl: question, quote; optional: document, type, grade, id.",
 )
 @click.option("--name", help="Name of the collection; by default that of --output, else of FOLDER.")
 @click.option(
@@ -52,9 +52,9 @@ def init(
     HTML, EPUB, text that is not UTF-8), or FOLDER or --output lies outside the working folder, the
     text of all goes into the collection's folder docs.
 
-    The quote of each question is found in the documents and becomes its gold span. What cannot be
-    found is listed, and written to unlocated.csv: mend its rows and give it with --add. Where no
-    question can be placed, nothing is written, and the command exits with 2.
+    The quote of each question is found in the documents and becomes its gold span. Quotes that are
+    not found are listed, and written to unlocated.csv: correct its rows, then add them with --add.
+    If no quote is found, nothing is written, and the command exits with 2.
 
     With --ci, in the root of a git repository: run the pipeline, accept the run as the baseline,
     commit, and every change is judged against it.
@@ -120,6 +120,7 @@ def _describe(made: "AuthoredCollection") -> dict[str, Any]:
 
 def _print(made: "AuthoredCollection") -> None:
     from assay.eval.collections.authoring.author import UNLOCATED
+    from assay.eval.report.formats import count
     from assay.eval.studies.comparison.differences import foretell
 
     judged = made.judged
@@ -132,11 +133,12 @@ def _print(made: "AuthoredCollection") -> None:
         question = f"{asked.question}: " if asked.question else ""
         click.echo(f"line {asked.line}: {question}{item.why}{nearest}")
     if not made.written:
-        click.echo("no question could be placed; nothing is written")
+        click.echo("no quote was found in the documents; nothing is written")
         return
     if judged.unlocated:
         listed = made.card.parent / UNLOCATED
-        click.echo(f"{len(judged.unlocated)} questions could not be placed; they are in {listed}")
+        lost = count(len(judged.unlocated), "quote was", "quotes were")
+        click.echo(f"{lost} not found in the documents; see {listed}")
     counts = f"{made.documents} documents, {len(judged.queries)} queries"
     click.echo(f"collection {made.name}: {counts}, {len(judged.judgments)} judgments")
     click.echo(f"card:     {made.card}")

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 @click.option("--reports", type=click.Path(path_type=Path), help="Folder of the stored runs.")
 @click.option(
     "--rerun",
-    "--rerun",
+    "--again",
     "rerun",
     is_flag=True,
     help="Send a run that the store already holds once more.",

@@ -111,7 +111,7 @@ def _check_judges(card: Card, book: GoldBook, problems: Problems) -> None:
     judged = [items.values() for items in book.items.values()]
     if card.by_model and all(it.judged_by == card.judged_by for items in judged for it in items):
         return
-    if share := describe_models(judged, "the judgments"):
+    if share := describe_models(judged, "judgments"):
         problems.warn(next(iter(book.rows.values())).file, 0, share)
 
 

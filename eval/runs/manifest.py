@@ -37,14 +37,14 @@ class IndexFacts(BaseModel):
 
 
 def describe_unread(index: IndexFacts) -> str:
-    """Say how many chunks the encoders of a pipeline do not read to the end; "" where none."""
+    """Say how many chunks are longer than the encoders of a pipeline read; "" where none is."""
     unread = index.facts.get("unread")
     if not unread:
         return ""
     return (
-        f"{unread:,} of {index.chunks:,} chunks are not read to the end: the encoder reads "
-        f"{index.facts['window']:,} tokens, and search by it sees the rest only in smaller chunks, "
-        "or by `windows: max` of a dense leg"
+        f"{unread:,} of {index.chunks:,} chunks are longer than the encoder's "
+        f"{index.facts['window']:,} tokens; the rest is ignored. Lower `max_tokens`, or set "
+        "`windows: max`"
     )
 
 

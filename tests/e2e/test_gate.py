@@ -252,11 +252,11 @@ def test_compare(call, run_id: str) -> None:
     assert compared["base"]["run"] == run_id
     (other,) = compared["others"]
     assert [item["n"] for item in other["differences"]] == [60] * 6
-    assert {item["verdict"] for item in other["by_type"]} == {"too few queries"}
+    assert {item["verdict"] for item in other["by_type"]} == {"not shown (too few queries)"}
     assert other["latency"] == []
     text = call(*arguments)
     assert text.returncode == 0
-    assert "no difference shown" in text.stdout or "too few queries" in text.stdout
+    assert "no difference shown" in text.stdout or "not shown (too few queries)" in text.stdout
     only = read(call("compare", *arguments[1:], "--measures", "AP@20, Recall@5", "--json"), 0)
     assert [item["measure"] for item in only["others"][0]["differences"]] == ["AP@20", "Recall@5"]
 

@@ -1,4 +1,4 @@
-"""Where the answers went, as a report shows it."""
+"""Miss analysis, as a report shows it: at which step correct passages were lost."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -103,7 +103,7 @@ def view_attribution(attribution: Attribution) -> AttributionView | None:
                 )
                 for item in attribution.ceilings
             ),
-            _ceiling_row("as ranked", "", attribution.reached, reached=True),
+            _ceiling_row("actual", "", attribution.reached, reached=True),
         ),
     )
 

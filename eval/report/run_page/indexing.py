@@ -44,7 +44,7 @@ def index_facts(index: IndexFacts) -> Pairs:
         ("Chunks", f"{index.chunks:,}"),
         ("Tokens of a chunk", describe_percentiles(index.tokens)),
         ("Oversize chunks", oversize if "oversize" in index.facts else ""),
-        ("Chunks not read to the end", _unread(index)),
+        ("Chunks longer than the encoder's limit", _unread(index)),
         ("Integrity failures", str(index.facts.get("integrity_failures", ""))),
         ("Size of the indexes", formats.size(index.bytes)),
         ("Seconds of work", formats.amount(sum(index.seconds.values()))),

@@ -1,4 +1,4 @@
-"""Where did the answer go? The fate of every gold item on its way to the first k hits.
+"""Miss analysis: at which step of a run each gold item was lost, or that it was found.
 
 Computed from a stored run alone: the lists of its trace, and the placements taken with it.
 """
@@ -28,14 +28,14 @@ from assay.eval.statistics.estimates import Estimate
 # From the answer in its place to the answer nowhere; {k} is the cutoff.
 MEANINGS = {
     "found": "in the first {k}",
-    "below k": "listed, but at no step within the first {k}",
-    "demoted": "a stage moved it out of the first {k}, and no later one back",
-    "filtered": "a stage took it out",
+    "ranked too low": "retrieved, but at no step within the first {k}",
+    "demoted": "a stage moved it out of the first {k}, and no later stage moved it back",
+    "filtered": "a stage removed it",
     "lost in fusion": "in the first {k} of a leg, not in the first {k} of the fused list",
-    "beyond depth": "in no list; the named leg would be the first to list it, further down",
-    "in no leg": "no leg lists it, however deep",
+    "not retrieved": "in no list; the leg named here ranks it highest, below its depth",
+    "in no leg": "no leg finds it at any depth",
     "in no chunk": "no chunk covers half of it",
-    "not returned": "in no list; the retriever tells no more",
+    "not returned": "in no list; the retriever reports no more",
 }
 FATES = tuple(MEANINGS)
 NOTHING: Mapping[str, Mapping[str, float]] = {}
@@ -43,7 +43,7 @@ NOTHING: Mapping[str, Mapping[str, float]] = {}
 
 @dataclass(frozen=True, slots=True)
 class ItemFate:
-    """What became of one relevant gold item of one query.
+    """Whether one relevant gold item of one query was found, or at which step it was lost.
 
     `where` is the stage that filtered or demoted it, or the legs that would find it deeper, with
     their ranks. `ranks` is {step: rank of the first chunk there that covers the item}, None where
@@ -61,8 +61,8 @@ class ItemFate:
         """The fate in words."""
         if self.fate == "found":
             return f"found at rank {self.ranks[FINAL]}"
-        if self.fate == "below k" and self.ranks[FINAL]:
-            return f"below k: at rank {self.ranks[FINAL]}"
+        if self.fate == "ranked too low" and self.ranks[FINAL]:
+            return f"ranked too low: at rank {self.ranks[FINAL]}"
         if self.fate in ("demoted", "filtered"):
             return f"{self.fate} by {self.where}"
         return f"{self.fate}: {self.where}" if self.where else self.fate
@@ -120,7 +120,7 @@ class Attribution:
     def causes(self, fate: str) -> Mapping[str, int]:
         """Return {stage that filtered or demoted items, or leg nearest to them: gold items}."""
         items = [item for item in self._of("") if item.fate == fate and item.where]
-        if fate == "beyond depth":
+        if fate == "not retrieved":
             return Counter(min(item.deeper, key=item.deeper.__getitem__) for item in items)
         return Counter(item.where for item in items)
 
@@ -151,7 +151,7 @@ class Attribution:
 def attribute(
     run: StoredRun, k: int = 10, known: Mapping[str, Mapping[str, float]] = NOTHING
 ) -> Attribution:
-    """Return what became of every relevant gold item of `run` on its way to the first `k` hits.
+    """Return for every relevant gold item of `run` at which step it was lost to the first `k` hits.
 
     An item is found where the join of the final hits counts it: at the first hit that covers it,
     within `k`. One that is not is named by the step that last took it out of the first `k`; one
@@ -201,7 +201,7 @@ def _explain_absence(placement: GoldRank | None, deeper: Mapping[str, int]) -> t
         return "not returned", ""
     nearest = sorted(deeper, key=lambda leg: (deeper[leg], leg))
     where = ", ".join(f"{leg} at rank {deeper[leg]}" for leg in nearest)
-    return ("beyond depth", where) if where else ("in no leg", "")
+    return ("not retrieved", where) if where else ("in no leg", "")
 
 
 def _explain_loss(
@@ -221,14 +221,14 @@ def _explain_loss(
         if before and not rank and not merges:
             gone = _blame(step, before, rank, depth)
         before = rank
-    return moved or gone or ("below k", "")
+    return moved or gone or ("ranked too low", "")
 
 
 def _blame(step: Step, before: int | None, rank: int | None, depth: int) -> tuple[str, str]:
     """Return fate and place of an item that `step` moved from rank `before` to `rank`."""
     cut = step.kind != STAGE and before and before > depth
     if cut:
-        return "below k", ""
+        return "ranked too low", ""
     return ("demoted" if rank else "filtered"), step.name
 
 

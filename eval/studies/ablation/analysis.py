@@ -26,7 +26,7 @@ class Row:
     `differences` are those of the pipeline with the part from that without, `run` is the variant
     that was made for it. `changed` of the `queries` are ranked otherwise, `changed_top` within
     the first ten. `tokens` is by how many the mean of `Tokens@10` rises. `own` is the time of the
-    part by the traces; `total` the median, over queries timed with and without it by turns, of the
+    part by the traces; `total` the median, over queries timed with and without it, interleaved, of the
     difference of all the time. Where there is no variant, `refusal` says why; where it could not
     be run, `failure` does.
     """
@@ -123,7 +123,7 @@ class Ablation:
 
     @property
     def timed(self) -> bool:
-        """Whether pipelines were timed by turns."""
+        """Whether pipelines were timed interleaved."""
         return any(row.total for row in self.rows)
 
     @property

@@ -242,9 +242,9 @@ def compare(
     against another. `summarise` computes the figures of a run in measures, or knows them.
 
     A difference that is not significant is "no difference shown" where the collection would have
-    shown one of `effect` with power 0.8, else "too few queries" (see `judge_family`). The same call
-    returns the same figures. Where some searched a sample, all are compared on the queries they
-    share. Raises AssayError when runs were not judged alike, naming what differs.
+    shown one of `effect` with power 0.8, else "not shown (too few queries)" (see `judge_family`).
+    The same call returns the same figures. Where some searched a sample, all are compared on the
+    queries they share. Raises AssayError when runs were not judged alike, naming what differs.
     """
     if not measures:
         apart = _list_of_answers(runs)

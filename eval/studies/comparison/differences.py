@@ -8,6 +8,7 @@ from typing import Literal
 
 import numpy as np
 
+from assay.eval.report.formats import count
 from assay.eval.runs.summary.means import estimate_changes
 from assay.eval.runs.summary.summary import Summary
 from assay.eval.scoring.measures import choose_headline, find
@@ -15,6 +16,7 @@ from assay.eval.statistics.estimates import Estimate
 from assay.eval.statistics.max_t import randomise_family
 from assay.eval.statistics.significance import (
     ALPHA,
+    POWER,
     TIE,
     can_reach,
     detectable,
@@ -33,14 +35,11 @@ EFFECT = 0.05
 SCATTER = 0.3
 
 # What is said of a finding that `presumes_symmetry`.
-SYMMETRY = (
-    "presumes that large gains are as rare as large losses: a few queries more that go all the "
-    "other way would undo it"
-)
+SYMMETRY = "is fragile: a few opposite queries would reverse it"
 
 UNTESTED = (None, None, None, None)
 
-Verdict = Literal["better", "worse", "no difference shown", "too few queries"]
+Verdict = Literal["better", "worse", "no difference shown", "not shown (too few queries)"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,15 +89,17 @@ class Contrast:
 
 
 def foretell(n: int) -> str:
-    """Return in a sentence what `n` queries can show at all, and what they show reliably."""
+    """Return in a sentence which differences `n` queries can detect."""
     if n < 2:
-        return f"{n} queries can show no difference"
-    reach = f"{n} queries can give a p-value of {smallest_p(n):.2g} at best"
+        return f"With {count(n, 'query', 'queries')} you can detect no difference"
     if not can_reach(ALPHA, n):
-        return f"{reach}, so that no difference can be shown at {ALPHA}"
+        return (
+            f"With {n} queries you can detect no difference: the smallest p-value they can give is "
+            f"{smallest_p(n):.2g}"
+        )
     return (
-        f"{reach}, and show a difference of {detectable(SCATTER, n):.2f} in nDCG@10 four times in "
-        f"five, if the queries' differences scatter by {SCATTER} (standard deviation)"
+        f"With {n} queries you can detect differences of about {detectable(SCATTER, n):.2f} in "
+        f"nDCG@10 (power {POWER}, if the differences have a standard deviation of {SCATTER})"
     )
 
 
@@ -118,9 +119,10 @@ def judge_family(contrasts: Sequence[Contrast], effect: float = EFFECT) -> list[
 
     One test over the same draws of signs serves them all (see `randomise_family`): the chance of
     any false finding among them is .05. A difference that is not significant is "no difference
-    shown" where these queries would have shown one of `effect` with power 0.8, else "too few
-    queries". That is also what is said where so few queries moved that the test could show nothing
-    had all moved one way, unless one of `effect` would have moved more of them with that power.
+    shown" where these queries would have shown one of `effect` with power 0.8, else "not shown
+    (too few queries)". That is also said where so few queries moved that the test could show
+    nothing had all moved one way, unless one of `effect` would have moved more of them with that
+    power.
     Contrasts of too few queries for any p-value to reach .05 are left out of the test.
     """
     (judged,) = judge_parts([contrasts], effect)
@@ -149,11 +151,12 @@ def judge_parts(
 
 
 def describe_symmetry(differences: Sequence[Difference]) -> str:
-    """Return in a clause what these differences, each of which is shown, presume."""
+    """Return in a clause that these differences, each of which is shown, are fragile."""
     names = ", ".join(
         f"{item.measure} of {item.type}" if item.type else item.measure for item in differences
     )
-    return f"that {names} differ{'s' * (len(differences) == 1)} {SYMMETRY}"
+    which = "the difference" if len(differences) == 1 else "each difference"
+    return f"{which} in {names} {SYMMETRY}"
 
 
 def _judge(
@@ -180,7 +183,7 @@ def _judge(
     if adjusted is not None and adjusted <= ALPHA:
         verdict = "better" if sign * estimate.value > 0 else "worse"
     elif shown is None or shown > effect or ((reach or 1.0) > ALPHA and not told):
-        verdict = "too few queries"
+        verdict = "not shown (too few queries)"
     difference = Difference(
         measure=contrast.measure,
         type=contrast.type,

@@ -74,7 +74,7 @@ class ComparisonResult:
     def latency(self) -> "DataFrame":
         """By other run and percentile: milliseconds of both, and their ratio with its interval.
 
-        There is a ratio, of `n` queries, only where both were timed by turns in one job.
+        There is a ratio, of `n` queries, only where both were timed interleaved in one job.
         """
         columns = ("base_ms", "other_ms", "ratio", "low", "high", "n")
         rows = [

@@ -1,4 +1,4 @@
-"""Comparing what can be run with what was: missing runs are made, systems are timed by turns.
+"""Comparing what can be run with what was: missing runs are made, systems are timed interleaved.
 
 What configs need is imported where there is one: stored runs alone are compared without.
 """
@@ -59,7 +59,7 @@ def compare_systems(
 ) -> Comparison:
     """Compare stored runs, and those of experiments, with the first of them.
 
-    Experiments, where the first is one, are timed by turns in one job; once, for the same runs
+    Experiments, where the first is one, are timed interleaved in one job; once, for the same runs
     keep their timing as they keep their scores. Of rankings there is nothing to time. Raises
     AssayError where one cannot be run, and where they were not judged alike.
     """

@@ -135,7 +135,7 @@ def checks(made: Ingestion) -> Pairs:
     ]
     if made.window is not None:
         text = f"{made.count('unread'):,} (the encoder reads {made.window:,} tokens)"
-        pairs.append(("Chunks not read to the end", text))
+        pairs.append(("Chunks longer than the encoder's limit", text))
     encodings = [f"{item.id} {item.encoding}" for item in made.documents if _is_odd(item)]
     if encodings:
         shown = ", ".join(encodings[:5]) + (", …" if len(encodings) > 5 else "")

@@ -99,7 +99,7 @@ class RunResult:
 
     @cached_property
     def attribution(self) -> "DataFrame":
-        """A row a relevant gold item: what became of it on its way to the first ten hits.
+        """A row a relevant gold item: found in the first ten hits, or at which step it was lost.
 
         `fate` and `where` are those of `assay explain`; `rank.<step>` is the rank at which the
         step lists it, none where it does not; `text` is the item's own.
@@ -127,7 +127,7 @@ class RunResult:
 
     @cached_property
     def ceilings(self) -> "DataFrame":
-        """By step: what a perfect order of its candidates would score; `as ranked` at the end.
+        """By step: what a perfect order of its candidates would score; `actual` at the end.
 
         `candidates` is their mean number a query; below each measure are `mean`, `low`, `high`.
         """
@@ -135,7 +135,7 @@ class RunResult:
 
         attribution = self.summary.attribution
         grid = {ceiling.step: ceiling.measures for ceiling in attribution.ceilings}
-        table = tabulate_grid({**grid, "as ranked": attribution.reached}, "step", "mean")
+        table = tabulate_grid({**grid, "actual": attribution.reached}, "step", "mean")
         counts = [ceiling.candidates for ceiling in attribution.ceilings]
         hits = [len(ranking.hits) for ranking in self.stored.rankings.values()]
         table.insert(0, ("candidates", ""), [*counts, sum(hits) / len(hits)])

@@ -118,7 +118,7 @@ def _facts(sweep: Sweep) -> tuple[str, ...]:
     points = count(len(sweep.results), "point")
     facts = [points, count(len(sweep.collections), "collection")]
     if any(len(sweep.on(name)) > MOST_TOGETHER for name in sweep.collections):
-        facts.append(f"timed by turns in groups of at most {MOST_TOGETHER}")
+        facts.append(f"timed interleaved in groups of at most {MOST_TOGETHER}")
     if sweep.failed:
         facts.append(f"{len(sweep.failed)} failed")
     if sweep.dropped:

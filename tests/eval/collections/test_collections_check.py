@@ -322,7 +322,8 @@ def test_a_card_says_who_judged_what_names_nobody(sound: Path) -> None:
     assert [(item.grade, item.by_model) for item in found.gold["q1"]] == [(1, False)]
     write_jsonl(sound / "judgments.jsonl", gold, person | {"path": "b.md", "section": None})
     said = [str(problem) for problem in check(read_card(card)) if problem.severity == "warning"]
-    assert "50.0 % of the judgments are a model's (1 of 2; model that wrote it: 1)" in said[0]
+    told = "50.0 % of the judgments were made by a language model, not by people (1 of 2; model "
+    assert f"{told}that wrote it: 1)" in said[0]
     card.write_text(card.read_text().replace("model that wrote it", "gpt-6"))
     with pytest.raises(AssayError, match="judged_by"):
         read_card(card)

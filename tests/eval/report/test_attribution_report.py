@@ -26,7 +26,7 @@ def planted(counts: dict[str, int]) -> AttributionView:
     where = {
         "demoted": "rerank",
         "filtered": f"dedup{HOSTILE}",
-        "beyond depth": "dense at rank 120",
+        "not retrieved": "dense at rank 120",
     }
     items = tuple(
         ItemFate(GOLD, fate, where.get(fate, ""), {"final": None}, {"dense": 120, "keyword": 300})
@@ -53,7 +53,7 @@ def test_segments_fill_the_bar_in_the_order_of_fates() -> None:
     assert len({row.segment.style for row in shown.rows}) == len(shown.rows)
     causes = {row.segment.fate: row.causes for row in shown.rows}
     assert causes["demoted"] == f"rerank {counts['demoted']}"
-    assert causes["beyond depth"] == f"dense {counts['beyond depth']}"
+    assert causes["not retrieved"] == f"dense {counts['not retrieved']}"
 
 
 def test_every_fate_has_a_colour() -> None:
@@ -69,10 +69,10 @@ def test_the_page_shows_totals_types_and_ceilings(summary: Summary) -> None:
     totals = {fate: n for fate, n in summary.attribution.totals().items() if n}
     assert len(totals) > 1
     label = ", ".join(f"{fate} {items}" for fate, items in totals.items())
-    assert f'role="img" aria-label="Gold items by fate: {label}"' in section
+    assert f'role="img" aria-label="Correct passages by status: {label}"' in section
     for kind in {kind for _, kind, _ in QUERIES.values()}:
         assert f'<th scope="row">{kind}</th>' in section
-    for step in ("words", "letters", "all legs together", "fusion", "final hits", "as ranked"):
+    for step in ("words", "letters", "all legs together", "fusion", "final hits", "actual"):
         assert f'<th scope="row">{step}</th>' in section
     reached = summary.attribution.reached["nDCG@10"]
     assert reached == summary.means["nDCG@10"]

@@ -73,10 +73,11 @@ CASES: dict[str, tuple[Ids, GoldRank | None, dict[str, Ids], str, str]] = {
     ),
     "never in the first k": (
         listing(8), None, {"dense": listing(7), "keyword": listing(0), "fusion": listing(8)},
-        "below k", "",
+        "ranked too low", "",
     ),
     "cut off at the end": (
-        listing(0), None, {"dense": [f"d{i}" for i in range(COUNT - 1, -1, -1)]}, "below k", "",
+        listing(0), None, {"dense": [f"d{i}" for i in range(COUNT - 1, -1, -1)]},
+        "ranked too low", "",
     ),
     "demoted": (
         listing(12), None,
@@ -115,9 +116,9 @@ CASES: dict[str, tuple[Ids, GoldRank | None, dict[str, Ids], str, str]] = {
         {"dense": listing(1), "fusion": listing(6), "boost": listing(2), "rerank": listing(9)},
         "demoted", "rerank",
     ),
-    "beyond depth": (
+    "not retrieved": (
         listing(0), DEEP, {"dense": listing(0), "keyword": listing(0), "fusion": listing(0)},
-        "beyond depth", "dense at rank 134",
+        "not retrieved", "dense at rank 134",
     ),
     "in no leg": (
         listing(0), NOWHERE, {"dense": listing(0), "keyword": listing(0)}, "in no leg", "",
@@ -150,7 +151,7 @@ def test_ranks_at_each_step_and_beyond_are_told(base: StoredRun) -> None:
     assert found.trail == "dense 4 · keyword – (deeper: 77) · fusion 7 · rerank 9 · final 9"
     assert fate(lay(base, listing(9), dense=listing(4), mmr=listing(9))).words == "demoted by mmr"
     assert fate(lay(base, listing(2))).words == "found at rank 2"
-    assert fate(lay(base, listing(0), DEEP, dense=[])).words == "beyond depth: dense at rank 134"
+    assert fate(lay(base, listing(0), DEEP, dense=[])).words == "not retrieved: dense at rank 134"
 
 
 def test_a_stage_may_put_another_chunk_in_the_place_of_the_one_that_covers(base: StoredRun) -> None:
@@ -304,9 +305,9 @@ def test_every_item_has_one_fate_and_found_is_recall(base, golds, numbers, k) ->
     assert sum(totals.values()) == len(relevant)
     for item in items:
         held = any(item.ranks.values())
-        absent = {"beyond depth", "in no leg", "in no chunk", "not returned"}
+        absent = {"not retrieved", "in no leg", "in no chunk", "not returned"}
         assert (item.fate in absent) != held
-        assert bool(item.where) == (item.fate in {"demoted", "filtered", "beyond depth"})
+        assert bool(item.where) == (item.fate in {"demoted", "filtered", "not retrieved"})
     if relevant:
         recall = measures.score([f"Recall@{k}"], run.joined, run.gold)[f"Recall@{k}"]["q0"]
         assert totals["found"] / len(relevant) == pytest.approx(recall)

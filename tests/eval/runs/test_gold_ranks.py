@@ -90,10 +90,10 @@ def test_a_run_stores_what_its_lists_do_not_tell(tmp_path: Path) -> None:
     fates = told(run)
     assert fates["q0"] == fates["q3"] == fates["q6"] == ("found", "")
     assert fates["q10"] == ("in no chunk", "")
-    assert fates["q13"] == ("beyond depth", "all at rank 13")
-    assert fates["q16"] == ("beyond depth", "even at rank 8, all at rank 16")
+    assert fates["q13"] == ("not retrieved", "all at rank 13")
+    assert fates["q16"] == ("not retrieved", "even at rank 8, all at rank 16")
     assert fates["q23"] == ("in no leg", "")
-    assert attribute(run).causes("beyond depth") == {"all": 2, "even": 5}
+    assert attribute(run).causes("not retrieved") == {"all": 2, "even": 5}
     assert run.placements["q0"]["d0"] == GoldRank(True, {}), "both legs handed it on"
     assert run.placements["q3"]["d3"] == GoldRank(True, {"all": 4, "even": None})
     assert run.placements["q10"]["d10"] == GoldRank(False, {})
@@ -108,7 +108,7 @@ def test_a_retriever_that_tells_nothing_has_fates_too(tmp_path: Path) -> None:
     attribution = attribute(run)
     assert run.placements["q2"] == {}
     assert [attribution.items[query][0].fate for query in ("q0", "q1", "q2")] == [
-        "found", "below k", "not returned",
+        "found", "ranked too low", "not returned",
     ]  # fmt: skip
     assert attribution.steps == ("final",)
 
@@ -121,7 +121,7 @@ def test_self_matches_are_left_out_of_probed_lists(tmp_path: Path) -> None:
     collection = replace(collection, queries=(query,), gold=gold, drop_self_matches=True)
     plan = RunSpec("legs", {"name": "legs"}, 100, None, LatencySettings(queries=0))
     run = execute(plan, TwoLegs(), collection, tmp_path, Quiet()).run
-    assert told(run)["d7"] == ("beyond depth", "all at rank 9")
+    assert told(run)["d7"] == ("not retrieved", "all at rank 9")
 
 
 class CutOffError(BaseException):

@@ -91,8 +91,8 @@ def test_chunks_read_in_part_are_told() -> None:
     facts = {"unread": 12, "window": 512}
     index = IndexFacts(chunks=1300, seconds={}, bytes=0, cached=[], facts=facts)
     assert describe_unread(index) == (
-        "12 of 1,300 chunks are not read to the end: the encoder reads 512 tokens, and "
-        "search by it sees the rest only in smaller chunks, or by `windows: max` of a dense leg"
+        "12 of 1,300 chunks are longer than the encoder's 512 tokens; the rest is "
+        "ignored. Lower `max_tokens`, or set `windows: max`"
     )
     for none in ({}, {"unread": 0, "window": 512}):
         assert describe_unread(index.model_copy(update={"facts": none})) == ""

@@ -77,7 +77,7 @@ function describe(id) {
     make("span.id", {}, query.id),
   ];
   const rest = [
-    query.more_gold ? `${query.more_gold} more gold items are not shown.` : "",
+    query.more_gold ? `${query.more_gold} more correct passages are not shown.` : "",
     query.irrelevant ? `Judged not relevant: ${query.irrelevant} more.` : "",
   ].filter(Boolean);
   return [

@@ -15,13 +15,13 @@ TONES = {
     "better": "better",
     "worse": "worse",
     "no difference shown": "same",
-    "too few queries": "open",
+    "not shown (too few queries)": "open",
 }
 ALSO = {
     "better": "Better, too",
     "worse": "Worse",
     "no difference shown": "No difference shown",
-    "too few queries": "Too few queries to tell",
+    "not shown (too few queries)": "Not shown (too few queries)",
 }
 
 
@@ -136,7 +136,7 @@ def elaborate(pair: Pair) -> str:
         if latency.ratio:
             sentences.append(
                 f"Half of the queries take at most {amount(latency.other)} ms, with the base "
-                f"{amount(latency.base)} ms, timed by turns."
+                f"{amount(latency.base)} ms, timed interleaved."
             )
     return " ".join(sentences)
 
@@ -148,7 +148,7 @@ def foresee(pair: Pair) -> str:
         return ""
     return (
         f"With {item.n:,} queries whose scores differ as these do, a true difference of "
-        f"{score(item.detectable)} in {item.measure}, tested alone, is shown four times in five."
+        f"{score(item.detectable)} in {item.measure}, tested alone, is shown with probability 0.8."
     )
 
 

@@ -1,4 +1,4 @@
-"""Where the gold went in the base, and where in the other."""
+"""Miss analysis of two runs: at which step each gold item was lost in the base and in the other."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -54,8 +54,8 @@ class Flow:
     def tell(self, base: str, other: str) -> str:
         """Return in a sentence how many gold items were won and lost."""
         return (
-            f"Of {count(self.items, 'gold item')}, {other} finds {self.gained:,} in its first "
-            f"{self.k} that {base} does not, and misses {self.lost:,} that {base} finds."
+            f"Of {count(self.items, 'correct passage')}, {other} finds {self.gained:,} in its "
+            f"first {self.k} that {base} does not, and misses {self.lost:,} that {base} finds."
         )
 
 

@@ -36,9 +36,9 @@ def describe_method(compared: Comparison) -> Pairs:
     """Return how the figures of a comparison came about."""
     return (
         (
-            "Smallest shown",
+            "Smallest detectable difference",
             f"The smallest difference that a paired t-test of these queries finds with power "
-            f"{POWER:g} at level {ALPHA:g}, from how much the queries' differences scatter. Of "
+            f"{POWER:g} at level {ALPHA:g}, given the spread of the queries' differences. Of "
             "scores of 0 and 1, and of scores none of which moved, it is not less than what moves "
             "enough queries for the randomisation test. A true difference smaller than that is "
             "often missed, and more often the more is tested together.",
@@ -54,8 +54,9 @@ def describe_method(compared: Comparison) -> Pairs:
             "p",
             f"Fisher's randomisation test of the sign of each query's difference, {RESAMPLES:,} "
             "draws: how often pipelines by which each query might as well have lost what it won "
-            "differ as much. A warning names what rests on large losses being as rare as large "
-            f"gains. {_families(compared)}None for groups of queries too small to reach the level.",
+            "differ as much. A warning names fragile findings, which a few opposite queries would "
+            f"reverse. {_families(compared)}None for groups of queries too small to reach the "
+            "level.",
         ),
         (
             "Effect size",
@@ -64,11 +65,14 @@ def describe_method(compared: Comparison) -> Pairs:
         (
             "Verdict",
             f"Better or worse where p is at most {ALPHA:g}. Else no difference shown where one of "
-            f"{compared.effect:g} would have been shown with power {POWER:g}, and too few queries "
-            "where it would not, or where so few moved that the test could show nothing had all "
-            "moved one way.",
+            f"{compared.effect:g} would have been shown with power {POWER:g}; else not shown (too "
+            "few queries), as where so few moved that the test could show nothing had all moved "
+            "one way.",
         ),
-        ("Fates", "Of gold items, for the first 10 passages. An item is found where it counts."),
+        (
+            "Miss analysis",
+            "Of correct passages, for the first 10 hits; one is found where it counts.",
+        ),
         ("Gold and chunks", compared.base.run.manifest.join_rule),
     )
 

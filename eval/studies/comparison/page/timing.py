@@ -35,7 +35,7 @@ class RatioRow:
 class PairTiming:
     """Latency by stage on one axis, percentiles, and the shares of queries answered in a time.
 
-    `together` says that the percentiles are of one job, in which both were timed by turns.
+    `together` says that the percentiles are of one job, in which both were timed interleaved.
     """
 
     stages: tuple[StagePair, ...]

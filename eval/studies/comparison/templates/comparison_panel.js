@@ -78,7 +78,7 @@ function describe(id) {
     detail.answers[at && state.other + 1].degraded.map((line) => `${name} is degraded: ${line}`),
   );
   const rest = [
-    detail.more_gold ? `${detail.more_gold} more gold items are not shown.` : "",
+    detail.more_gold ? `${detail.more_gold} more correct passages are not shown.` : "",
     detail.irrelevant ? `Judged not relevant: ${detail.irrelevant} more.` : "",
   ].filter(Boolean);
   return [

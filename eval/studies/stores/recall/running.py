@@ -127,7 +127,7 @@ def _measure(
     costs: Sequence[IndexCost],
     resources: Resources,
 ) -> Iterator[Point]:
-    """Yield a point of each variant; to each depth all are timed by turns."""
+    """Yield a point of each variant; to each depth all are timed interleaved."""
     taken = {}
     for depth in DEPTHS:
         calls = {

@@ -141,7 +141,7 @@ def test_added_parts_bring_what_they_need() -> None:
 
 
 def test_a_fielded_leg_takes_the_place_of_the_plain_one() -> None:
-    fielded = {"type": "bm25f", "depth": 40}
+    fielded = {"type": "bm25", "weights": {}, "depth": 40}
     retriever = hybrid(legs={"words": fielded, "dense": DENSE}, fusion={"type": "rrf"}, stages=[])
     plain = make_plain(retriever, list_parts(retriever, plain_types(retriever["legs"])))
     assert plain.settings["legs"] == {"dense": DENSE, "words": {"type": "bm25", "depth": 40}}
@@ -218,8 +218,8 @@ def test_only_what_was_timed_by_turns_is_said_to_be(
     write(found, tmp_path)
     said = [explain(found), *((tmp_path / f"report.{kind}").read_text() for kind in ("md", "html"))]
     for text in said:
-        assert ("were timed by turns" in text) == (total is not None)
-        assert ("Nothing was timed by turns" in text) == (total is None)
+        assert ("pipelines were timed interleaved" in text) == (total is not None)
+        assert ("Nothing was timed interleaved" in text) == (total is None)
 
 
 def test_what_moves_no_query_costs_the_others_nothing() -> None:
@@ -248,4 +248,4 @@ def test_parts_of_one_name_are_not_told_apart_in_time() -> None:
 
 def test_a_finding_that_a_few_large_losses_would_undo_is_warned_of() -> None:
     (line,) = caution([row(DENSE_PART, 0.5, 0.52), row(RERANK, 0.2, 0.9)])
-    assert line.startswith("leg dense: that nDCG@10 differs presumes")
+    assert line.startswith("leg dense: the difference in nDCG@10 is fragile")

@@ -111,7 +111,7 @@ def test_the_markdown_report_holds_every_difference(
     for pair in view.pairs:
         for row in (*pair.rows, *pair.types):
             assert {row.difference, row.interval, row.verdict} <= found
-    assert {"Queries that gain most", "Where the gold went", "How it was compared"} <= found
+    assert {"Queries that gain most", "Miss analysis", "How it was compared"} <= found
 
 
 # Words and numbers
@@ -147,7 +147,7 @@ def test_the_rest_names_every_other_measure_and_the_queries(tmp_path: Path) -> N
     assert text.startswith("28 of 40 queries gain, 0 lose. Better, too: Hit@1.")
     assert "Half of the queries take at most" not in text
     timed = replace(pair, latency=(LatencyPair(50, 2.0, 3.0, Estimate(1.5, 1.4, 1.6, 40), True),))
-    told = "Half of the queries take at most 3.00 ms, with the base 2.00 ms, timed by turns."
+    told = "Half of the queries take at most 3.00 ms, with the base 2.00 ms, timed interleaved."
     assert elaborate(timed).endswith(told)
 
 

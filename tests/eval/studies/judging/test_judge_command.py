@@ -112,7 +112,8 @@ def test_from_a_pool_to_marked_judgments_that_people_overrule(
     assert sorted(judges) == ["model openai some, pro"] * 9 + ["person anna"]
     assert all(row["judged_on"] for row in rows[6:])
     checked = read(call(dataset, "check", "mine", "--json"))["datasets"][0]["problems"]
-    assert "56.2 % of the judgments are a model's (9 of 16; model openai some" in str(checked)
+    told = "56.2 % of the judgments were made by a language model, not by people (9 of 16; model "
+    assert f"{told}openai some" in str(checked)
     assert "by_model: 9" in Path("datasets/mine/dataset.yaml").read_text()
 
     # The person's grade of another pair comes later, and stands beside the model's.
@@ -122,7 +123,8 @@ def test_from_a_pool_to_marked_judgments_that_people_overrule(
     read(call(dataset, "seal", "mine", "--json"))
     assert "by_model: 8" in Path("datasets/mine/dataset.yaml").read_text()
     told = json.loads(call(run, "mine.yaml", "--no-track", "--json").stdout)["judged_by_model"]
-    assert told.startswith("50.0 % of the judgments these measures rest on are a model's (8 of 16")
+    assert told.startswith("50.0 % of the judgments used by these measures were made by a language")
+    assert "(8 of 16" in told
     compared = call(compare, "mine.yaml", "second.yaml", "--no-report")
     assert told in " ".join(compared.stdout.split())
 

@@ -194,6 +194,6 @@ def test_the_share_of_a_models_judgments() -> None:
     by_model = GoldItem("q", "e", "e", 0, 1, 1, judged_by="model m, prompt p")
     assert describe_models([[item], [item]]) == ""
     assert describe_models([[item, by_model], [item, item]]) == (
-        "25.0 % of the judgments these measures rest on are a model's "
-        "(1 of 4; model m, prompt p: 1)"
+        "25.0 % of the judgments used by these measures were made by a language model, not by "
+        "people (1 of 4; model m, prompt p: 1)"
     )

@@ -242,5 +242,5 @@ def test_what_became_of_the_answers_that_are_missing(
     assert found.note.startswith(start)
     told = found.note.removeprefix(start).split(", ")
     assert sorted(int(part.split()[0]) for part in told) == sorted([beyond, absent])
-    assert f"{beyond} below k" in told
+    assert f"{beyond} ranked too low" in told
     assert figures.score(runs[0], make(Score, measure="MRR@10")).note == ""
