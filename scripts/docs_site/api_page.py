@@ -11,7 +11,7 @@ OBJECTS = {
         "assay.eval.api.load_tracked_runs",
     ],
     "What they return": [
-        "assay.eval.studies.run.frame.Result",
+        "assay.eval.studies.run.frame.RunResult",
         "assay.eval.studies.comparison.frame.ComparisonResult",
         "assay.eval.studies.search.frame.SearchResult",
         "assay.eval.studies.ingestion.frame.IngestionResult",

@@ -314,7 +314,7 @@ def test_a_dead_process_costs_one_file(folder: Path, tmp_path: Path) -> None:
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere time is the limit")
 def test_memory_is_limited() -> None:
     code = (
-        "from assay.retrievers.documents import converter; converter._limit_memory();"
+        "from assay.retrievers.documents.conversion import converter; converter._limit_memory();"
         "bytearray(converter.BYTES_OF_MEMORY)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)

@@ -21,7 +21,7 @@ PACKAGES = {"langchain": "langchain_core", "llamaindex": "llama_index", "haystac
 
 
 def build(kind: str, name: str, folder: Path, **settings: Any) -> Retriever:
-    values = {"type": kind, "object": f"framework_retrievers:{name}", **settings}
+    values = {"type": kind, "object": f"tools.framework_retrievers:{name}", **settings}
     config = RunConfig.model_validate({"name": "x", "retriever": values})
     return config.build(Resources(Cache(folder)))
 
@@ -49,7 +49,7 @@ def test_texts_are_put_back_into_their_documents(kind: str, tmp_path: Path) -> N
     assert retriever.search("the night train", 2) == ranking
     assert retriever.search(" ", 2).hits == ()
     facts = retriever.facts()
-    assert facts["object"] == f"framework_retrievers:{kind}"
+    assert facts["object"] == f"tools.framework_retrievers:{kind}"
     assert len(facts["source"]) == 64
     assert retriever.nondeterministic is False
     # An object that knows its documents is asked as it is.
@@ -84,7 +84,7 @@ def test_one_that_is_made_of_documents_keeps_every_rule(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "says"),
     [
-        ("broken", r"retriever\.object: framework_retrievers:broken: RuntimeError: no index here"),
+        ("broken", r"retriever\.object: tools.framework_retrievers:broken: RuntimeError: no index here"),
         ("nothing", r"builtins\.list is not langchain_core\.retrievers\.BaseRetriever, nor"),
         ("TEXTS", r"builtins\.dict is not"),
         ("absent", "has no absent"),
