@@ -56,12 +56,12 @@ def ablate(
     no_track: bool,
     as_json: bool,
 ) -> None:
-    """Find what each query step, leg and stage of CONFIG adds, and what it costs.
+    """Measure what each query step, leg and stage of CONFIG adds and costs.
 
     Runs the pipeline, the pipeline without each part, and a plain hybrid (its dense and its BM25
-    leg, fused by RRF) with each part alone. What a part needs comes with it, what needs it goes
-    with it; each row says so. Differences are paired by query. Each variant is a stored run: after
-    a kill the same call goes on, and one that was made before is not made again.
+    leg, fused by RRF) with each part alone. A part comes with the parts it needs, and goes with the
+    parts that need it; each row says so. Differences are paired by query. Each variant is a stored
+    run: after a kill the same call goes on, and one that was made before is not made again.
 
     Exit code: 0 all variants ran, 1 some failed, 2 the pipeline cannot be run.
     """

@@ -19,14 +19,14 @@ MARKS = {"passed": "ok", "failed": "FAILED", "skipped": "-"}
 @options.OVERRIDES
 @options.JSON
 def check(retriever: str, overrides: tuple[str, ...], as_json: bool) -> None:
-    """Put RETRIEVER to the rules of its contract: exit 0 if it keeps all, 1 if not.
+    """Check that RETRIEVER follows the interface: exit 0 if it does, 1 if not.
 
     RETRIEVER is a config, package.module:Class, or the address of a service. The class is a
     retriever, or the settings of a part: leg, stage, query step, encoder, cross-encoder, engine,
-    chunker. Overrides are keys of the config, or of such settings. Of a pipeline the parts that
-    are plugged in are checked too.
+    chunker. Overrides are keys of the config, or of such settings. Plugins of a pipeline are
+    checked too.
 
-    A service is asked some hundred times, about the documents of dataset=NAME, which it must have
+    A service gets some hundred requests about the documents of dataset=NAME, which it must have
     indexed.
     """
     from assay.eval.configs import checking

@@ -147,7 +147,7 @@ def _print_costs(console: "Console", compared: "Comparison", pair: "Pair") -> No
 
     for name in compared.beside:
         one, two = (summary.means[name].value for summary in (pair.base, pair.other))
-        digits = min(find(name).kind.digits, 2)
+        digits = min(find(name).digits, 2)
         console.print(f"{name}: {one:.{digits}f} → {two:.{digits}f}")
     for item in pair.latency:
         line = f"p{item.percentile} latency: {item.base:.2f} → {item.other:.2f} ms"

@@ -34,12 +34,11 @@ NAMED = 5  # chunks without a context that are shown by name
 @options.DRY_RUN
 @options.JSON
 def contexts(collection: str, config: str, as_json: bool, **asked: Any) -> None:
-    """Write a context for each chunk of COLLECTION, made by a language model.
+    """Add context written by a language model to the chunks of COLLECTION.
 
-    Each call sends a whole document and one of its chunks. Answers are kept: a run that was
-    interrupted goes on where it stopped, and nothing is paid for twice. Keys come from
-    ANTHROPIC_API_KEY and OPENAI_API_KEY alone. Free, and without a model:
-    documents.context.source=headings, or opening.
+    Each call sends a whole document and one of its chunks. Replies are kept: an interrupted run
+    resumes, and nothing is paid for twice. Keys come from ANTHROPIC_API_KEY and OPENAI_API_KEY
+    alone. Free, and without a model: documents.context.source=headings, or opening.
     """
     from assay.eval.llm.model_choice import check_model
     from assay.eval.progress import ConsoleProgress

@@ -74,8 +74,8 @@ def show(name: str, as_json: bool) -> None:
 def check(names: tuple[str, ...], in_full: bool, as_json: bool) -> None:
     """Report everything that is wrong with collections.
 
-    Exits with 2 if any of it is an error. The same fault in several places is one line, with the
-    first three of them. A note is no fault: it says what a reader of figures should know.
+    Exit code: 2 if there is an error. The same error in several places is one line, with the first
+    three places. A note is no error: it says what a reader of figures should know.
     """
     from dataclasses import asdict
 

@@ -22,7 +22,7 @@ installed what its extra brings is there
 answers   the server whose address is set; – where none is, or none is needed
 dense     exact: compared with every vector, unless a setting says otherwise
 met       versions of the server that the live tests have met; here: it runs in this process;
-          contract: only a stand-in written from the vendor's reference was met"""
+          contract: tested only against a double written from the vendor's reference"""
 
 
 @click.group()
@@ -39,7 +39,7 @@ engines.add_command(bench)
 def list_(as_json: bool) -> None:
     """List every engine with its state here.
 
-    Of the stores known by name it says what they can do. Servers whose address is set are asked.
+    Shows what each engine can do. Servers whose address is set are contacted.
     """
     from dataclasses import asdict
 
@@ -141,4 +141,4 @@ def _point_to_cache(in_cache: "Sequence[Removable]") -> None:
 
 
 def _size(size: int | None) -> str:
-    return "size not told" if size is None else f"{size:,} bytes"
+    return "size not reported" if size is None else f"{size:,} bytes"

@@ -49,9 +49,9 @@ def gate(
 ) -> None:
     """Judge CONFIG (run if need be) or a stored RUN against its committed baseline.
 
-    Exits with 0 for pass, 1 for a regression, 2 where nothing can be judged; with 0 where it warns
-    or cannot tell. Latency is gated only with --base: base and head are then timed
-    interleaved, and their ratio counts.
+    Exit code: 0 for a pass, a warning or cannot tell; 1 for a regression; 2 where nothing can be
+    judged. Latency is gated only with --base: base and head are then timed interleaved, and their
+    ratio counts.
     """
     from assay.eval.cli.gate_table import print_report
     from assay.eval.progress import ConsoleProgress

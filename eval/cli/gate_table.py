@@ -81,7 +81,7 @@ def _conclude(report: "GateReport") -> str:
         return "a drop that matters and that chance does not explain, or a query that broke"
     if report.verdict == "pass":
         return "drops that matter are excluded"
-    return "a drop that matters is neither shown nor excluded; more queries would tell"
+    return "a drop that matters is neither shown nor excluded; more queries would decide"
 
 
 def print_self_test(result: "SelfTest", target: str) -> None:
@@ -101,7 +101,7 @@ def print_self_test(result: "SelfTest", target: str) -> None:
         table.add_row(f"{planted.drop:.3f}", str(planted.trials), f"{planted.stated:.1%}", rate)
     print_table(console, table)
     if not result.planted:
-        console.print("So few queries show no drop at all reliably: the gate cannot tell.")
+        console.print("So few queries cannot detect any drop reliably: the gate cannot tell.")
     rates = ("false alarms", "found, of drops stated at 80 %")
     table = make_table("other rules on the same trials", *rates, ruled=False)
     for other in result.alternatives:

@@ -55,8 +55,7 @@ def import_(
     FILE is a TREC run, or JSON Lines with query_id, ranking and, optionally, system. A hit is the
     id of a passage or document, {document, start, end} or {document, text}. A file that ends in .gz
     is unpacked. In a TREC run scores decide, and ranks where scores are equal; in JSON Lines the
-    order given. The runs can then be compared, reported and gated like any other; latency they have
-    none.
+    order given. The runs can then be compared, reported and gated like any other, but for latency.
     """
     from assay.eval.cli.table import print_summary
     from assay.eval.progress import ConsoleProgress

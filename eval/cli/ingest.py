@@ -31,10 +31,10 @@ def ingest(
     no_track: bool,
     as_json: bool,
 ) -> None:
-    """Convert, cut, embed and index DOCUMENTS: a folder of files, one file, or a collection.
+    """Convert, chunk, embed and index DOCUMENTS: a folder of files, one file, or a collection.
 
-    Reports sizes, checks and times, and what could not be read. Only what changed since the last
-    time is done anew, by what files hold. Overrides change single keys of the config.
+    Reports sizes, checks and times, and what could not be read. Only files whose content changed
+    since the last time are processed again. Overrides change single keys of the config.
     """
     from dataclasses import asdict
     from functools import partial

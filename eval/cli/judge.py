@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     type=options.Fraction(min_open=False),
     default=0.1,
     show_default=True,
-    help="The share of pairs that is asked for twice.",
+    help="The share of pairs that is graded twice.",
 )
 @click.option(
     "--measure", default="nDCG@10", show_default=True, help="What the runs are ranked by."
@@ -58,15 +58,14 @@ def judge(
     as_json: bool,
     **asked: Any,
 ) -> None:
-    """Let a language model grade the pairs of a table of `assay pool`, blind to runs and ranks.
+    """Grade the pairs of a table of `assay pool` with a language model, blind to runs and ranks.
 
     Its grades are kept beside the table, apart from people's. `assay label` adds them to the
     collection where no person has judged, marked as the model's. Of a COLLECTION it grades the
-    pairs that people have judged, to be held against them: agreement is printed, and written beside
-    the table as JSON and Markdown. With RUNs (configs or stored runs) it is told whether the model
-    puts them in the order that people's grades do, and may be trusted to rank systems here. Replies
-    are kept: a call that was interrupted goes on where it stopped, and nothing is paid for twice.
-    Keys come from ANTHROPIC_API_KEY and OPENAI_API_KEY alone.
+    pairs that people have judged, and compares the grades: agreement is printed, and written beside
+    the table as JSON and Markdown. With RUNs (configs or stored runs) it reports whether the model
+    ranks them as people's grades do. Replies are kept: an interrupted call resumes, and nothing is
+    paid for twice. Keys come from ANTHROPIC_API_KEY and OPENAI_API_KEY alone.
     """
     from assay.eval.llm.model_choice import check_model
     from assay.eval.progress import ConsoleProgress

@@ -63,14 +63,14 @@ def label(
     With --serve, people judge its pairs on a page of this machine, which shows nothing of runs or
     ranks. Their grades are kept beside FILE, and called without --serve the command adds those
     too: where several judged a pair, if they agree or have settled it. Where no person has judged,
-    the grade of the model that `assay judge` asked last is taken, and marked as the model's.
+    the last grade by `assay judge` is taken, and marked as the model's.
 
     Grades run from 0, not relevant, to the highest of the collection. Rows without a grade are
-    passed over. Every row is checked first: if any is wrong, all that are wrong are listed,
-    nothing is written, and the exit code is 2.
+    skipped. Every row is checked first: if any is wrong, all wrong rows are listed, nothing is
+    written, and the exit code is 2.
 
     The judgments go into the files of a native collection that lies below this folder or in the
-    project, and its card is sealed anew. For any other, --output makes a copy.
+    project, and its card is sealed again. For any other, --output makes a copy.
     """
     from assay.eval.collections.authoring import worksheet
     from assay.eval.collections.authoring.labelling import (

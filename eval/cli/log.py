@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     "--again",
     "rerun",
     is_flag=True,
-    help="Send a run that the store already holds once more.",
+    help="Send a run again that the store already has.",
 )
 @options.JSON
 def log(runs: tuple[str, ...], reports: Path | None, rerun: bool, as_json: bool) -> None:
-    """Send stored RUNS to MLflow: those made while tracking was down, or for another store.
+    """Send stored RUNS to MLflow, as after tracking was down, or to another store.
 
     Each of RUNS is the id of a run, the beginning of one, or its folder. The store is
     $MLFLOW_TRACKING_URI, or mlflow.db in this folder.

@@ -13,8 +13,8 @@ from assay.eval.cli.output import print_json
 def mlflow(port: int, no_browser: bool, as_json: bool) -> None:
     """Open MLflow's table of runs on the store that they are logged to; Ctrl-C ends it.
 
-    It listens on this machine only. Where MLFLOW_TRACKING_URI is a server, that has a page of its
-    own, and its address is printed instead.
+    It listens on this machine only. Where MLFLOW_TRACKING_URI is a server, its address is printed
+    instead.
     """
     from assay.eval.tracking import redact, tracking_uri
     from assay.eval.tracking.server import serve

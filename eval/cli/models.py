@@ -47,7 +47,7 @@ def list_models(as_json: bool) -> None:
 def fetch(names: tuple[str, ...], backend: str, as_json: bool) -> None:
     """Fetch the models NAME, or all that the default configs use.
 
-    A model of which a file in the cache is damaged is fetched anew.
+    A model with a damaged file in the cache is fetched again.
     """
     from dataclasses import asdict
 

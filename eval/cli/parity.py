@@ -46,23 +46,22 @@ def parity(
 
     ENGINE is a type such as qdrant-edge, COLLECTION one of datasets/, KEY=VALUE changes a setting
     of the engine, as in k=2 fusion=dbsf depth.dense=20 exact=false. The engine's two lists are
-    fetched apart and fused by the formula that it states: what it returns is identical, identical
-    but for ties, explained by one thing changed, or different. Then quality and latency of its
+    fetched separately and fused by its stated formula. The verdict on what it returns: identical,
+    identical but for ties, explained by one change, or different. Then quality and latency of its
     lists, its own fusion, and ours (reciprocal ranks, k = 60) of the same lists.
 
-    With --all there is no ENGINE: every engine that runs here is looked at as it is by default,
-    and with each other fusion that it has, on each COLLECTION. Those that lack an extra or a
-    server's address are left out with a line. Those that --engine names are measured alone, and
-    put into the page beside the others that it has. The page is written after each engine; a call
-    that was broken off goes on with --missing, which passes over engines of which the page tells
-    the same queries and vectors.
+    With --all there is no ENGINE: every engine that runs here is measured with its default fusion
+    and with each other fusion that it has, on each COLLECTION. Engines that lack an extra or a
+    server's address are left out with a line. With --engine only those named are measured; the page
+    keeps the others. The page is written after each engine; --missing resumes an interrupted call,
+    and skips engines that the page has for the same queries and vectors.
 
-    With --fusions there is no ENGINE either: every fusion that an engine offers is held against
-    the config hybrid, our reciprocal ranks, and the better list alone, all of the same two lists.
-    Where an engine does not run here, the formula that it states stands for it. Nothing is timed.
+    With --fusions there is no ENGINE either: every fusion that an engine offers is compared with
+    the config hybrid, our RRF, and the better list alone, all of the same two lists. Where an
+    engine does not run here, its stated formula is used. Nothing is timed.
 
-    Exit code: 0 done, whatever the verdicts; 1 with --all, where an engine failed; 2 for what is
-    to be mended.
+    Exit code: 0 done, whatever the verdicts; 1 with --all, where an engine failed; 2 for an error
+    to fix.
     """
     from assay.eval.cli.parity_output import print_all, print_fusions, print_one
     from assay.eval.configs.locations import reports_folder

@@ -88,7 +88,7 @@ def print_fusions(found: Fusions) -> None:
             print_table(console, shape)
     for engine, reason in found.absent.items():
         console.print(
-            f"not asked, its formula stands for it: {engine}: {reason}",
+            f"not measured; its stated formula is used: {engine}: {reason}",
             markup=False,
             soft_wrap=True,
         )

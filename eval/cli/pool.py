@@ -46,7 +46,7 @@ def pool(
     output: Path,
     as_json: bool,
 ) -> None:
-    """Write the table of the pairs to judge: what no one has judged of the first hits of RUNS.
+    """Write a table of pairs to judge: the first hits of RUNS that have no judgment.
 
     Each is a config, the id of a run, the beginning of one, its folder, or the id of a run in
     MLflow, all on the same collection and judgments. The pairs that can move the comparison most
@@ -54,7 +54,7 @@ def pool(
     then adds the judgments to the collection.
 
     With --decide nothing is written once judging the rest would hardly change the verdict: judge
-    some pairs (--limit), add them by `assay label`, and call it again until it says so.
+    some pairs (--limit), add them with `assay label`, and repeat until it says so.
     """
     from assay.eval.collections.authoring.worksheet import render
     from assay.eval.progress import ConsoleProgress

@@ -25,10 +25,12 @@ if TYPE_CHECKING:
     help="Questions to ask for; fewer pass the tests.",
 )
 @click.option("--types", help="By name, separated by commas, in equal shares.  [default: all]")
-@click.option("--personas", type=options.FILE, help="YAML: who asks, in what situation.")
+@click.option("--personas", type=options.FILE, help="YAML: who asks, and in what situation.")
 @click.option("--seed", type=options.at_least(0), default=0, show_default=True, help="Of the draw.")
 @options.share(
-    "--max-overlap", 0.5, "Drop a question of which more runs of three words stand in the passage."
+    "--max-overlap",
+    0.5,
+    "Drop a question if a larger share of its three-word sequences is in the passage.",
 )
 @options.share(
     "--max-similarity", 0.92, "Drop a question whose cosine with an earlier one is above this."
@@ -68,16 +70,16 @@ def questions(
     as_json: bool,
     **asked: Any,
 ) -> None:
-    """Write questions about the documents below FOLDER, or of COLLECTION, by a language model.
+    """Write questions about the documents below FOLDER, or of COLLECTION, with a language model.
 
     Passages are drawn over all documents and sections. For each the model writes a question, with
-    the words that answer it. What cannot be located, gives itself away, copies the passage, is not
-    answered by its quotes, is known without them, or comes twice, is dropped and counted. The rest
-    becomes a judged collection, a share of which is marked for a person: review.csv, for
-    `assay label`.
+    the words that answer it. Questions are dropped and counted if their quotes are not found, if
+    they copy or reveal the passage, if the quotes do not answer them, if a model knows the answer
+    without them, or if they repeat another. The rest becomes a judged collection. A share of it is
+    marked for review by a person: review.csv, for `assay label`.
 
-    Replies are kept: a run that was interrupted goes on where it stopped, and nothing is paid for
-    twice. Keys come from ANTHROPIC_API_KEY and OPENAI_API_KEY alone.
+    Replies are kept: an interrupted run resumes, and nothing is paid for twice. Keys come from
+    ANTHROPIC_API_KEY and OPENAI_API_KEY alone.
     """
     from assay.eval.cli.skipped_files import describe_skipped
     from assay.eval.configs.resources import make_resources
@@ -138,7 +140,7 @@ def _print_forecast(forecast: "CostEstimate") -> None:
     elif counted.charged:
         click.echo(
             f"about {counted.usd:.4f} USD, at most {counted.worst_usd:.4f} USD by the bytes sent"
-            f" (prices of {PRICE_LIST}, unless given), if no reply has to be asked for again"
+            f" (prices of {PRICE_LIST}, unless given), if no request has to be repeated"
         )
 
 

@@ -51,11 +51,11 @@ def ragas(
     as_json: bool,
     **asked: Any,
 ) -> None:
-    """Score runs with ragas, each metric beside the measure that comes nearest.
+    """Score runs with ragas, each metric beside the nearest measure.
 
     Each is a config (run where no equal run is stored; overrides apply to every config), the id of
     a run, the beginning of one, its folder, or the id of a run in MLflow. Without --provider no
-    model is asked. Answers of a model are kept: nothing is paid for twice. Keys come from
+    model is called. Replies of a model are kept: nothing is paid for twice. Keys come from
     ANTHROPIC_API_KEY and OPENAI_API_KEY alone. Needs the extra `ragas`.
     """
     from assay.eval.llm.model_choice import check_model

@@ -26,7 +26,7 @@ def recall(
     no_track: bool,
     as_json: bool,
 ) -> None:
-    """Measure ENGINE's approximate dense search against exact search, by one setting.
+    """Measure recall and speed of ENGINE's approximate dense search, by one setting.
 
     KEY is a setting of the engine's approximate index, as in --sweep ef=8,16,32,64,128, or
     index.nprobes=1,5,20; KEY=VALUE changes others, such as which index it is. ENGINE may also be

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 @click.argument("run")
 @options.JSON
 def report(run: str, as_json: bool) -> None:
-    """Compute measures, exports and report of RUN anew, without searching.
+    """Compute measures, exports and report of RUN again, without searching.
 
     RUN is the id of a run, the beginning of one, or its folder; or the name or the folder of a
     comparison.

@@ -34,9 +34,9 @@ def run(
 ) -> None:
     """Run the pipeline CONFIG on its collection: measures, latency, report, MLflow.
 
-    A run is a function of config, collection, models and code: where an equal one is stored it is
-    shown again, and one that was cut off is resumed. Overrides change single keys, as in
-    retriever.fusion.k=10 dataset=scifact.
+    A run is a function of config, collection, models and code: an equal stored run is shown again,
+    and an interrupted one is resumed. Overrides change single keys, as in retriever.fusion.k=10
+    dataset=scifact.
 
     With --engine NAME, or as CONFIG@NAME in any command, a leg of type native_hybrid searches in
     that engine, with its defaults; where there is none, a dense leg does, and is fused here with

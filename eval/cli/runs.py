@@ -121,8 +121,8 @@ def delete(runs: tuple[str, ...], dry_run: bool, yes: bool, as_json: bool, **wan
     """Delete RUNS, or all runs that fit the options.
 
     With both, those of RUNS that fit. A run is named by its id, the beginning of one, or its
-    folder. Baselines and what MLflow was told stay. Asks first, unless --yes; with --json nothing
-    is asked, and --yes must be given.
+    folder. Baselines and what MLflow has stay. Asks for confirmation, unless --yes; --json needs
+    --yes.
     """
     from assay.eval.configs.locations import reports_folder
     from assay.eval.running.run_references import find_stored
@@ -133,7 +133,7 @@ def delete(runs: tuple[str, ...], dry_run: bool, yes: bool, as_json: bool, **wan
     if not runs and not any(wanted.values()):
         raise AssayError("assay runs delete: name runs, or say by options which; see --help")
     if as_json and not (yes or dry_run):
-        raise AssayError("--json: nothing is asked; say --yes or --dry-run")
+        raise AssayError("--json: does not ask for confirmation; give --yes or --dry-run")
     rows = list_runs(reports_folder(), _read_wanted(wanted))
     if runs:
         named = {find_stored(reports_folder(), run).name for run in runs}

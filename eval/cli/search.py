@@ -33,10 +33,10 @@ def search(
 ) -> None:
     """Search the collection of CONFIG for QUERY: hits, and a trace of every step.
 
-    dataset=PATH may also name a folder of documents, or one file, that is no collection.
+    dataset=PATH may also be a folder of documents, or one file.
 
-    Times are those of a second search, when models are loaded, without any cache of answers. The
-    context holds what the stage `context` keeps; without that stage, the hits shown.
+    Times are those of a second search, with models loaded and without cached answers. The context
+    is what the stage `context` keeps; without that stage, the hits shown.
     """
     from assay.eval.configs.config import load_config
     from assay.eval.studies.search import search as searching

@@ -73,15 +73,15 @@ def sweep(
     FILE names a config as its base, or several configs; axes, which are values by dotted key; and
     collections, without which each config runs on its own. Paths are from the folder of FILE.
     Points share chunks, vectors, term counts, indexes and the lists of legs. The figures of each
-    are those of `assay run`, and are kept: what was made before, here or there, is not made again,
-    and after a kill the same call goes on. The best point of each collection is stored as a run
-    with its report. Overrides change single keys of every config; dataset=NAME takes the place of
-    the file's collections. An axis `engine` has names of engines, null for the config as it is, or
-    "*" for every one that can be used here and to which the config can move; --engine gives or
-    replaces it.
+    are those of `assay run`, and are kept: what was computed before is not computed again, and
+    after a kill the same call resumes. The best point of each collection is stored as a run with
+    its report. Overrides change single keys of every config; dataset=NAME takes the place of the
+    file's collections. An axis `engine` has names of engines, null for the config as it is, or "*"
+    for every one that can be used here and to which the config can move; --engine gives or replaces
+    it.
 
-    With --racing all points begin on a few queries, drawn at random, and one drops out once its
-    mean is shown not to exceed a good one's by the effect. Those that stay are measured in full.
+    With --racing all points begin on a few queries, drawn at random, and a point drops out once its
+    mean is shown not to exceed a good one's by the effect. The others are measured in full.
 
     A point that fails is reported, and the others go on. Exit code: 0 all points ran, 1 some
     failed, 2 the file cannot be run.

@@ -51,7 +51,7 @@ def print_summary(summary: Summary, reused: bool = False) -> None:
 def print_dry_run(found: "DryRun") -> None:
     """Print what a run should be billed."""
     console = make_console()
-    title = f"{found.config} on {found.collection}: {found.chunks:,} chunks, nothing was asked"
+    title = f"{found.config} on {found.collection}: {found.chunks:,} chunks, no query was sent"
     console.print(title, style="bold", markup=False)
     if not found.items:
         console.print("All of it runs on this machine, and costs nothing.")
@@ -68,7 +68,7 @@ def print_dry_run(found: "DryRun") -> None:
 def _measures(summary: Summary) -> "Table":
     table = _table("measure", "mean", "95 % interval")
     for name, mean in summary.means.items():
-        digits = find(name).kind.digits
+        digits = find(name).digits
         table.add_row(name, f"{mean.value:.{digits}f}", _interval(mean, digits))
     for words, share in summary.answering.rows if summary.answering else ():
         table.add_row(f"{words} (n = {share.n})", f"{share.value:.3f}", _interval(share, 3))

@@ -51,8 +51,8 @@ def targets(
 ) -> None:
     """Measure the targets with these IDs, or all: value, 95 % interval, verdict.
 
-    Each is met, missed, or neither is shown; or it cannot be measured yet, for a reason. A target
-    that is missed is a result like any other: the command ends with 0.
+    Each is met, missed, or cannot be told; or it cannot be measured yet, with the reason. A missed
+    target is a result: the exit code is 0.
     """
     from functools import partial
 
@@ -75,7 +75,7 @@ def targets(
     settings = load_settings(path)
     chosen = choose(settings, ids, path)
     if readme and ids:
-        raise AssayError(f"--readme: its table holds all targets; leave out {', '.join(ids)}")
+        raise AssayError(f"--readme: its table has all targets; leave out {', '.join(ids)}")
     if readme:
         replace_table(readme, "")  # refuses before minutes go into measuring
     below = reports_folder() / "targets"

@@ -38,13 +38,13 @@ def threshold(
     force: bool,
     as_json: bool,
 ) -> None:
-    """Fit the threshold below which CONFIG returns nothing, on the collection it names.
+    """Choose a score threshold below which CONFIG returns nothing, on its collection.
 
     It is the highest that leaves at most --false-empty of the answered queries without results.
-    Queries that nothing answers have no part in that; where the collection has some, the share of
-    them that is left without results is shown, and how well every score of the pipeline tells them
-    apart: the area under the ROC curve, .5 for a coin. Report what the threshold does on other
-    queries than these.
+    Unanswerable queries do not count for that. Where the collection has some, the command shows the
+    share of them that gets no results, and how well each score of the pipeline separates them: the
+    area under the ROC curve, .5 for chance. Report the effect of the threshold on other queries
+    than these.
     """
     from assay.eval.progress import ConsoleProgress
     from assay.eval.studies.threshold.running import fit
@@ -84,7 +84,7 @@ def _print_fitted(fitted: "FittedThreshold") -> None:
     if not fitted.answering:
         click.echo("No query here is one that nothing answers: what it gains is not known.")
     stage = ", ".join(f"{key}: {value}" for key, value in fitted.stage.items())
-    after = "after rerank" if fitted.signal.step == "rerank" else "where a threshold may stand"
+    after = "after rerank" if fitted.signal.step == "rerank" else "where a threshold is possible"
     click.echo(f"{after}, below retriever.stages:\n  - {{{stage}}}")
 
 

@@ -52,16 +52,16 @@ def tune(
     as_json: bool,
     **design: int,
 ) -> None:
-    """Find the best settings for CONFIG on its collection, and what they gain on unseen queries.
+    """Tune the settings of CONFIG on its collection; report the cross-validated gain.
 
     Tries every point of the space, or --trials of them. Without --space and --over the space fits
     the config: constant or normalisation and weights of its fusion; k1, b and variant of a single
     BM25 leg; depth of its reranking. More than 500 points are sampled unless --trials says more.
 
-    The gain is held out: in each fold the point that is best on the other folds is scored on the
-    queries left out. Folds are alike in query types. Settings are worth taking only where six
-    queries or more gain or lose, and p is at most .05: the chance of such a gain if no point were
-    better.
+    The gain is cross-validated (held out): in each fold the point that is best on the other folds
+    is scored on the queries left out. Folds are alike in query types. Take the settings only where
+    six queries or more gain or lose, and p is at most .05: the chance of such a gain if no point
+    were better.
 
     The best config is written in any case. Where that of another question is, or one that was
     changed since, it is kept, and this one gets a number; with --output it is refused without

@@ -45,7 +45,7 @@ def _gains(tuning: "TuningResult") -> "Table":
     table.add_row("as given", f"{given.value:.3f}", "", f"{given.low:.3f} – {given.high:.3f}", "")
     for name, estimate, p in (
         (CHOSEN_BY, tuning.naive, "none"),
-        ("best, held out", tuning.held_out, f"{tuning.p:.3f}"),
+        ("best, cross-validated", tuning.held_out, f"{tuning.p:.3f}"),
     ):
         ends = interval(estimate, lambda value: f"{value:+.3f}")
         mean = f"{given.value + estimate.value:.3f}"
@@ -91,7 +91,7 @@ def _grid(
 def _list(tuning: "TuningResult") -> "Table":
     from rich.markup import escape
 
-    table = make_table("point", "mean", "gain, not held out", "chosen", whole=True)
+    table = make_table("point", "mean", "gain, not cross-validated", "chosen", whole=True)
     for item in sorted(tuning.points, key=lambda item: -item.mean)[:MOST_ROWS]:
         table.add_row(
             escape(label(item.settings)), f"{item.mean:.3f}", gain(item.gain), str(item.chosen)

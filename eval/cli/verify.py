@@ -14,12 +14,12 @@ from assay.eval.cli.output import make_console, make_table, print_json, print_ta
 @options.dataset("overrides")
 @options.JSON
 def verify(run: str, overrides: tuple[str, ...], as_json: bool) -> None:
-    """Recompute every measure of a run, query by query, from its exported files alone.
+    """Recompute every measure of a run, query by query, from its exported files.
 
-    It is a config (run where no equal run is stored; overrides change it), the id of a run, the
-    beginning of one, its folder, or its id in MLflow. run.trec and qrels.trec give what has a
-    form in TREC, by ir_measures; items.csv the others. Ends with 1 unless all are those of
-    per_query.parquet.
+    RUN is a config (run where no equal run is stored; overrides change it), the id of a run, the
+    beginning of one, its folder, or its id in MLflow. ir_measures recomputes what TREC files can
+    hold from run.trec and qrels.trec; the others come from items.csv. Ends with 1 unless all are
+    those of per_query.parquet.
     """
     from assay.eval.configs.locations import reports_folder
     from assay.eval.configs.named_configs import is_config

@@ -198,8 +198,8 @@ def check(config: RunConfig, resources: Resources) -> None:
     for part in parts:
         if any(prices != FREE for prices in _list_prices(part, resources)):
             raise AssayError(
-                f"--ray: {config.name}: {name_type(type(part))} asks a service that charges, whose"
-                " budget holds on one machine; leave --ray out"
+                f"--ray: {config.name}: {name_type(type(part))} calls a service that charges, whose"
+                " budget is kept on one machine; leave --ray out"
             )
 
 

@@ -50,7 +50,7 @@ def describe(summary: Summary) -> Circumstances:
 def _method(manifest: Manifest) -> Pairs:
     retries = (("Retries", f"{retried(manifest.retries)}."),) if manifest.retries else ()
     return (
-        ("Gold and chunks", f"{manifest.join_rule[:1].upper()}{manifest.join_rule[1:]}."),
+        ("Gold items and chunks", f"{manifest.join_rule[:1].upper()}{manifest.join_rule[1:]}."),
         (
             "Measures",
             f"By ir-measures on the first {manifest.depth} passages of each query. A query without "

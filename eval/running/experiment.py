@@ -136,7 +136,7 @@ def find_collection(given: Any, progress: Progress) -> Collection:
         kind = ", ".join(map(str, given)) if isinstance(given, Mapping) else type(given).__name__
         raise AssayError(
             "collection: must be a name, a folder, a Collection, or a mapping with documents, "
-            f"queries, judgments and, if you like, name; not {kind}"
+            f"queries, judgments and, optionally, name; not {kind}"
         )
     return make_collection(**given)
 

@@ -18,7 +18,7 @@ from assay.eval.runs.rows import read_rows
 from assay.eval.runs.stored import StoredRun
 from assay.eval.scoring import generated, measures
 from assay.eval.scoring.calculation import Scores
-from assay.eval.scoring.generated import ModelAnswer, ReferenceAnswer
+from assay.eval.scoring.generated import KINDS, ModelAnswer, ReferenceAnswer
 from assay.eval.scoring.join import RetrievedChunk
 from assay.retrievers.base import AssayError, Chunk
 from assay.retrievers.base.answers import IDS
@@ -112,7 +112,7 @@ def read(folder: Path) -> AnswerSet | None:
         reason = explain_error(error) if isinstance(error, ValidationError) else repr(error)
         raise AssayError(
             f"{path}: not answers that this version reads ({reason}); `assay answer` writes them"
-            " anew"
+            " again"
         ) from None
     return AnswerSet(recipe, answers, hashlib.sha256(path.read_bytes()).hexdigest()[:16])
 
@@ -136,7 +136,7 @@ def list_available(run: StoredRun) -> list[str]:
     if answered is None or not answered.answers.keys() >= run.queries.keys():
         return []
     lacking = _find_unreferenced(run)
-    return [name for name in generated.NAMES if not (lacking and name in generated.REFERENCED)]
+    return [name for name, kind in KINDS.items() if not (lacking and kind.referenced)]
 
 
 def list_references(metadata: Mapping[str, Any]) -> list[str]:
@@ -157,7 +157,7 @@ def _score_answers(run: StoredRun, names: Sequence[str]) -> Scores:
             f" `assay answer {id_}` without --limit makes them"
         )
     lacking = _find_unreferenced(run)
-    if lacking and (named := [name for name in names if name in generated.REFERENCED]):
+    if lacking and (named := [name for name in names if KINDS[name].referenced]):
         raise AssayError(
             f"{named[0]}: {len(lacking)} of {len(run.queries)} queries have no reference answer"
             " (`answer` in their metadata; a run keeps those there were when it was made, and"

@@ -50,7 +50,7 @@ class StoredRankings(LazyMapping[Ranking]):
         if lacking := [query for query in queries if query not in lines]:
             found = f'no ranking of the query "{lacking[0]}"'
             others = f", nor of {len(lacking) - 1} others" if lacking[1:] else ""
-            raise AssayError(f"{path}: damaged: {found}{others}; make the run anew")
+            raise AssayError(f"{path}: damaged: {found}{others}; make the run again")
         super().__init__(queries, lambda query: _read(lines[query], read_ranking, chunks))
         self.empty = frozenset(query for query in self if _is_empty(lines[query]))
 

@@ -15,7 +15,7 @@ from assay.retrievers.base import AssayError, cut
 
 FORMATS = (
     "allowed: a TREC run (query-id Q0 id rank score tag, separated by white space), or JSON Lines "
-    'with {"query_id": …, "ranking": [hits, best first] or null} and, if you like, "system"'
+    'with {"query_id": …, "ranking": [hits, best first] or null} and, optionally, "system"'
 )
 COLUMNS = ("query", "q0", "id", "rank", "score", "tag")
 # White space beside blank, tab and line ends: that of ASCII, and other.

@@ -101,7 +101,7 @@ def test_the_trace_and_the_gold_of_a_query_are_told(page: Any) -> None:
 
 
 def test_where_the_answers_went_is_drawn_and_told(page: Any) -> None:
-    bar = page.get_by_role("img", name="Gold items by fate: found")
+    bar = page.get_by_role("img", name="Correct passages by status: found")
     assert bar.is_visible()
     widths = bar.locator("rect").evaluate_all(
         "all => all.map(at => at.getBoundingClientRect().width)"

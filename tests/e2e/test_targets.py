@@ -158,7 +158,7 @@ def test_the_table_on_the_terminal(call, measured: dict[str, Any]) -> None:
     ("arguments", "message"),
     [
         (["NONE"], "there is no target NONE; there are: HIT, GAIN"),
-        (["HIT", "--readme", "README.md"], "--readme: its table holds all targets"),
+        (["HIT", "--readme", "README.md"], "--readme: its table has all targets"),
         (["--readme", "LICENSE"], "LICENSE: needs one line <!-- targets:begin -->"),
         (["--readme", "none.md"], "none.md: cannot be read"),
     ],

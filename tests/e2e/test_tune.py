@@ -49,7 +49,7 @@ def test_figures(tuned: dict[str, Any]) -> None:
 
 def test_the_page_tells_all(tuned: dict[str, Any]) -> None:
     page = Path(tuned["report"]).read_text()
-    assert "best, held out" in page
+    assert "best, cross-validated" in page
     assert f"on {tuned['collection']}" in page
     for item in tuned["points"]:
         assert f'<td class="number">{item["mean"]:.3f}</td>' in page

@@ -52,7 +52,7 @@ def read_questions(path: Path) -> list[Question]:
         for line, cells in rows
     ]
     if not questions:
-        raise AssayError(f"{path}: holds no questions; add rows, or leave --questions out")
+        raise AssayError(f"{path}: has no questions; add rows, or leave --questions out")
     return questions
 
 

@@ -4,8 +4,8 @@ import yaml
 
 CARD = """\
 # A judged collection of your documents.
-#   assay dataset check {reference}   reports whatever is wrong with it
-#   assay dataset seal {reference}    writes sizes and digests anew after a change
+#   assay dataset check {reference}   reports everything that is wrong with it
+#   assay dataset seal {reference}    writes sizes and digests again after a change
 name: {name}
 title: {name}
 description: {description}
@@ -19,7 +19,7 @@ documents: {documents}
 """
 
 ORIGINALS = """\
-# The files that these were made of; `documents.converter` in a config reads them anew.
+# The files that these were made of; `documents.converter` in a config reads them again.
 originals: {originals}
 """
 

@@ -56,7 +56,7 @@ class Answers:
         told = {
             "refusal": "refused",
             "length": "cut off",
-            "unasked": "not asked: no passage to read",
+            "unasked": "not answered: no passage to read",
         }
         counted = (f"{number} {told[name]}" for name, number in self.endings.items() if number)
         cost = "USD unknown" if self.usd is None else f"{dollars(self.usd)} USD"

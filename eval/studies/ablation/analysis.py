@@ -24,11 +24,11 @@ class Row:
     """What one part adds to a pipeline.
 
     `differences` are those of the pipeline with the part from that without, `run` is the variant
-    that was made for it. `changed` of the `queries` are ranked otherwise, `changed_top` within
-    the first ten. `tokens` is by how many the mean of `Tokens@10` rises. `own` is the time of the
-    part by the traces; `total` the median, over queries timed with and without it, interleaved, of the
-    difference of all the time. Where there is no variant, `refusal` says why; where it could not
-    be run, `failure` does.
+    that was made for it. `changed` of the `queries` are ranked otherwise, `changed_top` within the
+    first ten. `tokens` is by how many the mean of `Tokens@10` rises. `own` is the time of the part
+    by the traces; `total` the median, over queries timed interleaved with and without it, of the
+    difference of all the time. Where there is no variant, `refusal` says why; where it could not be
+    run, `failure` does.
     """
 
     part: str

@@ -21,8 +21,8 @@ KINDS = {"query": "query step", "leg": "leg", "stage": "stage"}
 class RunScores:
     """What ablation needs of a run: scores by measure and query, the ids of hits by query.
 
-    `latency` are milliseconds by query and stage, `times` those of whole searches, timed interleaved
-    with the other variants, on the same queries.
+    `latency` are milliseconds by query and stage, `times` those of whole searches, timed
+    interleaved with the other variants on the same queries.
     """
 
     run: str

@@ -19,7 +19,7 @@ from assay.retrievers.services.ledger import CallTotals, CostLedger
 from assay.retrievers.store.digest import digest
 
 LEDGERS = "judge-ledger"
-UNREADABLE = "no reply in the form asked for, twice"
+UNREADABLE = "twice no reply in the required form"
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ RULE = (
     f"chance, or the whole interval lies below. {LEAST_TAU:g} is a convention."
 )
 POWERED = (
-    "Prediction-powered figures hold whatever the model gets wrong, provided that the queries with "
+    "Prediction-powered figures are valid whatever the model gets wrong, if the queries with "
     "people's grades were drawn by chance."
 )
 

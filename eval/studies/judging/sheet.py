@@ -92,7 +92,7 @@ def make_sheet(rows: list[Row], collection: Collection, highest: int | None) -> 
     """
     pairs = read_pairs(rows, collection, Problems(strict=True))
     if not pairs:
-        raise AssayError("the table holds no pair to judge")
+        raise AssayError("the table has no pair to judge")
     highest = find_highest_grade(collection) if highest is None else highest
     if highest > 9:
         raise AssayError(f"--highest {highest}: the page has keys for grades up to 9")

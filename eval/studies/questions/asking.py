@@ -37,10 +37,10 @@ Cause: TypeAlias = Literal[
 ]  # fmt: skip
 MEANING: Mapping[Cause, str] = {
     "no reply": "the model refused, was cut off, or could not read so much",
-    "malformed": "twice the reply was not the JSON asked for",
+    "malformed": "twice the reply was not the required JSON",
     "none to ask": "the model found nothing of this type to ask",
     "not of its type": "no identifier of the passage, or too short for a long question",
-    "quote not found": "a quote does not stand in the passage, word for word",
+    "quote not found": "a quote is not in the passage, word for word",
     "leak": "it speaks of the passage it was made from",
     "copied": "it repeats too many runs of three words of the passage",
     "not answered": "the quotes alone do not answer it, as the model says",

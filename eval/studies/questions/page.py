@@ -43,7 +43,7 @@ def describe_bias(made: QuestionSelection) -> str:
     if not made.kept:
         return "Nothing was kept, so no bias was measured."
     overlap = (
-        f"At the median {made.find_overlaps()['']:.0%} of a question's runs of three words stand "
+        f"At the median {made.find_overlaps()['']:.0%} of a question's three-word sequences are "
         "in its passage."
     )
     if made.bias is None:

@@ -17,7 +17,7 @@ from assay.eval.studies.ragas.samples import Sample
 from assay.eval.studies.ragas.scores import Scores, is_score
 from assay.retrievers.base import Progress, T
 
-UNREADABLE = "an answer of the model was not the JSON asked for"
+UNREADABLE = "a reply of the model was not the required JSON"
 RESPOND = (
     "Answer the question from the passages above alone, in at most three sentences. If they do not "
     "hold the answer, say so.\n\nQuestion: "

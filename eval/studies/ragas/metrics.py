@@ -86,7 +86,7 @@ METRICS = (
     Metric(
         "Faithfulness",
         "",
-        "tells of the answer, not of the ranking: the share of its statements that the chunks bear",
+        "is about the answer, not the ranking: the share of its statements that the chunks support",
         responded=True,
     ),
 )
@@ -99,7 +99,7 @@ def choose(names: Sequence[str], *, judge: bool, answers: bool = False) -> list[
     judged metric without a judge.
     """
     if answers and not judge:
-        raise AssayError("--answers: asks a language model: give --provider")
+        raise AssayError("--answers: calls a language model: give --provider")
     if not names:
         return [item for item in METRICS if (judge or not item.judged) and item.judged >= answers]
     known = {metric.name: metric for metric in METRICS}
@@ -110,7 +110,7 @@ def choose(names: Sequence[str], *, judge: bool, answers: bool = False) -> list[
                 f"{suggest(name, known)}"
             )
         if known[name].judged and not judge:
-            raise AssayError(f"--metrics: {name} asks a language model: give --provider")
+            raise AssayError(f"--metrics: {name} calls a language model: give --provider")
         if answers and not known[name].judged:
             raise AssayError(f"--metrics: {name} is of hits, not of answers; leave out --answers")
     return [metric for metric in METRICS if metric.name in names]

@@ -51,7 +51,7 @@ def make_answered_samples(run: StoredRun, limit: int | None = None) -> list[Samp
         except ValueError:
             raise AssayError(
                 f"{run.folder / generated_answers.FILE}: query {query.id}: its context is not of "
-                f"this run's hits; `assay answer {id_}` makes answers anew"
+                f"this run's hits; `assay answer {id_}` makes answers again"
             ) from None
         references = generated_answers.list_references(query.metadata)
         samples.append(

@@ -110,7 +110,7 @@ def describe_race(sweep: Sweep, collection: str) -> str:
     return (
         f"Raced on {collection}: {len(race.drops)} of {count(race.points, 'point')} were not "
         f"searched to the end, and have no figures. {sweep.racing.describe(race.queries)} The "
-        f"others were held against {_describe(sweep, leader)}; {searches} were made."
+        f"others were compared with {_describe(sweep, leader)}; {searches} were made."
     )
 
 

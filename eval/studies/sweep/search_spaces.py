@@ -80,7 +80,7 @@ def derive_space(config: RunConfig) -> Space:
             axes |= _axes(f"retriever.stages.{number}", stage)
     if not axes:
         raise AssayError(
-            f"{config.name}: nothing to tune unless told: no fusion, BM25 or reranking; "
+            f"{config.name}: nothing to tune by default: no fusion, BM25 or reranking; "
             "name keys and values by --over or --space"
         )
     return Space([axes], "made for this config")

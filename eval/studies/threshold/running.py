@@ -163,7 +163,7 @@ def fit(
     allowed = _list_steps(settings, config)
     if of and of not in allowed:
         raise AssayError(
-            f"--of {of}: has no scores to hold a number against; allowed: {', '.join(allowed)}"
+            f"--of {of}: has no scores that a threshold can apply to; allowed: {', '.join(allowed)}"
         )
     step = of or allowed[0]
     asked = digest("threshold", [settings, step, share])
@@ -194,7 +194,7 @@ def _list_steps(settings: RunConfig, config: Path) -> list[str]:
     if not reranked and not legs:
         raise AssayError(
             f"{config}: a threshold needs the stage rerank or a semantic leg; scores of other legs "
-            "and fused ones do not tell how well a query is answered"
+            "and fused ones do not say how well a query is answered"
         )
     return [*reranked, *legs]
 

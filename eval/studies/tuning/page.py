@@ -47,7 +47,7 @@ def write(
         "given": figure(tuning.given, score),
         "gains": [
             (CHOSEN_BY, _signed(tuning.naive), "none"),
-            ("best, held out", _signed(tuning.held_out), f"{tuning.p:.3f}"),
+            ("best, cross-validated", _signed(tuning.held_out), f"{tuning.p:.3f}"),
         ],
         "heatmap": make_heatmap([(item.settings, item.mean) for item in tuning.points], score),
         "points": [_row(item, item is best) for item in ranked],
@@ -69,7 +69,7 @@ def describe_gain(tuning: TuningResult) -> str:
     if tuning.best is None:
         return f"no point is better in {tuning.measure} than the config as given"
     return (
-        f"{tuning.verdict}: held-out gain in {tuning.measure} {gain(tuning.held_out)}, "
+        f"{tuning.verdict}: cross-validated gain in {tuning.measure} {gain(tuning.held_out)}, "
         f"p = {tuning.p:.3f}; naive {gain(tuning.naive)}"
     )
 
@@ -89,13 +89,13 @@ def explain(tuning: TuningResult) -> list[str]:
     design = tuning.design
     groups = "" if tuning.groups == tuning.queries else f" in {tuning.groups} groups"
     lines = [
-        f"held out: {design.folds} folds, {design.repeats} times over{groups}, seed {design.seed}; "
-        "p by randomisation of the whole choice, one-sided",
+        f"cross-validation: {design.folds} folds, {design.repeats} times{groups}, seed "
+        f"{design.seed}; p by randomisation of the whole choice, one-sided",
         f"chosen, of {tuning.choices} times: {'; '.join(parts)}",
     ]
     if tuning.held_out.low is None:
         lines.append(
-            f"fewer than {FEWEST_MOVED} queries gained or lost when they were held out: too few "
+            f"fewer than {FEWEST_MOVED} queries gained or lost in cross-validation: too few "
             "for an interval, and to show a gain"
         )
     elif tuning.verdict == "worth taking" and tuning.held_out.low <= 0:

@@ -126,7 +126,7 @@ def test_what_is_charged_for_is_refused(tmp_path: Path) -> None:
     encoder = {"type": "openai", "model": "text-embedding-3-small"}
     legs = {"dense": {"type": "dense", "encoder": encoder}}
     config = RunConfig.model_validate({"name": "served", "retriever": {"legs": legs}})
-    with pytest.raises(AssayError, match=r"^--ray: served: dense asks a service that charges"):
+    with pytest.raises(AssayError, match=r"^--ray: served: dense calls a service that charges"):
         check(config, Resources(Cache(tmp_path), Quiet()))
 
 

@@ -334,7 +334,7 @@ def test_nothing_is_overwritten_without_force(here: Path) -> None:
         (["my-docs", "--questions", "none.csv"], "none.csv: there is no such file"),
         (["my-docs", "--questions", "bad.csv"], "bad.csv: no column of questions; one must be"),
         (["my-docs", "--questions", "bad.jsonl"], "bad.jsonl:1: not JSON"),
-        (["my-docs", "--questions", "empty.csv"], "empty.csv: holds no questions"),
+        (["my-docs", "--questions", "empty.csv"], "empty.csv: has no questions"),
         (["empty"], "empty: holds no documents; allowed: .md"),
     ],
 )

@@ -84,7 +84,7 @@ function describe(id) {
     make("h2", { id: "panel-title", dir: "auto", tabindex: "-1" }, query.text),
     make("p.stats", {}, stats),
     query.degraded.length ? make("p.warning", {}, `Degraded: ${query.degraded.join("; ")}`) : null,
-    make("h3", {}, "Gold"),
+    make("h3", {}, "Correct passages"),
     query.gold.length ? make("ol.golds", {}, query.gold.map(goldItem)) : make("p", {}, "Nothing is judged relevant."),
     rest.length ? make("p.note", {}, rest.join(" ")) : null,
     make("h3", {}, "Stages"),

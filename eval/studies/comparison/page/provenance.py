@@ -73,7 +73,7 @@ def describe_method(compared: Comparison) -> Pairs:
             "Miss analysis",
             "Of correct passages, for the first 10 hits; one is found where it counts.",
         ),
-        ("Gold and chunks", compared.base.run.manifest.join_rule),
+        ("Gold items and chunks", compared.base.run.manifest.join_rule),
     )
 
 
@@ -163,7 +163,7 @@ def _families(compared: Comparison) -> str:
         text += f"is judged alone: the chance of a false finding is {ALPHA:g}"
     else:
         text += (
-            "are judged together: each is held against the largest of all of them under the same "
+            "are judged together: each is compared with the largest of all of them under the same "
             "signs, step by step down (Westfall and Young), so that the chance of any false "
             f"finding is {ALPHA:g}"
         )

@@ -92,7 +92,7 @@ function describe(id) {
       make(
         "section",
         {},
-        make("h3", {}, "Gold"),
+        make("h3", {}, "Correct passages"),
         detail.gold.length ? make("ol.golds", {}, detail.gold.map(goldItem)) : make("p", {}, "Nothing is judged relevant."),
         rest.length ? make("p.note", {}, rest.join(" ")) : null,
       ),

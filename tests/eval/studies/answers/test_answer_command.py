@@ -231,7 +231,7 @@ def test_documents_are_data_and_an_odd_answer_is_kept(server: LanguageModelServe
         text = "\n".join(sent.texts)
         assert re.match(r"<(passage-\w{12})>\n\[1\]\n.*\n</\1>\n\nWhat stands", text, re.S)
     few = ("answer", "mine", *ASKED, "--context-tokens", "1")
-    assert "7 not asked: no passage to read" in call(*few)
+    assert "7 not answered: no passage to read" in call(*few)
 
 
 FAULTS: dict[str, tuple[Reaction, str]] = {

@@ -220,7 +220,7 @@ def test_a_drop_that_a_few_large_gains_would_undo_says_so(folder: Path) -> None:
     report = judge(make(small[0], ["MRR@10", "Hit@10"]), small[1], settings)
     assert report.verdict == "regression"
     assert report.measures[0].presumes_symmetry
-    assert b"it is fragile: a few opposite queries would reverse it" in gate_output.render_junit(report, strict=False)
+    assert b"it is fragile: a few opposite" in gate_output.render_junit(report, strict=False)
     whole = make_run(folder, "mine", [1] * 60), make_run(folder, "mine", [0] * 60)
     plain = judge(make(whole[0], ["MRR@10", "Hit@10"]), whole[1], settings)
     assert plain.verdict == "regression"

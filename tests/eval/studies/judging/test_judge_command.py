@@ -163,7 +163,7 @@ def test_faults_cost_no_grade_that_there_is(project: Path, server: LanguageModel
     found = read(ask("pool.csv", "--twice", 0))
     assert found["graded_now"] == 9
     assert sum(found["ungraded"].values()) == 3
-    assert found["ungraded"]["no reply in the form asked for, twice"] == 2
+    assert found["ungraded"]["twice no reply in the required form"] == 2
     made = len(server.calls)
     assert made == 12 + 4, "a 429, and three replies that were asked for once more"
     again = read(ask("pool.csv", "--twice", 0))

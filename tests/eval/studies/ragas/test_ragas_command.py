@@ -141,7 +141,7 @@ def test_unreadable_judgments_are_told_and_are_no_zeros(
     make_judged(reports)
     server.react = lambda _: Say("I would rather talk about the sea.")
     options = ("--provider", "openai", "--metrics", "ContextRelevance")
-    why = "an answer of the model was not the JSON asked for"
+    why = "a reply of the model was not the required JSON"
     row = metrics(json.loads(call(*options, "--json")))["ContextRelevance"]
     assert (row["mean"], row["queries"], row["missing"]) == (None, {}, {why: QUERIES})
     assert f"ContextRelevance: {QUERIES} of {QUERIES} without a score: {why}" in call(*options)
@@ -187,7 +187,7 @@ def test_a_model_on_this_machine(
     [
         (["--metrics", "nDCG@10"], "'nDCG@10' is not one of ragas'"),
         (["--metrics", "Faithfulness"], "give --provider"),
-        (["--answers"], "--answers: asks a language model: give --provider"),
+        (["--answers"], "--answers: calls a language model: give --provider"),
         (["--model", "x"], "--model: only with --provider"),
         (["--dry-run"], "--dry-run: only with --provider"),
         (["--provider", "openai"], "OPENAI_API_KEY: not set"),

@@ -181,7 +181,7 @@ def test_names_are_checked() -> None:
     assert choose([], judge=True) == list(METRICS)
     with pytest.raises(AssayError, match="'nDCG@10' is not one of ragas'; allowed: IDBased"):
         choose(["nDCG@10"], judge=False)
-    with pytest.raises(AssayError, match="Faithfulness asks a language model: give --provider"):
+    with pytest.raises(AssayError, match="Faithfulness calls a language model: give --provider"):
         choose(["Faithfulness"], judge=False)
 
 

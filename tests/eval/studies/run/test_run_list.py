@@ -142,7 +142,7 @@ def test_deleting_asks_and_spares_the_others(reports: Path) -> None:
 def test_nothing_is_deleted_that_is_not_named(reports: Path) -> None:
     with pytest.raises(Exception, match="name runs, or say by options which"):
         call("delete", "--yes", catch_exceptions=False)
-    with pytest.raises(Exception, match="say --yes or --dry-run"):
+    with pytest.raises(Exception, match="give --yes or --dry-run"):
         call("delete", "--config", "mine", "--json", catch_exceptions=False)
     assert len(listed()) == 3
 

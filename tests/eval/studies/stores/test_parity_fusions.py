@@ -86,7 +86,7 @@ def test_fusions_of_engines_that_run_here_and_that_do_not(
         assert mean == pytest.approx(means[system]["nDCG@10"].value)
     capsys.readouterr()
     print_fusions(found)
-    tables = capsys.readouterr().out.partition("the same two lists")[2].partition("not asked")[0]
+    tables = capsys.readouterr().out.partition("the same two lists")[2].partition("not measured")[0]
     assert "fusion=relative_score" in tables
     assert max(map(len, tables.splitlines())) <= 80
     text, facts = page.write(found, tmp_path / "page")

@@ -139,8 +139,9 @@ def test_what_is_said_of_a_missing_interval() -> None:
         "high": None,
         "n": 40,
     }
-    assert describe_gain(tuning).startswith("gain not shown: held-out gain in nDCG@10 +0.062, p = ")
-    assert explain(tuning)[-1].startswith("fewer than 6 queries gained or lost when they were held")
+    told = "gain not shown: cross-validated gain in nDCG@10 +0.062, p = "
+    assert describe_gain(tuning).startswith(told)
+    assert explain(tuning)[-1].startswith("fewer than 6 queries gained or lost in cross-validation")
 
 
 def test_a_planted_optimum_is_found_and_worth_taking() -> None:
