@@ -85,6 +85,8 @@ class UnansweredError(Exception):
 class TooLongError(Exception):
     """The prompt exceeds the model's window; nothing was charged."""
 
+    charged = False
+
 
 @dataclass(frozen=True, slots=True)
 class Limits:

@@ -1,6 +1,5 @@
 """Calls that are paid for: within a budget, tried again, at most so many at a time."""
 
-import random
 import threading
 import time
 from collections.abc import Callable
@@ -9,10 +8,10 @@ from typing import Protocol, Self, TypeVar
 from pydantic import Field
 
 from assay.retrievers.base import AssayError
-from assay.retrievers.language_models.base import TooLongError, UnansweredError
+from assay.retrievers.language_models.base import UnansweredError
 from assay.retrievers.services.ledger import CallRecorder
 from assay.retrievers.services.prices import Usage
-from assay.retrievers.services.retries import count_wait
+from assay.retrievers.services.retries import choose_pause, count_wait, try_again
 from assay.retrievers.settings import Settings
 
 T = TypeVar("T")
@@ -95,31 +94,25 @@ class Calls:
         longer than the model can read, and AssayError where nothing more can succeed. Those two
         are raised here too. All the time but that of the successful attempt is counted as wait.
         """
-        made = 0
-        begin = time.perf_counter()
-        while True:
+
+        def send() -> T:
+            begin = time.perf_counter()
             call = self._reserve(most_prompt, most_output)
             start = time.perf_counter()
             try:
                 answer = attempt()
-            except UnansweredError as reason:
-                made += 1
-                self._end(call, lost=reason.charged)
-                self._wait(reason, made)
-            except TooLongError:
-                self._end(call)
-                raise
             except AssayError as error:
                 self._end(call, stop=str(error))
                 raise
-            except BaseException:
-                self._end(call, lost=True)
+            except BaseException as error:
+                self._end(call, lost=getattr(error, "charged", True))
                 raise
-            else:
-                taken = time.perf_counter() - start
-                kept = self._settle(call, answer, keep)
-                count_wait(made, time.perf_counter() - begin - taken)
-                return kept
+            taken = time.perf_counter() - start
+            kept = self._settle(call, answer, keep)
+            count_wait(0, time.perf_counter() - begin - taken)
+            return kept
+
+        return try_again(send, self._wait)
 
     def _reserve(self, most_prompt: int, most_output: int) -> str:
         """Enter a call into the ledger, once all that hinders it has passed."""
@@ -167,12 +160,13 @@ class Calls:
                     f" max_tokens ({usage.prompt} + {usage.output} tokens)"
                 )
 
-    def _wait(self, reason: UnansweredError, made: int) -> None:
+    def _wait(self, reason: Exception, made: int) -> None:
         """Wait before the next attempt, `made` having failed, or stop."""
-        backoff = min(LONGEST_BACKOFF, self._pace.backoff_seconds * 2 ** (made - 1))
+        if not isinstance(reason, UnansweredError):
+            raise reason
         asked = reason.wait or 0.0
-        # Half of it at random, so that calls turned away together do not return together.
-        until = time.monotonic() + backoff * (0.5 + random.random() / 2) + asked
+        pause = choose_pause(self._pace.backoff_seconds, made, LONGEST_BACKOFF, (0.5, 1.0))
+        until = time.monotonic() + pause + asked
         with self._changed:
             most = self._pace.attempts
             if reason.unreachable and not self._answered:

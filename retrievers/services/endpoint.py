@@ -8,15 +8,14 @@ import importlib
 import logging
 import os
 import re
-from email.utils import parsedate_to_datetime
 from importlib.util import find_spec
-from time import time
 from typing import Any
 from urllib.parse import urlsplit
 
 from assay.retrievers.base import AssayError
 from assay.retrievers.base.installation import hint_extra
 from assay.retrievers.language_models.base import TooLongError, UnansweredError
+from assay.retrievers.services.retries import read_retry_after
 
 NO_KEY = "none"  # the SDKs want one all the same
 LONGEST_MESSAGE = 200
@@ -114,7 +113,7 @@ class Endpoint:
         if status in (408, 409, 429) or status >= 500:
             return UnansweredError(
                 said,
-                wait=_retry_after(getattr(error.response, "headers", {})),
+                wait=read_retry_after(getattr(error.response, "headers", {})),
                 charged=status in CHARGED,
                 throttled=status in (429, 503, 529),
             )
@@ -159,23 +158,3 @@ def _message(error: Any) -> str:
     inner = body.get("error", body) if isinstance(body, dict) else None
     message = inner.get("message") if isinstance(inner, dict) else inner
     return message if isinstance(message, str) else ""
-
-
-def _retry_after(headers: Any) -> float | None:
-    """Return the seconds to wait that the headers ask for, in any of the forms in use."""
-    try:
-        if milliseconds := headers.get("retry-after-ms"):
-            return max(0.0, float(milliseconds) / 1000)
-    except ValueError:
-        pass
-    value = headers.get("retry-after")
-    if not value:
-        return None
-    try:
-        return max(0.0, float(value))
-    except ValueError:
-        pass
-    try:
-        return max(0.0, parsedate_to_datetime(value).timestamp() - time())
-    except (TypeError, ValueError):
-        return None

@@ -2,10 +2,12 @@
 
 import random
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
+from math import inf
 from typing import TypeVar
 
 from pydantic import Field
@@ -78,14 +80,46 @@ def call(
     `asked` gives the seconds for which the server asks to be left alone. The last error is raised
     as it is.
     """
-    for attempt in range(1, settings.attempts + 1):
+
+    def wait(error: Exception, failed: int) -> None:
+        if failed >= settings.attempts or not passing(error):
+            raise error
+        pause = choose_pause(settings.pause, failed, inf, (0.8, 1.2))
+        time.sleep(max(pause, min(asked(error), LONGEST_WAIT)))
+
+    return try_again(action, wait)
+
+
+def try_again(action: Callable[[], T], wait: Callable[[Exception, int], None]) -> T:
+    """Return what `action` gives, as often as it takes, and count what failed tries cost.
+
+    `wait` takes an error and the number of tries so far. It comes back when the next is due, and
+    raises where there is to be none.
+    """
+    failed = 0
+    while True:
         begin = time.perf_counter()
         try:
             return action()
         except Exception as error:
-            if attempt == settings.attempts or not passing(error):
-                raise
-            pause = settings.pause * 2 ** (attempt - 1) * random.uniform(0.8, 1.2)
-            time.sleep(max(pause, min(asked(error), LONGEST_WAIT)))
+            failed += 1
+            wait(error, failed)
             count_wait(1, time.perf_counter() - begin)
-    raise AssertionError("unreachable")
+
+
+def choose_pause(first: float, failed: int, longest: float, spread: tuple[float, float]) -> float:
+    """Return the seconds before the next try, in part by chance: calls are not to meet again."""
+    return min(longest, first * 2.0 ** (failed - 1)) * random.uniform(*spread)
+
+
+def read_retry_after(headers: Mapping[str, str]) -> float | None:
+    """Return the seconds to wait that the headers ask for, in any of the forms in use."""
+    forms: tuple[tuple[str, Callable[[str], float]], ...] = (
+        ("retry-after-ms", lambda value: float(value) / 1000),
+        ("retry-after", float),
+        ("retry-after", lambda value: parsedate_to_datetime(value).timestamp() - time.time()),
+    )
+    for name, read in forms:
+        with suppress(LookupError, TypeError, ValueError):
+            return max(0.0, read(headers[name]))
+    return None

@@ -8,9 +8,9 @@ from assay.retrievers.engines.servers.service import (
     GoneError,
     ServiceConnection,
     ServiceSettings,
-    read_wait,
 )
 from assay.retrievers.services.addresses import read_address
+from assay.retrievers.services.retries import read_retry_after
 
 if TYPE_CHECKING:
     from azure.search.documents import SearchClient
@@ -103,7 +103,7 @@ class AzureSearchConnection(ServiceConnection):
         if isinstance(error, exceptions.HttpResponseError) and error.status_code:
             headers = {name.lower(): value for name, value in error.response.headers.items()}
             said = error.error.message if error.error else error.reason
-            return Fault("answered", said, error.status_code, read_wait(headers))
+            return Fault("answered", said, error.status_code, read_retry_after(headers) or 0.0)
         timeouts = (exceptions.ServiceRequestTimeoutError, exceptions.ServiceResponseTimeoutError)
         if isinstance(error, timeouts):
             return Fault("late")

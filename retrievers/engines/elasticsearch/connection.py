@@ -11,14 +11,9 @@ from assay.retrievers.base import AssayError
 from assay.retrievers.engines.elasticsearch.features import LICENCE
 from assay.retrievers.engines.elasticsearch.settings import ElasticsearchIndexSettings
 from assay.retrievers.engines.servers.servers import PREFIX
-from assay.retrievers.engines.servers.service import (
-    TAKEN,
-    Fault,
-    GoneError,
-    ServiceConnection,
-    read_wait,
-)
+from assay.retrievers.engines.servers.service import TAKEN, Fault, GoneError, ServiceConnection
 from assay.retrievers.services.addresses import read_address, shorten
+from assay.retrievers.services.retries import read_retry_after
 from assay.retrievers.store.paths import parse_path
 
 ADDRESS = "ELASTICSEARCH_URL"
@@ -135,8 +130,8 @@ class ElasticsearchConnection(ServiceConnection):
                     f"of the server's, as elasticsearch<{major} is",
                 )
             status = TAKEN if said.startswith(EXISTS) else error.meta.status
-            wait = read_wait({name.lower(): value for name, value in error.meta.headers.items()})
-            return Fault("answered", said, status, wait)
+            headers = {name.lower(): value for name, value in error.meta.headers.items()}
+            return Fault("answered", said, status, read_retry_after(headers) or 0.0)
         if isinstance(error, elasticsearch.ConnectionTimeout):
             return Fault("late")
         if isinstance(

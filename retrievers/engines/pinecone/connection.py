@@ -10,9 +10,9 @@ from assay.retrievers.engines.servers.service import (
     GoneError,
     ServiceConnection,
     ServiceSettings,
-    read_wait,
 )
 from assay.retrievers.services.addresses import read_address
+from assay.retrievers.services.retries import read_retry_after
 
 if TYPE_CHECKING:
     from pinecone import Index
@@ -87,7 +87,7 @@ class PineconeConnection(ServiceConnection):
         from pinecone import errors
 
         if isinstance(error, errors.ApiError):
-            wait = read_wait(error.headers)
+            wait = read_retry_after(error.headers or {}) or 0.0
             return Fault("answered", error.message, error.status_code, wait)
         if isinstance(error, errors.PineconeTimeoutError):
             return Fault("late")

@@ -2,7 +2,7 @@
 
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, Literal, TypeVar
@@ -175,12 +175,6 @@ class ServiceEngine(ServerEngine[S, C], Generic[S, C]):
 
 class StatedEngine(StatedAdapter[S, OpenIndex[C]], ServiceEngine[S, C], Generic[S, C]):
     """A collection in a service whose settings say what it is."""
-
-
-def read_wait(headers: Mapping[str, str] | None) -> float:
-    """Return the seconds that the header Retry-After names; 0 where it is missing or a date."""
-    wait = (headers or {}).get("retry-after", "")
-    return float(wait) if wait.isascii() and wait.replace(".", "", 1).isdigit() else 0.0
 
 
 def read_key(engine: str, variable: str) -> str:
