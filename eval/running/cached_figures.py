@@ -20,7 +20,7 @@ from assay.eval.runs.execution.unstored import score_queries, search_unstored
 from assay.eval.runs.manifest import MANIFEST
 from assay.eval.runs.stored import load
 from assay.eval.runs.summary.summary import Score, Summary, summarise
-from assay.eval.scoring.kinds import KINDS
+from assay.eval.scoring.kinds import LISTED
 from assay.eval.scoring.measures import find
 from assay.eval.tracking.record import Record, describe
 from assay.retrievers.base import Chunk, Retriever
@@ -59,7 +59,7 @@ class FiguresCache:
         self._cache = cache
         self._score = score
         self._sound = {} if sound is None else sound
-        self._keeps = all(find(name).kind.name in KINDS for name in names)
+        self._keeps = all(isinstance(find(name), LISTED) for name in names)
 
     def show(self, folder: Path) -> PointFigures:
         """Return what is shown of the stored run in `folder`; it is kept by the run's manifest."""

@@ -18,8 +18,9 @@ from assay.eval.runs.summary.cost import Cost, find_cost
 from assay.eval.runs.summary.legs_alone import LegAlone, score_legs
 from assay.eval.runs.summary.summary import Summary, summarise, summarise_scores
 from assay.eval.runs.summary.unjudged import UnjudgedBounds, examine
-from assay.eval.scoring import generated, kinds
 from assay.eval.scoring.calculation import ByQuery, Scores
+from assay.eval.scoring.generated import AnswerMeasure
+from assay.eval.scoring.kinds import LISTED
 from assay.eval.scoring.measures import choose_headline, find
 from assay.eval.statistics.estimates import Estimate
 from assay.retrievers.base import AssayError, T
@@ -118,7 +119,7 @@ def summarise_cached(run: StoredRun, names: Sequence[str]) -> Summary:
 
 
 def _is_ours(name: str) -> bool:
-    return find(name).kind.name in kinds.KINDS.keys() | generated.KINDS.keys()
+    return isinstance(find(name), (*LISTED, AnswerMeasure))
 
 
 def _encode(scores: ByQuery, run: StoredRun) -> bytes:

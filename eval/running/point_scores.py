@@ -7,6 +7,7 @@ from assay.eval.runs.stored import StoredRun
 from assay.eval.scoring import measures
 from assay.eval.scoring.calculation import Scores, count_tokens
 from assay.eval.scoring.join import JoinedHit, RetrievedChunk, join
+from assay.eval.scoring.kinds import Tokens
 from assay.retrievers.base import Chunk, Hit
 
 # Where gold stands among the hits of a query: rank, ids found, of each hit that is judged.
@@ -26,7 +27,7 @@ class PointScores:
         self._bounded = all(item.cutoff or item.budget for item in found)
         self._deepest = max((item.cutoff or 0 for item in found), default=0)
         self._budget = max((item.budget or 0 for item in found), default=0)
-        counting = [item.name for item in found if item.budget or item.kind.name == "Tokens"]
+        counting = [item.name for item in found if item.budget or isinstance(item, Tokens)]
         self._counting = counting
         self._ranking = [item.name for item in found if item.name not in counting]
         self._known: dict[tuple[str, int, Pattern], Mapping[str, float]] = {}

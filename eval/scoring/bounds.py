@@ -26,7 +26,8 @@ from numpy.typing import NDArray
 from assay.eval.scoring import measures
 from assay.eval.scoring.calculation import ByQuery
 from assay.eval.scoring.grid import Grid
-from assay.eval.scoring.measures import Measure
+from assay.eval.scoring.kinds import AP, MRR, NDCG, Hit, P, Recall
+from assay.eval.scoring.measure import Measure
 
 Bools = NDArray[np.bool_]
 Counts = NDArray[np.int64]
@@ -43,7 +44,7 @@ def bound(name: str, grid: Grid) -> tuple[ByQuery, ByQuery] | None:
     measure = measures.find(name)
     if not measure.bounds:
         return None
-    find = _WAYS[measure.kind.name]
+    find = _WAYS[type(measure)]
     unjudged = grid.unjudged & grid.mark_above(measure)
     found = [find(grid, unjudged, measure, highest) for highest in (False, True)]
     lowest, highest = (dict(zip(grid.queries, side.tolist(), strict=True)) for side in found)
@@ -60,10 +61,10 @@ def _bound_by_places(grid: Grid, unjudged: Bools, measure: Measure, highest: boo
     """Bound Hit, MRR and P, by which places are filled with all unjudged hits raised or none."""
     arriving = grid.coming[0] + unjudged * highest
     filled = _fill(arriving, measure.cutoff or _count_places(grid, unjudged))
-    match measure.kind.name:
-        case "Hit":
+    match measure:
+        case Hit():
             return filled.any(axis=1).astype(float)
-        case "MRR":
+        case MRR():
             return _divide(np.asarray(filled.any(axis=1)), np.argmax(filled, axis=1) + 1)
         case _:
             return _divide(np.count_nonzero(filled, axis=1), np.array(filled.shape[1]))
@@ -132,13 +133,13 @@ def _bound_ndcg(grid: Grid, unjudged: Bools, measure: Measure, highest: bool) ->
     return _try_numbers(grid, unjudged, measure, highest, find)
 
 
-_WAYS: dict[str, Callable[[Grid, Bools, Measure, bool], Floats]] = {
-    "Hit": _bound_by_places,
-    "MRR": _bound_by_places,
-    "P": _bound_by_places,
-    "Recall": _bound_recall,
-    "AP": _bound_ap,
-    "nDCG": _bound_ndcg,
+_WAYS: dict[type[Measure], Callable[[Grid, Bools, Measure, bool], Floats]] = {
+    Hit: _bound_by_places,
+    MRR: _bound_by_places,
+    P: _bound_by_places,
+    Recall: _bound_recall,
+    AP: _bound_ap,
+    NDCG: _bound_ndcg,
 }
 
 

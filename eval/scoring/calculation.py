@@ -1,9 +1,8 @@
 """Scores of joined rankings: what ir-measures computes, and what it cannot.
 
 ir-measures sees a TREC run and qrels, made of the joined rankings by `run` and `qrels`, with one
-gold item a place. Ours are recall, which counts hits, because a chunk may find several gold items
-at one rank; what counts tokens, because chunks differ in length; and what gdeval computes, which
-ir-measures hands to a Perl script that knows numbered queries only.
+gold item a place. Ours is what gdeval computes, which ir-measures hands to a Perl script that knows
+numbered queries only.
 """
 
 import re
@@ -87,50 +86,15 @@ def _name(hit: JoinedHit) -> str:
     return hit.found[0].id if hit.found else hit.name
 
 
-def recall_in_ranks(least: int, cutoff: int, joined: Joined, gold: Gold) -> ByQuery:
-    """Return the share of the gold items of at least the grade `least` that `cutoff` hits find."""
-    return _find_recall(least, joined, gold, dict.fromkeys(gold, cutoff))
-
-
-def recall_in_tokens(budget: int, joined: Joined, gold: Gold) -> ByQuery:
-    """Return the share of the gold items found by the hits that fit into `budget` tokens."""
-    limits = {query: count_fitting(joined[query], budget) for query in gold}
-    return _find_recall(1, joined, gold, limits)
-
-
-def _find_recall(least: int, joined: Joined, gold: Gold, limits: Mapping[str, int]) -> ByQuery:
-    """Return recall over the first `limits[query]` ranks, all items found at a rank counted."""
-    scores = {}
-    for query, limit in limits.items():
-        relevant = sum(item.grade >= least for item in gold[query])
-        found = sum(item.grade >= least for hit in joined[query][:limit] for item in hit.found)
-        scores[query] = found / relevant if relevant else 0.0
-    return scores
-
-
 def count_found(stem: str, qrels: Qrels, found: Run) -> ByQuery:
     """Return the recall that ir-measures calls `stem`, without its cutoff, of a whole run."""
     deepest = max(map(len, found.values()), default=1) or 1
     return compute_alone(f"{stem}@{deepest}", qrels, found)
 
 
-def sum_tokens(cutoff: int, joined: Joined, gold: Gold) -> ByQuery:
-    """Return the tokens of the first `cutoff` hits."""
-    return {
-        query: float(sum(count_tokens(hit.chunk) for hit in joined[query][:cutoff]))
-        for query in gold
-    }
-
-
-def is_empty(joined: Joined, gold: Gold) -> ByQuery:
-    """Return 1 where nothing is returned, which is right for a query that nothing answers."""
-    return {query: float(not joined[query]) for query in gold}
-
-
 def expected_reciprocal_rank(cutoff: int | None, qrels: Qrels, run: Run) -> ByQuery:
     """Return the mean of 1 / rank where a reader stops who is satisfied by a hit of grade g with
-    the chance (2^g - 1) / 2^4, as gdeval has it (Chapelle et al., "Expected Reciprocal Rank for
-    Graded Relevance", CIKM 2009). Raises AssayError for grades above 4.
+    the chance (2^g - 1) / 2^4, as gdeval has it. Raises AssayError for grades above 4.
     """
     _refuse_grades_above(HIGHEST, "ERR", qrels)
     scores = dict.fromkeys(qrels, 0.0)
@@ -148,8 +112,7 @@ def expected_reciprocal_rank(cutoff: int | None, qrels: Qrels, run: Run) -> ByQu
 def exponential_ndcg(name: str, qrels: Qrels, run: Run) -> ByQuery:
     """Return the nDCG that ir-measures calls `name`, with 2^g - 1 in the place of the grade g.
 
-    It is what gdeval computes (Burges et al., "Learning to Rank using Gradient Descent", ICML
-    2005). Raises AssayError for grades above 16, whose gains trec_eval has no room for.
+    Raises AssayError for grades above 16, whose gains trec_eval has no room for.
     """
     _refuse_grades_above(16, "nDCG(dcg='exp-log2')", qrels)
     raised = {
@@ -166,11 +129,6 @@ def _refuse_grades_above(highest: int, name: str, qrels: Qrels) -> None:
                 f"measures: {name}: query {query} has a judgment of grade {above[0]}; "
                 f"allowed: up to {highest}"
             )
-
-
-def compute_on_hits(name: str, joined: Joined, gold: Gold) -> ByQuery:
-    """Return what ir-measures computes for `name` where each hit counts once."""
-    return compute_alone(name, qrels(joined, gold), run_of_hits(joined))
 
 
 def compute_alone(name: str, qrels: Qrels, run: Run) -> ByQuery:

@@ -9,30 +9,17 @@ character of a script without blanks is one by itself.
 """
 
 import re
+from abc import abstractmethod
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NoReturn
+from typing import ClassVar, NoReturn
 
 from assay.eval.collections.collection import GoldItem
-from assay.eval.scoring.calculation import ByQuery
+from assay.eval.scoring.calculation import ByQuery, Gold, Joined
 from assay.eval.scoring.join import RetrievedChunk, covers
-from assay.eval.scoring.kinds import Kind
+from assay.eval.scoring.measure import SHARE, Measure
 from assay.retrievers.base import AssayError
-
-NAMES = {
-    "AnswerF1": "overlap of the tokens of answer and reference answer, F1, of the nearest one",
-    "AnswerEM": "answers that are a reference answer, but for case, punctuation and articles",
-    "QuoteShare": "tokens of a gold passage that stand in the answer, of the passage most quoted",
-    "CitationP": "cited chunks that cover gold; 0 where nothing is cited",
-    "CitationR": "gold items that cited chunks cover",
-    "ContextP": "chunks of the context that cover gold; 0 where it is empty",
-    "ContextR": "gold items that chunks of the context cover",
-    "Abstention": "queries answered where something answers, and not where nothing does",
-}
-KINDS = {name: Kind(name, meaning) for name, meaning in NAMES.items()}
-REFERENCED = ("AnswerF1", "AnswerEM")
-OF_CONTEXT = ("ContextP", "ContextR")
 
 _UNSPACED = r"\u0e00-\u0e7f\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
 _TOKEN = re.compile(rf"[{_UNSPACED}]|[^\W_{_UNSPACED}]+")
@@ -62,7 +49,8 @@ def score(
     name: str, given: Mapping[str, ModelAnswer], wanted: Mapping[str, ReferenceAnswer]
 ) -> ByQuery:
     """Return the score of every query of `wanted` by the measure `name`."""
-    return {query: _score(name, given[query], right) for query, right in wanted.items()}
+    measure = KINDS[name]()
+    return {query: measure.score_answer(given[query], right) for query, right in wanted.items()}
 
 
 def split_tokens(text: str) -> list[str]:
@@ -74,16 +62,46 @@ def split_tokens(text: str) -> list[str]:
     return [token for token in _TOKEN.findall(text.lower()) if token not in _ARTICLES]
 
 
-def _score(name: str, given: ModelAnswer, wanted: ReferenceAnswer) -> float:
-    if not wanted.items:
-        return float(not given.context if name in OF_CONTEXT else given.abstained)
-    return _MEASURES[name](given, wanted)
+def refuse(name: str) -> AssayError:
+    """Return what is said where `name` is asked of rankings, which alone have no score by it."""
+    return AssayError(
+        f"measures: {name}: is of answers, which a run has after `assay answer`; allowed where such"
+        " runs are compared or gated"
+    )
 
 
-def _f1(given: ModelAnswer, wanted: ReferenceAnswer) -> float:
-    if given.abstained:
-        return 0.0
-    return max(_overlap(given.text, reference) for reference in wanted.references)
+class AnswerMeasure(Measure):
+    """A measure of one answer, of a `part` of it; `referenced` where references are needed."""
+
+    within = SHARE
+    forms = ("",)
+    of_answers = True
+    part: ClassVar[str] = "text"
+    referenced: ClassVar[bool] = False
+
+    @abstractmethod
+    def score(self, given: ModelAnswer, wanted: ReferenceAnswer) -> float:
+        """Return the score of a query that something answers."""
+
+    def score_answer(self, given: ModelAnswer, wanted: ReferenceAnswer) -> float:
+        """Return the score of any query."""
+        if wanted.items:
+            return self.score(given, wanted)
+        return float(not given.context if self.part == "context" else given.abstained)
+
+    def score_queries(self, joined: Joined, gold: Gold) -> NoReturn:
+        """Raise AssayError."""
+        raise refuse(self.name)
+
+
+class AnswerF1(AnswerMeasure):
+    meaning = "overlap of the tokens of answer and reference answer, F1, of the nearest one"
+    referenced = True
+
+    def score(self, given: ModelAnswer, wanted: ReferenceAnswer) -> float:
+        if given.abstained:
+            return 0.0
+        return max(_overlap(given.text, reference) for reference in wanted.references)
 
 
 def _overlap(answer: str, reference: str) -> float:
@@ -92,46 +110,62 @@ def _overlap(answer: str, reference: str) -> float:
     return 2 * shared / (len(said) + len(right)) if shared else 0.0
 
 
-def _exact(given: ModelAnswer, wanted: ReferenceAnswer) -> float:
-    said = split_tokens(given.text)
-    return float(
-        not given.abstained
-        and any(said == split_tokens(reference) for reference in wanted.references)
-    )
+class AnswerEM(AnswerMeasure):
+    meaning = "answers that are a reference answer, but for case, punctuation and articles"
+    referenced = True
+
+    def score(self, given: ModelAnswer, wanted: ReferenceAnswer) -> float:
+        said = split_tokens(given.text)
+        same = any(said == split_tokens(reference) for reference in wanted.references)
+        return float(same and not given.abstained)
 
 
-def _quote(given: ModelAnswer, wanted: ReferenceAnswer) -> float:
-    if given.abstained:
-        return 0.0
-    said = Counter(split_tokens(given.text))
-    texts = filter(None, map(split_tokens, wanted.texts))
-    return max(((said & Counter(text)).total() / len(text) for text in texts), default=0.0)
+class QuoteShare(AnswerMeasure):
+    meaning = "tokens of a gold passage that stand in the answer, of the passage most quoted"
+
+    def score(self, given: ModelAnswer, wanted: ReferenceAnswer) -> float:
+        if given.abstained:
+            return 0.0
+        said = Counter(split_tokens(given.text))
+        texts = filter(None, map(split_tokens, wanted.texts))
+        return max(((said & Counter(text)).total() / len(text) for text in texts), default=0.0)
 
 
-def _precision(chunks: Sequence[RetrievedChunk], items: Sequence[GoldItem]) -> float:
-    right = sum(any(covers(chunk, item) for item in items) for chunk in chunks)
-    return right / len(chunks) if chunks else 0.0
+class CitationP(AnswerMeasure):
+    meaning = "cited chunks that cover gold; 0 where nothing is cited"
+    part = "cited"
+
+    def score(self, given: ModelAnswer, wanted: ReferenceAnswer) -> float:
+        chunks = getattr(given, self.part)
+        right = sum(any(covers(chunk, item) for item in wanted.items) for chunk in chunks)
+        return right / len(chunks) if chunks else 0.0
 
 
-def _recall(chunks: Sequence[RetrievedChunk], items: Sequence[GoldItem]) -> float:
-    return sum(any(covers(chunk, item) for chunk in chunks) for item in items) / len(items)
+class CitationR(AnswerMeasure):
+    meaning = "gold items that cited chunks cover"
+    part = "cited"
+
+    def score(self, given: ModelAnswer, wanted: ReferenceAnswer) -> float:
+        chunks, items = getattr(given, self.part), wanted.items
+        return sum(any(covers(chunk, item) for chunk in chunks) for item in items) / len(items)
 
 
-_MEASURES: Mapping[str, Callable[[ModelAnswer, ReferenceAnswer], float]] = {
-    "AnswerF1": _f1,
-    "AnswerEM": _exact,
-    "QuoteShare": _quote,
-    "CitationP": lambda given, wanted: _precision(given.cited, wanted.items),
-    "CitationR": lambda given, wanted: _recall(given.cited, wanted.items),
-    "ContextP": lambda given, wanted: _precision(given.context, wanted.items),
-    "ContextR": lambda given, wanted: _recall(given.context, wanted.items),
-    "Abstention": lambda given, _: float(not given.abstained),
-}
+class ContextP(CitationP):
+    meaning = "chunks of the context that cover gold; 0 where it is empty"
+    part = "context"
 
 
-def refuse(name: str, *_: Any) -> NoReturn:
-    """Raise AssayError: rankings alone have no score by `name`."""
-    raise AssayError(
-        f"measures: {name}: is of answers, which a run has after `assay answer`; allowed where such"
-        " runs are compared or gated"
-    )
+class ContextR(CitationR):
+    meaning = "gold items that chunks of the context cover"
+    part = "context"
+
+
+class Abstention(AnswerMeasure):
+    meaning = "queries answered where something answers, and not where nothing does"
+
+    def score(self, given: ModelAnswer, wanted: ReferenceAnswer) -> float:
+        return float(not given.abstained)
+
+
+LISTED = (AnswerF1, AnswerEM, QuoteShare, CitationP, CitationR, ContextP, ContextR, Abstention)
+KINDS: dict[str, type[AnswerMeasure]] = {kind.name: kind for kind in LISTED}

@@ -7,8 +7,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.eval.scoring.calculation import Gold, Joined, count_fitting
-from assay.eval.scoring.measures import Measure
+from assay.eval.scoring.calculation import Gold, Joined
+from assay.eval.scoring.measure import Measure
 
 
 @dataclass(frozen=True)
@@ -35,11 +35,7 @@ class Grid:
 
     def limit(self, measure: Measure) -> NDArray[np.int64]:
         """Return how many of the first hits of each query the measure looks at."""
-        if measure.budget:
-            hits = (self.joined[query] for query in self.queries)
-            return np.array([count_fitting(each, measure.budget) for each in hits])
-        most = measure.cutoff or self.returned.shape[1]
-        return np.asarray(np.count_nonzero(self.returned[:, :most], axis=1))
+        return np.array([len(measure.cut(self.joined[query])) for query in self.queries], int)
 
     def mark_above(self, measure: Measure) -> NDArray[np.bool_]:
         """Return where the hits stand that the measure looks at, of shape (queries, hits)."""

@@ -1,74 +1,165 @@
-"""What is known of each kind of measure: a row each."""
+"""The measures of rankings, a class each."""
 
-import math
 import re
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
 
-Direction = Literal["higher", "lower", "neither"]
-Bounds = Literal["", "rising", "AP", "nDCG"]
-Range = tuple[float, float]
-SHARE: Range = (0.0, 1.0)
-COUNT: Range = (0.0, math.inf)
-ANY: Range = (-math.inf, math.inf)
-
-# The names under which ir-measures' are shown, where people say another.
-SHOWN = {"Success": "Hit", "RR": "MRR", "R": "Recall"}
-STEM = re.compile(rf"^({'|'.join(SHOWN)})(?=[@(]|$)")
+from assay.eval.collections.collection import GoldItem
+from assay.eval.scoring import calculation
+from assay.eval.scoring.join import JoinedHit
+from assay.eval.scoring.measure import ANY, COUNT, SHARE, Measure
+from assay.eval.scoring.own import OwnMeasure
+from assay.eval.scoring.standard import Scorer, TrecMeasure
+from assay.retrievers.base import AssayError
 
 
-@dataclass(frozen=True, slots=True)
-class Kind:
-    """A measure without its cutoff and options.
-
-    `name` is the one it is shown under. `meaning` says what a score counts; `{first}` stands for
-    "the first k" or "all hits". `direction` says which scores are better. `digits` are the decimals
-    a mean is shown with. `bounds` says how the lowest and the highest score are found that judging
-    the unjudged hits could give (see assay.eval.scoring.bounds): of a `rising` measure one more
-    relevant hit never lowers the score; empty where no way is known. `within` is the range of a
-    query's score.
-    """
-
-    name: str
-    meaning: str
-    direction: Direction = "higher"
-    digits: int = 3
-    bounds: Bounds = ""
-    within: Range = SHARE
+class Hit(TrecMeasure):
+    standard = "Success"
+    meaning = "queries with a relevant passage in {first}"
+    bounds = "rising"
 
 
-KINDS = {
-    kind.name: kind
-    for kind in (
-        Kind("Hit", "queries with a relevant passage in {first}", bounds="rising"),
-        Kind("MRR", "1 / rank of the first relevant passage, 0 beyond {k}", bounds="rising"),
-        Kind(
-            "nDCG",
-            "graded relevance of {first}, all gold items of a hit counted, against the ideal order",
-            bounds="nDCG",
-        ),
-        Kind("hit_nDCG", "graded relevance of {first}, each counted once, against the ideal order"),
-        Kind("Recall", "gold items found in {first}", bounds="rising"),
-        Kind("P", "gold items in {first} hits, one a rank", bounds="rising"),
-        Kind("AP", "mean of the precisions at the gold items of {first}", bounds="AP"),
-        Kind("ERR", "1 / rank where a reader of {first} is expected to stop, satisfied"),
-        Kind("Rprec", "relevant among as many hits as there are relevant passages"),
-        Kind("IPrec", "highest precision from the rank on that reaches a share of the recall"),
-        Kind("Bpref", "relevant passages above those judged not relevant"),
-        Kind("infAP", "AP, inferred from a sample of judgments"),
-        Kind("Compat", "overlap with the ideal order, the first ranks weighing most"),
-        Kind("SetP", "relevant among all hits"),
-        Kind("SetR", "relevant passages found among all hits"),
-        Kind("SetF", "harmonic mean of SetP and SetR"),
-        Kind("SetAP", "SetP times SetR"),
-        Kind("Judged", "judged among {first}", direction="neither"),
-        Kind("Tokens", "tokens in {first} passages", direction="neither", digits=0, within=COUNT),
-        Kind("NumRet", "hits", within=COUNT),
-        Kind("NumRel", "relevant passages there are", direction="neither", within=COUNT),
-        Kind("NumQ", "queries", direction="neither", within=COUNT),
-        Kind("Empty", "queries for which nothing is returned"),
+class MRR(TrecMeasure):
+    standard = "RR"
+    meaning = "1 / rank of the first relevant passage, 0 beyond {k}"
+    bounds = "rising"
+
+
+class NDCG(TrecMeasure):
+    name = "nDCG"
+    meaning = (
+        "graded relevance of {first}, all gold items of a hit counted, against the ideal order"
     )
+    bounds = "nDCG"
+    citation = (
+        "Järvelin and Kekäläinen, TOIS 2002; with dcg='exp-log2', as gdeval computes it, "
+        'Burges et al., "Learning to Rank using Gradient Descent", ICML 2005'
+    )
+
+    def find_scorer(self) -> Scorer | None:
+        if self.options.get("dcg") != "exp-log2":
+            return None
+        return partial(calculation.exponential_ndcg, repr(self.parsed(dcg="log2")))
+
+    def check(self, name: str) -> bool:
+        if self.find_scorer() and "gains" in self.options:
+            raise AssayError(f"measures: {name}: dcg='exp-log2' and gains: give one of them")
+        return super().check(name)
+
+
+class HitNDCG(TrecMeasure):
+    name = "hit_nDCG"
+    meaning = "graded relevance of {first}, each counted once, against the ideal order"
+    forms = ("@k",)
+    of_hits = True
+
+    def find_scorer(self) -> Scorer:
+        return partial(calculation.compute_alone, f"nDCG@{self.cutoff}")
+
+
+class Recall(OwnMeasure):
+    standard = "R"
+    meaning = "gold items found in {first}"
+    within = SHARE
+    bounds = "rising"
+    forms = ("@ktok",)
+
+    def score(self, ranking: Sequence[JoinedHit], gold: Sequence[GoldItem]) -> float:
+        least = int(self.options.get("rel", 1))
+        relevant = sum(item.grade >= least for item in gold)
+        found = sum(item.grade >= least for hit in ranking for item in hit.found)
+        return found / relevant if relevant else 0.0
+
+
+class CondensedRecall(TrecMeasure):
+    """Recall with ir-measures' option `judged_only`."""
+
+    name, standard, meaning = Recall.name, Recall.standard, Recall.meaning
+
+
+class P(TrecMeasure):
+    meaning = "gold items in {first} hits, one a rank"
+    bounds = "rising"
+
+
+class AP(TrecMeasure):
+    meaning = "mean of the precisions at the gold items of {first}"
+    bounds = "AP"
+
+
+class ERR(TrecMeasure):
+    meaning = "1 / rank where a reader of {first} is expected to stop, satisfied"
+    citation = 'Chapelle et al., "Expected Reciprocal Rank for Graded Relevance", CIKM 2009'
+
+    def find_scorer(self) -> Scorer:
+        return partial(calculation.expected_reciprocal_rank, self.cutoff)
+
+
+class Judged(TrecMeasure):
+    meaning = "judged among {first}"
+    direction = "neither"
+    of_hits = True
+
+
+class Tokens(OwnMeasure):
+    meaning = "tokens in {first} passages"
+    direction = "neither"
+    digits = 0
+    within = COUNT
+    forms = ("@k",)
+
+    def score(self, ranking: Sequence[JoinedHit], gold: Sequence[GoldItem]) -> float:
+        return sum(calculation.count_tokens(hit.chunk) for hit in ranking)
+
+
+class NumRet(TrecMeasure):
+    meaning = "hits"
+    within = COUNT
+    of_hits = True
+
+
+class NumRel(TrecMeasure):
+    meaning = "relevant passages there are"
+    direction = "neither"
+    within = COUNT
+
+
+class NumQ(TrecMeasure):
+    meaning = "queries"
+    direction = "neither"
+    within = COUNT
+
+
+class Empty(OwnMeasure):
+    meaning = "queries for which nothing is returned"
+    within = SHARE
+    forms = ("",)
+
+    def score(self, ranking: Sequence[JoinedHit], gold: Sequence[GoldItem]) -> float:
+        return not ranking
+
+
+# Of these ir-measures says all but what a score counts.
+PLAIN = {
+    "Rprec": "relevant among as many hits as there are relevant passages",
+    "IPrec": "highest precision from the rank on that reaches a share of the recall",
+    "Bpref": "relevant passages above those judged not relevant",
+    "infAP": "AP, inferred from a sample of judgments",
+    "Compat": "overlap with the ideal order, the first ranks weighing most",
+    "SetP": "relevant among all hits",
+    "SetR": "relevant passages found among all hits",
+    "SetF": "harmonic mean of SetP and SetR",
+    "SetAP": "SetP times SetR",
 }
+LISTED: tuple[type[Measure], ...] = (
+    Hit, MRR, NDCG, HitNDCG, CondensedRecall, Recall, P, AP, ERR, Judged, Tokens, NumRet, NumRel,
+    NumQ, Empty, *(type(name, (TrecMeasure,), {"meaning": told}) for name, told in PLAIN.items()),
+)  # fmt: skip
+KINDS = {kind.name: kind for kind in LISTED}
+# The names under which ir-measures' are shown, where people say another.
+SHOWN = {kind.standard: kind.name for kind in LISTED if kind.standard}
+STEM = re.compile(rf"^({'|'.join(SHOWN)})(?=[@(]|$)")
 
 
 def show_name(standard: str) -> str:
@@ -81,3 +172,11 @@ def show_name(standard: str) -> str:
     ('Hit(rel=2)@5', 'Recall@2000tok', 'MRR@10')
     """
     return STEM.sub(lambda match: SHOWN[match[1]], standard)
+
+
+def choose(parsed: Any) -> type[Measure]:
+    """Return the class of a measure that ir-measures has parsed."""
+    if parsed.NAME == "R" and "judged_only" in parsed.params:
+        return CondensedRecall
+    kind = KINDS.get(show_name(parsed.NAME))
+    return kind or type(parsed.NAME, (TrecMeasure,), {"within": ANY})

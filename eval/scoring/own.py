@@ -1,42 +1,48 @@
-"""Measures of somebody's own: classes that an installed package names in `assay.measures`."""
+"""Measures of one ranking at a time, be they of this project or somebody's own.
+
+Those of somebody's own are classes that an installed package names in `assay.measures`.
+"""
 
 import math
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Sequence
-from typing import ClassVar, get_args
+from typing import get_args
 
 from assay.eval.collections.collection import GoldItem
 from assay.eval.scoring.calculation import ByQuery, Gold, Joined
 from assay.eval.scoring.join import JoinedHit
-from assay.eval.scoring.kinds import Direction
+from assay.eval.scoring.measure import Direction, Measure
 from assay.retrievers.base import AssayError
 from assay.retrievers.settings.plugins import load_part
 
 GROUP = "assay.measures"
 
 
-class OwnMeasure(ABC):
-    """A measure of one query. `name` is the one in configs and reports, and of the entry point.
-
-    `direction` says which scores are better, `meaning` what a score counts, `digits` are the
-    decimals a mean is shown with.
-    """
-
-    name: ClassVar[str]
-    direction: ClassVar[Direction] = "higher"
-    meaning: ClassVar[str] = ""
-    digits: ClassVar[int] = 3
+class OwnMeasure(Measure):
+    """A measure of one query. `name` is the one in configs and reports, and of the entry point."""
 
     @abstractmethod
     def score(self, ranking: Sequence[JoinedHit], gold: Sequence[GoldItem]) -> float:
         """Return the score of a query's ranking, which may be empty, joined to its judgments."""
+
+    def score_queries(self, joined: Joined, gold: Gold) -> ByQuery:
+        """Return the score of each query of `gold`. Raises AssayError for one that is no number."""
+        scores = {}
+        for query, items in gold.items():
+            try:
+                scores[query] = float(self.score(joined[query], items))
+            except Exception as error:  # whatever the measure does
+                raise AssayError(f"{self.name}: query {query}: {_tell(error)}") from error
+            if not math.isfinite(scores[query]):
+                raise AssayError(f"{self.name}: query {query}: {scores[query]} is no score")
+        return scores
 
 
 def load(name: str) -> OwnMeasure:
     """Return the measure that an installed package calls `name`. Raises AssayError."""
     kind = load_part(GROUP, name, OwnMeasure)
     where = f"{GROUP}: {name}: {kind.__module__}:{kind.__qualname__}"
-    if getattr(kind, "name", None) != name:
+    if kind.name != name:
         raise AssayError(f"{where}: `name` must be {name!r}, as the entry point says")
     if kind.direction not in get_args(Direction):
         raise AssayError(f"{where}: `direction` must be one of {', '.join(get_args(Direction))}")
@@ -44,19 +50,6 @@ def load(name: str) -> OwnMeasure:
         return kind()
     except Exception as error:  # whatever the class does when it is made
         raise AssayError(f"{where}: cannot be made: {_tell(error)}") from error
-
-
-def score_own(own: OwnMeasure, joined: Joined, gold: Gold) -> ByQuery:
-    """Return the score of every query of `gold`. Raises AssayError for one that is no number."""
-    scores = {}
-    for query, items in gold.items():
-        try:
-            scores[query] = float(own.score(joined[query], items))
-        except Exception as error:  # whatever the measure does
-            raise AssayError(f"{own.name}: query {query}: {_tell(error)}") from error
-        if not math.isfinite(scores[query]):
-            raise AssayError(f"{own.name}: query {query}: {scores[query]} is no score")
-    return scores
 
 
 def _tell(error: Exception) -> str:

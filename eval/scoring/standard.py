@@ -1,12 +1,17 @@
-"""The measures of ir-measures by name: which can be computed, with which parameters."""
+"""The measures of ir-measures: which can be computed, with which parameters."""
 
 import math
 import re
-from typing import Any
+from collections.abc import Callable
+from functools import partial
+from typing import Any, ClassVar
 
-from assay.eval.scoring.calculation import calculate
+from assay.eval.scoring import calculation
+from assay.eval.scoring.calculation import ByQuery, Gold, Joined, Qrels, Run
+from assay.eval.scoring.measure import SHARE, Measure
 from assay.retrievers.base import AssayError
 
+Scorer = Callable[[Qrels, Run], ByQuery]
 MOST = 1_000_000
 # A ranking with every sort of hit, and one of relevant hits only, on which some measures fail.
 QRELS = {"q1": {"a": 1, "b": 3, "c": 0, "d": 2}, "q2": {"x": 0, "y": 1}}
@@ -36,26 +41,49 @@ def parse(name: str) -> Any:
     return measure
 
 
-def is_supported(measure: Any) -> bool:
-    """Say whether ir-measures computes a measure with what is installed."""
-    import ir_measures
+class TrecMeasure(Measure):
+    """A measure that TREC run and qrels give: ir-measures computes it, with others in one call.
 
-    providers: Any = ir_measures.DefaultPipeline
-    return bool(providers.supports(measure))
+    Of a measure `of_hits` each hit counts once, whatever it counts for.
+    """
 
+    within = SHARE
+    of_hits: ClassVar[bool] = False
 
-def try_out(measure: Any) -> None:
-    """Compute a measure of small rankings. Raises AssayError where that fails."""
-    try:
-        scores = calculate([repr(measure)], QRELS, RUN)[repr(measure)]
-        if not all(map(math.isfinite, scores.values())):
-            raise ValueError("a score is no number")
-    except Exception as error:  # whatever an evaluator raises that cannot compute it
-        reason = " ".join(str(error).split()) or type(error).__name__
-        raise AssayError(
-            f"measures: '{measure!r}': ir-measures cannot compute it of every ranking ({reason}); "
-            "allowed: its other measures, such as nDCG@10"
-        ) from error
+    def find_scorer(self) -> Scorer | None:
+        """Return what computes it in the place of ir-measures; None where nothing does."""
+        return None
+
+    def check(self, name: str) -> bool:
+        """Say whether it is computed. Raises AssayError where ir-measures fails of rankings."""
+        import ir_measures
+
+        if self.find_scorer():
+            return True
+        providers: Any = ir_measures.DefaultPipeline
+        if not providers.supports(self.parsed):
+            return False
+        try:
+            scores = calculation.compute_alone(self.standard, QRELS, RUN)
+            if not all(map(math.isfinite, scores.values())):
+                raise ValueError("a score is no number")
+        except Exception as error:  # whatever an evaluator raises that cannot compute it
+            reason = " ".join(str(error).split()) or type(error).__name__
+            raise AssayError(
+                f"measures: '{self.standard}': ir-measures cannot compute it of every ranking "
+                f"({reason}); allowed: its other measures, such as nDCG@10"
+            ) from error
+        return True
+
+    def score_trec(self, qrels: Qrels, run: Run) -> ByQuery:
+        """Return the score of every query of `qrels`, by a call of its own."""
+        scorer = self.find_scorer() or partial(calculation.compute_alone, self.standard)
+        return scorer(qrels, run)
+
+    def score_queries(self, joined: Joined, gold: Gold) -> ByQuery:
+        """Return the score of every query of `gold`."""
+        ranked = (calculation.run_of_hits if self.of_hits else calculation.run)(joined)
+        return self.score_trec(calculation.qrels(joined, gold), ranked)
 
 
 def _find_fault(info: Any, key: str, value: Any) -> str:

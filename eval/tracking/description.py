@@ -20,7 +20,7 @@ def describe_run(summary: Summary) -> str:
     manifest = summary.run.manifest
     headline = choose_headline(summary.means)
     names = [headline, *(name for name in summary.means if name != headline)]
-    rows = [_row(name, summary.means[name], find(name).kind.digits) for name in names]
+    rows = [_row(name, summary.means[name], find(name).digits) for name in names]
     total = summary.latency.get(TOTAL, {})
     rows += [_row(f"{name} latency, ms", total[name], 2) for name in SHOWN if name in total]
     lines = [

@@ -8,7 +8,7 @@ from assay.eval.statistics.estimates import Estimate, estimate_mean
 
 def estimate_scores(measure: str, scores: Iterable[float]) -> Estimate:
     """Return the mean of the scores of queries by a measure."""
-    return estimate_mean(list(scores), find(measure).kind.within)
+    return estimate_mean(list(scores), find(measure).within)
 
 
 def estimate_changes(measure: str, changes: Iterable[float]) -> Estimate:

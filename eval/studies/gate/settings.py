@@ -45,7 +45,7 @@ class GateSettings(Settings):
     @classmethod
     def _more_is_better(cls, measures: dict[str, float]) -> dict[str, float]:
         for name, effect in measures.items():
-            if find(name).kind.direction != "higher":
+            if find(name).direction != "higher":
                 raise ValueError(f"{name} cannot be gated: more of it is not better")
             if not 0 < effect < 1:
                 raise ValueError(f"{name}: the minimum effect must lie between 0 and 1")

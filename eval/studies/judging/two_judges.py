@@ -186,8 +186,8 @@ def _estimate(
     *,
     change: bool,
 ) -> MeanEstimates:
-    kind = measures.find(measure)
-    within: Range = kind.change if change else kind.kind.within
+    found = measures.find(measure)
+    within: Range = found.change if change else found.within
     find = estimate_changes if change else estimate_scores
     powered = None
     if len(true) > 1 and len(rest):

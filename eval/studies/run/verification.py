@@ -16,8 +16,9 @@ from typing import Any
 from assay.eval.runs.summary.exports import ITEMS, PER_QUERY, QRELS, RUN, as_word
 from assay.eval.scoring import calculation, measures
 from assay.eval.scoring.calculation import ByQuery, Qrels, Run
-from assay.eval.scoring.kinds import show_name
-from assay.eval.scoring.measures import Measure
+from assay.eval.scoring.kinds import Empty, Recall, Tokens, show_name
+from assay.eval.scoring.measure import Measure
+from assay.eval.scoring.standard import TrecMeasure
 from assay.retrievers.base import AssayError
 
 SAME = 1e-12  # scores closer than this are the same: sums may be taken in another order
@@ -98,35 +99,34 @@ def _check(name: str, told: ByQuery, exports: _Exports) -> Check:
 def _recompute(measure: Measure, exports: _Exports) -> tuple[str, ByQuery | None]:
     """Return the files that a measure is computed from, and its scores."""
     run, qrels, hits = exports.run, exports.qrels, exports.hits
-    match measure.kind.name:
-        case "Empty":
+    match measure:
+        case Empty():
             return ITEMS, {query: float(not found) for query, found in hits.items()}
-        case "Tokens":
+        case Tokens():
             return ITEMS, {
                 query: float(sum(hit.tokens for hit in found[: measure.cutoff]))
                 for query, found in hits.items()
             }
-        case "Recall" if measure.budget:
-            fitting = {query: _list_items(found, measure.budget) for query, found in hits.items()}
+        case Recall(budget=int(budget)):
+            fitting = {query: _list_items(found, budget) for query, found in hits.items()}
             return f"{ITEMS}, {QRELS}", calculation.count_found("R", qrels, fitting)
-        case "Recall" if measure.compute and measure.cutoff:
+        case Recall(cutoff=int(cutoff)):
             above = {
-                query: {id_: score for id_, score in scores.items() if rank[id_] <= measure.cutoff}
+                query: {id_: score for id_, score in scores.items() if rank[id_] <= cutoff}
                 for query, scores in run.items()
                 for rank in [exports.ranks[query]]
             }
             stem, _, _ = measure.standard.rpartition("@")
             return f"{RUN}, {QRELS}", calculation.count_found(stem, qrels, above)
-        case "Judged" | "NumRet" | "hit_nDCG":
+        case TrecMeasure(of_hits=True):
             counted = {
                 query: calculation.score_places((*hit.items, hit.chunk)[0] for hit in found)
                 for query, found in hits.items()
             }
-            name = measure.name.removeprefix("hit_")
-            return f"{ITEMS}, {QRELS}", calculation.compute_alone(name, qrels, counted)
-    if measure.compute:
-        return "", None
-    return f"{RUN}, {QRELS}", measures.score_run([measure], qrels, run)[measure.name]
+            return f"{ITEMS}, {QRELS}", measure.score_trec(qrels, counted)
+        case TrecMeasure():
+            return f"{RUN}, {QRELS}", measure.score_trec(qrels, run)
+    return "", None
 
 
 def _list_items(hits: Sequence[_Hit], budget: int) -> dict[str, float]:

@@ -14,6 +14,7 @@ from assay.eval.runs.summary.comparability import check_comparable
 from assay.eval.runs.summary.means import estimate_changes, estimate_scores
 from assay.eval.runs.summary.summary import explain_open
 from assay.eval.scoring import measures
+from assay.eval.scoring.kinds import Hit
 from assay.eval.statistics.estimates import (
     Estimate,
     OpenEstimate,
@@ -51,7 +52,7 @@ def score(run: StoredRun, wanted: Score) -> MeasuredValue:
     note = ""
     measure = measures.find(wanted.measure.removeprefix(COMPLEMENT))
     whole = not wanted.measure.startswith(COMPLEMENT)
-    if whole and measure.kind.name == "Hit" and measure.cutoff:
+    if whole and isinstance(measure, Hit) and measure.cutoff:
         lost = [query for query, score in zip(chosen, scores, strict=True) if not score]
         note = _explain(run, measure.cutoff, lost) if lost else ""
     return _measured([run], _estimate_scores(measure.name, scores, wanted.census), "score", note)

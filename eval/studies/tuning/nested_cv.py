@@ -173,7 +173,7 @@ def tune(
         queries=len(queries.ids),
         groups=count,
         design=design,
-        given=_estimate(scores[0], groups, found.kind.within),
+        given=_estimate(scores[0], groups, found.within),
         points=tuple(
             PointGain(settings, float(row.mean()), gain, int(times))
             for (settings, _), row, gain, times in zip(

@@ -1,0 +1,98 @@
+"""What a measure says of itself: one of this project as one of somebody's own."""
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Any, ClassVar, Literal
+
+from assay.eval.scoring.calculation import ByQuery, Gold, Joined, count_fitting
+from assay.eval.scoring.join import JoinedHit
+
+Direction = Literal["higher", "lower", "neither"]
+Bounds = Literal["", "rising", "AP", "nDCG"]
+Form = Literal["", "@k", "@ktok"]
+Range = tuple[float, float]
+SHARE: Range = (0.0, 1.0)
+COUNT: Range = (0.0, math.inf)
+ANY: Range = (-math.inf, math.inf)
+
+
+class Measure(ABC):
+    """A measure. What its class says holds without parameters, what an instance says with them.
+
+    `name` is the one it is shown and stored under, the class's where it gives none; `standard` is
+    ir-measures', where that has another, of an instance "" where that has none. `meaning` says what
+    a score counts; `{first}` stands for "the first k" or "all hits". `direction` says which scores
+    are better. `digits` are the decimals a mean is shown with. `within` is the range of a query's
+    score. `bounds` says how the lowest and the highest score are found that judging the unjudged
+    hits could give (see assay.eval.scoring.bounds): of a `rising` measure one more relevant hit
+    never lowers the score; empty where no way is known. `citation` is where it was published.
+    `forms` are what may follow its name where ir-measures does not read it.
+
+    `cutoff` is the number of hits it looks at, `budget` the number of tokens they must fit into;
+    None where it has none. `parsed` is ir-measures' measure, `options` are its other parameters.
+    Measures `of_answers` are of what a language model answers, which rankings do not tell.
+    """
+
+    name: str
+    standard: str = ""
+    meaning: str = ""
+    direction: ClassVar[Direction] = "higher"
+    digits: ClassVar[int] = 3
+    within: ClassVar[Range] = ANY
+    bounds: Bounds = ""
+    citation: ClassVar[str] = ""
+    forms: ClassVar[tuple[Form, ...]] = ()
+    cutoff: int | None = None
+    budget: int | None = None
+    of_answers: ClassVar[bool] = False
+
+    def __init_subclass__(cls) -> None:
+        if "name" not in vars(cls):
+            cls.name = cls.__name__
+
+    def __init__(
+        self, parsed: Any = None, cutoff: int | None = None, budget: int | None = None
+    ) -> None:
+        self.parsed = parsed
+        self.options: dict[str, Any] = dict(parsed.params) if parsed else {"cutoff": cutoff}
+        self.cutoff, self.budget = self.options.pop("cutoff", None), budget
+        self.standard = repr(parsed) if parsed else ""
+        ours = f"@{budget}tok" if budget else f"@{cutoff}" if cutoff else ""
+        self.name += self.standard.removeprefix(parsed.NAME) if parsed else ours
+        k = f"{budget} tokens" if budget else str(self.cutoff or "the last")
+        first = f"the first {k}" if budget or self.cutoff else "all hits"
+        self.meaning = self.meaning.replace("{first}", first).replace("{k}", k)
+        if self.options:
+            self.bounds = ""
+
+    @property
+    def is_ranked(self) -> bool:
+        """Whether runs are better or worse by it, not merely different."""
+        return self.direction != "neither"
+
+    @property
+    def sign(self) -> int:
+        """What a difference is multiplied by to be positive where it is an improvement."""
+        return -1 if self.direction == "lower" else 1
+
+    @property
+    def change(self) -> Range:
+        """The range of the difference of two scores of a query."""
+        low, high = self.within
+        return low - high, high - low
+
+    def cut(self, hits: Sequence[JoinedHit]) -> Sequence[JoinedHit]:
+        """Return the hits it looks at: no place depends on a hit below it."""
+        return hits[: count_fitting(hits, self.budget) if self.budget else self.cutoff]
+
+    def check(self, name: str) -> bool:
+        """Say whether it is computed here. Raises AssayError where that fails with its options."""
+        return True
+
+    @abstractmethod
+    def score_queries(self, joined: Joined, gold: Gold) -> ByQuery:
+        """Return the score of every query of `gold`, of rankings that end where it looks no more.
+
+        Raises AssayError for what has no score.
+        """
