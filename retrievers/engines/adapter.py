@@ -37,7 +37,7 @@ class Adapter(Engine, Generic[S, H]):
 
     def __init__(self, settings: S, resources: Resources) -> None:
         self.depth = settings.depth
-        self.searches = settings.capabilities.searches
+        self.searches = settings.searches
         self.live = settings.capabilities.live
         self.name = name_type(type(settings))
         self._settings = settings
@@ -71,7 +71,7 @@ class Adapter(Engine, Generic[S, H]):
         """Return the texts of greatest cosine."""
         if self._opened is None:
             return []
-        check_dimensions(self.name, vector, self._dimensions)
+        self._check("dense", vector)
         return self._search_dense(self._opened, vector, limit)
 
     def keyword(self, text: str, limit: int) -> list[Scored]:
@@ -82,7 +82,7 @@ class Adapter(Engine, Generic[S, H]):
         """Return the fused texts."""
         if self._opened is None:
             return []
-        check_dimensions(self.name, vector, self._dimensions)
+        self._check("hybrid", vector)
         return ordered(self._search_hybrid(self._opened, text, vector, limit))[:limit]
 
     def facts(self) -> Mapping[str, Any]:
@@ -140,9 +140,14 @@ class Adapter(Engine, Generic[S, H]):
         """
         raise self._lack("hybrid")
 
+    def _check(self, search: Search, vector: Vectors) -> None:
+        """Raise AssayError where there is no such search, or none of such a vector."""
+        if search not in self.searches:
+            raise self._lack(search)
+        check_dimensions(self.name, vector, self._dimensions)
+
     def _lack(self, search: Search) -> AssayError:
-        lack = self._settings.capabilities.describe_lack(self.name, search)
-        return AssayError(f"engine {self.name}: {lack}")
+        return AssayError(f"engine {self.name}: {self._settings.describe_lack(search)}")
 
     def _open_bare(self, opened: H) -> BareClient | None:
         """Return the store's own client, connected as it is by default, on the index."""

@@ -41,6 +41,18 @@ class StoreSettings(Settings, ABC):
         default_factory=LegDepths, description="candidates of each list that enter fusion"
     )
 
+    @property
+    def searches(self) -> tuple[Search, ...]:
+        """What the engine can be asked for with these settings."""
+        return self.capabilities.searches
+
+    def describe_lack(self, search: Search) -> str:
+        """Return in one line that the engine has no such search, and what to do instead."""
+        if search in self.capabilities.searches:
+            own = " and ".join(self.searches)
+            return f"{self.type} has no {search} search with these settings, only {own}"
+        return self.capabilities.describe_lack(self.type, search)
+
     @model_validator(mode="after")
     def _has_lists_to_cut(self) -> "StoreSettings":
         if self.capabilities.fuses == "here" and self.depth != LegDepths():

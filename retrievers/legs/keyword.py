@@ -1,8 +1,8 @@
-"""The keyword leg: BM25 over analysed chunks."""
+"""The keyword leg: BM25 over analysed chunks, or BM25F over their fields."""
 
 import time
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
@@ -22,7 +22,10 @@ from assay.retrievers.legs.bm25 import (
     Variant,
     okapi_idf,
 )
+from assay.retrievers.legs.bm25f import FieldScorer, FieldTerms
+from assay.retrievers.legs.fields import FieldName, FieldWeights, read_fields
 from assay.retrievers.settings import Resources
+from assay.retrievers.store.cache import Folder
 from assay.retrievers.store.digest import digest
 from assay.retrievers.store.sources import digest_imports
 from assay.retrievers.text import analyzers
@@ -34,7 +37,7 @@ TINY = 100  # chunks; in more of them few words stand in exactly half
 
 
 class KeywordLegSettings(LegSettings):
-    """BM25 over words, stems and identifiers."""
+    """BM25 over words, stems and identifiers; with `weights` BM25F, a title's before a body's."""
 
     kind: ClassVar[Kind] = "keyword"
     prefix_stable: ClassVar[bool] = True
@@ -50,6 +53,13 @@ class KeywordLegSettings(LegSettings):
         default_factory=LanguageAnalyzerSettings,
         description="how texts become terms: a language (english, thai), plain, words, or settings",
     )
+    weights: FieldWeights | None = Field(
+        None,
+        description=(
+            "BM25F: how much an occurrence counts in each field of a chunk, {} for the defaults; "
+            "null: a chunk is one text"
+        ),
+    )
     scorer: Literal["bm25s", "rank-bm25"] = Field(
         "bm25s",
         description="the library that scores; rank-bm25 is the slow reference, for okapi alone",
@@ -59,7 +69,10 @@ class KeywordLegSettings(LegSettings):
         description="lucene: the formula of Lucene; okapi: that of rank-bm25's BM25Okapi",
     )
     k1: float = Field(K1, gt=0, description="how fast repetitions of a term saturate")
-    b: float = Field(B, ge=0, le=1, description="how much long chunks are discounted")
+    b: float = Field(B, ge=0, le=1, description="how much long chunks or fields are discounted")
+    field_b: dict[FieldName, Annotated[float, Field(ge=0, le=1)]] = Field(
+        default_factory=dict, description="BM25F: b of single fields, in place of `b`"
+    )
     epsilon: float = Field(
         0.25,
         ge=0,
@@ -75,6 +88,10 @@ class KeywordLegSettings(LegSettings):
             raise ValueError(
                 f"scorer rank-bm25 has no variant {self.variant}; set `variant: okapi` beside it"
             )
+        if self.scorer == "rank-bm25" and self.weights is not None:
+            raise ValueError("scorer rank-bm25 has no fields; take `weights` out")
+        if self.field_b and self.weights is None:
+            raise ValueError("field_b: there are no fields without `weights`; {} has the defaults")
         return self
 
     def build(self, resources: Resources) -> "KeywordLeg":
@@ -93,31 +110,24 @@ class KeywordLeg(Leg):
         self._settings = settings
         self._resources = resources
         self._analyzer = settings.analyzer.build()
-        self._scorer: Scorer | None = None
+        self._formula = Formula(settings.variant, settings.k1, settings.b, settings.epsilon)
+        self._scorer: Scorer | FieldScorer | None = None
 
     def index(self, corpus: Corpus) -> IndexReport:
-        """Weigh the counts of the corpus's terms, or find this done in the cache."""
-        size = len(corpus.chunks)
+        """Weigh the terms of the corpus, or find this done in the cache."""
         self._scorer = None
         self._analyzer = corpus.find_analyzer(self._settings.analyzer)
-        counted = corpus.count_terms(self._settings.analyzer, self._resources)
-        counts = counted.counts
-        if not counts.vocabulary:
-            return IndexReport(size)
-        if self._settings.variant == "okapi" and size <= TINY:
-            self._warn_of_idle_words(counts)
-        scorer = self._make_scorer()
-        folder, _ = self._resources.cache.load(
-            "bm25",
-            self._key(counted.key),
-            lambda folder: scorer.build(counts, folder),
-            lambda folder: scorer.load(counts, folder),
+        weights = self._settings.weights
+        stored = (
+            self._index_texts(corpus) if weights is None else self._index_fields(corpus, weights)
         )
-        self._scorer = scorer
+        if stored is None:
+            return IndexReport(len(corpus.chunks))
+        folder, seconds, size = stored
         return IndexReport(
-            chunks=size,
-            seconds={"keyword": counted.seconds + folder.seconds},
-            bytes=counted.bytes + sum(file.stat().st_size for file in folder.path.iterdir()),
+            chunks=len(corpus.chunks),
+            seconds={"keyword": seconds + folder.seconds},
+            bytes=size + sum(file.stat().st_size for file in folder.path.iterdir()),
             cached=("keyword",) if folder.cached else (),
         )
 
@@ -140,6 +150,59 @@ class KeywordLeg(Leg):
         """Return the libraries that score and stem, with their versions."""
         return self._versions()
 
+    def _index_texts(self, corpus: Corpus) -> tuple[Folder, float, int] | None:
+        """Return the index of whole chunks, and the seconds and bytes of what it counts.
+
+        None where no chunk has a term.
+        """
+        settings = self._settings
+        counted = corpus.count_terms(settings.analyzer, self._resources)
+        counts = counted.counts
+        if not counts.vocabulary:
+            return None
+        if settings.variant == "okapi" and len(corpus.chunks) <= TINY:
+            self._warn_of_idle_words(counts)
+        scorer = (Bm25sScorer if settings.scorer == "bm25s" else RankBm25Scorer)(self._formula)
+        folder, _ = self._resources.cache.load(
+            "bm25",
+            self._key(counted.key),
+            lambda folder: scorer.build(counts, folder),
+            lambda folder: scorer.load(counts, folder),
+        )
+        self._scorer = scorer
+        return folder, counted.seconds, counted.bytes
+
+    def _index_fields(
+        self, corpus: Corpus, weights: FieldWeights
+    ) -> tuple[Folder, float, int] | None:
+        """As `_index_texts`, of the fields of chunks, of which nothing is counted before."""
+        texts, used = read_fields(corpus, weights), weights.list_used()
+        if not any(self._analyzer.analyze(text[name]) for text in texts for name in used):
+            return None
+        if reason := analyzers.doubt(self._settings.analyzer, (text["body"] for text in texts)):
+            self._resources.progress.say(f"warning: {reason}")
+        scorer = FieldScorer(self._formula)
+        folder, _ = self._resources.cache.load(
+            "bm25f",
+            self._key(texts),
+            lambda folder: scorer.build(
+                [self._analyse([text[name] for text in texts], name, used[name]) for name in used],
+                folder,
+            ),
+            scorer.load,
+        )
+        self._scorer = scorer
+        return folder, 0.0, 0
+
+    def _analyse(self, texts: Sequence[str], name: FieldName, weight: float) -> FieldTerms:
+        """Return the terms of one field. The chunks of a document share most of its texts."""
+        terms = {text: self._analyzer.analyze(text) for text in set(texts)}
+        return FieldTerms(
+            weight=weight,
+            b=self._settings.field_b.get(name, self._settings.b),
+            passages=[terms[text] if text else None for text in texts],
+        )
+
     def _warn_of_idle_words(self, counts: TermCounts) -> None:
         """Say it where Okapi's idf leaves more than one word in twenty without any weight."""
         words, size = len(counts.vocabulary), len(counts.lengths)
@@ -151,19 +214,12 @@ class KeywordLeg(Leg):
                 "holds only such words of a query is not found; variant: lucene finds it"
             )
 
-    def _make_scorer(self) -> Scorer:
-        settings = self._settings
-        formula = Formula(settings.variant, settings.k1, settings.b, settings.epsilon)
-        return Bm25sScorer(formula) if settings.scorer == "bm25s" else RankBm25Scorer(formula)
-
-    def _key(self, counted: str) -> str:
-        return digest(
-            digest_imports(__name__),
-            self._settings.model_dump(mode="json", exclude={"depth", "analyzer"}),
-            self._versions(),
-            counted,
-        )
+    def _key(self, content: Any) -> str:
+        settings = self._settings.model_dump(mode="json", exclude={"depth"})
+        return digest(digest_imports(__name__), settings, self._versions(), content)
 
     def _versions(self) -> dict[str, str]:
-        scorer = self._settings.scorer
-        return {scorer: read_version(scorer)} | analyzers.find_versions(self._settings.analyzer)
+        own = analyzers.find_versions(self._settings.analyzer)
+        if self._settings.weights is not None:
+            return own
+        return {self._settings.scorer: read_version(self._settings.scorer), **own}

@@ -158,9 +158,8 @@ class EngineLegSettings(LegSettings):
 
     @model_validator(mode="after")
     def _engine_has_it(self) -> "EngineLegSettings":
-        can = self.engine.capabilities
-        if self.search not in can.searches:
-            raise ValueError(can.describe_lack(self.engine.type, self.search))
+        if self.search not in self.engine.searches:
+            raise ValueError(self.engine.describe_lack(self.search))
         return self
 
     def build(self, resources: Resources) -> EngineLeg:
@@ -212,10 +211,10 @@ class EngineKeywordSettings(EngineLegSettings):
     @property
     def cuts_short(self) -> bool:
         """Whether texts are encoded at all."""
-        return "dense" in self.engine.capabilities.searches
+        return "dense" in self.engine.searches
 
     def build(self, resources: Resources) -> EngineLeg:
-        """Return the leg, which has indexed nothing yet; only some engines need its encoder."""
-        if "dense" in self.engine.capabilities.searches:
+        """Return the leg, which has indexed nothing yet; only some engines need vectors."""
+        if self.cuts_short:
             return super().build(resources)
         return LoneKeywordLeg(self.engine.build(resources), self._make_warning(resources))

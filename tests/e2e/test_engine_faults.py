@@ -27,7 +27,10 @@ pytest.importorskip("opensearchpy", reason="needs the extra `opensearch`")
 osmem = pytest.importorskip("osmem_server", reason="osmem-server is not installed")
 
 POSTGRES = "{type: engine_keyword, engine: {type: postgres, retries: {attempts: 2, pause: 0.05}}}"
-OPENSEARCH = "{type: opensearch, timeout_seconds: 1, retries: {attempts: 3, pause: 0.2}}"
+OPENSEARCH = (
+    "{type: engine_keyword, engine: {type: opensearch, knn: {method: none}, timeout_seconds: 1, "
+    "retries: {attempts: 3, pause: 0.2}}}"
+)
 FUSED = "meaning: {type: dense}, "
 QUICK = ("limit=4", "latency.queries=0", "--no-track", "--json")
 FAULTS = (ROOT / "docs" / "faults.md").read_text()

@@ -107,7 +107,7 @@ def make_plain(retriever: Settings, parts: Sequence[PipelinePart]) -> Plain:
     legs: dict[str, Any] = {}
     own = []
     for type_ in (DENSE, KEYWORD):
-        if part := next((part for part in parts if part.type == part.plain == type_), None):
+        if part := next((part for part in parts if _is_plain(retriever, part, type_)), None):
             legs[part.name] = retriever["legs"][part.name]
             own.append(part)
     if not any(part.plain == KEYWORD for part in own):
@@ -244,9 +244,15 @@ def _fusion(retriever: Settings, legs: Settings) -> dict[str, Any] | None:
     return {**fusion, **kept}
 
 
+def _is_plain(retriever: Settings, part: PipelinePart, type_: str) -> bool:
+    """Return whether a part is the leg of this type, and does not search by fields."""
+    found = part.type == part.plain == type_
+    return found and retriever["legs"][part.name].get("weights") is None
+
+
 def _default_keyword(retriever: Settings, parts: Sequence[PipelinePart]) -> dict[str, Any]:
     """Return a BM25 leg by its name: that of the BM25F leg whose place it takes, if there is."""
-    fielded = next((part.name for part in parts if part.plain == KEYWORD), "")
+    fielded = next((part.name for part in parts if part.plain == KEYWORD), "")  # as none is plain
     if fielded:
         depth = retriever["legs"][fielded].get("depth")
         return {fielded: {"type": KEYWORD, **({"depth": depth} if depth else {})}}

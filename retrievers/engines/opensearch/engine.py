@@ -8,7 +8,7 @@ from pydantic import Field, model_validator
 from assay.retrievers.base import AssayError
 from assay.retrievers.engines.analyzer_coverage import WordKey
 from assay.retrievers.engines.base import StoreSettings
-from assay.retrievers.engines.capabilities import Capabilities, Feature
+from assay.retrievers.engines.capabilities import Capabilities, Feature, Search
 from assay.retrievers.engines.formulas import Formula
 from assay.retrievers.engines.lucene import (
     LUCENE_WORDS,
@@ -23,7 +23,7 @@ from assay.retrievers.engines.opensearch.client import (
     OpenSearchClient,
     OpenSearchConnection,
 )
-from assay.retrievers.engines.opensearch.features import FAISS
+from assay.retrievers.engines.opensearch.features import FAISS, WORDS
 from assay.retrievers.engines.opensearch.fusion import SPACES, FusionSettings, RankFusion
 from assay.retrievers.engines.opensearch.index import INDEX_NAME, OpenSearchIndexStore
 from assay.retrievers.engines.opensearch.queries import KnnSettings, nearest, search
@@ -73,8 +73,15 @@ class OpenSearchSettings(OpenSearchConnection, StoreSettings):
         return self
 
     @property
+    def searches(self) -> tuple[Search, ...]:
+        """What the engine can be asked for with these settings."""
+        return ("keyword",) if self.knn.method == "none" else super().searches
+
+    @property
     def features(self) -> list[Feature]:
         """What these settings ask of a server that not every one has."""
+        if self.knn.method == "none":
+            return [WORDS]
         faiss = (self.knn.method, self.knn.engine) == ("hnsw", "faiss")
         return [self.fusion.feature, *([FAISS] if faiss else [])]
 
@@ -101,12 +108,12 @@ class OpenSearchEngine(ServerEngine[OpenSearchSettings, OpenSearchClient]):
 
     @property
     def _exact(self) -> bool:
-        return self._settings.knn.method == "exact"
+        return self._settings.knn.method != "hnsw"
 
     def _shape(self) -> Sequence[Any]:
         knn = self._settings.knn
         graph = [] if self._exact else [knn.engine, knn.space, knn.m, knn.ef_construction]
-        return [self._settings.bm25, *graph]
+        return [self._settings.bm25, knn.method, *graph]
 
     def _name(self, key: str) -> str:
         return self._settings.index_name or super()._name(key)
@@ -134,8 +141,9 @@ class OpenSearchEngine(ServerEngine[OpenSearchSettings, OpenSearchClient]):
                 "parameters": {"m": knn.m, "ef_construction": knn.ef_construction},
             }
         order = SORTED if self._exact else {"knn": True}
-        body = make_body(self._settings.bm25, plan.texts, {"vector": field}, order)
-        documents = _make_documents(texts, vectors)
+        fields = {} if knn.method == "none" else {"vector": field}
+        body = make_body(self._settings.bm25, plan.texts, fields, order)
+        documents = _make_documents(texts, vectors if fields else None)
         progress = self._resources.progress
         return OpenSearchIndexStore(connection, plan, body, documents, progress).open()
 
@@ -181,6 +189,7 @@ class OpenSearchEngine(ServerEngine[OpenSearchSettings, OpenSearchClient]):
         return [(position, score) for position, score in fused if score > 0]
 
 
-def _make_documents(texts: Sequence[str], vectors: Vectors) -> Iterator[dict[str, Any]]:
-    for position, (text, vector) in enumerate(zip(texts, vectors, strict=True)):
-        yield {"position": position, "text": text, "vector": vector.tolist()}
+def _make_documents(texts: Sequence[str], vectors: Vectors | None) -> Iterator[dict[str, Any]]:
+    for position, text in enumerate(texts):
+        own = {} if vectors is None else {"vector": vectors[position].tolist()}
+        yield {"position": position, "text": text, **own}

@@ -6,11 +6,11 @@ normalization-processor with `pagination_depth`, without which depth would follo
 
 from assay.retrievers.engines.capabilities import Feature
 
-LEG = Feature("the leg opensearch", (1, 0))
+WORDS = Feature("knn.method none", (1, 0))
 RRF = Feature("rrf", (2, 19))
 NORMALISATION = Feature("pagination_depth", (2, 19))
 FAISS = Feature("knn.engine faiss", (2, 19), "the native libraries of the k-NN plugin")
 Z_SCORE = Feature("z_score", (3, 0))
 RRF_CONSTANT = Feature("a rank_constant other than 60", (3, 1))
 RRF_WEIGHTS = Feature("rrf with weights", (3, 1))
-FEATURES = (LEG, RRF, NORMALISATION, FAISS, Z_SCORE, RRF_CONSTANT, RRF_WEIGHTS)
+FEATURES = (WORDS, RRF, NORMALISATION, FAISS, Z_SCORE, RRF_CONSTANT, RRF_WEIGHTS)

@@ -16,8 +16,12 @@ from assay.retrievers.settings import Settings
 class KnnSettings(Settings):
     """How OpenSearch compares vectors."""
 
-    method: Literal["exact", "hnsw"] = Field(
-        "exact", description="exact: the k-NN plugin's script compares with every vector; hnsw"
+    method: Literal["exact", "hnsw", "none"] = Field(
+        "exact",
+        description=(
+            "exact: the k-NN plugin's script compares with every vector; hnsw; none: no vectors "
+            "and no plugin, the keyword list alone"
+        ),
     )
     engine: Literal["lucene", "faiss"] = Field(
         "lucene", description="hnsw: the library that builds and searches the graph"

@@ -92,6 +92,7 @@ KEYWORD: dict[str, Any] = {"a": {"type": "bm25"}}
 BOTH: dict[str, Any] = {**KEYWORD, "b": {"type": "dense", "encoder": SERVED}}
 FUSED: dict[str, Any] = {"legs": BOTH, "fusion": {"type": "rrf"}}
 STORE = {"type": "native_hybrid", "engine": {"type": "qdrant"}}
+WORDS = {"type": "engine_keyword", "engine": {"type": "opensearch", "knn": {"method": "none"}}}
 API, FILE = {"type": "openai", "model": "gpt-5-nano"}, {"type": "local"}
 RERANKER = {"type": "cohere", "model": "rerank-v4.0"}
 
@@ -105,7 +106,7 @@ RERANKER = {"type": "cohere", "model": "rerank-v4.0"}
         ({"legs": {"a": {"type": "native_hybrid"}}}, []),
         ({"legs": {"a": STORE}}, ["a"]),
         ({"legs": {"a": STORE | {"encoder": SERVED}}}, ["a.encode", "a"]),
-        ({"legs": {"a": {"type": "opensearch"}}}, ["a"]),
+        ({"legs": {"a": WORDS}}, ["a"]),
         ({"legs": KEYWORD, "query": [{"type": "multi_query", "model": API}]}, ["multi_query"]),
         ({"legs": KEYWORD, "query": [{"type": "multi_query", "model": FILE}]}, []),
         ({"legs": KEYWORD, "stages": [{"type": "rerank", "model": RERANKER}]}, ["rerank"]),

@@ -44,7 +44,7 @@ def test_configs_keep_the_rules(rule: Rule, path: Path) -> None:
 
 # What no config at hand uses, by what it is: the settings of a pipeline.
 PIPELINES: dict[str, dict[str, Any]] = {
-    "bm25f": {"legs": {"keyword": {"type": "bm25f"}}},
+    "bm25f": {"legs": {"keyword": {"type": "bm25", "weights": {}}}},
     "code": {
         "legs": {"keyword": {"type": "bm25"}, "code": {"type": "code"}},
         "fusion": {"type": "rrf"},

@@ -50,7 +50,7 @@ from examples.overlap_cross_encoder import Overlap, OverlapSettings
 from examples.paragraph_chunker import ParagraphChunker
 from examples.word_overlap import WordOverlap
 
-LEGS = ("dense", "sparse", "late_interaction", "bm25", "bm25f", "code", "exact", "definitions",
+LEGS = ("dense", "sparse", "late_interaction", "bm25", "code", "exact", "definitions",
         "graph", "native_hybrid", "engine_dense", "engine_keyword")  # fmt: skip
 STAGES = [name for names in ORDER for name in names]
 STEPS = ({"type": "classify"}, {"type": "expand"}, {"type": "filter", "from_query": True})
@@ -66,9 +66,11 @@ def read(kind: Any, value: Mapping[str, Any]) -> Any:
     return TypeAdapter(kind).validate_python(value)
 
 
-@pytest.mark.parametrize("name", LEGS)
-def test_the_legs_keep_the_rules(name: str, resources: Resources) -> None:
-    check_leg(read(AnyLeg, {"type": name}), resources)
+@pytest.mark.parametrize(
+    "values", [*({"type": name} for name in LEGS), {"type": "bm25", "weights": {}}], ids=str
+)
+def test_the_legs_keep_the_rules(values: dict[str, Any], resources: Resources) -> None:
+    check_leg(read(AnyLeg, values), resources)
 
 
 @pytest.mark.parametrize("name", STAGES)

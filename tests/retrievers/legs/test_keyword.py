@@ -259,7 +259,8 @@ def test_every_leg_has_one_bm25_and_a_design_its_own() -> None:
         for key, leg in load_config(ROOT / "configs" / f"{name}.yaml").retriever.legs.items()
         if key in ("keyword", "code")
     }
-    found |= {type_: LEGS.types[type_](type=type_) for type_ in ("bm25", "bm25f", "code")}
+    found |= {type_: LEGS.types[type_](type=type_) for type_ in ("bm25", "code")}
+    found["fields"] = KeywordLegSettings(weights={})
     constants = {(leg.k1, leg.b, getattr(leg, "variant", "lucene")) for leg in found.values()}
     assert constants == {(1.2, 0.6, "lucene")}
     stated = load_config(ROOT / "configs" / "hierarchical_document.yaml").retriever.legs["keyword"]

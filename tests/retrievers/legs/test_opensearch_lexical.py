@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from doubles.opensearch_proxy import Proxy
+from pydantic import ValidationError
 
 from assay.retrievers.base import AssayError, Chunk
 from assay.retrievers.conformance import RULES as RETRIEVER_RULES
@@ -20,7 +21,7 @@ from assay.retrievers.engines.opensearch.engine import OpenSearchEngine, OpenSea
 from assay.retrievers.engines.opensearch.server import OpenSearchServer
 from assay.retrievers.engines.servers.servers import is_index_name
 from assay.retrievers.fusion.ranking import Scored
-from assay.retrievers.legs.opensearch import OpenSearchLeg, OpenSearchLegSettings
+from assay.retrievers.legs.native import EngineKeywordSettings, EngineLeg, NativeHybridSettings
 from assay.retrievers.models.base import Vectors
 from assay.retrievers.pipeline.config import PipelineConfig
 from assay.retrievers.settings import Resources
@@ -29,6 +30,7 @@ from assay.retrievers.store.cache import Cache, default_root
 pytest.importorskip("opensearchpy", reason="needs the extra `opensearch`")
 pytest.importorskip("osmem_server", reason="osmem-server is not installed")
 
+NO_VECTORS = {"method": "none"}
 TEN = [f"text {i} of the ferry" for i in range(10)]
 LEXICAL = {
     "nothing_is_found_in_nothing",
@@ -47,15 +49,16 @@ def url(osmem_base: Any) -> Iterator[str]:
         yield clone.url
 
 
-def open_leg(url: str, texts: Sequence[str], **settings: Any) -> OpenSearchLeg:
+def open_leg(url: str, texts: Sequence[str], **settings: Any) -> EngineLeg:
     leg = make_leg(url, **settings)
     leg.index(make_corpus(texts))
     return leg
 
 
-def make_leg(url: str, **settings: Any) -> OpenSearchLeg:
-    chosen = OpenSearchLegSettings.model_validate({"endpoint": url, **settings})
-    return chosen.build(Resources(Cache(default_root())))
+def make_leg(url: str, **settings: Any) -> EngineLeg:
+    engine = {"type": "opensearch", "knn": NO_VECTORS, "endpoint": url, **settings}
+    leg = EngineKeywordSettings.model_validate({"type": "engine_keyword", "engine": engine})
+    return leg.build(Resources(Cache(default_root())))
 
 
 def make_corpus(texts: Sequence[str]) -> Corpus:
@@ -63,12 +66,12 @@ def make_corpus(texts: Sequence[str]) -> Corpus:
     return Corpus([Chunk(f"{count - i:06d}", "d", 0, 1, text) for i, text in enumerate(texts)])
 
 
-def find(leg: OpenSearchLeg, query: str, depth: int = 100) -> list[int]:
+def find(leg: EngineLeg, query: str, depth: int = 100) -> list[int]:
     return [position for position, _ in leg.search(query, depth).candidates]
 
 
 def connect(url: str) -> tuple[OpenSearchClient, OpenSearchServer]:
-    client = OpenSearchClient(OpenSearchLegSettings(endpoint=url))
+    client = OpenSearchClient(OpenSearchSettings(endpoint=url))
     return client, OpenSearchServer(client)
 
 
@@ -92,7 +95,14 @@ def test_a_pipeline_with_the_leg_keeps_the_rules(rule: Rule, url: str) -> None:
     config = PipelineConfig.model_validate(
         {
             "name": "under-test",
-            "retriever": {"legs": {"keyword": {"type": "opensearch", "endpoint": url}}},
+            "retriever": {
+                "legs": {
+                    "keyword": {
+                        "type": "engine_keyword",
+                        "engine": {"type": "opensearch", "knn": NO_VECTORS, "endpoint": url},
+                    }
+                }
+            },
         }
     )
     rule.check(Subject(lambda: config.build(Resources(Cache(default_root())))))
@@ -116,10 +126,10 @@ def test_the_index_is_found_again(url: str) -> None:
     assert (made.chunks, made.cached) == (10, ())
     assert made.bytes > 0
     found = again.index(make_corpus(TEN))
-    assert (found.cached, found.seconds) == (("keyword",), made.seconds)
+    assert (found.cached, found.seconds) == (("engine",), made.seconds)
     assert find(first, "ferry 3") == find(again, "ferry 3")
     assert other.index(make_corpus(TEN)).cached == ()
-    assert is_index_name(first.facts()["index"])
+    assert is_index_name(first.facts()["engine"]["index"])
     _, server = connect(url)
     assert [stored.texts for stored in server.list_stored()] == [10, 10]
 
@@ -144,7 +154,7 @@ def test_an_alias_of_ones_own_moves_to_the_new_texts(url: str) -> None:
 def test_what_is_not_whole_is_told_and_made_anew(url: str) -> None:
     client, server = connect(url)
     leg = open_leg(url, TEN)
-    name = leg.facts()["index"]
+    name = leg.facts()["engine"]["index"]
     (index,) = client.ask("indices.get_alias", name=name)
     # As a killed process leaves it: without the alias, which comes last.
     client.ask("indices.delete_alias", index=index, name=name)
@@ -168,7 +178,7 @@ def test_the_server_lists_and_drops_only_what_is_ours(url: str) -> None:
     assert server.list_stored() == []
     leg = open_leg(url, TEN)
     (stored,) = server.list_stored()
-    assert (stored.name, stored.texts) == (leg.facts()["index"], 10)
+    assert (stored.name, stored.texts) == (leg.facts()["engine"]["index"], 10)
     assert stored.bytes
     assert stored.created.endswith("Z")
     for name in ("payroll", "assay_of_gold", "*", "_all", "assay_*", "a,b", "other"):
@@ -215,7 +225,7 @@ def test_the_leg_finds_nothing_in_nothing(url: str) -> None:
     assert leg.search("ferry", 5).candidates == []
     leg = open_leg(url, TEN)
     result = leg.search(" \n", 5)
-    assert (result.candidates, list(result.milliseconds)) == ([], ["search"])
+    assert (result.candidates, list(result.milliseconds)) == ([], ["encode", "search"])
     assert find(leg, "zebra") == []
     leg.close()
     leg.close()
@@ -228,3 +238,18 @@ def test_a_vector_of_another_length_is_refused(url: str) -> None:
         with pytest.raises(AssayError, match="33 dimensions was asked for; those indexed have 32"):
             search(np.ones(33, np.float32), 5)
     engine.close()
+
+
+@pytest.mark.parametrize("search", ["dense", "hybrid"])
+def test_without_vectors_there_is_the_keyword_list_alone(search: str, url: str) -> None:
+    settings = OpenSearchSettings.model_validate({"endpoint": url, "knn": NO_VECTORS})
+    assert settings.searches == ("keyword",)
+    engine = settings.build(Resources(Cache(default_root())))
+    engine.index(["ferry"], encode("ferry")[None], "hashing")
+    arguments = (encode("ferry"), 5) if search == "dense" else ("ferry", encode("ferry"), 5)
+    with pytest.raises(AssayError, match=f"opensearch has no {search} search with these settings"):
+        getattr(engine, search)(*arguments)
+    engine.close()
+    leg = {"type": "native_hybrid", "engine": {"type": "opensearch", "knn": NO_VECTORS}}
+    with pytest.raises(ValidationError, match="no hybrid search with these settings, only keyword"):
+        NativeHybridSettings.model_validate(leg)

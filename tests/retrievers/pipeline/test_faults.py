@@ -24,7 +24,7 @@ HYBRID = {
 }
 LEGS: Mapping[str, Mapping[str, Any]] = {
     "bm25": {"legs": {"words": {"type": "bm25", "variant": "lucene"}}},
-    "bm25f": {"legs": {"words": {"type": "bm25f", "variant": "lucene"}}},
+    "bm25f": {"legs": {"words": {"type": "bm25", "weights": {}, "variant": "lucene"}}},
     "code": {"legs": {"words": {"type": "code"}}},
     "graph": {
         "legs": {"words": {"type": "bm25", "variant": "lucene"}, "links": {"type": "graph"}},

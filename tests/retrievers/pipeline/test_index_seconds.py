@@ -19,7 +19,8 @@ DOCUMENTS = tuple(
     for name in ("Quay", "Crew", "Buoy")
 )
 LEGS = (
-    "retriever.legs={dense: {type: dense}, keyword: {type: bm25}, fields: {type: bm25f}, "
+    "retriever.legs={dense: {type: dense}, keyword: {type: bm25}, "
+    "fields: {type: bm25, weights: {}}, "
     "defined: {type: definitions}, code: {type: code}, graph: {type: graph}}",
     "retriever.fusion={type: rrf}",
 )

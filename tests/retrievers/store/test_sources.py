@@ -186,7 +186,7 @@ KEYWORD = {"type": "bm25", "analyzer": "chinese"}
 STAGES: dict[str, Callable[[Resources], bool]] = {
     "code": lambda resources: index({"type": "code"}, resources),
     "bm25": lambda resources: index(KEYWORD, resources),
-    "bm25f": lambda resources: index({**KEYWORD, "type": "bm25f"}, resources),
+    "bm25f": lambda resources: index({**KEYWORD, "weights": {}}, resources),
     "cuts": cut,
 }
 DOCUMENTS = "retrievers/documents"
@@ -196,10 +196,10 @@ DOCUMENTS = "retrievers/documents"
     ("stage", "file"),
     [
         *(
-            ("code", f"{DOCUMENTS}/{name}.py")
+            ("code", f"{DOCUMENTS}/structure/{name}.py")
             for name in ("admonitions", "numbered_lines", "identifiers")
         ),
-        ("code", f"{DOCUMENTS}/jurisdictions.yaml"),
+        ("code", f"{DOCUMENTS}/structure/jurisdictions.yaml"),
         ("cuts", f"{DOCUMENTS}/chunkers/structure.py"),
         ("bm25", "retrievers/base/scripts.py"),
         ("bm25f", "retrievers/base/scripts.py"),
@@ -229,7 +229,7 @@ def test_definitions_are_read_again_after_an_edit(
     assert count_read() == 0
     edit("eval/report/formats.py")
     assert count_read() == 0
-    edit(f"{DOCUMENTS}/{name}.py")
+    edit(f"{DOCUMENTS}/structure/{name}.py")
     assert count_read() == 1
 
 

@@ -98,7 +98,7 @@ def list_offers(resources: Resources) -> Iterator[Offer]:
     asked here.
     """
     for configured in list_fusions():
-        if "hybrid" not in configured.settings.capabilities.searches:
+        if "hybrid" not in configured.settings.searches:
             continue
         with closing(configured.build(resources)) as engine:
             yield Offer(configured, engine.formula)
