@@ -16,7 +16,8 @@ from assay.retrievers.engines.registry import TYPES
 pytest.importorskip("opensearchpy", reason="needs the extra `opensearch`")
 osmem = pytest.importorskip("osmem_server", reason="osmem-server is not installed")
 
-LEG = "name: words\nretriever: {legs: {words: {type: opensearch}}}\n"
+ENGINE = "{type: opensearch, knn: {method: none}}"
+LEG = f"name: words\nretriever: {{legs: {{words: {{type: engine_keyword, engine: {ENGINE}}}}}}}\n"
 QUICK = ("limit=3", "latency.queries=0", "--no-track")
 # Nothing that the machine has set takes part.
 UNSET = dict.fromkeys((engine.settings.capabilities.address for engine in list_engines()), "")
