@@ -4,7 +4,8 @@ from dataclasses import replace
 
 from pydantic import Field
 
-from assay.retrievers.query.base import LegKinds, LegQuery, QueryStep, QueryStepSettings, StepResult
+from assay.retrievers.legs.leg_query import LegQuery
+from assay.retrievers.query.base import LegKinds, QueryStep, QueryStepSettings, StepResult
 from assay.retrievers.settings import Resources
 
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any, get_origin
 
 from assay.retrievers.base import AssayError
-from assay.retrievers.settings.files import parse_yaml
+from assay.retrievers.base.yaml_text import parse_yaml
 from assay.retrievers.settings.kinds import descend, find_member, resolve_key
 
 

@@ -2,9 +2,10 @@
 
 from assay.eval.llm.question import NoAnswerError, Question, Reply
 from assay.retrievers.language_models.answers import KeptAnswer
-from assay.retrievers.language_models.base import Prompt, TooLongError
+from assay.retrievers.language_models.base import Prompt
 from assay.retrievers.language_models.client import LanguageModelClient
 from assay.retrievers.language_models.estimates import DryRun
+from assay.retrievers.services.errors import TooLongError
 
 CUT = "an answer was cut off at --max-tokens"
 

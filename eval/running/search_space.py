@@ -10,7 +10,7 @@ from pydantic import Field
 
 from assay.eval.runs.config_keys import shorten
 from assay.retrievers.base import AssayError
-from assay.retrievers.settings.files import parse_yaml
+from assay.retrievers.base.yaml_text import parse_yaml
 
 Point = Mapping[str, Any]
 # Values by dotted key, as in {"retriever.fusion.k": [10, 60]}.

@@ -79,7 +79,7 @@ def read_frontmatter(text: str) -> Frontmatter:
 
 @lru_cache(maxsize=2**10)  # a document's is read where it is loaded, and where it is cut
 def _load(block: str) -> tuple[dict[str, Any], str]:
-    from assay.retrievers.settings.files import parse_yaml
+    from assay.retrievers.base.yaml_text import parse_yaml
 
     try:
         values = parse_yaml(block, "frontmatter", line=2)

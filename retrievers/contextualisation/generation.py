@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 from assay.retrievers.base import AssayError
 from assay.retrievers.contextualisation.plans import CACHE_KIND, ContextPlan, ContextRequest
 from assay.retrievers.language_models.answers import AnswerCache, KeptAnswer
-from assay.retrievers.language_models.base import LanguageModel, TooLongError
+from assay.retrievers.language_models.base import LanguageModel
 from assay.retrievers.language_models.client import CallSettings, LanguageModelClient, find_prices
+from assay.retrievers.services.errors import TooLongError
 from assay.retrievers.services.ledger import CallTotals, CostLedger
 from assay.retrievers.settings import Resources
 

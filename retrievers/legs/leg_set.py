@@ -12,7 +12,7 @@ from assay.retrievers.corpus.corpus import Corpus
 from assay.retrievers.fusion.fusion import RrfSettings
 from assay.retrievers.fusion.ranking import Scored
 from assay.retrievers.legs.base import Leg, LegResult, LegSettings
-from assay.retrievers.query.base import LegQuery
+from assay.retrievers.legs.leg_query import LegQuery
 
 UNPLACED: Mapping[str, LegRank] = MappingProxyType({})
 

@@ -19,13 +19,14 @@ from assay.retrievers.corpus.corpus import Corpus
 from assay.retrievers.documents.preparation import DocumentSettings, PreparedDocuments, prepare
 from assay.retrievers.fusion.ranking import Scored
 from assay.retrievers.legs.base import Leg, LegResult, LegSettings
+from assay.retrievers.legs.leg_query import LegQuery
 from assay.retrievers.legs.leg_set import LegGroup
 from assay.retrievers.legs.truncation import count_unread, find_window, list_encoders
 from assay.retrievers.models.tokens import Tokenizer
 from assay.retrievers.pipeline import telemetry
 from assay.retrievers.pipeline.query_cache import Answers
 from assay.retrievers.pipeline.shape import PipelineShape
-from assay.retrievers.query.base import LegQuery, QueryStep
+from assay.retrievers.query.base import QueryStep
 from assay.retrievers.services import cost_meter as charges
 from assay.retrievers.settings import Resources
 from assay.retrievers.settings.parts import find_sources

@@ -8,7 +8,8 @@ from typing import Literal
 from pydantic import Field
 
 from assay.retrievers.legs.base import Kind
-from assay.retrievers.query.base import LegKinds, LegQuery, QueryStep, QueryStepSettings, StepResult
+from assay.retrievers.legs.leg_query import LegQuery
+from assay.retrievers.query.base import LegKinds, QueryStep, QueryStepSettings, StepResult
 from assay.retrievers.settings import Resources
 
 QueryType = Literal["factual", "navigational", "exploratory"]

@@ -11,7 +11,8 @@ from concurrent.futures import ThreadPoolExecutor
 from assay.retrievers.conformance import ConformanceError, check_rules, make_rules, require
 from assay.retrievers.conformance_sample import ODD_QUERIES, QUERIES
 from assay.retrievers.legs.conformance import make_corpus
-from assay.retrievers.query.base import LegKinds, LegQuery, QueryStep, QueryStepSettings
+from assay.retrievers.legs.leg_query import LegQuery
+from assay.retrievers.query.base import LegKinds, QueryStep, QueryStepSettings
 from assay.retrievers.settings import Resources
 
 Make = Callable[[], QueryStep]

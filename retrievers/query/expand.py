@@ -12,11 +12,12 @@ from pydantic import Field
 
 from assay.retrievers.corpus.corpus import Corpus
 from assay.retrievers.legs.base import Kind
+from assay.retrievers.legs.leg_query import LegQuery
 from assay.retrievers.models.base import Vectors
 from assay.retrievers.models.caching import CachingEncoder
 from assay.retrievers.models.encoders import EncoderSettings
 from assay.retrievers.models.registry import AnyEncoder
-from assay.retrievers.query.base import LegKinds, LegQuery, QueryStep, QueryStepSettings, StepResult
+from assay.retrievers.query.base import LegKinds, QueryStep, QueryStepSettings, StepResult
 from assay.retrievers.query.words import Words
 from assay.retrievers.settings import Resources
 from assay.retrievers.text.languages import Language

@@ -11,7 +11,8 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field
 
 from assay.retrievers.corpus.corpus import Corpus
-from assay.retrievers.query.base import LegKinds, LegQuery, QueryStep, QueryStepSettings, StepResult
+from assay.retrievers.legs.leg_query import LegQuery
+from assay.retrievers.query.base import LegKinds, QueryStep, QueryStepSettings, StepResult
 from assay.retrievers.settings import Resources
 from assay.retrievers.settings.trust import NeedsNoTrust
 from assay.retrievers.stages.recency import find_date

@@ -15,7 +15,7 @@ from pydantic import Field
 
 from assay.retrievers.language_models.base import Prompt
 from assay.retrievers.legs.base import LegSettings
-from assay.retrievers.query.base import LegQuery
+from assay.retrievers.legs.leg_query import LegQuery
 from assay.retrievers.query.writing import WritingSettings
 
 TOKENS_PER_WORD = 2

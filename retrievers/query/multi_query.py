@@ -13,7 +13,7 @@ from typing import ClassVar, Literal
 from pydantic import Field
 
 from assay.retrievers.language_models.base import Prompt
-from assay.retrievers.query.base import LegQuery
+from assay.retrievers.legs.leg_query import LegQuery
 from assay.retrievers.query.writing import WritingSettings
 
 TOKENS_PER_QUERY = 60

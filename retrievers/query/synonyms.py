@@ -8,7 +8,8 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from assay.retrievers.legs.base import Kind
-from assay.retrievers.query.base import LegKinds, LegQuery, QueryStep, QueryStepSettings, StepResult
+from assay.retrievers.legs.leg_query import LegQuery
+from assay.retrievers.query.base import LegKinds, QueryStep, QueryStepSettings, StepResult
 from assay.retrievers.query.wordnet import WordNet
 from assay.retrievers.query.words import Words
 from assay.retrievers.settings import Resources

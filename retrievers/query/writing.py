@@ -7,10 +7,12 @@ from typing import Any, Literal
 from pydantic import Field
 
 from assay.retrievers.base import AssayError, cut
-from assay.retrievers.language_models.base import USUAL_BYTES_PER_TOKEN, Prompt, TooLongError
+from assay.retrievers.language_models.base import USUAL_BYTES_PER_TOKEN, Prompt
 from assay.retrievers.language_models.search_model import SearchModel, SearchModelSettings
-from assay.retrievers.query.base import LegKinds, LegQuery, QueryStep, QueryStepSettings, StepResult
+from assay.retrievers.legs.leg_query import LegQuery
+from assay.retrievers.query.base import LegKinds, QueryStep, QueryStepSettings, StepResult
 from assay.retrievers.services import cost_meter as charges
+from assay.retrievers.services.errors import TooLongError
 from assay.retrievers.services.prices import Usage
 from assay.retrievers.settings import Resources
 

@@ -8,7 +8,7 @@ from typing import Protocol, Self, TypeVar
 from pydantic import Field
 
 from assay.retrievers.base import AssayError
-from assay.retrievers.language_models.base import UnansweredError
+from assay.retrievers.services.errors import UnansweredError
 from assay.retrievers.services.ledger import CallRecorder
 from assay.retrievers.services.prices import Usage
 from assay.retrievers.services.retries import choose_pause, count_wait, try_again

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 
 from assay.retrievers.base import AssayError
 from assay.retrievers.base.installation import hint_extra
-from assay.retrievers.language_models.base import TooLongError, UnansweredError
+from assay.retrievers.services.errors import TooLongError, UnansweredError
 from assay.retrievers.services.retries import read_retry_after
 
 NO_KEY = "none"  # the SDKs want one all the same

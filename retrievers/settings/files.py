@@ -1,80 +1,13 @@
-"""YAML files: the one reader of configs, cards, the settings of commands, and frontmatter.
+"""YAML files of configs, cards and the settings of commands."""
 
-Safe tags only; every key is a string, as written, and stands once. What no person writes (an alias
-within what it names, aliases that unfold beyond measure, nesting without end) is refused before
-anything is built from it.
-"""
-
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from assay.retrievers.base import AssayError
 from assay.retrievers.base.suggestions import suggest
+from assay.retrievers.base.yaml_text import parse_yaml
 from assay.retrievers.settings.trust import check_values
 from assay.retrievers.store.paths import parse_path
-
-DEPTH = 100
-REPEATED = 100_000  # nodes that aliases may stand for, all together
-
-_TEXT = "tag:yaml.org,2002:str"
-_MERGE = "tag:yaml.org,2002:merge"
-
-
-class _FaultError(Exception):
-    """What is wrong with a text, at the mark where it was found."""
-
-    def __init__(self, message: str, mark: Any) -> None:
-        super().__init__(message)
-        self.mark = mark
-
-
-class _Loader(yaml.SafeLoader):
-    """YAML that refuses what cannot be meant."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__(text)
-        self._depth = 0
-        self._repeated = 0
-        # The nodes of each finished node, itself and what aliases stand for included.
-        self._sizes: dict[yaml.Node, int] = {}
-
-    def compose_node(self, parent: yaml.Node | None, index: int) -> Any:
-        """Return the next node; that of an alias is the one it names."""
-        event: Any = self.peek_event()  # type: ignore[no-untyped-call]
-        if self._depth == DEPTH:
-            raise _FaultError(f"nested more than {DEPTH} deep", event.start_mark)
-        self._depth += 1
-        node: Any = super().compose_node(parent, index)
-        self._depth -= 1
-        if isinstance(event, yaml.AliasEvent):
-            if node not in self._sizes:
-                raise _FaultError(f"*{event.anchor} stands within itself", event.start_mark)
-            self._repeated += self._sizes[node]
-            if self._repeated > REPEATED:
-                what = f"its aliases stand for more than {REPEATED:,} values"
-                raise _FaultError(what, event.start_mark)
-        elif isinstance(node, yaml.MappingNode):
-            self._sizes[node] = 1 + sum(self._sizes[part] for pair in node.value for part in pair)
-            _check_keys(node)
-        elif isinstance(node, yaml.SequenceNode):
-            self._sizes[node] = 1 + sum(self._sizes[part] for part in node.value)
-        else:
-            self._sizes[node] = 1
-        return node
-
-    def construct_object(self, node: Any, deep: bool = False) -> Any:
-        """Return what `node` stands for."""
-        with _faults_at(node.start_mark):
-            if isinstance(node, yaml.ScalarNode):
-                node.value.encode()  # half of a surrogate pair can be written nowhere
-            value = super().construct_object(node, deep)
-            if isinstance(value, int):
-                str(value)  # so can a number of too many digits
-            return value
 
 
 def read_mapping(path: Path, *, config: bool = False) -> dict[str, Any]:
@@ -93,26 +26,6 @@ def parse_mapping(text: str, source: str) -> dict[str, Any]:
     if not isinstance(values, dict):
         raise AssayError(f"{source}: must be a mapping of keys to values")
     return values
-
-
-def parse_yaml(text: str, source: str, line: int = 1) -> Any:
-    """Return what YAML `text` holds, None where it is empty; `line` is the number of its first.
-
-    Raises AssayError: one line with `source`, the line and what is wrong there.
-    """
-    try:
-        loader = _Loader(text)
-        with _faults_at(loader):
-            return loader.get_single_data()
-    except _FaultError as fault:
-        i, message = fault.mark.line, str(fault)
-    except yaml.reader.ReaderError as error:
-        i, message = text.count("\n", 0, error.position), f"not YAML: {error.reason}"
-    except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
-        i = mark.line if mark else 0
-        message = f"not YAML: {', '.join(filter(None, (error.context, error.problem)))}"
-    raise AssayError(f"{source}: line {line + i}: {' '.join(message.split())}")
 
 
 def read_text(path: Path, *, config: bool = False) -> str:
@@ -136,27 +49,3 @@ def read_text(path: Path, *, config: bool = False) -> str:
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
         raise AssayError(f"{path}: line {line}: not UTF-8: {error.reason}") from None
-
-
-@contextmanager
-def _faults_at(place: yaml.Mark | yaml.SafeLoader) -> Iterator[None]:
-    """Give what a broken scalar raises its place: not all of it is a YAMLError."""
-    try:
-        yield
-    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
-        mark = place.get_mark() if isinstance(place, yaml.SafeLoader) else place
-        raise _FaultError(f"not YAML: {error}", mark) from None
-
-
-def _check_keys(node: yaml.MappingNode) -> None:
-    """Make every key a string, as written; refuse one that stands twice or is no single value."""
-    seen: set[str] = set()
-    for i, (key, value) in enumerate(node.value):
-        if not isinstance(key, yaml.ScalarNode):
-            raise _FaultError("not YAML: a key must be a single value", key.start_mark)
-        if key.value in seen:
-            raise _FaultError(f"the key {key.value!r} stands twice", key.start_mark)
-        seen.add(key.value)
-        if key.tag != _MERGE:
-            text = yaml.ScalarNode(_TEXT, key.value, key.start_mark, key.end_mark)
-            node.value[i] = (text, value)

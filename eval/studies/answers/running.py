@@ -18,9 +18,10 @@ from assay.eval.studies.answers.record import log_answers
 from assay.eval.studies.answers.results import AnswersOutcome, CostEstimate
 from assay.retrievers.base import AssayError, Progress
 from assay.retrievers.language_models.answers import KeptAnswer
-from assay.retrievers.language_models.base import Prompt, TooLongError
+from assay.retrievers.language_models.base import Prompt
 from assay.retrievers.language_models.client import LanguageModelClient
 from assay.retrievers.language_models.estimates import DryRun
+from assay.retrievers.services.errors import TooLongError
 from assay.retrievers.services.ledger import CostLedger
 from assay.retrievers.store.digest import digest
 
@@ -33,9 +34,9 @@ EXAMPLE = (
 )
 
 
-def estimate(task: AnswerTask, desk: LlmSession) -> CostEstimate:
+def estimate(task: AnswerTask, session: LlmSession) -> CostEstimate:
     """Return what the task would ask and what that should cost."""
-    counted = DryRun(desk.model, desk.prices, desk.library)
+    counted = DryRun(session.model, session.prices, session.library)
     for _, cases in task.cases:
         for case in cases:
             if case.prompt:
@@ -44,7 +45,7 @@ def estimate(task: AnswerTask, desk: LlmSession) -> CostEstimate:
 
 
 def answer(
-    task: AnswerTask, desk: LlmSession, progress: Progress, *, track: bool
+    task: AnswerTask, session: LlmSession, progress: Progress, *, track: bool
 ) -> AnswersOutcome:
     """Ask what is not known, and write the answers into the folder of each run.
 
@@ -54,18 +55,18 @@ def answer(
     ledger: CostLedger | None = None
     with ExitStack() as stack:
         ask: Callable[[Prompt], KeptAnswer]
-        counted = estimate(task, desk).counted
+        counted = estimate(task, session).counted
         if counted.to_ask:
-            ledger = stack.enter_context(desk.ledger(PURPOSE, task.runs))
-            model = stack.enter_context(desk.model)
-            client = LanguageModelClient(model, ledger, desk.settings, desk.library)
+            ledger = stack.enter_context(session.ledger(PURPOSE, task.runs))
+            model = stack.enter_context(session.model)
+            client = LanguageModelClient(model, ledger, session.settings, session.library)
             ask = stack.enter_context(client).ask
         else:
             ask = lambda prompt: counted.ask(prompt, EXAMPLE)  # noqa: E731 - all are known
         for run, cases in task.cases:
-            replies = _ask_all(cases, ask, desk.at_once if ledger else 1, progress)
-            _tell_replaced(run, len(cases), desk, progress)
-            results.append(_write(run, cases, replies, task.budgets[run.manifest.id], desk))
+            replies = _ask_all(cases, ask, session.at_once if ledger else 1, progress)
+            _tell_replaced(run, len(cases), session, progress)
+            results.append(_write(run, cases, replies, task.budgets[run.manifest.id], session))
     tracked = [_track(result, progress) if track else None for result in results]
     return AnswersOutcome(results, tracked, ledger)
 
@@ -107,13 +108,15 @@ def _ask_all(
     return found
 
 
-def _tell_replaced(run: StoredRun, queries: int, desk: LlmSession, progress: Progress) -> None:
+def _tell_replaced(run: StoredRun, queries: int, session: LlmSession, progress: Progress) -> None:
     """Say which answers are replaced, where they are another model's or of more queries."""
     try:
         before = generated_answers.read(run.folder)
     except AssayError:  # of a version that wrote them in another way
         return
-    if before and (before.recipe.identity != desk.model.identity or len(before.answers) > queries):
+    if before and (
+        before.recipe.identity != session.model.identity or len(before.answers) > queries
+    ):
         progress.say(
             f"replaced: {run.folder / generated_answers.FILE} had {len(before.answers)} answers by "
             f"{before.recipe.model}; the same call of that model gives them again from what is kept"
@@ -125,12 +128,12 @@ def _write(
     cases: Sequence[Case],
     replies: Mapping[str, KeptAnswer],
     budget: int | None,
-    desk: LlmSession,
+    session: LlmSession,
 ) -> Answers:
     """Write the answers, and the run's report anew, which shows them."""
-    recipe = Recipe(desk.model.name, desk.model.identity, digest(TASK), budget)
+    recipe = Recipe(session.model.name, session.model.identity, digest(TASK), budget)
     generated_answers.write(
-        run.folder, recipe, [_describe(case, replies.get(case.query), desk) for case in cases]
+        run.folder, recipe, [_describe(case, replies.get(case.query), session) for case in cases]
     )
     if (run.folder / PAGE).exists():
         write_report(run)
@@ -139,7 +142,7 @@ def _write(
     return found
 
 
-def _describe(case: Case, reply: KeptAnswer | None, desk: LlmSession) -> StoredAnswer:
+def _describe(case: Case, reply: KeptAnswer | None, session: LlmSession) -> StoredAnswer:
     """Return a row of the file; a query for which nothing was returned is not asked about."""
     context: list[Span] = [
         (chunk.id, chunk.doc_id, chunk.start, chunk.end)
@@ -160,7 +163,7 @@ def _describe(case: Case, reply: KeptAnswer | None, desk: LlmSession) -> StoredA
         asked=digest(case.prompt.text),
         prompt_tokens=usage.prompt if usage else None,
         output_tokens=usage.output if usage else None,
-        usd=desk.prices.cost(usage) if usage and desk.prices else None,
+        usd=session.prices.cost(usage) if usage and session.prices else None,
     )
 
 

@@ -23,8 +23,9 @@ from assay.eval.studies.gate.calibration import SelfTest, check
 from assay.eval.studies.gate.rule import GateReport, LatencyVerdict, judge, judge_latency
 from assay.eval.studies.gate.settings import GateSettings
 from assay.retrievers.base import AssayError, Progress
+from assay.retrievers.base.yaml_text import parse_yaml
 from assay.retrievers.settings import validate
-from assay.retrievers.settings.files import parse_yaml, read_text
+from assay.retrievers.settings.files import read_text
 from assay.retrievers.store.paths import parse_path
 
 DEFAULT_SETTINGS = Path("configs/gate.yaml")

@@ -13,8 +13,8 @@ from assay.eval.studies.judging.prompts import Reply
 from assay.eval.studies.judging.running import GradeRequest, JudgingJob
 from assay.retrievers.base import AssayError
 from assay.retrievers.language_models.answers import AnswerCache, KeptAnswer
-from assay.retrievers.language_models.base import TooLongError
 from assay.retrievers.language_models.client import LanguageModelClient, find_prices
+from assay.retrievers.services.errors import TooLongError
 from assay.retrievers.services.ledger import CallTotals, CostLedger
 from assay.retrievers.store.digest import digest
 

@@ -12,12 +12,13 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from assay.retrievers.base import AssayError, cut
-from assay.retrievers.language_models.base import MARKS, USUAL_BYTES_PER_TOKEN, TooLongError
+from assay.retrievers.language_models.base import MARKS, USUAL_BYTES_PER_TOKEN
 from assay.retrievers.models.base import EncodedPart, Encoder, Vectors, list_documents
 from assay.retrievers.models.encoders import EncoderChoice
 from assay.retrievers.models.served.messages import clean
 from assay.retrievers.models.served.service import ServedSettings, Service
 from assay.retrievers.services import cost_meter as charges
+from assay.retrievers.services.errors import TooLongError
 from assay.retrievers.services.prices import Usage
 from assay.retrievers.settings import Resources
 from assay.retrievers.store.digest import digest

@@ -8,10 +8,11 @@ from pydantic import Field
 
 from assay.retrievers.base import AssayError
 from assay.retrievers.language_models.answers import KeptAnswer
-from assay.retrievers.language_models.base import Prompt, TooLongError
+from assay.retrievers.language_models.base import Prompt
 from assay.retrievers.language_models.search_model import SearchModel, SearchModelSettings
 from assay.retrievers.models.base import CrossEncoder
 from assay.retrievers.models.cross_encoders import CrossEncoderChoice
+from assay.retrievers.services.errors import TooLongError
 
 
 class OrderingSettings(SearchModelSettings, CrossEncoderChoice):

@@ -8,11 +8,12 @@ from typing import Any, ClassVar, Literal
 from pydantic import Field
 
 from assay.retrievers.base import AssayError
-from assay.retrievers.language_models.base import MARKS, USUAL_BYTES_PER_TOKEN, TooLongError
+from assay.retrievers.language_models.base import MARKS, USUAL_BYTES_PER_TOKEN
 from assay.retrievers.models.base import CrossEncoder
 from assay.retrievers.models.cross_encoders import CrossEncoderChoice
 from assay.retrievers.models.served.messages import clean, order
 from assay.retrievers.models.served.service import ServedSettings, Service
+from assay.retrievers.services.errors import TooLongError
 from assay.retrievers.services.prices import Usage
 from assay.retrievers.settings import Resources
 from assay.retrievers.store.digest import digest

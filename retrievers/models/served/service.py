@@ -16,7 +16,6 @@ from typing import Annotated, Any, ClassVar, Generic, Literal, TypeVar
 from pydantic import Field, model_validator
 
 from assay.retrievers.base import AssayError
-from assay.retrievers.language_models.base import TooLongError
 from assay.retrievers.language_models.remote import count
 from assay.retrievers.models.served.messages import WrongFormError, find_message
 from assay.retrievers.models.served.prices import ListedModel, find_listed, make_prices
@@ -29,6 +28,7 @@ from assay.retrievers.services.endpoint import (
     check_url,
     name_variable,
 )
+from assay.retrievers.services.errors import TooLongError
 from assay.retrievers.services.ledger import CallRecorder, NoLedger, SharedLedger
 from assay.retrievers.services.prices import Prices, Usage
 from assay.retrievers.settings import Resources

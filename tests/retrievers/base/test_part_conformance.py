@@ -21,6 +21,7 @@ from assay.retrievers.fusion.ranking import Scored
 from assay.retrievers.legs.base import Leg, LegResult
 from assay.retrievers.legs.conformance import RULES as LEG_RULES
 from assay.retrievers.legs.conformance import check_leg
+from assay.retrievers.legs.leg_query import LegQuery
 from assay.retrievers.legs.registry import AnyLeg
 from assay.retrievers.models.base import Vectors
 from assay.retrievers.models.conformance import (
@@ -31,7 +32,7 @@ from assay.retrievers.models.conformance import (
 )
 from assay.retrievers.models.cross_encoders import CrossEncoderSettings
 from assay.retrievers.models.encoders import EncoderSettings
-from assay.retrievers.query.base import LegQuery, QueryStep, StepResult
+from assay.retrievers.query.base import QueryStep, StepResult
 from assay.retrievers.query.conformance import RULES as STEP_RULES
 from assay.retrievers.query.conformance import check_query_step
 from assay.retrievers.query.registry import AnyQueryStep

@@ -11,7 +11,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from assay.retrievers.base import AssayError
-from assay.retrievers.settings.files import parse_yaml, read_mapping
+from assay.retrievers.base.yaml_text import parse_yaml
+from assay.retrievers.settings.files import read_mapping
 
 NAMES = "abcdefghi"
 BOMB = "a: &a [x, x, x]\n" + "".join(

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from assay.retrievers.query.base import LegQuery
+from assay.retrievers.legs.leg_query import LegQuery
 from assay.retrievers.query.classify import ClassifySettings, QueryType, classify
 from assay.retrievers.settings import Resources
 from assay.retrievers.store.cache import Cache

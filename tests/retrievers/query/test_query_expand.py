@@ -4,8 +4,9 @@ import pytest
 
 from assay.retrievers.base import Chunk, Document
 from assay.retrievers.corpus.corpus import Corpus
+from assay.retrievers.legs.leg_query import LegQuery
 from assay.retrievers.pipeline.config import PipelineConfig
-from assay.retrievers.query.base import LegQuery, QueryStep
+from assay.retrievers.query.base import QueryStep
 from assay.retrievers.query.expand import ExpandSettings
 from assay.retrievers.settings import Resources
 from assay.retrievers.store.cache import Cache, default_root

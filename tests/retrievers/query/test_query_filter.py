@@ -7,9 +7,9 @@ from pydantic import ValidationError
 
 from assay.retrievers.base import Chunk, Document
 from assay.retrievers.corpus.corpus import Corpus
+from assay.retrievers.legs.leg_query import LegQuery
 from assay.retrievers.pipeline.config import PipelineConfig
 from assay.retrievers.pipeline.pipeline import Pipeline
-from assay.retrievers.query.base import LegQuery
 from assay.retrievers.query.filter import FilterSettings, find_conditions, strip_conditions
 from assay.retrievers.settings import Resources
 from assay.retrievers.store.cache import Cache, default_root

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from assay.retrievers.base import AssayError
-from assay.retrievers.query.base import LegQuery, QueryStep
+from assay.retrievers.legs.leg_query import LegQuery
+from assay.retrievers.query.base import QueryStep
 from assay.retrievers.query.synonyms import SynonymsSettings
 from assay.retrievers.query.wordnet import DEBIAN, ENDINGS, WordNet
 from assay.retrievers.settings import Resources

@@ -24,10 +24,11 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from assay.retrievers.base import AssayError, Document, Ranking
+from assay.retrievers.legs.leg_query import LegQuery
 from assay.retrievers.models.encoders import EncoderSettings
 from assay.retrievers.pipeline.config import PipelineConfig
 from assay.retrievers.pipeline.variants import Variants
-from assay.retrievers.query.base import LegQuery, QueryStep, StepResult
+from assay.retrievers.query.base import QueryStep, StepResult
 from assay.retrievers.query.hyde import HydeSettings
 from assay.retrievers.query.multi_query import MultiQuerySettings
 from assay.retrievers.settings import Resources

@@ -16,7 +16,7 @@ from tools.llm_fixtures import PRICES, MakeRoom, ask, end, say
 
 from assay.retrievers.base import AssayError
 from assay.retrievers.language_models.answers import KeptAnswer
-from assay.retrievers.language_models.base import TooLongError
+from assay.retrievers.services.errors import TooLongError
 from assay.retrievers.services.ledger import read_account
 
 pytest.importorskip("openai", reason="needs the extra `openai`")

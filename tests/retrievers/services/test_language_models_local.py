@@ -10,9 +10,10 @@ import pytest
 from assay.retrievers.base import AssayError, Chunk, Document
 from assay.retrievers.contextualisation.generation import generate
 from assay.retrievers.contextualisation.plans import CACHE_KIND, make_plan
-from assay.retrievers.language_models.base import Prompt, TooLongError
+from assay.retrievers.language_models.base import Prompt
 from assay.retrievers.language_models.client import CallSettings
 from assay.retrievers.language_models.local import LocalSettings
+from assay.retrievers.services.errors import TooLongError
 from assay.retrievers.settings import Resources
 
 TEXT = (
