@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assay.eval.collections.collection import GoldItem
-from assay.eval.scoring import measures
+from assay.eval.scoring import generated, kinds, measures
 from assay.eval.scoring.calculation import qrels, run
 from assay.eval.scoring.join import JoinedHit
 from assay.eval.scoring.kinds import show_name
@@ -213,6 +213,14 @@ def test_what_is_known_of_a_measure() -> None:
     assert measures.find("AP").meaning.endswith("of all hits")
     assert measures.find("P(rel=2)@5").bounds == ""
     assert not measures.find("Tokens@10").is_ranked
+
+
+def test_every_class_says_what_its_measure_counts() -> None:
+    listed = (*kinds.LISTED, *generated.LISTED)
+    assert [kind.name for kind in listed if not kind.meaning or kind.within == kinds.ANY] == []
+    named = {kind.name for kind in listed}
+    assert {"hit_nDCG", "infAP", "Recall", "AnswerEM"} <= named
+    assert len(named) == len(listed) - 1, "Recall is computed in two ways"
 
 
 def test_the_gate_takes_either_name() -> None:
