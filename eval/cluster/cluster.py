@@ -74,7 +74,7 @@ class Cluster:
         self._progress = progress
         self._worker = make_worker_class(ray, gpus)
         self.size = count_workers(ray.nodes(), gpus)
-        self._hired: list[_Worker] = []
+        self._workers: list[_Worker] = []
         self._unbegun = 0  # workers that ended before they could begin
         # A worker that ended, and a result that went with its machine.
         self._lost = ray.exceptions.RayActorError, ray.exceptions.ObjectLostError
@@ -91,41 +91,41 @@ class Cluster:
         source = (_Batch(number, given) for number, given in enumerate(batches))
         again: deque[_Batch] = deque()
         pending: dict[Any, tuple[_Worker, _Batch | None]] = {}
-        for hired in self._hired:
-            hired.given.clear()
-            if not hired.ready:
-                pending[hired.entering] = hired, None
-        while len(self._hired) < min(self.size, most):
-            self._hire(pending)
+        for worker in self._workers:
+            worker.given.clear()
+            if not worker.ready:
+                pending[worker.entering] = worker, None
+        while len(self._workers) < min(self.size, most):
+            self._start(pending)
         while True:
-            while free := [one for one in self._hired if one.ready and len(one.given) < IN_FLIGHT]:
+            while free := [one for one in self._workers if one.ready and len(one.given) < IN_FLIGHT]:
                 batch = again.popleft() if again else next(source, None)
                 if batch is None:
                     break
-                hired = min(free, key=lambda one: len(one.given))
-                hired.given.append(batch)
-                call = getattr(hired.actor, method).remote(*batch.arguments)
-                pending[call] = hired, batch
+                worker = min(free, key=lambda one: len(one.given))
+                worker.given.append(batch)
+                call = getattr(worker.actor, method).remote(*batch.arguments)
+                pending[call] = worker, batch
             if not any(batch for _, batch in pending.values()) and not again:
                 batch = next(source, None)
                 if batch is None:
                     return
                 again.append(batch)
             call = self._wait(pending)
-            hired, batch = pending.pop(call)
+            worker, batch = pending.pop(call)
             try:
                 result = self._ray.get(call)
             except self._lost as error:
-                if hired in self._hired:
-                    self._dismiss(hired, again, error)
-                    self._hire(pending)
+                if worker in self._workers:
+                    self._retire(worker, again, error)
+                    self._start(pending)
                 continue
             except Exception as error:
-                raise self._explain(error, hired.host) from None
+                raise self._explain(error, worker.host) from None
             if batch is None:
-                hired.ready, hired.host = True, result
+                worker.ready, worker.host = True, result
                 continue
-            hired.given.remove(batch)
+            worker.given.remove(batch)
             yield batch.number, result
 
     def map_in_order(
@@ -140,16 +140,16 @@ class Cluster:
                 yield early.pop(wanted)
                 wanted += 1
 
-    def _hire(self, pending: dict[Any, tuple[_Worker, _Batch | None]]) -> None:
+    def _start(self, pending: dict[Any, tuple[_Worker, _Batch | None]]) -> None:
         actor = self._worker.remote()
-        hired = _Worker(actor, actor.enter.remote(self._place))
-        self._hired.append(hired)
-        pending[hired.entering] = hired, None
+        worker = _Worker(actor, actor.enter.remote(self._place))
+        self._workers.append(worker)
+        pending[worker.entering] = worker, None
 
-    def _dismiss(self, hired: _Worker, again: deque[_Batch], error: Exception) -> None:
+    def _retire(self, worker: _Worker, again: deque[_Batch], error: Exception) -> None:
         """Take back what an ended worker was given."""
-        self._hired.remove(hired)
-        self._unbegun += not hired.ready
+        self._workers.remove(worker)
+        self._unbegun += not worker.ready
         why = tell_end(str(error))
         if getattr(error, "actor_init_failed", False):
             raise AssayError(f"--ray: a worker cannot start: {why}")
@@ -157,13 +157,13 @@ class Cluster:
             raise AssayError(
                 f"--ray: {ATTEMPTS} workers ended before they could begin; the last: {why}"
             )
-        if hired.given:
-            hired.given[0].ended += 1
-            if hired.given[0].ended == ATTEMPTS:
+        if worker.given:
+            worker.given[0].ended += 1
+            if worker.given[0].ended == ATTEMPTS:
                 raise AssayError(
                     f"--ray: {ATTEMPTS} workers ended at the same batch; the last: {why}"
                 )
-        again.extend(hired.given)
+        again.extend(worker.given)
         self._progress.say("warning: a worker ended; what it had is given to others")
 
     def _wait(self, pending: Mapping[Any, Any]) -> Any:
@@ -171,7 +171,7 @@ class Cluster:
             [*done], _ = self._ray.wait(list(pending), num_returns=1, timeout=PATIENCE)
             if done:
                 return done[0]
-            if not any(hired.ready for hired in self._hired):
+            if not any(worker.ready for worker in self._workers):
                 self._progress.say("waiting for Ray to start workers …")
 
     def _explain(self, error: Exception, host: str) -> Exception:

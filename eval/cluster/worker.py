@@ -155,10 +155,10 @@ class Worker:
             if make_ready(make_plan(config), retriever, collection).identity != identity:
                 raise self._refuse(f"{config.name}: its models or engines are others there")
             self._searching = identity, retriever, make_placer(retriever, collection)
-        _, retriever, placer = self._searching
+        _, retriever, finder = self._searching
         asked = set(queries)
         chosen = [query for query in collection.queries if query.id in asked]
-        return list(answer(chosen, config.depth, retriever, collection, placer))
+        return list(answer(chosen, config.depth, retriever, collection, finder))
 
     def run(
         self, tasks: Sequence[PointTask], seen: Sequence[Fingerprint], measure: str, reports: Path

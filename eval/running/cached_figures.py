@@ -44,7 +44,7 @@ class PointFigures:
 class FiguresCache:
     """Finds what is shown of runs in the measures `names`, or lets `score` compute it and keeps it.
 
-    Nothing is kept where a measure is somebody's own, whose code may change unseen. `sound` are
+    Nothing is kept where a measure is somebody's own, whose code may change unseen. `validated` are
     chunks known to be so, which the retrievers may share.
     """
 
@@ -53,12 +53,12 @@ class FiguresCache:
         names: Sequence[str],
         cache: Cache,
         score: Score = generated_answers.score,
-        sound: dict[int, Chunk] | None = None,
+        validated: dict[int, Chunk] | None = None,
     ) -> None:
         self._names = names
         self._cache = cache
         self._score = score
-        self._sound = {} if sound is None else sound
+        self._validated = {} if validated is None else validated
         self._keeps = all(isinstance(find(name), LISTED) for name in names)
 
     def show(self, folder: Path) -> PointFigures:
@@ -94,7 +94,9 @@ class FiguresCache:
 
         def search() -> PointFigures:
             """Search, and forget the run before garbage is looked for again."""
-            run = search_unstored(plan, retriever, collection, ready, circumstances, self._sound)
+            run = search_unstored(
+                plan, retriever, collection, ready, circumstances, self._validated
+            )
             return _show(summarise(run, self._names, self._score))
 
         return make() if retriever.nondeterministic else self._find(ready.identity, make)
@@ -118,7 +120,7 @@ class FiguresCache:
         key = digest(ready.identity, measure, ids, digest_imports(__name__))
         if self._keeps and (kept := self._cache.get_many(RACED, [key]).get(key)):
             return dict(zip(ids, json.loads(kept), strict=True))
-        found = score_queries(retriever, collection, queries, measure, plan.depth, self._sound)
+        found = score_queries(retriever, collection, queries, measure, plan.depth, self._validated)
         if self._keeps and not retriever.nondeterministic:
             values = [found[id_] for id_ in ids]
             self._cache.put_many(RACED, {key: json.dumps(values).encode()})

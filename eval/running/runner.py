@@ -109,7 +109,7 @@ class Runner:
         self._circumstances = environment.describe()
         self._load = lru_cache(maxsize=1)(partial(load, progress=resources.progress))
         self._scores = lru_cache(maxsize=1)(lambda _, names: PointScores(names))
-        self._sound = lru_cache(maxsize=1)(_start_sound)
+        self._validated = lru_cache(maxsize=1)(_start_validated)
 
     def run(self, tasks: Sequence[PointTask]) -> list[TaskResult]:
         """Run every task and return what became of each, in their own order.
@@ -142,8 +142,8 @@ class Runner:
         order = self._take_in_order(tasks)
         for i, variants in self._resources.progress.track(order, what, len(tasks)):
             config = tasks[i].config
-            sound = self._sound(name_shared(config))
-            keeper = FiguresCache(self._names(tasks[i]), self._resources.cache, sound=sound)
+            validated = self._validated(name_shared(config))
+            keeper = FiguresCache(self._names(tasks[i]), self._resources.cache, validated=validated)
             with suppress(Exception), variants.build(config) as retriever:
                 collection, plan = self._load(config.dataset), make_plan(config)
                 scores[i] = keeper.score_first(plan, retriever, collection, queries, self._measure)
@@ -259,7 +259,7 @@ class Runner:
         names = self._names(task)
         shared = name_shared(task.config)
         score = self._scores(shared, tuple(names)).score
-        keeper = FiguresCache(names, self._resources.cache, score, self._sound(shared))
+        keeper = FiguresCache(names, self._resources.cache, score, self._validated(shared))
         with variants.build(task.config) as retriever:
             collection, plan = self._load(task.config.dataset), make_plan(task.config)
             if self._stored:
@@ -272,7 +272,7 @@ class Runner:
             return keeper.score(plan, retriever, collection, self._reports, self._circumstances)
 
 
-def _start_sound(_: tuple[str, str]) -> dict[int, Chunk]:
+def _start_validated(_: tuple[str, str]) -> dict[int, Chunk]:
     """Return what is to hold the chunks of tasks that share them, once these are known as sound."""
     return {}
 

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from assay.retrievers.base import AssayError, Chunk, Hit, IndexReport, Ranking, Retriever
 from assay.retrievers.store.lazy_sequence import ById
 
-MOST_SOUND = 1 << 16  # chunks
+MOST_VALIDATED = 1 << 16  # chunks
 
 
 @contextmanager
@@ -42,12 +42,12 @@ def check_ranking(
     query_id: str,
     k: int,
     texts: Mapping[str, str],
-    sound: dict[int, Chunk],
+    validated: dict[int, Chunk],
 ) -> Ranking:
     """Return what a search for `k` hits gave; `texts` are the documents' by id.
 
-    `sound` has the chunks that were found to be as their documents have them, by Python's identity,
-    and is added to.
+    `validated` has the chunks that were found to be as their documents have them, by Python's
+    identity, and is added to.
 
     The order of its hits is kept, whatever their scores. Raises AssayError naming the query, the
     rank and what is wrong: more than k hits, a score that is no number, a chunk twice, of no
@@ -60,27 +60,27 @@ def check_ranking(
         )
     if len(found.hits) > k:
         raise AssayError(f"{where}: {len(found.hits)} hits were returned, {k} were asked for")
-    if _are_plain(found.hits, sound):
+    if _are_plain(found.hits, validated):
         return found
     ranks: dict[str, int] = {}
     for rank, hit in enumerate(found.hits, start=1):
         if not isinstance(hit, Hit) or not isinstance(hit.chunk, Chunk):
             raise AssayError(f"{where}: rank {rank}: {_kind(hit)}, not a Hit with a Chunk")
-        if fault := _find_fault(hit, ranks, texts, sound):
+        if fault := _find_fault(hit, ranks, texts, validated):
             raise AssayError(f"{where}: rank {rank}: {fault}")
         ranks[hit.chunk.id] = rank
     return found
 
 
-def _are_plain(hits: Sequence[Hit], sound: Mapping[int, Chunk]) -> bool:
-    """Say of hits with nothing unusual about them, all chunks known to be sound, that no rule is
+def _are_plain(hits: Sequence[Hit], validated: Mapping[int, Chunk]) -> bool:
+    """Say of hits with nothing unusual about them, all chunks known to be valid, that no rule is
     broken: hit by hit that takes four times as long.
     """
     if not set(map(type, hits)) <= {Hit}:
         return False
     scores = [hit.score for hit in hits]
     return (
-        all(id(hit.chunk) in sound for hit in hits)
+        all(id(hit.chunk) in validated for hit in hits)
         and len({hit.chunk.id for hit in hits}) == len(hits)
         and set(map(type, scores)) <= {float}
         and all(map(math.isfinite, scores))
@@ -91,7 +91,7 @@ def _find_fault(
     hit: Hit,
     ranks: Mapping[str, int],
     texts: Mapping[str, str],
-    sound: dict[int, Chunk],
+    validated: dict[int, Chunk],
 ) -> str:
     """Say what is wrong with a hit, given the ranks of other chunks."""
     chunk = hit.chunk
@@ -102,11 +102,11 @@ def _find_fault(
         return f"the score {hit.score} is not finite"
     if chunk.id in ranks:
         return f"the chunk {chunk.id} stands at rank {ranks[chunk.id]} already"
-    return "" if id(chunk) in sound else _find_fault_in(chunk, texts, sound)
+    return "" if id(chunk) in validated else _find_fault_in(chunk, texts, validated)
 
 
-def _find_fault_in(chunk: Chunk, texts: Mapping[str, str], sound: dict[int, Chunk]) -> str:
-    """Say what of a chunk is not as its document has it; a sound one joins `sound`."""
+def _find_fault_in(chunk: Chunk, texts: Mapping[str, str], validated: dict[int, Chunk]) -> str:
+    """Say what of a chunk is not as its document has it; a valid one joins `validated`."""
     text = texts.get(chunk.doc_id)
     span = f"the span {chunk.start}–{chunk.end} of {chunk.doc_id}"
     if text is None:
@@ -116,8 +116,8 @@ def _find_fault_in(chunk: Chunk, texts: Mapping[str, str], sound: dict[int, Chun
     if chunk.text != text[chunk.start : chunk.end]:
         return f"the text is not that of {span}"
     # Chunks from a shelf are never the same object twice, nor are some retrievers' own.
-    if len(sound) < MOST_SOUND and not isinstance(texts, ById):
-        sound[id(chunk)] = chunk
+    if len(validated) < MOST_VALIDATED and not isinstance(texts, ById):
+        validated[id(chunk)] = chunk
     return ""
 
 

@@ -41,7 +41,7 @@ class GoldRankFinder:
     def place(
         self, query: Query, ranking: Ranking, gold: Sequence[GoldItem]
     ) -> dict[str, GoldRank]:
-        """Return the placement of every relevant item of `gold` by its id.
+        """Return the rank of every relevant item of `gold` by its id.
 
         Legs are asked to go deeper only where one of them handed on no chunk that covers an item.
         The result is empty where the retriever does not tell its chunks.

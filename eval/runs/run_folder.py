@@ -78,9 +78,9 @@ class RunFolder:
         queries = [row["query"] for row in self._read_rankings(lambda line: RISEN in line)]
         return count_rising(queries, searched)
 
-    def add_placements(self, query_id: str, placements: Mapping[str, GoldRank]) -> None:
-        """Store the placements of a query, before its ranking: that is what finishes it."""
-        items = {item: as_row(placement) for item, placement in placements.items()}
+    def add_gold_ranks(self, query_id: str, gold_ranks: Mapping[str, GoldRank]) -> None:
+        """Store the ranks of the gold items of a query, before its ranking, which finishes it."""
+        items = {item: as_row(gold_rank) for item, gold_rank in gold_ranks.items()}
         self._append("placements.jsonl", encode_row({"query": query_id, "items": items}))
 
     def add_ranking(self, query_id: str, ranking: Ranking, prescribed: Set[str]) -> None:

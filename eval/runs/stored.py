@@ -26,7 +26,7 @@ from assay.eval.runs.stored_files import (
     StoredRankings,
     read_gold,
     read_passages,
-    read_placements,
+    read_gold_ranks,
     read_queries,
 )
 from assay.eval.scoring.join import JoinedHit, RetrievedChunk, join
@@ -41,7 +41,7 @@ SHOWN = 5  # ids in a line that lists them
 class StoredRun:
     """A finished run, as read from its folder.
 
-    Mappings are by query id, but for `gold_texts`, by the id of a relevant gold item; `placements`
+    Mappings are by query id, but for `gold_texts`, by the id of a relevant gold item; `gold_ranks`
     are by query id and then by the id of a gold item.
     """
 
@@ -51,7 +51,7 @@ class StoredRun:
     gold: Mapping[str, tuple[GoldItem, ...]]
     gold_texts: Mapping[str, str]
     rankings: Mapping[str, Ranking]
-    placements: Mapping[str, Mapping[str, GoldRank]]
+    gold_ranks: Mapping[str, Mapping[str, GoldRank]]
     prescribed: Set[str]
     latency: tuple[LatencySample, ...]
 
@@ -85,7 +85,7 @@ class StoredRun:
             queries=_take(self.queries, queries),
             gold=_take(self.gold, queries),
             rankings=_take(self.rankings, queries),
-            placements=_take(self.placements, queries),
+            gold_ranks=_take(self.gold_ranks, queries),
             latency=tuple(sample for sample in self.latency if sample.query_id in queries),
         )
 
@@ -97,11 +97,11 @@ def load(folder: Path) -> StoredRun:
     are damaged or hold no query.
     """
     run = open_run(folder)
-    return replace(run, rankings=dict(run.rankings), placements=dict(run.placements))
+    return replace(run, rankings=dict(run.rankings), gold_ranks=dict(run.gold_ranks))
 
 
 def open_run(folder: Path) -> StoredRun:
-    """Read a run as `load` does, but rankings and placements, each when it is first asked for."""
+    """As `load`, but rankings and ranks of gold items are read when they are first asked for."""
     manifest = read_manifest(folder)
     try:
         run = _read_files(folder, manifest)
@@ -130,7 +130,7 @@ def _read_files(folder: Path, manifest: Manifest) -> StoredRun:
         gold={query: gold.items.get(query, ()) for query in queries},
         gold_texts=gold.texts,
         rankings=StoredRankings(folder / "rankings.jsonl", queries, chunks),
-        placements=read_placements(folder / "placements.jsonl"),
+        gold_ranks=read_gold_ranks(folder / "placements.jsonl"),
         prescribed=frozenset(item.chunk.id for item in passages if item.prescribed),
         latency=tuple(LatencySample(**row) for row in read_rows(folder / "latency.jsonl")),
     )

@@ -70,8 +70,8 @@ def read_passages(path: Path) -> list[Passage]:
     return list(map(_parse_passage, read_lines(path)))
 
 
-def read_placements(path: Path) -> Mapping[str, Mapping[str, GoldRank]]:
-    """Return the placements, those of a query when they are first asked for, as rankings are.
+def read_gold_ranks(path: Path) -> Mapping[str, Mapping[str, GoldRank]]:
+    """Return the ranks of gold items by query, each read when it is first asked for.
 
     Of a query that was searched again after a kill, the later stand.
     """
@@ -80,7 +80,7 @@ def read_placements(path: Path) -> Mapping[str, Mapping[str, GoldRank]]:
 
 
 def _read_placed(row: Mapping[str, Any]) -> dict[str, GoldRank]:
-    return {item: GoldRank(**placement) for item, placement in row["items"].items()}
+    return {item: GoldRank(**gold_rank) for item, gold_rank in row["items"].items()}
 
 
 def _read(line: Line, read: Callable[..., T], *others: Any) -> T:

@@ -27,13 +27,13 @@ if TYPE_CHECKING:
 class ChunkedDocuments:
     """All chunks of each document by its id, and the tokens of each chunk by its own.
 
-    `torn` names the documents that their chunks do not give back, `seconds` what those took that
+    `lossy` names the documents that their chunks do not give back, `seconds` what those took that
     were not known before, `work` what all took when they were cut.
     """
 
     chunks: Mapping[str, Sequence[Chunk]]
     tokens: Mapping[str, int]
-    torn: Sequence[str]
+    lossy: Sequence[str]
     seconds: Mapping[str, float]
     work: float
 
@@ -85,9 +85,9 @@ class ChunkCache:
             for name, made in chunks.items()
             for chunk, size in zip(made, values[name]["tokens"], strict=True)
         }
-        torn = [name for name, value in values.items() if not value["intact"]]
+        lossy = [name for name, value in values.items() if not value["intact"]]
         work = fsum(value["seconds"] for value in values.values())
-        return ChunkedDocuments(chunks, tokens, torn, seconds, work)
+        return ChunkedDocuments(chunks, tokens, lossy, seconds, work)
 
     @cached_property
     def _tokenizer(self) -> "Tokenizer":
@@ -118,13 +118,13 @@ class ChunkTally:
         self._limit = limit
         self._sizes: Counter[int] = Counter()
         self._cut = False
-        self._torn = 0
+        self._lossy = 0
         self.seconds = 0.0
 
     def add_cut(self, cut: ChunkedDocuments) -> None:
         """Count what became of some documents."""
         self._cut |= bool(cut.chunks)
-        self._torn += len(cut.torn)
+        self._lossy += len(cut.lossy)
         self.seconds += cut.work
 
     def add_sizes(self, tokens: Iterable[int]) -> None:
@@ -141,7 +141,7 @@ class ChunkTally:
             "oversize": sum(
                 number for size, number in self._sizes.items() if self._limit and size > self._limit
             ),
-            "integrity_failures": self._torn,
+            "integrity_failures": self._lossy,
         }
 
 

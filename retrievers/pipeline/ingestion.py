@@ -146,7 +146,7 @@ class _Inspector:
             unread=count_unread(
                 [chunk.searchable for chunk in chunks], self._window, self._tokenizer
             ),
-            intact=document.id not in cut.torn if structure else None,
+            intact=document.id not in cut.lossy if structure else None,
             decisions=self._decisions(structure),
             definitions=len(find_definitions(structure)) if structure else 0,
             references=len(references),

@@ -153,7 +153,7 @@ def _make(
         else answer(missing, plan.depth, retriever, collection)
     )
     for item in progress.track(answered, "searching", len(missing)):
-        folder.add_placements(item.query.id, item.placements)
+        folder.add_gold_ranks(item.query.id, item.gold_ranks)
         folder.add_ranking(item.query.id, item.ranking, collection.prescribed)
     gold = [item for query in queries for item in collection.gold[query.id]]
     folder.write_text(

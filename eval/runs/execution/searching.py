@@ -15,7 +15,7 @@ class QueryResult:
 
     query: Query
     ranking: Ranking
-    placements: Mapping[str, GoldRank]
+    gold_ranks: Mapping[str, GoldRank]
 
 
 # Answers queries elsewhere, in their order, for the run of an identity.
@@ -33,15 +33,15 @@ def search(
     collection: Collection,
     query: Query,
     depth: int,
-    sound: dict[int, Chunk] | None = None,
+    validated: dict[int, Chunk] | None = None,
 ) -> Ranking:
     """Return the first `depth` hits; without the query itself where the collection drops it.
 
-    Given to several searches, `sound`, empty at first, spares chunks a second check.
+    Given to several searches, `validated`, empty at first, spares chunks a second check.
 
     Raises AssayError, naming the query, where the retriever fails or breaks its contract.
     """
-    known = {} if sound is None else sound
+    known = {} if validated is None else validated
     return _ask(retriever, retriever.search, collection, query, depth, known)
 
 
@@ -50,10 +50,10 @@ def search_plain(
     collection: Collection,
     query: Query,
     depth: int,
-    sound: dict[int, Chunk],
+    validated: dict[int, Chunk],
 ) -> Ranking:
     """Do as `search`, for those who need chunks and their order alone."""
-    return _ask(retriever, retriever.search_plain, collection, query, depth, sound)
+    return _ask(retriever, retriever.search_plain, collection, query, depth, validated)
 
 
 def answer(
@@ -61,19 +61,19 @@ def answer(
     depth: int,
     retriever: Retriever,
     collection: Collection,
-    placer: GoldRankFinder | None = None,
+    finder: GoldRankFinder | None = None,
 ) -> Iterator[QueryResult]:
     """Yield what `retriever`, which has indexed the documents, answers to each query.
 
     A `placer` of both, given to several calls, spares going through all chunks again.
     """
-    placer = placer or make_placer(retriever, collection)
-    sound: dict[int, Chunk] = {}
+    finder = finder or make_placer(retriever, collection)
+    validated: dict[int, Chunk] = {}
     for query in queries:
-        ranking = search(retriever, collection, query, depth, sound)
+        ranking = search(retriever, collection, query, depth, validated)
         with naming(f"{name_retriever(retriever)}: query {query.id}"):
-            placements = placer.place(query, ranking, collection.gold[query.id])
-        yield QueryResult(query, ranking, placements)
+            gold_ranks = finder.place(query, ranking, collection.gold[query.id])
+        yield QueryResult(query, ranking, gold_ranks)
 
 
 def make_placer(retriever: Retriever, collection: Collection) -> GoldRankFinder:
@@ -94,12 +94,12 @@ def _ask(
     collection: Collection,
     query: Query,
     depth: int,
-    sound: dict[int, Chunk],
+    validated: dict[int, Chunk],
 ) -> Ranking:
     k = depth + collection.drop_self_matches
     with naming(f"{name_retriever(retriever)}: query {query.id}"):
         found = find(query.text, k)
-    ranking = check_ranking(found, retriever, query.id, k, collection.texts, sound)
+    ranking = check_ranking(found, retriever, query.id, k, collection.texts, validated)
     return _without_self(ranking, query.id, depth) if collection.drop_self_matches else ranking
 
 

@@ -24,18 +24,19 @@ def search_unstored(
     collection: Collection,
     ready: Ready,
     circumstances: Mapping[str, Any],
-    sound: dict[int, Chunk],
+    validated: dict[int, Chunk],
 ) -> StoredRun:
     """Return a run of which nothing is written, timed or placed: its rankings are those of others.
 
     `retriever` has indexed the documents; `circumstances` are those of
-    `assay.eval.runs.environment`; `sound` is that of `search`, here of several retrievers that may
-    share chunks.
+    `assay.eval.runs.environment`; `validated` is that of `search`, here of several retrievers
+    that may share chunks.
     """
     begin = time.perf_counter()
     queries = sample(collection.queries, plan.limit)
     rankings = {
-        query.id: search_plain(retriever, collection, query, plan.depth, sound) for query in queries
+        query.id: search_plain(retriever, collection, query, plan.depth, validated)
+        for query in queries
     }
     retries = sum(
         entry.counts.get(RETRIES, 0) for found in rankings.values() for entry in found.trace
@@ -62,7 +63,7 @@ def search_unstored(
         gold={query.id: collection.gold[query.id] for query in queries},
         gold_texts={},
         rankings=rankings,
-        placements={},
+        gold_ranks={},
         prescribed=collection.prescribed,
         latency=(),
     )
@@ -74,18 +75,18 @@ def score_queries(
     queries: Sequence[Query],
     measure: str,
     depth: int,
-    sound: dict[int, Chunk] | None = None,
+    validated: dict[int, Chunk] | None = None,
 ) -> Mapping[str, float]:
     """Return the score of each query by its id, as a stored run of `depth` would have it.
 
-    Given to several calls, `sound`, empty at first, spares chunks a second check. The retriever
+    Given to several calls, `validated`, empty at first, spares chunks a second check. The retriever
     must have indexed the documents of the collection. Raises AssayError when a part of it could not
     do its work: such scores are not those of its settings.
     """
     joined = {}
-    sound = {} if sound is None else sound
+    validated = {} if validated is None else validated
     for query in queries:
-        ranking = search_plain(retriever, collection, query, depth, sound)
+        ranking = search_plain(retriever, collection, query, depth, validated)
         if ranking.degraded:
             raise AssayError(f"query {query.id}: {ranking.degraded[0]}")
         retrieved = [

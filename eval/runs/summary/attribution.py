@@ -1,6 +1,6 @@
 """Miss analysis: at which step of a run each gold item was lost, or that it was found.
 
-Computed from a stored run alone: the lists of its trace, and the placements taken with it.
+Computed from a stored run alone: the lists of its trace, and the ranks of gold items.
 """
 
 from collections import Counter
@@ -167,7 +167,7 @@ def attribute(
         steps=steps,
         items={
             trail.query: tuple(
-                _trace(item, trail, run.placements.get(trail.query, {}).get(item.id), k, depth)
+                _trace(item, trail, run.gold_ranks.get(trail.query, {}).get(item.id), k, depth)
                 for item in trail.items
             )
             for trail in trails
@@ -179,25 +179,25 @@ def attribute(
 
 
 def _trace(
-    item: GoldItem, trail: Trail, placement: GoldRank | None, k: int, depth: int
+    item: GoldItem, trail: Trail, gold_rank: GoldRank | None, k: int, depth: int
 ) -> ItemFate:
     ranks = {step.name: best_rank(step.ranks, trail.covering[item.id]) for step in trail.steps}
-    probed = placement.deeper if placement else {}
+    probed = gold_rank.deeper if gold_rank else {}
     deeper = {leg: rank for leg, rank in probed.items() if rank and ranks.get(leg) is None}
     if _within(ranks[FINAL], k):
         fate, where = "found", ""
     elif any(ranks.values()):
         fate, where = _explain_loss(trail.steps, ranks, k, depth)
     else:
-        fate, where = _explain_absence(placement, deeper)
+        fate, where = _explain_absence(gold_rank, deeper)
     return ItemFate(item, fate, where, ranks, deeper)
 
 
-def _explain_absence(placement: GoldRank | None, deeper: Mapping[str, int]) -> tuple[str, str]:
+def _explain_absence(gold_rank: GoldRank | None, deeper: Mapping[str, int]) -> tuple[str, str]:
     """Return fate and place of an item that is in no list of the run."""
-    if placement and not placement.covered:
+    if gold_rank and not gold_rank.covered:
         return "in no chunk", ""
-    if not placement or not placement.deeper:
+    if not gold_rank or not gold_rank.deeper:
         return "not returned", ""
     nearest = sorted(deeper, key=lambda leg: (deeper[leg], leg))
     where = ", ".join(f"{leg} at rank {deeper[leg]}" for leg in nearest)

@@ -188,12 +188,12 @@ def _score_all(
     progress: Progress,
 ) -> Iterator[tuple[int, dict[str, float]]]:
     """Yield the place of each config with its scores per query, on shared chunks and indexes."""
-    sharing, sound = None, dict[int, Chunk]()
+    sharing, validated = None, dict[int, Chunk]()
     for i, variants in take_in_order(settings, make_resources(progress)):
         if variants is not sharing:
-            sharing, sound = variants, {}
+            sharing, validated = variants, {}
         depth = settings[i].depth
         with variants.build(settings[i]) as retriever:
             retriever.index(collection.documents)
-            found = score_queries(retriever, collection, queries, measure, depth, sound)
+            found = score_queries(retriever, collection, queries, measure, depth, validated)
         yield i, dict(found)

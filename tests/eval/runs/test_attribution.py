@@ -53,7 +53,7 @@ def lay(run: StoredRun, final: Ids, placement: GoldRank | None = None, **lists: 
         tuple(chunks[id_] for id_ in chunks if id_ not in final),
     )
     items = {"d0": placement} if placement else {}
-    return replace(run, rankings={"q0": ranking}, placements={"q0": items})
+    return replace(run, rankings={"q0": ranking}, gold_ranks={"q0": items})
 
 
 def fate(run: StoredRun, k: int = 5) -> ItemFate:
@@ -275,13 +275,13 @@ def make_any(
         hits=tuple(replace(hit, chunk=place(hit.chunk)) for hit in ranking.hits),
         others=tuple(map(place, ranking.others)),
     )
-    placements = {item.id: GoldRank(True, {"dense": None, "keyword": 60}) for item in items}
+    gold_ranks = {item.id: GoldRank(True, {"dense": None, "keyword": 60}) for item in items}
     manifest = run.manifest.model_copy(update={"depth": 20})
     return replace(
         run,
         gold={"q0": items},
         rankings={"q0": ranking},
-        placements={"q0": placements},
+        gold_ranks={"q0": gold_ranks},
         manifest=manifest,
     )
 

@@ -94,9 +94,9 @@ def test_a_run_stores_what_its_lists_do_not_tell(tmp_path: Path) -> None:
     assert fates["q16"] == ("not retrieved", "even at rank 8, all at rank 16")
     assert fates["q23"] == ("in no leg", "")
     assert attribute(run).causes("not retrieved") == {"all": 2, "even": 5}
-    assert run.placements["q0"]["d0"] == GoldRank(True, {}), "both legs handed it on"
-    assert run.placements["q3"]["d3"] == GoldRank(True, {"all": 4, "even": None})
-    assert run.placements["q10"]["d10"] == GoldRank(False, {})
+    assert run.gold_ranks["q0"]["d0"] == GoldRank(True, {}), "both legs handed it on"
+    assert run.gold_ranks["q3"]["d3"] == GoldRank(True, {"all": 4, "even": None})
+    assert run.gold_ranks["q10"]["d10"] == GoldRank(False, {})
     asked = {query for query, _ in retriever.probes}
     unasked = [query for query in run.queries.values() if query.text not in asked]
     assert [query.id for query in unasked] == ["q0", "q10"]
@@ -106,7 +106,7 @@ def test_a_run_stores_what_its_lists_do_not_tell(tmp_path: Path) -> None:
 def test_a_retriever_that_tells_nothing_has_fates_too(tmp_path: Path) -> None:
     run = make_run(tmp_path, "plain", [1, 12, 0, *[20] * 20])
     attribution = attribute(run)
-    assert run.placements["q2"] == {}
+    assert run.gold_ranks["q2"] == {}
     assert [attribution.items[query][0].fate for query in ("q0", "q1", "q2")] == [
         "found", "ranked too low", "not returned",
     ]  # fmt: skip
@@ -154,16 +154,16 @@ def test_a_run_that_was_killed_resumes_to_the_same(tmp_path: Path, at_probe: boo
         execute_plan(tmp_path / "cut", Dying(at_probe))
     (folder,) = (tmp_path / "cut").glob("legs-*")
     rankings = (folder / "rankings.jsonl").read_text().splitlines()
-    placements = folder / "placements.jsonl"
-    assert len(placements.read_text().splitlines()) == len(rankings) > 0
+    gold_ranks = folder / "placements.jsonl"
+    assert len(gold_ranks.read_text().splitlines()) == len(rankings) > 0
     # Killed between a query's placements and its ranking, and in the middle of the next line.
-    with placements.open("a") as file:
+    with gold_ranks.open("a") as file:
         file.write('{"query":"q13","items":{}}\n{"query":"q9","it')
     resumed = execute_plan(tmp_path / "cut", TwoLegs())
     whole = execute_plan(tmp_path / "whole", TwoLegs())
     assert resumed.folder == folder
     assert (folder / "rankings.jsonl").read_text().splitlines()[: len(rankings)] == rankings
-    assert resumed.placements == whole.placements
+    assert resumed.gold_ranks == whole.gold_ranks
     assert attribute(resumed).as_json() == attribute(whole).as_json()
 
 
