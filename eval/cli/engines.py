@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import click
 
 from assay.eval.cli import options
-from assay.eval.cli.engine_speed import bench, check
+from assay.eval.cli.engine_speed import bench
 from assay.eval.cli.output import make_console, make_table, print_json, print_table
 
 if TYPE_CHECKING:
@@ -30,7 +30,6 @@ def engines() -> None:
     """List the engines, time them, and remove what they keep."""
 
 
-engines.add_command(check)
 engines.add_command(bench)
 
 

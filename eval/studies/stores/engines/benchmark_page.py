@@ -1,9 +1,8 @@
-"""The pages of stores side by side, and of what adapters add to their clients, with their JSON."""
+"""The page of stores side by side, with its JSON."""
 
 import shlex
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 from pydantic import TypeAdapter
 
@@ -20,30 +19,30 @@ from assay.eval.studies.stores.engines.benchmark import (
     StoreResult,
 )
 from assay.eval.studies.stores.engines.change_figures import FILTERS, ChangesResult, Sight
-from assay.eval.studies.stores.engines.clients import BOUND, ClientChecks
 from assay.retrievers.base import AssayError
 
-CHECKS, BENCHMARK = "engine_clients", "engine_bench"
-
-
-def write_checks(found: ClientChecks, folder: Path) -> Path:
-    """Write the page and its JSON into `folder`, which is made; return the path of the page."""
-    return _write(CHECKS, CHECKS, found, folder, bound=BOUND, ratio=ratio)
+BENCHMARK = "engine_bench"
 
 
 def write_benchmark(found: Benchmark, folder: Path) -> Path:
     """Write the page and its JSON into `folder`, which is made; return the path of the page."""
-    return _write(
-        BENCHMARK,
-        name_benchmark(found),
-        found,
-        folder,
+    name = name_benchmark(found)
+    text = render_markdown(
+        "studies/stores/templates/engine_bench.md.j2",
+        found=found,
+        name=name,
+        command=shlex.join(found.command),
+        rule=RULE,
+        interval=interval,
+        score=score,
         headings=list_headings(),
         rows=list(list_rows(found)),
         change_headings=list_change_headings(),
         changes=list(list_change_rows(found)),
         lacking=list_lacking(found),
     )
+    files = {f"{name}.md": text.encode(), f"{name}.json": encode_json(found.as_json())}
+    return write_together(folder, files)[0]
 
 
 def read_stores(like: Benchmark, folder: Path) -> tuple[StoreResult, ...]:
@@ -135,11 +134,6 @@ def _describe_sight(sight: Sight) -> str:
     return "; ".join([told, *more, *([f"{never} never"] if never else [])])
 
 
-def ratio(value: float) -> str:
-    """Return a ratio to two decimals."""
-    return f"{value:.2f}"
-
-
 def _row(store: StoreResult, item: SearchMeasurement, *, first: bool) -> tuple[str, ...]:
     by_callers = {speed.callers: speed for speed in item.speeds}
     speeds = (text for callers in CALLERS for text in _list_speed(by_callers.get(callers)))
@@ -156,18 +150,3 @@ def _list_speed(speed: Speed | None) -> list[str]:
     if speed is None:
         return [""] * 3
     return [*(amount(figure.value) for figure in speed.latency.values()), amount(speed.throughput)]
-
-
-def _write(template: str, name: str, found: Any, folder: Path, **values: Any) -> Path:
-    text = render_markdown(
-        f"{template}.md.j2",
-        found=found,
-        name=name,
-        command=shlex.join(found.command),
-        rule=RULE,
-        interval=interval,
-        score=score,
-        **values,
-    )
-    files = {f"{name}.md": text.encode(), f"{name}.json": encode_json(found.as_json())}
-    return write_together(folder, files)[0]

@@ -1,4 +1,4 @@
-"""Adapters beside their clients, and stores side by side."""
+"""Bare clients of stores, and stores side by side."""
 
 from collections import Counter
 from collections.abc import Collection, Sequence
@@ -9,25 +9,15 @@ from typing import Any, cast
 
 import pytest
 
-from assay.eval.collections.collection import Query
 from assay.eval.configs.engine_settings import is_usable, list_engines, read_engine
 from assay.eval.studies.stores.engines import changes
 from assay.eval.studies.stores.engines.change_figures import ChangesResult, Sight
-from assay.eval.studies.stores.engines.client_checks import check_client
-from assay.eval.studies.stores.engines.clients import (
-    ADAPTER,
-    BOUND,
-    CLIENT,
-    CONTROL,
-    compare_client,
-)
 from assay.eval.studies.stores.engines.load import ROUNDS, WARM_UP, load_by_turns
 from assay.eval.studies.stores.engines.synthetic_corpus import scatter
 from assay.retrievers.base import AssayError, Quiet
 from assay.retrievers.engines.conformance.live_rules import make_vectors
 from assay.retrievers.engines.conformance.sample import encode, index
 from assay.retrievers.engines.faiss.engine import FaissRows
-from assay.retrievers.engines.raw_client import BareClient
 from assay.retrievers.fusion.ranking import Scored
 from assay.retrievers.models.base import Vectors
 from assay.retrievers.settings import Resources
@@ -35,7 +25,6 @@ from assay.retrievers.store.cache import Cache
 
 FEW = ("cats run fast", "the dog", "a running cat and a cat", "nothing", "dogs and cats")
 HERE = [engine for engine in list_engines() if not engine.settings.capabilities.address]
-TIMES = [4.0 + 0.01 * (i * 7 % 40) for i in range(80)]
 
 
 @pytest.mark.parametrize("engine", HERE, ids=lambda engine: engine.type)
@@ -67,58 +56,6 @@ def test_the_bare_client_finds_what_the_adapter_finds(engine: Any, tmp_path: Any
 def _position(row: Any) -> int:
     """Return a text's position: rows of a LanceDB table without updates are numbered so."""
     return int(row["_rowid"] if isinstance(row, dict) else row[0])
-
-
-@pytest.mark.parametrize(
-    ("factor", "verdict"),
-    [(0.9, "within"), (1.1, "within"), (1.19999, "cannot tell"), (1.4, "over")],
-)
-def test_the_whole_interval_counts(factor: float, verdict: str) -> None:
-    noisy = [taken * factor * (1 + 0.01 * (i % 5 - 2)) for i, taken in enumerate(TIMES)]
-    again = [1.02 * taken for taken in TIMES]
-    found = compare_client("dense", {ADAPTER: noisy, CLIENT: TIMES, CONTROL: again}, server=True)
-    assert found.control.value == pytest.approx(1.02)
-    assert found.ratio.value == pytest.approx(factor, rel=0.02)
-    assert found.verdict == verdict
-    assert BOUND == 1.2
-    assert found.delays == ()
-
-
-def test_a_wait_is_told_with_who_waits() -> None:
-    waiting = [taken + 44 * (i % 3 > 0) for i, taken in enumerate(TIMES)]
-    taken = {ADAPTER: waiting, CLIENT: TIMES, CONTROL: waiting}
-    found = compare_client("dense", taken, server=True)
-    (line,) = found.delays
-    assert line.startswith("dense, adapter: 66% of 80 queries take 44 ms longer")
-    assert found.verdict == "over"
-    assert compare_client("dense", taken, server=False).delays == ()
-
-
-def test_adapter_and_client_are_asked_twice_in_each_turn() -> None:
-    asked: list[tuple[str, str]] = []
-
-    def ready(text: str, _: int) -> Any:
-        return lambda: asked.append(("client", text))
-
-    engine = SimpleNamespace(
-        open_bare=lambda: BareClient(None, ready, lambda: None),
-        dense=None,
-        keyword=lambda text, _: asked.append(("adapter", text)),
-        facts=dict,
-    )
-    queries = [Query(f"q{i}", f"text {i}") for i in range(12)]
-    bench = SimpleNamespace(timed=queries, encoded={})
-    settings = SimpleNamespace(capabilities=SimpleNamespace(server=False))
-    configured: Any = SimpleNamespace(label="one", settings=settings)
-    check = check_client(cast(Any, bench), configured, cast(Any, engine), Quiet())
-    assert check is not None
-    assert [item.search for item in check.lists] == ["keyword"]
-    turns = [asked[i : i + 4] for i in range(0, len(asked), 4)]
-    assert all(len({text for _, text in turn}) == 1 for turn in turns)
-    assert {tuple(sorted(who for who, _ in turn)) for turn in turns} == {
-        ("adapter", "adapter", "client", "client")
-    }
-    assert {[who for who, _ in turn].index("adapter") for turn in turns} == {0, 1}  # alternately
 
 
 class Lagging(FaissRows):
