@@ -81,9 +81,9 @@ def ablate(
         _list(plan, as_json)
         return
     resources = make_resources()
-    with distribute(ray, resources.progress, ray_gpus) as crew:
-        used = crew.resources if crew else resources
-        found, records = run_all(plan, used, reports_folder(), crew)
+    with distribute(ray, resources.progress, ray_gpus) as pool:
+        used = pool.resources if pool else resources
+        found, records = run_all(plan, used, reports_folder(), pool)
     page = report.write(found, reports_folder() / found.id)
     tracked = track_runs(no_track, records, page.parent, resources.progress)
     present(found, as_json, _print, report=page, mlflow_parent=tracked)

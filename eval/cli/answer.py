@@ -48,7 +48,7 @@ def answer(
     ANTHROPIC_API_KEY and OPENAI_API_KEY alone.
     """
     from assay.eval.llm.model_choice import check_model
-    from assay.eval.llm.session import make_desk
+    from assay.eval.llm.session import make_session
     from assay.eval.progress import ConsoleProgress
     from assay.eval.running.run_references import resolve_all
     from assay.eval.studies.answers import running as answers
@@ -56,13 +56,13 @@ def answer(
 
     progress = ConsoleProgress()
     check_model(asked, answers.PURPOSE, progress, dry_run=dry_run)
-    desk = make_desk(asked, answers.MAX_TOKENS, progress)
+    session = make_session(asked, answers.MAX_TOKENS, progress)
     stored = resolve_all(runs, progress)
-    task = make_task(stored, context_tokens, limit, desk.resources)
+    task = make_task(stored, context_tokens, limit, session.resources)
     if dry_run:
-        present(answers.estimate(task, desk), as_json, _print_forecast)
+        present(answers.estimate(task, session), as_json, _print_forecast)
         return
-    present(answers.answer(task, desk, progress, track=not no_track), as_json, _print_outcome)
+    present(answers.answer(task, session, progress, track=not no_track), as_json, _print_outcome)
 
 
 def _print_forecast(forecast: "CostEstimate") -> None:

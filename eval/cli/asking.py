@@ -30,7 +30,7 @@ def print_ledger(ledger: "CostLedger") -> None:
     """Print what calls were made, by this command and before, and what is left of the budget."""
     run, earlier = ledger.run, ledger.earlier
     click.echo(
-        f"asked   {run.calls} calls, {run.usage.prompt:,} + {run.usage.output:,} tokens,"
+        f"sent    {run.calls} calls, {run.usage.prompt:,} + {run.usage.output:,} tokens,"
         f" {run.usd:.4f} USD; earlier {earlier.calls} calls, {earlier.usd:.4f} USD"
     )
     lost = run + earlier

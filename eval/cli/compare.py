@@ -110,6 +110,7 @@ def _table(pair: "Pair", base: str, other: str) -> "Table":
     names = (escape(base), escape(other))
     figures = (*names, "detectable", "diff", "95 % interval", "p", "d", "+/=/−", "verdict")
     table = make_table("measure", *figures, left=("verdict",), ruled=False, whole=True)
+    table.columns[-1].no_wrap = False  # a verdict may take two lines
     for item in pair.differences:
         _add(table, item.measure, item)
     if pair.by_type:

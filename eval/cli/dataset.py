@@ -1,4 +1,4 @@
-"""`assay dataset`: the judged collections there are, and whether they are sound."""
+"""`assay dataset`: list, show and check judged collections."""
 
 import sys
 from collections import Counter

@@ -1,4 +1,4 @@
-"""`assay judge`: a language model grades a pool, and is held against what people have graded."""
+"""`assay judge`: grade a pool with a language model, and compare its grades with people's."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -92,7 +92,7 @@ def judge(
         forecast = estimate(job)
         print_json(forecast.as_json() | warned) if as_json else _print_forecast(forecast)
         return
-    # Before any call is paid for: what is wrong with them is told now.
+    # Before any call is paid for: errors in them are reported now.
     stored = find_runs(table, runs, measure, progress)
     outcome = run_job(job)
     if outcome.failure:
@@ -141,7 +141,7 @@ def _print_outcome(outcome: "JudgingOutcome") -> None:
     _print_head(outcome.job)
     run, earlier = outcome.run, outcome.earlier
     click.echo(
-        f"asked   {run.calls} calls, {run.usage.prompt:,} + {run.usage.output:,} tokens, "
+        f"sent    {run.calls} calls, {run.usage.prompt:,} + {run.usage.output:,} tokens, "
         f"{run.usd:.4f} USD; earlier {earlier.calls} calls, {earlier.usd:.4f} USD"
     )
     if lost := (run + earlier).lost:

@@ -97,7 +97,7 @@ def label(
         _serve(file, rows, judged, highest, _check_judge(judge), port, seed, as_json)
         return
     with changing(output or card.folder):
-        card, variant = find(name)  # another process may have sealed it anew
+        card, variant = find(name)  # another process may have sealed it again
         judged = load_card(card, variant)
         rows, filled, by_model = _fill_in(file, rows, judged)
         problems = Problems(strict=False)

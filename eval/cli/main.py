@@ -91,7 +91,7 @@ COMMANDS = {
     "cache": ("assay.eval.cli.cache:cache", "Show or clear the cache."),
 }
 
-DEBUG = "--debug"  # may stand anywhere among the arguments
+DEBUG = "--debug"  # allowed anywhere among the arguments
 
 
 class LazyGroup(click.Group):
@@ -187,9 +187,9 @@ def assay() -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run the command line; end the process with 0, 1 (a defect), 2 (something to mend) or 3.
+    """Run the command line; end the process with 0, 1 (a defect), 2 (an error to fix) or 3.
 
-    What went wrong is told in one line; the traceback is shown where it is asked for.
+    An error is reported in one line; --debug shows the traceback.
     """
     from assay.eval import no_telemetry
     from assay.eval.cli.streams import safe_streams
@@ -225,7 +225,7 @@ def _run(arguments: Sequence[str] | None) -> None:
 
 
 def _tell(error: Exception) -> tuple[str, int]:
-    """Return what is said of an error, and the exit code: of files it is the user's to mend."""
+    """Return what is said of an error, and the exit code: of files it is the user's to fix."""
     from assay.retrievers.base import AssayError, explain_os_error
 
     if isinstance(error, AssayError):

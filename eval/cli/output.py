@@ -25,7 +25,7 @@ def print_json(value: object) -> None:
 
 
 class JsonResult(Protocol):
-    """A result that can be told to programs."""
+    """A result that can be printed as JSON."""
 
     def as_json(self) -> dict[str, Any]: ...  # noqa: D102
 
@@ -62,7 +62,7 @@ def print_places(**places: "Path | str | None") -> None:
 
 
 def track(no_track: bool, log: Callable[[], T], kept: str, progress: "Progress") -> T | None:
-    """Unless asked not to, log to MLflow by `log`: see `assay.eval.tracking.attempt`."""
+    """Unless `no_track`, log to MLflow by `log`: see `assay.eval.tracking.attempt`."""
     from assay.eval.tracking import attempt
 
     return None if no_track else attempt(log, kept, progress)
@@ -71,7 +71,7 @@ def track(no_track: bool, log: Callable[[], T], kept: str, progress: "Progress")
 def track_runs(
     no_track: bool, records: "Sequence[Record]", folder: Path, progress: "Progress"
 ) -> str | None:
-    """Unless asked not to, log runs with the report in `folder`; return the id of their parent."""
+    """Unless `no_track`, log runs with the report in `folder`; return the id of their parent."""
     from assay.eval.runs.environment import command_line
     from assay.eval.studies.sweep.record import log_sweep
 
@@ -94,7 +94,7 @@ def make_console() -> "Console":
 
 
 def print_table(console: "Console", table: "Table") -> None:
-    """Print a table of which every figure and name stands whole, however narrow `console` is.
+    """Print a table with every figure and name unbroken, however narrow `console` is.
 
     Columns that may wrap do so between words. Where that is not enough, each row is printed as its
     name with its figures below. Cells are plain text or markup.
@@ -151,7 +151,7 @@ def make_table(
     ruled: bool = True,
     whole: bool = False,
 ) -> "Table":
-    """Return a table of a column of names and columns of figures, which stand right but for `left`.
+    """Return a table of a column of names and columns of figures, right-aligned but for `left`.
 
     `ruled` draws a line below the headings; with `whole` no cell is broken over lines.
     """

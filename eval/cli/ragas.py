@@ -62,24 +62,24 @@ def ragas(
     from assay.eval.progress import ConsoleProgress
     from assay.eval.running.run_references import resolve_all
     from assay.eval.studies.ragas.metrics import choose
-    from assay.eval.studies.ragas.running import RagasTask, estimate, make_desk, score
+    from assay.eval.studies.ragas.running import RagasTask, estimate, make_session, score
     from assay.eval.studies.ragas.samples import make_answered_samples, make_samples
 
     names = options.split_names(metrics) if metrics else []
     chosen = choose(names, judge=bool(asked["provider"]), answers=answers)
     progress = ConsoleProgress()
     check_model(asked, "ragas", progress, dry_run=dry_run)
-    desk = make_desk(asked, progress, dry_run=dry_run)
+    session = make_session(asked, progress, dry_run=dry_run)
     stored = resolve_all(runs, progress)
     samples = [
         (run, make_answered_samples(run, limit) if answers else make_samples(run, k, limit))
         for run in stored
     ]
     task = RagasTask(chosen, None if answers else k, samples)
-    if desk and dry_run:
-        present(estimate(task, desk), as_json, _print_forecast)
+    if session and dry_run:
+        present(estimate(task, session), as_json, _print_forecast)
         return
-    present(score(task, desk, progress, track=not no_track), as_json, _print_scored)
+    present(score(task, session, progress, track=not no_track), as_json, _print_scored)
 
 
 def _print_forecast(forecast: "CostEstimate") -> None:

@@ -1,4 +1,4 @@
-"""`assay report`: the report of a stored run or comparison, computed anew from its files."""
+"""`assay report`: the report of a stored run or comparison, computed again from its files."""
 
 import json
 from pathlib import Path

@@ -58,10 +58,10 @@ def run(
 
         present(estimate_run(settings, progress), as_json, print_dry_run)
         return
-    with distribute(ray, progress, ray_gpus) as crew:
+    with distribute(ray, progress, ray_gpus) as pool:
         outcome = (
-            make_run(settings, rerun, progress, crew.resources, crew.search)
-            if crew
+            make_run(settings, rerun, progress, pool.resources, pool.search)
+            if pool
             else make_run(settings, rerun, progress)
         )
     summary, page = write_report(outcome.run, settings.measures)

@@ -100,8 +100,8 @@ def sweep(
     if dry_run:
         _list(settings, tasks, forecast(tasks, resources.cache, reports_folder()), as_json)
         return
-    with distribute(ray, resources.progress, ray_gpus) as crew:
-        used = crew.resources if crew else resources
+    with distribute(ray, resources.progress, ray_gpus) as pool:
+        used = pool.resources if pool else resources
         found, records = run_sweep(
             settings,
             tasks,
@@ -109,7 +109,7 @@ def sweep(
             reports_folder(),
             keep_runs=keep_runs,
             racing=rules,
-            helpers=crew,
+            helpers=pool,
         )
     page = report.write(found, reports_folder() / found.id)
     tracked = track_runs(no_track, records, page.parent, resources.progress)
@@ -119,7 +119,7 @@ def sweep(
 
 
 def _read_rules(racing: bool, risk: float | None, effect: float | None) -> "RaceRules | None":
-    """Return the rules of the race that is asked for, if any."""
+    """Return the settings of the race, if there is one."""
     from assay.eval.studies.sweep.racing import RaceRules
 
     if racing:

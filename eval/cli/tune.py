@@ -79,8 +79,8 @@ def tune(
     request = TuningRequest(
         config, overrides, space, over, trials, measure, group_by, parted, output, force
     )
-    with distribute(ray, progress, ray_gpus) as crew:
-        tuned = run_tuning(request, progress, crew.score if crew else None)
+    with distribute(ray, progress, ray_gpus) as pool:
+        tuned = run_tuning(request, progress, pool.score if pool else None)
     path = output or reports_folder() / "tuned" / f"{tuned.label}.yaml"
     files, word = tuned.write(path, named=output is not None, force=force)
     path, page = files[0], files[-2]

@@ -40,11 +40,11 @@ def verify(run: str, overrides: tuple[str, ...], as_json: bool) -> None:
     else:
         console = make_console()
         left = ("from", "verdict")
-        table = make_table("measure", "told", "recomputed", *left, left=left)
+        table = make_table("measure", "reported", "recomputed", *left, left=left)
         for one in checks:
             recomputed = "–" if one.recomputed is None else f"{one.recomputed:.6f}"
-            told = f"{one.told:.6f}"
-            table.add_row(one.measure, told, recomputed, one.source, one.verdict)
+            reported = f"{one.told:.6f}"
+            table.add_row(one.measure, reported, recomputed, one.source, one.verdict)
         print_table(console, table)
     if any(one.differing for one in checks):
         sys.exit(1)

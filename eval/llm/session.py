@@ -18,7 +18,7 @@ from assay.retrievers.settings import Resources
 from assay.retrievers.store.digest import digest
 
 # With what commands print.
-__all__ = ["CostLedger", "DryRun", "LlmSession", "make_desk"]
+__all__ = ["CostLedger", "DryRun", "LlmSession", "make_session"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class LlmSession:
         return CostLedger(path, self.prices, self.settings.max_cost_usd)
 
 
-def make_desk(options: dict[str, Any], max_tokens: int, progress: Progress) -> LlmSession:
+def make_session(options: dict[str, Any], max_tokens: int, progress: Progress) -> LlmSession:
     """Return the model that `options` name, whose answers have `max_tokens` unless told otherwise.
 
     Raises AssayError.

@@ -61,7 +61,7 @@ def percent(share: float) -> str:
 
 
 def size(count: int) -> str:
-    """Return a number of bytes in the decimal unit that fits; 0 is what no server told."""
+    """Return a number of bytes in the decimal unit that fits; 0 is what no server reported."""
     if not count:
         return "–"
     value = float(count)

@@ -9,7 +9,7 @@ from assay.eval.runs.generated_answers import StoredAnswer
 from assay.eval.runs.summary.generated_answers import Answers
 from assay.eval.scoring.measures import find
 
-ENDINGS = {"refusal": "refused", "length": "cut off", "unasked": "not asked"}
+ENDINGS = {"refusal": "refused", "length": "cut off", "unasked": "not answered"}
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ NAMES = {UNION: "all legs together", FINAL: "final hits"}
 
 @dataclass(frozen=True)
 class Segment:
-    """The items of one fate in a stacked bar; `start` and `width` are in percent of the bar."""
+    """The items of one status in a stacked bar; `start` and `width` are in percent of the bar."""
 
     fate: str
     style: str
@@ -28,7 +28,7 @@ class Segment:
 
 @dataclass(frozen=True)
 class FateRow:
-    """One fate: its segment of all items, what it means, and which stages or legs had a part."""
+    """One status: its segment, what it means, and which stages or legs are involved."""
 
     segment: Segment
     meaning: str
@@ -37,7 +37,7 @@ class FateRow:
 
 @dataclass(frozen=True)
 class TypeBar:
-    """The fates of the items of one type of query, in the order of `AttributionView.rows`."""
+    """The statuses of the items of one type of query, in the order of `AttributionView.rows`."""
 
     type: str
     items: int
@@ -58,7 +58,7 @@ class CeilingRow:
 
 @dataclass(frozen=True)
 class AttributionView:
-    """The fates of all relevant gold items; only fates that befell one have rows."""
+    """The miss analysis of all relevant gold items; only statuses that occur have rows."""
 
     k: int
     items: int
@@ -109,7 +109,7 @@ def view_attribution(attribution: Attribution) -> AttributionView | None:
 
 
 def stack(totals: Mapping[str, int]) -> tuple[Segment, ...]:
-    """Return the segments of a bar that stacks the items of each fate."""
+    """Return the segments of a bar that stacks the items of each status."""
     whole = sum(totals.values())
     segments = []
     before = 0
@@ -129,7 +129,7 @@ def stack(totals: Mapping[str, int]) -> tuple[Segment, ...]:
 
 
 def name_style(fate: str) -> str:
-    """Return the class by which the style sheet colours a fate."""
+    """Return the class by which the style sheet colours a status."""
     return f"fate-{fate.replace(' ', '-')}"
 
 

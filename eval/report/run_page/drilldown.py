@@ -31,7 +31,7 @@ def collect(summary: Summary, rows: Sequence[QueryRow], kept: Sequence[QueryRow]
     queries = [_detail(summary, row, library) for row in rows if row.id in chosen]
     return {
         "depth": summary.run.manifest.depth,
-        "passages": library.shelf.passages,
+        "passages": library.table.passages,
         "queries": queries,
     }
 
@@ -95,7 +95,7 @@ def _hit(
     hit: Hit, joined: JoinedHit, relevant: list[GoldItem], library: GoldExcerpts
 ) -> dict[str, Any]:
     detail: dict[str, Any] = {
-        "passage": library.shelf.place(hit.chunk),
+        "passage": library.table.place(hit.chunk),
         "score": f"{hit.score:.4g}",
         "legs": [[name, i.rank, f"{i.score:.4g}"] for name, i in hit.legs.items()],
     }
@@ -103,7 +103,7 @@ def _hit(
         detail["grades"] = [item.grade for item in joined.found]
     covered = library.list_covered(hit.chunk, relevant)
     if covered:
-        detail["pieces"] = list_pieces(hit.chunk, covered, library.shelf.excerpt)
+        detail["pieces"] = list_pieces(hit.chunk, covered, library.table.excerpt)
     if joined.judged and not joined.found:
         detail["judged"] = "again" if covered else "irrelevant"
     return detail

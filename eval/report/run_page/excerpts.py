@@ -34,10 +34,10 @@ class PassageTable:
 
 
 class GoldExcerpts:
-    """What covers gold in a run, and the shelf of the passages that a page shows."""
+    """What covers gold in a run, and the table of the passages that a page shows."""
 
-    def __init__(self, run: StoredRun, shelf: PassageTable) -> None:
-        self.shelf = shelf
+    def __init__(self, run: StoredRun, table: PassageTable) -> None:
+        self.table = table
         self._prescribed = run.prescribed
         self._gold_texts = run.gold_texts
 

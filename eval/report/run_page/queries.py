@@ -1,4 +1,4 @@
-"""The queries of a run as rows: scores, time, and where the first relevant passage stood."""
+"""The queries of a run as rows: scores, time, and the rank of the first relevant passage."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

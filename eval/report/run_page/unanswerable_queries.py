@@ -30,7 +30,7 @@ class SignalRow:
 
 @dataclass(frozen=True)
 class RocPlot:
-    """The curve of the best signal, a path in a box of 100 by 100, and where the run stands.
+    """The curve of the best signal, a path in a box of 100 by 100, and where the run is.
 
     From the left the share of answered queries, from the bottom that of unanswered ones, for which
     nothing is returned; `across` and `down` are the run's, `down` from the top.

@@ -13,7 +13,7 @@ LONGEST_NOTE = 4000  # characters
 
 
 class AnnotationSession:
-    """The desk of a judge. Raises AssayError for what the page must not send.
+    """The session of a judge. Raises AssayError for what the page must not send.
 
     Of another judge it tells nothing but of pairs that this one has graded too.
     """

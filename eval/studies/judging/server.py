@@ -34,15 +34,15 @@ HEADERS = {
 
 
 class JudgingServer(ThreadingHTTPServer):
-    """Serves the page of a desk on 127.0.0.1; port 0 takes a free one.
+    """Serves the page of a session on 127.0.0.1; port 0 takes a free one.
 
     Raises AssayError for a port that is taken.
     """
 
     daemon_threads = True
 
-    def __init__(self, desk: AnnotationSession, port: int) -> None:
-        self.desk = desk
+    def __init__(self, session: AnnotationSession, port: int) -> None:
+        self.session = session
         self.token = secrets.token_urlsafe(24)
         try:
             super().__init__((HOST, port), _Handler)
@@ -82,24 +82,24 @@ class _Handler(BaseHTTPRequestHandler):
             self._refuse(HTTPStatus.BAD_REQUEST, "this is no address")
             return
         query = {key: values[0] for key, values in parse_qs(address.query).items()}
-        desk = self.server.desk
+        session = self.server.session
         if not self._may_ask(query.get("token", "") if address.path == "/" else ""):
             return
         if address.path == "/":
             cookie = f"{self.server.cookie}={self.server.token}; Path=/; HttpOnly; SameSite=Strict"
             self._send(HTTPStatus.OK, self.server.page, "text/html", {"Set-Cookie": cookie})
         elif address.path == "/state":
-            self._answer(desk.state)
+            self._answer(session.state)
         elif address.path == "/pair":
-            self._answer(partial(desk.pair, query.get("id", "")))
+            self._answer(partial(session.pair, query.get("id", "")))
         elif address.path == "/agreement":
-            self._answer(desk.agreement)
+            self._answer(session.agreement)
         else:
             self._refuse(HTTPStatus.NOT_FOUND, "there is no such page")
 
     def do_POST(self) -> None:
-        desk = self.server.desk
-        ways = {"/grade": desk.grade, "/note": desk.note, "/undo": desk.undo}
+        session = self.server.session
+        ways = {"/grade": session.grade, "/note": session.note, "/undo": session.undo}
         if not self._may_ask(""):
             return
         origin = self.headers.get("Origin", "")

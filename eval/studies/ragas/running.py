@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from assay.eval import tracking
-from assay.eval.llm import session as desks
+from assay.eval.llm import session as sessions
 from assay.eval.llm.client import Asker, Estimator
 from assay.eval.llm.question import Ask
 from assay.eval.llm.session import LlmSession
@@ -76,19 +76,21 @@ class RagasScores:
         return {"runs": runs, "asked": asked}
 
 
-def make_desk(options: dict[str, Any], progress: Progress, *, dry_run: bool) -> LlmSession | None:
+def make_session(
+    options: dict[str, Any], progress: Progress, *, dry_run: bool
+) -> LlmSession | None:
     """Return the model that `options` name, None for none. Raises AssayError."""
     given = {name: value for name, value in options.items() if value is not None}
     if options["provider"] is None:
         if wrong := [*given, *(["dry_run"] if dry_run else [])]:
             raise AssayError(f"--{wrong[0].replace('_', '-')}: only with --provider")
         return None
-    return desks.make_desk(options, MAX_TOKENS, progress)
+    return sessions.make_session(options, MAX_TOKENS, progress)
 
 
-def estimate(task: RagasTask, desk: LlmSession) -> CostEstimate:
+def estimate(task: RagasTask, session: LlmSession) -> CostEstimate:
     """Return what the task would ask and what that should cost."""
-    estimator = Estimator(desk.model, desk.prices, desk.library)
+    estimator = Estimator(session.model, session.prices, session.library)
     judged = [metric for metric in task.metrics if metric.judged]
     for _, samples in task.samples:
         judging.score(judged, samples, estimator, 1, Quiet())
@@ -96,7 +98,7 @@ def estimate(task: RagasTask, desk: LlmSession) -> CostEstimate:
 
 
 def score(
-    task: RagasTask, desk: LlmSession | None, progress: Progress, *, track: bool
+    task: RagasTask, session: LlmSession | None, progress: Progress, *, track: bool
 ) -> RagasScores:
     """Score all runs, write what was found, and with `track` add it to their MLflow runs."""
     by_text = [metric for metric in task.metrics if not metric.judged]
@@ -106,23 +108,25 @@ def score(
         ask: Ask | None = None
         ledger = None
         at_once = 1
-        if desk and judged:
-            ask = expected = estimate(task, desk).counted
+        if session and judged:
+            ask = expected = estimate(task, session).counted
             if expected.to_ask:
-                ledger = stack.enter_context(desk.ledger("ragas", (run for run, _ in task.samples)))
-                model = stack.enter_context(desk.model)
-                ask = stack.enter_context(Asker(model, ledger, desk.settings, desk.library))
-                at_once = desk.at_once
+                ledger = stack.enter_context(
+                    session.ledger("ragas", (run for run, _ in task.samples))
+                )
+                model = stack.enter_context(session.model)
+                ask = stack.enter_context(Asker(model, ledger, session.settings, session.library))
+                at_once = session.at_once
         for run, samples in task.samples:
             scores = plain.score(by_text, samples, progress)
-            if desk and ask:
+            if session and ask:
                 try:
                     scores += judging.score(judged, samples, ask, at_once, progress)
                 except AssayError as error:
                     raise AssayError(
                         f"{error}; what was answered is kept: the same command goes on from there"
                     ) from None
-            name = desk.model.name if desk and judged else ""
+            name = session.model.name if session and judged else ""
             found.append(results.make_result(run, task.k, len(samples), name, scores))
         for result in found:
             if lost := results.find_lost(result):

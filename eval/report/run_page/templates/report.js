@@ -1,4 +1,4 @@
-// The page of a run; shared.js stands before it.
+// The page of a run; shared.js comes before it.
 
 const details = new Map(data.queries.map((query) => [query.id, query]));
 const table = document.getElementById("query-table");

@@ -34,8 +34,8 @@ def collect(compared: Comparison) -> dict[str, Any]:
     """
     runs = compared.runs
     chosen = _most_changed(compared)[: min(MOST_QUERIES, MOST_ANSWERS // len(runs))]
-    shelf = PassageTable(sum(count_shown(run, chosen) for run in runs))
-    libraries = [GoldExcerpts(run, shelf) for run in runs]
+    table = PassageTable(sum(count_shown(run, chosen) for run in runs))
+    libraries = [GoldExcerpts(run, table) for run in runs]
     detailed = set(chosen)
     queries = []
     for query in compared.base.run.queries.values():
@@ -47,7 +47,7 @@ def collect(compared: Comparison) -> dict[str, Any]:
     return {
         "depth": min(run.manifest.depth for run in runs),
         "queries": queries,
-        "passages": shelf.passages,
+        "passages": table.passages,
     }
 
 

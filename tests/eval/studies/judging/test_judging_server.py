@@ -137,7 +137,7 @@ def test_a_browser_that_leaves_prints_nothing(
 
 def test_a_port_that_is_taken_is_named(server: JudgingServer) -> None:
     with pytest.raises(AssayError, match=f"--port {server.server_port}: "):
-        JudgingServer(server.desk, server.server_port)
+        JudgingServer(server.session, server.server_port)
 
 
 def test_a_killed_server_loses_nothing_acknowledged(table: Path) -> None:
