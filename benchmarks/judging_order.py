@@ -105,8 +105,8 @@ def tabulate(cases: Sequence[Case], count: int, trials: int) -> Iterator[str]:
     for case in cases:
         for _ in range(trials):
             chosen = rng.choice(len(case), size=min(count, len(case)), replace=False)
-            contest, truth, first = make_contest([case[i] for i in chosen])
-            for name, outcome in judge_all(contest, truth, first):
+            run_pair, truth, first = make_contest([case[i] for i in chosen])
+            for name, outcome in judge_all(run_pair, truth, first):
                 row = (outcome.judged, len(truth), outcome.right)
                 found.setdefault(name, []).append(row)
     means = {name: np.mean(np.array(rows, dtype=float), axis=0) for name, rows in found.items()}
@@ -124,42 +124,42 @@ def tabulate(cases: Sequence[Case], count: int, trials: int) -> Iterator[str]:
 
 
 def make_contest(queries: Case) -> tuple[RunPair, Ints, Ints]:
-    """Return a contest of which nothing is known, the grades of its pairs, and the better ranks."""
+    """Return a pair of runs of which nothing is known, the grades of its pairs, and the better ranks."""
     rows = [(i, *pair) for i, pairs in enumerate(queries) for pair in pairs]
     query, base, other, truth = np.array(rows, dtype=np.int64).T
     weight = discount(other) - discount(base)
     best = np.where(base == 0, other, np.where(other == 0, base, np.minimum(base, other)))
     relevant = np.zeros((max(1, int(truth.max())), len(queries)), dtype=np.int64)
-    contest = RunPair(DEPTH, query, weight, best, np.zeros(len(queries)), relevant)
-    return contest, truth, best
+    run_pair = RunPair(DEPTH, query, weight, best, np.zeros(len(queries)), relevant)
+    return run_pair, truth, best
 
 
 def discount(rank: Ints) -> np.ndarray:
     return np.where(rank > 0, 1 / np.log2(1 + np.maximum(rank, 1)), 0.0)
 
 
-def judge_all(contest: RunPair, truth: Ints, best: Ints) -> Iterator[tuple[str, Outcome]]:
+def judge_all(run_pair: RunPair, truth: Ints, best: Ints) -> Iterator[tuple[str, Outcome]]:
     """Yield what each way of judging comes to."""
-    differences = score(contest, truth)
+    differences = score(run_pair, truth)
     right = decide(differences)
     for depth in DEPTHS:
         grades = np.where(best <= depth, truth, OPEN)
-        found = decide(score(contest, grades))
+        found = decide(score(run_pair, grades))
         yield f"depth {depth}", Outcome(int(np.sum(best <= depth)), found == right)
     grades = np.full(len(truth), OPEN)
     batch = max(1, round(STEP * len(truth)))
     shares, waiting = list(SHARES), {"foretold", "certain sign"}
     while waiting:
-        following = order(contest, grades)
+        following = order(run_pair, grades)
         done = len(grades) - len(following)
-        verdict, chance = most_likely(foretell(contest, grades))
+        verdict, chance = most_likely(foretell(run_pair, grades))
         if shares and done >= shares[0] * len(grades):
             yield f"order, first {shares[0]:.0%}", Outcome(done, verdict == right)
             shares.pop(0)
         if "foretold" in waiting and (chance >= CONFIDENCE or not len(following)):
             waiting.remove("foretold")
             yield "foretold", Outcome(done, verdict == right)
-        low, high = bound(contest, grades)
+        low, high = bound(run_pair, grades)
         if "certain sign" in waiting and (low * high > 0 or not len(following)):
             waiting.remove("certain sign")
             is_right = low * differences.mean() > 0 or not len(following)

@@ -92,8 +92,8 @@ def write(real: Collection, number: int, seed: int, options: Mapping[str, Any]) 
     """Return the questions that a model writes about the documents of a collection."""
     documents = {document.id: document for document in real.documents}
     kinds = [kind for kind in KINDS.values() if kind.answered]
-    wish = QuestionSpec(number, kinds, (), seed, max_overlap=0.5, max_similarity=0.92, review=0.1)
-    job = prepare_job(documents, wish, "hybrid", (), options, make_resources())
+    spec = QuestionSpec(number, kinds, (), seed, max_overlap=0.5, max_similarity=0.92, review=0.1)
+    job = prepare_job(documents, spec, "hybrid", (), options, make_resources())
     result = write_questions(job)
     if not result.made.kept:
         counts = {cause: n for cause, n in result.made.count_causes().items() if n}

@@ -55,16 +55,16 @@ class TimedProcess:
 
 
 class Process:
-    """A running contender."""
+    """A running process, of which searches are timed."""
 
-    def __init__(self, contender: TimedProcess) -> None:
-        self._name = contender.name
+    def __init__(self, timed: TimedProcess) -> None:
+        self._name = timed.name
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 (closed with the process)
         try:
             self._process = subprocess.Popen(
-                contender.command,
-                cwd=contender.folder,
-                env={**os.environ, **contender.variables},
+                timed.command,
+                cwd=timed.folder,
+                env={**os.environ, **timed.variables},
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=self._errors,
@@ -133,7 +133,7 @@ def interleave(
     Raises AssayError when a process does not start or breaks off.
     """
     with ExitStack() as stack:
-        processes = [stack.enter_context(Process(contender)) for contender in (base, head)]
+        processes = [stack.enter_context(Process(timed)) for timed in (base, head)]
         for process in processes:
             process.wait_until_ready()
         base_times, head_times = alternate(
@@ -143,21 +143,21 @@ def interleave(
 
 
 def alternate(
-    contenders: Sequence[Callable[[T], float]],
+    processes: Sequence[Callable[[T], float]],
     queries: Sequence[T],
     seconds: float,
     progress: Progress,
     rounds: int = ROUNDS,
 ) -> list[list[float]]:
-    """Return what each contender measures, paired by query: the median of so many `rounds`.
+    """Return what each process measures, paired by query: the median of so many `rounds`.
 
     Each query goes to all in turn, in an order that changes with every query (`balance_orders`).
-    Once there are 20, no further query is begun after `seconds` a contender; the queries that were
+    Once there are 20, no further query is begun after `seconds` a process; the queries that were
     not reached are left out, the last of them.
     """
-    count = len(contenders)
+    count = len(processes)
     orders = balance_orders(count)
-    taken: list[list[list[float]]] = [[[] for _ in contenders] for _ in queries]
+    taken: list[list[list[float]]] = [[[] for _ in processes] for _ in queries]
     deadline = time.perf_counter() + seconds * count
     for number in range(rounds):
         what = f"timing, round {number + 1}"
@@ -165,13 +165,13 @@ def alternate(
             if time.perf_counter() > deadline and (number or i >= LEAST_QUERIES):
                 break
             for side in orders[(i + number) % len(orders)]:
-                taken[i][side].append(contenders[side](query))
+                taken[i][side].append(processes[side](query))
     reached = [times for times in taken if all(times)]
     return [[median(times[side]) for times in reached] for side in range(count)]
 
 
 def balance_orders(count: int) -> list[list[int]]:
-    """Return orders of `count` contenders: as many as there are, or twice as many of an odd count.
+    """Return orders of `count` processes: as many as there are, or twice as many of an odd count.
 
     Over all of them each stands equally often at each place, and equally often right after each
     other, since what a neighbour leaves in the processor's caches may cost or spare time. Williams,

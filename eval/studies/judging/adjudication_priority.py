@@ -62,13 +62,13 @@ def decide(runs: Sequence[StoredRun], depth: int) -> Decision:
     if len(runs) != 2:
         raise AssayError(f"--decide: needs two runs to decide between, not {len(runs)}")
     found, overlapping = list_open(runs, depth)
-    contest, grades = _set_up(runs, depth, found), np.full(len(found), OPEN)
-    low, high = bound(contest, grades)
-    verdict, chance = most_likely(foretell(contest, grades))
-    pairs = [found[i].pair for i in order(contest, grades)]
+    run_pair, grades = _set_up(runs, depth, found), np.full(len(found), OPEN)
+    low, high = bound(run_pair, grades)
+    verdict, chance = most_likely(foretell(run_pair, grades))
+    pairs = [found[i].pair for i in order(run_pair, grades)]
     return Decision(
         measure=f"nDCG@{depth}",
-        difference=float(score(contest, grades).mean()),
+        difference=float(score(run_pair, grades).mean()),
         low=low,
         high=high,
         verdict=verdict,
@@ -78,7 +78,7 @@ def decide(runs: Sequence[StoredRun], depth: int) -> Decision:
 
 
 def _set_up(runs: Sequence[StoredRun], depth: int, found: Sequence[OpenPair]) -> RunPair:
-    """Return the contest of two runs over the pairs that are open, which are in its order."""
+    """Return the two runs over the pairs that are open, which are in its order."""
     queries = {query: number for number, query in enumerate(runs[0].queries)}
     highest = max([1, *(item.grade for items in runs[0].gold.values() for item in items)])
     name = f"nDCG@{depth}"
@@ -87,7 +87,7 @@ def _set_up(runs: Sequence[StoredRun], depth: int, found: Sequence[OpenPair]) ->
     for query, number in queries.items():
         for item in runs[0].gold[query]:
             relevant[: max(item.grade, 0), number] += 1
-    contest = RunPair(
+    run_pair = RunPair(
         cutoff=depth,
         query=np.array([queries[one.pair.query_id] for one in found], dtype=np.int64),
         weight=np.array([discount(one.ranks[1]) - discount(one.ranks[0]) for one in found]),
@@ -95,9 +95,9 @@ def _set_up(runs: Sequence[StoredRun], depth: int, found: Sequence[OpenPair]) ->
         gap=np.zeros(len(queries)),
         relevant=relevant,
     )
-    ideals = contest.ideal[relevant].sum(axis=0)
+    ideals = run_pair.ideal[relevant].sum(axis=0)
     changes = np.array([scores[1][query] - scores[0][query] for query in queries])
-    return replace(contest, gap=changes * ideals, before=_count_judged(runs, depth))
+    return replace(run_pair, gap=changes * ideals, before=_count_judged(runs, depth))
 
 
 def _count_judged(runs: Sequence[StoredRun], depth: int) -> Ints:

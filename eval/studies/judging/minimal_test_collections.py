@@ -81,27 +81,27 @@ def find_group(rank: Ints, weight: Floats, is_known: NDArray[np.bool_]) -> Ints:
     return numbers
 
 
-def score(contest: RunPair, grades: Ints) -> Floats:
+def score(run_pair: RunPair, grades: Ints) -> Floats:
     """Return the differences of nDCG by query, of shape (…, queries), from `grades` of the pairs,
     of shape (…, pairs). Open pairs count as not relevant.
     """
-    gains, totals = _sum(contest, np.maximum(grades, 0))
-    ideals = contest.ideal[totals].sum(axis=0)
+    gains, totals = _sum(run_pair, np.maximum(grades, 0))
+    ideals = run_pair.ideal[totals].sum(axis=0)
     quotients: Floats = np.divide(gains, ideals, out=np.zeros_like(gains), where=ideals > 0)
     return quotients
 
 
-def bound(contest: RunPair, grades: Ints) -> tuple[float, float]:
+def bound(run_pair: RunPair, grades: Ints) -> tuple[float, float]:
     """Return the lowest and the highest mean difference that open pairs leave possible."""
-    gains, totals = _sum(contest, np.maximum(grades, 0))
-    ends = np.zeros((2, len(contest.gap)))
+    gains, totals = _sum(run_pair, np.maximum(grades, 0))
+    ends = np.zeros((2, len(run_pair.gap)))
     open_ = grades == OPEN
-    for number in range(len(contest.gap)):
-        first, last = np.searchsorted(contest.query, (number, number + 1))
-        weights = contest.weight[first:last][open_[first:last]]
+    for number in range(len(run_pair.gap)):
+        first, last = np.searchsorted(run_pair.query, (number, number + 1))
+        weights = run_pair.weight[first:last][open_[first:last]]
         for side, sign in enumerate((-1, 1)):
             ends[side, number] = sign * _raise(
-                sign * gains[number], sign * weights, totals[:, number], contest.ideal
+                sign * gains[number], sign * weights, totals[:, number], run_pair.ideal
             )
     low, high = ends.mean(axis=1).tolist()
     return low, high
@@ -128,42 +128,42 @@ def _raise(gain: float, weights: Floats, totals: Ints, ideal: Floats) -> float:
         ratio = moved
 
 
-def believe(contest: RunPair, grades: Ints) -> tuple[Ints, Floats, Floats]:
+def believe(run_pair: RunPair, grades: Ints) -> tuple[Ints, Floats, Floats]:
     """Return the group of each pair, and for each group how many of its pairs are relevant and how
     many are not: those judged, and what is believed before any, 1 / (1 + rank) relevant of each.
 
     Where nothing was judged not relevant, the judged ones tell nothing of the others.
     """
     judged, found = grades >= 0, grades > 0
-    known = contest.relevant[0].copy()
-    np.add.at(known, contest.query[found], 1)
-    group = find_group(contest.rank, contest.weight, known[contest.query] - found > 0)
-    seen = contest.before[0] + np.bincount(group[judged], minlength=GROUPS)
-    hits = contest.before[1] + np.bincount(group[found], minlength=GROUPS)
+    known = run_pair.relevant[0].copy()
+    np.add.at(known, run_pair.query[found], 1)
+    group = find_group(run_pair.rank, run_pair.weight, known[run_pair.query] - found > 0)
+    seen = run_pair.before[0] + np.bincount(group[judged], minlength=GROUPS)
+    hits = run_pair.before[1] + np.bincount(group[found], minlength=GROUPS)
     if seen.sum() == hits.sum():
         seen, hits = np.zeros_like(seen), np.zeros_like(hits)
     prior = np.repeat(1 / (1.0 + np.array(STRATA)), 2 * SIDES)
     return group, hits + PRIOR * prior, seen - hits + PRIOR * (1 - prior)
 
 
-def order(contest: RunPair, grades: Ints) -> Ints:
+def order(run_pair: RunPair, grades: Ints) -> Ints:
     """Return the open pairs, those first whose judgment is expected to move the difference most."""
     open_ = np.flatnonzero(grades == OPEN)
-    gains, totals = _sum(contest, np.maximum(grades, 0))
-    ideals = contest.ideal[totals].sum(axis=0)
-    query = contest.query[open_]
+    gains, totals = _sum(run_pair, np.maximum(grades, 0))
+    ideals = run_pair.ideal[totals].sum(axis=0)
+    query = run_pair.query[open_]
     raised = ideals[query] + (
-        contest.ideal[totals[:, query] + 1] - contest.ideal[totals[:, query]]
+        run_pair.ideal[totals[:, query] + 1] - run_pair.ideal[totals[:, query]]
     ).sum(axis=0)
     now = np.divide(gains, ideals, out=np.zeros_like(gains), where=ideals > 0)
-    then = (gains[query] + contest.highest * contest.weight[open_]) / raised
-    group, relevant, others = believe(contest, grades)
+    then = (gains[query] + run_pair.highest * run_pair.weight[open_]) / raised
+    group, relevant, others = believe(run_pair, grades)
     chance = (relevant / (relevant + others))[group[open_]]
     effect = chance * np.abs(then - now[query])
-    return open_[np.lexsort((contest.rank[open_], -np.round(effect, 9)))]
+    return open_[np.lexsort((run_pair.rank[open_], -np.round(effect, 9)))]
 
 
-def foretell(contest: RunPair, grades: Ints) -> Counter[str]:
+def foretell(run_pair: RunPair, grades: Ints) -> Counter[str]:
     """Return how often each verdict comes out of 400 ways to grade the open pairs, by chance.
 
     A verdict is that of a two-sided t-test at .05, which stands in for the randomisation test for
@@ -173,15 +173,15 @@ def foretell(contest: RunPair, grades: Ints) -> Counter[str]:
     """
     rng = np.random.default_rng(SEED)
     open_ = np.flatnonzero(grades == OPEN)
-    given = np.bincount(grades[grades > 0], minlength=contest.highest + 1)[1:] + 1.0
+    given = np.bincount(grades[grades > 0], minlength=run_pair.highest + 1)[1:] + 1.0
     drawn = np.broadcast_to(grades, (DRAWS, len(grades))).copy()
-    group, hits, others = believe(contest, grades)
+    group, hits, others = believe(run_pair, grades)
     chances = rng.beta(hits, others, (DRAWS, GROUPS))[:, group[open_]]
     relevant = rng.random(chances.shape) < chances
     kinds = np.zeros(chances.shape, dtype=np.int64)
     kinds[relevant] = 1 + rng.choice(len(given), size=relevant.sum(), p=given / given.sum())
     drawn[:, open_] = kinds
-    return Counter(_judge(score(contest, drawn)))
+    return Counter(_judge(score(run_pair, drawn)))
 
 
 def _judge(differences: Floats) -> list[str]:
@@ -198,14 +198,14 @@ def _judge(differences: Floats) -> list[str]:
     return [VERDICTS[i] for i in (1 + np.sign(means) * shown).astype(int).tolist()]
 
 
-def _sum(contest: RunPair, grades: Ints) -> tuple[Floats, Ints]:
+def _sum(run_pair: RunPair, grades: Ints) -> tuple[Floats, Ints]:
     """Return by query the DCG of the other minus that of the base, of shape (…, queries), and how
     many texts are of at least each grade, of shape (levels, …, queries).
     """
-    queries = len(contest.gap)
+    queries = len(run_pair.gap)
     # Not -1: of no pairs at all, numpy could not tell how many rows there are.
     flat = grades.reshape(math.prod(grades.shape[:-1]), grades.shape[-1])
-    starts = np.searchsorted(contest.query, np.arange(queries))
+    starts = np.searchsorted(run_pair.query, np.arange(queries))
 
     def gather(values: NDArray[np.generic]) -> Floats:
         ends = np.concatenate([np.zeros((len(values), 1)), np.cumsum(values, axis=1)], axis=1)
@@ -213,11 +213,11 @@ def _sum(contest: RunPair, grades: Ints) -> tuple[Floats, Ints]:
         sums: Floats = ends[:, bounds[1:]] - ends[:, bounds[:-1]]
         return sums
 
-    gains = contest.gap + gather(flat * contest.weight)
+    gains = run_pair.gap + gather(flat * run_pair.weight)
     totals = np.stack(
         [
-            contest.relevant[level] + np.rint(gather(flat > level)).astype(np.int64)
-            for level in range(contest.highest)
+            run_pair.relevant[level] + np.rint(gather(flat > level)).astype(np.int64)
+            for level in range(run_pair.highest)
         ]
     )
     shape = (*grades.shape[:-1], queries)

@@ -63,29 +63,29 @@ def draw_all(
     """
     by_id = {passage.id: passage for passage in passages}
     turns = _Turns(seed)
-    stocks = [_Stock(kind, by_id.values(), partners) for kind in kinds]
-    return list(islice(_draw(stocks, by_id, partners, personas, turns), number))
+    sources = [_Stock(kind, by_id.values(), partners) for kind in kinds]
+    return list(islice(_draw(sources, by_id, partners, personas, turns), number))
 
 
 def _draw(
-    stocks: "list[_Stock]",
+    sources: "list[_Stock]",
     by_id: Mapping[str, Passage],
     partners: Mapping[str, Collection[str]],
     personas: Sequence[str],
     turns: "_Turns",
 ) -> Iterator[Draw]:
     number = 0
-    for stock in cycle(stocks):
-        if not any(one.documents for one in stocks):
+    for source in cycle(sources):
+        if not any(one.documents for one in sources):
             return
-        if not stock.documents:
+        if not source.documents:
             continue
-        first = by_id[stock.take(turns)]
+        first = by_id[source.take(turns)]
         chosen = [first]
-        if stock.kind.passages > 1:
+        if source.kind.passages > 1:
             chosen.append(by_id[turns.choose("passage", partners[first.id])])
         persona = turns.choose("persona", personas) if personas else ""
-        yield Draw(number, stock.kind, tuple(chosen), persona)
+        yield Draw(number, source.kind, tuple(chosen), persona)
         number += 1
 
 

@@ -99,7 +99,7 @@ def describe_set(job: QuestionJob, made: QuestionSelection, written_on: str) -> 
     return (
         f"{len(made.kept)} questions written on {written_on} by a language model, "
         f"{job.model.name}, about passages drawn from {len(job.documents)} documents (seed "
-        f"{job.wish.seed}), and tested by the same model: of {len(made.fates)} asked for the "
+        f"{job.spec.seed}), and tested by the same model: of {len(made.fates)} asked for the "
         f"others were dropped. When this was written a person had seen none of them; "
         f"{len(made.review)} are marked for one in {REVIEW}. By type: {kinds}. "
         f"{describe_bias(made)}"

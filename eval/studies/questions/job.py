@@ -1,4 +1,4 @@
-"""What is asked for in questions: a wish about documents, the model, the pipeline that tests."""
+"""A job of writing questions: its specification, documents, model and testing pipeline."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -46,12 +46,12 @@ class QuestionSpec:
 
 @dataclass(frozen=True)
 class QuestionJob:
-    """A wish about documents, the model that is asked, and the pipeline that tests."""
+    """A specification, documents, the model that is asked, and the pipeline that tests."""
 
     documents: Mapping[str, Document]
-    wish: QuestionSpec
+    spec: QuestionSpec
     config: RunConfig
-    stock: PassagePool
+    pool: PassagePool
     model: LanguageModel
     settings: CallSettings
     prices: Prices | None
@@ -60,18 +60,18 @@ class QuestionJob:
     @cached_property
     def draws(self) -> list[Draw]:
         """What is asked for, in order."""
-        wish, stock = self.wish, self.stock
+        spec, pool = self.spec, self.pool
         return draw_all(
-            stock.passages, stock.partners, wish.kinds, wish.personas, wish.number, wish.seed
+            pool.passages, pool.partners, spec.kinds, spec.personas, spec.number, spec.seed
         )
 
     @cached_property
     def empty(self) -> list[str]:
         """The types wanted that can be asked about no passage."""
-        passages, partners = self.stock.passages, self.stock.partners
+        passages, partners = self.pool.passages, self.pool.partners
         return [
             kind.name
-            for kind in self.wish.kinds
+            for kind in self.spec.kinds
             if not any(can_ask(kind, passage, partners) for passage in passages)
         ]
 
@@ -110,13 +110,13 @@ class QuestionJob:
         """Return what is asked as JSON values."""
         return {
             "documents": len(self.documents),
-            "passages": len(self.stock.passages),
+            "passages": len(self.pool.passages),
             "model": self.model.name,
             "config": self.config.name,
-            "number": self.wish.number,
-            "seed": self.wish.seed,
-            "max_overlap": self.wish.max_overlap,
-            "max_similarity": self.wish.max_similarity,
+            "number": self.spec.number,
+            "seed": self.spec.seed,
+            "max_overlap": self.spec.max_overlap,
+            "max_similarity": self.spec.max_similarity,
             "draws": len(self.draws),
             "budget_usd": self.settings.max_cost_usd,
             "warnings": self.warnings,
@@ -125,7 +125,7 @@ class QuestionJob:
 
 def prepare_job(
     documents: Mapping[str, Document],
-    wish: QuestionSpec,
+    spec: QuestionSpec,
     config: str,
     overrides: Sequence[str],
     options: Mapping[str, Any],
@@ -140,5 +140,5 @@ def prepare_job(
     prices = find_prices(model, settings)
     tested_by = load_config(config, overrides)
     find_legs(tested_by)
-    stock = cut_passages(list(documents.values()), resources)
-    return QuestionJob(documents, wish, tested_by, stock, model, settings, prices, resources)
+    pool = cut_passages(list(documents.values()), resources)
+    return QuestionJob(documents, spec, tested_by, pool, model, settings, prices, resources)

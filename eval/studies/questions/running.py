@@ -50,7 +50,7 @@ class QuestionsResult:
 def estimate(job: QuestionJob) -> CostEstimate:
     """Return what the job should ask and cost. Nothing is asked, and nothing indexed."""
     stand_ins = [
-        Chunk(one.id, one.doc_id, one.start, one.end, one.text) for one in job.stock.passages[:TOP]
+        Chunk(one.id, one.doc_id, one.start, one.end, one.text) for one in job.pool.passages[:TOP]
     ]
     return CostEstimate(job, _rehearse(job, lambda _: stand_ins)[0])
 
@@ -93,7 +93,7 @@ def _rehearse(
 
 
 def _examiner(job: QuestionJob, ask: Ask, search: Callable[[str], Sequence[Chunk]]) -> Examiner:
-    return Examiner(ask, job.documents, search, job.wish.max_overlap)
+    return Examiner(ask, job.documents, search, job.spec.max_overlap)
 
 
 def _ask_all(
@@ -122,12 +122,12 @@ def _select(
     """Return what is kept, without near duplicates, and how keyword and dense search do on it."""
     questions = [fate.question for fate in fates.values() if fate.cause is None]
     if questions:
-        fates = drop_duplicates(fates, search.encode(questions), job.wish.max_similarity)
+        fates = drop_duplicates(fates, search.encode(questions), job.spec.max_similarity)
     made = QuestionSelection(fates, empty=job.empty)
     answered = {name: fate.question for name, fate in made.kept.items() if fate.draw.kind.answered}
     gold = {name: made.kept[name].gold for name in answered}
     return replace(
         made,
-        review=choose_review(list(made.kept), job.wish.review, job.wish.seed),
+        review=choose_review(list(made.kept), job.spec.review, job.spec.seed),
         bias=search.measure(answered, gold, progress),
     )

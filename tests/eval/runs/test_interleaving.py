@@ -31,14 +31,14 @@ for number, line in enumerate(sys.stdin):
 """
 
 
-def contender(folder: Path, name: str, factor: float) -> TimedProcess:
+def timed(folder: Path, name: str, factor: float) -> TimedProcess:
     path = folder / f"{name}.py"
     path.write_text(WORKER.format(log=str(folder / "log"), name=name, factor=factor))
     return TimedProcess(name, (sys.executable, str(path)), folder)
 
 
 def test_queries_alternate_and_stay_paired(tmp_path: Path) -> None:
-    one, two = contender(tmp_path, "base", 1), contender(tmp_path, "head", 2.5)
+    one, two = timed(tmp_path, "base", 1), timed(tmp_path, "head", 2.5)
     base, head = interleave(one, two, ["a", "bb", "ccc"], 60, Quiet())
     assert base == [1, 2, 3]
     assert head == [2.5, 5, 7.5]
@@ -123,14 +123,14 @@ def covers_one(seed: int) -> bool:
 def test_a_process_that_breaks_off(tmp_path: Path, code: str, words: str) -> None:
     broken = TimedProcess("base x", (sys.executable, "-c", code), tmp_path)
     with pytest.raises(AssayError, match=f"base x: .*{words}"):
-        interleave(broken, contender(tmp_path, "head", 1), ["a"], 60, Quiet())
+        interleave(broken, timed(tmp_path, "head", 1), ["a"], 60, Quiet())
 
 
 def test_a_command_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(AssayError, match="cannot be started"):
         interleave(
             TimedProcess("base", ("./nothing",), tmp_path),
-            contender(tmp_path, "head", 1),
+            timed(tmp_path, "head", 1),
             ["a"],
             60,
             Quiet(),

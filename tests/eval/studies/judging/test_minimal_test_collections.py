@@ -35,7 +35,7 @@ RANKS = {"good": [1, 2] * 8, "poor": [2, 1] * 8}
 
 
 def make_contest(pairs: list[tuple[int, int, int]], highest: int = 1, **known) -> RunPair:
-    """Return a contest of (query, rank in the base, rank in the other), 0 for none."""
+    """Return a pair of runs of (query, rank in the base, rank in the other), 0 for none."""
     pairs = sorted(pairs)
     query, base, other = np.array(pairs, dtype=np.int64).T
     queries = int(query.max()) + 1
@@ -57,25 +57,25 @@ def make_contest(pairs: list[tuple[int, int, int]], highest: int = 1, **known) -
 def test_where_nothing_is_open_all_is_decided() -> None:
     none = np.array([], dtype=np.int64)
     gap, relevant = np.array([0.5, 0.0, 0.0]), np.ones((1, 3), dtype=np.int64)
-    contest = RunPair(10, none, none.astype(float), none, gap, relevant)
-    assert bound(contest, none) == pytest.approx((0.5 / 3, 0.5 / 3))
-    assert len(order(contest, none)) == 0
-    assert most_likely(foretell(contest, none)) == ("no difference shown", 1)
+    run_pair = RunPair(10, none, none.astype(float), none, gap, relevant)
+    assert bound(run_pair, none) == pytest.approx((0.5 / 3, 0.5 / 3))
+    assert len(order(run_pair, none)) == 0
+    assert most_likely(foretell(run_pair, none)) == ("no difference shown", 1)
 
 
 def test_a_difference_worked_by_hand() -> None:
     """Relevant is the base's second, which the other has first, and the other's second alone."""
-    contest = make_contest([(0, 1, 0), (0, 2, 1), (0, 0, 2)])
+    run_pair = make_contest([(0, 1, 0), (0, 2, 1), (0, 0, 2)])
     half = 1 / math.log2(3)
     # Sorted: the other's second, the base's first, and what both have.
-    assert score(contest, np.array([1, 0, 1])).tolist() == [
+    assert score(run_pair, np.array([1, 0, 1])).tolist() == [
         pytest.approx(((1 + half) - half) / (1 + half))
     ]
-    assert score(contest, np.array([OPEN, OPEN, OPEN])).tolist() == [0]
+    assert score(run_pair, np.array([OPEN, OPEN, OPEN])).tolist() == [0]
 
 
 @st.composite
-def contests(draw: st.DrawFn) -> tuple[RunPair, np.ndarray]:
+def run_pairs(draw: st.DrawFn) -> tuple[RunPair, np.ndarray]:
     highest = draw(st.integers(1, 2))
     queries = draw(st.integers(1, 2))
     pairs = [
@@ -97,43 +97,43 @@ def contests(draw: st.DrawFn) -> tuple[RunPair, np.ndarray]:
     return make_contest(pairs, highest, gap=gap, relevant=relevant), grades
 
 
-@given(contests())
+@given(run_pairs())
 @settings(max_examples=60, deadline=None)
 def test_no_way_to_grade_the_open_pairs_leaves_the_bounds(given_: tuple) -> None:
-    contest, grades = given_
-    low, high = bound(contest, grades)
+    run_pair, grades = given_
+    low, high = bound(run_pair, grades)
     open_ = np.flatnonzero(grades == OPEN)
     means = []
-    for filled in product(range(contest.highest + 1), repeat=len(open_)):
+    for filled in product(range(run_pair.highest + 1), repeat=len(open_)):
         complete = grades.copy()
         complete[open_] = filled
-        means.append(score(contest, complete).mean())
+        means.append(score(run_pair, complete).mean())
     assert low - 1e-9 <= min(means)
     assert max(means) <= high + 1e-9
-    if contest.highest == 1:
+    if run_pair.highest == 1:
         assert (low, high) == (pytest.approx(min(means)), pytest.approx(max(means)))
 
 
 def test_what_can_move_it_most_comes_first_and_what_cannot_last() -> None:
-    contest = make_contest([(0, 1, 1), (0, 2, 0), (0, 0, 3), (1, 0, 1), (1, 4, 5)])
-    found = order(contest, np.full(5, OPEN)).tolist()
-    assert contest.rank[found[0]] == 1
-    assert contest.query[found[0]] == 1, "the answer that one run alone has first"
-    assert contest.weight[found[-1]] == 0, "at the same rank in both, with nothing else known"
+    run_pair = make_contest([(0, 1, 1), (0, 2, 0), (0, 0, 3), (1, 0, 1), (1, 4, 5)])
+    found = order(run_pair, np.full(5, OPEN)).tolist()
+    assert run_pair.rank[found[0]] == 1
+    assert run_pair.query[found[0]] == 1, "the answer that one run alone has first"
+    assert run_pair.weight[found[-1]] == 0, "at the same rank in both, with nothing else known"
     judged = np.array([OPEN, 1, OPEN, 0, OPEN])
-    assert set(order(contest, judged).tolist()) == {0, 2, 4}
+    assert set(order(run_pair, judged).tolist()) == {0, 2, 4}
 
 
 def test_the_chance_of_being_relevant_is_learnt_from_pairs_alike() -> None:
-    contest = make_contest([(query, 1, 2) for query in range(40)] + [(0, 2, 1)])
+    run_pair = make_contest([(query, 1, 2) for query in range(40)] + [(0, 2, 1)])
 
     def find_chance(grades: np.ndarray, pair: int) -> float:
-        group, relevant, others = believe(contest, grades)
+        group, relevant, others = believe(run_pair, grades)
         return float((relevant / (relevant + others))[group[pair]])
 
     grades = np.full(41, OPEN)
-    one_way = np.flatnonzero(contest.weight < 0)
-    [other_way] = np.flatnonzero(contest.weight > 0)
+    one_way = np.flatnonzero(run_pair.weight < 0)
+    [other_way] = np.flatnonzero(run_pair.weight > 0)
     assert find_chance(grades, one_way[-1]) == 0.5
     grades[one_way[1:21]] = [1] + [0] * 19
     # One of twenty, and half of two: 2 / 22.
@@ -144,19 +144,19 @@ def test_the_chance_of_being_relevant_is_learnt_from_pairs_alike() -> None:
 
 
 def test_a_verdict_is_foretold_once_the_rest_cannot_change_it() -> None:
-    contest = make_contest(
+    run_pair = make_contest(
         [(query, 2, 1) for query in range(30)] + [(query, 0, 9) for query in range(30)]
     )
     grades = np.full(60, OPEN)
-    assert most_likely(foretell(contest, grades))[1] < 0.95, "nothing is known"
-    grades[contest.rank == 1] = 1
-    grades[np.flatnonzero(contest.rank == 9)[:10]] = 0
-    verdict, share = most_likely(foretell(contest, grades))
+    assert most_likely(foretell(run_pair, grades))[1] < 0.95, "nothing is known"
+    grades[run_pair.rank == 1] = 1
+    grades[np.flatnonzero(run_pair.rank == 9)[:10]] = 0
+    verdict, share = most_likely(foretell(run_pair, grades))
     assert (verdict, share) == ("better", 1)
-    assert bound(contest, grades)[0] > 0
-    assert foretell(contest, grades) == foretell(contest, grades)
-    ties = np.where(contest.rank == 1, 0, OPEN)
-    assert bound(contest, ties)[0] >= 0, "only the other has what is open"
+    assert bound(run_pair, grades)[0] > 0
+    assert foretell(run_pair, grades) == foretell(run_pair, grades)
+    ties = np.where(run_pair.rank == 1, 0, OPEN)
+    assert bound(run_pair, ties)[0] >= 0, "only the other has what is open"
 
 
 # Of stored runs
