@@ -55,7 +55,7 @@ def search(
     from assay.eval.progress import ConsoleProgress
     from assay.eval.running.experiment import make_experiment
     from assay.eval.runs.execution import searching
-    from assay.eval.studies.search.search import survey
+    from assay.eval.studies.search.search import read_neighborhoods
 
     if documents is not None and collection is not None:
         raise AssayError("documents: allowed without a collection only")
@@ -67,7 +67,9 @@ def search(
         searching.index(retriever, experiment.collection)
         asked = Query(repr(query), query)
         ranking = searching.search(retriever, experiment.collection, asked, k)
-        around = survey(retriever, experiment.collection.documents, ranking.hits, make_resources())
+        around = read_neighborhoods(
+            retriever, experiment.collection.documents, ranking.hits, make_resources()
+        )
     return SearchResult(query, experiment.plan.name, experiment.collection.name, ranking, around)
 
 

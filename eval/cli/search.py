@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from assay.eval.studies.search.search import SearchAnswer
     from assay.retrievers.base import Hit
-    from assay.retrievers.base.chunk_neighborhood import Pointer, Surroundings
+    from assay.retrievers.base.chunk_neighborhood import ChunkNeighborhood, Pointer
 
 EXCERPT = 240  # characters of a hit or its context that are shown
 SHOWN = 5  # references of a hit that are shown
@@ -55,7 +55,7 @@ def _print(found: "SearchAnswer") -> None:
         console.print("nothing is found")
     for rank, hit in found.shown:
         _print_hit(console, rank, hit)
-        if around := found.surroundings.get(hit.chunk.id):
+        if around := found.neighborhoods.get(hit.chunk.id):
             _print_around(console, around)
         _print_definitions(console, hit)
     if hits:
@@ -81,7 +81,7 @@ def _print_hit(console: "Console", rank: int, hit: "Hit") -> None:
     console.print(f"   {_shorten(chunk.text)}", markup=False)
 
 
-def _print_around(console: "Console", around: "Surroundings") -> None:
+def _print_around(console: "Console", around: "ChunkNeighborhood") -> None:
     shares = ["combined"] * around.combined + ["split"] * around.split
     below = [f"below {' > '.join(around.parents)}"] * bool(around.parents)
     _say(console, ", ".join([f"chunk {around.order} of {around.total}", *shares, *below]))

@@ -15,7 +15,7 @@ Pairs = tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True)
-class Circumstances:
+class Provenance:
     """Terms with their descriptions, and YAML texts."""
 
     method: Pairs
@@ -27,11 +27,11 @@ class Circumstances:
     packages: str
 
 
-def describe(summary: Summary) -> Circumstances:
-    """Return the circumstances of a run."""
+def describe(summary: Summary) -> Provenance:
+    """Return the provenance of a run."""
     manifest = summary.run.manifest
     packages = manifest.environment.get("packages", {})
-    return Circumstances(
+    return Provenance(
         method=_method(manifest),
         collection=_collection(manifest.collection),
         environment=(

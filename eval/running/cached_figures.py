@@ -78,7 +78,7 @@ class FiguresCache:
         retriever: Retriever,
         collection: Collection,
         reports: Path,
-        circumstances: Mapping[str, Any],
+        provenance: Mapping[str, Any],
     ) -> PointFigures:
         """Return what is shown of a run, stored in `reports` or not; it is kept by its identity."""
         ready = make_ready(plan, retriever, collection)
@@ -94,9 +94,7 @@ class FiguresCache:
 
         def search() -> PointFigures:
             """Search, and forget the run before garbage is looked for again."""
-            run = search_unstored(
-                plan, retriever, collection, ready, circumstances, self._validated
-            )
+            run = search_unstored(plan, retriever, collection, ready, provenance, self._validated)
             return _show(summarise(run, self._names, self._score))
 
         return make() if retriever.nondeterministic else self._find(ready.identity, make)

@@ -1,4 +1,4 @@
-"""The circumstances of a run: code, packages and machine."""
+"""Where a run was made: code, packages and machine."""
 
 import os
 import platform

@@ -109,7 +109,7 @@ class RisingScores(BaseModel):
 
 
 class Manifest(BaseModel):
-    """The identity and circumstances of a run.
+    """The identity and provenance of a run.
 
     `retries` is the number of calls, in searches that are stored or timed, that failed and were
     made again; what they cost is in no latency. `seconds` are those of the call that finished the

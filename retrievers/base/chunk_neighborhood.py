@@ -28,7 +28,7 @@ class WrittenReference:
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
+class ChunkNeighborhood:
     """Where a chunk stands, and what points from it and at it.
 
     It is number `order`, from 1, of the `total` chunks of its document. `parents` are the ids of

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 
 from assay.retrievers.base import Chunk, Document, Hit
-from assay.retrievers.base.chunk_neighborhood import Pointer, Surroundings, WrittenReference
+from assay.retrievers.base.chunk_neighborhood import ChunkNeighborhood, Pointer, WrittenReference
 from assay.retrievers.corpus.corpus import Corpus
 from assay.retrievers.documents.references.references import Reference, find_references
 from assay.retrievers.documents.structure.identifiers import identify
@@ -17,7 +17,7 @@ from assay.retrievers.store.chunk_store import ChunkStore
 
 
 class NeighborhoodReader:
-    """Tells the surroundings of hits; what points where is read at the first, or in the cache."""
+    """Tells the neighborhoods of hits; what points where is read at the first, or in the cache."""
 
     def __init__(
         self, chunks: Sequence[Chunk], documents: Sequence[Document], resources: Resources
@@ -31,8 +31,8 @@ class NeighborhoodReader:
         self._resources = resources
         self._parsed: dict[str, tuple[Structure, Sequence[Reference]]] = {}
 
-    def survey(self, hit: Hit) -> Surroundings | None:
-        """Return the surroundings of a hit, None where its chunk is not one of the corpus."""
+    def read(self, hit: Hit) -> ChunkNeighborhood | None:
+        """Return the neighborhood of a hit, None where its chunk is not one of the corpus."""
         chunk = hit.chunk
         if chunk.id not in self._corpus.positions or chunk.doc_id not in self._corpus.documents:
             return None
@@ -52,7 +52,7 @@ class NeighborhoodReader:
         under = next(iter(held or structure.sections_within(chunk.start, chunk.end)), None)
         above = under.headings[:-1] if under and under.title else ()
         outgoing, incoming = self._find_links(position)
-        return Surroundings(
+        return ChunkNeighborhood(
             order=own.index(position) + 1,
             total=len(own),
             level=under.level if under else 0,
@@ -77,7 +77,7 @@ class NeighborhoodReader:
     def _find_links(
         self, position: int
     ) -> tuple[tuple[Pointer, ...] | None, tuple[Pointer, ...] | None]:
-        """Return what a chunk points at, and what points at it; see `Surroundings`."""
+        """Return what a chunk points at, and what points at it; see `ChunkNeighborhood`."""
         if isinstance(self._corpus.chunks, ChunkStore):
             return None, None
         outgoing, incoming = self._edges

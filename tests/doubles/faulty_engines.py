@@ -9,10 +9,10 @@ from assay.retrievers.engines.formulas import Formula
 from assay.retrievers.fusion.ranking import Scored
 from assay.retrievers.models.base import Vectors
 
-Lie = Callable[["Liar", str, Vectors], list[Scored]]
+Lie = Callable[["FaultyEngine", str, Vectors], list[Scored]]
 
 
-class Liar(Engine):
+class FaultyEngine(Engine):
     """Gives the lists and the formula of `inner`, and fuses as `lie` says."""
 
     def __init__(self, inner: Engine, lie: Lie, stated: Formula | None = None) -> None:
@@ -49,7 +49,7 @@ def fuse_by(formula: Formula) -> Lie:
     return lambda self, text, vector: formula.fuse(*self.lists(text, vector))
 
 
-def fuse_lists(change: Callable[[EngineLists, "Liar", str, Vectors], EngineLists]) -> Lie:
+def fuse_lists(change: Callable[[EngineLists, "FaultyEngine", str, Vectors], EngineLists]) -> Lie:
     """Fuse other lists by the right formula."""
     return lambda self, text, vector: self.formula.fuse(
         *change(self.lists(text, vector), self, text, vector)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from doubles.language_model_server import KEY, LanguageModelServer
 from doubles.model_server import ModelServer
-from tools.llm_fixtures import MakeRoom, Room
+from tools.llm_fixtures import LlmFixture, MakeLlmFixture
 from tools.own_cache import make_cache
 
 from assay.retrievers.settings import Resources
@@ -58,11 +58,11 @@ def ask(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., LanguageModel
 
 
 @pytest.fixture
-def room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[MakeRoom]:
+def room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[MakeLlmFixture]:
     """Open rooms of language models, each with what its server answers."""
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     with ExitStack() as servers:
-        yield lambda react: Room(servers.enter_context(LanguageModelServer(react)), tmp_path)
+        yield lambda react: LlmFixture(servers.enter_context(LanguageModelServer(react)), tmp_path)
 
 
 @pytest.fixture(scope="module")

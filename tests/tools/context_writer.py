@@ -34,7 +34,7 @@ def make_documents(documents: int = 2, chunks: int = 4) -> tuple[list[Document],
     return made, cut
 
 
-class Desk:
+class ContextWriter:
     """A model of the server, a cache, and runs over the same documents."""
 
     def __init__(self, server: LanguageModelServer, folder: Path, provider: str) -> None:

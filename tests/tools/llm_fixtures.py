@@ -17,10 +17,10 @@ from assay.retrievers.store.cache import Cache
 
 PRICES = Prices(input=1, cache_write=1.25, cache_read=0.1, output=5)
 MOST_OUTPUT = 50
-MakeRoom = Callable[[Callable[[Call], Reaction]], "Room"]
+MakeLlmFixture = Callable[[Callable[[Call], Reaction]], "LlmFixture"]
 
 
-class Room:
+class LlmFixture:
     """A server, a model of it, a cache and a ledger. `make` is the kind of its clients."""
 
     def __init__(

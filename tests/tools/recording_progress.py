@@ -3,7 +3,7 @@
 from assay.retrievers.base import Quiet
 
 
-class Heard(Quiet):
+class RecordingProgress(Quiet):
     """Keeps the lines that are said."""
 
     def __init__(self) -> None:

@@ -8,7 +8,7 @@ from assay.eval.report import formats
 from assay.eval.report.formats import Figure, count, figure, percent
 from assay.eval.report.histogram import BinRow, bin_rows, draw_bars
 from assay.eval.report.plots import LinearAxis, Whisker, whisker
-from assay.eval.report.provenance import Circumstances, describe
+from assay.eval.report.provenance import Provenance, describe
 from assay.eval.report.run_page.answers import AnswersView, view_answers
 from assay.eval.report.run_page.attribution import AttributionView, view_attribution
 from assay.eval.report.run_page.drilldown import collect
@@ -88,7 +88,7 @@ class View:
     worst: tuple[QueryRow, ...]
     slowest: tuple[QueryRow, ...]
     details: Mapping[str, Any]
-    circumstances: Circumstances
+    provenance: Provenance
 
 
 def make_view(summary: Summary) -> View:
@@ -140,7 +140,7 @@ def make_view(summary: Summary) -> View:
         worst=first_worst,
         slowest=first_slowest,
         details=collect(summary, rows, [*first_worst, *first_slowest]),
-        circumstances=describe(summary),
+        provenance=describe(summary),
     )
 
 

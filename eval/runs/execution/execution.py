@@ -186,7 +186,7 @@ def _make(
             degraded=folder.count_degraded(),
             rising=folder.find_rising(len(queries)),
             searched=len(queries),
-            circumstances=environment.describe(),
+            provenance=environment.describe(),
             seconds=time.perf_counter() - begin,
         )
     )
@@ -203,7 +203,7 @@ def describe_run(
     degraded: dict[str, int],
     rising: RisingScores | None,
     searched: int,
-    circumstances: Mapping[str, Any],
+    provenance: Mapping[str, Any],
     seconds: float,
 ) -> Manifest:
     """Return the manifest of a run; `latency` has the retries of all its searches."""
@@ -217,7 +217,7 @@ def describe_run(
         config=dict(plan.config),
         collection=CollectionFacts.of(collection),
         facts=_find_facts(retriever),
-        environment=dict(circumstances),
+        environment=dict(provenance),
         index=IndexFacts(
             chunks=indexed.chunks,
             seconds=dict(indexed.seconds),

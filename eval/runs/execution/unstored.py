@@ -23,12 +23,12 @@ def search_unstored(
     retriever: Retriever,
     collection: Collection,
     ready: Ready,
-    circumstances: Mapping[str, Any],
+    provenance: Mapping[str, Any],
     validated: dict[int, Chunk],
 ) -> StoredRun:
     """Return a run of which nothing is written, timed or placed: its rankings are those of others.
 
-    `retriever` has indexed the documents; `circumstances` are those of
+    `retriever` has indexed the documents; `provenance` are those of
     `assay.eval.runs.environment`; `validated` is that of `search`, here of several retrievers
     that may share chunks.
     """
@@ -56,7 +56,7 @@ def search_unstored(
             degraded=degraded,
             rising=count_rising(rising, len(queries)),
             searched=len(queries),
-            circumstances=circumstances,
+            provenance=provenance,
             seconds=time.perf_counter() - begin,
         ),
         queries={query.id: query for query in queries},

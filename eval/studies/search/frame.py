@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from assay.retrievers.base import Ranking
-from assay.retrievers.base.chunk_neighborhood import Surroundings
+from assay.retrievers.base.chunk_neighborhood import ChunkNeighborhood
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -25,7 +25,7 @@ class SearchResult:
         name: The name of the pipeline.
         collection: The name of the collection.
         ranking: The whole answer as objects.
-        surroundings: By chunk id, where a hit stands, and what points from it and at it.
+        neighborhoods: By chunk id, where a hit stands, and what points from it and at it.
 
     """
 
@@ -33,7 +33,7 @@ class SearchResult:
     name: str
     collection: str
     ranking: Ranking
-    surroundings: Mapping[str, Surroundings] = field(default_factory=dict)
+    neighborhoods: Mapping[str, ChunkNeighborhood] = field(default_factory=dict)
 
     @cached_property
     def hits(self) -> "DataFrame":
@@ -41,7 +41,7 @@ class SearchResult:
 
         `rank.<leg>` is the rank at which a leg lists the chunk, none where it does not. `kind`,
         `section`, `headings` and `context` are the chunk's; `order`, `total`, `combined`, `split`,
-        `parents`, `outgoing` and `incoming` those of its surroundings, `language` and `summary` of
+        `parents`, `outgoing` and `incoming` those of its neighborhoods, `language` and `summary` of
         its document, none where a retriever lists no chunks; `definitions` are objects with a
         term's text, exceptions and source.
         """
@@ -53,7 +53,7 @@ class SearchResult:
             f"rank.{leg}": [hit.legs[leg].rank if leg in hit.legs else None for hit in hits]
             for leg in legs
         }
-        around = [self.surroundings.get(hit.chunk.id) for hit in hits]
+        around = [self.neighborhoods.get(hit.chunk.id) for hit in hits]
         columns = {
             "chunk": [hit.chunk.id for hit in hits],
             "document": [hit.chunk.doc_id for hit in hits],

@@ -12,7 +12,7 @@ from assay.eval.configs.resources import make_resources
 from assay.eval.running.sources import is_bare, open_source
 from assay.eval.runs.execution import searching
 from assay.retrievers.base import Document, Hit, Ranking, Retriever, StageTrace
-from assay.retrievers.base.chunk_neighborhood import Surroundings
+from assay.retrievers.base.chunk_neighborhood import ChunkNeighborhood
 from assay.retrievers.documents.conversion.converters import AnyConverter
 from assay.retrievers.pipeline import telemetry
 from assay.retrievers.pipeline.chunk_context import NeighborhoodReader
@@ -36,7 +36,7 @@ class Step(NamedTuple):
 class SearchAnswer:
     """What a search found; `k` of its hits are to be shown. `context` is None if not asked for.
 
-    `surroundings` are those of the hits to be shown, by chunk id, as far as they are known.
+    `neighborhoods` are those of the hits to be shown, by chunk id, as far as they are known.
     """
 
     pipeline: str
@@ -45,7 +45,7 @@ class SearchAnswer:
     ranking: Ranking
     k: int
     context: str | None
-    surroundings: Mapping[str, Surroundings] = field(default_factory=dict)
+    neighborhoods: Mapping[str, ChunkNeighborhood] = field(default_factory=dict)
 
     @property
     def shown(self) -> list[tuple[int, Hit]]:
@@ -71,7 +71,7 @@ class SearchAnswer:
             "query": self.query,
             "found": len(self.ranking.hits),
             "hits": [
-                _describe(rank, hit, self.surroundings.get(hit.chunk.id))
+                _describe(rank, hit, self.neighborhoods.get(hit.chunk.id))
                 for rank, hit in self.shown
             ],
             "trace": [
@@ -108,7 +108,7 @@ def search(settings: RunConfig, query: str, k: int, context: bool) -> SearchAnsw
             searching.search(retriever, collection, asked, 1)
         uncached = retriever.without_query_cache()
         ranking = searching.search(uncached, collection, asked, max(k, settings.depth))
-        around = survey(retriever, collection.documents, ranking.hits[:k], resources)
+        around = read_neighborhoods(retriever, collection.documents, ranking.hits[:k], resources)
     recipe = settings.retriever
     stages = recipe.stages if isinstance(recipe, PipelineSettings) else []
     budgeted = any(stage.type == "context" for stage in stages)
@@ -126,19 +126,19 @@ def open_collection(
     return gather_unjudged(source.documents, source.name)
 
 
-def survey(
+def read_neighborhoods(
     retriever: Retriever, documents: Sequence[Document], hits: Sequence[Hit], resources: Resources
-) -> dict[str, Surroundings]:
-    """Return the surroundings of `hits` by chunk id; none where `retriever` lists no chunks."""
+) -> dict[str, ChunkNeighborhood]:
+    """Return the neighborhoods of `hits` by chunk id; none where `retriever` lists no chunks."""
     chunks = retriever.list_chunks()
     if not (chunks and hits):
         return {}
-    surveyor = NeighborhoodReader(chunks, documents, resources)
-    found = ((hit.chunk.id, surveyor.survey(hit)) for hit in hits)
+    reader = NeighborhoodReader(chunks, documents, resources)
+    found = ((hit.chunk.id, reader.read(hit)) for hit in hits)
     return {id_: around for id_, around in found if around is not None}
 
 
-def _describe(rank: int, hit: Hit, around: Surroundings | None) -> dict[str, Any]:
+def _describe(rank: int, hit: Hit, around: ChunkNeighborhood | None) -> dict[str, Any]:
     chunk = hit.chunk
     sections = around.defined_in if around else [""] * len(hit.definitions)
     return {

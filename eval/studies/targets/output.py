@@ -109,7 +109,7 @@ def _row(target: TargetResult, line: Line, *, first: bool) -> tuple[str, ...]:
 
 
 def render_table(results: Results) -> str:
-    """Return the table as Markdown, with the totals and circumstances below it."""
+    """Return the table as Markdown, with the totals and the machine below it."""
     rows = []
     for target in results.targets:
         for line, (*cells, _) in zip(target.lines, make_rows(target), strict=True):

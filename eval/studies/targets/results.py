@@ -71,7 +71,7 @@ class TargetResult:
 
 @dataclass(frozen=True, slots=True)
 class Results:
-    """All targets measured by one call, with its time (ISO 8601) and circumstances.
+    """All targets measured by one call, with its time (ISO 8601) and machine.
 
     `seconds` is what each run and experiment took, by what it is, the longest first: nearly
     nothing where an equal call had made it before.

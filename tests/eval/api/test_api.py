@@ -103,7 +103,7 @@ def test_a_search_tells_what_is_around_its_hits() -> None:
     assert first["parents"] == ("law",)
     assert (first["language"], first["summary"]) == ("en", "Of berths.")
     assert [pointer.section_id for pointer in first["incoming"]] == ["sec_2"]
-    assert found.surroundings[first["chunk"]].incoming == first["incoming"]
+    assert found.neighborhoods[first["chunk"]].incoming == first["incoming"]
 
 
 def test_hits_are_the_ranking_with_its_grades(few: RunResult) -> None:

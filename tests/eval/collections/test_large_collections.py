@@ -117,8 +117,8 @@ def test_rankings_and_placements_are_the_same(
             report = retriever.index(collection.documents)
             [query] = collection.queries
             ranking = retriever.search(query.text, 7)
-            placer = GoldRankFinder(retriever, collection.prescribed, drop_self_matches=False)
-            places = placer.place(query, ranking, collection.gold["q"])
+            finder = GoldRankFinder(retriever, collection.prescribed, drop_self_matches=False)
+            places = finder.place(query, ranking, collection.gold["q"])
         trace = [(entry.name, entry.candidates) for entry in ranking.trace]
         found.append((ranking.hits, trace, places, report.chunks, report.bytes))
     assert found[0] == found[1]
@@ -138,9 +138,9 @@ def test_items_are_placed_alike_beyond_what_legs_hand_on(
             [query] = collection.queries
             ranking = retriever.search(query.text, 1)
             [best] = (hit.chunk.id for hit in ranking.hits)
-            placer = GoldRankFinder(retriever, collection.prescribed, drop_self_matches=True)
+            finder = GoldRankFinder(retriever, collection.prescribed, drop_self_matches=True)
             asked = (query, replace(query, id=best), replace(query, id="d3"))
-            found.append([placer.place(one, ranking, collection.gold["q"]) for one in asked])
+            found.append([finder.place(one, ranking, collection.gold["q"]) for one in asked])
     assert found[0] == found[1]
     ranks = [placed["d5"].deeper["keyword"] or 0 for placed in found[1]]
     assert ranks[0] > 1

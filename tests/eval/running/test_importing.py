@@ -5,7 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tools.recording_progress import Heard
+from tools.recording_progress import RecordingProgress
 
 from assay.eval.running import importing
 from assay.eval.running.importing import import_runs
@@ -38,7 +38,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def take(
     folder: Path, depth: int = 2, ties: Ties = "ranks", rerun: bool = False
 ) -> tuple[list[RunOutcome], list[str]]:
-    progress = Heard()
+    progress = RecordingProgress()
     file = folder / "run.trec"
     runs = import_runs(file, str(folder), None, depth, "fail", ties, rerun, progress)
     return list(runs), progress.lines

@@ -23,7 +23,7 @@ from assay.retrievers.base import (
 )
 
 
-class Liar(Retriever):
+class FaultyRetriever(Retriever):
     """Finds the first three documents, and then tells `lie` of them."""
 
     def __init__(self, lie) -> None:
@@ -51,7 +51,7 @@ def score(hits: list[Hit], value: float) -> Ranking:
 
 def run(lie, folder: Path) -> None:
     plan = RunSpec("liar", {"name": "liar"}, 10, None, LatencySettings(queries=0))
-    execute(plan, Liar(lie), make_collection(4), folder, Quiet())
+    execute(plan, FaultyRetriever(lie), make_collection(4), folder, Quiet())
 
 
 def test_an_honest_one_is_scored_in_its_own_order(tmp_path: Path) -> None:
@@ -77,7 +77,7 @@ LIES = {
 @pytest.mark.parametrize("name", LIES)
 def test_a_broken_ranking_is_refused_and_leaves_no_run(name: str, tmp_path: Path) -> None:
     lie, words = LIES[name]
-    with pytest.raises(AssayError, match=rf"^Liar: query q0: .*{words}") as caught:
+    with pytest.raises(AssayError, match=rf"^FaultyRetriever: query q0: .*{words}") as caught:
         run(lie, tmp_path)
     assert "\n" not in str(caught.value)
     assert [path.name for path in tmp_path.iterdir()] == [".locks"]
@@ -87,7 +87,7 @@ def test_a_broken_ranking_is_refused_and_leaves_no_run(name: str, tmp_path: Path
 def test_a_ranking_of_chunks_that_are_known_is_refused_alike(name: str) -> None:
     lie, words = LIES[name]
     collection, sound = make_collection(4), {}
-    liar = Liar(lie)
+    liar = FaultyRetriever(lie)
     liar.index(collection.documents)
     honest = Ranking(tuple(liar._hits))
     for _ in range(2):

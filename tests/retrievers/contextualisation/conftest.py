@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from doubles.language_model_server import KEY, Call, LanguageModelServer, Reaction
-from tools.context_writer import Desk, Serve
+from tools.context_writer import ContextWriter, Serve
 
 
 @pytest.fixture(params=["anthropic", "openai"])
@@ -33,5 +33,5 @@ def serve(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Serve]:
 
 
 @pytest.fixture
-def desk(serve: Serve, tmp_path: Path, provider: str) -> Desk:
-    return Desk(serve(), tmp_path / "cache", provider)
+def desk(serve: Serve, tmp_path: Path, provider: str) -> ContextWriter:
+    return ContextWriter(serve(), tmp_path / "cache", provider)

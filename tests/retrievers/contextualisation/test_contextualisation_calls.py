@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 from doubles.language_model_server import KEY, Call, Hang, Reaction
-from tools.context_writer import Desk, Serve, make_documents
+from tools.context_writer import ContextWriter, Serve, make_documents
 
 
-def test_every_chunk_gets_a_context_and_nothing_is_asked_twice(desk: Desk) -> None:
+def test_every_chunk_gets_a_context_and_nothing_is_asked_twice(desk: ContextWriter) -> None:
     outcome = desk.run()
     assert outcome.stopped == ""
     assert desk.texts(outcome)["doc1-0"] == "About word1x0."
@@ -20,7 +20,7 @@ def test_every_chunk_gets_a_context_and_nothing_is_asked_twice(desk: Desk) -> No
     assert set(desk.server.answered.values()) == {1}
 
 
-def test_the_document_comes_first_and_is_cached_for_its_siblings(desk: Desk) -> None:
+def test_the_document_comes_first_and_is_cached_for_its_siblings(desk: ContextWriter) -> None:
     outcome = desk.run()
     for call in desk.server.calls:
         text = "".join(call.texts)
@@ -38,7 +38,7 @@ def test_the_document_comes_first_and_is_cached_for_its_siblings(desk: Desk) -> 
         assert sum(written) == 2
 
 
-def test_a_document_of_one_chunk_is_not_written_to_the_cache(desk: Desk) -> None:
+def test_a_document_of_one_chunk_is_not_written_to_the_cache(desk: ContextWriter) -> None:
     desk.documents, desk.chunks = make_documents(3, 1)
     desk.run()
     assert not any("cache_control" in json.dumps(call.body) for call in desk.server.calls)
@@ -57,7 +57,7 @@ def test_the_first_chunk_of_a_document_goes_alone(serve: Serve, tmp_path: Path) 
             seen.append((document, "answered"))
         return None
 
-    desk = Desk(serve(react), tmp_path / "cache", "anthropic")
+    desk = ContextWriter(serve(react), tmp_path / "cache", "anthropic")
     assert desk.run().stopped == ""
     for document in ("Title 0", "Title 1"):
         steps = [step for name, step in seen if name == document]
@@ -66,7 +66,7 @@ def test_the_first_chunk_of_a_document_goes_alone(serve: Serve, tmp_path: Path) 
 
 
 @pytest.mark.parametrize("limit", [1, 3])
-def test_no_more_calls_at_a_time_than_set(desk: Desk, limit: int) -> None:
+def test_no_more_calls_at_a_time_than_set(desk: ContextWriter, limit: int) -> None:
     desk.documents, desk.chunks = make_documents(3, 6)
     desk.server.react = lambda call: Hang(0.02)
     desk.run(concurrency=limit)
@@ -77,17 +77,17 @@ def test_what_is_sent_to_each_api(serve: Serve, tmp_path: Path) -> None:
     pytest.importorskip("anthropic", reason="needs the extra `anthropic`")
     pytest.importorskip("openai", reason="needs the extra `openai`")
     server = serve()
-    Desk(server, tmp_path / "a", "anthropic").run(max_tokens=77)
+    ContextWriter(server, tmp_path / "a", "anthropic").run(max_tokens=77)
     body = server.calls[0].body
     assert body["max_tokens"] == 77
     assert body["thinking"] == {"type": "disabled"}
     assert KEY in " ".join(server.calls[0].headers.values())
     server.calls.clear()
-    Desk(server, tmp_path / "b", "anthropic").run(thinking_tokens=1000)
+    ContextWriter(server, tmp_path / "b", "anthropic").run(thinking_tokens=1000)
     assert server.calls[0].body["max_tokens"] == 1100
     assert "thinking" not in server.calls[0].body
     server.calls.clear()
-    Desk(server, tmp_path / "c", "openai").run(max_tokens=77)
+    ContextWriter(server, tmp_path / "c", "openai").run(max_tokens=77)
     assert server.calls[0].body.keys() == {"model", "messages", "max_tokens"}
     assert isinstance(server.calls[0].body["messages"][0]["content"], str)
 
@@ -100,7 +100,7 @@ def test_openai_itself_is_told_where_the_shared_document_ends(
     from assay.retrievers.language_models.openai import OpenAiModel
 
     monkeypatch.setattr(OpenAiModel, "address", f"{server.url}/v1")
-    desk = Desk(server, tmp_path / "cache", "openai")
+    desk = ContextWriter(server, tmp_path / "cache", "openai")
     desk.run(model="gpt-6-luna", base_url=None, prices=None)
     keys = set()
     for call in server.calls:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from doubles.language_model_server import KEY, Body, Call, Drop, Hang, Reaction, Say, Status
-from tools.context_writer import Desk, Serve, first_time, make_documents
+from tools.context_writer import ContextWriter, Serve, first_time, make_documents
 
 from assay.retrievers.base import Chunk, Document
 from assay.retrievers.services.ledger import CallTotals
@@ -29,7 +29,9 @@ from assay.retrievers.services.ledger import CallTotals
     ],
     ids=str,
 )
-def test_a_fault_is_tried_again_and_accounted_for(desk: Desk, fault: Reaction, lost: int) -> None:
+def test_a_fault_is_tried_again_and_accounted_for(
+    desk: ContextWriter, fault: Reaction, lost: int
+) -> None:
     desk.server.react = first_time(fault, fault)
     outcome = desk.run()
     assert outcome.stopped == ""
@@ -42,7 +44,7 @@ def test_a_fault_is_tried_again_and_accounted_for(desk: Desk, fault: Reaction, l
     assert desk.account() == replace(outcome.run, **sums)
 
 
-def test_a_call_that_hangs_is_made_again(desk: Desk) -> None:
+def test_a_call_that_hangs_is_made_again(desk: ContextWriter) -> None:
     desk.documents, desk.chunks = make_documents(1, 2)
     desk.server.react = first_time(Hang(1.5))
     outcome = desk.run(timeout_seconds=0.5)
@@ -50,7 +52,7 @@ def test_a_call_that_hangs_is_made_again(desk: Desk) -> None:
     assert outcome.run.lost == 2
 
 
-def test_retry_after_is_honoured_by_all(desk: Desk) -> None:
+def test_retry_after_is_honoured_by_all(desk: ContextWriter) -> None:
     times: list[float] = []
 
     def react(call: Call) -> Reaction:
@@ -63,7 +65,7 @@ def test_retry_after_is_honoured_by_all(desk: Desk) -> None:
     assert times[1] - times[0] >= 1.0
 
 
-def test_waits_grow(desk: Desk) -> None:
+def test_waits_grow(desk: ContextWriter) -> None:
     times: list[float] = []
 
     def react(call: Call) -> Reaction:
@@ -78,7 +80,7 @@ def test_waits_grow(desk: Desk) -> None:
         assert pause >= 0.05 * 2**number / 2
 
 
-def test_gives_up_in_the_end_and_keeps_what_there_is(desk: Desk) -> None:
+def test_gives_up_in_the_end_and_keeps_what_there_is(desk: ContextWriter) -> None:
     desk.server.react = lambda call: Status(503) if "word1x2" in call.pair[1] else None
     outcome = desk.run(attempts=3, concurrency=1)
     assert "HTTP 503: told to; given up after 3 attempts" in outcome.stopped
@@ -103,7 +105,7 @@ def test_gives_up_in_the_end_and_keeps_what_there_is(desk: Desk) -> None:
     ids=lambda value: str(getattr(value, "code", "")),
 )
 def test_what_cannot_be_mended_by_waiting_stops_at_once(
-    desk: Desk, status: Status, words: str
+    desk: ContextWriter, status: Status, words: str
 ) -> None:
     desk.server.react = lambda call: status
     outcome = desk.run(concurrency=1)
@@ -121,7 +123,7 @@ def test_a_prompt_that_does_not_fit_is_sent_with_less_of_the_document(
             return Status(400, message="prompt is too long: 9 tokens > 5 maximum")
         return None
 
-    desk = Desk(serve(react), tmp_path / "cache", provider)
+    desk = ContextWriter(serve(react), tmp_path / "cache", provider)
     text = "".join(f"word{number} stands here. " for number in range(500))
     desk.documents = [Document("long", text, title="A long one")]
     desk.chunks = [Chunk("c", "long", 5000, 5100, text[5000:5100])]
@@ -146,7 +148,7 @@ def test_refusals_and_empty_answers_are_reported_and_not_asked_again(
             "word0x3": Say("cut sho", "max_tokens" if provider == "anthropic" else "length"),
         }.get(call.pair[1].split()[0])
 
-    desk = Desk(serve(react), tmp_path / "cache", provider)
+    desk = ContextWriter(serve(react), tmp_path / "cache", provider)
     outcome = desk.run()
     endings = {known.ending for known in outcome.known.values()}
     assert endings == {"end", "length", "refusal"}
@@ -161,5 +163,5 @@ def test_a_content_filter_that_turns_the_prompt_away_is_a_refusal(
     pytest.importorskip("openai", reason="needs the extra `openai`")
     filtered = Status(400, kind="content_filter", message="violates the policy")
     server = serve(lambda call: filtered if "word0x1" in call.pair[1] else None)
-    outcome = Desk(server, tmp_path / "cache", "openai").run()
+    outcome = ContextWriter(server, tmp_path / "cache", "openai").run()
     assert [known.note for known in outcome.known.values() if known.note] == ["violates the policy"]

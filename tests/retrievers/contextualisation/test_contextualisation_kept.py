@@ -1,13 +1,13 @@
 """That what is known is not asked again."""
 
 import pytest
-from tools.context_writer import Desk
+from tools.context_writer import ContextWriter
 
 from assay.retrievers.base import AssayError, Chunk, Document
 from assay.retrievers.contextualisation.generation import LEDGERS
 
 
-def test_what_decides_an_answer_decides_its_key(desk: Desk) -> None:
+def test_what_decides_an_answer_decides_its_key(desk: ContextWriter) -> None:
     keys = {tuple(desk.plan(desk.model()).keys.values())}
     keys.add(tuple(desk.plan(desk.model(model="other")).keys.values()))
     keys.add(tuple(desk.plan(desk.model(max_tokens=50)).keys.values()))
@@ -16,7 +16,7 @@ def test_what_decides_an_answer_decides_its_key(desk: Desk) -> None:
     assert len(keys) == 5
 
 
-def test_a_changed_document_is_asked_about_anew_and_no_other(desk: Desk) -> None:
+def test_a_changed_document_is_asked_about_anew_and_no_other(desk: ContextWriter) -> None:
     desk.run()
     first = desk.documents[0]
     desk.documents[0] = Document(first.id, f"{first.text}More.", first.title)
@@ -24,14 +24,14 @@ def test_a_changed_document_is_asked_about_anew_and_no_other(desk: Desk) -> None
     assert {request.chunk_id.split("-")[0] for request in plan.requests} == {"doc0"}
 
 
-def test_equal_chunks_of_one_document_are_asked_about_once(desk: Desk) -> None:
+def test_equal_chunks_of_one_document_are_asked_about_once(desk: ContextWriter) -> None:
     desk.documents = [Document("twice", "same same ")]
     desk.chunks = [Chunk(f"c{i}", "twice", i, i + 5, "same ") for i in (0, 5)]
     assert set(desk.texts(desk.run())) == {"c0", "c5"}
     assert len(desk.server.calls) == 1
 
 
-def test_answers_that_were_paid_for_are_found_again(desk: Desk) -> None:
+def test_answers_that_were_paid_for_are_found_again(desk: ContextWriter) -> None:
     """Their kind and form are those of every cache that is out there."""
     desk.run()
     keys = desk.plan(desk.model()).keys
@@ -47,7 +47,7 @@ def test_answers_that_were_paid_for_are_found_again(desk: Desk) -> None:
     assert len(desk.server.calls) == made
 
 
-def test_a_line_torn_by_a_kill_counts_at_its_worst(desk: Desk) -> None:
+def test_a_line_torn_by_a_kill_counts_at_its_worst(desk: ContextWriter) -> None:
     outcome = desk.run()
     (path,) = (desk.resources.cache.root / LEDGERS).glob("*.jsonl")
     path.write_text(path.read_text()[:-20])
@@ -61,7 +61,7 @@ def test_a_line_torn_by_a_kill_counts_at_its_worst(desk: Desk) -> None:
     assert again.earlier == torn
 
 
-def test_one_process_at_a_time(desk: Desk) -> None:
+def test_one_process_at_a_time(desk: ContextWriter) -> None:
     from filelock import FileLock
 
     desk.run()

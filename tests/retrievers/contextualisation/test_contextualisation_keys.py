@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from doubles.language_model_server import KEY, Status
-from tools.context_writer import Desk, Serve, first_time
+from tools.context_writer import ContextWriter, Serve, first_time
 
 from assay.retrievers.base import AssayError
 from assay.retrievers.language_models.providers import PROVIDERS
@@ -14,7 +14,7 @@ from assay.retrievers.services.ledger import CallTotals
 
 
 def test_the_key_is_in_the_request_and_nowhere_else(
-    desk: Desk, capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+    desk: ContextWriter, capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level("DEBUG")
     desk.server.react = first_time(Status(500, message=f"sorry, {KEY}"))
@@ -33,7 +33,9 @@ def test_the_key_is_in_the_request_and_nowhere_else(
 
 
 @pytest.mark.parametrize("key", ["", "   "])
-def test_a_missing_key_is_one_line(desk: Desk, key: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_key_is_one_line(
+    desk: ContextWriter, key: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     variable = f"{desk.provider.upper()}_API_KEY"
     monkeypatch.setenv(variable, key)
     model = PROVIDERS[desk.provider]().build(desk.resources)
@@ -43,7 +45,7 @@ def test_a_missing_key_is_one_line(desk: Desk, key: str, monkeypatch: pytest.Mon
 
 
 def test_a_missing_extra_is_found_without_loading(
-    desk: Desk, monkeypatch: pytest.MonkeyPatch
+    desk: ContextWriter, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     model = PROVIDERS[desk.provider]().build(desk.resources)
     assert model.find_lack() == ""
@@ -54,7 +56,9 @@ def test_a_missing_extra_is_found_without_loading(
         model.open()
 
 
-def test_a_key_that_is_none_is_not_shown(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_key_that_is_none_is_not_shown(
+    desk: ContextWriter, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv(f"{desk.provider.upper()}_API_KEY", "sk-one\nsk-two")
     with pytest.raises(AssayError, match="holds characters that no key has") as caught:
         desk.run()
@@ -66,20 +70,20 @@ def test_a_service_of_ones_own_needs_no_key(
 ) -> None:
     pytest.importorskip("openai", reason="needs the extra `openai`")
     monkeypatch.delenv("OPENAI_API_KEY")
-    assert Desk(serve(), tmp_path / "cache", "openai").run().stopped == ""
+    assert ContextWriter(serve(), tmp_path / "cache", "openai").run().stopped == ""
 
 
 @pytest.mark.parametrize(
     "url", ["http://user:pass@host/v1", "https://host/v1?key=1", "ftp://host", "host", "http://["]
 )
-def test_an_address_holds_no_key(desk: Desk, url: str) -> None:
+def test_an_address_holds_no_key(desk: ContextWriter, url: str) -> None:
     with pytest.raises(AssayError, match="base_url: ") as caught:
         desk.model(base_url=url)
     assert "pass" not in str(caught.value).replace("password", "")
 
 
 def test_the_address_may_come_from_the_environment(
-    desk: Desk, monkeypatch: pytest.MonkeyPatch
+    desk: ContextWriter, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     suffix = "" if desk.provider == "anthropic" else "/v1"
     monkeypatch.setenv(f"{desk.provider.upper()}_BASE_URL", f"{desk.server.url}{suffix}")
@@ -87,7 +91,7 @@ def test_the_address_may_come_from_the_environment(
     assert len(desk.server.calls) == 8
 
 
-def test_no_network_is_one_line_soon(desk: Desk) -> None:
+def test_no_network_is_one_line_soon(desk: ContextWriter) -> None:
     outcome = desk.run(base_url="http://127.0.0.1:9", concurrency=1)
     assert "127.0.0.1:9: cannot be reached" in outcome.stopped
     assert "given up after 3 attempts" in outcome.stopped
@@ -95,7 +99,7 @@ def test_no_network_is_one_line_soon(desk: Desk) -> None:
     assert outcome.run == CallTotals()
 
 
-def test_a_missing_extra_is_one_line(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_extra_is_one_line(desk: ContextWriter, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, desk.provider, None)
     with pytest.raises(AssayError, match=rf"needs the extra `{desk.provider}`: make extra NAME="):
         desk.run()

@@ -5,7 +5,7 @@ from typing import Any, get_args
 
 import pytest
 from pydantic import TypeAdapter
-from tools.recording_progress import Heard
+from tools.recording_progress import RecordingProgress
 from tools.served_models import Serve, choose_encoder
 
 from assay.retrievers.base import Chunk
@@ -80,7 +80,7 @@ def test_a_leg_says_so_where_it_asks_the_keyword_list(serve: Serve, tmp_path: Pa
         (EngineDenseSettings(type="engine_dense", engine=engine, encoder=encoder), 0),
     )
     for settings, told in legs:
-        heard = Heard()
+        heard = RecordingProgress()
         leg = settings.build(Resources(Cache(tmp_path / "cache"), heard))
         leg.index(corpus)
         leg.close()

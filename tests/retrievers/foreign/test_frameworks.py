@@ -84,7 +84,10 @@ def test_one_that_is_made_of_documents_keeps_every_rule(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "says"),
     [
-        ("broken", r"retriever\.object: tools.framework_retrievers:broken: RuntimeError: no index here"),
+        (
+            "broken",
+            r"retriever\.object: tools.framework_retrievers:broken: RuntimeError: no index here",
+        ),
         ("nothing", r"builtins\.list is not langchain_core\.retrievers\.BaseRetriever, nor"),
         ("TEXTS", r"builtins\.dict is not"),
         ("absent", "has no absent"),

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tools.recording_progress import Heard
+from tools.recording_progress import RecordingProgress
 
 from assay.retrievers.documents.preparation import DocumentSettings
 from assay.retrievers.fusion.fusion import LinearSettings, RrfSettings
@@ -213,7 +213,7 @@ def test_confidence_moves_weight_and_adds_none(legs, fusion) -> None:
 def test_weights_that_are_shares_add_up_to_one(
     weights: dict[str, float], words: str, tmp_path: Path
 ) -> None:
-    heard = Heard()
+    heard = RecordingProgress()
     legs = {"a": {"type": "bm25"}, "b": {"type": "exact"}}
     values = {"legs": legs, "fusion": {"type": "rrf", "weights": weights}}
     settings = PipelineSettings.model_validate(values)

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 from tools.processes import ROOT
-from tools.recording_progress import Heard
+from tools.recording_progress import RecordingProgress
 
 from assay.eval.configs.config import load_config
 from assay.retrievers.base import Chunk
@@ -278,7 +278,7 @@ def test_every_leg_has_one_bm25_and_a_design_its_own() -> None:
 def test_words_without_weight_in_a_tiny_collection_are_told(
     tmp_path: Path, variant: str, texts: list[str], said: bool
 ) -> None:
-    listener = Heard()
+    listener = RecordingProgress()
     leg = KeywordLegSettings(variant=variant).build(Resources(Cache(tmp_path), listener))
     leg.index(Corpus(make_chunks(texts)))
     assert bool(leg.search("boat", 5).candidates) != said

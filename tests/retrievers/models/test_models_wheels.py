@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tools.recording_progress import Heard
+from tools.recording_progress import RecordingProgress
 
 from assay.retrievers.base import AssayError, Quiet
 from assay.retrievers.model_files.packages import PinnedFile, PinnedModel, Source, Wheel
@@ -57,11 +57,11 @@ def index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def resources(tmp_path: Path) -> Resources:
-    return Resources(Cache(tmp_path / "cache"), Heard())
+    return Resources(Cache(tmp_path / "cache"), RecordingProgress())
 
 
 def said(resources: Resources) -> list[str]:
-    assert isinstance(resources.progress, Heard)
+    assert isinstance(resources.progress, RecordingProgress)
     return resources.progress.lines
 
 

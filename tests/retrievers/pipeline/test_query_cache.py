@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tools.recording_progress import Heard
+from tools.recording_progress import RecordingProgress
 
 from assay.retrievers.base import (
     AssayError,
@@ -81,7 +81,7 @@ def count_searches(pipeline: Pipeline) -> list[str]:
 
 @pytest.fixture
 def resources(tmp_path: Path) -> Resources:
-    return Resources(Cache(tmp_path), Heard())
+    return Resources(Cache(tmp_path), RecordingProgress())
 
 
 @pytest.fixture
@@ -317,7 +317,7 @@ def test_a_redis_that_is_down_is_no_degradation(
     for query in QUERIES * 2:
         ranking = pipeline.search(query, 3)
         assert (ranking.hits, ranking.degraded) == (plain.search(query, 3).hits, ())
-    assert isinstance(resources.progress, Heard)
+    assert isinstance(resources.progress, RecordingProgress)
     (line,) = (line for line in resources.progress.lines if "Redis" in line)
     assert line.startswith("warning: Redis does not answer: ")
     assert "secret" not in line

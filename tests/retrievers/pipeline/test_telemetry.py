@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from tools.recording_progress import Heard
+from tools.recording_progress import RecordingProgress
 
 from assay.retrievers.base import Document, Quiet
 from assay.retrievers.pipeline import telemetry
@@ -169,7 +169,7 @@ def test_the_environment_decides(
     pytest.importorskip("opentelemetry.exporter.otlp.proto.http", reason="no extra `otel`")
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
-    log = Heard()
+    log = RecordingProgress()
     telemetry.start(log)
     assert (telemetry.tracer is not None, log.lines) == (expected, [])
 
@@ -189,7 +189,7 @@ def test_what_cannot_be_exported_is_said_once(
 ) -> None:
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
-    log = Heard()
+    log = RecordingProgress()
     for _ in range(2):
         build({"legs": {"words": {"type": "bm25"}}}, log).search("ferry", 1)
     (line,) = (line for line in log.lines if "spans" in line)
@@ -200,7 +200,7 @@ def test_without_the_exporter_it_names_the_extra(monkeypatch: pytest.MonkeyPatch
     name = "opentelemetry.exporter.otlp.proto.http.trace_exporter"
     monkeypatch.setitem(sys.modules, name, None)
     monkeypatch.setenv("OTEL_TRACES_EXPORTER", "otlp")
-    log = Heard()
+    log = RecordingProgress()
     telemetry.start(log)
     assert telemetry.tracer is None
     assert "make extra NAME=otel" in log.lines[0]

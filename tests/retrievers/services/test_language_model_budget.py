@@ -12,7 +12,7 @@ from doubles.language_model_server import (
     Say,
     Status,
 )
-from tools.llm_fixtures import MOST_OUTPUT, PRICES, MakeRoom, ask, end, say
+from tools.llm_fixtures import MOST_OUTPUT, PRICES, MakeLlmFixture, ask, end, say
 
 from assay.retrievers.base import AssayError
 from assay.retrievers.language_models.answers import KeptAnswer
@@ -23,7 +23,7 @@ from assay.retrievers.store.digest import digest
 pytest.importorskip("openai", reason="needs the extra `openai`")
 
 
-def test_each_question_is_asked_once_ever(room: MakeRoom) -> None:
+def test_each_question_is_asked_once_ever(room: MakeLlmFixture) -> None:
     here = room(say)
     with here.client(concurrency=4) as client, ThreadPoolExecutor(8) as pool:
         texts = [f"q{i % 5}" for i in range(40)]
@@ -38,7 +38,7 @@ def test_each_question_is_asked_once_ever(room: MakeRoom) -> None:
 
 
 def test_an_answer_that_cannot_be_kept_lets_nobody_wait(
-    room: MakeRoom, monkeypatch: pytest.MonkeyPatch
+    room: MakeLlmFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     here = room(say)
 
@@ -60,7 +60,7 @@ def test_an_answer_that_cannot_be_kept_lets_nobody_wait(
     assert account.calls == len(here.server.calls) > 0
 
 
-def test_the_budget_is_never_exceeded_and_holds_over_runs(room: MakeRoom) -> None:
+def test_the_budget_is_never_exceeded_and_holds_over_runs(room: MakeLlmFixture) -> None:
     here = room(say)
     # At worst a call costs 1.25 a million for a prompt of at most its bytes and the chat's marks,
     # and 5 a million for 50 tokens; two of those calls fit, and as they cost less, some more.
@@ -84,7 +84,7 @@ def test_the_budget_is_never_exceeded_and_holds_over_runs(room: MakeRoom) -> Non
     assert len({call.texts[0] for call in here.server.calls}) == len(here.server.calls) > calls
 
 
-def test_refused_and_cut_answers_are_kept_with_their_reason(room: MakeRoom) -> None:
+def test_refused_and_cut_answers_are_kept_with_their_reason(room: MakeLlmFixture) -> None:
     def react(call: Call) -> Reaction:
         cut = "cut" in call.texts[0]
         return Say("half", "length") if cut else Say("", "content_filter")
@@ -98,7 +98,7 @@ def test_refused_and_cut_answers_are_kept_with_their_reason(room: MakeRoom) -> N
     assert len(here.server.calls) == 2
 
 
-def test_equal_prompts_asked_at_once_wait_for_one_call(room: MakeRoom) -> None:
+def test_equal_prompts_asked_at_once_wait_for_one_call(room: MakeLlmFixture) -> None:
     def react(call: Call) -> Reaction:
         time.sleep(0.2)
         return Status(500) if call.before == 0 else say(call)
@@ -111,7 +111,7 @@ def test_equal_prompts_asked_at_once_wait_for_one_call(room: MakeRoom) -> None:
 
 
 def test_an_answer_dearer_than_possible_is_kept_and_stops_everybody(
-    room: MakeRoom, monkeypatch: pytest.MonkeyPatch
+    room: MakeLlmFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     here = room(say)
     monkeypatch.setattr(here.model, "most_output", OUTPUT - 1)
@@ -124,7 +124,7 @@ def test_an_answer_dearer_than_possible_is_kept_and_stops_everybody(
     assert len(here.server.calls) == 1
 
 
-def test_what_calls_under_way_do_not_use_up_is_there_for_others(room: MakeRoom) -> None:
+def test_what_calls_under_way_do_not_use_up_is_there_for_others(room: MakeLlmFixture) -> None:
     def react(call: Call) -> Reaction:
         time.sleep(0.1)
         return say(call)
@@ -137,7 +137,7 @@ def test_what_calls_under_way_do_not_use_up_is_there_for_others(room: MakeRoom) 
     assert here.server.most_at_once == 1
 
 
-def test_the_budget_holds_over_a_kill(room: MakeRoom) -> None:
+def test_the_budget_holds_over_a_kill(room: MakeLlmFixture) -> None:
     here = room(say)
     worst = PRICES.worst(ask("q1").most_tokens, MOST_OUTPUT)
     with CostLedger(here.path, PRICES, None) as ledger:
@@ -149,7 +149,7 @@ def test_the_budget_holds_over_a_kill(room: MakeRoom) -> None:
         assert client.ask(ask("q2")) == end("to q2")
 
 
-def test_an_answer_is_kept_under_the_key_that_is_given(room: MakeRoom) -> None:
+def test_an_answer_is_kept_under_the_key_that_is_given(room: MakeLlmFixture) -> None:
     here = room(say)
     with here.client() as client:
         assert client.ask(ask("q1"), "a") == end("to q1")
@@ -158,7 +158,7 @@ def test_an_answer_is_kept_under_the_key_that_is_given(room: MakeRoom) -> None:
     assert here.answers.find(["a", "b", "c"]) == {"a": end("to q1"), "b": end("to q2")}
 
 
-def test_answers_that_were_paid_for_are_found_again(room: MakeRoom) -> None:
+def test_answers_that_were_paid_for_are_found_again(room: MakeLlmFixture) -> None:
     """Their kind, keys and form are those of every cache that is out there."""
     here = room(say)
     key = digest("answer", here.model.identity, "Some instructions.\nq")

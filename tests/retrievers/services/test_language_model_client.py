@@ -12,7 +12,7 @@ from doubles.language_model_server import (
     Reaction,
     Status,
 )
-from tools.llm_fixtures import PRICES, MakeRoom, ask, end, say
+from tools.llm_fixtures import PRICES, MakeLlmFixture, ask, end, say
 
 from assay.retrievers.base import AssayError
 from assay.retrievers.language_models.answers import KeptAnswer
@@ -22,7 +22,7 @@ from assay.retrievers.services.ledger import read_account
 pytest.importorskip("openai", reason="needs the extra `openai`")
 
 
-def test_faults_are_tried_again_and_accounted_for(room: MakeRoom) -> None:
+def test_faults_are_tried_again_and_accounted_for(room: MakeLlmFixture) -> None:
     faults: list[Reaction] = [Status(500), Status(429, {"retry-after": "0"}), Drop()]
     here = room(lambda call: faults[call.before] if call.before < 3 else say(call))
     with here.client() as client:
@@ -31,7 +31,7 @@ def test_faults_are_tried_again_and_accounted_for(room: MakeRoom) -> None:
     assert (account.calls, account.lost) == (2, 1)  # the broken connection may have been charged
 
 
-def test_a_fault_that_stays_stops_everybody(room: MakeRoom) -> None:
+def test_a_fault_that_stays_stops_everybody(room: MakeLlmFixture) -> None:
     here = room(lambda call: Status(500))
     with here.client() as client:
         for text in ("q1", "q2"):
@@ -40,7 +40,7 @@ def test_a_fault_that_stays_stops_everybody(room: MakeRoom) -> None:
     assert len(here.server.calls) == 4
 
 
-def test_a_refused_key_stops_at_once_and_is_not_shown(room: MakeRoom) -> None:
+def test_a_refused_key_stops_at_once_and_is_not_shown(room: MakeLlmFixture) -> None:
     here = room(lambda call: Status(401, message=f"wrong key {KEY}"))
     with here.client() as client, pytest.raises(AssayError) as caught:
         client.ask(ask("q"))
@@ -49,7 +49,7 @@ def test_a_refused_key_stops_at_once_and_is_not_shown(room: MakeRoom) -> None:
 
 
 def test_a_prompt_that_is_too_long_is_an_error_and_stops_nothing(
-    room: MakeRoom,
+    room: MakeLlmFixture,
 ) -> None:
     def react(call: Call) -> Reaction:
         long = "long" in call.texts[0]
@@ -62,7 +62,7 @@ def test_a_prompt_that_is_too_long_is_an_error_and_stops_nothing(
 
 
 def test_a_provider_that_asks_for_a_long_wait_is_asked_another_day(
-    room: MakeRoom,
+    room: MakeLlmFixture,
 ) -> None:
     here = room(lambda call: Status(429, {"retry-after": "86400"}))
     with here.client() as client, pytest.raises(AssayError, match="which asks to wait 86400 s"):
@@ -70,7 +70,7 @@ def test_a_provider_that_asks_for_a_long_wait_is_asked_another_day(
     assert client.stopped.endswith("given up after 1 attempts")
 
 
-def test_what_was_never_reached_is_given_up_soon(room: MakeRoom) -> None:
+def test_what_was_never_reached_is_given_up_soon(room: MakeLlmFixture) -> None:
     here = room(say)
     here.server.__exit__()
     with here.client(attempts=9) as client, pytest.raises(AssayError, match="cannot be reached"):
@@ -79,7 +79,7 @@ def test_what_was_never_reached_is_given_up_soon(room: MakeRoom) -> None:
     assert read_account(here.path, PRICES).calls == 0
 
 
-def test_leaving_waits_for_what_is_under_way_and_keeps_it(room: MakeRoom) -> None:
+def test_leaving_waits_for_what_is_under_way_and_keeps_it(room: MakeLlmFixture) -> None:
     held = threading.Event()
 
     def react(call: Call) -> Reaction:
@@ -99,7 +99,7 @@ def test_leaving_waits_for_what_is_under_way_and_keeps_it(room: MakeRoom) -> Non
     assert read_account(here.path, PRICES).lost == 0
 
 
-def test_leaving_calls_back_who_waits_for_another_attempt(room: MakeRoom) -> None:
+def test_leaving_calls_back_who_waits_for_another_attempt(room: MakeLlmFixture) -> None:
     here = room(lambda call: Status(500))
     pool = ThreadPoolExecutor(1)
     with here.client(backoff_seconds=30) as client:
@@ -111,7 +111,7 @@ def test_leaving_calls_back_who_waits_for_another_attempt(room: MakeRoom) -> Non
     assert len(here.server.calls) == 1
 
 
-def test_no_more_calls_at_a_time_than_set(room: MakeRoom) -> None:
+def test_no_more_calls_at_a_time_than_set(room: MakeLlmFixture) -> None:
     def react(call: Call) -> Reaction:
         time.sleep(0.05)
         return say(call)
@@ -125,7 +125,7 @@ def test_no_more_calls_at_a_time_than_set(room: MakeRoom) -> None:
         assert client.calls_at_once == 1
 
 
-def test_throttling_holds_everybody(room: MakeRoom) -> None:
+def test_throttling_holds_everybody(room: MakeLlmFixture) -> None:
     times: list[float] = []
     turned_away = threading.Event()
 

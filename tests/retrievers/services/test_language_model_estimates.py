@@ -1,7 +1,7 @@
 """What calls would cost, found out without making any."""
 
 import pytest
-from tools.llm_fixtures import PRICES, MakeRoom, ask, end, say
+from tools.llm_fixtures import PRICES, MakeLlmFixture, ask, end, say
 
 from assay.retrievers.language_models.base import Prompt
 from assay.retrievers.language_models.estimates import DryRun, Estimate
@@ -11,7 +11,7 @@ pytest.importorskip("openai", reason="needs the extra `openai`")
 
 
 def test_a_dry_run_asks_nothing_and_counts_what_is_not_known(
-    room: MakeRoom,
+    room: MakeLlmFixture,
 ) -> None:
     here = room(say)
     with here.client() as client:
@@ -28,7 +28,7 @@ def test_a_dry_run_asks_nothing_and_counts_what_is_not_known(
     assert len(here.server.calls) == 1
 
 
-def test_an_estimate_knows_the_providers_cache(room: MakeRoom) -> None:
+def test_an_estimate_knows_the_providers_cache(room: MakeLlmFixture) -> None:
     here = room(say)
     here.model.cached_from = 10
     made = Estimate(here.model, None)

@@ -126,7 +126,7 @@ def test_a_pinned_hit_comes_before_one_that_the_model_is_sure_of() -> None:
     assert 1 > after[0].score > after[1].score
 
 
-class Liar(CrossEncoder):
+class FaultyCrossEncoder(CrossEncoder):
     """Likes a text the better the less it has to do with boats."""
 
     identity = "liar"
@@ -135,11 +135,11 @@ class Liar(CrossEncoder):
         return [-float(text.lower().count("boat")) for text in texts]
 
 
-class LiarSettings(RerankSettings):
+class FaultyCrossEncoderSettings(RerankSettings):
     """A stage that undoes whatever it may."""
 
     def build(self, resources: Resources) -> Rerank:
-        return rerank(Liar(), 50)
+        return rerank(FaultyCrossEncoder(), 50)
 
 
 @pytest.mark.parametrize(
@@ -151,7 +151,7 @@ def test_a_boosted_look_up_is_not_undone(boost: float, first: str, tmp_path: Pat
         {
             "legs": {"keyword": {"type": "bm25"}, "exact": {"type": "exact"}},
             "fusion": {"type": "rrf", "boosts": {"exact": boost}},
-            "stages": [LiarSettings(type="rerank")],
+            "stages": [FaultyCrossEncoderSettings(type="rerank")],
         }
     )
     documents = DocumentSettings.model_validate(

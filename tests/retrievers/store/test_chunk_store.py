@@ -195,9 +195,9 @@ def test_what_is_around_a_hit_is_told_without_parsing_the_others(resources: Reso
     )
     among_shelved = NeighborhoodReader(shelved.chunks, alone, resources)
     for chunk in (chunk for chunk in held.chunks if chunk.doc_id == documents[2].id):
-        around = among_held.survey(Hit(chunk, 1.0))
+        around = among_held.read(Hit(chunk, 1.0))
         assert around is not None
-        found = among_shelved.survey(Hit(chunk, 1.0))
+        found = among_shelved.read(Hit(chunk, 1.0))
         assert found == replace(around, outgoing=None, incoming=None)
     assert set(parsed) == {2}
 
@@ -236,11 +236,11 @@ def test_rankings_and_placements_are_the_same(
     for documents in (collection.documents, shelve(collection.documents)):
         with config.build(Resources(Cache(tmp_path / "cache"))) as made:
             report = made.index(documents)
-            placer = GoldRankFinder(made, collection.prescribed, drop_self_matches=False)
+            finder = GoldRankFinder(made, collection.prescribed, drop_self_matches=False)
             rows: list[Any] = [report.chunks]
             for query in collection.queries[:12]:
                 ranking = made.search(query.text, 10)
-                places = placer.place(query, ranking, collection.gold[query.id])
+                places = finder.place(query, ranking, collection.gold[query.id])
                 trace = [(entry.name, entry.candidates) for entry in ranking.trace]
                 rows.append((ranking.hits, trace, places))
         found.append(rows)

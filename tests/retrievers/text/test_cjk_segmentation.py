@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
-from tools.recording_progress import Heard
+from tools.recording_progress import RecordingProgress
 
 from assay.eval.collections import load
 from assay.retrievers.base import AssayError, Chunk
@@ -196,7 +196,7 @@ def make_corpus() -> Corpus:
 @pytest.mark.parametrize("weights", [None, {}])
 def test_a_leg_says_it_each_time(weights: Any, tmp_path: Path) -> None:
     for analyzer, said in (("english", 2), ("chinese", 0)):
-        progress = Heard()
+        progress = RecordingProgress()
         for _ in range(2):  # the second finds its index in the cache
             values = {"weights": weights, "analyzer": analyzer, "variant": "lucene"}
             leg = KeywordLegSettings.model_validate(values).build(

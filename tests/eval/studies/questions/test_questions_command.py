@@ -11,7 +11,7 @@ from click.testing import CliRunner, Result
 from doubles.language_model_server import KEY, Call, LanguageModelServer, Reaction, Say, Status
 from samples.scripted_questions import write
 from tools.own_cache import make_cache
-from tools.recording_progress import Heard
+from tools.recording_progress import RecordingProgress
 
 from assay.eval.cli.label import label
 from assay.eval.cli.questions import questions
@@ -300,7 +300,7 @@ def test_where_replies_are_kept_a_missing_key_is_only_said(
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "")
     monkeypatch.setenv("ASSAY_CACHE", str(tmp_path))
-    heard = Heard()
+    heard = RecordingProgress()
     given = {"provider": "openai"}
     with pytest.raises(AssayError, match="OPENAI_API_KEY: not set"):
         check_model(given, "questions", heard, dry_run=False)

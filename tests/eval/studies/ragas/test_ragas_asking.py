@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from doubles.language_model_server import KEY, Call, LanguageModelServer, Reaction, Say, Status
-from tools.llm_fixtures import MakeRoom, Room
+from tools.llm_fixtures import LlmFixture, MakeLlmFixture
 
 from assay.eval.llm.client import CUT, Asker, Estimator
 from assay.eval.llm.question import NoAnswerError, Question, Reply
@@ -14,13 +14,13 @@ pytest.importorskip("openai", reason="needs the extra `openai`")
 
 
 @pytest.fixture
-def room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[MakeRoom]:
+def room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[MakeLlmFixture]:
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     with LanguageModelServer() as server:
 
-        def make(react: Callable[[Call], Reaction]) -> Room:
+        def make(react: Callable[[Call], Reaction]) -> LlmFixture:
             server.react = react
-            return Room(server, tmp_path, Asker)
+            return LlmFixture(server, tmp_path, Asker)
 
         yield make
 
@@ -30,7 +30,7 @@ def ask(text: str) -> Question:
 
 
 def test_a_question_that_is_too_long_has_no_answer_and_stops_nothing(
-    room: MakeRoom,
+    room: MakeLlmFixture,
 ) -> None:
     def react(call: Call) -> Reaction:
         long = "long" in call.texts[0]
@@ -42,7 +42,7 @@ def test_a_question_that_is_too_long_has_no_answer_and_stops_nothing(
         assert asker(ask("short")) == Reply("yes")
 
 
-def test_refused_and_cut_answers_are_kept_with_their_reason(room: MakeRoom) -> None:
+def test_refused_and_cut_answers_are_kept_with_their_reason(room: MakeLlmFixture) -> None:
     def react(call: Call) -> Reaction:
         cut = "cut" in call.texts[0]
         return Say("half", "length") if cut else Say("", "content_filter")
@@ -56,7 +56,7 @@ def test_refused_and_cut_answers_are_kept_with_their_reason(room: MakeRoom) -> N
 
 
 def test_an_estimate_answers_with_examples_and_leaves_the_providers_cache_out(
-    room: MakeRoom,
+    room: MakeLlmFixture,
 ) -> None:
     here = room(lambda call: Say("yes"))
     with here.client() as asker:

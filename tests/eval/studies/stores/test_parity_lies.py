@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from doubles.faulty_engines import Liar, Lie, fuse_by, fuse_lists
+from doubles.faulty_engines import FaultyEngine, Lie, fuse_by, fuse_lists
 
 from assay.eval.studies.stores.parity.sweep import QueryVerdicts, find_parity
 from assay.eval.studies.stores.parity.verdicts import Diagnosis, conclude, diagnose
@@ -68,21 +68,21 @@ def look(engine: Engine, vectors: Vectors) -> tuple[str, QueryVerdicts, Diagnosi
 
 
 def at_depth(depth: int, side: str) -> Lie:
-    def change(lists: EngineLists, self: Liar, text: str, vector: Vectors) -> EngineLists:
+    def change(lists: EngineLists, self: FaultyEngine, text: str, vector: Vectors) -> EngineLists:
         listed = self.dense(vector, depth) if side == "dense" else self.keyword(text, depth)
         return lists._replace(**{side: listed})
 
     return fuse_lists(change)
 
 
-def forget(lists: EngineLists, self: Liar, text: str, vector: Vectors) -> EngineLists:
+def forget(lists: EngineLists, self: FaultyEngine, text: str, vector: Vectors) -> EngineLists:
     """As a graph does that misses every fourth text."""
     found = self.dense(vector, 2 * self.depth.dense)
     kept = [one for i, one in enumerate(found) if i % 4 != 1]
     return lists._replace(dense=kept[: self.depth.dense])
 
 
-def misread(lists: EngineLists, self: Liar, text: str, vector: Vectors) -> EngineLists:
+def misread(lists: EngineLists, self: FaultyEngine, text: str, vector: Vectors) -> EngineLists:
     """As an analyzer does that takes words apart otherwise."""
     words = " ".join(word[:-1] if len(word) > 4 else word for word in text.split())
     return lists._replace(keyword=self.keyword(words + " self", self.depth.keyword))
@@ -126,7 +126,7 @@ LIES: dict[str, tuple[Formula, Lie, str, str]] = {
 @pytest.mark.parametrize("name", LIES)
 def test_a_lie_is_named(standing: Standing, name: str) -> None:
     stated, lie, family, label = LIES[name]
-    verdict, found, diagnosis = look(Liar(standing.engine, lie, stated), standing.vectors)
+    verdict, found, diagnosis = look(FaultyEngine(standing.engine, lie, stated), standing.vectors)
     assert diagnosis is not None, found
     assert (diagnosis.family, diagnosis.share) == (family, 1.0), found.trials
     assert label in diagnosis.label
@@ -140,10 +140,10 @@ def test_an_exact_list_inside_of_an_approximate_engine(standing: Standing, tmp_p
     verdict, *_ = look(engine, vectors)
     assert verdict == "identical"
 
-    def exact(lists: EngineLists, self: Liar, text: str, vector: Vectors) -> EngineLists:
+    def exact(lists: EngineLists, self: FaultyEngine, text: str, vector: Vectors) -> EngineLists:
         return lists._replace(dense=standing.engine.dense(vector, self.depth.dense))
 
-    verdict, _, diagnosis = look(Liar(engine, fuse_lists(exact)), vectors)
+    verdict, _, diagnosis = look(FaultyEngine(engine, fuse_lists(exact)), vectors)
     engine.close()
     assert verdict == "explained: approximate search (the dense list of exact search)"
     assert diagnosis is not None
@@ -174,16 +174,16 @@ def reverse_ties(scored: list[Scored]) -> list[Scored]:
     ids=["fused", "within lists", "at the end of a list"],
 )
 def test_ties_are_told_from_differences(standing: Standing, lie: Lie) -> None:
-    verdict, found, _ = look(Liar(standing.engine, lie), standing.vectors)
+    verdict, found, _ = look(FaultyEngine(standing.engine, lie), standing.vectors)
     assert verdict == "identical but for ties"
     assert "ties" in found.verdicts.values()
 
 
 def test_what_nothing_explains_is_different(standing: Standing) -> None:
-    def shuffle(self: Liar, text: str, vector: Vectors) -> list[Scored]:
+    def shuffle(self: FaultyEngine, text: str, vector: Vectors) -> list[Scored]:
         fused = self.formula.fuse(*self.lists(text, vector))
         return sorted(((i, score * (1 + i % 7)) for i, score in fused), key=lambda p: -p[1])
 
-    verdict, found, diagnosis = look(Liar(standing.engine, shuffle), standing.vectors)
+    verdict, found, diagnosis = look(FaultyEngine(standing.engine, shuffle), standing.vectors)
     assert verdict == "different"
     assert diagnosis is None, found.trials

@@ -8,7 +8,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
-from doubles.faulty_engines import Liar, fuse_by
+from doubles.faulty_engines import FaultyEngine, fuse_by
 from samples.parity import look, make_bench
 from samples.report import HOSTILE
 
@@ -50,7 +50,7 @@ def honest(cache: Path) -> Parity:
 
 @pytest.fixture(scope="module")
 def lying(cache: Path) -> Parity:
-    return look(cache, wrap=lambda engine: Liar(engine, fuse_by(ReciprocalRanks(2, 0))))
+    return look(cache, wrap=lambda engine: FaultyEngine(engine, fuse_by(ReciprocalRanks(2, 0))))
 
 
 class Elements(HTMLParser):
