@@ -25,7 +25,7 @@ OBJECTS = {
             "Passage",
             "Chunk",
             "Hit",
-            "Placed",
+            "LegRank",
             "Definition",
             "Ranking",
             "StageTrace",

@@ -103,7 +103,7 @@ def test_the_table_shows_both_gains_and_the_surface(assay, tmp_path: Path) -> No
     assert done.returncode == 0, done.stderr
     assert "made for this config: 72 of 72 points" in done.stdout
     assert "chosen by" in done.stdout
-    assert "held out" in done.stdout
+    assert "cross-validated" in done.stdout
     assert "k1" in done.stdout
     assert "0.75" in done.stdout
     assert output.exists()
