@@ -124,7 +124,7 @@ def tabulate(cases: Sequence[Case], count: int, trials: int) -> Iterator[str]:
 
 
 def make_contest(queries: Case) -> tuple[RunPair, Ints, Ints]:
-    """Return a pair of runs of which nothing is known, the grades of its pairs, and the better ranks."""
+    """Return a pair of runs, nothing known of it, the grades of its pairs, and the better ranks."""
     rows = [(i, *pair) for i, pairs in enumerate(queries) for pair in pairs]
     query, base, other, truth = np.array(rows, dtype=np.int64).T
     weight = discount(other) - discount(base)

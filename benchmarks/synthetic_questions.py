@@ -110,7 +110,7 @@ def compare(
         real,
         name=f"{real.name}-written",
         queries=tuple(made.queries),
-        gold={name: fate.gold for name, fate in made.kept.items()},
+        gold={name: outcome.gold for name, outcome in made.kept.items()},
         drop_self_matches=False,
     )
     written = score(questions, pipelines, None)
@@ -119,7 +119,7 @@ def compare(
     return Agreement(
         collection=real.name,
         model=result.job.model.name,
-        asked=len(made.fates),
+        asked=len(made.outcomes),
         written=len(written),
         real=len(own),
         means=dict(zip(pipelines, pairs, strict=True)),

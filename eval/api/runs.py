@@ -70,8 +70,8 @@ def run(
         1     policy/coastal-passenger-carriage-ordinance.md   <NA>
         2     policy/coastal-passenger-carriage-ordinance.md      3
         3                                   api/reference.md   <NA>
-        >>> result.attribution["fate"].value_counts()
-        fate
+        >>> result.attribution["status"].value_counts()
+        status
         found             18
         ranked too low     9
         in no leg          5

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from assay.eval.runs.stored import StoredRun
-    from assay.eval.runs.summary.attribution import Attribution, ItemFate
+    from assay.eval.runs.summary.attribution import Attribution, ItemStatus
 
 EXCERPT = 300  # characters of a gold item
 STYLES = {"found": "green", "in no chunk": "red", "in no leg": "red", "not retrieved": "red"}
@@ -62,7 +62,7 @@ def _describe(run: "StoredRun", attribution: "Attribution", query: str) -> dict[
 
 
 def _print_run(run: "StoredRun", attribution: "Attribution") -> None:
-    totals = {fate: number for fate, number in attribution.totals().items() if number}
+    totals = {status: number for status, number in attribution.totals().items() if number}
     items = sum(totals.values())
     console = make_console()
     console.print(
@@ -87,27 +87,27 @@ def _totals(attribution: "Attribution", totals: dict[str, int]) -> "Table":
     for name in ("stage or leg", "meaning"):
         table.add_column(name)
     whole = sum(totals.values())
-    for fate, items in totals.items():
-        causes = ", ".join(f"{name} {n:,}" for name, n in attribution.causes(fate).items())
-        meaning = MEANINGS[fate].format(k=attribution.k)
+    for status, items in totals.items():
+        causes = ", ".join(f"{name} {n:,}" for name, n in attribution.causes(status).items())
+        meaning = MEANINGS[status].format(k=attribution.k)
         table.add_row(
-            fate,
+            status,
             f"{items:,}",
             f"{100 * items / whole:.1f} %",
             escape(causes),
             meaning,
-            style=STYLES.get(fate),
+            style=STYLES.get(status),
         )
     return table
 
 
-def _types(attribution: "Attribution", fates: list[str]) -> "Table":
+def _types(attribution: "Attribution", statuses: list[str]) -> "Table":
     from rich.markup import escape
 
-    table = make_table("type of query", *fates)
+    table = make_table("type of query", *statuses)
     for kind, totals in attribution.by_type.items():
         table.add_row(
-            escape(kind), *(f"{totals[fate]:,}" if totals[fate] else "–" for fate in fates)
+            escape(kind), *(f"{totals[status]:,}" if totals[status] else "–" for status in statuses)
         )
     return table
 
@@ -133,15 +133,15 @@ def _print_query(run: "StoredRun", attribution: "Attribution", query: str) -> No
         console.print("Nothing is judged relevant to this query.")
 
 
-def _print_item(console: "Console", run: "StoredRun", item: "ItemFate", number: int) -> None:
+def _print_item(console: "Console", run: "StoredRun", item: "ItemStatus", number: int) -> None:
     gold = item.item
     title = f"\n{number}. {gold.id} (grade {gold.grade}): {item.words}"
-    console.print(title, style=STYLES.get(item.fate, "yellow"), markup=False, soft_wrap=True)
+    console.print(title, style=STYLES.get(item.status, "yellow"), markup=False, soft_wrap=True)
     console.print(f"   {item.trail}", markup=False, soft_wrap=True)
     console.print(f"   “{_excerpt(run, item)}”", style="dim", markup=False)
 
 
-def _excerpt(run: "StoredRun", item: "ItemFate") -> str:
+def _excerpt(run: "StoredRun", item: "ItemStatus") -> str:
     from assay.eval.report.formats import shorten
 
     return shorten(run.gold_texts[item.item.id], EXCERPT)

@@ -96,7 +96,7 @@ def questions(
     from assay.eval.studies.questions.running import estimate, write_questions
     from assay.eval.studies.questions.sources import open_documents
 
-    wish = QuestionSpec(
+    spec = QuestionSpec(
         number=number,
         kinds=choose_kinds(options.split_names(types) if types else []),
         personas=read_personas(personas) if personas else [],
@@ -114,7 +114,7 @@ def questions(
             click.echo(line)
     if not dry_run:
         check_target(target, force)
-    job = prepare_job(source.documents, wish, config, overrides, asked, resources)
+    job = prepare_job(source.documents, spec, config, overrides, asked, resources)
     if dry_run:
         present(estimate(job), as_json, _print_forecast)
         return
@@ -154,10 +154,10 @@ def _print_result(result: "QuestionsResult") -> None:
         run = result.ledger.run
         usage = run.usage
         click.echo(
-            f"asked: {run.calls} calls, {usage.prompt:,} tokens of prompts, {usage.output:,} of"
+            f"sent: {run.calls} calls, {usage.prompt:,} tokens of prompts, {usage.output:,} of"
             f" replies, {run.usd:.4f} USD"
         )
-    kinds = make_table("type", "asked for", "kept", "median overlap")
+    kinds = make_table("type", "requested", "kept", "median overlap")
     overlaps = made.find_overlaps()
     for kind, (asked, kept) in made.count_kinds().items():
         shown = f"{overlaps[kind]:.3f}" if kind in overlaps else "–"
@@ -178,10 +178,10 @@ def _print_result(result: "QuestionsResult") -> None:
 
 
 def _print_head(job: "QuestionJob") -> None:
-    stock = job.stock
+    pool = job.pool
     click.echo(
-        f"{len(job.documents)} documents, {len(stock.passages)} passages to ask about"
-        f" ({stock.short} say too little), {len(job.draws)} drawn"
+        f"{len(job.documents)} documents, {len(pool.passages)} passages to ask about"
+        f" ({pool.short} say too little), {len(job.draws)} drawn"
     )
     if job.empty:
         click.echo(f"no passage suits: {', '.join(job.empty)}")

@@ -98,7 +98,9 @@ class Cluster:
         while len(self._workers) < min(self.size, most):
             self._start(pending)
         while True:
-            while free := [one for one in self._workers if one.ready and len(one.given) < IN_FLIGHT]:
+            while free := [
+                one for one in self._workers if one.ready and len(one.given) < IN_FLIGHT
+            ]:
                 batch = again.popleft() if again else next(source, None)
                 if batch is None:
                     break

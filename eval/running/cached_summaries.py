@@ -12,7 +12,7 @@ from assay.eval.collections.collection import GoldItem
 from assay.eval.runs import environment, generated_answers
 from assay.eval.runs.manifest import MANIFEST
 from assay.eval.runs.stored import StoredRun
-from assay.eval.runs.summary.attribution import Attribution, ItemFate, attribute
+from assay.eval.runs.summary.attribution import Attribution, ItemStatus, attribute
 from assay.eval.runs.summary.ceilings import Ceiling
 from assay.eval.runs.summary.cost import Cost, find_cost
 from assay.eval.runs.summary.legs_alone import LegAlone, score_legs
@@ -39,10 +39,10 @@ class CachedSummary(Summary):
 
     @cached_property
     def attribution(self) -> Attribution:  # noqa: D102
-        def find() -> _Fates:
+        def find() -> _Statuses:
             return _shorten(attribute(self.run, known=self.scores))
 
-        return _lengthen(self.kept.find("attribution", _fates(), find), self.run)
+        return _lengthen(self.kept.find("attribution", _statuses(), find), self.run)
 
     @cached_property
     def legs(self) -> tuple[LegAlone, ...]:  # noqa: D102
@@ -127,7 +127,7 @@ def _encode(scores: ByQuery, run: StoredRun) -> bytes:
 
 
 @dataclass(frozen=True)
-class _Fates:
+class _Statuses:
     """An attribution without its gold items, of which those of each query stand in their order."""
 
     k: int
@@ -137,21 +137,21 @@ class _Fates:
     reached: dict[str, Estimate]
 
 
-def _shorten(found: Attribution) -> _Fates:
+def _shorten(found: Attribution) -> _Statuses:
     items = {
-        query: [(item.fate, item.where, dict(item.ranks), dict(item.deeper)) for item in fates]
-        for query, fates in found.items.items()
+        query: [(item.status, item.where, dict(item.ranks), dict(item.deeper)) for item in statuses]
+        for query, statuses in found.items.items()
     }
-    return _Fates(found.k, found.steps, items, found.ceilings, dict(found.reached))
+    return _Statuses(found.k, found.steps, items, found.ceilings, dict(found.reached))
 
 
-def _lengthen(found: _Fates, run: StoredRun) -> Attribution:
+def _lengthen(found: _Statuses, run: StoredRun) -> Attribution:
     items = {
         query: tuple(
-            ItemFate(item, *fate)
-            for item, fate in zip(_list_relevant(run.gold[query]), fates, strict=True)
+            ItemStatus(item, *status)
+            for item, status in zip(_list_relevant(run.gold[query]), statuses, strict=True)
         )
-        for query, fates in found.items.items()
+        for query, statuses in found.items.items()
     }
     types = {query.id: query.type for query in run.queries.values()}
     return Attribution(found.k, found.steps, items, found.ceilings, found.reached, types)
@@ -162,8 +162,8 @@ def _list_relevant(gold: Sequence[GoldItem]) -> list[GoldItem]:
 
 
 @cache
-def _fates() -> "TypeAdapter[_Fates]":
-    return TypeAdapter(_Fates)
+def _statuses() -> "TypeAdapter[_Statuses]":
+    return TypeAdapter(_Statuses)
 
 
 @cache

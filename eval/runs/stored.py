@@ -25,8 +25,8 @@ from assay.eval.runs.rows import read_rows
 from assay.eval.runs.stored_files import (
     StoredRankings,
     read_gold,
-    read_passages,
     read_gold_ranks,
+    read_passages,
     read_queries,
 )
 from assay.eval.scoring.join import JoinedHit, RetrievedChunk, join

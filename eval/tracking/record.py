@@ -150,11 +150,11 @@ def _figures(summary: Summary, attributed: bool) -> Iterator[FigureRow]:
 
 
 def _gold(summary: Summary) -> Iterator[tuple[str, float]]:
-    """Yield what share of the gold met each fate."""
+    """Yield what share of the gold met each status."""
     totals = summary.attribution.totals()
     items = sum(totals.values())
     if items:
-        yield from ((f"attribution/{fate}", number / items) for fate, number in totals.items())
+        yield from ((f"attribution/{status}", number / items) for status, number in totals.items())
 
 
 def _counts(summary: Summary, manifest: Manifest) -> Iterator[tuple[str, float]]:

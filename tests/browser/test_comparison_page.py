@@ -147,9 +147,9 @@ def test_a_query_shows_both_rankings_with_gold_and_ranks_in_the_other(page: Any)
         first = rankings.nth(i).locator("li").first
         assert first.locator("mark").text_content() == "the anode is replaced"
         assert f"rank 1 in {other}" in first.text_content()
-    fates = panel.locator(".fate").first
-    assert fates.locator("dt").all_text_contents() == ["initials", "endings"]
-    assert fates.locator("dd").all_text_contents() == ["found at rank 1"] * 2
+    statuses = panel.locator(".status").first
+    assert statuses.locator("dt").all_text_contents() == ["initials", "endings"]
+    assert statuses.locator("dd").all_text_contents() == ["found at rank 1"] * 2
     assert panel.get_by_role("region", name="Trace of the stages").count() == 2
     scores = panel.get_by_role("region", name="Scores").locator("tbody tr")
     assert scores.count() == 6

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from assay.eval.runs.summary.attribution import FATES
+from assay.eval.runs.summary.attribution import STATUSES
 
 RUN = ("run", "configs/bm25.yaml", "latency.queries=0", "limit=20", "--no-track")
 
@@ -18,7 +18,7 @@ def result(assay_json):
 def test_totals_types_and_ceilings(assay, assay_json, result) -> None:
     told = assay_json("explain", result["run"])
     assert told["run"] == result["run"]
-    assert tuple(told["totals"]) == FATES
+    assert tuple(told["totals"]) == STATUSES
     assert sum(told["totals"].values()) == told["items"] > 0
     by_type = told["by_type"].values()
     assert sum(sum(totals.values()) for totals in by_type) == told["items"]
@@ -27,8 +27,8 @@ def test_totals_types_and_ceilings(assay, assay_json, result) -> None:
     stored = json.loads((Path(result["report"]).parent / "attribution.json").read_text())
     assert stored["totals"] == told["totals"]
     printed = assay("explain", result["run"]).stdout
-    for fate, items in told["totals"].items():
-        assert (fate in printed) == (items > 0)
+    for status, items in told["totals"].items():
+        assert (status in printed) == (items > 0)
 
 
 def test_the_cutoff_is_free_to_choose(assay_json, result) -> None:
@@ -42,10 +42,10 @@ def test_a_query_tells_of_each_of_its_items(assay, assay_json, result) -> None:
     query, items = next(
         (id_, items)
         for id_, items in stored["queries"].items()
-        if {"found"} < {item["fate"] for item in items}
+        if {"found"} < {item["status"] for item in items}
     )
     told = assay_json("explain", result["run"], "--query", query)["query"]
-    assert [item["fate"] for item in told["items"]] == [item["fate"] for item in items]
+    assert [item["status"] for item in told["items"]] == [item["status"] for item in items]
     assert all(item["excerpt"] for item in told["items"])
     printed = " ".join(assay("explain", result["run"], "--query", query).stdout.split())
     assert told["text"] in printed

@@ -18,7 +18,7 @@ NAMES = {UNION: "all legs together", FINAL: "final hits"}
 class Segment:
     """The items of one status in a stacked bar; `start` and `width` are in percent of the bar."""
 
-    fate: str
+    status: str
     style: str
     items: int
     share: str
@@ -27,7 +27,7 @@ class Segment:
 
 
 @dataclass(frozen=True)
-class FateRow:
+class StatusRow:
     """One status: its segment, what it means, and which stages or legs are involved."""
 
     segment: Segment
@@ -63,7 +63,7 @@ class AttributionView:
     k: int
     items: int
     label: str
-    rows: tuple[FateRow, ...]
+    rows: tuple[StatusRow, ...]
     types: tuple[TypeBar, ...]
     measures: tuple[str, ...]
     ceilings: tuple[CeilingRow, ...]
@@ -71,7 +71,7 @@ class AttributionView:
 
 def view_attribution(attribution: Attribution) -> AttributionView | None:
     """Return what is shown of an attribution; None where nothing is judged relevant."""
-    totals = {fate: number for fate, number in attribution.totals().items() if number}
+    totals = {status: number for status, number in attribution.totals().items() if number}
     if not totals:
         return None
     segments = stack(totals)
@@ -80,17 +80,18 @@ def view_attribution(attribution: Attribution) -> AttributionView | None:
         items=sum(totals.values()),
         label=_label(segments),
         rows=tuple(
-            FateRow(
+            StatusRow(
                 segment=segment,
-                meaning=MEANINGS[segment.fate].format(k=attribution.k),
-                causes=_list_causes(attribution.causes(segment.fate)),
+                meaning=MEANINGS[segment.status].format(k=attribution.k),
+                causes=_list_causes(attribution.causes(segment.status)),
             )
             for segment in segments
         ),
         types=tuple(
             TypeBar(kind, sum(counted.values()), _label(bar), bar)
             for kind, counted in attribution.by_type.items()
-            if any(counted.values()) and (bar := stack({fate: counted[fate] for fate in totals}))
+            if any(counted.values())
+            and (bar := stack({status: counted[status] for status in totals}))
         ),
         measures=tuple(attribution.reached),
         ceilings=(
@@ -113,11 +114,11 @@ def stack(totals: Mapping[str, int]) -> tuple[Segment, ...]:
     whole = sum(totals.values())
     segments = []
     before = 0
-    for fate, items in totals.items():
+    for status, items in totals.items():
         segments.append(
             Segment(
-                fate=fate,
-                style=name_style(fate),
+                status=status,
+                style=name_style(status),
                 items=items,
                 share=percent(items / whole),
                 start=round(100 * before / whole, 3),
@@ -128,13 +129,13 @@ def stack(totals: Mapping[str, int]) -> tuple[Segment, ...]:
     return tuple(segments)
 
 
-def name_style(fate: str) -> str:
+def name_style(status: str) -> str:
     """Return the class by which the style sheet colours a status."""
-    return f"fate-{fate.replace(' ', '-')}"
+    return f"status-{status.replace(' ', '-')}"
 
 
 def _label(segments: tuple[Segment, ...]) -> str:
-    return ", ".join(f"{item.fate} {item.items:,}" for item in segments if item.items)
+    return ", ".join(f"{item.status} {item.items:,}" for item in segments if item.items)
 
 
 def _list_causes(causes: Mapping[str, int]) -> str:

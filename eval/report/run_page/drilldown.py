@@ -45,8 +45,8 @@ def count_shown(run: StoredRun, queries: Iterable[str]) -> int:
 def _detail(summary: Summary, row: QueryRow, library: GoldExcerpts) -> dict[str, Any]:
     run = summary.run
     relevant = list_relevant(run, row.id)
-    fates = {
-        item.item.id: {"fate": item.words, "lost": item.fate != "found", "trail": item.trail}
+    statuses = {
+        item.item.id: {"status": item.words, "lost": item.status != "found", "trail": item.trail}
         for item in summary.attribution.items[row.id]
     }
     return {
@@ -56,7 +56,7 @@ def _detail(summary: Summary, row: QueryRow, library: GoldExcerpts) -> dict[str,
         "scores": [[name, formats.score(value)] for name, value in row.scores],
         **describe_answer(run, row.id, relevant, library),
         "gold": [
-            describe_gold(item, run.joined[row.id], library) | fates[item.id]
+            describe_gold(item, run.joined[row.id], library) | statuses[item.id]
             for item in relevant[:SHOWN_GOLD]
         ],
         "more_gold": max(len(relevant) - SHOWN_GOLD, 0),

@@ -37,12 +37,12 @@ MEANINGS = {
     "in no chunk": "no chunk covers half of it",
     "not returned": "in no list; the retriever reports no more",
 }
-FATES = tuple(MEANINGS)
+STATUSES = tuple(MEANINGS)
 NOTHING: Mapping[str, Mapping[str, float]] = {}
 
 
 @dataclass(frozen=True, slots=True)
-class ItemFate:
+class ItemStatus:
     """Whether one relevant gold item of one query was found, or at which step it was lost.
 
     `where` is the stage that filtered or demoted it, or the legs that would find it deeper, with
@@ -51,21 +51,21 @@ class ItemFate:
     """
 
     item: GoldItem
-    fate: str
+    status: str
     where: str
     ranks: Mapping[str, int | None]
     deeper: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def words(self) -> str:
-        """The fate in words."""
-        if self.fate == "found":
+        """The status in words."""
+        if self.status == "found":
             return f"found at rank {self.ranks[FINAL]}"
-        if self.fate == "ranked too low" and self.ranks[FINAL]:
+        if self.status == "ranked too low" and self.ranks[FINAL]:
             return f"ranked too low: at rank {self.ranks[FINAL]}"
-        if self.fate in ("demoted", "filtered"):
-            return f"{self.fate} by {self.where}"
-        return f"{self.fate}: {self.where}" if self.where else self.fate
+        if self.status in ("demoted", "filtered"):
+            return f"{self.status} by {self.where}"
+        return f"{self.status}: {self.where}" if self.where else self.status
 
     @property
     def trail(self) -> str:
@@ -77,12 +77,12 @@ class ItemFate:
         )
 
     def as_json(self) -> dict[str, Any]:
-        """Return the fate as JSON values."""
+        """Return the status as JSON values."""
         return {
             "item": self.item.id,
             "document": self.item.doc_id,
             "grade": self.item.grade,
-            "fate": self.fate,
+            "status": self.status,
             "where": self.where,
             "ranks": dict(self.ranks),
             "deeper": dict(self.deeper),
@@ -91,7 +91,7 @@ class ItemFate:
 
 @dataclass(frozen=True)
 class Attribution:
-    """The fates of all relevant gold items of a run, and the ceiling of each step.
+    """The statuses of all relevant gold items of a run, and the ceiling of each step.
 
     `items` and `types` (of queries) are by query id; `reached` is what the run itself scores in
     the measures of the ceilings.
@@ -99,28 +99,28 @@ class Attribution:
 
     k: int
     steps: tuple[str, ...]
-    items: Mapping[str, tuple[ItemFate, ...]]
+    items: Mapping[str, tuple[ItemStatus, ...]]
     ceilings: tuple[Ceiling, ...]
     reached: Mapping[str, Estimate]
     types: Mapping[str, str]
 
     @cached_property
-    def fates(self) -> Mapping[str, Mapping[str, str]]:
-        """The fates by query id and the id of the gold item."""
+    def statuses(self) -> Mapping[str, Mapping[str, str]]:
+        """The statuses by query id and the id of the gold item."""
         return {
-            query: {item.item.id: item.fate for item in items}
+            query: {item.item.id: item.status for item in items}
             for query, items in self.items.items()
         }
 
     def totals(self, type: str = "") -> Mapping[str, int]:  # noqa: A002
-        """Return {fate: gold items} for every fate, of all queries or of those of one type."""
-        counted = Counter(item.fate for item in self._of(type))
-        return {fate: counted[fate] for fate in FATES}
+        """Return {status: gold items} for every status, of all queries or of those of one type."""
+        counted = Counter(item.status for item in self._of(type))
+        return {status: counted[status] for status in STATUSES}
 
-    def causes(self, fate: str) -> Mapping[str, int]:
+    def causes(self, status: str) -> Mapping[str, int]:
         """Return {stage that filtered or demoted items, or leg nearest to them: gold items}."""
-        items = [item for item in self._of("") if item.fate == fate and item.where]
-        if fate == "not retrieved":
+        items = [item for item in self._of("") if item.status == status and item.where]
+        if status == "not retrieved":
             return Counter(min(item.deeper, key=item.deeper.__getitem__) for item in items)
         return Counter(item.where for item in items)
 
@@ -136,13 +136,15 @@ class Attribution:
             "steps": list(self.steps),
             "items": sum(self.totals().values()),
             "totals": dict(self.totals()),
-            "causes": {fate: dict(found) for fate in FATES if (found := self.causes(fate))},
+            "causes": {
+                status: dict(found) for status in STATUSES if (found := self.causes(status))
+            },
             "by_type": {kind: dict(totals) for kind, totals in self.by_type.items()},
             "ceilings": [asdict(ceiling) for ceiling in self.ceilings],
             "reached": {name: asdict(estimate) for name, estimate in self.reached.items()},
         }
 
-    def _of(self, kind: str) -> Iterator[ItemFate]:
+    def _of(self, kind: str) -> Iterator[ItemStatus]:
         for query, items in self.items.items():
             if not kind or self.types[query] == kind:
                 yield from items
@@ -180,21 +182,21 @@ def attribute(
 
 def _trace(
     item: GoldItem, trail: Trail, gold_rank: GoldRank | None, k: int, depth: int
-) -> ItemFate:
+) -> ItemStatus:
     ranks = {step.name: best_rank(step.ranks, trail.covering[item.id]) for step in trail.steps}
     probed = gold_rank.deeper if gold_rank else {}
     deeper = {leg: rank for leg, rank in probed.items() if rank and ranks.get(leg) is None}
     if _within(ranks[FINAL], k):
-        fate, where = "found", ""
+        status, where = "found", ""
     elif any(ranks.values()):
-        fate, where = _explain_loss(trail.steps, ranks, k, depth)
+        status, where = _explain_loss(trail.steps, ranks, k, depth)
     else:
-        fate, where = _explain_absence(gold_rank, deeper)
-    return ItemFate(item, fate, where, ranks, deeper)
+        status, where = _explain_absence(gold_rank, deeper)
+    return ItemStatus(item, status, where, ranks, deeper)
 
 
 def _explain_absence(gold_rank: GoldRank | None, deeper: Mapping[str, int]) -> tuple[str, str]:
-    """Return fate and place of an item that is in no list of the run."""
+    """Return status and place of an item that is in no list of the run."""
     if gold_rank and not gold_rank.covered:
         return "in no chunk", ""
     if not gold_rank or not gold_rank.deeper:
@@ -207,7 +209,7 @@ def _explain_absence(gold_rank: GoldRank | None, deeper: Mapping[str, int]) -> t
 def _explain_loss(
     steps: Sequence[Step], ranks: Mapping[str, int | None], k: int, depth: int
 ) -> tuple[str, str]:
-    """Return fate and place of an item that some list holds, but not the first `k` hits."""
+    """Return status and place of an item that some list holds, but not the first `k` hits."""
     legs = [step for step in steps if step.kind == LEG]
     line = [step for step in steps if step.kind != LEG]
     before = min((rank for leg in legs if (rank := ranks[leg.name])), default=None)
@@ -225,7 +227,7 @@ def _explain_loss(
 
 
 def _blame(step: Step, before: int | None, rank: int | None, depth: int) -> tuple[str, str]:
-    """Return fate and place of an item that `step` moved from rank `before` to `rank`."""
+    """Return status and place of an item that `step` moved from rank `before` to `rank`."""
     cut = step.kind != STAGE and before and before > depth
     if cut:
         return "ranked too low", ""

@@ -127,7 +127,8 @@ def _as_csv(table: "Table") -> str:
 def _attribution(summary: Summary) -> str:
     attribution = summary.attribution
     items = {
-        query: [item.as_json() for item in fates] for query, fates in attribution.items.items()
+        query: [item.as_json() for item in statuses]
+        for query, statuses in attribution.items.items()
     }
     # Indented, it takes ten times as long to write.
     return json.dumps({**attribution.as_json(), "queries": items}, ensure_ascii=False) + "\n"

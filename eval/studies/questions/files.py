@@ -72,9 +72,9 @@ def write_set(target: Target, result: QuestionsResult, *, force: bool) -> Path:
     written_on = datetime.now(UTC).date().isoformat()
     by = f"model {job.model.name}, prompt {digest_prompts()}"
     judgments = [
-        _judgment(fate, i, source.documents[item.doc_id].text, by, written_on)
-        for fate in made.kept.values()
-        for i, item in enumerate(fate.gold)
+        _judgment(outcome, i, source.documents[item.doc_id].text, by, written_on)
+        for outcome in made.kept.values()
+        for i, item in enumerate(outcome.gold)
     ]
     about = describe_set(job, made, written_on)
     questions = f"questions by {job.model.name}"
@@ -99,7 +99,7 @@ def describe_set(job: QuestionJob, made: QuestionSelection, written_on: str) -> 
     return (
         f"{len(made.kept)} questions written on {written_on} by a language model, "
         f"{job.model.name}, about passages drawn from {len(job.documents)} documents (seed "
-        f"{job.spec.seed}), and tested by the same model: of {len(made.fates)} asked for the "
+        f"{job.spec.seed}), and tested by the same model: of {len(made.outcomes)} asked for the "
         f"others were dropped. When this was written a person had seen none of them; "
         f"{len(made.review)} are marked for one in {REVIEW}. By type: {kinds}. "
         f"{describe_bias(made)}"
@@ -107,20 +107,20 @@ def describe_set(job: QuestionJob, made: QuestionSelection, written_on: str) -> 
 
 
 def _query(name: str, made: QuestionSelection) -> dict[str, Any]:
-    fate = made.fates[name]
+    outcome = made.outcomes[name]
     about: dict[str, Any] = {
-        "passages": [[one.doc_id, one.start, one.end] for one in fate.draw.passages],
-        "overlap": round(fate.overlap, 3),
+        "passages": [[one.doc_id, one.start, one.end] for one in outcome.draw.passages],
+        "overlap": round(outcome.overlap, 3),
         "review": name in made.review,
     }
-    if fate.draw.persona:
-        about["persona"] = fate.draw.persona
-    row = {"_id": name, "text": fate.question, "type": fate.draw.kind.name}
+    if outcome.draw.persona:
+        about["persona"] = outcome.draw.persona
+    row = {"_id": name, "text": outcome.question, "type": outcome.draw.kind.name}
     return row | {"metadata": about}
 
 
-def _judgment(fate: DrawOutcome, i: int, text: str, by: str, written_on: str) -> dict[str, Any]:
-    item = fate.gold[i]
+def _judgment(outcome: DrawOutcome, i: int, text: str, by: str, written_on: str) -> dict[str, Any]:
+    item = outcome.gold[i]
     return {
         "query_id": item.query_id,
         "path": item.doc_id,
@@ -138,16 +138,16 @@ def _render_review(source: QuestionSource, made: QuestionSelection, reference: s
     pairs = [
         Pair(
             name,
-            fate.question,
-            fate.draw.kind.name,
+            outcome.question,
+            outcome.draw.kind.name,
             item.doc_id,
             source.documents[item.doc_id].title,
             item.start,
             item.end,
             source.documents[item.doc_id].text[item.start : item.end],
         )
-        for name, fate in made.kept.items()
+        for name, outcome in made.kept.items()
         if name in made.review
-        for item in fate.gold
+        for item in outcome.gold
     ]
     return render(pairs, reference).decode()

@@ -15,7 +15,7 @@ NAMED = 20  # dropped questions shown of each cause
 def render_report(name: str, made: QuestionSelection, job: Mapping[str, Any], about: str) -> str:
     """Return the report as Markdown; `job` says what was asked for, `about` sums it up."""
     dropped = {
-        cause: [fate for fate in made.fates.values() if fate.cause == cause]
+        cause: [outcome for outcome in made.outcomes.values() if outcome.cause == cause]
         for cause, count in made.count_causes().items()
         if count
     }
@@ -28,7 +28,7 @@ def render_report(name: str, made: QuestionSelection, job: Mapping[str, Any], ab
         kinds=made.count_kinds(),
         overlaps=made.find_overlaps(),
         causes=list_causes(made),
-        dropped={cause: fates[:NAMED] for cause, fates in dropped.items()},
+        dropped={cause: outcomes[:NAMED] for cause, outcomes in dropped.items()},
         score=score,
     )
 

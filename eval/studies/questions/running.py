@@ -65,27 +65,27 @@ def write_questions(job: QuestionJob) -> QuestionsResult:
         search = stack.enter_context(
             open_search(job.config, list(job.documents.values()), job.resources)
         )
-        counted, fates = _rehearse(job, search.find)
+        counted, outcomes = _rehearse(job, search.find)
         ledger = None
         if counted.to_ask:
             ledger = stack.enter_context(job.ledger)
             model = stack.enter_context(job.model)
             ask = stack.enter_context(Asker(model, ledger, job.settings, job.library))
             try:
-                fates = _ask_all(job, _examiner(job, ask, search.find), ask.calls_at_once, progress)
+                outcomes = _ask_all(
+                    job, _examiner(job, ask, search.find), ask.calls_at_once, progress
+                )
             except AssayError as error:
                 raise AssayError(
                     f"{error}; what was answered is kept: the same command goes on from there"
                 ) from None
-        return QuestionsResult(job, _select(job, fates, search, progress), ledger)
+        return QuestionsResult(job, _select(job, outcomes, search, progress), ledger)
 
 
 def _rehearse(
     job: QuestionJob, search: Callable[[str], Sequence[Chunk]]
 ) -> tuple[Estimator, dict[str, DrawOutcome]]:
-    """Return what would be asked, and the fates by kept answers and, where there are none, by the
-    usual ones.
-    """
+    """Return what would be asked, and the outcomes by kept answers, else by the usual ones."""
     estimator = Estimator(job.model, job.prices, job.library)
     examiner = _examiner(job, estimator, search)
     names = {job.name_query(draw): draw for draw in job.draws}
@@ -99,7 +99,7 @@ def _examiner(job: QuestionJob, ask: Ask, search: Callable[[str], Sequence[Chunk
 def _ask_all(
     job: QuestionJob, examiner: Examiner, at_once: int, progress: Progress
 ) -> dict[str, DrawOutcome]:
-    """Return the fate of every draw, asking from `at_once` threads."""
+    """Return the outcome of every draw, asking from `at_once` threads."""
     pool, ended = ThreadPoolExecutor(at_once), Event()
 
     def examine(draw: Draw) -> DrawOutcome:
@@ -109,22 +109,27 @@ def _ask_all(
 
     running = [pool.submit(examine, draw) for draw in job.draws]
     try:
-        fates = progress.track((one.result() for one in running), "questions", len(running))
-        return {job.name_query(fate.draw): fate for fate in fates}
+        outcomes = progress.track((one.result() for one in running), "questions", len(running))
+        return {job.name_query(outcome.draw): outcome for outcome in outcomes}
     finally:
         ended.set()
         pool.shutdown(wait=False, cancel_futures=True)
 
 
 def _select(
-    job: QuestionJob, fates: Mapping[str, DrawOutcome], search: QuestionSearch, progress: Progress
+    job: QuestionJob,
+    outcomes: Mapping[str, DrawOutcome],
+    search: QuestionSearch,
+    progress: Progress,
 ) -> QuestionSelection:
     """Return what is kept, without near duplicates, and how keyword and dense search do on it."""
-    questions = [fate.question for fate in fates.values() if fate.cause is None]
+    questions = [outcome.question for outcome in outcomes.values() if outcome.cause is None]
     if questions:
-        fates = drop_duplicates(fates, search.encode(questions), job.spec.max_similarity)
-    made = QuestionSelection(fates, empty=job.empty)
-    answered = {name: fate.question for name, fate in made.kept.items() if fate.draw.kind.answered}
+        outcomes = drop_duplicates(outcomes, search.encode(questions), job.spec.max_similarity)
+    made = QuestionSelection(outcomes, empty=job.empty)
+    answered = {
+        name: outcome.question for name, outcome in made.kept.items() if outcome.draw.kind.answered
+    }
     gold = {name: made.kept[name].gold for name in answered}
     return replace(
         made,

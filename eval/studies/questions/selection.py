@@ -37,7 +37,7 @@ class QuestionSelection:
     has an answer.
     """
 
-    fates: Mapping[str, DrawOutcome]
+    outcomes: Mapping[str, DrawOutcome]
     review: frozenset[str] = frozenset()
     bias: Bias | None = None
     empty: Sequence[str] = field(default_factory=tuple)
@@ -45,36 +45,39 @@ class QuestionSelection:
     @property
     def kept(self) -> dict[str, DrawOutcome]:
         """The questions that passed, by query id."""
-        return {name: fate for name, fate in self.fates.items() if fate.cause is None}
+        return {name: outcome for name, outcome in self.outcomes.items() if outcome.cause is None}
 
     @property
     def queries(self) -> list[Query]:
         """The questions that passed, as queries."""
-        return [Query(name, fate.question, fate.draw.kind.name) for name, fate in self.kept.items()]
+        return [
+            Query(name, outcome.question, outcome.draw.kind.name)
+            for name, outcome in self.kept.items()
+        ]
 
     def count_causes(self) -> dict[Cause, int]:
         """Return how many questions were dropped for each cause, in the order of the tests."""
-        counts = Counter(fate.cause for fate in self.fates.values())
+        counts = Counter(outcome.cause for outcome in self.outcomes.values())
         return {cause: counts[cause] for cause in MEANING}
 
     def count_kinds(self) -> dict[str, tuple[int, int]]:
         """Return by type how many were asked for, and how many were kept."""
-        asked = Counter(fate.draw.kind.name for fate in self.fates.values())
-        kept = Counter(fate.draw.kind.name for fate in self.kept.values())
+        asked = Counter(outcome.draw.kind.name for outcome in self.outcomes.values())
+        kept = Counter(outcome.draw.kind.name for outcome in self.kept.values())
         return {name: (asked[name], kept[name]) for name in KINDS if asked[name]}
 
     def find_overlaps(self) -> dict[str, float]:
         """Return the median overlap with the passages by type, and under "" that of all."""
         by_kind: dict[str, list[float]] = {}
-        for fate in self.kept.values():
-            for name in ("", fate.draw.kind.name):
-                by_kind.setdefault(name, []).append(fate.overlap)
+        for outcome in self.kept.values():
+            for name in ("", outcome.draw.kind.name):
+                by_kind.setdefault(name, []).append(outcome.overlap)
         return {name: median(values) for name, values in by_kind.items()}
 
     def as_json(self) -> dict[str, Any]:
-        """Return the figures, and the fate of every draw, as JSON values."""
+        """Return the figures, and the outcome of every draw, as JSON values."""
         return {
-            "asked": len(self.fates),
+            "asked": len(self.outcomes),
             "kept": len(self.kept),
             "review": sorted(self.review),
             "dropped": dict(self.count_causes()),
@@ -88,35 +91,35 @@ class QuestionSelection:
             "questions": [
                 {
                     "id": name,
-                    "type": fate.draw.kind.name,
-                    "persona": fate.draw.persona,
-                    "passages": [[one.doc_id, one.start, one.end] for one in fate.draw.passages],
-                    "question": fate.question,
-                    "overlap": fate.overlap,
-                    "cause": fate.cause,
-                    "detail": fate.detail,
+                    "type": outcome.draw.kind.name,
+                    "persona": outcome.draw.persona,
+                    "passages": [[one.doc_id, one.start, one.end] for one in outcome.draw.passages],
+                    "question": outcome.question,
+                    "overlap": outcome.overlap,
+                    "cause": outcome.cause,
+                    "detail": outcome.detail,
                 }
-                for name, fate in self.fates.items()
+                for name, outcome in self.outcomes.items()
             ],
         }
 
 
 def drop_duplicates(
-    fates: Mapping[str, DrawOutcome], vectors: NDArray[np.float32], most: float
+    outcomes: Mapping[str, DrawOutcome], vectors: NDArray[np.float32], most: float
 ) -> dict[str, DrawOutcome]:
-    """Return the fates, with questions dropped whose cosine with an earlier one exceeds `most`.
+    """Return the outcomes, with questions dropped whose cosine with an earlier one exceeds `most`.
 
     `vectors` has a row of length 1 for each question that is kept so far, in their order.
     """
-    found = dict(fates)
+    found = dict(outcomes)
     kept: list[tuple[str, NDArray[np.float32]]] = []
-    rows = (name for name, fate in fates.items() if fate.cause is None)
+    rows = (name for name, outcome in outcomes.items() if outcome.cause is None)
     for name, row in zip(rows, vectors, strict=True):
         near = {other: float(row @ vector) for other, vector in kept}
         closest = max(near, key=lambda other: near[other], default="")
         if closest and near[closest] > most:
             detail = f"{closest}, cosine {near[closest]:.2f}"
-            found[name] = replace(fates[name], cause="duplicate", detail=detail, gold=())
+            found[name] = replace(outcomes[name], cause="duplicate", detail=detail, gold=())
         else:
             kept.append((name, row))
     return found

@@ -101,7 +101,7 @@ class RunResult:
     def attribution(self) -> "DataFrame":
         """A row a relevant gold item: found in the first ten hits, or at which step it was lost.
 
-        `fate` and `where` are those of `assay explain`; `rank.<step>` is the rank at which the
+        `status` and `where` are those of `assay explain`; `rank.<step>` is the rank at which the
         step lists it, none where it does not; `text` is the item's own.
         """
         from pandas import DataFrame
@@ -110,19 +110,19 @@ class RunResult:
         rows = [
             {
                 "query_id": query,
-                "item": fate.item.id,
-                "document": fate.item.doc_id,
-                "grade": fate.item.grade,
-                "fate": fate.fate,
-                "where": fate.where,
-                **{f"rank.{step}": fate.ranks.get(step) for step in attribution.steps},
-                "text": self.stored.gold_texts[fate.item.id],
+                "item": status.item.id,
+                "document": status.item.doc_id,
+                "grade": status.item.grade,
+                "status": status.status,
+                "where": status.where,
+                **{f"rank.{step}": status.ranks.get(step) for step in attribution.steps},
+                "text": self.stored.gold_texts[status.item.id],
             }
-            for query, fates in attribution.items.items()
-            for fate in fates
+            for query, statuses in attribution.items.items()
+            for status in statuses
         ]
         ranks = {f"rank.{step}": "Int64" for step in attribution.steps}
-        leading = ["query_id", "item", "document", "grade", "fate", "where"]
+        leading = ["query_id", "item", "document", "grade", "status", "where"]
         return DataFrame(rows, columns=[*leading, *ranks, "text"]).astype(ranks)
 
     @cached_property

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from assay.eval.runs.latency import TOTAL, LatencySample
 from assay.eval.runs.stored import StoredRun
-from assay.eval.runs.summary.attribution import FATES, attribute
+from assay.eval.runs.summary.attribution import STATUSES, attribute
 from assay.eval.runs.summary.comparability import check_comparable
 from assay.eval.runs.summary.means import estimate_changes, estimate_scores
 from assay.eval.runs.summary.summary import explain_open
@@ -210,15 +210,15 @@ def _explain(run: StoredRun, k: int, queries: Sequence[str]) -> str:
     """Say what became of the answers to `queries`, by the one of each that came nearest."""
     items = attribute(run, k).items
     nearest = [
-        min(items[query], key=lambda item: FATES.index(item.fate))
+        min(items[query], key=lambda item: STATUSES.index(item.status))
         for query in queries
         if items[query]
     ]
-    fates = Counter(
-        f"{item.fate} by {item.where}" if item.fate in ("demoted", "filtered") else item.fate
+    statuses = Counter(
+        f"{item.status} by {item.where}" if item.status in ("demoted", "filtered") else item.status
         for item in nearest
     )
-    told = ", ".join(f"{number} {fate}" for fate, number in fates.most_common())
+    told = ", ".join(f"{number} {status}" for status, number in statuses.most_common())
     return f"of {len(queries)} not in the first {k}: {told}"
 
 

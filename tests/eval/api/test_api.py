@@ -83,8 +83,8 @@ def test_tables_agree_with_the_run(few: RunResult) -> None:
     for name in few.summary.means:
         assert list(kept[name]) == pytest.approx(list(few.per_query[name]))
     assert few.latency.loc["total", ("p95", "ms")] == few.summary.latency["total"]["p95"].value
-    totals = {fate: n for fate, n in few.summary.attribution.totals().items() if n}
-    assert few.attribution["fate"].value_counts().to_dict() == totals
+    totals = {status: n for status, n in few.summary.attribution.totals().items() if n}
+    assert few.attribution["status"].value_counts().to_dict() == totals
     reached = few.ceilings.loc["actual", ("nDCG@10", "mean")]
     assert reached == few.measures.at["nDCG@10", "mean"]
     assert few.report.read_text().startswith("<!doctype html>")

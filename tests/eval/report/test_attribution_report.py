@@ -12,7 +12,7 @@ from tools.processes import ROOT
 from assay.eval.collections.collection import GoldItem
 from assay.eval.report.run_page.attribution import AttributionView, view_attribution
 from assay.eval.report.run_page.page import write
-from assay.eval.runs.summary.attribution import FATES, Attribution, ItemFate
+from assay.eval.runs.summary.attribution import STATUSES, Attribution, ItemStatus
 from assay.eval.runs.summary.exports import export
 from assay.eval.runs.summary.summary import Summary, summarise
 from assay.eval.statistics.estimates import Estimate
@@ -22,15 +22,17 @@ GOLD = GoldItem("q", "d", "d", 0, 10, 1)
 
 
 def planted(counts: dict[str, int]) -> AttributionView:
-    """Return the view of a run with so many items of each fate, all of one query."""
+    """Return the view of a run with so many items of each status, all of one query."""
     where = {
         "demoted": "rerank",
         "filtered": f"dedup{HOSTILE}",
         "not retrieved": "dense at rank 120",
     }
     items = tuple(
-        ItemFate(GOLD, fate, where.get(fate, ""), {"final": None}, {"dense": 120, "keyword": 300})
-        for fate, number in counts.items()
+        ItemStatus(
+            GOLD, status, where.get(status, ""), {"final": None}, {"dense": 120, "keyword": 300}
+        )
+        for status, number in counts.items()
         for _ in range(number)
     )
     shown = view_attribution(
@@ -40,10 +42,12 @@ def planted(counts: dict[str, int]) -> AttributionView:
     return shown
 
 
-def test_segments_fill_the_bar_in_the_order_of_fates() -> None:
-    counts = {fate: i for i, fate in enumerate(FATES)}
+def test_segments_fill_the_bar_in_the_order_of_statuses() -> None:
+    counts = {status: i for i, status in enumerate(STATUSES)}
     shown = planted(dict(reversed(counts.items())))
-    assert [row.segment.fate for row in shown.rows] == [fate for fate in FATES if counts[fate]]
+    assert [row.segment.status for row in shown.rows] == [
+        status for status in STATUSES if counts[status]
+    ]
     edge = 0.0
     for row in shown.rows:
         assert row.segment.start == pytest.approx(edge, abs=0.002)
@@ -51,14 +55,14 @@ def test_segments_fill_the_bar_in_the_order_of_fates() -> None:
         edge += row.segment.width
     assert edge == pytest.approx(100, abs=0.01)
     assert len({row.segment.style for row in shown.rows}) == len(shown.rows)
-    causes = {row.segment.fate: row.causes for row in shown.rows}
+    causes = {row.segment.status: row.causes for row in shown.rows}
     assert causes["demoted"] == f"rerank {counts['demoted']}"
     assert causes["not retrieved"] == f"dense {counts['not retrieved']}"
 
 
-def test_every_fate_has_a_colour() -> None:
+def test_every_status_has_a_colour() -> None:
     text = (ROOT / "eval/report/templates/report.css").read_text()
-    for row in planted(dict.fromkeys(FATES, 1)).rows:
+    for row in planted(dict.fromkeys(STATUSES, 1)).rows:
         assert f".{row.segment.style} {{ fill: var(--{row.segment.style}); }}" in text
         assert f"--{row.segment.style}: " in text
 
@@ -66,9 +70,9 @@ def test_every_fate_has_a_colour() -> None:
 def test_the_page_shows_totals_types_and_ceilings(summary: Summary) -> None:
     page = write(summary).read_text(encoding="utf-8")
     section = re.search(r'<section id="attribution".*?</section>', page, re.S)[0]
-    totals = {fate: n for fate, n in summary.attribution.totals().items() if n}
+    totals = {status: n for status, n in summary.attribution.totals().items() if n}
     assert len(totals) > 1
-    label = ", ".join(f"{fate} {items}" for fate, items in totals.items())
+    label = ", ".join(f"{status} {items}" for status, items in totals.items())
     assert f'role="img" aria-label="Correct passages by status: {label}"' in section
     for kind in {kind for _, kind, _ in QUERIES.values()}:
         assert f'<th scope="row">{kind}</th>' in section
@@ -89,7 +93,7 @@ def test_the_markdown_report_has_it_too(summary: Summary) -> None:
 
 def test_names_of_others_stay_text(summary: Summary) -> None:
     hostile = {
-        query: tuple(replace(item, fate="demoted", where=HOSTILE) for item in items)
+        query: tuple(replace(item, status="demoted", where=HOSTILE) for item in items)
         for query, items in summary.attribution.items.items()
     }
     attribution = replace(summary.attribution, items=hostile)
@@ -115,4 +119,4 @@ def test_the_exported_file_holds_every_item(summary: Summary) -> None:
     assert stored["queries"].keys() == summary.run.queries.keys()
     assert sum(map(len, stored["queries"].values())) == stored["items"]
     (item,) = stored["queries"]["q7"]
-    assert (item["fate"], item["grade"]) == ("not returned", 1)
+    assert (item["status"], item["grade"]) == ("not returned", 1)

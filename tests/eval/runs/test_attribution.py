@@ -1,4 +1,4 @@
-"""Fates of gold items: each one planted, and what must hold of any run."""
+"""Statuses of gold items: each one planted, and what must hold of any run."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -13,7 +13,7 @@ from samples.planned_runs import make_collection, make_run
 from assay.eval.collections.collection import GoldItem
 from assay.eval.runs.gold_ranks import GoldRank
 from assay.eval.runs.stored import StoredRun
-from assay.eval.runs.summary.attribution import FATES, Attribution, ItemFate, attribute
+from assay.eval.runs.summary.attribution import STATUSES, Attribution, ItemStatus, attribute
 from assay.eval.runs.summary.ceilings import UNION
 from assay.eval.scoring import measures
 from assay.retrievers.base import Chunk, Hit, Ranking, StageTrace
@@ -56,12 +56,12 @@ def lay(run: StoredRun, final: Ids, placement: GoldRank | None = None, **lists: 
     return replace(run, rankings={"q0": ranking}, gold_ranks={"q0": items})
 
 
-def fate(run: StoredRun, k: int = 5) -> ItemFate:
+def status(run: StoredRun, k: int = 5) -> ItemStatus:
     (found,) = attribute(run, k).items["q0"]
     return found
 
 
-# One case a fate
+# One case a status
 
 DEEP = GoldRank(True, {"dense": 134, "keyword": None})
 NOWHERE = GoldRank(True, {"dense": None, "keyword": None})
@@ -130,28 +130,28 @@ CASES: dict[str, tuple[Ids, GoldRank | None, dict[str, Ids], str, str]] = {
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_each_fate(base: StoredRun, case: str) -> None:
+def test_each_status(base: StoredRun, case: str) -> None:
     final, placement, lists, wanted, where = CASES[case]
     depth = 39 if case == "cut off at the end" else 100
     run = replace(base, manifest=base.manifest.model_copy(update={"depth": depth}))
-    found = fate(lay(run, final, placement, **lists))
-    assert (found.fate, found.where) == (wanted, where)
+    found = status(lay(run, final, placement, **lists))
+    assert (found.status, found.where) == (wanted, where)
 
 
-def test_the_cases_show_every_fate() -> None:
-    assert {case[3] for case in CASES.values()} == set(FATES)
+def test_the_cases_show_every_status() -> None:
+    assert {case[3] for case in CASES.values()} == set(STATUSES)
 
 
 def test_ranks_at_each_step_and_beyond_are_told(base: StoredRun) -> None:
     lists = {"dense": listing(4), "keyword": listing(0), "fusion": listing(7), "rerank": listing(9)}
-    found = fate(lay(base, listing(9), GoldRank(True, {"dense": 4, "keyword": 77}), **lists))
+    found = status(lay(base, listing(9), GoldRank(True, {"dense": 4, "keyword": 77}), **lists))
     assert found.ranks == {"dense": 4, "keyword": None, "fusion": 7, "rerank": 9, "final": 9}
     assert found.deeper == {"keyword": 77}
     assert found.words == "lost in fusion"
     assert found.trail == "dense 4 · keyword – (deeper: 77) · fusion 7 · rerank 9 · final 9"
-    assert fate(lay(base, listing(9), dense=listing(4), mmr=listing(9))).words == "demoted by mmr"
-    assert fate(lay(base, listing(2))).words == "found at rank 2"
-    assert fate(lay(base, listing(0), DEEP, dense=[])).words == "not retrieved: dense at rank 134"
+    assert status(lay(base, listing(9), dense=listing(4), mmr=listing(9))).words == "demoted by mmr"
+    assert status(lay(base, listing(2))).words == "found at rank 2"
+    assert status(lay(base, listing(0), DEEP, dense=[])).words == "not retrieved: dense at rank 134"
 
 
 def test_a_stage_may_put_another_chunk_in_the_place_of_the_one_that_covers(base: StoredRun) -> None:
@@ -165,8 +165,8 @@ def test_a_stage_may_put_another_chunk_in_the_place_of_the_one_that_covers(base:
     by_id = {chunk.id: chunk for chunk in chunks}
     hits = tuple(replace(hit, chunk=by_id[hit.chunk.id]) for hit in ranking.hits)
     run = replace(run, rankings={"q0": replace(ranking, hits=hits)})
-    found = fate(run)
-    assert (found.fate, found.ranks) == ("found", {"dense": 2, "expand": 2, "final": 2})
+    found = status(run)
+    assert (found.status, found.ranks) == ("found", {"dense": 2, "expand": 2, "final": 2})
 
 
 def test_stages_of_one_name_are_told_apart(base: StoredRun) -> None:
@@ -175,22 +175,22 @@ def test_stages_of_one_name_are_told_apart(base: StoredRun) -> None:
     trace = tuple(
         replace(entry, name="boost") if entry.kind == "stage" else entry for entry in ranking.trace
     )
-    found = fate(replace(run, rankings={"q0": replace(ranking, trace=trace)}))
-    assert (found.fate, found.where) == ("filtered", "boost 2")
+    found = status(replace(run, rankings={"q0": replace(ranking, trace=trace)}))
+    assert (found.status, found.where) == ("filtered", "boost 2")
     assert list(found.ranks) == ["dense", "boost", "boost 2", "final"]
 
 
 def test_parts_that_tell_only_their_time_are_no_steps(base: StoredRun) -> None:
     run = lay(base, listing(0), dense=[], rerank=[])
     assert attribute(run).steps == ("final",)
-    assert fate(run).fate == "not returned"
+    assert status(run).status == "not returned"
 
 
 def test_self_matches_have_no_rank(base: StoredRun) -> None:
     facts = base.manifest.collection.model_copy(update={"drop_self_matches": True})
     run = replace(base, manifest=base.manifest.model_copy(update={"collection": facts}))
     with_self = ["d1", "q0", "d2", "d0"]
-    found = fate(lay(run, ["d1", "d2", "d0"], dense=with_self), k=3)
+    found = status(lay(run, ["d1", "d2", "d0"], dense=with_self), k=3)
     assert found.ranks == {"dense": 3, "final": 3}
 
 
@@ -294,20 +294,20 @@ def make_any(
     ),
     st.integers(1, 25),
 )
-def test_every_item_has_one_fate_and_found_is_recall(base, golds, numbers, k) -> None:
+def test_every_item_has_one_status_and_found_is_recall(base, golds, numbers, k) -> None:
     run = make_any(base, golds, numbers)
     attribution = attribute(run, k)
     items = attribution.items["q0"]
     relevant = [item for item in run.gold["q0"] if item.grade > 0]
     assert [item.item for item in items] == relevant
     totals = attribution.totals()
-    assert tuple(totals) == FATES
+    assert tuple(totals) == STATUSES
     assert sum(totals.values()) == len(relevant)
     for item in items:
         held = any(item.ranks.values())
         absent = {"not retrieved", "in no leg", "in no chunk", "not returned"}
-        assert (item.fate in absent) != held
-        assert bool(item.where) == (item.fate in {"demoted", "filtered", "not retrieved"})
+        assert (item.status in absent) != held
+        assert bool(item.where) == (item.status in {"demoted", "filtered", "not retrieved"})
     if relevant:
         recall = measures.score([f"Recall@{k}"], run.joined, run.gold)[f"Recall@{k}"]["q0"]
         assert totals["found"] / len(relevant) == pytest.approx(recall)
@@ -335,10 +335,10 @@ def test_totals_by_type_add_up(tmp_path: Path) -> None:
     run = make_run(tmp_path, "typed", [1, 0, 1, 1, 1, 1], collection=collection)
     attribution = attribute(run)
     assert attribution.by_type.keys() == {"a", "b"}
-    assert attribution.totals("b") == dict.fromkeys(FATES, 0) | {"found": 1, "not returned": 1}
+    assert attribution.totals("b") == dict.fromkeys(STATUSES, 0) | {"found": 1, "not returned": 1}
     assert add(attribution, "a", "b")["found"] == attribution.totals()["found"] - 2
 
 
 def add(attribution: Attribution, *types: str) -> dict[str, Any]:
     totals = [attribution.totals(kind) for kind in types]
-    return {fate: sum(total[fate] for total in totals) for fate in FATES}
+    return {status: sum(total[status] for total in totals) for status in STATUSES}

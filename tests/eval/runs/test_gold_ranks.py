@@ -80,19 +80,19 @@ def execute_plan(folder: Path, retriever: Retriever) -> StoredRun:
 
 def told(run: StoredRun) -> dict[str, tuple[str, str]]:
     items = attribute(run).items
-    return {query: (item.fate, item.where) for query, (item,) in items.items()}
+    return {query: (item.status, item.where) for query, (item,) in items.items()}
 
 
 def test_a_run_stores_what_its_lists_do_not_tell(tmp_path: Path) -> None:
     retriever = TwoLegs()
     run = execute_plan(tmp_path, retriever)
     assert run.manifest.format == 2
-    fates = told(run)
-    assert fates["q0"] == fates["q3"] == fates["q6"] == ("found", "")
-    assert fates["q10"] == ("in no chunk", "")
-    assert fates["q13"] == ("not retrieved", "all at rank 13")
-    assert fates["q16"] == ("not retrieved", "even at rank 8, all at rank 16")
-    assert fates["q23"] == ("in no leg", "")
+    statuses = told(run)
+    assert statuses["q0"] == statuses["q3"] == statuses["q6"] == ("found", "")
+    assert statuses["q10"] == ("in no chunk", "")
+    assert statuses["q13"] == ("not retrieved", "all at rank 13")
+    assert statuses["q16"] == ("not retrieved", "even at rank 8, all at rank 16")
+    assert statuses["q23"] == ("in no leg", "")
     assert attribute(run).causes("not retrieved") == {"all": 2, "even": 5}
     assert run.gold_ranks["q0"]["d0"] == GoldRank(True, {}), "both legs handed it on"
     assert run.gold_ranks["q3"]["d3"] == GoldRank(True, {"all": 4, "even": None})
@@ -107,7 +107,7 @@ def test_a_retriever_that_tells_nothing_has_fates_too(tmp_path: Path) -> None:
     run = make_run(tmp_path, "plain", [1, 12, 0, *[20] * 20])
     attribution = attribute(run)
     assert run.gold_ranks["q2"] == {}
-    assert [attribution.items[query][0].fate for query in ("q0", "q1", "q2")] == [
+    assert [attribution.items[query][0].status for query in ("q0", "q1", "q2")] == [
         "found", "ranked too low", "not returned",
     ]  # fmt: skip
     assert attribution.steps == ("final",)

@@ -59,7 +59,7 @@ function goldItem(item, number) {
       {},
       make("b", {}, `Gold ${number + 1}`),
       make("span.badge.gold", {}, `grade ${item.grade}`),
-      make(item.lost ? "span.badge.warn" : "span", {}, item.fate),
+      make(item.lost ? "span.badge.warn" : "span", {}, item.status),
     ),
     make("p.path", {}, place),
     make("p.path.trail", { title: "Rank at each step; a dash: not in its list" }, item.trail),

@@ -76,12 +76,12 @@ def _detail(compared: Comparison, query: str, libraries: Sequence[GoldExcerpts])
         for hit, told in zip(hits, answer["hits"], strict=True):
             marked |= {told["passage"]: told.pop("pieces")} if "pieces" in told else {}
             told["ranks"] = [found.get(_span(hit.chunk)) for found in ranks]
-    fates = _fates(compared, query)
+    statuses = _statuses(compared, query)
     gold = []
     for item in relevant[:SHOWN_GOLD]:
         told = describe_gold(item, base.joined[query], libraries[0])
         del told["rank"]
-        gold.append({**told, "fates": fates[item.id]})
+        gold.append({**told, "statuses": statuses[item.id]})
     return {
         "answers": answers,
         "marked": marked,
@@ -91,12 +91,12 @@ def _detail(compared: Comparison, query: str, libraries: Sequence[GoldExcerpts])
     }
 
 
-def _fates(compared: Comparison, query: str) -> dict[str, list[dict[str, str]]]:
-    """Return by gold item its fate in each run."""
+def _statuses(compared: Comparison, query: str) -> dict[str, list[dict[str, str]]]:
+    """Return by gold item its status in each run."""
     found: dict[str, list[dict[str, str]]] = {}
     for summary in (compared.base, *(pair.other for pair in compared.pairs)):
         for item in summary.attribution.items[query]:
-            told = {"fate": item.fate, "words": item.words}
+            told = {"status": item.status, "words": item.words}
             found.setdefault(item.item.id, []).append(told)
     return found
 

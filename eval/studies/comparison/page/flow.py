@@ -6,23 +6,23 @@ from dataclasses import dataclass
 
 from assay.eval.report.formats import count
 from assay.eval.report.run_page.attribution import Segment, name_style, stack
-from assay.eval.runs.summary.attribution import FATES, MEANINGS, Attribution
+from assay.eval.runs.summary.attribution import MEANINGS, STATUSES, Attribution
 
-FOUND = FATES[0]
+FOUND = STATUSES[0]
 
 
 @dataclass(frozen=True)
-class FateName:
-    """A fate, its class in the style sheet, and what it means."""
+class StatusName:
+    """A status, its class in the style sheet, and what it means."""
 
-    fate: str
+    status: str
     style: str
     meaning: str
 
 
 @dataclass(frozen=True)
 class FlowCell:
-    """Gold items of one fate in the base and one in the other; `key` names both."""
+    """Gold items of one status in the base and one in the other; `key` names both."""
 
     key: str
     items: int
@@ -31,19 +31,19 @@ class FlowCell:
 
 @dataclass(frozen=True)
 class FlowRow:
-    """The gold items of one fate in the base, by their fate in the other."""
+    """The gold items of one status in the base, by their status in the other."""
 
-    fate: FateName
+    status: StatusName
     cells: tuple[FlowCell, ...]
     items: int
 
 
 @dataclass(frozen=True)
 class Flow:
-    """Fates in the base against fates in the other, of every relevant gold item."""
+    """Statuses in the base against statuses in the other, of every relevant gold item."""
 
     k: int
-    fates: tuple[FateName, ...]
+    statuses: tuple[StatusName, ...]
     rows: tuple[FlowRow, ...]
     base: tuple[Segment, ...]
     other: tuple[Segment, ...]
@@ -60,30 +60,32 @@ class Flow:
 
 
 def make_flow(base: Attribution, other: Attribution) -> Flow:
-    """Return the flow between the fates of two runs on the same gold."""
+    """Return the flow between the statuses of two runs on the same gold."""
     moves = Counter(move for query in base.items for move in _moves(base, other, query))
-    before = {fate: sum(moves[fate, to] for to in FATES) for fate in FATES}
-    after = {fate: sum(moves[of, fate] for of in FATES) for fate in FATES}
+    before = {status: sum(moves[status, to] for to in STATUSES) for status in STATUSES}
+    after = {status: sum(moves[of, status] for of in STATUSES) for status in STATUSES}
     names = tuple(
-        FateName(fate, name_style(fate), meaning.format(k=base.k))
-        for fate, meaning in MEANINGS.items()
-        if before[fate] or after[fate]
+        StatusName(status, name_style(status), meaning.format(k=base.k))
+        for status, meaning in MEANINGS.items()
+        if before[status] or after[status]
     )
     return Flow(
         k=base.k,
-        fates=names,
+        statuses=names,
         rows=tuple(
             FlowRow(
-                name, tuple(_cell(moves, name.fate, to.fate) for to in names), before[name.fate]
+                name,
+                tuple(_cell(moves, name.status, to.status) for to in names),
+                before[name.status],
             )
             for name in names
-            if before[name.fate]
+            if before[name.status]
         ),
         base=stack(before) if moves else (),
         other=stack(after) if moves else (),
         items=sum(before.values()),
-        gained=sum(moves[of, FOUND] for of in FATES if of != FOUND),
-        lost=sum(moves[FOUND, to] for to in FATES if to != FOUND),
+        gained=sum(moves[of, FOUND] for of in STATUSES if of != FOUND),
+        lost=sum(moves[FOUND, to] for to in STATUSES if to != FOUND),
     )
 
 
@@ -99,9 +101,9 @@ def list_movers(
 
 
 def _moves(base: Attribution, other: Attribution, query: str) -> list[tuple[str, str]]:
-    """Return the (fate in the base, fate in the other) of each gold item of a query."""
-    fates = other.fates[query]
-    return [(fate, fates[item]) for item, fate in base.fates[query].items()]
+    """Return the (status in the base, status in the other) of each gold item of a query."""
+    statuses = other.statuses[query]
+    return [(status, statuses[item]) for item, status in base.statuses[query].items()]
 
 
 def _cell(moves: Mapping[tuple[str, str], int], old: str, new: str) -> FlowCell:

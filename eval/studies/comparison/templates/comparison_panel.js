@@ -30,16 +30,16 @@ function scoreTable(query) {
 }
 
 function goldItem(item, number) {
-  const fates = [item.fates[0], item.fates[state.other + 1]];
-  const told = fates.map((fate, at) =>
-    make("div", {}, make("dt", {}, names()[at]), make(fate.fate === "found" ? "dd" : "dd.missed", {}, fate.words)),
+  const statuses = [item.statuses[0], item.statuses[state.other + 1]];
+  const told = statuses.map((status, at) =>
+    make("div", {}, make("dt", {}, names()[at]), make(status.status === "found" ? "dd" : "dd.missed", {}, status.words)),
   );
   return make(
     "li",
     {},
     make("div.source", {}, make("b", {}, `Gold ${number + 1}`), make("span.badge.gold", {}, `grade ${item.grade}`)),
     make("p.path", {}, [item.document, item.place].filter(Boolean).join(", ")),
-    make("dl.fate", {}, told),
+    make("dl.status", {}, told),
     make("p.text", { dir: "auto" }, item.text),
   );
 }

@@ -290,12 +290,12 @@ def test_gold_is_marked_and_its_fate_told_for_every_run(
     assert detail["marked"][place][1] == "the anode is replaced"
     summaries = [compared.base, *(pair.other for pair in compared.pairs)]
     for query in QUERIES:
-        told = [item["fates"] for item in queries[query]["detail"]["gold"]]
+        told = [item["statuses"] for item in queries[query]["detail"]["gold"]]
         kept = sum(item["grade"] > 0 for item in queries[query]["detail"]["gold"])
         assert kept == len(told)
         for i, summary in enumerate(summaries):
             found = Counter(item.words for item in summary.attribution.items[query])
-            assert Counter(fates[i]["words"] for fates in told) == found
+            assert Counter(statuses[i]["words"] for statuses in told) == found
 
 
 def test_a_large_collection_keeps_the_queries_that_change_most(
@@ -327,11 +327,11 @@ def test_the_flow_counts_every_gold_item_once(compared: Comparison, view: Compar
         flow = shown.flow
         before, after = (item.attribution.totals() for item in (pair.base, pair.other))
         assert flow.items == sum(before.values())
-        assert {row.fate.fate: row.items for row in flow.rows} == {
+        assert {row.status.status: row.items for row in flow.rows} == {
             k: n for k, n in before.items() if n
         }
-        columns = [sum(row.cells[i].items for row in flow.rows) for i in range(len(flow.fates))]
-        assert columns == [after[name.fate] for name in flow.fates]
+        columns = [sum(row.cells[i].items for row in flow.rows) for i in range(len(flow.statuses))]
+        assert columns == [after[name.status] for name in flow.statuses]
         assert after["found"] - before["found"] == flow.gained - flow.lost
         assert f"{shown.other} finds {flow.gained} in its first 10" in shown.flow_sentence
 

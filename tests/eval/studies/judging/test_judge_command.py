@@ -143,14 +143,14 @@ def test_faults_cost_no_grade_that_there_is(project: Path, server: LanguageModel
     """Of seven pairs of a query each way of failing befalls one."""
     make_pool(12)
     faults = iter(["busy", "torn once", "torn", "refused", "too much"])
-    fate: dict[str, str] = {}
+    status: dict[str, str] = {}
     lock = Lock()
 
     def react(each: Call) -> Reaction:
         parts = read_parts(each)
         key = str(sorted(parts.items()))
         with lock:
-            kind = fate[key] if key in fate else fate.setdefault(key, next(faults, ""))
+            kind = status[key] if key in status else status.setdefault(key, next(faults, ""))
         if kind == "busy" and not each.before:
             return Status(429, {"retry-after": "0"})
         if kind == "torn" or (kind == "torn once" and "Your last reply" not in each.texts[-1]):

@@ -61,9 +61,9 @@ def examine(ask: Any, kind: str = "factual", *passages: Passage, **given: Any) -
 
 def test_a_good_question_has_its_quote_for_gold_wherever_it_stands() -> None:
     ask, calls = say(reply(ASKED, "Whoever keeps hens may have up to six of them"))
-    fate = examine(ask)
-    assert fate.cause is None
-    assert [TEXT[item.start : item.end] for item in fate.gold] == [
+    outcome = examine(ask)
+    assert outcome.cause is None
+    assert [TEXT[item.start : item.end] for item in outcome.gold] == [
         "Whoever keeps **hens** may have up to six of them"
     ]
     assert len(calls) == 3
@@ -88,17 +88,17 @@ def test_a_good_question_has_its_quote_for_gold_wherever_it_stands() -> None:
 )
 def test_what_is_dropped_before_anything_more_is_paid(kind: str, written: str, cause: str) -> None:
     ask, calls = say(written)
-    fate = examine(ask, kind, FEES if kind == "exact_id" else HENS)
-    assert (fate.cause, fate.gold) == (cause, ())
+    outcome = examine(ask, kind, FEES if kind == "exact_id" else HENS)
+    assert (outcome.cause, outcome.gold) == (cause, ())
     assert len(calls) == 1
     if cause == "copied":
-        assert f"{fate.overlap:.2f}" == fate.detail
+        assert f"{outcome.overlap:.2f}" == outcome.detail
 
 
 def test_an_identifier_may_be_copied() -> None:
     ask, _ = say(reply("form A7", "The fee of form A7 is due in May."))
-    fate = examine(ask, "exact_id", FEES)
-    assert (fate.cause, fate.overlap) == (None, 1.0)
+    outcome = examine(ask, "exact_id", FEES)
+    assert (outcome.cause, outcome.overlap) == (None, 1.0)
 
 
 def test_a_question_must_be_answered_by_its_quotes_and_by_nothing_else() -> None:
@@ -106,8 +106,8 @@ def test_a_question_must_be_answered_by_its_quotes_and_by_nothing_else() -> None
     assert examine(ask).cause == "not answered"
     assert len(calls) == 2
     ask, calls = say(reply(ASKED, RULE), recalled="Six.", agrees=True)
-    fate = examine(ask)
-    assert (fate.cause, fate.detail, len(calls)) == ("known already", "Six.", 4)
+    outcome = examine(ask)
+    assert (outcome.cause, outcome.detail, len(calls)) == ("known already", "Six.", 4)
     ask, _ = say(reply(ASKED, RULE), recalled="Seven.", agrees=False)
     assert examine(ask).cause is None
 
@@ -117,15 +117,15 @@ def test_a_comparison_quotes_both_passages() -> None:
     ask, _ = say(reply(ASKED, RULE, fee))
     assert len(examine(ask, "comparison", HENS, FEES).gold) == 3
     ask, _ = say(reply(ASKED, RULE))
-    fate = examine(ask, "comparison", HENS, FEES)
-    assert (fate.cause, fate.detail) == ("quote not found", "a passage is not quoted")
+    outcome = examine(ask, "comparison", HENS, FEES)
+    assert (outcome.cause, outcome.detail) == ("quote not found", "a passage is not quoted")
 
 
 def test_a_question_without_an_answer_is_looked_for() -> None:
     ask, calls = say(reply("Who may keep goats?"), answered=False)
-    fate = examine(ask, "no_answer")
-    assert fate.cause is None
-    assert [(item.grade, TEXT[item.start : item.end]) for item in fate.gold] == [
+    outcome = examine(ask, "no_answer")
+    assert outcome.cause is None
+    assert [(item.grade, TEXT[item.start : item.end]) for item in outcome.gold] == [
         (0, TEXT[:AT].strip()),
         (0, TEXT[AT:].strip()),
     ]
@@ -142,9 +142,9 @@ def test_a_broken_reply_is_asked_for_once_more() -> None:
     assert "could not be used: it was not one JSON object" in calls[1].rest
     assert calls[1].beginning == calls[0].beginning
     ask, calls = say("[]", '{"question": 7, "quotes": []}')
-    fate = examine(ask)
-    assert (fate.cause, len(calls)) == ("malformed", 2)
-    assert "question" in fate.detail
+    outcome = examine(ask)
+    assert (outcome.cause, len(calls)) == ("malformed", 2)
+    assert "question" in outcome.detail
 
 
 def test_a_model_that_does_not_answer_drops_the_question_alone() -> None:
@@ -155,8 +155,8 @@ def test_a_model_that_does_not_answer_drops_the_question_alone() -> None:
     def fail(call: Question) -> Reply:
         raise NoAnswerError("too long")
 
-    fate = examine(fail)
-    assert (fate.cause, fate.detail) == ("no reply", "too long")
+    outcome = examine(fail)
+    assert (outcome.cause, outcome.detail) == ("no reply", "too long")
 
 
 def test_passages_are_data() -> None:
@@ -185,18 +185,18 @@ def test_replies_are_strict(text: str) -> None:
     assert len(str(caught.value)) < 300
 
 
-def make_fates(*questions: str) -> dict[str, DrawOutcome]:
+def make_outcomes(*questions: str) -> dict[str, DrawOutcome]:
     draw = Draw(0, KINDS["factual"], (HENS,))
     return {f"q{i}": DrawOutcome(draw, text) for i, text in enumerate(questions)}
 
 
 def test_later_duplicates_go() -> None:
-    fates = make_fates("a", "b", "c") | {
-        "qx": DrawOutcome(make_fates("a")["q0"].draw, cause="leak")
+    outcomes = make_outcomes("a", "b", "c") | {
+        "qx": DrawOutcome(make_outcomes("a")["q0"].draw, cause="leak")
     }
     near = np.array([[1, 0], [0.99, 0.14], [0, 1]], np.float32)
-    found = drop_duplicates(fates, near, 0.9)
-    assert [fate.cause for fate in found.values()] == [None, "duplicate", None, "leak"]
+    found = drop_duplicates(outcomes, near, 0.9)
+    assert [outcome.cause for outcome in found.values()] == [None, "duplicate", None, "leak"]
     assert found["q1"].detail == "q0, cosine 0.99"
     made = QuestionSelection(found)
     assert list(made.kept) == ["q0", "q2"]
