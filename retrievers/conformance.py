@@ -40,7 +40,7 @@ class ConformanceError(AssertionError):
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """What is put to the rules: `make` gives what is to index `documents` and answer `queries`.
+    """What is checked: `make` gives what is to index `documents` and answer `queries`.
 
     `search` may return what functions may return, as in a run.
     """
@@ -132,7 +132,7 @@ def smaller_k_is_a_prefix(subject: Subject) -> None:
             require(few == many[:2], f"{query!r}: top 2 {few} is not the head of top 5 {many}")
 
 
-def order_of_documents_is_nothing(subject: Subject) -> None:
+def result_does_not_depend_on_the_order_of_documents(subject: Subject) -> None:
     """Documents given in another order are ranked the same, but for hits of equal scores."""
     with subject.index() as one, subject.index(subject.documents[::-1]) as other:
         for query in subject.queries:
@@ -251,7 +251,7 @@ RULES = make_rules(
     best_first,
     same_answer_again,
     smaller_k_is_a_prefix,
-    order_of_documents_is_nothing,
+    result_does_not_depend_on_the_order_of_documents,
     chunks_are_true,
     finds_what_is_there,
     blank_finds_nothing,

@@ -36,7 +36,7 @@ SHOWN = 300  # characters of what broke a rule
 PASSED, FAILED, SKIPPED = "passed", "failed", "skipped"
 # What only a retriever that indexes the documents of the rules can keep or break.
 OF_DOCUMENTS = {
-    conformance.order_of_documents_is_nothing,
+    conformance.result_does_not_depend_on_the_order_of_documents,
     conformance.chunks_are_true,
     conformance.finds_what_is_there,
     conformance.indexing_replaces,

@@ -311,7 +311,7 @@ BROKEN: dict[str, Callable[[], Retriever]] = {
     "best_first": WorstFirst,
     "same_answer_again": Drifting,
     "smaller_k_is_a_prefix": WorseWithFewer,
-    "order_of_documents_is_nothing": FirstComesFirst,
+    "result_does_not_depend_on_the_order_of_documents": FirstComesFirst,
     "chunks_are_true": WrongOffsets,
     "finds_what_is_there": FindsNothing,
     "blank_finds_nothing": AnswersBlank,
