@@ -376,6 +376,29 @@ def test_help_imports_no_heavy_library() -> None:
     assert not loaded & HEAVY
 
 
+# What the clients of engines, services and frameworks are imported by.
+CLIENTS = {
+    "anthropic", "apsw", "azure", "chromadb", "duckdb", "elasticsearch", "faiss", "grpc", "lancedb",
+    "langchain_core", "openai", "opensearchpy", "pinecone", "psycopg", "pymilvus", "pymongo",
+    "qdrant_client", "ragas", "ray", "redis", "sentence_transformers", "tantivy", "torch",
+    "weaviate", "xllamacpp", "zvec",
+}  # fmt: skip
+
+
+def test_a_config_imports_no_extra() -> None:
+    """Where an extra is missing, pipelines without it work; where it is there, nothing waits."""
+    code = (
+        "import sys; from assay.eval.running.run import make_run\n"
+        "from assay.eval.configs.config import load_config\n"
+        "load_config('configs/hybrid_rrf.yaml')\n"
+        "print(*{name.partition('.')[0] for name in sys.modules})"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
+    loaded = set(done.stdout.split())
+    assert "pydantic" in loaded, done.stderr
+    assert not loaded & CLIENTS
+
+
 def read_lock(name: str) -> dict[str, list[Requirement]]:
     """Return the pins of a lock by package; one package may have a pin per Python version."""
     pins: dict[str, list[Requirement]] = {}

@@ -23,10 +23,6 @@ from assay.retrievers.settings import Settings
 if TYPE_CHECKING:
     from weaviate import WeaviateClient
 
-
-import grpc
-from weaviate.connect import ConnectionParams
-
 T = TypeVar("T")
 
 CAPABILITIES = Capabilities(
@@ -124,6 +120,8 @@ class WeaviateConnection:
         import httpx
         from weaviate import exceptions
 
+        from assay.retrievers.engines.weaviate.channel import RpcError
+
         after = self._settings.retries.tell(is_passing(error))
         if isinstance(error, RpcError):
             return f"{self._describe_rpc(error)}{after}"
@@ -160,6 +158,8 @@ def make_client(url: str, grpc_port: int, timeout: float) -> "WeaviateClient":
     from weaviate.classes.init import AdditionalConfig, Auth, Timeout
     from weaviate.config import GrpcConfig
 
+    from assay.retrievers.engines.weaviate.channel import TellingParams
+
     # Without a handler the client's messages of each failed batch would go to the terminal.
     logging.getLogger("weaviate-client").addHandler(logging.NullHandler())
     try:
@@ -184,6 +184,8 @@ def is_passing(error: Exception) -> bool:
     """Say whether the same call may succeed a little later."""
     import httpx
 
+    from assay.retrievers.engines.weaviate.channel import RpcError
+
     if isinstance(error, RpcError):
         return error.status in PASSING_RPC
     if status := _find_status(error):
@@ -206,31 +208,3 @@ def _find(error: BaseException | None, type_: type[BaseException]) -> BaseExcept
     while error is not None and not isinstance(error, type_):
         error = error.__cause__ or error.__context__
     return error
-
-
-class RpcError(Exception):
-    """A gRPC call that failed: the name of its status, and what the server says of it."""
-
-    def __init__(self, status: str, details: str) -> None:
-        super().__init__(f"{status}: {details}")
-        self.status = status
-        self.details = details
-
-
-class _Teller(grpc.UnaryUnaryClientInterceptor):  # type: ignore[misc]
-    """Raises what the client does not know how to catch."""
-
-    def intercept_unary_unary(
-        self, continuation: Callable[[Any, Any], Any], details: Any, request: Any
-    ) -> Any:
-        answer = continuation(details, request)
-        if (status := answer.code()) is not grpc.StatusCode.OK:
-            raise RpcError(status.name, str(answer.details()))
-        return answer
-
-
-class TellingParams(ConnectionParams):  # type: ignore[misc]
-    """Where the server is, and how its channel is made."""
-
-    def _grpc_channel(self, *args: Any, **kwargs: Any) -> Any:
-        return grpc.intercept_channel(super()._grpc_channel(*args, **kwargs), _Teller())
