@@ -5,6 +5,7 @@ import gc
 import importlib
 import os
 import sys
+import warnings
 from collections.abc import Sequence
 
 import click
@@ -199,8 +200,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
     # through them again and again for garbage takes as long as making them.
     gc.set_threshold(100_000, 50, 100)
     atexit.register(gc.freeze)  # so does the interpreter as it ends, several times
+    warnings.formatwarning = _format_warning
     with safe_streams():
         _run(arguments)
+
+
+def _format_warning(message: Warning | str, *_: object, **__: object) -> str:
+    """Return a warning without the place in the code that gave it, which a user cannot change."""
+    return f"warning: {message}\n"
 
 
 def _run(arguments: Sequence[str] | None) -> None:

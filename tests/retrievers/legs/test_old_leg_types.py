@@ -1,5 +1,8 @@
 """Legs of the old types `bm25f` and `opensearch` load, and say what to write now."""
 
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -43,3 +46,12 @@ def test_an_old_type_is_read_as_the_new_one(old: dict[str, Any], new: dict[str, 
 def test_what_an_old_type_never_had_is_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(ValidationError, match="Extra inputs are not permitted"):
         PipelineShape.model_validate({"legs": {"words": wrong}})
+
+
+def test_the_notice_is_one_line_on_the_command_line(tmp_path: Path) -> None:
+    config = tmp_path / "old.yaml"
+    config.write_text("base: bm25\nretriever: {legs: {keyword: {type: bm25f}}}\n")
+    code = f"from assay.eval.cli.main import main; main(['config', 'show', {str(config)!r}])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("warning: a leg {type: bm25f} is now {type: bm25, weights: {}}")
