@@ -8,10 +8,12 @@ from assay.eval.collections.card import Card, Sizes
 from assay.eval.collections.collection import Collection, Query
 from assay.eval.collections.digests import measure_digest, measure_sizes
 from assay.eval.collections.formats.source import GoldBook, Source
+from assay.eval.collections.heading_spans import find_text_end
 from assay.eval.collections.judgment_source import describe_models
 from assay.eval.collections.loading import open_source
 from assay.eval.collections.problems import QUIET, Problem, Problems
 from assay.retrievers.base import AssayError, Document, Progress
+from assay.retrievers.base.markdown import is_plain
 from assay.retrievers.base.scripts import CODES, describe_unspaced, find_unspaced
 
 NO_ANSWER = "no_answer"  # the type of queries that nothing in the collection answers
@@ -70,6 +72,7 @@ def _check_content(card: Card, source: Source[Any], place: Path, problems: Probl
             message = "has no relevant judgment (a grade of 1 or more): nothing can be measured"
             problems.error(place, 0, f'judgments: "{variant}" {message}')
         _check_grades(book, queries.items, problems)
+        _check_spans(book, documents, problems)
         _check_judges(card, book, problems)
     if card.by_model:
         by = f"judged_by: a model gave the grades that name nobody ({card.judged_by})"
@@ -97,6 +100,21 @@ def _check_grades(book: GoldBook, queries: Mapping[str, Query], problems: Proble
             row = book.rows[name]
             message = f'query "{name}" has no judgment of a positive grade; it scores 0 always'
             problems.warn(row.file, row.line, message)
+
+
+def _check_spans(book: GoldBook, documents: Mapping[str, Document], problems: Problems) -> None:
+    for item, row in sorted(book.spans.values(), key=lambda found: found[0].doc_id):
+        if item.grade <= 0 or is_plain(item.doc_id):
+            continue
+        end = find_text_end(documents[item.doc_id].text, item.start, item.end)
+        if end is not None:
+            problems.error(
+                row.file,
+                row.line,
+                f'query "{item.query_id}": the relevant span {item.start} to {item.end} of '
+                f'"{item.doc_id}" is a heading alone, so the text below it does not count as an '
+                f"answer; extend the span to {end}, where that text ends, or remove it",
+            )
 
 
 def _can_measure(book: GoldBook, queries: Mapping[str, Query]) -> bool:

@@ -174,7 +174,8 @@ class QueryRegister(Register[Query]):
 
 class GoldBook:
     """Gold items by query and id. Grades below `min_grade` are kept as 0, and those that name
-    nobody are by `judged_by`.
+    nobody are by `judged_by`. `spans` are those that are neither a whole document nor a prescribed
+    passage, each with its row, where `problems` are collected.
     """
 
     def __init__(
@@ -186,6 +187,7 @@ class GoldBook:
     ) -> None:
         self.items: dict[str, dict[str, GoldItem]] = {}
         self.rows: dict[str, Row] = {}
+        self.spans: dict[tuple[str, str], tuple[GoldItem, Row]] = {}
         self._queries = queries
         self._min_grade = min_grade
         self._problems = problems
@@ -207,6 +209,8 @@ class GoldBook:
         known = of_query.get(item.id)
         if known is None or (known.by_model and not item.by_model):
             of_query[item.id] = item
+            if not (self._problems.strict or item.passage_id or item.id == item.doc_id):
+                self.spans[item.query_id, item.id] = item, replace(row, values=NOTHING)
         elif item.by_model and not known.by_model:
             pass
         elif known.grade != item.grade:
