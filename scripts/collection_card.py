@@ -1,19 +1,26 @@
-"""Write the section `Results` of a collection's README.md: systems against types of queries.
+"""Write the figures of a collection's README.md.
 
-    python scripts/collection_card.py NAME
+    python -m scripts.collection_card NAME [--data]
 
-The systems are this project's pipelines as they come. Runs that are stored are not made again.
+Counts are of its files: rows of tables, and what is between marks such as `<!-- facts -->`. The
+section `Results`, systems against types of queries, and `<!-- tuned -->`, what settings that were
+chosen on the development queries gain, are of runs of this project's pipelines as they come; --data
+leaves those out. Runs that are stored are not made again.
 """
 
 import sys
+from collections.abc import Sequence
 from itertools import combinations
 from pathlib import Path
 from statistics import median, stdev
+
+from scipy import stats
 
 from assay import run
 from assay.eval.statistics.significance import detectable
 from assay.eval.studies.run.frame import RunResult
 from assay.retrievers.store.files import write_atomically
+from scripts.collection_facts import CollectionData, fill_block, fill_data
 
 ROOT = Path(__file__).resolve().parents[1]
 HEADING = "## Results"
@@ -36,28 +43,71 @@ SYSTEMS: dict[str, tuple[str, ...]] = {
 }  # fmt: skip
 OVERALL = ("Hit@1", "Hit@3", "nDCG@10", "Recall@20", "Judged@10")
 BY_TYPE = ("Hit@1", "Hit@3", "nDCG@10")
+# By config, what `assay tune CONFIG dataset=tarnwick:dev` chose.
+TUNED: dict[str, tuple[str, ...]] = {
+    "bm25": ("retriever.legs.keyword.k1=0.5", "retriever.legs.keyword.b=0.4"),
+    "hybrid": ("retriever.fusion.weights.dense=0.75",),
+    "hybrid_rrf": ("retriever.fusion.weights.dense=0.75", "retriever.fusion.k=1"),
+}
 
 
 def main() -> None:
-    """Run the systems on the collection named on the command line and write what came of it."""
-    (name,) = sys.argv[1:]
-    found = {
-        label: run(config, *overrides, f"dataset={name}", UNTIMED, track=False)
-        for label, (config, *overrides) in SYSTEMS.items()
-    }
+    """Write the figures of the collection named on the command line."""
+    name, *options = sys.argv[1:]
     path = ROOT / "datasets" / name / "README.md"
-    before, _, rest = path.read_text(encoding="utf-8").partition(f"{HEADING}\n")
-    _, heading, after = rest.partition("\n## ")
-    section = "\n\n".join([HEADING, *describe(name, found)])
-    write_atomically(path, f"{before}{section}\n{heading}{after}".encode())
-    print(section)
+    text = fill_data(path.read_text(encoding="utf-8"), CollectionData(path.parent))
+    if "--data" not in options:
+        found = {
+            label: run(config, *overrides, f"dataset={name}", UNTIMED, track=False)
+            for label, (config, *overrides) in SYSTEMS.items()
+        }
+        before, _, rest = text.partition(f"{HEADING}\n")
+        _, heading, after = rest.partition("\n## ")
+        section = "\n\n".join([HEADING, *describe(name, found)])
+        text = f"{before}{section}\n{heading}{after}"
+        text = fill_block(text, "tuned", describe_tuned(name, CollectionData(path.parent).shared))
+    write_atomically(path, text.encode())
+
+
+def describe_tuned(name: str, shared: frozenset[str]) -> str:
+    """Return what settings chosen on dev gain on the two sorts of test queries, in nDCG@10."""
+    rows = []
+    for config, overrides in TUNED.items():
+        results = (
+            run(config, *more, f"dataset={name}:test", UNTIMED, track=False)
+            for more in ((), overrides)
+        )
+        given, tuned = (result.summary.scores["nDCG@10"] for result in results)
+        gains = {query: tuned[query] - given[query] for query in given}
+        groups = [[g for q, g in gains.items() if (q in shared) == same] for same in (True, False)]
+        welch = stats.ttest_ind(*groups, equal_var=False).confidence_interval()
+        apart = sum(groups[0]) / len(groups[0]) - sum(groups[1]) / len(groups[1])
+        chosen = ", ".join(
+            override.rpartition("fusion.")[2].rpartition("keyword.")[2] for override in overrides
+        )
+        cells = [_gain(group) for group in (list(gains.values()), *groups)]
+        rows.append(
+            [config, chosen, *cells, f"{apart:+.3f} ({welch.low:+.3f} … {welch.high:+.3f})"]
+        )
+    heads = [
+        f"of {len(groups[0])} that share a span",
+        f"of the {len(groups[1])} others",
+        "difference",
+    ]
+    return tabulate(["config", "chosen on dev", f"of all {len(gains)}", *heads], rows)
+
+
+def _gain(differences: Sequence[float]) -> str:
+    n, mean = len(differences), sum(differences) / len(differences)
+    half = stats.t.ppf(0.975, n - 1) * stdev(differences) / n**0.5
+    return f"{mean:+.3f} ({mean - half:+.3f} … {mean + half:+.3f})"
 
 
 def describe(name: str, found: dict[str, RunResult]) -> list[str]:
     """Return the paragraphs and tables of the section."""
     first = next(iter(found.values()))
     parts = [
-        f"Made by `python scripts/collection_card.py {name}`: this project's pipelines as they "
+        f"Made by `python -m scripts.collection_card {name}`: this project's pipelines as they "
         f"come, n = {len(first.summary.run.queries)}, 95 % intervals.",
         tabulate(
             ["system", *OVERALL],
