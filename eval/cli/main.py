@@ -36,6 +36,10 @@ COMMANDS = {
         "assay.eval.cli.targets:targets",
         "Measure every success criterion; report a verdict.",
     ),
+    "reproduce": (
+        "assay.eval.cli.reproduce:reproduce",
+        "Measure systems beside the figures that others published.",
+    ),
     "baseline": ("assay.eval.cli.baseline:baseline", "Accept or show the baselines of the gate."),
     "explain": ("assay.eval.cli.explain:explain", "Show at which step correct passages were lost."),
     "answer": (
