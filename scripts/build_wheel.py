@@ -1,4 +1,5 @@
-"""What a wheel holds beside the packages: named configs and the default collection.
+"""What a wheel holds beside the packages: named configs, the default collection, which a language
+model judged, and the card of one that people judged, whose data lies elsewhere.
 
 They are folders of the checkout; an editable installation reads them there.
 """
@@ -7,7 +8,7 @@ from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
-SHIPPED = ("configs", "datasets/tarnwick")
+SHIPPED = ("configs", "datasets/tarnwick", "datasets/scifact")
 
 
 class ShippedFiles(BuildHookInterface):

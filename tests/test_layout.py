@@ -56,6 +56,14 @@ def test_the_wheel_holds_every_file_of_the_packages(wheel: list[str]) -> None:
     assert files <= set(wheel)
 
 
+def test_the_wheel_has_a_collection_that_a_model_judged_and_a_card_of_one_that_people_did(
+    wheel: list[str],
+) -> None:
+    shipped = {name.removeprefix("assay/eval/shipped/datasets/") for name in wheel}
+    assert {"tarnwick/dataset.yaml", "tarnwick/queries.jsonl"} <= shipped
+    assert {name for name in shipped if name.startswith("scifact/")} == {"scifact/dataset.yaml"}
+
+
 def read_imports(source: str, package: str) -> Iterator[str]:
     """Yield the dotted name of everything that a module of `package` imports, at any depth."""
     for node in ast.walk(ast.parse(source)):

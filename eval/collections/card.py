@@ -73,6 +73,11 @@ class Card(Settings):
         description="where the data lies: a folder (relative to the card), `$VARIABLE/folder`, "
         "`irds:ID`, or an archive with `url` and `sha256`",
     )
+    irds: Annotated[str, NeedsNoTrust("an id of ir_datasets, which is shown")] = Field(
+        "",
+        pattern=r"^$|^irds:\S+$",
+        description="the same set in ir_datasets, as `irds:ID`; named where the data is not here",
+    )
     drop_self_matches: bool = Field(
         False, description="leave a document with the query's own id out of every ranking"
     )

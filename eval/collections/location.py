@@ -80,7 +80,7 @@ def _find_folder(card: Card, location: str) -> Path:
     if not folder.is_dir():
         named = ", ".join(map(_name, variables))
         missing = f"{location}; check the value of {named}" if variables else folder
-        raise AssayError(f"collection {card.name}: there is no folder {missing}")
+        raise AssayError(f"collection {card.name}: there is no folder {missing}{_elsewhere(card)}")
     variable = VARIABLE.match(location)
     home = Path(_expand(card, variable)).expanduser() if variable else card.folder
     # A link below what the user named in a variable is the user's own, if the card is too.
@@ -98,9 +98,14 @@ def _expand(card: Card, variable: re.Match[str]) -> str:
         rest = describe_location(card)[variable.end() :].strip("/")
         raise AssayError(
             f"collection {card.name} lies below ${name}, which is not set; "
-            f"set it to the folder that holds {rest}/"
+            f"set it to the folder that holds {rest}/{_elsewhere(card)}"
         )
     return value
+
+
+def _elsewhere(card: Card) -> str:
+    """Return what else gives the same set, as the end of a message; "" where nothing does."""
+    return f"; or take {card.irds}, which ir_datasets downloads (extra irds)" if card.irds else ""
 
 
 def _name(variable: re.Match[str]) -> str:

@@ -113,6 +113,20 @@ def test_an_unknown_name_offers_the_nearest(workplace: Path) -> None:
         find_card("their")
 
 
+def test_a_set_that_is_not_here_is_named_where_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    more = "location: $ASSAY_DATA/tiny\nirds: irds:beir/tiny/test\n"
+    card = read_card(write_card(tmp_path / "tiny", MINIMAL + more))
+    end = r"tiny/; or take irds:beir/tiny/test, which ir_datasets downloads \(extra irds\)$"
+    monkeypatch.delenv("ASSAY_DATA", raising=False)
+    with pytest.raises(AssayError, match=end):
+        find_data(card)
+    monkeypatch.setenv("ASSAY_DATA", str(tmp_path / "empty"))
+    with pytest.raises(AssayError, match="check the value of ASSAY_DATA; or take irds:beir/tiny/"):
+        find_data(card)
+
+
 def test_data_below_a_variable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = write_card(tmp_path / "tiny", MINIMAL + "location: $ASSAY_DATA/tiny\n")
     card = read_card(path)
