@@ -203,8 +203,10 @@ def test_a_path_of_the_documents_is_answered_with_the_name(
 
 
 def test_what_ships_is_there(installed: Callable[..., str]) -> None:
-    listed = json.loads(installed("assay", "dataset", "list", "--json"))["datasets"]
-    assert [(entry["name"], entry["available"]) for entry in listed] == [("tarnwick", True)]
+    listed = json.loads(installed("assay", "dataset", "list", "--json", ASSAY_DATA=""))["datasets"]
+    there = [(entry["name"], entry["available"]) for entry in listed]
+    assert there == [("scifact", False), ("tarnwick", True)]
+    assert "or take irds:beir/scifact/test" in listed[0]["why_not"]
     shown: dict[str, Any] = json.loads(installed("assay", "config", "show", "hybrid_rrf", "--json"))
     assert (shown["name"], shown["dataset"]) == ("hybrid_rrf", "tarnwick")
     assert installed("assay", "--version").startswith("assay, version ")

@@ -34,7 +34,7 @@ def read(done: subprocess.CompletedProcess[str]) -> dict[str, Any]:
 def test_each_figure_has_its_verdict_and_reason(assay: Call, write: Callable[..., Path]) -> None:
     path = write()
     output = path.parent / "out"
-    arguments = ("--file", str(path), "--output", str(output), "--no-track", "--json")
+    arguments = ("--file", str(path), "--output", str(output), "--json")
     done = assay("reproduce", "--system", "bm25", *arguments)
     assert done.returncode == 0, done.stderr
     found = read(done)
@@ -48,6 +48,7 @@ def test_each_figure_has_its_verdict_and_reason(assay: Call, write: Callable[...
     assert away["missing"].startswith("away: not here: nowhere: there is no such collection; ")
     assert away["missing"].endswith("assay reproduce away=FOLDER")
     assert done.stderr.splitlines().count(away["missing"]) == 1
+    assert found["mlflow_run"]
     page = (output / "published.md").read_text()
     assert page == render(json.loads((output / "published.json").read_text()))
     assert "| BM25 | R@100 | [.7551](https://example.org/paper) | .7500 | −.0051 | close |" in page
