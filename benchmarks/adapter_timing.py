@@ -199,7 +199,7 @@ def check_client(
         )
     finally:
         bare.close()
-    facts = dict(engine.facts())
+    facts = dict(engine.metadata())
     return ClientCheck(configured.label, str(facts.get("version", "")), facts, lists)
 
 

@@ -97,7 +97,7 @@ def _measure(name: str, data: Path, vectors: int, cache: Path) -> dict[str, floa
         found = engine.dense(query, DEPTH)
         taken.append((time.perf_counter() - begin) * 1e3)
         hits += found[0][0] == answer
-    recall = engine.facts()["recall_against_exact"]
+    recall = engine.metadata()["recall_against_exact"]
     engine.close()
     p50, p95 = np.percentile(taken, (50, 95))
     return {

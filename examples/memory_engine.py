@@ -47,7 +47,7 @@ class Memory(Engine):
     def hybrid(self, text: str, vector: Vectors, limit: int) -> list[Scored]:
         return self.formula.fuse(*self.lists(text, vector))[:limit]
 
-    def facts(self) -> dict[str, Any]:
+    def metadata(self) -> dict[str, Any]:
         return {"engine": "memory", "version": "1", "exact": True}
 
     def close(self) -> None:

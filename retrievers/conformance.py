@@ -266,7 +266,14 @@ RULES = make_rules(
 
 
 def check_retriever(make: Make) -> None:
-    """Put what `make` returns to every rule. Raises ConformanceError at the first it breaks."""
+    """Put what `make` returns to every rule.
+
+    Args:
+        make: Makes a new retriever that has indexed nothing; it is called once a rule or more.
+
+    Raises:
+        ConformanceError: At the first rule that is broken; its message names the rule.
+    """
     for rule in RULES:
         rule.check(Subject(make))
 

@@ -10,6 +10,7 @@ import pytest
 from tools.processes import ROOT
 
 from assay.old_names import MOVED
+from examples.word_overlap import WordOverlap
 
 SAME = """
 import assay
@@ -93,3 +94,12 @@ def test_without_links_the_folders_are_found(tmp_path: Path) -> None:
     code = "import assay, assay.retrievers.base as base; print(base.__file__); assay.run"
     done = execute(code, tmp_path, str(tmp_path))
     assert done.stdout == f"{tmp_path}/retrievers/base/__init__.py\n", done.stderr
+
+
+def test_a_retriever_with_facts_is_still_identified_by_them() -> None:
+    class Older(WordOverlap):
+        def facts(self) -> dict[str, str]:
+            return {"digest": "abc"}
+
+    with pytest.warns(FutureWarning, match=r"Older\.facts\(\) is now called metadata\(\)"):
+        assert Older().metadata() == {"digest": "abc"}

@@ -63,7 +63,7 @@ class WorkerPool:
 
         def encode(encoder: AnyEncoder, texts: Sequence[str]) -> Iterator[int]:
             job = EncoderIdentity(settings, encoder.identity, probe(encoder))
-            spans = list(cut_by_tokens(texts, encoder.facts().get("max_tokens")))
+            spans = list(cut_by_tokens(texts, encoder.metadata().get("max_tokens")))
             calls = ((job, [texts[i] for i in span]) for span in spans)
             for number, _ in self._cluster.map("encode", calls, len(spans)):
                 yield from spans[number]

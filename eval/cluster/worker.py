@@ -129,7 +129,7 @@ class Worker:
         """Keep what an encoder makes of texts in the cache, also in that of the first machine."""
         if job.identity not in self._encoders:
             encoder = job.settings.build(self._encoding)
-            name = encoder.facts().get("model", type(job.settings).__name__)
+            name = encoder.metadata().get("model", type(job.settings).__name__)
             if encoder.identity != job.identity:
                 raise self._refuse(f"{name}: other files of that model are there")
             if probe(encoder) != job.probe:
@@ -226,7 +226,7 @@ def describe(config: RunConfig, resources: Resources) -> str:
     """
     try:
         with config.build(resources) as retriever:
-            return digest(dict(retriever.facts()))
+            return digest(dict(retriever.metadata()))
     except AssayError:
         return ""
 

@@ -6,6 +6,7 @@ written elsewhere can keep the contract cheaply; beside it stand the readers of 
 frontmatter, so that what is judged and what is retrieved are sections of one reading.
 """
 
+import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -209,22 +210,40 @@ class Retriever(ABC):
     def index(self, documents: Sequence[Document]) -> IndexReport:
         """Make `documents` searchable, in place of any indexed before.
 
-        Raises AssayError when the documents cannot be indexed.
+        Args:
+            documents: All documents; no two have the same id.
+
+        Returns:
+            How much was indexed, and the seconds of each step.
+
+        Raises:
+            AssayError: The documents cannot be indexed.
         """
 
     @abstractmethod
     def search(self, query: str, k: int) -> Ranking:
         """Return at most `k` hits, best first.
 
-        Their order is the ranking, whatever their scores; a score that rises is reported. The same
-        call returns the same ranking. A query that nothing matches, an empty one
-        among them, returns no hits. Safe to call from several threads.
+        The same call returns the same ranking. It may come from several threads at once.
+
+        Args:
+            query: The text of the query. An empty one matches nothing.
+            k: The most hits to return, 1 or more.
+
+        Returns:
+            The hits and a trace of the stages. Their order is the ranking, whatever their scores; a
+            score that rises is reported. There are none where nothing matches.
         """
 
     def search_plain(self, query: str, k: int) -> Ranking:
-        """As `search`, where chunks and their order alone are asked for.
+        """Return what `search` returns, where only the chunks and their order are needed.
 
-        What the trace names, how legs had placed a hit and `others` may be left out.
+        Args:
+            query: The text of the query.
+            k: The most hits to return, 1 or more.
+
+        Returns:
+            The same hits. Their trace, their ranks in the legs and `others` may be left out.
         """
         return self.search(query, k)
 
@@ -237,18 +256,32 @@ class Retriever(ABC):
         return ()
 
     def probe(self, query: str, depth: int) -> Mapping[str, Sequence[str]]:
-        """Return the chunk ids each leg would list to `depth`, past the depth it hands on.
+        """Return the chunk ids that each leg finds down to `depth`, beyond those it hands on.
 
-        Empty where the retriever has no legs to tell of. Never part of a timed search.
+        It is never part of a timed search.
+
+        Args:
+            query: The text of the query.
+            depth: The number of chunks that are asked of each leg.
+
+        Returns:
+            Chunk ids, best first, by the name of the leg; empty where there are no legs.
         """
         return {}
 
-    def facts(self) -> Mapping[str, Any]:
+    def metadata(self) -> Mapping[str, Any]:
         """What identifies this retriever beyond its settings. JSON values; known after `index`.
 
         Digests of models, versions of engines and services, choices resolved from the documents.
         """
-        return {}
+        if (facts := getattr(self, "facts", None)) is None:
+            return {}
+        warnings.warn(
+            f"{type(self).__name__}.facts() is now called metadata(); rename it",
+            FutureWarning,
+            stacklevel=2,
+        )
+        return facts()  # type: ignore[no-any-return]
 
     def list_remote(self) -> Sequence[str]:
         """Names of the entries of its traces in which a server is asked."""

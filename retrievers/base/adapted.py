@@ -50,9 +50,9 @@ class AdaptedRetriever(Retriever):
         """Ask its legs."""
         return self.adapted.probe(query, depth)
 
-    def facts(self) -> Mapping[str, Any]:
+    def metadata(self) -> Mapping[str, Any]:
         """Return its facts."""
-        return self.adapted.facts()
+        return self.adapted.metadata()
 
     def list_remote(self) -> Sequence[str]:
         """Return its own."""

@@ -131,7 +131,7 @@ class ChunkTally:
         """Count chunks that are searched, by their tokens."""
         self._sizes.update(tokens)
 
-    def facts(self) -> dict[str, Any]:
+    def metadata(self) -> dict[str, Any]:
         """Return what `Prepared` calls so."""
         if not self._cut:
             return {}

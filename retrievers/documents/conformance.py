@@ -232,7 +232,14 @@ RULES = make_rules(
 
 
 def check_chunker(chunker: Chunker) -> None:
-    """Put `chunker` to every rule. Raises ConformanceError at the first it breaks."""
+    """Put `chunker` to every rule.
+
+    Args:
+        chunker: The chunker; it is given Markdown documents, tables and code among them.
+
+    Raises:
+        ConformanceError: At the first rule that is broken; its message names the rule.
+    """
     for rule in RULES:
         rule.check(chunker, DOCUMENTS, tokenize)
 

@@ -115,7 +115,7 @@ def prepare(
     for one, other in pairwise(chunks):
         if one.id == other.id:
             raise AssayError(describe_shared(one.doc_id, other.doc_id, one.id))
-    return PreparedDocuments(tuple(chunks), source, cut.work, cut.cached, tally.facts())
+    return PreparedDocuments(tuple(chunks), source, cut.work, cut.cached, tally.metadata())
 
 
 def cut_documents(
@@ -178,7 +178,7 @@ def _tabulate(
 
         if not write_chunks(finish_each(), folder):
             raise AssayError(NO_TEXT)
-        (folder / FACTS).write_text(json.dumps([tally.seconds, tally.facts()]))
+        (folder / FACTS).write_text(json.dumps([tally.seconds, tally.metadata()]))
 
     def read(folder: Path) -> tuple[ChunkStore, float, dict[str, Any]]:
         return read_chunks(folder), *json.loads((folder / FACTS).read_text())

@@ -85,7 +85,7 @@ class Adapter(Engine, Generic[S, H]):
         self._check("hybrid", vector)
         return ordered(self._search_hybrid(self._opened, text, vector, limit))[:limit]
 
-    def facts(self) -> Mapping[str, Any]:
+    def metadata(self) -> Mapping[str, Any]:
         """Return what the contract asks for, and what the adapter found or was told beside it."""
         return {"engine": self.name, "version": "", "exact": self._exact, **self._facts}
 

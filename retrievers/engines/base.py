@@ -125,7 +125,7 @@ class Engine(ABC):
 
         What `assay parity` holds an engine to that has keyword search alone.
         """
-        raise AssayError(f"{self.facts()['engine']}: no formula of its keyword scores is stated")
+        raise AssayError(f"{self.metadata()['engine']}: no formula of its keyword scores is stated")
 
     def lists(self, text: str, vector: Vectors) -> EngineLists:
         """Return, fetched apart, the two lists that `hybrid` fuses."""
@@ -133,7 +133,7 @@ class Engine(ABC):
             self.dense(vector, self.depth.dense), self.keyword(text, self.depth.keyword)
         )
 
-    def facts(self) -> Mapping[str, Any]:
+    def metadata(self) -> Mapping[str, Any]:
         """What identifies the engine and its index, as JSON values; known after `index`.
 
         `engine`, `version`, `exact`, and where dense search is not exact `recall_against_exact`,
@@ -155,7 +155,7 @@ class Engine(ABC):
         Raises AssayError where the engine is not `live`.
         """
         raise AssayError(
-            f"{self.facts()['engine']}: how its rows are put, deleted and filtered is not written"
+            f"{self.metadata()['engine']}: putting, deleting and filtering rows is not implemented"
         )
 
     @abstractmethod

@@ -20,10 +20,10 @@ class EmbeddedEngine(Adapter[S, H]):
         settings.capabilities.load()
         super().__init__(settings, resources)
 
-    def facts(self) -> Mapping[str, Any]:
+    def metadata(self) -> Mapping[str, Any]:
         """Return also the version of what the extra brings."""
         version, *_ = self._settings.capabilities.list_versions()
-        return {**super().facts(), "version": version}
+        return {**super().metadata(), "version": version}
 
     def _store(
         self, texts: Sequence[str], vectors: Vectors, identity: str

@@ -28,7 +28,7 @@ TIES = {
 
 def describe_hybrid(settings: StoreSettings, engine: Engine) -> dict[str, Any]:
     """Return what hybrid means with these settings, as JSON values; known after `index`."""
-    formula, can, facts = engine.formula, settings.capabilities, engine.facts()
+    formula, can, facts = engine.formula, settings.capabilities, engine.metadata()
     return {
         "version": str(facts.get("version", "")),
         "fuses": can.fuses,

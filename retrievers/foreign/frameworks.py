@@ -207,7 +207,7 @@ class FrameworkRetriever(Retriever):
         ]
         return Ranking(rank_chunks(zip(chunks, complete(scores), strict=True), k))
 
-    def facts(self) -> Mapping[str, Any]:
+    def metadata(self) -> Mapping[str, Any]:
         """Return the object's path, the digest of its file, and the framework's version."""
         file = getattr(sys.modules[self._settings.object.partition(":")[0]], "__file__", None)
         return {

@@ -149,7 +149,7 @@ class HttpRetriever(Retriever):
             (trace,),
         )
 
-    def facts(self) -> Mapping[str, Any]:
+    def metadata(self) -> Mapping[str, Any]:
         """Say where the service is."""
         return {"url": self._settings.url}
 

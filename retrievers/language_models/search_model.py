@@ -87,7 +87,7 @@ class SearchModel:
         charges.record(answer.usage or Usage(), self.prices)
         return answer
 
-    def facts(self) -> Mapping[str, Any]:
+    def metadata(self) -> Mapping[str, Any]:
         """The model, and its prices."""
         return {
             "model": self.model.name,

@@ -65,7 +65,7 @@ class Leg(ABC):
         """The same leg, on the same index, with every per-query cache off."""
         return self
 
-    def facts(self) -> Mapping[str, Any]:
+    def metadata(self) -> Mapping[str, Any]:
         """What identifies this leg beyond its settings (digests, versions). JSON values."""
         return {}
 

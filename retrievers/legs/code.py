@@ -145,7 +145,7 @@ class CodeLeg(Leg):
         milliseconds = {"analyse": (analysed - begin) * 1e3, "search": (end - analysed) * 1e3}
         return LegResult(candidates, milliseconds, note)
 
-    def facts(self) -> Mapping[str, Any]:
+    def metadata(self) -> Mapping[str, Any]:
         """Return the library that scores, with its version."""
         return {"bm25s": read_version("bm25s")}
 

@@ -135,5 +135,13 @@ RULES = make_rules(
 
 
 def check_leg(settings: LegSettings, resources: Resources | None = None) -> None:
-    """Put the leg of `settings` to every rule. Raises ConformanceError at the first it breaks."""
+    """Put the leg of `settings` to every rule.
+
+    Args:
+        settings: The settings of the leg, as a config has them.
+        resources: What is used to build it; by default a cache that is removed afterwards.
+
+    Raises:
+        ConformanceError: At the first rule that is broken; its message names the rule.
+    """
     check_rules(RULES, settings.build, resources)

@@ -158,12 +158,12 @@ class DenseLeg(Leg):
             waited=watched.waited,
         )
 
-    def facts(self) -> Mapping[str, Any]:
+    def metadata(self) -> Mapping[str, Any]:
         """The facts of the encoder; of smaller vectors what they are, and what they find."""
         if self._compressed is None:
-            return {**self._encoder.facts(), "search": "exact cosine"}
+            return {**self._encoder.metadata(), "search": "exact cosine"}
         return {
-            **self._encoder.facts(),
+            **self._encoder.metadata(),
             "search": self._compressed.description,
             **({} if self._recall is None else {"recall_against_exact": self._recall}),
         }

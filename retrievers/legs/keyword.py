@@ -146,7 +146,7 @@ class KeywordLeg(Leg):
             counts={"query_tokens": len(terms)},
         )
 
-    def facts(self) -> Mapping[str, Any]:
+    def metadata(self) -> Mapping[str, Any]:
         """Return the libraries that score and stem, with their versions."""
         return self._versions()
 

@@ -96,9 +96,9 @@ class LateInteractionLeg(Leg):
             counts={"query_tokens": len(tokens)},
         )
 
-    def facts(self) -> Mapping[str, Any]:
+    def metadata(self) -> Mapping[str, Any]:
         """The facts of the encoder."""
-        return {**self._encoder.facts(), "search": "exact MaxSim, float16"}
+        return {**self._encoder.metadata(), "search": "exact MaxSim, float16"}
 
 
 def write_vectors(folder: Path, found: Iterator[NDArray[np.float16]]) -> None:

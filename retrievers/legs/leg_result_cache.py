@@ -63,7 +63,7 @@ def name_lists(settings: LegSettings, leg: Leg, corpus: Corpus, code: str) -> st
     if isinstance(corpus.chunks, ChunkStore):
         return ""
     plain = settings.model_dump(mode="json", exclude={"depth"})
-    return digest(plain, find_source(settings), dict(leg.facts()), corpus.content, code)
+    return digest(plain, find_source(settings), dict(leg.metadata()), corpus.content, code)
 
 
 def _tell(result: LegResult) -> list[Any]:

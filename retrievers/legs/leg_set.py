@@ -114,9 +114,9 @@ class LegGroup:
         other._legs = {name: leg.without_query_cache() for name, leg in self._legs.items()}
         return other
 
-    def facts(self) -> dict[str, Mapping[str, Any]]:
+    def metadata(self) -> dict[str, Mapping[str, Any]]:
         """The facts of each leg."""
-        return {name: leg.facts() for name, leg in self._legs.items()}
+        return {name: leg.metadata() for name, leg in self._legs.items()}
 
     def close(self) -> None:
         """Close every leg."""

@@ -86,9 +86,9 @@ class EngineLeg(Leg):
             waited=watched.waited + cost.milliseconds,
         )
 
-    def facts(self) -> Mapping[str, Any]:
+    def metadata(self) -> Mapping[str, Any]:
         """The facts of the engine and of the encoder."""
-        return {"engine": dict(self._engine.facts()), "encoder": dict(self._encoder.facts())}
+        return {"engine": dict(self._engine.metadata()), "encoder": dict(self._encoder.metadata())}
 
     def close(self) -> None:
         """Close the engine."""
@@ -139,9 +139,9 @@ class LoneKeywordLeg(EngineKeywordLeg):
         self._warn(texts)
         return self._engine.index(texts, np.empty((len(texts), 0), np.float32), "")
 
-    def facts(self) -> Mapping[str, Any]:
+    def metadata(self) -> Mapping[str, Any]:
         """The facts of the engine."""
-        return {"engine": dict(self._engine.facts())}
+        return {"engine": dict(self._engine.metadata())}
 
 
 class EngineLegSettings(LegSettings):

@@ -70,9 +70,9 @@ class SparseLeg(Leg):
             counts={"query_terms": len(vector.terms)},
         )
 
-    def facts(self) -> Mapping[str, Any]:
+    def metadata(self) -> Mapping[str, Any]:
         """The facts of the encoder."""
-        return {**self._encoder.facts(), "search": "exact dot product"}
+        return {**self._encoder.metadata(), "search": "exact dot product"}
 
 
 class InvertedIndex:

@@ -35,7 +35,7 @@ def list_encoders(legs: Iterable[LegSettings], resources: Resources) -> list[Rea
 
 def find_window(encoders: Iterable[Reader]) -> int | None:
     """Return how many tokens are read of a text at least; None where no encoder tells."""
-    told = (encoder.facts().get("max_tokens") for encoder in encoders)
+    told = (encoder.metadata().get("max_tokens") for encoder in encoders)
     return min((size for size in told if size), default=None)
 
 

@@ -41,7 +41,7 @@ class ModelFiles(ABC):
     def recipe(self) -> Recipe:
         """How the model wants its texts; where its backend knows better, the defaults."""
 
-    def facts(self, *packages: str) -> dict[str, Any]:
+    def metadata(self, *packages: str) -> dict[str, Any]:
         """Return what identifies the model, and the versions of the `packages` that run it."""
         return {
             "model": self.name,

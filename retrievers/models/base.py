@@ -115,7 +115,7 @@ class Encoder(ABC):
     def encode_query(self, text: str) -> Vectors:
         """Return the vector of a query: float32, shape (dimensions,)."""
 
-    def facts(self) -> Mapping[str, Any]:
+    def metadata(self) -> Mapping[str, Any]:
         """What identifies the model: name, build, digest of its files. JSON values."""
         return {}
 
@@ -148,6 +148,6 @@ class CrossEncoder(ABC):
         """Return what the service should count for a call, found out without making it."""
         return Usage()
 
-    def facts(self) -> Mapping[str, Any]:
+    def metadata(self) -> Mapping[str, Any]:
         """What identifies the model: name, build, digest of its files. JSON values."""
         return {}

@@ -156,9 +156,9 @@ class KeptEncoder(ABC, Generic[E]):
         """
         return self._kept.recall_seconds(texts)
 
-    def facts(self) -> Mapping[str, Any]:
+    def metadata(self) -> Mapping[str, Any]:
         """The facts of the encoder behind the cache."""
-        return self._encoder.facts()
+        return self._encoder.metadata()
 
     @abstractmethod
     def _encode(self, texts: Sequence[str]) -> list[bytes]:

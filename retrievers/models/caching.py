@@ -170,9 +170,9 @@ class CachingEncoder(Encoder):
         """As the encoder behind the cache expects it."""
         return self._encoder.expect_query(text)
 
-    def facts(self) -> Mapping[str, Any]:
+    def metadata(self) -> Mapping[str, Any]:
         """The facts of the encoder behind the cache."""
-        return self._encoder.facts()
+        return self._encoder.metadata()
 
     def _encode_held(self, texts: Sequence[str]) -> EncodedTexts:
         lookup = self._entries.look_up(texts)

@@ -108,10 +108,26 @@ CROSS_ENCODER_RULES = make_rules(
 
 
 def check_encoder(settings: EncoderChoice, resources: Resources | None = None) -> None:
-    """Put the encoder of `settings` to every rule. Raises ConformanceError at one it breaks."""
+    """Put the encoder of `settings` to every rule.
+
+    Args:
+        settings: The settings of the encoder, as a config has them.
+        resources: What is used to build it; by default a cache that is removed afterwards.
+
+    Raises:
+        ConformanceError: At the first rule that is broken; its message names the rule.
+    """
     check_rules(ENCODER_RULES, settings.open, resources)
 
 
 def check_cross_encoder(settings: CrossEncoderChoice, resources: Resources | None = None) -> None:
-    """Put the model of `settings` to every rule. Raises ConformanceError at the first it breaks."""
+    """Put the cross-encoder of `settings` to every rule.
+
+    Args:
+        settings: The settings of the model, as a config has them.
+        resources: What is used to build it; by default a cache that is removed afterwards.
+
+    Raises:
+        ConformanceError: At the first rule that is broken; its message names the rule.
+    """
     check_rules(CROSS_ENCODER_RULES, settings.build, resources)

@@ -58,11 +58,11 @@ class OnnxEncoder(Encoder):
         """Return the query's vector, computed on the calling thread."""
         return self._encode(self._recipe.query_prefix + text)
 
-    def facts(self) -> Mapping[str, Any]:
+    def metadata(self) -> Mapping[str, Any]:
         """Name, build, digest, how texts are read, and the runtime."""
         recipe = self._recipe
         return {
-            **self._files.facts("onnxruntime"),
+            **self._files.metadata("onnxruntime"),
             "graph": self._model.graph,
             "pooling": recipe.pooling,
             "query_prefix": recipe.query_prefix,
@@ -103,10 +103,10 @@ class OnnxCrossEncoder(CrossEncoder):
         """Return one logit a text, on as many threads as the resources allows."""
         return map_texts(lambda text: self._score(query, text), texts, self._threads)
 
-    def facts(self) -> Mapping[str, Any]:
+    def metadata(self) -> Mapping[str, Any]:
         """Name, build, digest, how pairs are read, and the runtime."""
         return {
-            **self._files.facts("onnxruntime"),
+            **self._files.metadata("onnxruntime"),
             "graph": self._model.graph,
             "max_tokens": self._recipe.max_tokens,
         }

@@ -52,6 +52,6 @@ class SparseEncoder(ABC):
     def encode_query(self, text: str) -> SparseVector:
         """Return the vector of a query."""
 
-    def facts(self) -> Mapping[str, Any]:
+    def metadata(self) -> Mapping[str, Any]:
         """What identifies the model: name, build, digest of its files. JSON values."""
         return {}

@@ -55,11 +55,11 @@ class StEncoder(Encoder):
         vector: Vectors = self._model.run("encode_query", [text], prompt=prefix, **_UNIT)[0]
         return vector
 
-    def facts(self) -> Mapping[str, Any]:
+    def metadata(self) -> Mapping[str, Any]:
         """Name, build, digest, what was set otherwise than the model's own, and the runtime."""
         recipe = self._recipe
         return {
-            **self._files.facts(*PACKAGES),
+            **self._files.metadata(*PACKAGES),
             "query_prefix": recipe.query_prefix,
             "passage_prefix": recipe.passage_prefix,
             "max_tokens": recipe.max_tokens,
@@ -91,9 +91,9 @@ class StCrossEncoder(CrossEncoder):
             )
         return [float(score) for score in scores]
 
-    def facts(self) -> Mapping[str, Any]:
+    def metadata(self) -> Mapping[str, Any]:
         """Name, build, digest, how pairs are read, and the runtime."""
-        return {**self._files.facts(*PACKAGES), "max_tokens": self._max_tokens}
+        return {**self._files.metadata(*PACKAGES), "max_tokens": self._max_tokens}
 
 
 _UNIT = {"normalize_embeddings": True}

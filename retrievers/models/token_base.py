@@ -24,5 +24,5 @@ class TokenEncoder(ABC):
         """Return the vectors of a query: float32, shape (tokens, dimensions)."""
 
     @abstractmethod
-    def facts(self) -> Mapping[str, Any]:
+    def metadata(self) -> Mapping[str, Any]:
         """What identifies the model: name, build, digest of its files. JSON values."""

@@ -59,7 +59,7 @@ def ingest(
             seconds |= {} if taken is None else {"embed": taken}
             cached += [] if embedding.fresh.total() else ["embed"]
         report = retriever.index(documents)
-        facts = dict(retriever.facts())
+        facts = dict(retriever.metadata())
     indexes = {
         name: taken
         for name, taken in report.seconds.items()

@@ -108,7 +108,7 @@ class Pipeline(Retriever):
         if self._answers:
             recipe = self._settings.model_dump(mode="json", exclude={"cache"})
             cutting = self._documents.model_dump(mode="json")
-            self._answers.index(self._corpus, [recipe, cutting, self.facts()])
+            self._answers.index(self._corpus, [recipe, cutting, self.metadata()])
         return replace(
             report,
             seconds={"chunk": prepared.seconds, **report.seconds},
@@ -199,16 +199,16 @@ class Pipeline(Retriever):
             for name, result in results.items()
         }
 
-    def facts(self) -> Mapping[str, Any]:
+    def metadata(self) -> Mapping[str, Any]:
         """The source of contexts, facts of each leg and stage, digests of what was plugged in."""
         sources = find_sources({"documents": self._documents, "retriever": self._settings})
-        steps = [{"type": name, **step.facts()} for name, step in self._steps]
-        stages = [{"type": name, **stage.facts()} for name, stage in self._stages]
+        steps = [{"type": name, **step.metadata()} for name, step in self._steps]
+        stages = [{"type": name, **stage.metadata()} for name, stage in self._stages]
         query = {"query": steps} if steps else {}
         return {
             "context_source": self._context_source,
             **query,
-            "legs": self._legs.facts(),
+            "legs": self._legs.metadata(),
             "stages": stages,
             **({"sources": sources} if sources else {}),
         }

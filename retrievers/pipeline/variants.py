@@ -185,11 +185,11 @@ class SharedLeg(Leg):
         self._indexed = None
         self._variants.release(self._settings)
 
-    def facts(self) -> Mapping[str, Any]:
+    def metadata(self) -> Mapping[str, Any]:
         """The facts of the leg."""
         if self._indexed is None:
-            return self._settings.build(self._variants.resources).facts()
-        return self._indexed.leg.facts()
+            return self._settings.build(self._variants.resources).metadata()
+        return self._indexed.leg.metadata()
 
     def _remember(
         self, texts: tuple[str, ...], depth: int, search: Callable[[int], LegResult]

@@ -42,7 +42,7 @@ class QueryStep(ABC):
         """The same step with every per-query cache off."""
         return self
 
-    def facts(self) -> Mapping[str, Any]:
+    def metadata(self) -> Mapping[str, Any]:
         """What identifies this step beyond its settings. JSON values."""
         return {}
 

@@ -91,5 +91,13 @@ RULES = make_rules(
 
 
 def check_query_step(settings: QueryStepSettings, resources: Resources | None = None) -> None:
-    """Put the step of `settings` to every rule. Raises ConformanceError at the first it breaks."""
+    """Put the query step of `settings` to every rule.
+
+    Args:
+        settings: The settings of the step, as a config has them.
+        resources: What is used to build it; by default a cache that is removed afterwards.
+
+    Raises:
+        ConformanceError: At the first rule that is broken; its message names the rule.
+    """
     check_rules(RULES, lambda given: settings.build(given, LEGS), resources)

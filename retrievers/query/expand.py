@@ -124,9 +124,9 @@ class Expand(QueryStep):
         note = f"+ {', '.join(told)}"
         return StepResult(replace(request, texts={**request.texts, **texts}), note, counts)
 
-    def facts(self) -> Mapping[str, Any]:
+    def metadata(self) -> Mapping[str, Any]:
         """The facts of the encoder, and the size of the vocabulary."""
-        return {**self._encoder.facts(), "vocabulary": len(self._terms)}
+        return {**self._encoder.metadata(), "vocabulary": len(self._terms)}
 
     def _complete(self, text: str) -> list[str]:
         """Return the terms that begin with a word of `text` no term has, the commonest first."""

@@ -72,7 +72,7 @@ class Synonyms(QueryStep):
         note = "; ".join(f"{word}: + {', '.join(others)}" for word, others in found.items())
         return StepResult(replace(request, texts={**request.texts, **texts}), note, counts)
 
-    def facts(self) -> Mapping[str, Any]:
+    def metadata(self) -> Mapping[str, Any]:
         """The digest of the database."""
         return {"wordnet": self._wordnet.identity}
 

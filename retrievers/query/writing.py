@@ -95,9 +95,9 @@ class WritingStep(QueryStep):
         """The same step, asking the model each time."""
         return WritingStep(self._settings, self._model, rerun=True)
 
-    def facts(self) -> Mapping[str, Any]:
+    def metadata(self) -> Mapping[str, Any]:
         """The model and its prices."""
-        return self._model.facts()
+        return self._model.metadata()
 
     def _write(self, query: str) -> list[str]:
         """Return the texts. Raises AssayError where there are none."""

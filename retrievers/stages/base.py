@@ -62,7 +62,7 @@ class Stage(ABC):
         """The same stage with every per-query cache off."""
         return self
 
-    def facts(self) -> Mapping[str, Any]:
+    def metadata(self) -> Mapping[str, Any]:
         """What identifies this stage beyond its settings. JSON values."""
         return {}
 

@@ -127,5 +127,13 @@ RULES = make_rules(
 
 
 def check_stage(settings: StageSettings, resources: Resources | None = None) -> None:
-    """Put the stage of `settings` to every rule. Raises ConformanceError at one it breaks."""
+    """Put the stage of `settings` to every rule.
+
+    Args:
+        settings: The settings of the stage, as a config has them.
+        resources: What is used to build it; by default a cache that is removed afterwards.
+
+    Raises:
+        ConformanceError: At the first rule that is broken; its message names the rule.
+    """
     check_rules(RULES, settings.build, resources)

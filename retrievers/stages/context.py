@@ -104,7 +104,7 @@ class Context(Stage):
             {"in": len(hits), "out": len(kept), **counts},
         )
 
-    def facts(self) -> Mapping[str, Any]:
+    def metadata(self) -> Mapping[str, Any]:
         """The digest of the tokenizer."""
         return {"tokenizer": self._tokenizer.identity}
 

@@ -108,9 +108,9 @@ class Mmr(Stage):
         note = f"{moved} of the first {among} hits are others than before" if moved else ""
         return StageResult(first + ranked, note, counts | {"moved": moved})
 
-    def facts(self) -> Mapping[str, Any]:
+    def metadata(self) -> Mapping[str, Any]:
         """The facts of the encoder."""
-        return {"encoder": dict(self._similarity.facts())}
+        return {"encoder": dict(self._similarity.metadata())}
 
 
 def choose(

@@ -89,7 +89,7 @@ class Recency(Stage):
         note = f"{boosted} hits are of documents that were young on {self._today}"
         return StageResult(pinned + scored, note, counts)
 
-    def facts(self) -> Mapping[str, Any]:
+    def metadata(self) -> Mapping[str, Any]:
         """The day ages are counted from."""
         return {"today": self._today.isoformat() if self._today else None}
 

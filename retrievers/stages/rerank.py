@@ -127,9 +127,9 @@ class Rerank(Stage):
         """The same stage, scoring every pair anew."""
         return Rerank(self._model, self._to_probability, self._settings, cache=None)
 
-    def facts(self) -> Mapping[str, Any]:
+    def metadata(self) -> Mapping[str, Any]:
         """The facts of the cross-encoder."""
-        return self._model.facts()
+        return self._model.metadata()
 
     def _read(self, query: str, texts: Sequence[str]) -> list[float]:
         """Return the chances of `texts`, or of the first alone where one of these is enough."""

@@ -54,6 +54,6 @@ class Semantic(Stage):
             {"in": len(hits), "out": len(kept)},
         )
 
-    def facts(self) -> Mapping[str, Any]:
+    def metadata(self) -> Mapping[str, Any]:
         """The facts of the encoder."""
-        return {"encoder": dict(self._similarity.facts())}
+        return {"encoder": dict(self._similarity.metadata())}

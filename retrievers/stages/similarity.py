@@ -30,9 +30,9 @@ class Similarity:
         rows = self._vectors[[self._positions[hit.chunk.id] for hit in hits]]
         return np.asarray(rows @ rows.T)
 
-    def facts(self) -> Mapping[str, Any]:
+    def metadata(self) -> Mapping[str, Any]:
         """The facts of the encoder."""
-        return self._encoder.facts()
+        return self._encoder.metadata()
 
 
 def keep_unlike(similarity: NDArray[np.floating], threshold: float) -> list[int]:

@@ -37,8 +37,8 @@ class FaultyEngine(Engine):
     def formula(self) -> Formula:
         return self._stated or self.inner.formula
 
-    def facts(self) -> Mapping[str, Any]:
-        return self.inner.facts()
+    def metadata(self) -> Mapping[str, Any]:
+        return self.inner.metadata()
 
     def close(self) -> None:
         self.inner.close()

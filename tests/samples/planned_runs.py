@@ -52,7 +52,7 @@ class Planned(Retriever):
         hits = tuple(Hit(chunk, float(-place)) for place, chunk in enumerate(others[:k]))
         return Ranking(hits, degraded=self._degraded)
 
-    def facts(self) -> Mapping[str, Any]:
+    def metadata(self) -> Mapping[str, Any]:
         return {"ranks": list(self._ranks), "degraded": self._degraded}
 
 

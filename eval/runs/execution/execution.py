@@ -248,7 +248,7 @@ def _find_facts(retriever: Retriever) -> dict[str, Any]:
     """Return what a retriever tells of itself, and the source of a class of somebody's own."""
     with naming(f"{name_retriever(retriever)}: facts"):
         own = retriever.adapted if isinstance(retriever, AdaptedRetriever) else retriever
-        facts = {**retriever.facts(), **describe_class(own)}
+        facts = {**retriever.metadata(), **describe_class(own)}
         json.dumps(facts, sort_keys=True)
     return facts
 

@@ -46,7 +46,7 @@ class FunctionRetriever(Retriever):
         with _blame(self.name, query):
             return Ranking(self._chunks.rank(self._function(query, k), k))
 
-    def facts(self) -> Mapping[str, Any]:
+    def metadata(self) -> Mapping[str, Any]:
         """Return the name, the source and the identity of the function."""
         return {"function": describe_code(self._function)}
 
@@ -75,9 +75,9 @@ class ObjectRetriever(AdaptedRetriever):
         with _blame(self.name, query):
             return self._read(self.adapted.search_plain(query, k), k)
 
-    def facts(self) -> Mapping[str, Any]:
+    def metadata(self) -> Mapping[str, Any]:
         """Return the object's facts, and the name, source and identity of its class."""
-        return {**super().facts(), "object": self._described}
+        return {**super().metadata(), "object": self._described}
 
 
 @contextmanager

@@ -76,7 +76,7 @@ class Replay(Retriever):
         """Return what the rankings could name."""
         return self._chunks.list()
 
-    def facts(self) -> Mapping[str, Any]:
+    def metadata(self) -> Mapping[str, Any]:
         """Return the digest of the file."""
         return {"run_file": self._file.digest}
 

@@ -126,10 +126,10 @@ class ReconvertingRetriever(Retriever):
         """Return the chunk ids each leg would list to `depth`."""
         return self._inner.probe(query, depth)
 
-    def facts(self) -> Mapping[str, Any]:
+    def metadata(self) -> Mapping[str, Any]:
         """The facts of the retriever, and what was converted by what."""
         converted = {"converter": identify(self._converter), "text": self._content}
-        return {**self._inner.facts(), "conversion": converted}
+        return {**self._inner.metadata(), "conversion": converted}
 
     def list_remote(self) -> Sequence[str]:
         """Return what the retriever says."""

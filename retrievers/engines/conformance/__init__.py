@@ -70,8 +70,8 @@ def dense_is_cosine(make: Make) -> None:
         if "dense" not in engine.searches:
             return
         vectors = index(engine)
-        if not engine.facts().get("exact"):
-            recall = engine.facts().get("recall_against_exact")
+        if not engine.metadata().get("exact"):
+            recall = engine.metadata().get("recall_against_exact")
             require(isinstance(recall, float), "recall_against_exact is not told")
             return
         for query in QUERIES:
@@ -116,7 +116,7 @@ def hybrid_is_fused_from_its_lists(make: Make) -> None:
             positions = [position for position, _ in fused]
             require(len(set(positions)) == len(positions), "a text twice")
             require(_falls(fused), f"{fused[:9]} is not best first, ties by position")
-            if not engine.facts().get("exact"):
+            if not engine.metadata().get("exact"):
                 continue
             require(set(positions) <= listed, "a text that is in no list")
             expected = engine.formula.fuse(*lists)
@@ -133,7 +133,7 @@ def smaller_limits_give_heads(make: Make) -> None:
         for query in QUERIES:
             for kind in engine.searches:
                 long, short = (search(engine, kind, query, limit) for limit in (1000, 3))
-                if engine.facts().get("exact"):
+                if engine.metadata().get("exact"):
                     heads = [score for _, score in long[:3]], [score for _, score in short]
                     require(len(heads[0]) == len(heads[1]), "another length")
                     require(np.allclose(*heads, atol=1e-5), f"{heads[1]} is not {heads[0]}")
@@ -219,7 +219,7 @@ def facts_are_plain(make: Make) -> None:
     """Facts are JSON values with name, version and exactness; closing twice does no harm."""
     engine = make()
     index(engine)
-    facts = dict(engine.facts())
+    facts = dict(engine.metadata())
     dumps(facts)
     require({"engine", "version", "exact"} <= facts.keys(), f"{facts} lack some")
     require(bool(engine.formula.statement), "no statement of the formula")
@@ -247,7 +247,15 @@ RULES = make_rules(
 
 
 def check_engine(settings: StoreSettings, resources: Resources | None = None) -> None:
-    """Put the engine of `settings` to every rule. Raises ConformanceError at one it breaks."""
+    """Put the engine of `settings` to every rule.
+
+    Args:
+        settings: The settings of the engine, as a config has them.
+        resources: What is used to build it; by default a cache that is removed afterwards.
+
+    Raises:
+        ConformanceError: At the first rule that is broken; its message names the rule.
+    """
     check_rules(RULES, settings.build, resources)
 
 

@@ -49,9 +49,9 @@ class LanceDbEngine(EmbeddedEngine[LanceDbSettings, OpenIndex]):
             return ReciprocalRanks(k=self._settings.k, rounded=True)
         return DistanceAndScore(self._settings.weight, self._settings.fill)
 
-    def facts(self) -> Mapping[str, Any]:
+    def metadata(self) -> Mapping[str, Any]:
         """Return also the constants of the engine's BM25."""
-        return {**super().facts(), "k1": K1, "b": B}
+        return {**super().metadata(), "k1": K1, "b": B}
 
     def open_live(self, dimensions: int) -> LiveRows:
         """Return rows of a table without a vector index."""

@@ -58,12 +58,12 @@ class SqliteEngine(
     The file is opened read-only, as one that nobody changes, by any number of processes.
     """
 
-    def facts(self) -> Mapping[str, Any]:
+    def metadata(self) -> Mapping[str, Any]:
         """Return also the versions of what SQLite is reached by, and its BM25's constants."""
         import apsw
 
         return {
-            **super().facts(),
+            **super().metadata(),
             "version": apsw.sqlite_lib_version(),
             "apsw": apsw.apsw_version(),
             "sqlite_vec": version("sqlite-vec"),

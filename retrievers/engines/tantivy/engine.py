@@ -70,9 +70,9 @@ class TantivyEngine(EmbeddedEngine[TantivySettings, OpenIndex]):
             self._stated = Bm25([analyze(indexed) for indexed in self._indexed])
         return self._stated.score(analyze(text))
 
-    def facts(self) -> Mapping[str, Any]:
+    def metadata(self) -> Mapping[str, Any]:
         """Return also the constants of the engine's BM25."""
-        return {**super().facts(), "k1": K1, "b": B}
+        return {**super().metadata(), "k1": K1, "b": B}
 
     @property
     def _exact(self) -> bool:

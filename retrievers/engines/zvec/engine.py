@@ -44,9 +44,9 @@ class ZvecEngine(EmbeddedEngine[ZvecSettings, "zvec.Collection"]):
         weights = self._settings.weights
         return ArctangentScores((weights.dense, weights.keyword), self._settings.metric)
 
-    def facts(self) -> Mapping[str, Any]:
+    def metadata(self) -> Mapping[str, Any]:
         """Return also the constants of the engine's BM25."""
-        return {**super().facts(), "k1": K1, "b": B}
+        return {**super().metadata(), "k1": K1, "b": B}
 
     @property
     def _exact(self) -> bool:

@@ -47,9 +47,9 @@ class StTokenEncoder(TokenEncoder):
         """Return the query's vectors."""
         return self._encode("encode_query", text)
 
-    def facts(self) -> Mapping[str, Any]:
+    def metadata(self) -> Mapping[str, Any]:
         """Name, build, digest, the tokens read if not the model's own, and the runtime."""
-        return {**self._files.facts(*PACKAGES), "max_tokens": self._max_tokens}
+        return {**self._files.metadata(*PACKAGES), "max_tokens": self._max_tokens}
 
     def _encode(self, method: str, text: str) -> Vectors:
         vectors = _run(self._load(), method, text)

@@ -82,10 +82,10 @@ class OnnxTokenEncoder(TokenEncoder):
         """Return the query's vectors, computed on the calling thread."""
         return self._encode(self._recipe.query_prefix + text)
 
-    def facts(self) -> Mapping[str, Any]:
+    def metadata(self) -> Mapping[str, Any]:
         """Name, build, digest, how texts are read, that it was not trained, and the runtime."""
         return {
-            **self._files.facts("onnxruntime"),
+            **self._files.metadata("onnxruntime"),
             "graph": self._model.graph,
             "query_prefix": self._recipe.query_prefix,
             "passage_prefix": self._recipe.passage_prefix,

@@ -170,7 +170,7 @@ class ServedEncoder(Encoder):
         """Return the usual number of tokens of a query."""
         return Usage(_estimate(self._prepare(text, self._settings.query_prefix)))
 
-    def facts(self) -> Mapping[str, Any]:
+    def metadata(self) -> Mapping[str, Any]:
         """Where the service is, what it is asked, and its price."""
         given = self._settings
         listed = given.listed

@@ -103,10 +103,10 @@ class ListwiseReranker(OrderingReranker):
             total += Usage(size // USUAL_BYTES_PER_TOKEN, output=(end - begin) * TOKENS_PER_PLACE)
         return total
 
-    def facts(self) -> Mapping[str, Any]:
+    def metadata(self) -> Mapping[str, Any]:
         """The model, the window, and the prices."""
         return {
-            **super().facts(),
+            **super().metadata(),
             "window": self._settings.window,
             "step": self._settings.step,
         }

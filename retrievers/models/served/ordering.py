@@ -40,9 +40,9 @@ class OrderingReranker(CrossEncoder):
         self._model = model
         self.prices = model.prices
 
-    def facts(self) -> Mapping[str, Any]:
+    def metadata(self) -> Mapping[str, Any]:
         """The model, how it is asked, and the prices."""
-        return {**self._model.facts(), "backend": self.name, "words": self._words}
+        return {**self._model.metadata(), "backend": self.name, "words": self._words}
 
     def _show(self, text: str) -> str:
         """Return what is read of a passage, in one line."""

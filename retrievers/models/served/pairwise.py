@@ -99,11 +99,11 @@ class PairwiseReranker(OrderingReranker):
         size += len(self._write(query, "", "").text.encode())
         return Usage(round(calls * size / USUAL_BYTES_PER_TOKEN), output=calls * TOKENS)
 
-    def facts(self) -> Mapping[str, Any]:
+    def metadata(self) -> Mapping[str, Any]:
         """The model, the method, and the prices."""
         given = self._settings
         passes = {"passes": given.passes} if given.method == "sliding" else {}
-        return {**super().facts(), "method": given.method, **passes}
+        return {**super().metadata(), "method": given.method, **passes}
 
     def _slide(self, query: str, texts: Sequence[str]) -> Sequence[int]:
         """Return the order after the passes, in which no pair is asked about twice."""

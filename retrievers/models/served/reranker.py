@@ -82,7 +82,7 @@ class ServedCrossEncoder(CrossEncoder):
         size = sum(len(text.encode()) + len(query.encode()) for text in texts)
         return Usage(size // USUAL_BYTES_PER_TOKEN + len(texts))
 
-    def facts(self) -> Mapping[str, Any]:
+    def metadata(self) -> Mapping[str, Any]:
         """Where the service is, and its price."""
         given = self._settings
         return {

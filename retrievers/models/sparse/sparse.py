@@ -85,9 +85,9 @@ class SpladeEncoder(SparseEncoder):
         """Return the text's vector, computed on the calling thread."""
         return SparseVector.of(self._model.run(text))
 
-    def facts(self) -> Mapping[str, Any]:
+    def metadata(self) -> Mapping[str, Any]:
         """Name, build, digest, the tokens read, and the runtime."""
-        return {**self._files.facts("onnxruntime"), "max_tokens": self._max_tokens}
+        return {**self._files.metadata("onnxruntime"), "max_tokens": self._max_tokens}
 
 
 @dataclass(frozen=True, slots=True)

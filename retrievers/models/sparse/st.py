@@ -35,9 +35,9 @@ class StSparseEncoder(SparseEncoder):
         """Return the query's vector."""
         return self._encode("encode_query", text)
 
-    def facts(self) -> Mapping[str, Any]:
+    def metadata(self) -> Mapping[str, Any]:
         """Name, build, digest, the tokens read if not the model's own, and the runtime."""
-        return {**self._files.facts(*PACKAGES), "max_tokens": self._max_tokens}
+        return {**self._files.metadata(*PACKAGES), "max_tokens": self._max_tokens}
 
     def _encode(self, method: str, text: str) -> SparseVector:
         (row,) = self._model.run(method, [text], convert_to_sparse_tensor=False)

@@ -55,7 +55,7 @@ class TokenHashing(TokenEncoder):
     def encode_passages(self, texts: Sequence[str]) -> list[Vectors]:
         return [self.encode_query(text) for text in texts]
 
-    def facts(self) -> Mapping[str, Any]:
+    def metadata(self) -> Mapping[str, Any]:
         return {}
 
 

@@ -35,7 +35,7 @@ class Scored(Planned):
         others = () if hits else tuple(hit.chunk for hit in found.hits)
         return Ranking(hits, (StageTrace("leg", "leg", 0.0, listed),), others)
 
-    def facts(self) -> Mapping[str, object]:
+    def metadata(self) -> Mapping[str, object]:
         return {"scores": [list(scores or ()) for scores in SCORES]}
 
 

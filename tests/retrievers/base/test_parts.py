@@ -119,7 +119,7 @@ def check_pipeline(config: RunConfig, resources: Resources) -> None:
         shared = variants.build(config)
         for retriever in (alone, shared):
             retriever.index(collection.documents)
-        assert set(alone.facts()["sources"]) == KEYS
+        assert set(alone.metadata()["sources"]) == KEYS
         assert not alone.nondeterministic
         found = 0
         for query in collection.queries[:5]:

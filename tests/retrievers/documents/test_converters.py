@@ -134,7 +134,7 @@ def test_converters_are_an_axis(resources: Resources, tolls: Document, tmp_path:
             with variants.build(config) as retriever:
                 retriever.index([tolls])
                 found.append(retriever.search("horse", 1).hits)
-                facts.append(retriever.facts().get("conversion"))
+                facts.append(retriever.metadata().get("conversion"))
     assert [len(hits) for hits in found] == [1, 1, 0]
     assert facts[0] is None
     assert facts[1] != facts[2]

@@ -27,8 +27,8 @@ def test_it_searches_by_its_graph_and_says_so(tmp_path: Path) -> None:
     def measure(**settings: int) -> tuple[float, tuple[str, ...]]:
         with closing(make(tmp_path, **settings)) as engine:
             cached = engine.index(TEXTS, VECTORS, "hashing").cached
-            assert engine.facts()["exact"] is False
-            return engine.facts()["recall_against_exact"], cached
+            assert engine.metadata()["exact"] is False
+            return engine.metadata()["recall_against_exact"], cached
 
     poor, built = measure(m=4, ef_construction=4, ef=1)
     wide, cached = measure(m=4, ef_construction=4, ef=350)

@@ -97,12 +97,12 @@ def test_every_stemmer_is_known() -> None:
 def test_the_graph_is_used_and_its_recall_measured(cache: Path) -> None:
     texts = real_texts()
     exact, _ = index(cache, texts)
-    assert "recall_against_exact" not in exact.facts()
+    assert "recall_against_exact" not in exact.metadata()
     exact.close()
 
     def measure(**settings: int) -> tuple[float, tuple[str, ...]]:
         engine, cached = index(cache, texts, exact=False, **settings)
-        recall = engine.facts()["recall_against_exact"]
+        recall = engine.metadata()["recall_against_exact"]
         engine.close()
         return recall, cached
 

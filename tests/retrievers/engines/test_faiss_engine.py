@@ -27,7 +27,7 @@ def index(folder: Path, **settings: Any) -> tuple[FaissEngine, tuple[str, ...]]:
 
 def find_recall(folder: Path, **settings: Any) -> float:
     engine, _ = index(folder, **settings)
-    return float(engine.facts()["recall_against_exact"])
+    return float(engine.metadata()["recall_against_exact"])
 
 
 def test_what_only_searching_needs_does_not_build_anew(tmp_path: Path) -> None:
@@ -76,9 +76,9 @@ def test_refined_scores_are_cosines(tmp_path: Path) -> None:
 
 def test_too_few_texts_to_train_are_searched_flat(tmp_path: Path) -> None:
     engine, _ = index(tmp_path, type="ivf-pq")  # 350 texts, 256 codes
-    assert not engine.facts()["exact"]
+    assert not engine.metadata()["exact"]
     engine.index(TEXTS[:255], VECTORS[:255], "hashing")
-    assert engine.facts()["exact"]
+    assert engine.metadata()["exact"]
     assert engine.dense(VECTORS[9], 1)[0][1] == pytest.approx(1)
 
 

@@ -68,7 +68,7 @@ def test_keyword_scores_are_bm25_with_the_constants_told(tmp_path: Path) -> None
     lengths = [len(text.split()) for text in texts]
     with closing(make(tmp_path)) as engine:
         index(engine, texts)
-        k1, b = engine.facts()["k1"], engine.facts()["b"]
+        k1, b = engine.metadata()["k1"], engine.metadata()["b"]
         idf = math.log(1 + (4 - 2 + 0.5) / (2 + 0.5))
         expected = {}
         for position, count in ((0, 1), (1, 3)):
@@ -110,8 +110,8 @@ def test_recall_is_measured_where_search_is_approximate(cache: Path) -> None:
     def recall(**settings: Any) -> float:
         with closing(make(cache, index=settings)) as engine:
             engine.index(TEXTS, VECTORS, "hashing")
-            assert engine.facts()["exact"] is False
-            return float(engine.facts()["recall_against_exact"])
+            assert engine.metadata()["exact"] is False
+            return float(engine.metadata()["recall_against_exact"])
 
     few = recall(type="ivf-flat", partitions=8, nprobes=1)
     assert 0 < few < recall(type="ivf-flat", partitions=8, nprobes=4) < 1
@@ -120,7 +120,7 @@ def test_recall_is_measured_where_search_is_approximate(cache: Path) -> None:
     assert 0 < estimated < recall(type="ivf-pq", sub_vectors=2, refine_factor=3) <= 1
     with closing(make(cache)) as exact:
         exact.index(TEXTS, VECTORS, "hashing")
-        assert "recall_against_exact" not in exact.facts()
+        assert "recall_against_exact" not in exact.metadata()
 
 
 @pytest.mark.parametrize("type_", ["ivf-flat", "hnsw-flat", "hnsw-sq"])

@@ -123,7 +123,7 @@ def test_recall_is_measured_where_search_is_approximate(tmp_path: Path) -> None:
     graph = {"exact": False, "m": 2, "ef_construction": 2, "ef": 1}
     with closing(make_lite(tmp_path, **graph)) as engine:
         engine.index(["text"] * len(vectors), vectors, "random")
-        assert 0 < engine.facts()["recall_against_exact"] < 0.99
+        assert 0 < engine.metadata()["recall_against_exact"] < 0.99
 
 
 def test_a_text_that_is_too_long(tmp_path: Path) -> None:
@@ -153,7 +153,7 @@ def test_two_processes_open_one_index(tmp_path: Path) -> None:
 def test_what_is_stored_and_its_removal(served: None) -> None:
     with closing(make()) as engine:
         index(engine, ("one", "two"))
-        name = engine.facts()["index"]
+        name = engine.metadata()["index"]
         seconds = engine.index(("one", "two"), index(engine, ("one", "two")), "hashing").seconds
         assert seconds["engine"] > 0
     with make()._settings.server() as server:

@@ -75,7 +75,7 @@ def test_opensearch_keeps_the_rules(settings: OpenSearchSettings, rule: Rule) ->
 def test_opensearch_fuses_as_it_states(settings: OpenSearchSettings) -> None:
     with closing(settings.build(Resources(Cache(default_root())))) as engine:
         vectors = index(engine)
-        if not engine.facts()["exact"]:
+        if not engine.metadata()["exact"]:
             pytest.skip("what approximate search finds inside need not be what it finds apart")
         asked = (*QUERIES, *TEXTS[:40])
         seen = {text: Observation(engine, text, encode(text), vectors) for text in asked}

@@ -114,7 +114,7 @@ def test_exact_search_is_a_script(server: str, tmp_path: Path) -> None:
     with Proxy(server, replay([])) as proxy:
         with closing(open_engine(proxy, tmp_path, knn={"space": "l2"})) as engine:
             found = engine.dense(VECTOR, 2)
-            facts = engine.facts()
+            facts = engine.metadata()
         created = find_creation(proxy)
         assert proxy.searches() == [
             {
@@ -151,7 +151,7 @@ def test_graph_search(server: str, tmp_path: Path) -> None:
     with Proxy(server, replay([])) as proxy:
         with closing(open_engine(proxy, tmp_path, knn=knn)) as engine:
             engine.dense(VECTOR, 2)
-            facts = engine.facts()
+            facts = engine.metadata()
         created = find_creation(proxy)
         asked = proxy.searches()[-1]
     assert created["settings"]["index"]["knn"] is True

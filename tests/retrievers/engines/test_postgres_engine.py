@@ -88,13 +88,13 @@ def test_recall_is_that_of_the_settings(
     for name, chosen in (("poor", poor), ("good", {"type": "hnsw", "ef_search": 600})):
         with closing(make(postgres_root, index=chosen)) as engine:
             engine.index(texts, rows, "random")
-            recalls[name] = engine.facts()["recall_against_exact"]
-            assert engine.facts()["exact"] is False
+            recalls[name] = engine.metadata()["recall_against_exact"]
+            assert engine.metadata()["exact"] is False
     assert 0 < recalls["poor"] < 0.5
     assert recalls["good"] > 0.99
     with closing(make(postgres_root)) as engine:
         engine.index(texts, rows, "random")
-        assert "recall_against_exact" not in engine.facts()
+        assert "recall_against_exact" not in engine.metadata()
 
 
 def test_an_iterative_scan_reaches_the_depth(

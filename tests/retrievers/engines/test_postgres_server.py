@@ -75,7 +75,7 @@ def test_any_server_will_do(
     with closing(make(tmp_path)) as engine:
         index(engine)
         assert engine.hybrid("winter ferry", encode("winter ferry"), 20) == expected
-        assert engine.facts()["version"].startswith("18.")
+        assert engine.metadata()["version"].startswith("18.")
     assert list(tmp_path.iterdir()) == []
 
 

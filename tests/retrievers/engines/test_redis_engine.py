@@ -78,7 +78,7 @@ def test_fusion_by_the_rules(double: RedisDouble, settings: dict[str, Any]) -> N
 def test_a_graph_tells_its_recall(double: RedisDouble) -> None:
     with closing(make(exact=False)) as e:
         index(e, FEW)
-        assert e.facts()["recall_against_exact"] == 1.0  # the double has no graph
+        assert e.metadata()["recall_against_exact"] == 1.0  # the double has no graph
 
 
 def test_the_bare_client_finds_the_same(double: RedisDouble) -> None:
@@ -104,7 +104,7 @@ def test_a_server_before_hybrid_search_has_its_lists(double: RedisDouble) -> Non
     double.version = 80002
     with closing(make()) as e:
         index(e, FEW)
-        assert e.facts()["version"] == "8.0.2"
+        assert e.metadata()["version"] == "8.0.2"
         assert [position for position, _ in e.keyword("dog", 3)] == [1]
         assert len(e.dense(encode("cat"), 3)) == 3
         problem = one_line(lambda: search(e))
@@ -162,7 +162,7 @@ def test_a_fresh_index_is_waited_for(double: RedisDouble) -> None:
     with closing(make()) as e:
         index(e, ("three", "four"))
         assert double.unindexed == 0
-        name = e.facts()["index"]
+        name = e.metadata()["index"]
     with choose().server() as server:
         assert name in {stored.name for stored in server.list_stored()}
         server.drop(name)

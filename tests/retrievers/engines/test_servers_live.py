@@ -117,7 +117,7 @@ def test_what_is_made_is_listed_and_can_be_removed(
     engine = settings.build(Resources(Cache(default_root())))
     with skip_what_lacks(), closing(engine), settings.server() as s:
         index(engine, texts)
-        name = engine.facts()["index"]
+        name = engine.metadata()["index"]
         assert is_index_name(name)
         (stored,) = [each for each in s.list_stored() if each.name == name]
         assert stored.texts == len(texts)

@@ -115,7 +115,7 @@ def test_vectors_that_are_too_long_are_told_in_one_line(tmp_path: Path) -> None:
 
 def test_facts(cache: Path) -> None:
     engine = index(cache, list(TEXTS))
-    facts = dict(engine.facts())
+    facts = dict(engine.metadata())
     assert facts["exact"] is True
     assert (facts["k1"], facts["b"]) == (1.2, 0.75)
     assert facts["version"].startswith("3.")

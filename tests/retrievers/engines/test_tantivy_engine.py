@@ -103,7 +103,7 @@ def test_our_analyzer_gives_the_list_of_our_bm25(tmp_path: Path) -> None:
         assert found.keys() == expected.keys()
         ratios = [found[i] / expected[i] for i in found]
         assert max(ratios) / min(ratios) < 1.15
-    assert "encoder" not in theirs.facts()
+    assert "encoder" not in theirs.metadata()
     theirs.close()
 
 

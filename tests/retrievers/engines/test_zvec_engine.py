@@ -72,7 +72,7 @@ def test_keyword_scores_are_bm25_with_the_constants_told(tmp_path: Path) -> None
     lengths = [len(text.split()) for text in texts]
     with closing(make(tmp_path)) as engine:
         index(engine, texts)
-        k1, b = engine.facts()["k1"], engine.facts()["b"]
+        k1, b = engine.metadata()["k1"], engine.metadata()["b"]
         idf = math.log(1 + (4 - 2 + 0.5) / (2 + 0.5))
         expected = {}
         for position, count in ((0, 1), (1, 3)):
@@ -122,7 +122,7 @@ def test_recall_is_measured_where_search_is_approximate(tmp_path: Path) -> None:
     for settings in ({"exact": False, "m": 2, "ef_construction": 2, "ef": 1}, {"exact": True}):
         with closing(make(tmp_path, **settings)) as engine:
             engine.index(["text"] * len(vectors), vectors, "random")
-            facts.append(engine.facts())
+            facts.append(engine.metadata())
     assert 0 < facts[0]["recall_against_exact"] < 1
     assert facts[0]["exact"] is False
     assert "recall_against_exact" not in facts[1]

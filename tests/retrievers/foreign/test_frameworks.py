@@ -48,7 +48,7 @@ def test_texts_are_put_back_into_their_documents(kind: str, tmp_path: Path) -> N
     assert len(ranking.hits) == 2
     assert retriever.search("the night train", 2) == ranking
     assert retriever.search(" ", 2).hits == ()
-    facts = retriever.facts()
+    facts = retriever.metadata()
     assert facts["object"] == f"tools.framework_retrievers:{kind}"
     assert len(facts["source"]) == 64
     assert retriever.nondeterministic is False

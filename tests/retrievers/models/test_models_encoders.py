@@ -87,7 +87,7 @@ def test_the_query_prefix_changes_queries_only(model_workshop: Resources) -> Non
     assert own.identity == none.identity
     assert not np.array_equal(own.encode_query("bones"), none.encode_query("bones"))
     assert np.array_equal(none.encode_query("bones"), none.encode_passages(["bones"])[0])
-    assert own.facts()["query_prefix"].startswith("Represent this sentence")
+    assert own.metadata()["query_prefix"].startswith("Represent this sentence")
 
 
 @pytest.mark.parametrize(

@@ -54,7 +54,7 @@ def test_a_local_onnx_folder_reads_its_own_configuration(
     texts = ["some text", "another"]
     assert np.array_equal(local.encode_passages(texts), pinned.encode_passages(texts))
     assert np.array_equal(local.encode_query("a"), pinned.encode_query("a"))
-    assert local.facts()["backend"] == "onnx"
+    assert local.metadata()["backend"] == "onnx"
 
 
 def test_settings_come_before_the_folders_configuration(

@@ -35,8 +35,8 @@ def test_vectors_are_those_of_the_files_graph_but_for_rounding(
     fused = EncoderSettings.model_validate({"pooling": pooling}).build(model_workshop)
     as_given = EncoderSettings.model_validate({"pooling": pooling, "fused": False})
     plain = as_given.build(model_workshop)
-    assert fused.facts()["graph"] == "fused"
-    assert plain.facts()["graph"] == "as given"
+    assert fused.metadata()["graph"] == "fused"
+    assert plain.metadata()["graph"] == "as given"
     assert fused.identity != plain.identity
     cosines = (fused.encode_passages(TEXTS) * plain.encode_passages(TEXTS)).sum(axis=1)
     assert cosines.min() > 0.98

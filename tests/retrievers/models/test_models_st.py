@@ -37,7 +37,7 @@ def test_the_fp32_and_the_int8_build_agree(model_workshop: Resources) -> None:
     cosines = (fp32.encode_passages(PASSAGES) * int8.encode_passages(PASSAGES)).sum(axis=1)
     assert cosines.min() > 0.995
     assert fp32.encode_query("bones") @ int8.encode_query("bones") > 0.995
-    assert fp32.facts()["build"] == "fp32, upstream weights"
+    assert fp32.metadata()["build"] == "fp32, upstream weights"
 
 
 def test_a_vector_does_not_depend_on_its_neighbours(
@@ -52,7 +52,7 @@ def test_a_local_folder_and_prefixes(model_workshop: Resources, folder: Path) ->
     own = EncoderSettings(model=str(folder)).build(model_workshop)
     prefixed = EncoderSettings(model=str(folder), query_prefix="query: ", passage_prefix="p: ")
     encoder = prefixed.build(model_workshop)
-    assert encoder.facts()["backend"] == "st"
+    assert encoder.metadata()["backend"] == "st"
     assert encoder.identity != own.identity
     assert np.array_equal(encoder.encode_query("bones"), own.encode_query("query: bones"))
     assert np.array_equal(encoder.encode_passages(["b"]), own.encode_passages(["p: b"]))
@@ -105,7 +105,7 @@ from assay.retrievers.models.encoders import EncoderSettings
 from assay.retrievers.settings import Resources
 from assay.retrievers.store.cache import Cache
 encoder = EncoderSettings(model="owner/name").build(Resources(Cache(Path(sys.argv[1]))))
-print(encoder.encode_passages(["a text"]).shape, encoder.facts()["digest"])
+print(encoder.encode_passages(["a text"]).shape, encoder.metadata()["digest"])
 """
 
 

@@ -213,7 +213,7 @@ def test_a_refused_key_stops_at_once_and_is_shown_nowhere(
     with pytest.raises(AssayError, match="refuses MY_KEY") as caught:
         encoder.encode(["fox"])
     assert len(server.calls) == 1
-    said = [str(caught.value), caplog.text, json.dumps(dict(encoder.facts())), repr(settings)]
+    said = [str(caught.value), caplog.text, json.dumps(dict(encoder.metadata())), repr(settings)]
     assert not [text for text in said if secret in text]
 
 

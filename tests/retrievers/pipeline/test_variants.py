@@ -78,7 +78,7 @@ def check_equal(variants: Variants, config: RunConfig) -> None:
         one, other = shared.index(DOCUMENTS), alone.index(DOCUMENTS)
         assert (one.chunks, one.bytes, one.facts) == (other.chunks, other.bytes, other.facts)
         assert one.seconds.keys() == other.seconds.keys()
-        assert shared.facts() == alone.facts()
+        assert shared.metadata() == alone.metadata()
         for query in QUERIES:
             assert answer(shared.search(query, 10)) == answer(alone.search(query, 10))
             plain, whole = shared.search_plain(query, 10), alone.search(query, 10)

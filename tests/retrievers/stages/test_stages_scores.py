@@ -42,7 +42,7 @@ def test_recency_multiplies_by_the_age_in_days() -> None:
     by_document = {hit.chunk.doc_id: hit.score for hit in hits}
     assert [by_document[f"d{i}"] for i in range(7)] == [1.2, 1.2, 1.1, 1.1, 1.0, 1.0, 1.0]
     assert ids(hits) == ["cd1", "cd0", "cd3", "cd2", "cd6", "cd5", "cd4"]
-    assert stage.facts() == {"today": "2024-03-31"}
+    assert stage.metadata() == {"today": "2024-03-31"}
 
 
 @pytest.mark.parametrize(
@@ -83,7 +83,7 @@ def test_recency_leaves_pinned_hits_first_at_their_scores() -> None:
 def test_recency_without_dates_changes_nothing() -> None:
     stage, hits = rank_dated(["", "soon"], [2, 1])
     assert ids(hits) == ["cd0", "cd1"]
-    assert stage.facts() == {"today": None}
+    assert stage.metadata() == {"today": None}
 
 
 @given(scores=st.lists(st.floats(-10, 10), min_size=7, max_size=7))

@@ -62,7 +62,7 @@ def measure_store(
         answers = _answer(bench, subject, resources)
         loads = _time(bench, subject, resources)
         changes = _change(bench, subject, resources) if engine.live else None
-        facts = engine.facts()
+        facts = engine.metadata()
         return StoreResult(
             engine=configured.label,
             identity=identity,

@@ -72,7 +72,7 @@ def examine(
     Raises AssayError when the engine cannot be asked, or a list of it holds a text twice.
     """
     index = index_engine(bench, engine)
-    name = str(engine.facts()["engine"])
+    name = str(engine.metadata()["engine"])
     seen = observe(bench, engine, progress)
     found = find_parity(engine, seen, progress)
     scores = score_systems(bench.collection, bench.queries, rank_systems(bench, engine, seen))
@@ -91,7 +91,7 @@ def examine(
         encoder=bench.encoder,
         identity=bench.identity,
         settings=configured.settings.model_dump(mode="json"),
-        facts=dict(engine.facts()),
+        facts=dict(engine.metadata()),
         meaning=describe_hybrid(configured.settings, engine),
         verdicts=found.verdicts,
         diagnosis=diagnose(found.verdicts, found.trials),
@@ -101,7 +101,7 @@ def examine(
         against=against,
         timing=_time(bench, engine, progress, configured.settings.capabilities.server),
         index=index,
-        recall={} if engine.facts().get("exact") else measure_recalls(bench, engine),
+        recall={} if engine.metadata().get("exact") else measure_recalls(bench, engine),
         environment=environment.describe(),
         command=configured.command("parity", bench.collection.name, *bench.options),
     )
@@ -112,7 +112,7 @@ def observe(bench: Bench, engine: Engine, progress: Progress) -> dict[str, Obser
 
     Raises AssayError where a list holds a text twice: what it was fused from cannot be told.
     """
-    name = str(engine.facts()["engine"])
+    name = str(engine.metadata()["engine"])
     look = Observation if "hybrid" in engine.searches else ListObservation
     seen = {}
     for query in progress.track(bench.asked, f"{name}: asking", len(bench.asked)):

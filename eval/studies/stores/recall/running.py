@@ -94,7 +94,7 @@ def run_sweep(
         costs = [index_engine(bench, engine) for engine in indexed]
         _check(variants, engines, key)
         points = tuple(_measure(bench, variants, engines, costs, resources))
-        facts = dict(engines[0].facts())
+        facts = dict(engines[0].metadata())
     name, now = variants[0].configured.type, datetime.now(UTC)
     place = bench.collection.name.replace(":", ".").replace("/", ".")
     return Curve(
@@ -116,7 +116,7 @@ def run_sweep(
 
 def _check(variants: Sequence[Variant], engines: Sequence[Searcher], key: str) -> None:
     for variant, engine in zip(variants, engines, strict=True):
-        if variant.value is not None and engine.facts().get("exact"):
+        if variant.value is not None and engine.metadata().get("exact"):
             raise AssayError(explain_exactness(variant.configured, key))
 
 

@@ -31,7 +31,7 @@ class Searcher(Protocol):
     def dense(self, vector: Vectors, limit: int) -> list[Scored]:
         """Return the nearest texts that it finds."""
 
-    def facts(self) -> Mapping[str, Any]:
+    def metadata(self) -> Mapping[str, Any]:
         """What identifies it; `exact` says whether it searches exactly."""
 
     def close(self) -> None:
@@ -58,7 +58,7 @@ class ExactOrCompressed:
         assert self._vectors is not None, "search before index"
         return self._vectors.search(vector, limit)
 
-    def facts(self) -> Mapping[str, Any]:
+    def metadata(self) -> Mapping[str, Any]:
         """The form."""
         form = self._vectors.description if self._vectors else ""
         return {"engine": DENSE, "search": form, "exact": not self._settings.compressed}

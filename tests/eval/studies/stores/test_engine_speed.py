@@ -139,7 +139,7 @@ def test_capabilities_say_whether_search_is_exact(engine: Any, tmp_path: Any) ->
     if not engine.settings.capabilities.installed:
         pytest.skip(f"needs the extra `{engine.settings.capabilities.extra}`")
     with closing(engine.build(Resources(Cache(tmp_path)))) as store:
-        assert store.facts()["exact"] is engine.settings.capabilities.exact
+        assert store.metadata()["exact"] is engine.settings.capabilities.exact
 
 
 def test_no_engine_is_met_that_nothing_can_be_asked_of() -> None:

@@ -61,8 +61,8 @@ def test_fusion_by_the_rules(shared: None, settings: dict[str, Any]) -> None:
 def test_approximate_search_tells_its_recall(shared: None) -> None:
     with closing(make(exact=False)) as e:
         index(e, FEW)
-        assert e.facts()["exact"] is False
-        assert e.facts()["recall_against_exact"] == 1.0  # the emulation has no graph
+        assert e.metadata()["exact"] is False
+        assert e.metadata()["recall_against_exact"] == 1.0  # the emulation has no graph
 
 
 def test_keyword_scores_are_those_of_qdrant_edge(shared: None, tmp_path: Path) -> None:
@@ -74,7 +74,7 @@ def test_keyword_scores_are_those_of_qdrant_edge(shared: None, tmp_path: Path) -
         for query in QUERIES:
             expected = dict(edge.keyword(query, 500))
             assert dict(server.keyword(query, 500)) == pytest.approx(expected, rel=1e-4)
-        assert server.facts()["average_terms"] == edge.facts()["average_terms"]
+        assert server.metadata()["average_terms"] == edge.metadata()["average_terms"]
 
 
 def test_requests_as_they_are_sent(proxy: Proxy) -> None:
@@ -149,10 +149,10 @@ def test_points_as_they_are_sent(proxy: Proxy, monkeypatch: pytest.MonkeyPatch) 
 def test_a_whole_collection_is_found_again(double: QdrantDouble) -> None:
     with closing(make()) as e:
         first = e.index(["ferry"], encode("ferry")[None], "hashing")
-        name = e.facts()["index"]
+        name = e.metadata()["index"]
     with closing(make(k=2)) as e:
         second = e.index(["ferry"], encode("ferry")[None], "hashing")
-        assert e.facts()["index"] == name
+        assert e.metadata()["index"] == name
     assert (first.cached, second.cached) == ((), ("engine",))
     assert len(double.client.get_collections().collections) == 1
 
@@ -164,7 +164,7 @@ def test_two_that_index_at_once(double: QdrantDouble) -> None:
 def test_what_is_stored_and_its_removal(double: QdrantDouble) -> None:
     with closing(make()) as e:
         index(e, FEW)
-        name = e.facts()["index"]
+        name = e.metadata()["index"]
     client, half = double.client, f"assay_{'0' * 16}_{'1' * 8}"
     note = client.get_collection(name).config.metadata
     assert note
@@ -188,7 +188,7 @@ def test_what_is_stored_and_its_removal(double: QdrantDouble) -> None:
 def test_a_collection_that_lost_texts_is_made_anew(double: QdrantDouble) -> None:
     with closing(make()) as e:
         index(e, FEW)
-        name = e.facts()["index"]
+        name = e.metadata()["index"]
     double.client.delete(name, [0])
     with closing(make()) as e:
         index(e, FEW)
@@ -205,7 +205,7 @@ def test_a_collection_of_another_model_is_refused(
 ) -> None:
     with closing(make()) as e:
         index(e, FEW)
-        name = e.facts()["index"]
+        name = e.metadata()["index"]
     note = dict((double.client.get_collection(name).config.metadata or {})["assay"])
     double.client.update_collection(name, metadata={"assay": note | change})
     assert problem in one_line(lambda: index(make(), FEW))

@@ -110,7 +110,7 @@ def test_wrong_keys(double: QdrantDouble, monkeypatch: pytest.MonkeyPatch) -> No
     with closing(make()) as e:
         index(e, FEW)
         assert search(e)
-        assert "right-key" not in json.dumps(dict(e.facts()))
+        assert "right-key" not in json.dumps(dict(e.metadata()))
 
 
 @pytest.mark.parametrize("path", ["/", "/aliases", "/points/query"])

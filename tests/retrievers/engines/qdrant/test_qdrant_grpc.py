@@ -47,14 +47,14 @@ def test_both_ways_find_the_same(double: QdrantDouble, monkeypatch: pytest.Monke
             asked = double.queries_by_grpc
             by_grpc = search(e)
             assert double.queries_by_grpc == asked + 3
-            assert e.facts()["protocol"] == "gRPC"
+            assert e.metadata()["protocol"] == "gRPC"
         with monkeypatch.context() as patch, closing(make(**settings)) as e:
             patch.setenv("QDRANT_GRPC_PORT", "0")
             index(e, FEW)
             asked = double.queries_by_grpc
             by_rest = search(e)
             assert double.queries_by_grpc == asked
-            assert e.facts()["protocol"] == "REST"
+            assert e.metadata()["protocol"] == "REST"
         for one, other in zip(by_grpc, by_rest, strict=True):
             assert dict(one) == pytest.approx(dict(other), rel=1e-5)
             assert one

@@ -53,18 +53,18 @@ def test_approximate_search_tells_its_recall(name: str, monkeypatch: pytest.Monk
     chosen = SERVED[name]()
     with chosen.serve(monkeypatch), closing(chosen.make(exact=False)) as e:
         index(e, FEW)
-        assert e.facts()["exact"] is False
-        assert e.facts()["recall_against_exact"] == 1.0  # the double has no graph
+        assert e.metadata()["exact"] is False
+        assert e.metadata()["recall_against_exact"] == 1.0  # the double has no graph
 
 
 def test_a_whole_collection_is_found_again(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
     with closing(served.make()) as e:
         first = e.index(FEW, encode_all(FEW), "hashing")
-        name = e.facts()["index"]
+        name = e.metadata()["index"]
         expected = search(e)
     with closing(served.make(timeout_seconds=4.0)) as e:
         second = e.index(FEW, encode_all(FEW), "hashing")
-        assert e.facts()["index"] == name
+        assert e.metadata()["index"] == name
     assert (first.cached, second.cached) == ((), ("engine",))
     assert len(served.kept) == 1
     monkeypatch.setattr(service_collections, "SETTLING_SECONDS", 0.02)
@@ -98,7 +98,7 @@ def test_two_that_index_at_once(served: Served) -> None:
 def test_what_is_stored_and_its_removal(served: Served) -> None:
     with closing(served.make()) as e:
         index(e, FEW)
-        name = e.facts()["index"]
+        name = e.metadata()["index"]
     served.rewrite_note('"complete": true', '"complete": false')
     with closing(served.make()) as e:
         index(e, FEW)

@@ -142,7 +142,7 @@ def test_an_old_mongodb(monkeypatch: pytest.MonkeyPatch) -> None:
         chosen.double.version = "8.0.4"
         with closing(chosen.make()) as e:
             index(e, FEW)
-            assert e.facts()["version"] == "8.0.4"
+            assert e.metadata()["version"] == "8.0.4"
         problem = one_line(lambda: index(chosen.make(fusion="score"), FEW))
         assert "8.0.4 is too old: $scoreFusion needs 8.2 or later" in problem
 

@@ -118,7 +118,7 @@ def test_wrong_keys(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_key_is_never_shown(served: Served) -> None:
     with closing(served.make()) as e:
         index(e, FEW)
-        assert served.secret not in json.dumps(dict(e.facts()))
+        assert served.secret not in json.dumps(dict(e.metadata()))
         served.misbehave("500", served.searched, said=f"no right for {served.secret} here")
         assert "no right for … here" in one_line(lambda: search(e))
 

@@ -163,7 +163,7 @@ def test_ranked_fusion_is_asked_of_an_older_server(double: WeaviateDouble) -> No
     with closing(make(alpha=0.25)) as e:
         index(e)
         search(e)
-        assert e.facts()["version"] == "1.30.1"
+        assert e.metadata()["version"] == "1.30.1"
     hybrid = double.asked("Search")[0].hybrid_search
     assert (hybrid.use_alpha_param, hybrid.alpha) == (False, 0.25)
     assert hybrid.fusion_type == hybrid.FUSION_TYPE_RANKED
@@ -179,7 +179,7 @@ def test_collections_as_they_are_made(double: WeaviateDouble) -> None:
     for settings in ({"bm25": bm25}, {"exact": False, "max_connections": 8, "ef_construction": 50}):
         with closing(make(**settings)) as e:
             index(e)
-            assert e.facts()["exact"] is settings.get("exact", True)
+            assert e.metadata()["exact"] is settings.get("exact", True)
     flat, graph = (collection.schema for collection in double.collections.values())
     assert flat["class"].startswith("Assay_")
     assert flat["invertedIndexConfig"]["bm25"] == {"k1": 0.9, "b": 0.4}
@@ -255,7 +255,7 @@ def test_vectors_that_wait_to_be_indexed_are_waited_for(
 
 
 def test_what_is_stored_and_its_removal(engine: WeaviateEngine, double: WeaviateDouble) -> None:
-    name = engine.facts()["index"]
+    name = engine.metadata()["index"]
     (whole,) = double.collections.values()
     half = f"Assay_{'0' * 16}_{'1' * 8}"
     note = json.loads(whole.schema["description"])

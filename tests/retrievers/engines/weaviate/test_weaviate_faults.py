@@ -87,7 +87,7 @@ def test_wrong_keys(double: WeaviateDouble, monkeypatch: pytest.MonkeyPatch) -> 
     with closing(make()) as e:
         index(e)
         assert search(e)
-        assert "right-key" not in json.dumps(dict(e.facts()))
+        assert "right-key" not in json.dumps(dict(e.metadata()))
         double.fault = failing(grpc.StatusCode.UNAUTHENTICATED, "Search")
         assert "refuses the key (UNAUTHENTICATED)" in one_line(lambda: search(e))
         assert len(double.asked("Search")) == 2  # nothing that would pass
