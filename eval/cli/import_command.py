@@ -33,7 +33,12 @@ if TYPE_CHECKING:
     "trec_eval does, of scores in single precision.",
 )
 @options.rerun("Judge again though an equal run is stored.")
-@click.option("--measures", help="What to judge it by, separated by commas.  [default: as a run]")
+@click.option(
+    "--measure",
+    "--measures",
+    "measures",
+    help="What to judge it by, separated by commas.  [default: as a run]",
+)
 @click.option("--no-report", is_flag=True, help="Write no report, and log nothing to MLflow.")
 @options.NO_TRACK
 @options.JSON

@@ -16,7 +16,12 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("pool", metavar="POOL|COLLECTION")
 @click.argument("runs", nargs=-1, metavar="[RUN]... [KEY.PATH=VALUE]...")
-@click.option("--collection", help="What is judged; by default what the pool's column says.")
+@click.option(
+    "--dataset",
+    "--collection",
+    "collection",
+    help="Collection that is judged.  [default: what the pool's column says]",
+)
 @click.option(
     "--output",
     type=options.FILE,

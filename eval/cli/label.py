@@ -21,7 +21,12 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
-@click.option("--collection", help="What was judged; by default what the column collection says.")
+@click.option(
+    "--dataset",
+    "--collection",
+    "collection",
+    help="Collection that was judged.  [default: what the column collection says]",
+)
 @click.option(
     "--output",
     type=click.Path(path_type=Path),

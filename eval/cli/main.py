@@ -11,90 +11,7 @@ from collections.abc import Sequence
 import click
 
 from assay.eval import tracking_failures
-
-COMMANDS = {
-    "run": ("assay.eval.cli.run:run", "Run a pipeline on a judged collection."),
-    "search": ("assay.eval.cli.search:search", "Search for one query and explain every step."),
-    "compare": ("assay.eval.cli.compare:compare", "Compare runs with a baseline, query by query."),
-    "tune": ("assay.eval.cli.tune:tune", "Tune settings; report the cross-validated gain."),
-    "threshold": (
-        "assay.eval.cli.threshold:threshold",
-        'Choose a score threshold for "no answer".',
-    ),
-    "sweep": ("assay.eval.cli.sweep:sweep", "Run every combination of settings and collections."),
-    "parity": (
-        "assay.eval.cli.parity:parity",
-        "Compare an engine's hybrid search with its formula.",
-    ),
-    "recall": ("assay.eval.cli.recall:recall", "Recall and speed of approximate search."),
-    "ablate": (
-        "assay.eval.cli.ablate:ablate",
-        "Measure what each part of a pipeline adds and costs.",
-    ),
-    "gate": ("assay.eval.cli.gate:gate", "Judge a pipeline against its committed baseline."),
-    "targets": (
-        "assay.eval.cli.targets:targets",
-        "Measure every success criterion; report a verdict.",
-    ),
-    "reproduce": (
-        "assay.eval.cli.reproduce:reproduce",
-        "Measure systems beside the figures that others published.",
-    ),
-    "baseline": ("assay.eval.cli.baseline:baseline", "Accept or show the baselines of the gate."),
-    "explain": ("assay.eval.cli.explain:explain", "Show at which step correct passages were lost."),
-    "answer": (
-        "assay.eval.cli.answer:answer",
-        "Answer queries with a language model, from retrieved chunks.",
-    ),
-    "ragas": ("assay.eval.cli.ragas:ragas", "Score runs with ragas."),
-    "pool": ("assay.eval.cli.pool:pool", "Write a table of results that have no judgment."),
-    "judge": (
-        "assay.eval.cli.judge:judge",
-        "Judge with a language model; compare with people's labels.",
-    ),
-    "label": ("assay.eval.cli.label:label", "Label a pool; add the judgments to the collection."),
-    "verify": (
-        "assay.eval.cli.verify:verify",
-        "Recompute every measure of a run from its exports.",
-    ),
-    "runs": ("assay.eval.cli.runs:runs", "List, show and delete stored runs; write an index page."),
-    "report": ("assay.eval.cli.report:report", "Write the report of a stored run again."),
-    "import": (
-        "assay.eval.cli.import_command:import_",
-        "Judge rankings made elsewhere (TREC, JSONL).",
-    ),
-    "log": ("assay.eval.cli.log:log", "Send stored runs to MLflow."),
-    "mlflow": ("assay.eval.cli.mlflow_ui:mlflow", "Open the MLflow UI."),
-    "init": (
-        "assay.eval.cli.init:init",
-        "Make a judged collection of your documents and questions.",
-    ),
-    "questions": ("assay.eval.cli.questions:questions", "Write questions with a language model."),
-    "ingest": (
-        "assay.eval.cli.ingest:ingest",
-        "Convert, chunk and index documents; report.",
-    ),
-    "contexts": (
-        "assay.eval.cli.contexts:contexts",
-        "Add context written by a language model to chunks.",
-    ),
-    "dataset": ("assay.eval.cli.dataset:dataset", "List, show and check collections."),
-    "components": (
-        "assay.eval.cli.components:components",
-        "List all components that a config can name.",
-    ),
-    "check": ("assay.eval.cli.check:check", "Check that your retriever follows the interface."),
-    "config": (
-        "assay.eval.cli.config_command:config",
-        "Show a resolved config, or the JSON Schema.",
-    ),
-    "models": ("assay.eval.cli.models:models", "List and fetch the pinned models."),
-    "engines": (
-        "assay.eval.cli.engines:engines",
-        "List, time and clean up the engines.",
-    ),
-    "cache": ("assay.eval.cli.cache:cache", "Show or clear the cache."),
-}
+from assay.eval.cli.commands import COMMANDS, GROUPS
 
 DEBUG = "--debug"  # allowed anywhere among the arguments
 
@@ -103,17 +20,20 @@ class LazyGroup(click.Group):
     """A group that knows its commands' names and help without importing them."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Return the names of all commands, the most used first."""
+        """Return the names of all commands, group by group."""
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Import a command."""
         if cmd_name not in COMMANDS:
             return None
-        module, _, name = COMMANDS[cmd_name][0].partition(":")
-        command = getattr(importlib.import_module(module), name)
+        entry = COMMANDS[cmd_name]
+        module, _, name = entry.place.partition(":")
+        command = getattr(importlib.import_module(f"assay.eval.cli.{module}"), name)
         assert isinstance(command, click.Command)
         _offer_trust(command)
+        calls = "\n".join(f"  assay {call}" for call in entry.examples)
+        command.epilog = f"\b\nExamples:\n{calls}"
         return command
 
     def invoke(self, ctx: click.Context) -> object:
@@ -138,9 +58,13 @@ class LazyGroup(click.Group):
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the list of commands from the table alone."""
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items()])
+        """Write the commands in their groups, from the table alone."""
+        width = max(map(len, COMMANDS))
+        for title, commands in GROUPS.items():
+            with formatter.section(title):
+                formatter.write_dl(
+                    [(name.ljust(width), entry.summary) for name, entry in commands.items()]
+                )
 
 
 def _trust(_context: click.Context, _option: click.Parameter, wanted: bool) -> None:
@@ -162,6 +86,7 @@ TRUST = click.Option(
     expose_value=False,
     is_eager=True,
     callback=_trust,
+    hidden=True,  # said once, in the help of `assay`
     help="Let configs and cards from elsewhere name code, addresses, variables and any folder.",
 )
 
@@ -188,7 +113,11 @@ def _offer_trust(command: click.Command) -> None:
     DEBUG, is_flag=True, expose_value=False, help="Show where an error was raised (ASSAY_DEBUG=1)."
 )
 def assay() -> None:
-    """Which retrieval pipeline should I ship, and can I believe the difference?"""
+    """Which retrieval pipeline should I ship, and can I believe the difference?
+
+    Every command has --help, with two examples. --trust, which every command takes too, lets
+    configs and cards from elsewhere name code, addresses, variables and any folder.
+    """
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

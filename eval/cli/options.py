@@ -26,7 +26,9 @@ JSON = click.option(
 )
 NO_TRACK = click.option("--no-track", is_flag=True, help="Do not log to MLflow.")
 MEASURES = click.option(
+    "--measure",
     "--measures",
+    "measures",
     help="What to compare, separated by commas: Hit@5, nDCG@10; ir-measures' names too.",
 )
 LIMIT = click.option("--limit", type=at_least(1), help="Ask only so many queries: a quick look.")

@@ -14,7 +14,9 @@ if TYPE_CHECKING:
 SHORT = 8  # characters of a commit
 WANTED = (
     click.option("--config", default="", help="Runs of this config, by its name."),
-    click.option("--collection", default="", help="Runs on this collection."),
+    click.option(
+        "--dataset", "--collection", "collection", default="", help="Runs on this collection."
+    ),
     click.option("--since", default="", metavar="DATE", help="Made on this day (UTC) or later."),
     click.option("--until", default="", metavar="DATE", help="Made on this day (UTC) or earlier."),
     click.option("--min", "least", multiple=True, metavar="MEASURE=VALUE", help="Repeatable."),

@@ -25,7 +25,9 @@ SHOWN = 5  # references of a hit that are shown
 @click.argument("query")
 @options.OVERRIDES
 @options.dataset("overrides")
-@click.option("--k", type=options.at_least(1), default=5, show_default=True, help="Hits to show.")
+@click.option(
+    "-k", "--k", type=options.at_least(1), default=5, show_default=True, help="Hits to show."
+)
 @click.option("--context", is_flag=True, help="Print the context that a prompt would get.")
 @options.JSON
 def search(

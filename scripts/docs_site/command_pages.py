@@ -5,7 +5,8 @@ from collections.abc import Iterator
 
 import click
 
-from assay.eval.cli.main import COMMANDS, assay
+from assay.eval.cli.commands import COMMANDS
+from assay.eval.cli.main import assay
 
 COMMAND_FOLDER = "docs/commands"
 HEAD = """\
@@ -38,7 +39,8 @@ def render_commands() -> dict[str, str]:
 
 def _render_list() -> str:
     rows = [
-        f"| [`assay {name}`]({name}.md) | {escape(text)} |" for name, (_, text) in COMMANDS.items()
+        f"| [`assay {name}`]({name}.md) | {escape(text)} |"
+        for name, (_, text, _) in COMMANDS.items()
     ]
     return "\n".join([HEAD, "| command | |\n|---|---|", *rows, "", EXIT_CODES])
 

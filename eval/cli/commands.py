@@ -1,0 +1,253 @@
+"""The commands of `assay`, in the groups and the order in which its help shows them."""
+
+from typing import NamedTuple
+
+
+class Entry(NamedTuple):
+    """A command: the module and name it is imported by, what it does, and two calls of it."""
+
+    place: str
+    summary: str
+    examples: tuple[str, str]
+
+
+GROUPS = {
+    "Start": {
+        "init": Entry(
+            "init:init",
+            "Make a judged collection of your documents and questions.",
+            (
+                "init documents --questions questions.csv",
+                "init documents --questions questions.csv --ci github",
+            ),
+        ),
+        "questions": Entry(
+            "questions:questions",
+            "Write questions with a language model.",
+            (
+                "questions documents --number 40 --provider anthropic",
+                "questions documents --number 40 --dry-run --provider openai",
+            ),
+        ),
+        "run": Entry(
+            "run:run",
+            "Run a pipeline on a judged collection.",
+            ("run hybrid", "run hybrid retriever.fusion.k=10 --dataset scifact"),
+        ),
+        "compare": Entry(
+            "compare:compare",
+            "Compare runs with a baseline, query by query.",
+            (
+                "compare bm25 hybrid --dataset tarnwick",
+                "compare bm25 hybrid hybrid_rrf --measure nDCG@10,Hit@5",
+            ),
+        ),
+        "report": Entry(
+            "report:report",
+            "Write the report of a stored run again.",
+            ("report hybrid-tarnwick-20261125", "report hybrid-tarnwick-20261125 --json"),
+        ),
+    },
+    "Improve": {
+        "explain": Entry(
+            "explain:explain",
+            "Show at which step correct passages were lost.",
+            ("explain hybrid", "explain hybrid --query q12"),
+        ),
+        "search": Entry(
+            "search:search",
+            "Search for one query and explain every step.",
+            (
+                'search hybrid "How do I reset the meter?"',
+                'search hybrid "How do I reset the meter?" -k 3 --context',
+            ),
+        ),
+        "ablate": Entry(
+            "ablate:ablate",
+            "Measure what each part of a pipeline adds and costs.",
+            ("ablate hybrid --dry-run", "ablate reranked --dataset tarnwick"),
+        ),
+        "tune": Entry(
+            "tune:tune",
+            "Tune settings; report the cross-validated gain.",
+            (
+                "tune hybrid --dataset tarnwick:dev",
+                "tune hybrid --over retriever.fusion.k=10,30,60",
+            ),
+        ),
+        "sweep": Entry(
+            "sweep:sweep",
+            "Run every combination of settings and collections.",
+            (
+                "sweep configs/sweeps/fusion.yaml --dry-run",
+                "sweep configs/sweeps/fusion.yaml --racing",
+            ),
+        ),
+        "threshold": Entry(
+            "threshold:threshold",
+            'Choose a score threshold for "no answer".',
+            ("threshold hybrid --dataset tarnwick:dev_all", "threshold hybrid --false-empty 0.02"),
+        ),
+    },
+    "Judge": {
+        "pool": Entry(
+            "pool:pool",
+            "Write a table of results that have no judgment.",
+            (
+                "pool bm25 hybrid --depth 10 --output pool.csv",
+                "pool bm25 hybrid --decide --limit 50 --output pool.csv",
+            ),
+        ),
+        "label": Entry(
+            "label:label",
+            "Label a pool; add the judgments to the collection.",
+            (
+                "label pool.csv --serve --dataset documents",
+                "label pool.csv --dataset documents --json",
+            ),
+        ),
+        "judge": Entry(
+            "judge:judge",
+            "Judge with a language model; compare with people's labels.",
+            (
+                "judge pool.csv --provider anthropic",
+                "judge tarnwick --queries 20 --provider openai --dry-run",
+            ),
+        ),
+        "answer": Entry(
+            "answer:answer",
+            "Answer queries with a language model, from retrieved chunks.",
+            (
+                "answer hybrid --provider anthropic --limit 20",
+                "answer hybrid --provider anthropic --dry-run",
+            ),
+        ),
+        "ragas": Entry(
+            "ragas:ragas",
+            "Score runs with ragas.",
+            (
+                "ragas hybrid --provider openai --limit 20",
+                "ragas hybrid --provider openai --dry-run",
+            ),
+        ),
+        "dataset": Entry(
+            "dataset:dataset",
+            "List, show and check collections.",
+            ("dataset list", "dataset check documents"),
+        ),
+    },
+    "Keep": {
+        "gate": Entry(
+            "gate:gate",
+            "Judge a pipeline against its committed baseline.",
+            ("gate hybrid", "gate hybrid --base ../main --markdown gate.md"),
+        ),
+        "baseline": Entry(
+            "baseline:baseline",
+            "Accept or show the baselines of the gate.",
+            ("baseline accept hybrid", "baseline show hybrid"),
+        ),
+        "runs": Entry(
+            "runs:runs",
+            "List, show and delete stored runs; write an index page.",
+            (
+                "runs list --dataset tarnwick --min nDCG@10=0.55",
+                "runs delete --until 2026-01-01 --dry-run",
+            ),
+        ),
+        "verify": Entry(
+            "verify:verify",
+            "Recompute every measure of a run from its exports.",
+            ("verify hybrid", "verify hybrid-tarnwick-20261125"),
+        ),
+        "mlflow": Entry(
+            "mlflow_ui:mlflow",
+            "Open the MLflow UI.",
+            ("mlflow", "mlflow --port 5001 --no-browser"),
+        ),
+        "log": Entry(
+            "log:log",
+            "Send stored runs to MLflow.",
+            ("log bm25-tarnwick-20261125", "log hybrid-tarnwick-20261125 --reports reports"),
+        ),
+        "targets": Entry(
+            "targets:targets",
+            "Measure every success criterion; report a verdict.",
+            ("targets", "targets SC-001 SC-002"),
+        ),
+        "reproduce": Entry(
+            "reproduce:reproduce",
+            "Measure systems beside the figures that others published.",
+            ("reproduce scifact", "reproduce scifact --system bm25"),
+        ),
+    },
+    "Extend": {
+        "check": Entry(
+            "check:check",
+            "Check that your retriever follows the interface.",
+            ("check examples.word_overlap:WordOverlap", "check configs/hybrid.yaml"),
+        ),
+        "components": Entry(
+            "components:components",
+            "List all components that a config can name.",
+            ("components", "components --json"),
+        ),
+        "config": Entry(
+            "config_command:config",
+            "Show a resolved config, or the JSON Schema.",
+            ("config show hybrid --dataset tarnwick", "config schema"),
+        ),
+        "import": Entry(
+            "import_command:import_",
+            "Judge rankings made elsewhere (TREC, JSONL).",
+            (
+                "import results.trec --dataset tarnwick",
+                "import results.jsonl --dataset tarnwick --name mine",
+            ),
+        ),
+        "ingest": Entry(
+            "ingest:ingest",
+            "Convert, chunk and index documents; report.",
+            ("ingest documents", "ingest documents --config hybrid"),
+        ),
+        "contexts": Entry(
+            "contexts:contexts",
+            "Add context written by a language model to chunks.",
+            (
+                "contexts documents --provider anthropic --dry-run",
+                "contexts documents --provider anthropic --output contexts.jsonl",
+            ),
+        ),
+        "models": Entry(
+            "models:models",
+            "List and fetch the pinned models.",
+            ("models list", "models fetch"),
+        ),
+        "cache": Entry(
+            "cache:cache",
+            "Show or clear the cache.",
+            ("cache info", "cache clear embeddings"),
+        ),
+    },
+    "Engines": {
+        "engines": Entry(
+            "engines:engines",
+            "List, time and clean up the engines.",
+            ("engines list", "engines bench sqlite lancedb --dataset tarnwick"),
+        ),
+        "parity": Entry(
+            "parity:parity",
+            "Compare an engine's hybrid search with its formula.",
+            ("parity sqlite", "parity --all"),
+        ),
+        "recall": Entry(
+            "recall:recall",
+            "Recall and speed of approximate search.",
+            (
+                "recall lancedb tarnwick --sweep index.nprobes=1,5,20",
+                "recall dense tarnwick --sweep quantisation=int8,binary",
+            ),
+        ),
+    },
+}
+COMMANDS = {name: entry for group in GROUPS.values() for name, entry in group.items()}

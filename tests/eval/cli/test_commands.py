@@ -1,0 +1,38 @@
+"""The help of the command line: its groups, and the examples of each command."""
+
+import shlex
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from assay.eval.cli.commands import COMMANDS, GROUPS
+from assay.eval.cli.main import assay
+
+EXAMPLES = [(name, call) for name, entry in COMMANDS.items() for call in entry.examples]
+
+
+def test_help_shows_every_group_within_a_terminal() -> None:
+    lines = CliRunner().invoke(assay, ["--help"]).output.splitlines()
+    assert [line[:-1] for line in lines if line[:-1] in GROUPS] == list(GROUPS)
+    assert max(map(len, lines)) <= 80
+
+
+@pytest.mark.parametrize(("name", "call"), EXAMPLES)
+def test_an_example_is_a_call_of_its_command(name: str, call: str) -> None:
+    first, *words = shlex.split(call)
+    assert first == name
+    context = click.Context(assay, info_name="assay")
+    command = assay.get_command(context, name)
+    while isinstance(command, click.Group):
+        command = command.get_command(context, words.pop(0))
+    assert command is not None
+    command.make_context(name, words, context)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_help_ends_with_two_examples(name: str) -> None:
+    shown = CliRunner().invoke(assay, [name, "--help"]).output.splitlines()
+    assert [line.strip() for line in shown[-2:]] == [
+        f"assay {call}" for call in COMMANDS[name].examples
+    ]
