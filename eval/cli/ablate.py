@@ -144,7 +144,7 @@ def _table(found: "Ablation", rows: "Sequence[Row]", title: str) -> "Table":
     from assay.eval.report.formats import p_value
 
     first, *others = found.measures
-    headings = [first, "95 % interval", "p", *(name for other in others for name in (other, "p"))]
+    headings = [first, "95 % simult.", "p", *(name for other in others for name in (other, "p"))]
     costs = ("changed", "tokens", "p95 ms", "in all")
     table = make_table("part", *headings, *costs, title=escape(title), ruled=False, whole=True)
     table.columns[0].no_wrap = False
@@ -164,7 +164,7 @@ def _value(item: "Difference") -> str:
 
 
 def _interval(item: "Difference") -> str:
-    return f"{item.difference.low:+.3f} … {item.difference.high:+.3f}"
+    return f"{item.interval.low:+.3f} … {item.interval.high:+.3f}"
 
 
 def _costs(row: "Row") -> tuple[str, ...]:
@@ -185,7 +185,8 @@ def _explain(found: "Ablation") -> str:
         "in one job."
     )
     return (
-        f"Intervals: Student's over queries, paired, each by itself. p: randomisation of signs, "
+        "95 % simult.: the interval that holds for both tables at once; it excludes 0 where, and "
+        "only where, p is at most .05. p: randomisation of signs, "
         f"{RESAMPLES:,} draws, {family}{', ' * bool(family)}none where "
         "too few queries changed. changed: queries whose first ten hits differ. tokens: by how "
         "many the first ten hits grow. p95: milliseconds of the part itself by the traces. "

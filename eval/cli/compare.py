@@ -94,6 +94,8 @@ def print_comparison(compared: "Comparison") -> None:
         console.print(line, style="bold red", markup=False)
     console.print(f"{queries} of {manifest.collection.name}. Base: {manifest.id}")
     base = compared.labels[0]
+    for line in compared.conclusions:
+        console.print(line, markup=False, highlight=False)
     for pair, other in zip(compared.pairs, compared.labels[1:], strict=True):
         console.print()
         title = f"{other} against {base}  ({pair.other.run.manifest.id})"
@@ -108,7 +110,7 @@ def _table(pair: "Pair", base: str, other: str) -> "Table":
     from rich.markup import escape
 
     names = (escape(base), escape(other))
-    figures = (*names, "detectable", "diff", "95 % interval", "p", "d", "+/=/−", "verdict")
+    figures = (*names, "detectable", "diff", "95 % simult.", "p", "d", "+/=/−", "verdict")
     table = make_table("measure", *figures, left=("verdict",), ruled=False, whole=True)
     table.columns[-1].no_wrap = False  # a verdict may take two lines
     for item in pair.differences:
@@ -121,14 +123,14 @@ def _table(pair: "Pair", base: str, other: str) -> "Table":
 
 
 def _add(table: "Table", label: str, item: "Difference") -> None:
-    difference, style = item.difference, STYLES.get(item.verdict, "")
+    interval, style = item.interval, STYLES.get(item.verdict, "")
     table.add_row(
         label,
         f"{item.base:.3f}",
         f"{item.other:.3f}",
         "–" if item.detectable is None else f"{item.detectable:.3f}",
-        f"{difference.value:+.3f}",
-        f"{difference.low:+.3f} … {difference.high:+.3f}",
+        f"{item.difference.value:+.3f}",
+        f"{interval.low:+.3f} … {interval.high:+.3f}",
         _p(item.adjusted),
         "–" if item.effect_size is None else f"{item.effect_size:+.2f}",
         f"{item.wins}/{item.ties}/{item.losses}",
@@ -170,22 +172,26 @@ def _print_costs(console: "Console", compared: "Comparison", pair: "Pair") -> No
 
 
 def _explain(compared: "Comparison") -> str:
-    from assay.eval.report.formats import adjusted
     from assay.eval.statistics.significance import ALPHA, POWER, RESAMPLES
 
-    family = adjusted(compared.tests, "over all queries together")
-    if family:
-        own = (("of answers", compared.tests_apart), ("by type", compared.tests_by_type))
-        also = "".join(f", and for those {which} together" for which, tests in own if tests)
-        family = f", {family}{also}"
+    headline = compared.pairs[0].headline.measure
+    families = [
+        (compared.tests_headline, f"{headline} of all runs"),
+        (compared.tests - compared.tests_headline, "the other measures"),
+        (compared.tests_apart, "measures of answers"),
+        (compared.tests_by_type, "types of query"),
+    ]
+    adjusted = ", ".join(f"{name} ({tests})" for tests, name in families if tests)
+    family = f", adjusted within each family: {adjusted}" if adjusted else ""
     return (
-        "detectable: smallest detectable difference: the smallest that a paired t-test of these "
-        f"queries, alone, finds with power {POWER} at level {ALPHA}, and of scores of 0 and 1 one "
-        "that randomisation finds. "
-        "Intervals: Student's over queries, paired, each by itself; one of no width, of equal "
-        "differences, says nothing of other queries. "
-        f"p: randomisation of signs, {RESAMPLES:,} draws{family}; better or worse "
-        f"at {ALPHA}; none for groups too small to reach it. d: mean difference over its standard "
+        "detectable: the smallest difference that these queries find with power "
+        f"{POWER}, tested with its family. "
+        "95 % simult.: the interval that holds for the whole family at once; it excludes 0 where, "
+        "and only where, p is at most "
+        f"{ALPHA}. p: randomisation of signs, {RESAMPLES:,} draws{family}; better or worse "
+        f"at {ALPHA}; none for groups too small to reach it. Other measures are tested for runs "
+        f"whose {headline} is shown to differ, types of query for those and for runs whose types "
+        "differ from one another; else not tested. d: mean difference over its standard "
         "deviation (d_z). +/=/−: queries won, tied, lost. not shown (too few queries): a "
         f"difference of {compared.effect:g} would not be shown reliably, or so few moved that "
         "none could be."

@@ -111,7 +111,7 @@ def _print(console: "Console", parity: Parity) -> None:
     for item in parity.quality.differences:
         console.print(
             f"{item.measure}: native minus ours {signed(item.difference.value)} "
-            f"({signed(item.difference.low)} … {signed(item.difference.high)}), "
+            f"({signed(item.interval.low)} … {signed(item.interval.high)}), "
             f"p {p_value(item.adjusted)}: {item.verdict}"
             f"{f', which {SYMMETRY}' if item.presumes_symmetry else ''}",
             soft_wrap=True,
@@ -207,7 +207,7 @@ def _mean(mean: Any) -> str:
 
 
 def _change(item: Difference) -> str:
-    low, high = signed(item.difference.low), signed(item.difference.high)
+    low, high = signed(item.interval.low), signed(item.interval.high)
     return f"{signed(item.difference.value)} ({low} … {high})"
 
 

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.eval.statistics.estimates import SEED
-from assay.eval.statistics.significance import RESAMPLES, TIE
+from assay.eval.statistics.significance import ALPHA, RESAMPLES, TIE
 
 # With up to 13 cases that moved, all 2^13 ways to choose signs are tried.
 MOST_ENUMERATED = 13
@@ -32,13 +32,16 @@ class FamilyTest:
     """Two-sided p-values by test: each for itself, and adjusted for all.
 
     `reach` is what each could be adjusted to at best: if all cases that moved in it had moved one
-    way, and the other tests were as they are. `apart` holds, for each part of the family that was
-    asked for, those adjusted for it alone.
+    way, and the other tests were as they are. `level` is that of each test by itself at which the
+    largest statistic of all keeps .05 (one step): what intervals and the power of the family are
+    computed at. `apart` holds, for each part of the family that was asked for, those adjusted for
+    it alone.
     """
 
     p_values: tuple[float, ...]
     adjusted: tuple[float, ...]
     reach: tuple[float, ...]
+    level: float = ALPHA
     apart: tuple[tuple[float, ...], ...] = ()
 
 
@@ -62,6 +65,7 @@ def randomise_family(
     p_values, reach = np.ones(tests), np.ones(tests)
     families = [range(tests), *parts]
     adjusted = [np.ones(tests) for _ in families]
+    level = ALPHA
     if len(moved):
         scaled = (differences[:, moved] / scale[moved]).astype(np.float32)
         rows = np.any(scaled != 0, axis=1)
@@ -76,14 +80,16 @@ def randomise_family(
         best = np.abs(scaled).sum(axis=0)
         before = np.count_nonzero(seen[:, None] > best + SAME, axis=0)  # that would stay ahead
         beyond_best = np.zeros(len(moved))
+        extremes = []  # the largest statistic of each draw
         draws = 0
-        for signs in _list_signs(scaled):
+        for signs in list_signs(scaled):
             drawn = np.abs(signs.T @ scaled)
             above += np.count_nonzero(drawn >= seen - SAME, axis=0)
             for order, count in zip(orders, beyond, strict=True):
                 largest = np.maximum.accumulate(drawn[:, order[::-1]], axis=1)[:, ::-1]
                 count += np.count_nonzero(largest >= seen[order] - SAME, axis=0)
                 if order is orders[0]:
+                    extremes.append(largest[:, 0])
                     beyond_best += np.count_nonzero(largest[:, before] >= best - SAME, axis=0)
             draws += len(drawn)
         extra = 0 if len(scaled) <= MOST_ENUMERATED else 1  # what was seen counts as a draw too
@@ -96,6 +102,8 @@ def randomise_family(
             values[moved[order]] = np.maximum.accumulate(stepped)
         ahead = np.append(0.0, adjusted[0][moved[orders[0]]])[before]
         least = 2.0 ** (1 - np.count_nonzero(scaled, axis=0))
+        if len(moved) > 1:
+            level = _find_level(np.concatenate(extremes), extra)
         reach[moved] = np.max([(beyond_best + extra) / (draws + extra), least, ahead], axis=0)
         for part, values in zip(parts, adjusted[1:], strict=True):
             few = np.count_nonzero(np.any(differences[:, part] != 0, axis=1)) <= MOST_ENUMERATED
@@ -105,6 +113,7 @@ def randomise_family(
         tuple(p_values.tolist()),
         tuple(adjusted[0].tolist()),
         tuple(reach.tolist()),
+        level,
         tuple(
             tuple(values[list(part)].tolist())
             for part, values in zip(parts, adjusted[1:], strict=True)
@@ -112,7 +121,15 @@ def randomise_family(
     )
 
 
-def _list_signs(rows: NDArray[np.float32]) -> Iterator[NDArray[np.float32]]:
+def _find_level(extremes: NDArray[np.float32], extra: int) -> float:
+    """Return the two-sided normal level of the largest statistic that is no finding at .05."""
+    allowed = math.floor(ALPHA * (len(extremes) + extra)) - extra
+    place = len(extremes) - 1 - max(allowed, 0)
+    critical = float(np.partition(extremes, place)[place]) + SAME
+    return min(ALPHA, 2 * (1 - NormalDist().cdf(critical)))
+
+
+def list_signs(rows: NDArray[np.float32]) -> Iterator[NDArray[np.float32]]:
     """Yield signs of shape (cases, draws), in blocks: all there are, or random ones.
 
     A case is given the same random signs in every family of the same cases.

@@ -101,25 +101,28 @@ def detectable(deviation: float, n: int, power: float = POWER, alpha: float = AL
     return _find_shift(n, power, alpha) * deviation / math.sqrt(n)
 
 
-def find_detectable(differences: Sequence[float], largest: float) -> float | None:
+def find_detectable(
+    differences: Sequence[float], largest: float, level: float = ALPHA
+) -> float | None:
     """Return the smallest mean difference that so many, varying as these do, show with power 0.8.
 
-    It is `detectable`, but where each is 0 or the `largest` there can be, as of scores of 0 and 1,
-    and where fewer moved than can give a p-value of .05, not less than what randomisation needs:
-    that enough of them move. None where nothing tells: for fewer than that or than two, and for
-    equal differences other than 0 and the largest.
+    It is `detectable` at `level`, but where each is 0 or the `largest` there can be, as of scores
+    of 0 and 1, and where fewer moved than can give a p-value of `level`, not less than what
+    randomisation needs: that enough of them move. Beside other tests `level` is that of each test
+    of the family (`max_t.FamilyTest`). None where nothing tells: for fewer than that or than two,
+    and for equal differences other than 0 and the largest.
     """
     n, deviation = len(differences), spread(differences)
     if deviation is None:
         return None
     whole = all(min(abs(item), abs(abs(item) - largest)) <= TIE for item in differences)
-    few = not can_reach(ALPHA, sum(abs(item) > TIE for item in differences))
+    few = not can_reach(level, sum(abs(item) > TIE for item in differences))
     if not (whole or few) or largest <= TIE:
-        return detectable(deviation, n) if deviation else None
-    if not can_reach(ALPHA, n):
+        return detectable(deviation, n, alpha=level) if deviation else None
+    if not can_reach(level, n):
         return None
-    least = next(moved for moved in range(n + 1) if can_reach(ALPHA, moved))
-    return max(detectable(deviation, n), find_share(least, n) * largest)
+    least = next(moved for moved in range(n + 1) if can_reach(level, moved))
+    return max(detectable(deviation, n, alpha=level), find_share(least, n) * largest)
 
 
 def find_share(moved: int, n: int) -> float:

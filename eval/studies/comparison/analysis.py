@@ -20,16 +20,17 @@ from assay.eval.runs.summary.comparability import (
 )
 from assay.eval.runs.summary.labels import label_runs
 from assay.eval.runs.summary.summary import Summary, summarise
-from assay.eval.scoring.measures import find, list_standard
+from assay.eval.scoring.measures import choose_headline, find, list_standard
 from assay.eval.statistics.significance import ALPHA, POWER
+from assay.eval.studies.comparison.conclusion import conclude
 from assay.eval.studies.comparison.differences import (
     EFFECT,
     Difference,
     contrast_measures,
     contrast_types,
     describe_symmetry,
-    judge_apart,
-    judge_parts,
+    judge_stages,
+    judge_types,
 )
 from assay.eval.studies.comparison.latency_pairs import LatencyPair, pair_latencies
 from assay.retrievers.base import AssayError
@@ -46,7 +47,8 @@ class Pair:
     """One run beside the base. `differences` are over all queries, `by_type` by type of query.
 
     `alone` holds, by measure, what p-value each of `differences` would have been adjusted to if
-    this run were the only one beside the base.
+    this run were the only one beside the base. `types_differ` is the p-value of types of query
+    that all differ by the same amount, adjusted for all runs; None where it is not tested.
     """
 
     base: Summary
@@ -55,6 +57,7 @@ class Pair:
     by_type: tuple[Difference, ...]
     latency: tuple[LatencyPair, ...]
     alone: Mapping[str, float]
+    types_differ: float | None = None
 
     @property
     def unshown(self) -> tuple[str, ...]:
@@ -69,6 +72,12 @@ class Pair:
     def shown(self) -> tuple[Difference, ...]:
         """Every difference, those over all queries first."""
         return (*self.differences, *self.by_type)
+
+    @property
+    def headline(self) -> Difference:
+        """The difference by which the run is called better or worse."""
+        by_measure = {item.measure: item for item in self.differences}
+        return by_measure[choose_headline(by_measure)]
 
     def scores(self, measure: str) -> Mapping[str, tuple[float, float]]:
         """Return {query id: (score in the base, score in the other)}."""
@@ -115,8 +124,13 @@ class Comparison:
 
     @property
     def tests(self) -> int:
-        """The number of differences over all queries that are tested, as one family."""
+        """The number of differences over all queries in two families: headline, other measures."""
         return self._count(lambda name: name not in (self.apart or ()))
+
+    @property
+    def tests_headline(self) -> int:
+        """The number of differences of the headline measure that are tested, before the others."""
+        return self._count(lambda name: name == self.pairs[0].headline.measure)
 
     @property
     def tests_apart(self) -> int:
@@ -127,6 +141,16 @@ class Comparison:
     def tests_by_type(self) -> int:
         """The number of differences by type of query that are tested, as a family of their own."""
         return sum(item.p is not None for pair in self.pairs for item in pair.by_type)
+
+    @cached_property
+    def conclusions(self) -> tuple[str, ...]:
+        """In a sentence or more for each run beside the base: whether it is better."""
+        return tuple(
+            conclude(pair.headline, pair.by_type, pair.types_differ, names, self.effect)
+            for pair, names in zip(
+                self.pairs, ((self.labels[0], label) for label in self.labels[1:]), strict=True
+            )
+        )
 
     @cached_property
     def warnings(self) -> tuple[str, ...]:
@@ -192,7 +216,9 @@ class Comparison:
             "power": POWER,
             "effect": self.effect,
             "ir_measures": list_standard((*self.measures, *self.beside)),
+            "headline": self.pairs[0].headline.measure,
             "tests": self.tests,
+            "tests_headline": self.tests_headline,
             "apart": None if self.apart is None else list(self.apart),
             "tests_apart": self.tests_apart,
             "tests_by_type": self.tests_by_type,
@@ -201,12 +227,16 @@ class Comparison:
             "others": [
                 {
                     **_run(pair.other, label, self.beside),
+                    "conclusion": conclusion,
+                    "types_differ": pair.types_differ,
                     "differences": [asdict(item) for item in pair.differences],
                     "by_type": [asdict(item) for item in pair.by_type],
                     "alone": dict(pair.alone),
                     "latency": [asdict(item) for item in pair.latency],
                 }
-                for pair, label in zip(self.pairs, self.labels[1:], strict=True)
+                for pair, label, conclusion in zip(
+                    self.pairs, self.labels[1:], self.conclusions, strict=True
+                )
             ],
         }
 
@@ -266,8 +296,17 @@ def compare(
         check_comparable(runs[0], run)
     base, *others = [summarise(run, [*tested, *beside]) for run in runs]
     contrasts = [contrast_measures(base, other, tested) for other in others]
-    headlines = judge_apart(contrasts, effect, apart or ())
-    by_type = judge_parts([contrast_types(base, other, tested) for other in others], effect)
+    judged = judge_stages(contrasts, effect, apart or ())
+    headline = choose_headline(name for name in tested if name not in (apart or ()))
+    leading = [
+        next(item.difference for item in found if item.difference.measure == headline)
+        for found in judged
+    ]
+    by_type, types_differ = judge_types(
+        [contrast_types(base, other, headline) for other in others],
+        effect,
+        [item.adjusted or 0.0 for item in leading],
+    )
     return Comparison(
         base=base,
         pairs=tuple(
@@ -275,15 +314,18 @@ def compare(
                 base,
                 other,
                 tuple(item.difference for item in over_all),
-                tuple(item.difference for item in of_types),
+                tuple(of_types),
                 pair_latencies(base.run, other.run, timing),
                 {
                     item.difference.measure: item.alone
                     for item in over_all
                     if item.alone is not None
                 },
+                differ,
             )
-            for other, over_all, of_types in zip(others, headlines, by_type, strict=True)
+            for other, over_all, of_types, differ in zip(
+                others, judged, by_type, types_differ, strict=True
+            )
         ),
         measures=tested,
         beside=beside,

@@ -1,6 +1,6 @@
 """Differences of paired scores: what each is, and what a family of them shows together."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate, chain, pairwise
@@ -9,11 +9,12 @@ from typing import Literal
 import numpy as np
 
 from assay.eval.report.formats import count
-from assay.eval.runs.summary.means import estimate_changes
 from assay.eval.runs.summary.summary import Summary
 from assay.eval.scoring.measures import choose_headline, find
 from assay.eval.statistics.estimates import Estimate
+from assay.eval.statistics.heterogeneity import compare_groups
 from assay.eval.statistics.max_t import randomise_family
+from assay.eval.statistics.paired import agree, estimate_difference
 from assay.eval.statistics.significance import (
     ALPHA,
     POWER,
@@ -33,26 +34,35 @@ EFFECT = 0.05
 
 # The standard deviation of differences in nDCG@10 that is assumed before there are any.
 SCATTER = 0.3
+MANY_RUNS = 10  # beside a base, for which `foretell` says what is detected, too
 
 # What is said of a finding that `presumes_symmetry`.
 SYMMETRY = "is fragile: a few opposite queries would reverse it"
 
-UNTESTED = (None, None, None, None)
-
-Verdict = Literal["better", "worse", "no difference shown", "not shown (too few queries)"]
+Verdict = Literal[
+    "better",
+    "worse",
+    "no difference shown",
+    "not shown (too few queries)",
+    "not tested (headline not shown)",
+]
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
     """How much one measure differs from the base, over all queries or those of one `type`.
 
-    `base` and `other` are means; `difference` is other - base with its paired interval;
-    `p` is from the two-sided randomisation test of this difference alone and `adjusted` of the
-    family it is judged in; too few queries for any p-value to reach .05 are not tested.
-    `effect_size` is Cohen's d_z, the mean difference over its standard deviation `deviation`.
-    `detectable` is the smallest difference shown with power 0.8 at level .05, tested alone, by this
-    many queries that differ as these do. None stands for what is not defined. `presumes_symmetry`
-    says of a difference that is shown that it is only if large gains and losses are equally rare.
+    `base` and `other` are means; `difference` is other - base with its paired 95 % interval by
+    itself, `simultaneous` with that which holds for all of the family at once, and excludes 0
+    exactly where the difference is shown. `p` is from the two-sided randomisation test of this
+    difference alone. `adjusted` is for the family it is judged in, and not below the p-value that
+    the family's gate has (see `judge_parts`). Too few queries for any p-value to reach .05 are not
+    tested: `simultaneous`, `p` and `adjusted` are None. `effect_size` is Cohen's d_z, the mean
+    difference over its standard deviation `deviation`. `detectable` is the smallest difference
+    shown with power 0.8 by this many queries that differ as these do, tested with the whole
+    family; `detectable_alone` if this one were tested alone, at level .05. None stands for what is
+    not defined. `presumes_symmetry` says of a difference that is shown that it is only if large
+    gains and losses are equally rare.
     """
 
     measure: str
@@ -61,16 +71,28 @@ class Difference:
     base: float
     other: float
     difference: Estimate
+    simultaneous: Estimate | None
     p: float | None
     adjusted: float | None
     effect_size: float | None
     deviation: float | None
     detectable: float | None
+    detectable_alone: float | None
     wins: int
     ties: int
     losses: int
     verdict: Verdict
     presumes_symmetry: bool
+
+    @property
+    def shown(self) -> bool:
+        """Whether a difference is shown: its verdict is better or worse."""
+        return self.verdict in ("better", "worse")
+
+    @property
+    def interval(self) -> Estimate:
+        """The interval that is displayed: simultaneous where the difference is tested."""
+        return self.simultaneous or self.difference
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,9 +119,12 @@ def foretell(n: int) -> str:
             f"With {n} queries you can detect no difference: the smallest p-value they can give is "
             f"{smallest_p(n):.2g}"
         )
+    alone, many = (detectable(SCATTER, n, alpha=ALPHA / runs) for runs in (1, MANY_RUNS))
     return (
-        f"With {n} queries you can detect differences of about {detectable(SCATTER, n):.2f} in "
-        f"nDCG@10 (power {POWER}, if the differences have a standard deviation of {SCATTER})"
+        f"With {n} queries you can detect differences of about {alone:.2f} in nDCG@10 when you "
+        f"compare one pipeline with another, and of about {many:.2f} when you compare {MANY_RUNS} "
+        f"with one at once (power {POWER}, if the differences have a standard deviation of "
+        f"{SCATTER})"
     )
 
 
@@ -114,25 +139,42 @@ class AdjustedDifference:
     alone: float | None
 
 
+@dataclass(frozen=True, slots=True)
+class _Test:
+    """What the test of its family says of a contrast; the values of one that is not tested."""
+
+    p: float | None = None
+    adjusted: float | None = None
+    reach: float = 1.0
+    alone: float | None = None
+    level: float = ALPHA
+
+
 def judge_family(contrasts: Sequence[Contrast], effect: float = EFFECT) -> list[Difference]:
     """Return the difference of each contrast, tested and judged together with all the others.
 
     One test over the same draws of signs serves them all (see `randomise_family`): the chance of
     any false finding among them is .05. A difference that is not significant is "no difference
-    shown" where these queries would have shown one of `effect` with power 0.8, else "not shown
-    (too few queries)". That is also said where so few queries moved that the test could show
-    nothing had all moved one way, unless one of `effect` would have moved more of them with that
-    power.
-    Contrasts of too few queries for any p-value to reach .05 are left out of the test.
+    shown" where these queries would have shown one of `effect` with power 0.8 in this family, else
+    "not shown (too few queries)". That is also said where so few queries moved that the test could
+    show nothing had all moved one way, unless one of `effect` would have moved more of them with
+    that power. Contrasts of too few queries for any p-value to reach .05 are left out of the test.
     """
     (judged,) = judge_parts([contrasts], effect)
     return [item.difference for item in judged]
 
 
 def judge_parts(
-    parts: Sequence[Sequence[Contrast]], effect: float
+    parts: Sequence[Sequence[Contrast]], effect: float, gates: Sequence[float] = ()
 ) -> list[list[AdjustedDifference]]:
-    """As `judge_family`, of contrasts in parts that are one family."""
+    """As `judge_family`, of contrasts in parts that are one family.
+
+    `gates` has a p-value for each part. A part whose p-value is above .05 is not tested. It stays
+    in the family all the same: a family of the parts with an open gate alone would be chosen by
+    the same queries that it is tested on, and err too often. Adjusted p-values are not below that
+    of the gate (Dmitrienko and Tamhane, "Gatekeeping procedures with clinical trial applications",
+    Pharmaceutical Statistics 2007).
+    """
     tested = [[item for item in part if can_reach(ALPHA, len(item.before))] for part in parts]
     family = [item for part in tested for item in part]
     queries = list(dict.fromkeys(query for item in family for query in item.before))
@@ -142,11 +184,11 @@ def judge_parts(
         np.array(table).reshape(len(queries), len(family)),
         [range(begin, end) for begin, end in pairwise(ends)],
     )
-    p_values = zip(found.p_values, found.adjusted, found.reach, chain(*found.apart), strict=True)
-    by_contrast = dict(zip(map(id, family), p_values, strict=True))
+    values = zip(found.p_values, found.adjusted, found.reach, chain(*found.apart), strict=True)
+    tests = {id(item): _Test(*own, found.level) for item, own in zip(family, values, strict=True)}
     return [
-        [_judge(item, *by_contrast.get(id(item), UNTESTED), effect=effect) for item in part]
-        for part in parts
+        [_judge(item, tests.get(id(item), _Test()), gate, effect) for item in part]
+        for part, gate in zip(parts, gates or [0.0] * len(parts), strict=True)
     ]
 
 
@@ -159,31 +201,27 @@ def describe_symmetry(differences: Sequence[Difference]) -> str:
     return f"{which} in {names} {SYMMETRY}"
 
 
-def _judge(
-    contrast: Contrast,
-    p: float | None,
-    adjusted: float | None,
-    reach: float | None,
-    alone: float | None,
-    *,
-    effect: float,
-) -> AdjustedDifference:
+def _judge(contrast: Contrast, test: _Test, gate: float, effect: float) -> AdjustedDifference:
     differences = list(contrast.differences.values())
-    deviation = spread(differences)
-    sign = find(contrast.measure).sign
-    wins = sum(sign * value > TIE for value in differences)
-    losses = sum(sign * value < -TIE for value in differences)
+    measure = find(contrast.measure)
+    wins = sum(measure.sign * value > TIE for value in differences)
+    losses = sum(measure.sign * value < -TIE for value in differences)
     largest = find_largest(contrast.measure, differences)
-    shown = find_detectable(differences, largest)
-    estimate = estimate_changes(contrast.measure, differences)
+    found = find_detectable(differences, largest, test.level)
+    estimate = estimate_difference(differences, largest, measure.change)
     n, moved = len(differences), wins + losses
     # Whether a difference of `effect` would have moved more of them.
     told = moved < n and find_share(moved + 1, n) * largest <= effect
+    adjusted = None if test.adjusted is None else max(test.adjusted, gate)
     verdict: Verdict = "no difference shown"
     if adjusted is not None and adjusted <= ALPHA:
-        verdict = "better" if sign * estimate.value > 0 else "worse"
-    elif shown is None or shown > effect or ((reach or 1.0) > ALPHA and not told):
+        verdict = "better" if measure.sign * estimate.value > 0 else "worse"
+    elif adjusted is not None and gate > ALPHA:
+        verdict = "not tested (headline not shown)"
+    elif found is None or found > effect or (test.reach > ALPHA and not told):
         verdict = "not shown (too few queries)"
+    shown = verdict in ("better", "worse")
+    together = estimate_difference(differences, largest, measure.change, test.level)
     difference = Difference(
         measure=contrast.measure,
         type=contrast.type,
@@ -191,19 +229,20 @@ def _judge(
         base=float(np.mean(list(contrast.before.values()))),
         other=float(np.mean(list(contrast.after.values()))),
         difference=estimate,
-        p=p,
+        simultaneous=None if adjusted is None else agree(together, shown),
+        p=test.p,
         adjusted=adjusted,
         effect_size=standardise(differences),
-        deviation=deviation,
-        detectable=shown,
+        deviation=spread(differences),
+        detectable=found,
+        detectable_alone=find_detectable(differences, largest),
         wins=wins,
         ties=n - moved,
         losses=losses,
         verdict=verdict,
-        presumes_symmetry=verdict in ("better", "worse")
-        and presumes_symmetry(differences, largest),
+        presumes_symmetry=shown and presumes_symmetry(differences, largest),
     )
-    return AdjustedDifference(difference, alone)
+    return AdjustedDifference(difference, test.alone)
 
 
 def find_largest(measure: str, differences: Sequence[float]) -> float:
@@ -217,9 +256,8 @@ def contrast_measures(base: Summary, other: Summary, tested: Sequence[str]) -> l
     return [Contrast(name, "", base.scores[name], other.scores[name]) for name in tested]
 
 
-def contrast_types(base: Summary, other: Summary, tested: Sequence[str]) -> list[Contrast]:
-    """Return the headline's contrast of each type of query."""
-    name = choose_headline(tested)
+def contrast_types(base: Summary, other: Summary, name: str) -> list[Contrast]:
+    """Return the contrast of a measure for each type of query."""
     queries = base.run.queries
     groups = {
         kind: [id_ for id_ in queries if queries[id_].type == kind]
@@ -232,16 +270,60 @@ def contrast_types(base: Summary, other: Summary, tested: Sequence[str]) -> list
     ]
 
 
-def judge_apart(
+def judge_stages(
     contrasts: Sequence[Sequence[Contrast]], effect: float, apart: Sequence[str]
-) -> list[tuple[AdjustedDifference, ...]]:
-    """Return the differences of each pair, those of measures that are `apart` as a family last."""
-    parts = [_part(pair, apart) for pair in contrasts]
-    judged = (judge_parts([pair[i] for pair in parts], effect) for i in (0, 1))
-    return [(*others, *own) for others, own in zip(*judged, strict=True)]
+) -> list[list[AdjustedDifference]]:
+    """Return the differences of each pair in every measure, in their order.
+
+    The headline measure is tested first, over all pairs; the others are a family that is tested of
+    the pairs whose headline is shown. Measures that are `apart` are a family of their own, tested
+    of all pairs.
+    """
+    headline = choose_headline(item.measure for item in contrasts[0] if item.measure not in apart)
+    first = judge_parts(_choose(contrasts, {headline}), effect)
+    gates = [item.difference.adjusted or 0.0 for (item,) in first]
+    others = {item.measure for item in contrasts[0]} - {headline, *apart}
+    second = judge_parts(_choose(contrasts, others), effect, gates)
+    own = judge_parts(_choose(contrasts, set(apart)), effect)
+    found = []
+    for pair, (leading,), *rest in zip(contrasts, first, second, own, strict=True):
+        judged = {item.difference.measure: item for item in chain([leading], *rest)}
+        for item in rest[0]:
+            if item.alone is not None and leading.alone is not None:
+                alone = max(item.alone, leading.alone)
+                judged[item.difference.measure] = AdjustedDifference(item.difference, alone)
+        found.append([judged[item.measure] for item in pair])
+    return found
 
 
-def _part(contrasts: Sequence[Contrast], apart: Sequence[str]) -> tuple[list[Contrast], ...]:
-    """Return the contrasts of the other measures, and those of the ones `apart`."""
-    others = [item for item in contrasts if item.measure not in apart]
-    return others, [item for item in contrasts if item.measure in apart]
+def judge_types(
+    contrasts: Sequence[Sequence[Contrast]], effect: float, headlines: Sequence[float]
+) -> tuple[list[list[Difference]], list[float | None]]:
+    """Return the differences of each pair by type of query, and whether its types differ.
+
+    `headlines` are the p-values of the pairs' headline measure over all queries. Types are one
+    family, tested of the pairs whose headline is shown, and of those whose types differ from one
+    another: of that there is a p-value for each pair, adjusted for all; None with fewer than two
+    types, or too few queries.
+    """
+    unlike = _compare_types(contrasts)
+    gates = [
+        min(headline, 1.0 if p is None else p)
+        for headline, p in zip(headlines, unlike, strict=True)
+    ]
+    judged = judge_parts(contrasts, effect, gates)
+    return [[item.difference for item in part] for part in judged], unlike
+
+
+def _compare_types(contrasts: Sequence[Sequence[Contrast]]) -> list[float | None]:
+    columns = [
+        [value for item in pair for value in item.differences.values()] for pair in contrasts
+    ]
+    sizes = [len(item.differences) for item in contrasts[0]]
+    if len(sizes) < 2 or not can_reach(ALPHA, sum(sizes)):
+        return [None] * len(contrasts)
+    return list(compare_groups(np.array(columns).T, np.repeat(np.arange(len(sizes)), sizes)))
+
+
+def _choose(contrasts: Sequence[Sequence[Contrast]], measures: Set[str]) -> list[list[Contrast]]:
+    return [[item for item in pair if item.measure in measures] for pair in contrasts]

@@ -21,6 +21,8 @@ FIGURES = (
     "difference",
     "low",
     "high",
+    "simultaneous_low",
+    "simultaneous_high",
     "p",
     "effect_size",
     "detectable",
@@ -59,9 +61,11 @@ class ComparisonResult:
     def differences(self) -> "DataFrame":
         """By other run and measure: means, the paired difference and what it is worth.
 
-        `low` and `high` are the ends of its 95 % interval, `p` is adjusted for all of them,
-        `effect_size` is d_z, `detectable` the smallest difference these queries show with power
-        0.8.
+        `low` and `high` are the ends of its 95 % interval by itself, `simultaneous_low` and
+        `simultaneous_high` those of the interval that holds for all tested together. It excludes
+        0 exactly where `p`, which is adjusted, is at most .05; NaN where nothing is tested.
+        `effect_size` is d_z, `detectable` the smallest difference that these queries show with
+        power 0.8, all tested together.
         """
         return self._tabulate("measure", lambda pair: pair.differences)
 
@@ -97,11 +101,7 @@ class ComparisonResult:
     @property
     def verdict(self) -> str:
         """In words: what must be known before, and whether each run is better than the base."""
-        from assay.eval.studies.comparison.page.differences import conclude
-
-        base, effect = self.compared.labels[0], self.compared.effect
-        told = [conclude(pair, base, label, effect) for label, pair in self._pairs()]
-        return "\n".join([*self.compared.warnings, *told])
+        return "\n".join([*self.compared.warnings, *self.compared.conclusions])
 
     def per_query(self, measure: str) -> "DataFrame":
         """Return the scores of all runs, query by query.
@@ -157,7 +157,9 @@ class ComparisonResult:
 
 
 def _list_figures(item: Difference, key: str) -> list[Any]:
-    defined = (item.adjusted, item.effect_size, item.detectable)
+    both = item.simultaneous
+    ends = (both.low, both.high) if both else (None, None)
+    defined = (*ends, item.adjusted, item.effect_size, item.detectable)
     return [
         getattr(item, key),
         item.n,

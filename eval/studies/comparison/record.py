@@ -72,6 +72,8 @@ def metrics(compared: Comparison) -> dict[str, float]:
             if item.measure == headline:
                 place = f"{metric_name(item.measure)}/{name}"
                 found |= with_interval(f"difference/{place}", item.difference)
+                if both := item.simultaneous:
+                    found |= with_interval(f"simultaneous/{place}", both)
                 found |= {} if item.adjusted is None else {f"p/{place}": item.adjusted}
         for latency in pair.latency:
             if latency.ratio and latency.percentile == MEDIAN:
@@ -85,6 +87,8 @@ def figures(compared: Comparison) -> Iterator[FigureRow]:
         for item in pair.differences:
             place, found = f"{metric_name(item.measure)}/{name}", item.difference
             yield f"difference/{place}", found.value, found.low, found.high
+            if both := item.simultaneous:
+                yield f"simultaneous/{place}", both.value, both.low, both.high
             for key, value in (
                 ("p", item.adjusted),
                 ("effect_size", item.effect_size),
@@ -143,7 +147,7 @@ def describe_comparison(compared: Comparison) -> str:
             plain(label),
             item.measure,
             f"{item.difference.value:+.3f}",
-            f"{item.difference.low:+.3f} … {item.difference.high:+.3f}",
+            f"{item.interval.low:+.3f} … {item.interval.high:+.3f}",
             "–" if item.adjusted is None else f"{item.adjusted:.3f}",
             item.verdict,
         )
@@ -151,5 +155,6 @@ def describe_comparison(compared: Comparison) -> str:
         for item in pair.differences
     ]
     head = f"Against **{plain(compared.labels[0])}** on **{plain(manifest.collection.name)}**"
-    columns = ("", "Measure", "Difference", "95 % interval", "p", "Verdict")
-    return f"{head}\n\n{make_table(columns, rows)}"
+    columns = ("", "Measure", "Difference", "95 % simultaneous interval", "p", "Verdict")
+    told = "\n".join(f"- {plain(line)}" for line in compared.conclusions)
+    return f"{head}\n\n{told}\n\n{make_table(columns, rows)}"

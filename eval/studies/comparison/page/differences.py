@@ -5,7 +5,6 @@ from dataclasses import dataclass
 
 from assay.eval.report.formats import amount, p_value, score, signed
 from assay.eval.report.plots import LinearAxis, Tick, Whisker, whisker
-from assay.eval.scoring.measures import choose_headline
 from assay.eval.studies.comparison.analysis import Pair
 from assay.eval.studies.comparison.differences import Difference
 
@@ -16,12 +15,14 @@ TONES = {
     "worse": "worse",
     "no difference shown": "same",
     "not shown (too few queries)": "open",
+    "not tested (headline not shown)": "open",
 }
 ALSO = {
     "better": "Better, too",
     "worse": "Worse",
     "no difference shown": "No difference shown",
     "not shown (too few queries)": "Not shown (too few queries)",
+    "not tested (headline not shown)": "Not tested (the headline measure shows no difference)",
 }
 
 
@@ -62,17 +63,11 @@ def make_axis(differences: Iterable[Difference]) -> DifferenceAxis:
         end
         for item in differences
         if _is_share(item)
-        for end in (item.difference.low, item.difference.high)
+        for end in (item.interval.low, item.interval.high)
     ]
     axis = LinearAxis.around_zero(ends)
     labels = (axis.low, axis.low / 2, 0.0, axis.high / 2, axis.high)
     return DifferenceAxis(axis, tuple(Tick(axis.place(i), _tick(i)) for i in labels))
-
-
-def headline(pair: Pair) -> Difference:
-    """Return the difference by which runs are called better or worse."""
-    by_measure = {item.measure: item for item in pair.differences}
-    return by_measure[choose_headline(by_measure)]
 
 
 def difference_row(item: Difference, axis: LinearAxis) -> DifferenceRow:
@@ -93,36 +88,14 @@ def difference_row(item: Difference, axis: LinearAxis) -> DifferenceRow:
         counts=(item.wins, item.ties, item.losses),
         verdict=item.verdict,
         tone=TONES[item.verdict],
-        whisker=whisker(item.difference, axis) if drawn else None,
+        whisker=whisker(item.interval, axis) if drawn else None,
         band=band,
     )
 
 
-def conclude(pair: Pair, base: str, other: str, effect: float) -> str:
-    """Return in a sentence or two whether `other` is better than `base`."""
-    item = headline(pair)
-    measure, before, after = item.measure, score(item.base), score(item.other)
-    inside = f"95 % interval {_interval(item, 'to')}"
-    if item.adjusted is not None:
-        inside += f", p {p_value(item.adjusted)}"
-    if item.verdict in ("better", "worse"):
-        verb = "rises" if item.verdict == "better" else "falls"
-        return (
-            f"{other} is {item.verdict} than {base}: {measure} {verb} from {before} to {after}, "
-            f"by {signed(item.difference.value)} ({inside})."
-        )
-    found = f"{measure} is {after} against {before}, {signed(item.difference.value)} ({inside})."
-    if item.verdict == "no difference shown":
-        return (
-            f"No difference between {other} and {base} is shown: {found} "
-            f"One of {effect:g} would most likely have been found."
-        )
-    return f"{item.n:,} queries are too few to tell {other} from {base}: {found}"
-
-
 def elaborate(pair: Pair) -> str:
     """Return in sentences what single queries, the other measures and the clock say."""
-    item = headline(pair)
+    item = pair.headline
     sentences = [f"{item.wins:,} of {item.n:,} queries gain, {item.losses:,} lose."]
     for verdict, words in ALSO.items():
         others = (other for other in pair.differences if other is not item)
@@ -143,17 +116,18 @@ def elaborate(pair: Pair) -> str:
 
 def foresee(pair: Pair) -> str:
     """Return what the collection can show of the headline measure; "" where that is unknown."""
-    item = headline(pair)
+    item = pair.headline
     if item.detectable is None:
         return ""
     return (
         f"With {item.n:,} queries whose scores differ as these do, a true difference of "
-        f"{score(item.detectable)} in {item.measure}, tested alone, is shown with probability 0.8."
+        f"{score(item.detectable)} in {item.measure} is shown with probability 0.8, "
+        "tested together with the other runs."
     )
 
 
 def _interval(item: Difference, between: str) -> str:
-    return f"{signed(item.difference.low)} {between} {signed(item.difference.high)}"
+    return f"{signed(item.interval.low)} {between} {signed(item.interval.high)}"
 
 
 def _effect_size(value: float) -> str:

@@ -18,7 +18,6 @@ from assay.eval.report.run_page.drilldown import (
 from assay.eval.report.run_page.excerpts import GoldExcerpts, PassageTable
 from assay.eval.runs.stored import StoredRun
 from assay.eval.studies.comparison.analysis import Comparison
-from assay.eval.studies.comparison.page.differences import headline
 from assay.eval.studies.comparison.page.scores import list_scores
 from assay.retrievers.base import Chunk
 
@@ -52,7 +51,7 @@ def collect(compared: Comparison) -> dict[str, Any]:
 
 
 def _most_changed(compared: Comparison) -> list[str]:
-    measure = headline(compared.pairs[0]).measure
+    measure = compared.pairs[0].headline.measure
     scores = [pair.scores(measure) for pair in compared.pairs]
 
     def change(query: str) -> float:

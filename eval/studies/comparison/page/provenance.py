@@ -37,18 +37,21 @@ def describe_method(compared: Comparison) -> Pairs:
     return (
         (
             "Smallest detectable difference",
-            f"The smallest difference that a paired t-test of these queries finds with power "
-            f"{POWER:g} at level {ALPHA:g}, given the spread of the queries' differences. Of "
-            "scores of 0 and 1, and of scores none of which moved, it is not less than what moves "
-            "enough queries for the randomisation test. A true difference smaller than that is "
-            "often missed, and more often the more is tested together.",
+            "The smallest difference that a paired t-test of these queries finds with power "
+            f"{POWER:g}, given the spread of the queries' differences, at the level of each test "
+            f"at which any false finding of its family has a chance of {ALPHA:g}. Of scores of 0 "
+            "and 1, and of scores none of which moved, it is not less than what moves enough "
+            "queries for the randomisation test. A true difference smaller than that is often "
+            "missed.",
         ),
         (
             "Intervals",
-            "95 %, each by itself: they are not adjusted for what is tested together, as p is. Of "
-            "differences: Student's over queries; where all are equal it has no width, and says "
-            "nothing of other queries. Of ratios of latencies: paired percentile bootstrap, "
-            f"{BOOTSTRAPS:,} resamples, a fixed seed.",
+            "Of differences: 95 % for all of the family at once, from the same draws of signs as "
+            "p. They exclude 0 where, and only where, p is at most "
+            f"{ALPHA:g}; one that would disagree ends at 0. Student's over queries, with two "
+            "queries added that moved up and down by half each (Agresti and Min 2005); "
+            "comparison.json has those of each difference by itself, too. Of ratios of latencies: "
+            f"paired percentile bootstrap, {BOOTSTRAPS:,} resamples, a fixed seed.",
         ),
         (
             "p",
@@ -67,7 +70,7 @@ def describe_method(compared: Comparison) -> Pairs:
             f"Better or worse where p is at most {ALPHA:g}. Else no difference shown where one of "
             f"{compared.effect:g} would have been shown with power {POWER:g}; else not shown (too "
             "few queries), as where so few moved that the test could show nothing had all moved "
-            "one way.",
+            "one way. Not tested where the headline measure of the run is not shown to differ.",
         ),
         (
             "Miss analysis",
@@ -158,18 +161,21 @@ def _families(compared: Comparison) -> str:
     """Say which differences were tested together; nothing where none was."""
     if not compared.tests:
         return ""
-    text = f"The {count(compared.tests, 'difference')} over all queries "
-    if compared.tests == 1:
-        text += f"is judged alone: the chance of a false finding is {ALPHA:g}"
-    else:
-        text += (
-            "are judged together: each is compared with the largest of all of them under the same "
-            "signs, step by step down (Westfall and Young), so that the chance of any false "
-            f"finding is {ALPHA:g}"
-        )
-    own = (("of answers", compared.tests_apart), ("by type of query", compared.tests_by_type))
-    for which, tests in own:
-        if tests:
-            verb = "is" if tests == 1 else "are"
-            text += f"; the {count(tests, 'difference')} {which} {verb} a family of their own"
-    return f"{text}. With more runs on a page a difference has to be larger. "
+    headline = compared.pairs[0].headline.measure
+    families = [
+        (compared.tests_headline, f"{headline} of all runs"),
+        (compared.tests - compared.tests_headline, "the other measures"),
+        (compared.tests_apart, "measures of answers"),
+        (compared.tests_by_type, "types of query"),
+    ]
+    listed = "; ".join(
+        f"{name} ({count(tests, 'difference')})" for tests, name in families if tests
+    )
+    return (
+        f"Differences are tested in families: {listed}. Each is compared with the largest of its "
+        "family under the same signs, step by step down (Westfall and Young), so that the chance "
+        f"of any false finding in a family is {ALPHA:g}. Other measures are tested only of runs "
+        f"whose {headline} is shown to differ, types of query of those and of runs whose types "
+        "differ from one another (wild bootstrap by the same signs). With more runs on a page a "
+        "difference has to be larger. "
+    )

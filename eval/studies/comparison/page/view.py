@@ -15,11 +15,9 @@ from assay.eval.studies.comparison.page import provenance, scores
 from assay.eval.studies.comparison.page.differences import (
     DifferenceAxis,
     DifferenceRow,
-    conclude,
     difference_row,
     elaborate,
     foresee,
-    headline,
     make_axis,
 )
 from assay.eval.studies.comparison.page.drilldown import collect
@@ -54,13 +52,13 @@ def list_losses(pair: Pair) -> tuple[Mover, ...]:
 
 def _order(pair: Pair) -> list[tuple[str, float]]:
     """Return every query with what it gains, the least first."""
-    scores = pair.scores(headline(pair).measure)
+    scores = pair.scores(pair.headline.measure)
     gains = [(query, other - base) for query, (base, other) in scores.items()]
     return sorted(gains, key=lambda entry: entry[1])
 
 
 def _name_movers(pair: Pair, changes: Sequence[tuple[str, float]]) -> tuple[Mover, ...]:
-    scores = pair.scores(headline(pair).measure)
+    scores = pair.scores(pair.headline.measure)
     movers = []
     for id_, gain in changes[:MOST]:
         query, (base, other) = pair.base.run.queries[id_], scores[id_]
@@ -142,12 +140,14 @@ def make_view(compared: Comparison) -> ComparisonView:
             count(compared.tests, "test"),
         ),
         warnings=compared.warnings,
-        measure=headline(compared.pairs[0]).measure,
+        measure=compared.pairs[0].headline.measure,
         base_half=_half(compared.base),
         axes=axes,
         pairs=tuple(
-            _pair_view(compared, pair, (labels[0], other), axes)
-            for pair, other in zip(compared.pairs, labels[1:], strict=True)
+            _pair_view(compared, pair, (labels[0], other), conclusion, axes)
+            for pair, other, conclusion in zip(
+                compared.pairs, labels[1:], compared.conclusions, strict=True
+            )
         ),
         types=tuple(item.type for item in compared.pairs[0].by_type),
         index=provenance.contrast_indexes(runs),
@@ -159,12 +159,14 @@ def make_view(compared: Comparison) -> ComparisonView:
     )
 
 
-def _pair_view(compared: Comparison, pair: Pair, names: tuple[str, str], axes: Axes) -> PairView:
+def _pair_view(
+    compared: Comparison, pair: Pair, names: tuple[str, str], conclusion: str, axes: Axes
+) -> PairView:
     flow = make_flow(pair.base.attribution, pair.other.attribution)
     return PairView(
         other=names[1],
-        headline=difference_row(headline(pair), axes.all.axis),
-        conclusion=conclude(pair, *names, compared.effect),
+        headline=difference_row(pair.headline, axes.all.axis),
+        conclusion=conclusion,
         remarks=elaborate(pair),
         foresight=foresee(pair),
         rows=tuple(difference_row(item, axes.all.axis) for item in pair.differences),

@@ -132,7 +132,7 @@ def describe_against(parity: Parity) -> list[str]:
     """Return how far the native fusion is above our hybrid and above the better list alone."""
     return [
         f"{item.measure}: native less {AGAINST[base]} {signed(item.difference.value)} "
-        f"({signed(item.difference.low)} … {signed(item.difference.high)}), "
+        f"({signed(item.interval.low)} … {signed(item.interval.high)}), "
         f"p {p_value(item.adjusted)}: {item.verdict}"
         for base, item in parity.against.items()
         if base != OURS  # which stands with all measures

@@ -9,6 +9,7 @@ from samples.planned_runs import make_collection, make_run
 from assay.eval.cli.compare import _explain as explain
 from assay.eval.runs.execution.interleaved_timing import InterleavedTiming
 from assay.eval.statistics.estimates import Estimate, estimate_mean, estimate_percentile_ratio
+from assay.eval.statistics.paired import estimate_difference
 from assay.eval.statistics.significance import detectable, randomise
 from assay.eval.studies.comparison.analysis import compare
 from assay.eval.studies.comparison.latency_pairs import pair_latencies
@@ -34,9 +35,11 @@ def test_figures_by_hand(folder: Path) -> None:
     assert first.other == pytest.approx(sum(two for _, two in scores) / 40)
     assert (first.wins, first.ties, first.losses) == (20, 16, 4)
     assert first.difference.value == pytest.approx(estimate_mean(differences).value)
-    assert first.difference.low == pytest.approx(estimate_mean(differences).low)
+    by_itself = estimate_difference(differences, 1.0, (-1.0, 1.0))
+    assert first.difference == by_itself == first.simultaneous, "the headline of one run"
     assert first.p == pytest.approx(randomise(differences), abs=0.003)
-    assert first.p <= first.adjusted <= 2 * first.p
+    assert first.p == first.adjusted, "the headline measure pays for no other"
+    assert second.p <= second.adjusted <= 2 * second.p
     assert pair.alone == {"MRR@10": first.adjusted, "Hit@1": second.adjusted}
     assert first.deviation is not None
     assert first.effect_size == pytest.approx(first.difference.value / first.deviation)
@@ -115,13 +118,15 @@ def test_too_few_queries_are_not_tested(folder: Path) -> None:
     assert {(item.p, item.verdict) for item in pair.by_type} == {
         (None, "not shown (too few queries)")
     }
-    assert "draws, adjusted for the 1 difference over all queries together; " in explain(compared)
+    assert "draws, adjusted within each family: MRR@10 of all runs (1); better or worse" in explain(
+        compared
+    )
     assert (
-        "The 1 difference over all queries is judged alone: "
+        "Differences are tested in families: MRR@10 of all runs (1 difference). "
         in dict(describe_method(compared))["p"]
     )
-    untested = replace(pair, differences=(), by_type=())
-    compared = replace(compared, pairs=(untested,))
+    headline = replace(pair.differences[0], p=None)
+    compared = replace(compared, pairs=(replace(pair, differences=(headline,), by_type=()),))
     assert compared.tests == 0
     assert "draws; better or worse" in explain(compared)
     assert "opposite queries would reverse. None for groups" in dict(describe_method(compared))["p"]

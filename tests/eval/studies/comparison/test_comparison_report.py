@@ -23,7 +23,6 @@ from assay.eval.studies.comparison.analysis import Comparison, compare
 from assay.eval.studies.comparison.latency_pairs import LatencyPair
 from assay.eval.studies.comparison.page import name_comparison, write
 from assay.eval.studies.comparison.page.differences import (
-    conclude,
     difference_row,
     elaborate,
     make_axis,
@@ -135,10 +134,9 @@ def make_pair(folder: Path, ranks: list[int], effect: float = 0.05) -> Compariso
 def test_the_verdict_is_said_in_a_sentence(
     tmp_path: Path, ranks: list[int], effect: float, said: str
 ) -> None:
-    (pair,) = make_pair(tmp_path, ranks, effect).pairs
-    sentence = conclude(pair, "base", "other", effect)
+    (sentence,) = make_pair(tmp_path, ranks, effect).conclusions
     assert sentence.startswith(said)
-    assert "95 % interval" in sentence
+    assert "95 % simultaneous interval" in sentence
 
 
 def test_the_rest_names_every_other_measure_and_the_queries(tmp_path: Path) -> None:
