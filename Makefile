@@ -5,7 +5,7 @@
 	test test-slow test-st test-live bench bench-scale torture docs dist sbom lock clean
 
 BIN := .venv/bin
-CONFIGS := $(sort $(filter-out gate targets,$(basename $(notdir $(wildcard configs/*.yaml)))))
+CONFIGS := $(sort $(filter-out gate published targets,$(basename $(notdir $(wildcard configs/*.yaml)))))
 TORCH ?= torch==2.13.0
 
 # Where Python keeps no bytecode, each command compiles all that it imports anew: three seconds.
@@ -107,7 +107,7 @@ EXTRAS := anthropic azure-ai-search azure-cosmos-nosql chinese chroma duckdb ela
 	lancedb langchain llamaindex local-llm milvus mongodb notebooks openai opensearch otel pinecone postgres qdrant \
 	ragas ray redis sqlite tantivy weaviate zvec
 
-COMPILE = $(BIN)/uv pip compile pyproject.toml --quiet --universal --python-version 3.11 \
+COMPILE = $(BIN)/uv pip compile pyproject.toml --extra mlflow --extra documents --quiet --universal --python-version 3.11 \
 	--generate-hashes --no-emit-index-url --annotation-style line \
 	--custom-compile-command "make lock" $(LOCK_ARGS)
 

@@ -9,7 +9,7 @@ from assay.retrievers.base.suggestions import suggest
 from assay.retrievers.store.paths import parse_path
 
 SUFFIXES = (".yaml", ".yml")
-NO_PIPELINES = ("gate", "targets")  # settings of commands that lie beside configs
+NO_PIPELINES = ("gate", "published", "targets")  # settings of commands that lie beside configs
 
 
 def list_configs() -> dict[str, Path]:

@@ -15,6 +15,7 @@ from assay.eval.tracking.local import database, holds
 from assay.eval.tracking.record import Record, describe
 from assay.eval.tracking.store import (
     EXPERIMENT,
+    NotInstalledError,
     TrackingError,
     connect,
     find_experiment,
@@ -50,13 +51,16 @@ class LoggedRun:
 
 
 def attempt(log: Callable[[], T], kept: str, progress: Progress) -> T | None:
-    """Log to MLflow and return what `log` returns; say so where tracking is down, and go on.
+    """Log to MLflow and return what `log` returns; say so where it is down or missing, and go on.
 
     `kept` says what is not lost by it. A store that is a file stays broken, unlike a server that is
     down: the command ends with `assay.eval.tracking_failures.EXIT_CODE`.
     """
     try:
         return log()
+    except NotInstalledError as error:
+        progress.say(f"Not logged: {error}; {kept}")
+        return None
     except TrackingError as error:
         progress.say(f"assay: {error}; {kept}")
         if is_local(uri := tracking_uri()):

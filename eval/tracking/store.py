@@ -7,11 +7,13 @@ import socket
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib.util import find_spec
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from assay.eval.tracking.local import SQLITE, artifacts, database, open_local
 from assay.retrievers.base import AssayError
+from assay.retrievers.base.installation import hint_extra
 
 if TYPE_CHECKING:
     from mlflow.tracking import MlflowClient
@@ -38,6 +40,10 @@ QUERY = re.compile(r"(://[^\s?]*)\?\S*")
 
 class TrackingError(AssayError):
     """The tracking store cannot be reached or refuses what it is sent. Stored runs are safe."""
+
+
+class NotInstalledError(TrackingError):
+    """MLflow is not installed."""
 
 
 def tracking_uri() -> str:
@@ -69,13 +75,21 @@ def is_server(uri: str) -> bool:
     return uri.startswith(("http://", "https://"))
 
 
+def check_installed() -> None:
+    """Raise NotInstalledError where MLflow is missing."""
+    if find_spec("mlflow") is None:
+        raise NotInstalledError(f"MLflow {hint_extra('mlflow')}")
+
+
 @contextmanager
 def connect(uri: str) -> Iterator["MlflowClient"]:
     """Yield a client of the store at `uri`; whatever fails while it is used is a TrackingError.
 
     Nothing is printed. A SQLite store is used by one process at a time: two that write at once can
     find it locked. Where there is none, or one that was never finished, it is made.
+    Raises NotInstalledError without MLflow.
     """
+    check_installed()
     with _quiet(), _failures(uri), _lock(uri):
         _check_answer(uri)
         path = database(uri)

@@ -77,7 +77,8 @@ class Converter:
     ) -> None:
         self._store = store
         self._settings = settings
-        self._identity = identify(settings)
+        if isinstance(settings, CommandSettings):
+            identify(settings)  # says at once that there is no such program
         self._seconds = seconds
         self._process: subprocess.Popen[bytes] | None = None
 
@@ -106,7 +107,7 @@ class Converter:
             self._process = None
 
     def _convert(self, suffix: str, data: bytes) -> ConvertedText:
-        key = digest(self._identity, suffix, hashlib.sha256(data).hexdigest())
+        key = digest(identify(self._settings), suffix, hashlib.sha256(data).hexdigest())
         stored = self._store.get_many(KIND, [key]).get(key)
         used = self._settings
         command = used if isinstance(used, CommandSettings) and suffix in used.suffixes else None

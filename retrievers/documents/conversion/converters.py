@@ -8,12 +8,14 @@ import time
 from collections.abc import Mapping
 from functools import cache
 from importlib.metadata import version
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field
 
 from assay.retrievers.base import AssayError
+from assay.retrievers.base.installation import hint_extra
 from assay.retrievers.documents.conversion import converter
 from assay.retrievers.settings import Settings
 from assay.retrievers.settings.trust import CODE
@@ -102,17 +104,20 @@ MARKITDOWN = MarkitdownSettings(type="markitdown")
 def identify(settings: AnyConverter) -> str:
     """Return the digest of all that decides what a converter makes of a file.
 
-    Raises AssayError where there is no such program.
+    Raises AssayError where there is no such program, or the extra that brings markitdown is missing.
     """
     if isinstance(settings, MarkitdownSettings):
         return _identify_markitdown()
     if shutil.which(settings.command[0]) is None:
         raise AssayError(f"{KEY}: there is no program {settings.command[0]}")
-    return digest(settings, _digest_files(tuple(settings.command)), _identify_markitdown())
+    others = _identify_markitdown() if find_spec("markitdown") else ""
+    return digest(settings, _digest_files(tuple(settings.command)), others)
 
 
 @cache
 def _identify_markitdown() -> str:
+    if find_spec("markitdown") is None:
+        raise AssayError(f"converting files to Markdown {hint_extra('documents')}")
     sources = digest_imports(converter.__name__)
     return digest(sources, [version(name) for name in PACKAGES])
 
