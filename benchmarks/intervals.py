@@ -4,11 +4,11 @@ The scores are those of the committed baselines on the dev queries of `tarnwick`
 truth. Of them queries are drawn with replacement, as many as a collection might have, and an
 interval at 95 % is made of each sample by the percentile bootstrap, by BCa, by the studentised
 bootstrap, by Student's t, and as this project does it; of differences, also by Tango's score
-method (Statistics in Medicine 1998), which is for scores of 0 and 1 alone, and with two differences
-of the largest size added, whatever the scores (Agresti and Min). All are cut to the range of what is
+method (Statistics in Medicine 1998), which is for scores of 0 and 1 alone, and with two of the
+largest size added, whatever the scores (Agresti and Min). All are cut to the range of what is
 averaged. Printed are the share of intervals that hold the truth and their mean length, for the
-means of two runs and for the paired differences of the two; apart for measures that are 0 or 1, and
-for differences in nDCG@10 of which 85 % are set to 0 by chance.
+means of two runs and for the paired differences of the two; apart for measures that are 0 or 1,
+and for differences in nDCG@10 of which 85 % are set to 0 by chance.
 """
 
 import argparse
@@ -155,7 +155,7 @@ def take_student(samples: Numbers, _: Numbers, __: Range) -> Ends:
 
 
 def add_largest(samples: Numbers, _: Numbers, __: Range) -> Ends:
-    """Return Agresti and Min's intervals, with Student's quantile: half a case more in each cell."""
+    """Return Agresti and Min's intervals, with Student's quantile."""
     n = len(samples)
     center = samples.sum(axis=0) / (n + 2)
     spread = (np.sum(samples**2, axis=0) + 1) / (n + 2) - center**2

@@ -128,10 +128,10 @@ def compare(
         >>> compared  # doctest: +ELLIPSIS
         All judgments used by these measures were made by a language model, not by people (277 ...
         flat: the difference in nDCG@10 is fragile: a few opposite queries would reverse it
-        flat is better than bm25: nDCG@10 rises from 0.480 to 0.504, by +0.024 (95 % interval ...
+        flat is better than bm25: nDCG@10 rises from 0.480 to 0.504, by +0.024 (95 % simultaneous ...
         >>> compared.differences.loc["flat"].loc["nDCG@10", ["difference", "low", "high"]].round(3)
         difference    0.024
-        low           0.006
+        low           0.005
         high          0.042
         Name: nDCG@10, dtype: float64
         >>> compared.per_query("nDCG@10")["difference.flat"].nlargest(2).round(3)

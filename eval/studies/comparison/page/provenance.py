@@ -50,8 +50,9 @@ def describe_method(compared: Comparison) -> Pairs:
             "p. They exclude 0 where, and only where, p is at most "
             f"{ALPHA:g}; one that would disagree ends at 0. Student's over queries, with two "
             "queries added that moved up and down by half each (Agresti and Min 2005); "
-            "comparison.json has those of each difference by itself, too. Of ratios of latencies: "
-            f"paired percentile bootstrap, {BOOTSTRAPS:,} resamples, a fixed seed.",
+            "those of differences without p are by themselves, as comparison.json has of all. Of "
+            f"ratios of latencies: paired percentile bootstrap, {BOOTSTRAPS:,} resamples, a fixed "
+            "seed.",
         ),
         (
             "p",
