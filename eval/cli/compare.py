@@ -5,7 +5,14 @@ from typing import TYPE_CHECKING
 import click
 
 from assay.eval.cli import options
-from assay.eval.cli.output import make_console, make_table, present, print_table, track
+from assay.eval.cli.output import (
+    make_console,
+    make_table,
+    present,
+    print_places,
+    print_table,
+    track,
+)
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -14,6 +21,12 @@ if TYPE_CHECKING:
     from assay.eval.studies.comparison.analysis import Comparison, Pair
     from assay.eval.studies.comparison.differences import Difference
 
+BRIEF = (
+    "Intervals and p-values hold for all tests of a family at once; other measures and types are "
+    "tested where the first measure differs. --by-type shows every figure."
+)
+CHECK = "Check first: "
+NEXT = "`assay explain {run}`: where were passages lost?"
 STYLES = {"better": "green", "worse": "red", "not shown (too few queries)": "yellow"}
 
 
@@ -27,6 +40,9 @@ STYLES = {"better": "green", "worse": "red", "not shown (too few queries)": "yel
     type=options.Fraction(),
     help="The smallest difference that would matter.  [default: 0.05]",
 )
+@click.option(
+    "--by-type", is_flag=True, help="Show types of query too, and every figure of the tests."
+)
 @click.option("--no-report", is_flag=True, help="Write no report, and log nothing to MLflow.")
 @options.NO_TRACK
 @options.JSON
@@ -35,6 +51,7 @@ def compare(
     engines: tuple[str, ...],
     measures: str | None,
     effect: float | None,
+    by_type: bool,
     no_report: bool,
     no_track: bool,
     as_json: bool,
@@ -50,6 +67,8 @@ def compare(
     and prompt, these are compared too. The report is a folder of its own among the runs; the
     same comparison gives the same files.
     """
+    from functools import partial
+
     from assay.eval.configs.locations import reports_folder
     from assay.eval.configs.named_configs import add_engines
     from assay.eval.progress import ConsoleProgress
@@ -80,62 +99,82 @@ def compare(
 
         kept = f"the report is kept in {folder}: the same call sends it"
         tracked = track(no_track, log, kept, progress)
-    present(compared, as_json, print_comparison, report=page, mlflow_run=tracked)
+    shown = partial(print_comparison, by_type=by_type)
+    present(compared, as_json, shown, report=page, mlflow_run=tracked)
+    if not as_json:
+        print_places(next=NEXT.format(run=compared.pairs[0].other.run.manifest.id))
 
 
-def print_comparison(compared: "Comparison") -> None:
-    """Print a table for each run beside the base, what it costs, and what the figures mean."""
+def print_comparison(compared: "Comparison", by_type: bool = False) -> None:
+    """Print what is shown, a table for each run beside the base, its cost, and what to check.
+
+    With `by_type` the tables have the types of query, and every figure of the tests.
+    """
     from assay.eval.report.formats import count
 
     console = make_console()
-    manifest = compared.base.run.manifest
     queries = count(len(compared.base.run.queries), "query", "queries")
-    for line in compared.warnings:
-        console.print(line, style="bold red", markup=False)
-    console.print(f"{queries} of {manifest.collection.name}. Base: {manifest.id}")
-    base = compared.labels[0]
     for line in compared.conclusions:
-        console.print(line, markup=False, highlight=False)
+        console.print(line, style="bold", markup=False, highlight=False)
+    console.print(f"{queries} of {compared.base.run.manifest.collection.name}", highlight=False)
+    base = compared.labels[0]
     for pair, other in zip(compared.pairs, compared.labels[1:], strict=True):
         console.print()
-        title = f"{other} against {base}  ({pair.other.run.manifest.id})"
-        console.print(title, style="italic", markup=False)
-        print_table(console, _table(pair, base, other))
+        if len(compared.pairs) > 1:
+            console.print(f"{other} against {base}", style="italic", markup=False)
+        print_table(console, _table(pair, base, other, by_type))
+        if not by_type:
+            _print_types(console, pair)
         _print_costs(console, compared, pair)
-    console.print()
-    console.print(_explain(compared))
+    for i, line in enumerate(compared.warnings):
+        console.print(f"{'' if i else CHECK}{line}", style="yellow", markup=False, highlight=False)
+    console.print(_explain(compared) if by_type else BRIEF, style="dim", highlight=False)
 
 
-def _table(pair: "Pair", base: str, other: str) -> "Table":
+def _table(pair: "Pair", base: str, other: str, whole: bool) -> "Table":
     from rich.markup import escape
 
-    names = (escape(base), escape(other))
-    figures = (*names, "detectable", "diff", "95 % simult.", "p", "d", "+/=/−", "verdict")
+    beside = ("p", "detectable", "d", "+/=/−") if whole else ("p",)
+    figures = (escape(base), escape(other), "diff", "95 % interval", *beside, "verdict")
     table = make_table("measure", *figures, left=("verdict",), ruled=False, whole=True)
     table.columns[-1].no_wrap = False  # a verdict may take two lines
     for item in pair.differences:
-        _add(table, item.measure, item)
-    if pair.by_type:
+        table.add_row(item.measure, *_cells(item, whole))
+    if pair.by_type and whole:
         table.add_row(f"{pair.by_type[0].measure} by type (n)", style="bold")
-    for item in pair.by_type:
-        _add(table, escape(f"  {item.type} ({item.n})"), item)
+        for item in pair.by_type:
+            table.add_row(escape(f"  {item.type} ({item.n})"), *_cells(item, whole))
     return table
 
 
-def _add(table: "Table", label: str, item: "Difference") -> None:
+def _cells(item: "Difference", whole: bool) -> list[str]:
     interval, style = item.interval, STYLES.get(item.verdict, "")
-    table.add_row(
-        label,
+    cells = [
         f"{item.base:.3f}",
         f"{item.other:.3f}",
-        "–" if item.detectable is None else f"{item.detectable:.3f}",
         f"{item.difference.value:+.3f}",
         f"{interval.low:+.3f} … {interval.high:+.3f}",
         _p(item.adjusted),
-        "–" if item.effect_size is None else f"{item.effect_size:+.2f}",
-        f"{item.wins}/{item.ties}/{item.losses}",
-        f"[{style}]{item.verdict}[/]" if style else item.verdict,
-    )
+    ]
+    if whole:
+        cells += [
+            "–" if item.detectable is None else f"{item.detectable:.3f}",
+            "–" if item.effect_size is None else f"{item.effect_size:+.2f}",
+            f"{item.wins}/{item.ties}/{item.losses}",
+        ]
+    verdict = item.verdict if whole else item.verdict.replace(" (headline not shown)", "")
+    return [*cells, f"[{style}]{verdict}[/]" if style else verdict]
+
+
+def _print_types(console: "Console", pair: "Pair") -> None:
+    """Say in a line how many types of query differ, and how to see them."""
+    from collections import Counter
+
+    if pair.by_type:
+        found = Counter(item.verdict for item in pair.by_type)
+        each = ", ".join(f"{number} {verdict}" for verdict, number in found.most_common())
+        line = f"{len(pair.by_type)} types of query: {each} (--by-type shows them)"
+        console.print(line, markup=False, highlight=False)
 
 
 def _p(value: float | None) -> str:

@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from assay.eval.cli import options
-from assay.eval.cli.output import present
+from assay.eval.cli.output import present, print_places
 
 
 @click.command()
@@ -68,3 +68,5 @@ def run(
     tracked = None if no_track else track(summary, progress)
     show = partial(print_summary, reused=outcome.reused)
     present(summary, as_json, show, report=page, mlflow_run=tracked)
+    if not as_json:
+        print_places(next=f"`assay explain {summary.run.manifest.id}`: where were passages lost?")

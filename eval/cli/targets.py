@@ -39,7 +39,7 @@ STYLES: "dict[Verdict | None, str]" = {
     type=click.Path(path_type=Path, file_okay=False),
     help="Folder of targets.md and targets.json.  [default: targets below the reports]",
 )
-@click.option("--readme", type=options.FILE, help="Replace the table of targets in this file.")
+@click.option("--readme", type=options.FILE, help="Replace the totals of targets in this file.")
 def targets(
     ids: tuple[str, ...],
     path: Path,
@@ -62,9 +62,9 @@ def targets(
     from assay.eval.studies.targets.measuring import measure_targets
     from assay.eval.studies.targets.output import (
         describe_seconds,
-        replace_table,
+        replace_totals,
         write,
-        write_table,
+        write_totals,
     )
     from assay.eval.studies.targets.plan import describe_plan
     from assay.eval.studies.targets.record import log_targets
@@ -75,9 +75,9 @@ def targets(
     settings = load_settings(path)
     chosen = choose(settings, ids, path)
     if readme and ids:
-        raise AssayError(f"--readme: its table has all targets; leave out {', '.join(ids)}")
+        raise AssayError(f"--readme: its totals are of all targets; leave out {', '.join(ids)}")
     if readme:
-        replace_table(readme, "")  # refuses before minutes go into measuring
+        replace_totals(readme, "")  # refuses before minutes go into measuring
     below = reports_folder() / "targets"
     measurer = ProjectTargetMeasurer(settings, path.parent, below / "measured", rerun, progress)
     check(settings, measurer, path)
@@ -88,7 +88,7 @@ def targets(
         progress.say(describe_seconds(results.seconds))
     files = write(results, output or below)
     if readme:
-        write_table(readme, results)
+        write_totals(readme, results)
     kept = f"the results are kept in {files[0].parent}"
     tracked = track(no_track, partial(log_targets, results, files), kept, progress)
     if as_json:

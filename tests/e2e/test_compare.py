@@ -64,7 +64,7 @@ def test_no_report_leaves_nothing_behind(assay, runs, tmp_path: Path, places) ->
     assert "report" not in done.stdout
     assert sorted(Path(places["ASSAY_REPORTS"]).glob("compare-*")) == before
     done = assay("compare", *runs, *effect, "--no-track")
-    assert "report  " in done.stdout.splitlines()[-1]
+    assert "report  " in done.stdout.splitlines()[-2]
 
 
 def test_a_comparison_is_tracked_once_and_survives_a_lost_server(assay, assay_json, runs) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from tools.processes import ROOT
 
-from assay.eval.studies.targets.output import BEGIN, END, read_table, render_table
+from assay.eval.studies.targets.output import BEGIN, END, read_totals, render_table, render_totals
 from assay.eval.studies.targets.results import Results
 
 TARGETS = f"""
@@ -123,7 +123,7 @@ def test_the_files_say_the_same(measured: dict[str, Any], file: Path) -> None:
     results = Results.from_json(values)
     assert render_table(results) in markdown.read_text()
     readme = file.with_name("README.md")
-    assert read_table(readme) == render_table(results)
+    assert read_totals(readme) == render_totals(results)
     assert readme.read_text().startswith("# Mine\n")
     assert readme.read_text().endswith("\nthe end\n")
 
@@ -158,7 +158,7 @@ def test_the_table_on_the_terminal(call, measured: dict[str, Any]) -> None:
     ("arguments", "message"),
     [
         (["NONE"], "there is no target NONE; there are: HIT, GAIN"),
-        (["HIT", "--readme", "README.md"], "--readme: its table has all targets"),
+        (["HIT", "--readme", "README.md"], "--readme: its totals are of all targets"),
         (["--readme", "LICENSE"], "LICENSE: needs one line <!-- targets:begin -->"),
         (["--readme", "none.md"], "none.md: cannot be read"),
     ],

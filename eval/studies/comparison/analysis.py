@@ -161,8 +161,8 @@ class Comparison:
             for line, queries in run.manifest.degraded.items()
         ]
         found += [
-            f"{run.manifest.id}: {line}"
-            for run in self.runs
+            f"{label}: {line}"
+            for run, label in zip(self.runs, self.labels, strict=True)
             if (line := describe_unread(run.manifest.index))
         ]
         found += [

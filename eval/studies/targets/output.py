@@ -1,4 +1,4 @@
-"""Targets for people: the wording of values and limits, Markdown, the README's table."""
+"""Targets for people: the wording of values and limits, Markdown, the README's line."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -155,8 +155,17 @@ def describe_seconds(seconds: Mapping[str, float]) -> str:
     return f"{sum(seconds.values()) / 60:.1f} minutes in all; the longest: {told}."
 
 
-def replace_table(readme: Path, table: str) -> str:
-    """Return the text of a README with its table of targets replaced by `table`.
+def render_totals(results: Results) -> str:
+    """Return the totals and the machine as Markdown, with a link to the page of `render_markdown`.
+
+    The page is where `--output docs` writes it.
+    """
+    details = "[docs/targets.md](docs/targets.md) has each, and how it was measured."
+    return "\n\n".join((_totals(results), f"{_circumstances(results)} {details}")) + "\n"
+
+
+def replace_totals(readme: Path, totals: str) -> str:
+    """Return the text of a README with its totals of targets replaced by `totals`.
 
     Raises AssayError when it cannot be read, or the marks are not there once and in order.
     """
@@ -168,19 +177,19 @@ def replace_table(readme: Path, table: str) -> str:
     _, end, after = rest.partition(END)
     if not begin or not end or BEGIN in after or END in before + after:
         raise AssayError(f"{readme}: needs one line {BEGIN} and, below it, one line {END}")
-    return f"{before}{BEGIN}\n{table}{END}{after}"
+    return f"{before}{BEGIN}\n{totals}{END}{after}"
 
 
-def write_table(readme: Path, results: Results) -> None:
-    """Replace the table of targets in a README by that of `results`, in one piece.
+def write_totals(readme: Path, results: Results) -> None:
+    """Replace the totals of targets in a README by those of `results`, in one piece.
 
-    Raises AssayError as `replace_table` does, and when it cannot be written.
+    Raises AssayError as `replace_totals` does, and when it cannot be written.
     """
-    write_atomically(readme, replace_table(readme, render_table(results)).encode())
+    write_atomically(readme, replace_totals(readme, render_totals(results)).encode())
 
 
-def read_table(path: Path) -> str:
-    """Return the table of targets that the README at `path` holds."""
+def read_totals(path: Path) -> str:
+    """Return the totals of targets that the README at `path` holds."""
     return path.read_text("utf-8").partition(f"{BEGIN}\n")[2].partition(END)[0]
 
 

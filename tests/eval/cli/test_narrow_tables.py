@@ -29,7 +29,7 @@ def columns(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
 def test_a_comparison(columns: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     runs = [make_run(tmp_path, name, ranks) for name, ranks in (("a", RANKS), ("b", RANKS[::-1]))]
     compared = compare(runs)
-    print_comparison(compared)
+    print_comparison(compared, by_type=True)
     shown = capsys.readouterr().out
     assert not CUT.search(shown)
     assert all(len(line) <= 80 for line in shown.splitlines()) == (columns == "80")

@@ -66,7 +66,7 @@ def make_axis(differences: Iterable[Difference]) -> DifferenceAxis:
         for end in (item.interval.low, item.interval.high)
     ]
     axis = LinearAxis.around_zero(ends)
-    labels = (axis.low, axis.low / 2, 0.0, axis.high / 2, axis.high)
+    labels = (axis.low, 0.0, axis.high)
     return DifferenceAxis(axis, tuple(Tick(axis.place(i), _tick(i)) for i in labels))
 
 

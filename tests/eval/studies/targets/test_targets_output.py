@@ -14,10 +14,11 @@ from assay.eval.studies.targets.output import (
     describe_limits,
     format_measured,
     make_rows,
-    read_table,
+    read_totals,
     render_markdown,
     render_table,
-    replace_table,
+    render_totals,
+    replace_totals,
     write,
 )  # fmt: skip
 from assay.eval.studies.targets.record import metrics
@@ -141,13 +142,13 @@ def test_metrics_of_mlflow(results: Results) -> None:
     assert (found["targets/missed"], found["targets/met"]) == (1, 0)
 
 
-def test_only_the_table_of_a_readme_is_replaced(tmp_path: Path) -> None:
+def test_only_the_totals_of_a_readme_are_replaced(tmp_path: Path) -> None:
     readme = tmp_path / "README.md"
     readme.write_text(f"before\n{BEGIN}\nold\n{END}\nafter\n")
-    once = replace_table(readme, "| new |\n")
+    once = replace_totals(readme, "| new |\n")
     assert once == f"before\n{BEGIN}\n| new |\n{END}\nafter\n"
     readme.write_text(once)
-    assert replace_table(readme, "| new |\n") == once
+    assert replace_totals(readme, "| new |\n") == once
 
 
 @pytest.mark.parametrize("text", ["none", f"{END}\n{BEGIN}", f"{BEGIN}", f"{BEGIN}{END}{BEGIN}"])
@@ -155,13 +156,13 @@ def test_a_readme_without_the_marks_is_refused(text: str, tmp_path: Path) -> Non
     readme = tmp_path / "README.md"
     readme.write_text(text)
     with pytest.raises(AssayError, match=r"README\.md: needs one line"):
-        replace_table(readme, "")
+        replace_totals(readme, "")
 
 
 def test_the_readme_shows_the_stored_results() -> None:
     """`assay targets --readme README.md --output docs` mends this."""
     stored = Results.from_json(json.loads(STORED.read_text()))
-    assert read_table(README) == render_table(stored)
+    assert read_totals(README) == render_totals(stored)
     assert STORED.with_suffix(".md").read_text() == render_markdown(stored)
 
 
