@@ -232,8 +232,8 @@ GROUPS = {
     "Engines": {
         "engines": Entry(
             "engines:engines",
-            "List, time and clean up the engines.",
-            ("engines list", "engines bench sqlite lancedb --dataset tarnwick"),
+            "List, check, time and clean up the engines.",
+            ("engines list", "engines conformance qdrant-edge"),
         ),
         "parity": Entry(
             "parity:parity",

@@ -16,9 +16,13 @@ class AdaptedRetriever(Retriever):
     def __init__(self, adapted: Retriever) -> None:
         self.adapted = adapted
         self.name = str(getattr(adapted, "name", "") or type(adapted).__name__)
-        self.nondeterministic = adapted.nondeterministic
         self._documents: Sequence[Document] = ()
         self._chunks: NamedChunks | None = None
+
+    @property
+    def nondeterministic(self) -> bool:  # type: ignore[override]
+        """Whether it may answer differently; of a pipeline that is known after `index`."""
+        return self.adapted.nondeterministic
 
     def index(self, documents: Sequence[Document]) -> IndexReport:
         """Let it index."""

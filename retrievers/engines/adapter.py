@@ -1,11 +1,17 @@
 """What the adapters of all engines have in common: one index, made or found, then asked."""
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from assay.retrievers.base import AssayError, IndexReport
-from assay.retrievers.engines.base import Engine, StoreSettings, check_dimensions
+from assay.retrievers.engines.base import (
+    Engine,
+    EngineLists,
+    StoreSettings,
+    check_dimensions,
+)
 from assay.retrievers.engines.capabilities import Search
 from assay.retrievers.engines.raw_client import BareClient
 from assay.retrievers.engines.recall import measure_recall
@@ -17,6 +23,8 @@ from assay.retrievers.store.sources import digest_imports
 
 S = TypeVar("S", bound=StoreSettings)
 H = TypeVar("H")
+# Stores refuse more hits, or give no more; a longer list is asked for as it is.
+DEEPEST = 10_000
 
 
 class StoredIndex(NamedTuple):
@@ -31,8 +39,8 @@ class Adapter(Engine, Generic[S, H]):
     """An engine with its settings; `_opened` is what is asked, None where nothing is indexed.
 
     A subclass says how an index is stored and released, and how it is asked for each search that
-    its capabilities name. The order of equal scores within a list is the engine's, unless a
-    subclass says otherwise.
+    its capabilities name. Equal scores are ordered by position here. Within the lists that an
+    engine fuses itself, their order is the engine's.
     """
 
     def __init__(self, settings: S, resources: Resources) -> None:
@@ -72,11 +80,14 @@ class Adapter(Engine, Generic[S, H]):
         if self._opened is None:
             return []
         self._check("dense", vector)
-        return self._search_dense(self._opened, vector, limit)
+        opened = self._opened
+        return _break_ties(lambda n: self._search_dense(opened, vector, n), limit, self._exact)
 
     def keyword(self, text: str, limit: int) -> list[Scored]:
         """Return the texts of greatest score that share terms with `text`."""
-        return [] if self._opened is None else self._search_keyword(self._opened, text, limit)
+        if (opened := self._opened) is None:
+            return []
+        return _break_ties(lambda n: self._search_keyword(opened, text, n), limit)
 
     def hybrid(self, text: str, vector: Vectors, limit: int) -> list[Scored]:
         """Return the fused texts."""
@@ -85,9 +96,32 @@ class Adapter(Engine, Generic[S, H]):
         self._check("hybrid", vector)
         return ordered(self._search_hybrid(self._opened, text, vector, limit))[:limit]
 
+    def lists(self, text: str, vector: Vectors) -> EngineLists:
+        """Return the two lists as the engine gives and fuses them."""
+        if self._opened is None:
+            return EngineLists([], [])
+        self._check("dense", vector)
+        return EngineLists(
+            self._search_dense(self._opened, vector, self.depth.dense),
+            self._search_keyword(self._opened, text, self.depth.keyword),
+        )
+
+    @property
+    def reproducible(self) -> bool:
+        """Whether it is, with these settings, as the capabilities say."""
+        when = self._settings.capabilities.reproducible
+        return when == "always" or (when == "exact" and self._exact)
+
     def metadata(self) -> Mapping[str, Any]:
         """Return what the contract asks for, and what the adapter found or was told beside it."""
-        return {"engine": self.name, "version": "", "exact": self._exact, **self._facts}
+        moving = {} if self.reproducible else {"nondeterministic": True}
+        return {
+            "engine": self.name,
+            "version": "",
+            "exact": self._exact,
+            **moving,
+            **self._facts,
+        }
 
     def open_bare(self) -> BareClient | None:
         """Return the store's own client on the index."""
@@ -155,3 +189,23 @@ class Adapter(Engine, Generic[S, H]):
 
     def _release(self, opened: H) -> None:
         """Close what is open."""
+
+
+def _break_ties(
+    search: Callable[[int], list[Scored]], limit: int, deeper: bool = True
+) -> list[Scored]:
+    """Return the best `limit` of what `search` finds, equal scores by position.
+
+    Those equal to the last compete for its place: `search` is asked for more until it gives a lower
+    score, or no more. Not with `deeper` false: what approximate search finds depends on how
+    much it is asked for.
+    """
+    most = max(limit, DEEPEST) if deeper else limit
+    asked = min(limit + 1, most)
+    found = search(asked)
+    while len(found) == asked < most and found[limit - 1][1] == found[-1][1]:
+        asked = min(2 * asked, most)
+        found = search(asked)
+    if any(one[1] <= other[1] for one, other in pairwise(found)):
+        found = ordered(found)
+    return found[:limit]

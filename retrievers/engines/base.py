@@ -88,6 +88,11 @@ class Engine(ABC):
     searches: tuple[Search, ...] = SEARCHES
     live = False
 
+    @property
+    def reproducible(self) -> bool:
+        """Whether an index that is built again of the same texts gives the same rankings."""
+        return True
+
     @abstractmethod
     def index(self, texts: Sequence[str], vectors: Vectors, identity: str) -> IndexReport:
         """Make `texts` searchable, in place of any before; they may be found built already.
@@ -99,11 +104,11 @@ class Engine(ABC):
 
     @abstractmethod
     def dense(self, vector: Vectors, limit: int) -> list[Scored]:
-        """Return the texts of greatest cosine, in the order in which the engine fuses them."""
+        """Return the texts of greatest cosine, best first, equal scores by position."""
 
     @abstractmethod
     def keyword(self, text: str, limit: int) -> list[Scored]:
-        """Return the texts that share terms with `text`, in the order the engine fuses them."""
+        """Return the texts that share terms with `text`, best first, equal scores by position."""
 
     @abstractmethod
     def hybrid(self, text: str, vector: Vectors, limit: int) -> list[Scored]:
@@ -128,7 +133,7 @@ class Engine(ABC):
         raise AssayError(f"{self.metadata()['engine']}: no formula of its keyword scores is stated")
 
     def lists(self, text: str, vector: Vectors) -> EngineLists:
-        """Return, fetched apart, the two lists that `hybrid` fuses."""
+        """Return, fetched apart, the two lists that `hybrid` fuses, in the order that it does."""
         return EngineLists(
             self.dense(vector, self.depth.dense), self.keyword(text, self.depth.keyword)
         )

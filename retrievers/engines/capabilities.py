@@ -52,7 +52,9 @@ class Capabilities:
     others may use too; where it is not set, an `embedded` one is started. `features` are those that
     not every version of the server has; `met` says which versions of the server the tests have met
     themselves: where it is empty, only a stand-in. `live` says whether rows can be put, deleted and
-    filtered by a label while they are searched, by `Engine.open_live`.
+    filtered by a label while they are searched, by `Engine.open_live`. `reproducible` says when an
+    index that is built again of the same texts gives the same rankings: whatever the index, only
+    while dense search is `exact`, or never. `assay engines conformance` measures it.
     """
 
     fuses: Literal["engine", "statement", "client", "here"]
@@ -67,6 +69,7 @@ class Capabilities:
     features: tuple[Feature, ...] = ()
     met: str = ""
     live: bool = False
+    reproducible: Literal["always", "exact", "never"] = "exact"
 
     @property
     def searches(self) -> tuple[Search, ...]:

@@ -34,7 +34,12 @@ class LegResult:
 
 
 class Leg(ABC):
-    """One index over the chunks of a collection."""
+    """One index over the chunks of a collection.
+
+    It is `nondeterministic` where an index that is built again may give other lists.
+    """
+
+    nondeterministic: bool = False
 
     @abstractmethod
     def index(self, corpus: Corpus) -> IndexReport:

@@ -58,9 +58,9 @@ def name_lists(settings: LegSettings, leg: Leg, corpus: Corpus, code: str) -> st
     """Return the digest of all that decides the lists of a leg that has indexed `corpus`.
 
     `code` stands for the code and the packages. It is "" for chunks on a shelf, of which there are
-    too many to go through.
+    too many to go through, and for a leg whose lists nothing of that decides.
     """
-    if isinstance(corpus.chunks, ChunkStore):
+    if leg.nondeterministic or isinstance(corpus.chunks, ChunkStore):
         return ""
     plain = settings.model_dump(mode="json", exclude={"depth"})
     return digest(plain, find_source(settings), dict(leg.metadata()), corpus.content, code)

@@ -114,6 +114,11 @@ class LegGroup:
         other._legs = {name: leg.without_query_cache() for name, leg in self._legs.items()}
         return other
 
+    @property
+    def nondeterministic(self) -> bool:
+        """Whether any leg is."""
+        return any(leg.nondeterministic for leg in self._legs.values())
+
     def metadata(self) -> dict[str, Mapping[str, Any]]:
         """The facts of each leg."""
         return {name: leg.metadata() for name, leg in self._legs.items()}

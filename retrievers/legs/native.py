@@ -60,6 +60,11 @@ class EngineLeg(Leg):
             facts=find_bill(self._encoder, texts),
         )
 
+    @property
+    def nondeterministic(self) -> bool:  # type: ignore[override]
+        """Whether the engine's index gives other lists when it is built again."""
+        return not self._engine.reproducible
+
     def search(self, query: str, depth: int) -> LegResult:
         """Return the engine's best `depth` chunks; a blank query matches none."""
         return self.search_near(query, (), depth)

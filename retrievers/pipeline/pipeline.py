@@ -95,6 +95,11 @@ class Pipeline(Retriever):
         self._corpus = Corpus(())
         self._context_source = "none"
 
+    @property
+    def nondeterministic(self) -> bool:  # type: ignore[override]
+        """Whether a leg's index may give other lists when it is built again."""
+        return self._legs.nondeterministic
+
     def index(self, documents: Sequence[Document]) -> IndexReport:
         """Cut, contextualise and index `documents`."""
         prepared, self._corpus = self._parts.prepare(documents, self._documents, self._resources)

@@ -185,6 +185,11 @@ class SharedLeg(Leg):
         self._indexed = None
         self._variants.release(self._settings)
 
+    @property
+    def nondeterministic(self) -> bool:  # type: ignore[override]
+        """Whether the leg is; known after `index`."""
+        return self._indexed is not None and self._indexed.leg.nondeterministic
+
     def metadata(self) -> Mapping[str, Any]:
         """The facts of the leg."""
         if self._indexed is None:

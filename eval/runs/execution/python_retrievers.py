@@ -58,7 +58,11 @@ class ObjectRetriever(AdaptedRetriever):
         super().__init__(adapted)
         self.name = name_code(adapted)
         self._described = describe_code(adapted)
-        self.nondeterministic = adapted.nondeterministic or self._described["identity"] == "unknown"
+
+    @property
+    def nondeterministic(self) -> bool:  # type: ignore[override]
+        """Whether it says so, or its code cannot be identified."""
+        return self.adapted.nondeterministic or self._described["identity"] == "unknown"
 
     def index(self, documents: Sequence[Document]) -> IndexReport:
         """Let the object index. Raises AssayError where it fails."""

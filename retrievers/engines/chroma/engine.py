@@ -81,7 +81,7 @@ class ChromaEngine(EmbeddedEngine[ChromaSettings, OpenIndex]):
             query_embeddings=vector[None], n_results=min(limit, self._texts), include=["distances"]
         )
         ids, distances = found["ids"][0], found["distances"][0]
-        return ordered((int(id_), 1 - far) for id_, far in zip(ids, distances, strict=True))
+        return [(int(id_), 1 - far) for id_, far in zip(ids, distances, strict=True)]
 
     def _open_bare(self, opened: OpenIndex) -> BareClient:
         """Return the collection itself: a second client of its files would be the same."""

@@ -22,6 +22,10 @@ from assay.retrievers.engines.conformance.live_rules import (
     rows_are_searched_while_they_change,
     rows_change_for_the_next_search,
 )
+from assay.retrievers.engines.conformance.order_rules import (
+    equal_scores_are_ordered_by_position,
+    index_built_again_ranks_the_same,
+)
 from assay.retrievers.engines.conformance.sample import (
     DIMENSIONS,
     FEW,
@@ -235,6 +239,8 @@ RULES = make_rules(
     hybrid_is_fused_from_its_lists,
     smaller_limits_give_heads,
     same_answer_again,
+    equal_scores_are_ordered_by_position,
+    index_built_again_ranks_the_same,
     indexing_replaces,
     odd_texts_are_data,
     wrong_dimensions_are_told,

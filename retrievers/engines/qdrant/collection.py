@@ -8,7 +8,7 @@ from assay.retrievers.base import AssayError
 from assay.retrievers.engines.qdrant.connection import GoneError, QdrantConnection
 from assay.retrievers.engines.qdrant.server import NOTE, read_aliases, read_note
 from assay.retrievers.engines.qdrant.settings import QdrantStoreSettings
-from assay.retrievers.engines.qdrant.shard import POINTS_PER_UPDATE, make_embedder, measure_terms
+from assay.retrievers.engines.qdrant.shard import make_embedder, measure_terms
 from assay.retrievers.engines.servers.collection_store import (
     Collection,
     VectorStore,
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 # The least that the server takes for the size, in kB, from which on a graph is built and used.
 SMALLEST_GRAPH = 10
+POINTS_PER_UPDATE = 500
 OPTIMISING_SECONDS = 3600
 # The server takes no request of more than 32 MB unless told otherwise.
 BYTES_PER_UPDATE = 8_000_000

@@ -7,13 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from assay.retrievers.engines.qdrant.settings import QdrantBm25Settings, QdrantStoreSettings
-from assay.retrievers.engines.servers.collection_store import batch
 from assay.retrievers.models.base import Vectors
 
 if TYPE_CHECKING:
     import qdrant_edge
 
-POINTS_PER_UPDATE = 500
 COPY_BLOCK = 1 << 20
 # With it a term's weight is its count: (k + 1) tf / (tf + k) tends to tf.
 COUNTING_K = 1e6
@@ -92,18 +90,12 @@ def build_shard(
     embedder = make_embedder(settings.bm25, max(average, 1.0))
     path.mkdir()
     shard = q.EdgeShard.create(str(path), make_config(vectors.shape[1], settings, threads))
-    for chosen in batch(positions, POINTS_PER_UPDATE):
-        points = [
-            q.Point(
-                position,
-                {
-                    "dense": vectors[position].tolist(),
-                    "keyword": embedder.embed_document(texts[position]),
-                },
-            )
-            for position in chosen
-        ]
-        shard.update(q.UpdateOperation.upsert_points(points))
+    for position in positions:
+        terms = embedder.embed_document(texts[position])
+        point = q.Point(position, {"dense": vectors[position].tolist(), "keyword": terms})
+        # The engine stores the points of one update in the order of a hash table that differs each
+        # time, by which it then orders equal scores and adds up those of terms.
+        shard.update(q.UpdateOperation.upsert_points([point]))
     shard.optimize()
     shard.flush()
     return OpenShard(shard, average)

@@ -18,7 +18,7 @@ from assay.retrievers.engines.servers.collection_store import batch
 from assay.retrievers.engines.servers.server_engine import OpenIndex
 from assay.retrievers.engines.servers.service import StatedEngine
 from assay.retrievers.engines.servers.service_collections import ServiceStore
-from assay.retrievers.fusion.ranking import Scored, ordered
+from assay.retrievers.fusion.ranking import Scored
 from assay.retrievers.models.base import Vectors
 from assay.retrievers.settings import Resources
 
@@ -111,7 +111,7 @@ class RedisEngine(StatedEngine[RedisSettings, RedisConnection]):
             found = zip(answer[1::2], answer[2::2], strict=True)
             return [(_position(key), 1 - float(pair(fields)["far"])) for key, fields in found]
 
-        return ordered(opened.connection.read(self._ask_dense(opened, vector, limit), read))
+        return opened.connection.read(self._ask_dense(opened, vector, limit), read)  # type: ignore[no-any-return]
 
     def _search_keyword(self, opened: OpenedIndex, text: str, limit: int) -> list[Scored]:
         def read(answer: Any) -> list[Scored]:

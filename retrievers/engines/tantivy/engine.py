@@ -18,7 +18,7 @@ from assay.retrievers.engines.tantivy.index import (
 )
 from assay.retrievers.engines.tantivy.scores import K1, B, Bm25
 from assay.retrievers.engines.tantivy.settings import TantivyIndexSettings
-from assay.retrievers.fusion.ranking import Scored, ordered
+from assay.retrievers.fusion.ranking import Scored
 from assay.retrievers.models.base import Vectors
 from assay.retrievers.settings import Resources
 from assay.retrievers.text import analyzers
@@ -94,8 +94,7 @@ class TantivyEngine(EmbeddedEngine[TantivySettings, OpenIndex]):
         return open_index(folder / FOLDER, self._settings.text)
 
     def _search_keyword(self, opened: OpenIndex, text: str, limit: int) -> list[Scored]:
-        found = _ask(opened, opened.make_query(text), limit)
-        return found if opened.whole else ordered(found)
+        return _ask(opened, opened.make_query(text), limit)
 
     def _open_bare(self, opened: OpenIndex) -> BareClient:
         """Return the index's searcher itself: it has no client."""

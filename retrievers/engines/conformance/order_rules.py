@@ -1,0 +1,53 @@
+"""Where equal scores go, and what an index is when it is built again, in whatever engine."""
+
+from collections.abc import Callable
+from contextlib import closing
+
+from assay.retrievers.conformance import require
+from assay.retrievers.engines.base import Engine
+from assay.retrievers.engines.conformance.sample import QUERIES, TEXTS, index, search
+from assay.retrievers.fusion.ranking import ordered
+
+Make = Callable[[], Engine]
+
+COPIES = TEXTS[:30] * 4  # each text ties with three others
+BUILDS = 3
+
+
+def equal_scores_are_ordered_by_position(make: Make) -> None:
+    """Equal scores are by position; those at the end of a list too, but in approximate search."""
+    with closing(make()) as engine:
+        index(engine, COPIES)
+        exact = engine.metadata().get("exact")
+        for query in QUERIES:
+            for kind in engine.searches:
+                whole = search(engine, kind, query, len(COPIES))
+                require(whole == ordered(whole), f"{kind}: {whole[:9]} is not in order")
+                if kind != "keyword" and not exact:
+                    continue
+                for limit in (1, 6, 31):
+                    head = [position for position, _ in search(engine, kind, query, limit)]
+                    best = [position for position, _ in whole[:limit]]
+                    require(head == best, f"{kind}: the best {limit} are {head}, and not {best}")
+
+
+def index_built_again_ranks_the_same(make: Make) -> None:
+    """Built again of the same texts and vectors, an engine that is reproducible answers the same.
+
+    Another name of the encoder keeps the index from being found.
+    """
+    with closing(make()) as engine:
+        answers = []
+        for build in range(BUILDS):
+            index(engine, COPIES, f"build {build}")
+            if not engine.reproducible:
+                told = engine.metadata().get("nondeterministic")
+                require(told is True, "nondeterministic is not told")
+                return
+            answers.append(
+                {(kind, query): search(engine, kind, query, 50)
+                 for kind in engine.searches for query in QUERIES}
+            )  # fmt: skip
+        for (kind, query), first in answers[0].items():
+            same = all(other[kind, query] == first for other in answers[1:])
+            require(same, f"{kind}: built again, {query!r} is answered differently")
