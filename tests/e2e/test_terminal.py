@@ -27,7 +27,7 @@ def show_bars(screen: Screen) -> list[str]:
         (("run", "bm25", "limit=40", "--no-track"), "bm25 on harbourline (n = 40, a sample)"),
         (
             ("compare", "bm25", "other.yaml", "limit=40", "--no-track"),
-            "40 queries of harbourline. Base: bm25",
+            "40 queries of harbourline",
         ),
         (("ingest", "harbourline", "--no-track"), "18 documents"),
     ],
