@@ -104,7 +104,7 @@ MARKITDOWN = MarkitdownSettings(type="markitdown")
 def identify(settings: AnyConverter) -> str:
     """Return the digest of all that decides what a converter makes of a file.
 
-    Raises AssayError where there is no such program, or the extra that brings markitdown is missing.
+    Raises AssayError where there is no such program, or markitdown is not installed.
     """
     if isinstance(settings, MarkitdownSettings):
         return _identify_markitdown()
