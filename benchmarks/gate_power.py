@@ -1,26 +1,31 @@
-"""`python -m benchmarks.gate_power`: does the gate find drops as often as it states?
+"""`python -m benchmarks.gate_power`: are the gate's verdicts what it states?
 
 The scores are those of the committed baseline of `bm25` on the dev queries of `tarnwick`, of which
 as many as a collection might have are drawn with replacement. A share of them moves either way, by
-the scores of other queries. The gate states its power for drops of several sizes without seeing
-them; then the gate judges as many other runs with such a drop, once taken from all queries alike,
-once as everything from a few.
+the scores of other queries. First printed are the verdicts on runs that did not change besides, and
+on runs with a true drop as large as the margin. Then the smallest drops that the gate states to
+find with power 0.8, without seeing any (the mean of some runs), and how many of such drops it finds
+in other runs: of drops taken from all queries alike, and of those taken as everything from a few.
 """
 
 import argparse
+from collections import Counter
 
 import numpy as np
 
 from assay.eval import no_telemetry
-from assay.eval.studies.gate.foresight import foresee
-from assay.eval.studies.gate.rule import find_regressions
+from assay.eval.runs.summary.means import estimate_changes
+from assay.eval.statistics.max_t import randomise_drops
+from assay.eval.statistics.power import foresee_drops
+from assay.eval.studies.gate.rule import Verdict, decide
 from assay.eval.studies.gate.settings import GateSettings
+from assay.eval.studies.gate.unchanged_runs import find_margins, resample
 from benchmarks.intervals import Numbers, read_scores
 
 no_telemetry.disable()
 RUN = "bm25"
 PILOTS = 20
-DROPS = (0.03, 0.06, 0.1, 0.15, 0.2, 0.25, 0.3)
+VERDICTS: tuple[Verdict, ...] = ("regression", "warning", "cannot tell", "pass")
 
 
 def main() -> None:
@@ -28,51 +33,91 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--queries", type=int, nargs="+", default=[60, 250])
-    parser.add_argument("--moved", type=float, nargs="+", default=[0.0, 0.1])
+    parser.add_argument("--moved", type=float, nargs="+", default=[0.0, 0.1, 0.3, 1.0])
     parser.add_argument("--trials", type=int, default=400)
+    parser.add_argument("--assumed-moves", type=float, default=GateSettings().assumed_moves)
     asked = parser.parse_args()
-    settings = GateSettings()
-    scores = read_scores(RUN, tuple(settings.measures))
-    print("                        stated for a drop       found in a drop")
-    print("queries  moved   drop   spread   sparse   least   spread   sparse")
+    settings = GateSettings(assumed_moves=asked.assumed_moves)
+    population = read_scores(RUN, tuple(settings.measures))
+    verdicts = " | ".join(VERDICTS)
+    print(f"| queries | moved | margin | {verdicts} | passes: lost in all | in a few |")
+    print("| --- " * 9 + "|")
     for queries in asked.queries:
         for moved in asked.moved:
-            for drop in DROPS:
-                row = describe(scores, queries, moved, drop, asked.trials, settings)
-                print(f"{queries:>7} {moved:>6.0%} {drop:>6.2f}   {row}", flush=True)
+            row = describe_verdicts(population, queries, moved, asked.trials, settings)
+            print(f"| {queries} | {moved:.0%} | {row} |", flush=True)
+    print("\n| queries | moved | drop of all | found | drop of a few | found |")
+    print("| --- " * 6 + "|")
+    for queries in asked.queries:
+        for moved in asked.moved:
+            row = describe_power(population, queries, moved, asked.trials, settings)
+            print(f"| {queries} | {moved:.0%} | {row} |", flush=True)
 
 
-def describe(
-    scores: Numbers, queries: int, moved: float, drop: float, trials: int, settings: GateSettings
+def describe_verdicts(
+    population: Numbers, queries: int, moved: float, trials: int, settings: GateSettings
 ) -> str:
-    """Return the power stated and the share of drops of the first measure found, as a row."""
+    """Return the margin, the verdicts on unchanged runs, and the passes of a true drop as large.
+
+    The margins are the means of those of some baselines. The drop is that of the first measure.
+    """
+    found: Counter[Verdict] = Counter()
+    passes = np.zeros(2)
+    pilots = [find_margins(draw(population, queries, i), settings) for i in range(PILOTS)]
+    margins = np.mean(pilots, axis=0).tolist()
+    drop = margins[0]
+    for seed in range(trials):
+        sample = draw(population, queries, seed)
+        base, head = resample(sample, moved, 0.0, seed)
+        verdicts = judge(head - base, margins, settings)
+        found[next(verdict for verdict in VERDICTS if verdict in verdicts)] += 1
+        lost = resample(sample, moved, drop / sample[:, 0].mean(), seed)
+        for i, differences in enumerate((head - drop - base, lost[1] - lost[0])):
+            passes[i] += judge(differences, margins, settings)[0] == "pass"
+    cells = [f"{drop:.3f}"]
+    cells += [f"{found[verdict] / trials:.1%}" for verdict in VERDICTS]
+    cells += [f"{share:.1%}" for share in passes / trials]
+    return " | ".join(cells)
+
+
+def judge(differences: Numbers, margins: list[float], settings: GateSettings) -> list[Verdict]:
+    """Return the verdict on each measure."""
+    level = settings.false_alarms
+    p_values = randomise_drops(differences, level).p_values
+    return [
+        decide(estimate_changes(name, differences[:, i]), p_values[i], effect, margins[i], level)
+        for i, (name, effect) in enumerate(settings.measures.items())
+    ]
+
+
+def describe_power(
+    population: Numbers, queries: int, moved: float, trials: int, settings: GateSettings
+) -> str:
+    """Return the drops of the first measure stated to be found, and the share found of each."""
+    level, effects = settings.false_alarms, list(settings.measures.values())
     stated = []
     for seed in range(PILOTS):
-        base, head, _ = draw(scores, queries, moved, 0.0, seed)
-        critical = find_regressions(head - base, settings)[1].critical
-        power = next(foresee(base, head - base, critical, settings))
-        stated.append((power.state_spread(drop), power.state_sparse(drop), power.state(drop)))
-    found = np.zeros(2)
+        base, head = resample(draw(population, queries, seed), moved, 0.0, seed)
+        power = foresee_drops(base, head - base, level, effects)[0]
+        drops = power.spread.find(), power.sparse.find()
+        stated.append([np.nan if drop is None else drop for drop in drops])
+    spread, sparse = np.nanmean(stated, axis=0)
+    hits = np.zeros(2)
     for seed in range(PILOTS, PILOTS + trials):
-        share = drop / scores[:, 0].mean()
-        base, head, sparse = draw(scores, queries, moved, share, seed)
-        found += (
-            find_regressions(head - drop - base, settings)[0][0],
-            find_regressions(sparse - base, settings)[0][0],
-        )
-    cells = [*np.mean(stated, axis=0), *(found / trials)]
-    return "   ".join(f"{cell:6.2f}" for cell in cells)
+        sample = draw(population, queries, seed)
+        base, head = resample(sample, moved, 0.0, seed)
+        lost = resample(sample, moved, sparse / population[:, 0].mean(), seed)
+        for i, differences in enumerate((head - spread - base, lost[1] - lost[0])):
+            p = randomise_drops(differences, level).p_values[0]
+            hits[i] += p <= level and differences[:, 0].mean() <= 1e-9 - effects[0]
+    found = hits / trials
+    return f"{spread:.3f} | {found[0]:.2f} | {sparse:.3f} | {found[1]:.2f}"
 
 
-def draw(
-    scores: Numbers, queries: int, moved: float, lost: float, seed: int
-) -> tuple[Numbers, Numbers, Numbers]:
-    """Return a base, a run that did not change on average, and that run where some lost all."""
-    rng = np.random.default_rng((queries, round(1000 * moved), seed))
-    base = scores[rng.integers(len(scores), size=queries)]
-    other = scores[rng.integers(len(scores), size=queries)]
-    head = np.where(rng.random((queries, 1)) < moved, other, base)
-    return base, head, np.where(rng.random((queries, 1)) < lost, 0.0, head)
+def draw(population: Numbers, queries: int, seed: int) -> Numbers:
+    """Return the scores of as many queries of a collection."""
+    rng = np.random.default_rng((queries, seed))
+    return population[rng.integers(len(population), size=queries)]
 
 
 if __name__ == "__main__":

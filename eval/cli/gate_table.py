@@ -27,13 +27,13 @@ def print_report(report: "GateReport") -> None:
 
     from assay.eval.report.formats import count
     from assay.eval.studies.comparison.differences import SYMMETRY
-    from assay.eval.studies.gate.output import explain, signed
+    from assay.eval.studies.gate.output import conclude, explain, show_finds, signed
 
     console = make_console()
     baseline = report.baseline
     queries = count(len(report.head.queries), "query", "queries")
     title = f"{baseline.label} against its baseline ({queries})"
-    figures = ("baseline", "head", "difference (95 %)", "p", "matters", "finds", "+/=/−", "verdict")
+    figures = ("baseline", "head", "difference (95 %)", "margin", "p", "finds", "+/=/−", "verdict")
     table = make_table("measure", *figures, title=title, left=("verdict",), ruled=False, whole=True)
     for item in report.measures:
         table.add_row(
@@ -41,9 +41,9 @@ def print_report(report: "GateReport") -> None:
             f"{item.base:.3f}",
             f"{item.head:.3f}",
             signed(item.difference),
+            f"{item.margin:.3f}",
             f"{item.p:.4f}",
-            f"{item.minimum_effect:g}",
-            "–" if item.finds is None else f"{item.finds:.3f}",
+            show_finds(item),
             f"{item.wins}/{item.ties}/{item.losses}",
             f"[{STYLES[item.verdict]}]{item.verdict}[/]",
         )
@@ -60,7 +60,7 @@ def print_report(report: "GateReport") -> None:
         change = f"{lost.measure} {lost.base:.3f} → {lost.head:.3f}"
         console.print(escape(f"{change}  {lost.query}: {shorten(lost.text, LONGEST_TEXT)}"))
     console.print(f"[dim]{explain(report)}[/]")
-    console.print(f"[{STYLES[report.verdict]}]{report.verdict}[/]: {_conclude(report)}")
+    console.print(f"[{STYLES[report.verdict]}]{report.verdict}[/]: {conclude(report)}")
 
 
 def _print_checks(console: "Console", report: "GateReport") -> None:
@@ -76,34 +76,38 @@ def _print_checks(console: "Console", report: "GateReport") -> None:
         console.print(f"{kept} of {len(report.guarded)} queries that must not break did not")
 
 
-def _conclude(report: "GateReport") -> str:
-    if report.verdict == "regression":
-        return "a drop that matters and that chance does not explain, or a query that broke"
-    if report.verdict == "pass":
-        return "drops that matter are excluded"
-    return "a drop that matters is neither shown nor excluded; more queries would decide"
-
-
 def print_self_test(result: "SelfTest", target: str) -> None:
     """Print how often the gate was wrong on resampled runs, and what it found."""
     console = make_console()
     console.print(f"Self-test of the gate on {target}: {result.queries} queries")
-    table = make_table("unchanged runs", "trials", "false alarms", "allowed", ruled=False)
+    rates = ("trials", "false alarms", "allowed", "pass", "cannot tell")
+    table = make_table("unchanged runs", *rates, ruled=False)
     for quiet in result.unchanged:
         label = f"{quiet.moved:.0%} of queries moved either way" if quiet.moved else "rerun"
         rate = _rate(quiet.alarms / quiet.trials, quiet.holds)
-        table.add_row(label, str(quiet.trials), rate, f"< {quiet.allowed:.0%}")
+        shares = (f"{count / quiet.trials:.0%}" for count in (quiet.passes, quiet.doubts))
+        table.add_row(label, str(quiet.trials), rate, f"< {quiet.allowed:.0%}", *shares)
     print_table(console, table)
+    margins = ", ".join(f"{margin:.3f} in {name}" for name, margin in result.margins.items())
+    console.print(f"A pass excludes drops beyond {margins}.")
     planted_drop = f"planted drop of {result.measure}"
-    table = make_table(planted_drop, "trials", "power stated", "found", ruled=False)
+    powers = ("from", "trials", "power stated", "found", "pass")
+    table = make_table(planted_drop, *powers, left=("from",), ruled=False)
     for planted in result.planted:
         rate = _rate(planted.found / planted.trials, planted.holds)
-        table.add_row(f"{planted.drop:.3f}", str(planted.trials), f"{planted.stated:.1%}", rate)
+        passes = f"{planted.passes / planted.trials:.1%}"
+        drop, stated = f"{planted.drop:.3f}", f"{planted.stated:.1%}"
+        table.add_row(drop, planted.kind, str(planted.trials), stated, rate, passes)
+    print_table(console, table)
+    table = make_table("drops of the margin", "from", "trials", "pass", left=("from",), ruled=False)
+    for rated in result.at_margin:
+        rate = _rate(rated.passes / rated.trials, rated.holds)
+        table.add_row(f"{rated.drop:.3f}", rated.kind, str(rated.trials), rate)
     print_table(console, table)
     if not result.planted:
         console.print("So few queries cannot detect any drop reliably: the gate cannot tell.")
-    rates = ("false alarms", "found, of drops stated at 80 %")
-    table = make_table("other rules on the same trials", *rates, ruled=False)
+    heads = ("false alarms", "found, of drops stated at 80 %")
+    table = make_table("other rules on the same trials", *heads, ruled=False)
     for other in result.alternatives:
         table.add_row(other.rule, f"{other.alarms:.1%}", f"{other.found:.1%}")
     if result.alternatives:

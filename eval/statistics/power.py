@@ -2,91 +2,166 @@
 
 A mean can drop in two ways. A spread drop lowers every case a little, and leaves the differences
 varying as they do; a sparse one takes everything from a few cases, and varies the more for it. The
-first is the easier to find, and nothing tells beforehand which it will be: what is stated is the
-lesser power of the two.
+first is the easier to find, and nothing tells beforehand which it will be: both are stated. The
+power is the share of simulated samples in which the test itself (`max_t.randomise_drops`, with
+fewer draws) finds the drop. The samples are cases drawn with replacement, each with its difference.
 """
 
-import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import NDArray
 
 from assay.eval.statistics.estimates import SEED
-from assay.eval.statistics.significance import POWER, TIE, spread
+from assay.eval.statistics.max_t import SAME
+from assay.eval.statistics.significance import POWER
 
-DRAWS = 1000
-BISECTIONS = 12
+SAMPLES, FEWEST_SAMPLES = 200, 100
+CASES_AT_ONCE = 200_000  # of all samples; more cases than a thousand have fewer samples
+SIGNS = 2_000
+STEP = 1.3  # from one drop that is tried to the next
+ROUNDING = 1e-6  # of float32
+ENOUGH = 0.995
 
 Numbers = NDArray[np.float64]
+Samples = NDArray[np.float32]
 
 
-@dataclass(frozen=True, eq=False)
-class DropPower:
-    """The power with which a drop of the mean of `scores` is found, of n cases with n > 1.
+@dataclass(frozen=True, slots=True)
+class PowerCurve:
+    """The `powers` with which true `drops` of a mean are found, in ascending order.
 
-    `differences`, of shape (n,), are how the scores of the same cases vary without it. A drop is
-    found when the mean difference is `minimum` or more below 0, and `critical` standard errors or
-    more (see `max_t.DropTest`), and so many cases moved that random signs can reach the `level`.
+    `floor` is a drop below which no finding counts, `ceiling` the largest drop there can be.
     """
 
-    scores: Numbers
-    differences: Numbers
-    critical: float
-    level: float
-    minimum: float
+    drops: tuple[float, ...]
+    powers: tuple[float, ...]
+    floor: float
+    ceiling: float
 
     def state(self, drop: float) -> float:
-        """Return the power with which a true `drop` is found, however it comes about."""
-        return min(self.state_spread(drop), self.state_sparse(drop))
+        """Return the power with which a true `drop` is found."""
+        scores = [_to_score(power) for power in self.powers]
+        return NormalDist().cdf(float(np.interp(drop, self.drops, scores)))
 
     def find(self) -> float | None:
         """Return the smallest drop that is found with power 0.8; None where none is."""
-        low, high = 0.0, float(np.mean(self.scores))
-        if not high > 0 or self.state(high) < POWER:
+        powers = np.maximum.accumulate(self.powers)
+        above = int(np.searchsorted(powers, POWER))
+        if above == len(powers):
             return None
-        for _ in range(BISECTIONS):
-            middle = (low + high) / 2
-            low, high = (low, middle) if self.state(middle) >= POWER else (middle, high)
-        return high
+        found = self.drops[above]
+        if above:
+            low, high = (_to_score(powers[i]) for i in (above - 1, above))
+            share = (_to_score(POWER) - low) / (high - low)
+            found = self.drops[above - 1] + share * (found - self.drops[above - 1])
+        return max(found, self.floor) if found <= self.ceiling else None
 
-    def state_spread(self, drop: float) -> float:
-        """Return the power where all cases drop alike, by the normal approximation."""
-        n = len(self.scores)
-        deviation = spread(self.differences.tolist()) or 0.0
-        # Random signs turn the drop itself into spread.
-        limit = max(self.minimum, self.critical * math.hypot(deviation, drop) / math.sqrt(n))
-        error = deviation / math.sqrt(n)
-        return NormalDist().cdf((drop - limit) / error) if error else float(drop >= limit)
 
-    def state_sparse(self, drop: float) -> float:
-        """Return the power where a share of the cases lose all their score, by simulation.
+@dataclass(frozen=True, slots=True)
+class DropPower:
+    """The power of the test for drops of one measure, by how they come about."""
 
-        Cases are drawn with replacement, each with its difference, and each loses everything with
-        the same chance. The draws are those of a fixed seed.
-        """
-        scores, differences, chances = self._draws
-        share = drop / float(np.mean(self.scores))
-        changed = np.where(chances < share, -scores, differences)
-        means = changed.mean(axis=1)
-        error = np.sqrt(np.mean(changed**2, axis=1) / len(self.scores))
-        moved = np.count_nonzero(np.abs(changed) > TIE, axis=1)
-        found = (means <= TIE - self.minimum) & (means <= -self.critical * error)
-        return float(np.mean(found & (0.5**moved <= self.level)))
+    spread: PowerCurve
+    sparse: PowerCurve
 
-    @cached_property
-    def _draws(self) -> tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.float32]]:
-        """Scores, differences that cancel out, and chances, each of shape (draws, n)."""
-        n = len(self.scores)
-        rng = np.random.default_rng(SEED)
-        drawn = rng.integers(n, size=(DRAWS, n))
-        moved = np.abs(self.differences) > TIE
-        level = self.differences.sum() / max(1, int(np.count_nonzero(moved)))
-        centred = np.where(moved, self.differences - level, 0.0)
-        return (
-            self.scores.astype(np.float32)[drawn],
-            centred.astype(np.float32)[drawn],
-            rng.random((DRAWS, n), dtype=np.float32),
+    def state(self, drop: float) -> float:
+        """Return the power with which a true `drop` is found, however it comes about."""
+        return min(self.spread.state(drop), self.sparse.state(drop))
+
+    def find(self) -> float | None:
+        """Return the smallest drop found with power 0.8 however it comes about, or None."""
+        found = self.spread.find(), self.sparse.find()
+        return None if found[0] is None or found[1] is None else max(found[0], found[1])
+
+
+def foresee_drops(
+    scores: Numbers, differences: Numbers, level: float, minima: Sequence[float]
+) -> list[DropPower]:
+    """Return the power with which drops of the mean of each measure are found.
+
+    A drop is found when the mean difference is the measure's minimum or more below 0, and its
+    p-value, adjusted for all measures, is at most `level`. All measures drop together: alike, or by
+    all the scores of the same cases.
+
+    Args:
+        scores: those that can drop, of shape (cases, measures).
+        differences: how they vary without a drop, of the same shape. Each may as well have the
+            other sign, as the test presumes; so what they drop or rise on average does not count.
+        level: what a p-value must reach.
+        minima: the smallest drop of each measure that counts.
+    """
+    n, measures = scores.shape
+    means = scores.mean(axis=0)
+    rng = np.random.default_rng((SEED, n))
+    count = max(FEWEST_SAMPLES, min(SAMPLES, CASES_AT_ONCE // n))
+    losses = -scores.astype(np.float32)[rng.integers(n, size=(count, n))]
+    # Drawn twice: other runs vary as these cases do, but some more than they happen to, some less.
+    first, second = rng.integers(n, size=(2, count, n))
+    drawn = np.take_along_axis(first, second, axis=1)
+    either_way = rng.integers(0, 2, (count, n, 1), dtype=np.int8) * np.int8(2) - np.int8(1)
+    changes = differences.astype(np.float32)[drawn] * either_way
+    chances = rng.random((count, n, 1), dtype=np.float32)
+    signs = (rng.integers(0, 2, (n, SIGNS), dtype=np.int8) * 2 - 1).astype(np.float32)
+    limits = np.array(minima) - ROUNDING
+
+    def find_spread(drop: float) -> Numbers:
+        return _find_shares(changes - np.float32(drop), signs, level, limits)
+
+    def find_sparse(share: float) -> Numbers:
+        return _find_shares(np.where(chances < share, losses, changes), signs, level, limits)
+
+    alike, powers_alike = _trace(find_spread, min(minima) / STEP**2, float(means.max()))
+    lost, powers_lost = _trace(find_sparse, min(1.0, 1 / n), 1.0)
+    return [
+        DropPower(
+            PowerCurve(alike, tuple(powers_alike[:, i]), minima[i], means[i]),
+            PowerCurve(
+                tuple(share * means[i] for share in lost),
+                tuple(powers_lost[:, i]),
+                minima[i],
+                means[i],
+            ),
         )
+        for i in range(measures)
+    ]
+
+
+def _trace(
+    find: Callable[[float], Numbers], first: float, last: float
+) -> tuple[tuple[float, ...], Numbers]:
+    """Return drops from `first` to `last` and their powers, up to where all are found."""
+    drops, powers = [], []
+    drop = first
+    while True:
+        drops.append(drop)
+        powers.append(find(drop))
+        if drop >= last or powers[-1].min() >= ENOUGH:
+            return tuple(drops), np.array(powers)
+        drop = min(last, drop * STEP)
+
+
+def _find_shares(changed: Samples, signs: Samples, level: float, minima: Numbers) -> Numbers:
+    """Return by measure in what share of the samples a drop is found.
+
+    `changed` has the shape (samples, cases, measures), `signs` (cases, draws).
+    """
+    samples, n, measures = changed.shape
+    scale = np.sqrt(np.sum(changed**2, axis=1, keepdims=True))
+    scaled = changed / np.where(scale > 0, scale, 1)
+    seen = scaled.sum(axis=1)
+    rows = scaled.transpose(2, 0, 1).reshape(measures * samples, n)
+    lowest = (rows @ signs).reshape(measures, samples, -1).min(axis=0)
+    below = [np.count_nonzero(lowest <= at[:, None] + SAME, axis=1) for at in seen.T]
+    found = (np.stack(below, axis=1) + 1) / (lowest.shape[1] + 1) <= level
+    found &= changed.mean(axis=1, dtype=float) <= -minima
+    shares: Numbers = np.mean(found, axis=0)
+    return shares
+
+
+def _to_score(power: float) -> float:
+    """Return the standard normal score of a power, which may be 0 or 1."""
+    edge = 1 / (2 * SAMPLES)
+    return NormalDist().inv_cdf(min(max(float(power), edge), 1 - edge))

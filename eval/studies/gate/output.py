@@ -7,7 +7,13 @@ from xml.etree import ElementTree as Xml
 from assay.eval.statistics.estimates import Estimate
 from assay.eval.statistics.significance import smallest_p
 from assay.eval.studies.comparison.differences import SYMMETRY
-from assay.eval.studies.gate.rule import SUSPICION, GateReport, QueryChange, Verdict
+from assay.eval.studies.gate.rule import (
+    SUSPICION,
+    GateReport,
+    MeasureVerdict,
+    QueryChange,
+    Verdict,
+)
 
 LEVELS = {"pass": "notice", "cannot tell": "warning", "warning": "warning", "regression": "error"}
 # What XML 1.0 does not allow even when escaped.
@@ -24,8 +30,12 @@ def list_verdicts(report: GateReport) -> list[tuple[str, Verdict, str]]:
             f"{item.base:.3f} → {item.head:.3f}, difference {signed(item.difference)}, "
             f"p = {item.p:.4f}; a drop of {item.minimum_effect:g} matters"
         )
-        if item.verdict == "cannot tell" and item.finds is not None:
-            sentence += f"; these queries find one of {item.finds:.3f} or more"
+        if item.verdict == "pass":
+            sentence += f"; no drop beyond {item.margin:.3f}, at 95 %"
+        if item.verdict == "cannot tell":
+            sentence += f"; one beyond the margin of {item.margin:.3f} is not excluded"
+            if item.finds is not None:
+                sentence += f", and one of {item.finds:.3f} would most likely have been found"
         if item.presumes_symmetry:
             sentence += f"; it {SYMMETRY}"
         found.append((item.measure, item.verdict, sentence))
@@ -51,16 +61,38 @@ def signed(estimate: Estimate) -> str:
     return f"{estimate.value:+.3f} ({estimate.low:+.3f} … {estimate.high:+.3f})"
 
 
+def show_finds(item: MeasureVerdict) -> str:
+    """Return the smallest drops found with power 0.8: of a little from all queries, of a few."""
+    return " / ".join(
+        "–" if drop is None else f"{drop:.3f}" for drop in (item.finds_spread, item.finds)
+    )
+
+
+def conclude(report: GateReport) -> str:
+    """Return what the verdict on the whole says of the run."""
+    if report.verdict == "regression":
+        return "a drop that matters and that chance does not explain, or a query that broke"
+    if report.verdict == "pass":
+        margins = ", ".join(f"{item.margin:.3f} in {item.measure}" for item in report.measures)
+        return f"no drop beyond {margins}, each at 95 %"
+    if report.verdict == "warning":
+        return "a drop that matters, but chance gives one like it in up to 5 % of unchanged runs"
+    if any(item.verdict == "cannot tell" for item in report.measures):
+        return "no drop shown, but one beyond the margin is not excluded; more queries would decide"
+    return "no drop of a measure, but more queries or rounds are needed to judge latency"
+
+
 def render_markdown(report: GateReport) -> str:
     """Return the report as GitHub's and GitLab's Markdown."""
     baseline = report.baseline
     head = report.head.manifest
     parts = [
         f"## Gate: {report.verdict} ({baseline.label})",
+        f"**{report.verdict}**: {conclude(report)}.",
         f"{len(report.head.queries)} queries. Baseline: run `{baseline.run}` of code "
         f"`{baseline.code[:12]}`. Head: run `{head.id}`.",
         _table(
-            ("measure", "baseline", "head", "difference (95 %)", "p", "matters", "finds",
+            ("measure", "baseline", "head", "difference (95 %)", "margin", "p", "finds",
              "won/tied/lost", "verdict"),
             (
                 (
@@ -68,9 +100,9 @@ def render_markdown(report: GateReport) -> str:
                     f"{item.base:.3f}",
                     f"{item.head:.3f}",
                     signed(item.difference),
+                    f"{item.margin:.3f}",
                     f"{item.p:.4f}",
-                    f"{item.minimum_effect:g}",
-                    "–" if item.finds is None else f"{item.finds:.3f}",
+                    show_finds(item),
                     f"{item.wins}/{item.ties}/{item.losses}",
                     f"**{item.verdict}**",
                 )
@@ -105,12 +137,15 @@ def render_markdown(report: GateReport) -> str:
 def explain(report: GateReport) -> str:
     """Return the rule in short."""
     n = len(report.head.queries)
+    effects = ", ".join(f"{item.minimum_effect:g} in {item.measure}" for item in report.measures)
     return (
-        "regression: the drop is at least what matters, and random signs, over all gated measures "
-        f"together, make it unlikely (p of at most {report.false_alarms:g}). warning: the same, p "
-        f"of at most {SUSPICION:g}; look at the queries that lost. pass: the interval excludes a "
-        "drop that matters. finds: the smallest drop found with power 0.8, spread over all "
-        f"queries or the loss of a few. With n = {n} p is {smallest_p(n):.2g} at best."
+        f"regression: the drop is at least the minimum effect ({effects}), and random signs, over "
+        f"all gated measures together, make it unlikely (p of at most {report.false_alarms:g}). "
+        f"warning: the same, p of at most {SUSPICION:g}; look at the queries that lost. pass: the "
+        "interval excludes a drop beyond the margin, which follows from the number of queries and "
+        "the baseline's scores. finds: the smallest drops found with power 0.8, as a little from "
+        "all queries / however it comes about. "
+        f"With n = {n} p is {smallest_p(n):.2g} at best."
     )
 
 
@@ -154,7 +189,7 @@ def annotate(report: GateReport, strict: bool) -> list[str]:
                 annotation(level, f"{report.baseline.label}: {name}", f"{verdict}: {sentence}")
             )
     level = "error" if strict and report.verdict != "pass" else LEVELS[report.verdict]
-    told: str = report.verdict
+    told = f"{report.verdict}: {conclude(report)}"
     if report.verdict == "warning":
         lost = ", ".join(
             f"{item.query} ({item.base:.2f} → {item.head:.2f})" for item in report.losers

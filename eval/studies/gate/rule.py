@@ -6,9 +6,10 @@ The rule, for each measure, on the paired differences head - baseline of all que
   all gated measures together gives it a p-value of at most `false_alarms`;
 * warning: the same with a p-value above `false_alarms` and of at most .05. With few queries that is
   all they can show; it is a false alarm in at most 5 % of unchanged runs;
-* pass: the 95 % interval of the mean difference excludes a drop of the minimum effect; where all
+* pass: the 95 % interval of the mean difference excludes a drop of the measure's margin, which
+  follows from the number of queries and their scores in the baseline (`unchanged_runs`); where all
   differences are equal it has no width, and so many queries must be able to show some drop besides;
-* cannot tell: none of these. More queries would tell.
+* cannot tell: none of these. The interval reaches beyond the margin; more queries would tell.
 
 A query named in `must_not_break` that scores lower than in the baseline is a regression by itself.
 Latency is judged by the ratio of percentiles, head / base, of two pipelines timed interleaved: a
@@ -26,12 +27,13 @@ from assay.eval.runs.stored import StoredRun
 from assay.eval.runs.summary.means import estimate_changes
 from assay.eval.scoring.measures import list_standard
 from assay.eval.statistics.estimates import Estimate, allows_ratio, estimate_percentile_ratio
-from assay.eval.statistics.max_t import DropTest, randomise_drops
+from assay.eval.statistics.max_t import randomise_drops
+from assay.eval.statistics.power import foresee_drops
 from assay.eval.statistics.significance import TIE, presumes_symmetry
 from assay.eval.studies.comparison.differences import find_largest
 from assay.eval.studies.gate.baseline import Baseline, list_changes, list_obstacles, make
-from assay.eval.studies.gate.foresight import foresee
 from assay.eval.studies.gate.settings import GateSettings, LatencyLimits
+from assay.eval.studies.gate.unchanged_runs import find_margins
 from assay.retrievers.base import AssayError
 
 Verdict = Literal["pass", "regression", "warning", "cannot tell"]
@@ -44,10 +46,11 @@ class MeasureVerdict:
     """What became of one measure.
 
     `difference` is the mean of head - base over queries with its 95 % interval. `p` is one-sided,
-    for a drop, and adjusted for all gated measures. `finds` is the smallest true drop that is
-    found with power 0.8, be it spread over all queries or the loss of a few, given how much these
-    differences vary; None where no drop would be found. `presumes_symmetry` says of a regression or
-    warning that it is one only if large gains and losses are equally rare.
+    for a drop, and adjusted for all gated measures. A pass excludes drops beyond `margin`. `finds`
+    is the smallest true drop that is found with power 0.8 however it comes about, given how much
+    these differences vary, and `finds_spread` that of a little from all queries, which is easier to
+    find; None where no drop would be found. `presumes_symmetry` says of a regression or warning
+    that it is one only if large gains and losses are equally rare.
     """
 
     measure: str
@@ -57,7 +60,9 @@ class MeasureVerdict:
     difference: Estimate
     p: float
     minimum_effect: float
+    margin: float
     finds: float | None
+    finds_spread: float | None
     wins: int
     ties: int
     losses: int
@@ -184,18 +189,14 @@ def judge(
     )
 
 
-def find_regressions(differences: Any, settings: GateSettings) -> tuple[list[bool], DropTest]:
-    """Return for each gated measure whether it regressed, and the test that says so.
+def decide(estimate: Estimate, p: float, effect: float, margin: float, level: float) -> Verdict:
+    """Return the verdict on a measure's mean difference, head - base, and its p-value for a drop.
 
-    `differences` are head - base, of shape (queries, gated measures in the settings' order).
+    `effect` is the minimum effect, `level` what a p-value must reach for a regression.
     """
-    test = randomise_drops(differences, settings.false_alarms)
-    means = np.mean(differences, axis=0)
-    regressed = [
-        bool(mean <= TIE - effect and p <= settings.false_alarms)
-        for mean, p, effect in zip(means, test.p_values, settings.measures.values(), strict=True)
-    ]
-    return regressed, test
+    if estimate.value <= TIE - effect and p <= max(level, SUSPICION):
+        return "regression" if p <= level else "warning"
+    return "pass" if estimate.low > -margin else "cannot tell"
 
 
 def judge_latency(
@@ -233,19 +234,19 @@ def _judge_measures(
     names = list(settings.measures)
     before = np.array([[base[query][name] for name in names] for query in head])
     after = np.array([[head[query][name] for name in names] for query in head])
-    regressed, test = find_regressions(after - before, settings)
-    powers = foresee(before, after - before, test.critical, settings)
-    for i, ((name, effect), power) in enumerate(
-        zip(settings.measures.items(), powers, strict=True)
-    ):
+    test = randomise_drops(after - before, settings.false_alarms)
+    effects = list(settings.measures.values())
+    powers = foresee_drops(before, after - before, settings.false_alarms, effects)
+    margins = find_margins(before, settings)
+    for i, (name, effect) in enumerate(settings.measures.items()):
         differences = (after - before)[:, i]
         estimate = estimate_changes(name, differences)
-        finds = power.find()
+        finds = powers[i].find()
+        p = test.p_values[i]
+        verdict = decide(estimate, p, effect, margins[i], settings.false_alarms)
         # Equal differences have an interval of no width, whatever their number.
-        blind = finds is None and estimate.low == estimate.high
-        verdict: Verdict = "pass" if estimate.low > -effect and not blind else "cannot tell"
-        if estimate.value <= TIE - effect and test.p_values[i] <= SUSPICION:
-            verdict = "regression" if regressed[i] else "warning"
+        if verdict == "pass" and finds is None and estimate.low == estimate.high:
+            verdict = "cannot tell"
         n = len(differences)
         wins = int(np.count_nonzero(differences > TIE))
         losses = int(np.count_nonzero(differences < -TIE))
@@ -255,9 +256,11 @@ def _judge_measures(
             base=float(np.mean(before[:, i])),
             head=float(np.mean(after[:, i])),
             difference=estimate,
-            p=test.p_values[i],
+            p=p,
             minimum_effect=effect,
+            margin=margins[i],
             finds=finds,
+            finds_spread=powers[i].spread.find(),
             wins=wins,
             ties=n - wins - losses,
             losses=losses,

@@ -38,6 +38,13 @@ class GateSettings(Settings):
     false_alarms: float = Field(
         0.005, ge=0.001, le=0.1, description="chance of a regression when nothing changed"
     )
+    assumed_moves: float = Field(
+        0.2,
+        ge=0,
+        le=1,
+        description="share of queries assumed to get the scores of another in a run that did not "
+        "change on average; the margin of a pass follows from it; 0 for the minimum effect",
+    )
     must_not_break: MustNotBreak = Field(default_factory=MustNotBreak)
     latency: LatencyLimits = Field(default_factory=LatencyLimits)
 

@@ -5,6 +5,7 @@ import pytest
 
 from assay.eval.studies.gate import calibration as gate_check
 from assay.eval.studies.gate.settings import GateSettings
+from assay.eval.studies.gate.unchanged_runs import find_margins, resample
 from assay.retrievers.base import Quiet
 
 SETTINGS = GateSettings(measures={"nDCG@10": 0.02, "MRR@10": 0.02})
@@ -23,9 +24,13 @@ def test_the_gate_keeps_what_it_states(scores: np.ndarray) -> None:
     assert [item.moved for item in result.unchanged] == list(gate_check.MOVED)
     assert result.unchanged[0].alarms == 0
     assert sum(item.alarms for item in result.unchanged) > 0
-    stated = [item.stated for item in result.planted]
-    assert stated == pytest.approx(gate_check.POWERS, abs=0.05)
-    assert result.planted[0].found < result.planted[-1].found
+    for kind in gate_check.KINDS:
+        planted = [item for item in result.planted if item.kind == kind]
+        assert [item.stated for item in planted] == pytest.approx(gate_check.POWERS, abs=0.05)
+        assert planted[0].found < planted[-1].found
+    assert [item.kind for item in result.at_margin] == list(gate_check.KINDS)
+    assert result.unchanged[0].passes == 200
+    assert result.unchanged[1].passes > 150
     assert result.as_json()["holds"] is True
 
 
@@ -42,21 +47,50 @@ def test_a_lax_gate_fails(scores: np.ndarray) -> None:
 
 
 def test_a_gate_that_overstates_its_power_fails(scores: np.ndarray, monkeypatch) -> None:
-    monkeypatch.setattr(gate_check.DropPower, "state", lambda _, drop: min(1.0, 30 * drop))
+    monkeypatch.setattr(gate_check.PowerCurve, "state", lambda _, drop: min(1.0, 30 * drop))
     result = gate_check.check(scores, SETTINGS, 200, Quiet())
     assert any(not item.holds for item in result.planted)
+
+
+def test_a_gate_that_passes_everything_fails(scores: np.ndarray, monkeypatch) -> None:
+    monkeypatch.setattr(gate_check, "decide", lambda *_: "pass")
+    result = gate_check.check(scores, SETTINGS, 50, Quiet())
+    assert not any(item.holds for item in result.at_margin)
+    assert not result.holds
+
+
+def test_margins_follow_the_number_of_queries(scores: np.ndarray) -> None:
+    """Four times the queries exclude half the drop; a floor and a third of the mean bound it."""
+    few, many = (find_margins(np.tile(scores, (times, 1)), SETTINGS) for times in (1, 4))
+    assert many == pytest.approx([margin / 2 for margin in few], rel=0.1)
+    assert find_margins(np.tile(scores, (200, 1)), SETTINGS) == [0.02, 0.02]
+    exact = SETTINGS.model_copy(update={"assumed_moves": 0.0})
+    assert find_margins(scores, exact) == [0.02, 0.02]
+    assert find_margins(scores[:8], SETTINGS) == pytest.approx(list(scores[:8].mean(axis=0) / 3))
+    assert find_margins(0 * scores, SETTINGS) == [0.02, 0.02]
+
+
+def test_nine_in_ten_unchanged_runs_exclude_the_margins(scores: np.ndarray) -> None:
+    """Which are of other seeds than those that the margins are made from."""
+    margins = np.array(find_margins(scores, SETTINGS))
+    kept = 0
+    for seed in range(1000, 1400):
+        base, head = resample(scores, SETTINGS.assumed_moves, 0.0, seed)
+        error = (head - base).std(axis=0, ddof=1) / np.sqrt(80)
+        kept += bool(np.all((head - base).mean(axis=0) - 1.99 * error > -margins))
+    assert kept / 400 == pytest.approx(0.9, abs=0.05)
 
 
 def test_resamples_change_nothing_on_average_and_drops_are_of_known_size(
     scores: np.ndarray,
 ) -> None:
     def mean(moved: float, lost: float) -> float:
-        trials = [gate_check._resample(scores, moved, lost, seed) for seed in range(800)]
+        trials = [resample(scores, moved, lost, seed) for seed in range(800)]
         return float(np.mean([head[:, 0] - base[:, 0] for base, head in trials]))
 
     assert mean(1.0, 0.0) == pytest.approx(0, abs=0.005)
     assert mean(0.1, 0.2) == pytest.approx(-0.2 * scores[:, 0].mean(), abs=0.005)
-    base, head = gate_check._resample(scores, 0.0, 0.0, 1)
+    base, head = resample(scores, 0.0, 0.0, 1)
     assert (base == head).all()
 
 

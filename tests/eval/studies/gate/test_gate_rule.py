@@ -35,6 +35,10 @@ def test_an_unchanged_run_passes(folder: Path, baseline: Baseline) -> None:
     assert (item.p, item.wins, item.ties, item.losses) == (1.0, 0, 60, 0)
     assert item.finds is not None  # what a few queries that lose everything would take
     assert item.finds > 0.05
+    assert item.finds_spread == pytest.approx(item.minimum_effect)
+    assert item.minimum_effect < item.margin < item.base / 3
+    told = f"no drop beyond {item.margin:.3f} in MRR@10, each at 95 %"
+    assert told in gate_output.render_markdown(report)
     assert (item.difference.low, item.difference.high) == (0.0, 0.0)
     assert report.losers == report.broken == report.changes == ()
 

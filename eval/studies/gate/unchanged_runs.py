@@ -1,0 +1,56 @@
+"""Runs that did not change on average: made by resampling, and the margins that they set."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.eval.runs.summary.means import estimate_changes
+from assay.eval.statistics.estimates import SEED
+from assay.eval.studies.gate.settings import GateSettings
+
+PASSING = 0.9  # of unchanged runs with the assumed spread
+RUNS = 400
+# No run passes that may have lost more of a measure's mean.
+LARGEST_LOSS = 1 / 3
+
+Scores = NDArray[np.float64]
+
+
+def resample(scores: Scores, moved: float, lost: float, seed: int) -> tuple[Scores, Scores]:
+    """Return the scores of base and head in a trial, both of the shape of `scores`.
+
+    The base is drawn with replacement. In the head a share of the queries `moved`: each has the
+    scores of another query, drawn at random, so that up and down are equally likely. A share of
+    them `lost` all their scores.
+    """
+    rng = np.random.default_rng((SEED, round(1000 * moved), seed))
+    n = len(scores)
+    base = scores[rng.integers(n, size=n)]
+    other = scores[rng.integers(n, size=n)]
+    head = np.where(rng.random((n, 1)) < moved, other, base)
+    head = np.where(rng.random((n, 1)) < lost, 0.0, head)
+    return base, head
+
+
+def find_margins(scores: Scores, settings: GateSettings) -> list[float]:
+    """Return by measure the drop that a run must exclude to pass, from the baseline's scores alone.
+
+    It is what nine in ten unchanged runs exclude in all measures, where the share
+    `settings.assumed_moves` of the queries moved; but at least the measure's minimum effect, and,
+    unless that is larger, at most a third of the baseline's mean.
+
+    Args:
+        scores: the baseline's, of shape (queries, gated measures in the settings' order).
+        settings: the measures with their minimum effects, and the share assumed to move.
+    """
+    effects = np.array(list(settings.measures.values()))
+    if not settings.assumed_moves:
+        return [float(effect) for effect in effects]
+    reaches = np.empty((RUNS, len(effects)))  # how far below 0 the interval of each reaches
+    for seed in range(RUNS):
+        base, head = resample(scores, settings.assumed_moves, 0.0, seed)
+        for i, name in enumerate(settings.measures):
+            reaches[seed, i] = -estimate_changes(name, head[:, i] - base[:, i]).low
+    typical = np.maximum(reaches.mean(axis=0), 1e-9)
+    factor = float(np.quantile(np.max(reaches / typical, axis=1), PASSING))
+    margins = np.minimum(factor * typical, LARGEST_LOSS * scores.mean(axis=0))
+    return [float(margin) for margin in np.maximum(margins, effects)]
