@@ -2,8 +2,9 @@
 
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from itertools import pairwise
-from typing import Any, Generic, NamedTuple, TypeVar
+from itertools import compress, count
+from operator import itemgetter, le
+from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
 from assay.retrievers.base import AssayError, IndexReport
 from assay.retrievers.engines.base import (
@@ -25,6 +26,7 @@ S = TypeVar("S", bound=StoreSettings)
 H = TypeVar("H")
 # Stores refuse more hits, or give no more; a longer list is asked for as it is.
 DEEPEST = 10_000
+_SCORE = itemgetter(1)
 
 
 class StoredIndex(NamedTuple):
@@ -39,9 +41,11 @@ class Adapter(Engine, Generic[S, H]):
     """An engine with its settings; `_opened` is what is asked, None where nothing is indexed.
 
     A subclass says how an index is stored and released, and how it is asked for each search that
-    its capabilities name. Equal scores are ordered by position here. Within the lists that an
-    engine fuses itself, their order is the engine's.
+    its capabilities name. Equal scores are ordered by position here, unless a subclass does so for
+    its dense list. Within the lists that an engine fuses itself, their order is the engine's.
     """
+
+    _sorts_dense: ClassVar[bool] = False
 
     def __init__(self, settings: S, resources: Resources) -> None:
         self.depth = settings.depth
@@ -81,13 +85,16 @@ class Adapter(Engine, Generic[S, H]):
             return []
         self._check("dense", vector)
         opened = self._opened
-        return _break_ties(lambda n: self._search_dense(opened, vector, n), limit, self._exact)
+        found = _widen(lambda n: self._search_dense(opened, vector, n), limit, self._exact)
+        return found[:limit] if self._sorts_dense else _sort(found)[:limit]
 
     def keyword(self, text: str, limit: int) -> list[Scored]:
         """Return the texts of greatest score that share terms with `text`."""
         if (opened := self._opened) is None:
             return []
-        return _break_ties(lambda n: self._search_keyword(opened, text, n), limit)
+        if self._orders_ties:
+            return self._search_keyword(opened, text, limit)
+        return _sort(_widen(lambda n: self._search_keyword(opened, text, n), limit))[:limit]
 
     def hybrid(self, text: str, vector: Vectors, limit: int) -> list[Scored]:
         """Return the fused texts."""
@@ -134,6 +141,11 @@ class Adapter(Engine, Generic[S, H]):
         if self._opened is not None:
             self._release(self._opened)
         self._opened, self._texts, self._dimensions, self._facts = None, 0, 0, {}
+
+    @property
+    def _orders_ties(self) -> bool:
+        """Whether the store orders equal scores by position itself, at the end of a list too."""
+        return False
 
     @property
     @abstractmethod
@@ -191,14 +203,11 @@ class Adapter(Engine, Generic[S, H]):
         """Close what is open."""
 
 
-def _break_ties(
-    search: Callable[[int], list[Scored]], limit: int, deeper: bool = True
-) -> list[Scored]:
-    """Return the best `limit` of what `search` finds, equal scores by position.
+def _widen(search: Callable[[int], list[Scored]], limit: int, deeper: bool = True) -> list[Scored]:
+    """Return what `search` finds to `limit`, and all that ties with the last of it.
 
-    Those equal to the last compete for its place: `search` is asked for more until it gives a lower
-    score, or no more. Not with `deeper` false: what approximate search finds depends on how
-    much it is asked for.
+    More is asked for until a score is lower, or the store gives no more. Not with `deeper` false:
+    what approximate search finds depends on how much it is asked for.
     """
     most = max(limit, DEEPEST) if deeper else limit
     asked = min(limit + 1, most)
@@ -206,6 +215,16 @@ def _break_ties(
     while len(found) == asked < most and found[limit - 1][1] == found[-1][1]:
         asked = min(2 * asked, most)
         found = search(asked)
-    if any(one[1] <= other[1] for one, other in pairwise(found)):
-        found = ordered(found)
-    return found[:limit]
+    return found
+
+
+def _sort(found: list[Scored]) -> list[Scored]:
+    """Return a list with equal scores by position.
+
+    A search may take so little that sorting what is in order would show beside it.
+    """
+    scores = list(map(_SCORE, found))
+    for i in compress(count(), map(le, scores, scores[1:])):
+        if scores[i] < scores[i + 1] or found[i][0] > found[i + 1][0]:
+            return ordered(found)
+    return found

@@ -57,6 +57,8 @@ class FaissEngine(EmbeddedEngine[FaissSettings, "faiss.Index"]):
         """Return rows of a flat index, whatever the settings of the index."""
         return FaissRows(dimensions)
 
+    _sorts_dense = True
+
     @property
     def _exact(self) -> bool:
         index = self._settings.index
@@ -79,7 +81,9 @@ class FaissEngine(EmbeddedEngine[FaissSettings, "faiss.Index"]):
     def _search_dense(self, opened: "faiss.Index", vector: Vectors, limit: int) -> list[Scored]:
         most = min(limit, self._texts)
         scores, positions = opened.search(vector[None], most, params=self._tell_search(most))
-        found = positions[0] >= 0  # -1 fills what was not found
+        # Sorted as arrays: a search takes so little that sorting pairs would show beside it.
+        order = np.lexsort((positions[0], -scores[0]))
+        found = order[positions[0][order] >= 0]  # -1 fills what was not found
         return list(zip(positions[0][found].tolist(), scores[0][found].tolist(), strict=True))
 
     def _open_bare(self, opened: "faiss.Index") -> BareClient:

@@ -75,6 +75,10 @@ class TantivyEngine(EmbeddedEngine[TantivySettings, OpenIndex]):
         return {**super().metadata(), "k1": K1, "b": B}
 
     @property
+    def _orders_ties(self) -> bool:
+        return self._opened is not None and self._opened.whole
+
+    @property
     def _exact(self) -> bool:
         return True
 

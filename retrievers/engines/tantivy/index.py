@@ -20,11 +20,15 @@ Analyze = Callable[[str], list[str]]
 
 
 class OpenIndex(NamedTuple):
-    """An index, what turns a text into terms and into the query for them."""
+    """An index, what turns a text into terms and into the query for them.
+
+    Where it is `whole`, of one segment, equal scores come by position.
+    """
 
     searcher: "tantivy.Searcher"
     analyze: Analyze
     make_query: Callable[[str], "tantivy.Query"]
+    whole: bool
 
 
 def make_analyze(settings: TantivyTextSettings) -> Analyze:
@@ -71,7 +75,7 @@ def open_index(path: Path, settings: TantivyTextSettings) -> OpenIndex:
     index.config_reader("manual", 0)  # else a thread looks for changes
     searcher, analyze = index.searcher(), make_analyze(settings)
     make_query = _prepare_queries(index.schema, analyze)
-    return OpenIndex(searcher, analyze, make_query)
+    return OpenIndex(searcher, analyze, make_query, searcher.num_segments == 1)
 
 
 def _prepare_queries(

@@ -94,7 +94,7 @@ def test_requests_as_they_are_sent(proxy: Proxy) -> None:
         "query": packed,
         "using": "dense",
         "params": exact,
-        "limit": 3,
+        "limit": 4,  # one more than the answer shows whether the last of it ties
         "with_payload": False,
         "with_vector": False,
     }

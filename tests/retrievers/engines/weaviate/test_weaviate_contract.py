@@ -134,7 +134,7 @@ def test_queries_as_they_are_sent(double: WeaviateDouble) -> None:
         e.hybrid("winter", vector, 3)
     near, words, both = double.asked("Search")
     packed = struct.pack("32f", *vector)
-    assert near.limit == 7
+    assert near.limit == 8  # one more than the answer shows whether the last of it ties
     assert near.near_vector.vectors[0].vector_bytes == packed
     assert near.metadata.distance
     assert words.limit == len(TEXTS)
