@@ -58,7 +58,7 @@ def test_adapter_and_client_are_asked_twice_in_each_turn() -> None:
         open_bare=lambda: BareClient(None, ready, lambda: None),
         dense=None,
         keyword=lambda text, _: asked.append(("adapter", text)),
-        facts=dict,
+        metadata=dict,
     )
     queries = [Query(f"q{i}", f"text {i}") for i in range(12)]
     bench = SimpleNamespace(timed=queries, encoded={})

@@ -102,7 +102,7 @@ def _print_words(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> None
 @click.option("--dataset", metavar="NAME", help="Collection, by name or folder.")
 @options.LIMIT
 @click.option(
-    "--builds", type=click.IntRange(min=2), default=3, show_default=True,
+    "--builds", type=click.IntRange(2, 100), default=3, show_default=True,
     help="Indexes that are built and compared.",
 )  # fmt: skip
 @options.JSON

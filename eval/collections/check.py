@@ -41,8 +41,10 @@ def check_judged(collection: Collection) -> None:
         )
 
 
-def check(card: Card, progress: Progress = QUIET) -> list[Problem]:
+def check(card: Card, progress: Progress = QUIET, spans: bool = True) -> list[Problem]:
     """Return every problem of the card and of all its data, by file and line.
+
+    `spans` looks for relevant spans that are a heading alone, too.
 
     An error keeps the collection, or a variant of its judgments, from loading, or says that the
     data is not what the card promises; a warning is something to look at; a note is as it was
@@ -55,14 +57,16 @@ def check(card: Card, progress: Progress = QUIET) -> list[Problem]:
         problems.warn(place, 0, f'name: "{card.name}" is not the name of the card\'s folder')
     try:
         source = open_source(card, problems)
-        _check_content(card, source, place, problems)
+        _check_content(card, source, place, problems, spans)
         _check_digests(card, place, problems)
     except AssayError as error:
         problems.error(place, 0, str(error))
     return list(dict.fromkeys(problems.found))
 
 
-def _check_content(card: Card, source: Source[Any], place: Path, problems: Problems) -> None:
+def _check_content(
+    card: Card, source: Source[Any], place: Path, problems: Problems, spans: bool
+) -> None:
     documents = source.documents()
     queries = source.queries()
     books = {variant: source.gold(variant, documents, queries.items) for variant in card.variants}
@@ -72,7 +76,8 @@ def _check_content(card: Card, source: Source[Any], place: Path, problems: Probl
             message = "has no relevant judgment (a grade of 1 or more): nothing can be measured"
             problems.error(place, 0, f'judgments: "{variant}" {message}')
         _check_grades(book, queries.items, problems)
-        _check_spans(book, documents, problems)
+        if spans:
+            _check_spans(book, documents, problems)
         _check_judges(card, book, problems)
     if card.by_model:
         by = f"judged_by: a model gave the grades that name nobody ({card.judged_by})"

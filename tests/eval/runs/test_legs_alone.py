@@ -84,7 +84,7 @@ def test_the_report_warns_of_a_leg_that_does_better_and_of_chunks_read_in_part(
         assert "3 (the encoder reads 512 tokens)" in text
     other = make_run(tmp_path, name="words", legs=("words",))
     compared = compare([summary.run, other], ["nDCG@10"])
-    assert f"{manifest.id}: {last}" in compared.warnings
+    assert f"two_legs: {last}" in compared.warnings
 
 
 def test_chunks_read_in_part_are_told() -> None:

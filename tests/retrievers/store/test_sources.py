@@ -87,6 +87,7 @@ NOT_BY_CODE = {
     "eval/collections/download.py": "a file, by its digest",
     "eval/collections/formats/mapped.py": "what an archive holds, by its digest",
     "eval/cluster/cache.py": "the cache of another machine",
+    "eval/tracking/local.py": "MLflow's tables, by its version",
     "eval/studies/sweep/forecast.py": "cached_figures.name_point has the code",
     "eval/running/stored_points.py": "cached_figures.name_point has the code",
 }
