@@ -24,7 +24,8 @@ from assay.eval import no_telemetry
 from assay.eval.statistics.heterogeneity import compare_groups
 from assay.eval.statistics.max_t import randomise_family
 from assay.eval.statistics.significance import ALPHA
-from assay.eval.studies.comparison.differences import Contrast, Difference, judge_stages
+from assay.eval.studies.comparison.differences import Contrast, Difference
+from assay.eval.studies.comparison.gatekeeping import judge_stages
 
 no_telemetry.disable()
 MEASURES = ("nDCG@10", "MRR@10", "Hit@1", "Hit@5", "Recall@20", "Recall@2000tok")

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-    from assay.eval.studies.comparison.analysis import Comparison, Pair
+    from assay.eval.studies.comparison.comparison import Comparison, Pair
     from assay.eval.studies.comparison.differences import Difference
 
 BRIEF = (
@@ -154,7 +154,7 @@ def _cells(item: "Difference", whole: bool) -> list[str]:
         f"{item.other:.3f}",
         f"{item.difference.value:+.3f}",
         f"{interval.low:+.3f} … {interval.high:+.3f}",
-        _p(item.adjusted),
+        _p(item.reported_p),
     ]
     if whole:
         cells += [
@@ -162,8 +162,7 @@ def _cells(item: "Difference", whole: bool) -> list[str]:
             "–" if item.effect_size is None else f"{item.effect_size:+.2f}",
             f"{item.wins}/{item.ties}/{item.losses}",
         ]
-    verdict = item.verdict if whole else item.verdict.replace(" (headline not shown)", "")
-    return [*cells, f"[{style}]{verdict}[/]" if style else verdict]
+    return [*cells, f"[{style}]{item.verdict}[/]" if style else item.verdict]
 
 
 def _print_types(console: "Console", pair: "Pair") -> None:

@@ -10,7 +10,7 @@ from assay.eval.cli import options
 from assay.eval.cli.output import present
 
 if TYPE_CHECKING:
-    from assay.eval.studies.comparison.analysis import Comparison
+    from assay.eval.studies.comparison.comparison import Comparison
 
 
 @click.command()

@@ -1,6 +1,6 @@
 """Differences of paired scores: what each is, and what a family of them shows together."""
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate, chain, pairwise
@@ -9,10 +9,8 @@ from typing import Literal
 import numpy as np
 
 from assay.eval.report.formats import count
-from assay.eval.runs.summary.summary import Summary
-from assay.eval.scoring.measures import choose_headline, find
+from assay.eval.scoring.measures import find
 from assay.eval.statistics.estimates import Estimate
-from assay.eval.statistics.heterogeneity import compare_groups
 from assay.eval.statistics.max_t import randomise_family
 from assay.eval.statistics.paired import agree, estimate_difference
 from assay.eval.statistics.significance import (
@@ -44,7 +42,7 @@ Verdict = Literal[
     "worse",
     "no difference shown",
     "not shown (too few queries)",
-    "not tested (headline not shown)",
+    "not tested",
 ]
 
 
@@ -88,6 +86,11 @@ class Difference:
     def shown(self) -> bool:
         """Whether a difference is shown: its verdict is better or worse."""
         return self.verdict in ("better", "worse")
+
+    @property
+    def reported_p(self) -> float | None:
+        """The adjusted p-value; None where the difference is not tested."""
+        return None if self.verdict == "not tested" else self.adjusted
 
     @property
     def interval(self) -> Estimate:
@@ -217,7 +220,7 @@ def _judge(contrast: Contrast, test: _Test, gate: float, effect: float) -> Adjus
     if adjusted is not None and adjusted <= ALPHA:
         verdict = "better" if measure.sign * estimate.value > 0 else "worse"
     elif adjusted is not None and gate > ALPHA:
-        verdict = "not tested (headline not shown)"
+        verdict = "not tested"
     elif found is None or found > effect or (test.reach > ALPHA and not told):
         verdict = "not shown (too few queries)"
     shown = verdict in ("better", "worse")
@@ -249,81 +252,3 @@ def find_largest(measure: str, differences: Sequence[float]) -> float:
     """Return the largest difference there can be by a measure; of those seen where none is."""
     largest = find(measure).change[1]
     return largest if np.isfinite(largest) else float(np.max(np.abs(differences)))
-
-
-def contrast_measures(base: Summary, other: Summary, tested: Sequence[str]) -> list[Contrast]:
-    """Return the contrast of each measure, over all queries."""
-    return [Contrast(name, "", base.scores[name], other.scores[name]) for name in tested]
-
-
-def contrast_types(base: Summary, other: Summary, name: str) -> list[Contrast]:
-    """Return the contrast of a measure for each type of query."""
-    queries = base.run.queries
-    groups = {
-        kind: [id_ for id_ in queries if queries[id_].type == kind]
-        for kind in sorted({query.type for query in queries.values()} - {""})
-    }
-    scores = (base.scores[name], other.scores[name])
-    return [
-        Contrast(name, kind, *({id_: found[id_] for id_ in ids} for found in scores))
-        for kind, ids in groups.items()
-    ]
-
-
-def judge_stages(
-    contrasts: Sequence[Sequence[Contrast]], effect: float, apart: Sequence[str]
-) -> list[list[AdjustedDifference]]:
-    """Return the differences of each pair in every measure, in their order.
-
-    The headline measure is tested first, over all pairs; the others are a family that is tested of
-    the pairs whose headline is shown. Measures that are `apart` are a family of their own, tested
-    of all pairs.
-    """
-    headline = choose_headline(item.measure for item in contrasts[0] if item.measure not in apart)
-    first = judge_parts(_choose(contrasts, {headline}), effect)
-    gates = [item.difference.adjusted or 0.0 for (item,) in first]
-    others = {item.measure for item in contrasts[0]} - {headline, *apart}
-    second = judge_parts(_choose(contrasts, others), effect, gates)
-    own = judge_parts(_choose(contrasts, set(apart)), effect)
-    found = []
-    for pair, (leading,), *rest in zip(contrasts, first, second, own, strict=True):
-        judged = {item.difference.measure: item for item in chain([leading], *rest)}
-        for item in rest[0]:
-            if item.alone is not None and leading.alone is not None:
-                alone = max(item.alone, leading.alone)
-                judged[item.difference.measure] = AdjustedDifference(item.difference, alone)
-        found.append([judged[item.measure] for item in pair])
-    return found
-
-
-def judge_types(
-    contrasts: Sequence[Sequence[Contrast]], effect: float, headlines: Sequence[float]
-) -> tuple[list[list[Difference]], list[float | None]]:
-    """Return the differences of each pair by type of query, and whether its types differ.
-
-    `headlines` are the p-values of the pairs' headline measure over all queries. Types are one
-    family, tested of the pairs whose headline is shown, and of those whose types differ from one
-    another: of that there is a p-value for each pair, adjusted for all; None with fewer than two
-    types, or too few queries.
-    """
-    unlike = _compare_types(contrasts)
-    gates = [
-        min(headline, 1.0 if p is None else p)
-        for headline, p in zip(headlines, unlike, strict=True)
-    ]
-    judged = judge_parts(contrasts, effect, gates)
-    return [[item.difference for item in part] for part in judged], unlike
-
-
-def _compare_types(contrasts: Sequence[Sequence[Contrast]]) -> list[float | None]:
-    columns = [
-        [value for item in pair for value in item.differences.values()] for pair in contrasts
-    ]
-    sizes = [len(item.differences) for item in contrasts[0]]
-    if len(sizes) < 2 or not can_reach(ALPHA, sum(sizes)):
-        return [None] * len(contrasts)
-    return list(compare_groups(np.array(columns).T, np.repeat(np.arange(len(sizes)), sizes)))
-
-
-def _choose(contrasts: Sequence[Sequence[Contrast]], measures: Set[str]) -> list[list[Contrast]]:
-    return [[item for item in pair if item.measure in measures] for pair in contrasts]

@@ -7,7 +7,7 @@ from math import nan
 from typing import TYPE_CHECKING, Any
 
 from assay.eval.scoring.measures import find
-from assay.eval.studies.comparison.analysis import Comparison, Pair
+from assay.eval.studies.comparison.comparison import Comparison, Pair
 from assay.eval.studies.comparison.differences import Difference
 from assay.retrievers.base import AssayError
 
@@ -159,7 +159,7 @@ class ComparisonResult:
 def _list_figures(item: Difference, key: str) -> list[Any]:
     both = item.simultaneous
     ends = (both.low, both.high) if both else (None, None)
-    defined = (*ends, item.adjusted, item.effect_size, item.detectable)
+    defined = (*ends, item.reported_p, item.effect_size, item.detectable)
     return [
         getattr(item, key),
         item.n,

@@ -8,7 +8,7 @@ from pathlib import Path
 from assay.eval.runs.stored import StoredRun
 from assay.eval.runs.summary.summary import Summary
 from assay.eval.scoring.measures import choose_headline
-from assay.eval.studies.comparison.analysis import Comparison
+from assay.eval.studies.comparison.comparison import Comparison
 from assay.eval.tracking.delivery import find_logged, find_noted, note_logged, send
 from assay.eval.tracking.description import NOTE, add_link, make_table, plain, tag_source
 from assay.eval.tracking.record import FigureRow, describe, metric_name, with_interval
@@ -90,7 +90,7 @@ def figures(compared: Comparison) -> Iterator[FigureRow]:
             if both := item.simultaneous:
                 yield f"simultaneous/{place}", both.value, both.low, both.high
             for key, value in (
-                ("p", item.adjusted),
+                ("p", item.reported_p),
                 ("effect_size", item.effect_size),
                 ("detectable", item.detectable),
             ):
@@ -148,7 +148,7 @@ def describe_comparison(compared: Comparison) -> str:
             item.measure,
             f"{item.difference.value:+.3f}",
             f"{item.interval.low:+.3f} … {item.interval.high:+.3f}",
-            "–" if item.adjusted is None else f"{item.adjusted:.3f}",
+            "–" if item.reported_p is None else f"{item.reported_p:.3f}",
             item.verdict,
         )
         for pair, label in zip(compared.pairs, compared.labels[1:], strict=True)

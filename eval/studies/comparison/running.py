@@ -13,7 +13,8 @@ from assay.eval.running.cached_summaries import summarise_cached
 from assay.eval.running.run_references import find_stored
 from assay.eval.running.timing import System, find_timing, read_timing
 from assay.eval.runs.stored import StoredRun, open_run
-from assay.eval.studies.comparison.analysis import Comparison, check_request, compare
+from assay.eval.studies.comparison.analysis import check_request, compare
+from assay.eval.studies.comparison.comparison import Comparison
 from assay.eval.studies.comparison.page import name_comparison
 from assay.retrievers.base import AssayError, Progress
 

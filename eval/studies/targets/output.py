@@ -156,12 +156,9 @@ def describe_seconds(seconds: Mapping[str, float]) -> str:
 
 
 def render_totals(results: Results) -> str:
-    """Return the totals and the machine as Markdown, with a link to the page of `render_markdown`.
-
-    The page is where `--output docs` writes it.
-    """
-    details = "[docs/targets.md](docs/targets.md) has each, and how it was measured."
-    return "\n\n".join((_totals(results), f"{_circumstances(results)} {details}")) + "\n"
+    """Return the totals in a line of Markdown, with a link to what `--output docs` writes."""
+    totals = ", ".join(f"{len(ids)} {verdict}" for verdict, ids in results.count().items() if ids)
+    return f"{totals} ([each of them](docs/targets.md), as of {results.created[:10]}).\n"
 
 
 def replace_totals(readme: Path, totals: str) -> str:

@@ -8,7 +8,8 @@ from samples.tracked_run import check_run, client, make_summary, run_ids
 
 from assay.eval.runs.stored import StoredRun
 from assay.eval.runs.summary.summary import Summary
-from assay.eval.studies.comparison.analysis import Comparison, compare
+from assay.eval.studies.comparison.analysis import compare
+from assay.eval.studies.comparison.comparison import Comparison
 from assay.eval.studies.comparison.page import write
 from assay.eval.studies.comparison.record import log_comparison
 from assay.eval.tracking import TrackingError, log

@@ -9,7 +9,7 @@ from assay.eval.report.markdown import render_markdown
 from assay.eval.report.page import dump, render_page
 from assay.eval.runs.files import encode_json
 from assay.eval.runs.generated_answers import read
-from assay.eval.studies.comparison.analysis import Comparison
+from assay.eval.studies.comparison.comparison import Comparison
 from assay.eval.studies.comparison.page.differences import STYLES
 from assay.eval.studies.comparison.page.view import make_view
 from assay.retrievers.store.files import write_atomically

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from assay.eval.report.formats import amount, p_value, score, signed
 from assay.eval.report.plots import LinearAxis, Tick, Whisker, whisker
-from assay.eval.studies.comparison.analysis import Pair
+from assay.eval.studies.comparison.comparison import Pair
 from assay.eval.studies.comparison.differences import Difference
 
 STYLES = ("studies/comparison/templates/comparison.css",)
@@ -15,14 +15,14 @@ TONES = {
     "worse": "worse",
     "no difference shown": "same",
     "not shown (too few queries)": "open",
-    "not tested (headline not shown)": "open",
+    "not tested": "open",
 }
 ALSO = {
     "better": "Better, too",
     "worse": "Worse",
     "no difference shown": "No difference shown",
     "not shown (too few queries)": "Not shown (too few queries)",
-    "not tested (headline not shown)": "Not tested (the headline measure shows no difference)",
+    "not tested": "Not tested (the headline measure shows no difference)",
 }
 
 
@@ -83,7 +83,7 @@ def difference_row(item: Difference, axis: LinearAxis) -> DifferenceRow:
         detectable="–" if shown is None else score(shown),
         difference=signed(item.difference.value),
         interval=_interval(item, "…"),
-        p=p_value(item.adjusted),
+        p=p_value(item.reported_p),
         effect_size="–" if item.effect_size is None else _effect_size(item.effect_size),
         counts=(item.wins, item.ties, item.losses),
         verdict=item.verdict,
@@ -114,15 +114,18 @@ def elaborate(pair: Pair) -> str:
     return " ".join(sentences)
 
 
-def foresee(pair: Pair) -> str:
-    """Return what the collection can show of the headline measure; "" where that is unknown."""
+def foresee(pair: Pair, others: int) -> str:
+    """Return what the collection can show of the headline measure; "" where that is unknown.
+
+    `others` is the number of runs beside the base.
+    """
     item = pair.headline
     if item.detectable is None:
         return ""
     return (
         f"With {item.n:,} queries whose scores differ as these do, a true difference of "
-        f"{score(item.detectable)} in {item.measure} is shown with probability 0.8, "
-        "tested together with the other runs."
+        f"{score(item.detectable)} in {item.measure} is shown with probability 0.8"
+        f"{', tested together with the other runs' if others > 1 else ''}."
     )
 
 

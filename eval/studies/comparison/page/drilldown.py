@@ -17,7 +17,7 @@ from assay.eval.report.run_page.drilldown import (
 )
 from assay.eval.report.run_page.excerpts import GoldExcerpts, PassageTable
 from assay.eval.runs.stored import StoredRun
-from assay.eval.studies.comparison.analysis import Comparison
+from assay.eval.studies.comparison.comparison import Comparison
 from assay.eval.studies.comparison.page.scores import list_scores
 from assay.retrievers.base import Chunk
 

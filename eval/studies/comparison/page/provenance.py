@@ -11,7 +11,7 @@ from assay.eval.runs.config_keys import flatten
 from assay.eval.runs.stored import StoredRun
 from assay.eval.statistics.estimates import RESAMPLES as BOOTSTRAPS
 from assay.eval.statistics.significance import ALPHA, POWER, RESAMPLES
-from assay.eval.studies.comparison.analysis import Comparison
+from assay.eval.studies.comparison.comparison import Comparison
 
 LONGEST = 300  # characters of a value
 UNTOLD = {"name", "description"}  # what the page says elsewhere

@@ -6,7 +6,7 @@ from assay.eval.report.formats import amount
 from assay.eval.report.plots import LogAxis, Tick, staircase
 from assay.eval.report.run_page.timing import StageRow, stage_row
 from assay.eval.runs.latency import TOTAL, collect_times
-from assay.eval.studies.comparison.analysis import Pair
+from assay.eval.studies.comparison.comparison import Pair
 from assay.eval.studies.comparison.latency_pairs import LatencyPair
 
 

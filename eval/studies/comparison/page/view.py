@@ -10,7 +10,7 @@ from assay.eval.runs.latency import TOTAL
 from assay.eval.runs.summary.cost import tell_queries
 from assay.eval.runs.summary.summary import Summary
 from assay.eval.statistics.significance import TIE
-from assay.eval.studies.comparison.analysis import Comparison, Pair
+from assay.eval.studies.comparison.comparison import Comparison, Pair
 from assay.eval.studies.comparison.page import provenance, scores
 from assay.eval.studies.comparison.page.differences import (
     DifferenceAxis,
@@ -168,7 +168,7 @@ def _pair_view(
         headline=difference_row(pair.headline, axes.all.axis),
         conclusion=conclusion,
         remarks=elaborate(pair),
-        foresight=foresee(pair),
+        foresight=foresee(pair, len(compared.pairs)),
         rows=tuple(difference_row(item, axes.all.axis) for item in pair.differences),
         types=tuple(difference_row(item, axes.types.axis) for item in pair.by_type),
         beside=(*_list_beside(compared, pair), *_list_costs(compared, pair)),

@@ -19,7 +19,8 @@ from assay.eval.report.plots import LinearAxis
 from assay.eval.runs.stored import StoredRun
 from assay.eval.runs.summary.labels import label_runs
 from assay.eval.statistics.estimates import Estimate
-from assay.eval.studies.comparison.analysis import Comparison, compare
+from assay.eval.studies.comparison.analysis import compare
+from assay.eval.studies.comparison.comparison import Comparison
 from assay.eval.studies.comparison.latency_pairs import LatencyPair
 from assay.eval.studies.comparison.page import name_comparison, write
 from assay.eval.studies.comparison.page.differences import (

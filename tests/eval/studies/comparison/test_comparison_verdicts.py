@@ -17,8 +17,8 @@ from assay.eval.studies.comparison.differences import (
     Difference,
     judge_family,
     judge_parts,
-    judge_stages,
 )
+from assay.eval.studies.comparison.gatekeeping import judge_stages
 
 BASE = [1, 2, 4, 0, 1, 5, 2, 1, 0, 2] * 4
 MEASURES = ("MRR@10", "Hit@1")
@@ -142,7 +142,7 @@ def test_other_measures_are_tested_after_the_headline_only() -> None:
     assert quiet["Hit@1"].p is not None
     assert quiet["Hit@1"].p < 0.001 < 0.05 < (quiet["Hit@1"].adjusted or 0)
     for name in ("Hit@1", "MRR@10"):
-        assert quiet[name].verdict == "not tested (headline not shown)"
+        assert (quiet[name].verdict, quiet[name].reported_p) == ("not tested", None)
         assert quiet[name].interval.low <= 0 <= quiet[name].interval.high
     gained = judge({**shifts, "nDCG@10": 0.1})
     assert {item.verdict for item in gained.values()} == {"better"}
