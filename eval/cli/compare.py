@@ -21,12 +21,9 @@ if TYPE_CHECKING:
     from assay.eval.studies.comparison.comparison import Comparison, Pair
     from assay.eval.studies.comparison.differences import Difference
 
-BRIEF = (
-    "Intervals and p-values hold for all tests of a family at once; other measures and types are "
-    "tested where the first measure differs. --by-type shows every figure."
-)
+BRIEF = "Intervals and p-values hold for all tests of a family at once."
 CHECK = "Check first: "
-NEXT = "`assay explain {run}`: where were passages lost?"
+NEXT = "`assay explain {run}`"
 STYLES = {"better": "green", "worse": "red", "not shown (too few queries)": "yellow"}
 
 
@@ -170,9 +167,9 @@ def _print_types(console: "Console", pair: "Pair") -> None:
     from collections import Counter
 
     if pair.by_type:
-        found = Counter(item.verdict for item in pair.by_type)
+        found = Counter(item.verdict.partition(" (")[0] for item in pair.by_type)
         each = ", ".join(f"{number} {verdict}" for verdict, number in found.most_common())
-        line = f"{len(pair.by_type)} types of query: {each} (--by-type shows them)"
+        line = f"{len(pair.by_type)} types of query (--by-type): {each}"
         console.print(line, markup=False, highlight=False)
 
 
@@ -186,10 +183,13 @@ def _print_costs(console: "Console", compared: "Comparison", pair: "Pair") -> No
     from assay.eval.runs.summary.cost import tell_queries
     from assay.eval.scoring.measures import find
 
+    beside = []
     for name in compared.beside:
         one, two = (summary.means[name].value for summary in (pair.base, pair.other))
         digits = min(find(name).digits, 2)
-        console.print(f"{name}: {one:.{digits}f} → {two:.{digits}f}")
+        beside.append(f"{name}: {one:.{digits}f} → {two:.{digits}f}")
+    if beside:
+        console.print(", ".join(beside))
     for item in pair.latency:
         line = f"p{item.percentile} latency: {item.base:.2f} → {item.other:.2f} ms"
         if ratio := item.ratio:

@@ -69,4 +69,4 @@ def run(
     show = partial(print_summary, reused=outcome.reused)
     present(summary, as_json, show, report=page, mlflow_run=tracked)
     if not as_json:
-        print_places(next=f"`assay explain {summary.run.manifest.id}`: where were passages lost?")
+        print_places(next=f"`assay explain {summary.run.manifest.id}`")
