@@ -9,7 +9,7 @@ from assay.eval.cli.output import (
     make_console,
     make_table,
     present,
-    print_places,
+    print_next,
     print_table,
     track,
 )
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
 BRIEF = "Intervals and p-values hold for all tests of a family at once."
 CHECK = "Check first: "
-NEXT = "`assay explain {run}`"
 STYLES = {"better": "green", "worse": "red", "not shown (too few queries)": "yellow"}
 
 
@@ -99,7 +98,7 @@ def compare(
     shown = partial(print_comparison, by_type=by_type)
     present(compared, as_json, shown, report=page, mlflow_run=tracked)
     if not as_json:
-        print_places(next=NEXT.format(run=compared.pairs[0].other.run.manifest.id))
+        print_next(f"explain {compared.pairs[0].other.run.manifest.id}")
 
 
 def print_comparison(compared: "Comparison", by_type: bool = False) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from assay.eval.cli import options
-from assay.eval.cli.output import print_json, print_places
+from assay.eval.cli.output import print_json, print_next
 
 if TYPE_CHECKING:
     from assay.eval.collections.authoring.author import AuthoredCollection
@@ -145,6 +145,6 @@ def _print(made: "AuthoredCollection") -> None:
     click.echo(f"pipeline: {made.pipeline}")
     if judged.queries:
         click.echo(foretell(len(judged.queries)))
-        print_places(next=f"`assay run {made.pipeline}`, or `assay compare bm25 {made.pipeline}`")
+        print_next(f"run {made.pipeline}", f"compare bm25 {made.pipeline}")
     else:
         click.echo("no queries yet: the card says how to add them")

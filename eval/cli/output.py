@@ -61,6 +61,12 @@ def print_places(**places: "Path | str | None") -> None:
             click.echo(f"{kind:<8}{place}")
 
 
+def print_next(*calls: str) -> None:
+    """Print which calls of `assay` to make next, as they are made in this folder."""
+    program = ".venv/bin/assay" if find_checkout() == Path.cwd() else "assay"
+    print_places(next=", or ".join(f"`{program} {call}`" for call in calls))
+
+
 def track(no_track: bool, log: Callable[[], T], kept: str, progress: "Progress") -> T | None:
     """Unless `no_track`, log to MLflow by `log`: see `assay.eval.tracking.attempt`."""
     from assay.eval.tracking import attempt

@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from assay.eval.cli import options
-from assay.eval.cli.output import present, print_places
+from assay.eval.cli.output import present, print_next
 
 
 @click.command()
@@ -69,4 +69,4 @@ def run(
     show = partial(print_summary, reused=outcome.reused)
     present(summary, as_json, show, report=page, mlflow_run=tracked)
     if not as_json:
-        print_places(next=f"`assay explain {summary.run.manifest.id}`")
+        print_next(f"explain {summary.run.manifest.id}")
