@@ -81,9 +81,11 @@ def reached(moment: str, cache: Path, reports: Path) -> bool:
 
 
 def stored_rankings(reports: Path) -> list[str]:
+    """Return the lines that were written whole; a kill may cut the last one off."""
     files = list(reports.glob("*/rankings.jsonl"))
     assert len(files) <= 1
-    return [line for file in files for line in file.read_text().splitlines(keepends=True)]
+    lines = [line for file in files for line in file.read_text().splitlines(keepends=True)]
+    return [line for line in lines if line.endswith("\n")]
 
 
 def test_two_at_once(tmp_path: Path, places) -> None:
