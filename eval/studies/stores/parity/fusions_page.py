@@ -10,10 +10,9 @@ from assay.eval.report.markdown import render_markdown
 from assay.eval.runs.files import encode_json, write_together
 from assay.eval.studies.stores.parity.fusions import BASES, MEASURE, Fusions
 from assay.eval.studies.stores.parity.page import AGAINST, NAMES
-from assay.eval.studies.stores.parity.quality import DENSE, HYBRID, KEYWORD, NATIVE, OURS, SYSTEMS
+from assay.eval.studies.stores.parity.quality import DENSE, HYBRID, KEYWORD, NATIVE, OURS
 
 PAGE, FACTS = "fusions.md", "fusions.json"
-SHOWN = (MEASURE, "Recall@20")
 
 
 def write(found: Fusions, folder: Path) -> list[Path]:
@@ -37,10 +36,9 @@ def render(found: Mapping[str, Any]) -> str:
         bases=BASES,
         against=AGAINST,
         measure=MEASURE,
-        shown=SHOWN,
-        systems=SYSTEMS,
         fixed=(DENSE, KEYWORD, OURS, HYBRID),
         native=NATIVE,
+        ours=OURS,
         names=NAMES,
         score=score,
         signed=signed,

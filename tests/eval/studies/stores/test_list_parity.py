@@ -119,7 +119,7 @@ def test_pages_and_metrics_have_the_one_list(
     text = page.read_text()
     assert text == engines.render(json.loads(facts.read_text()))
     assert "chroma: dense recall@100 1.000" in text
-    assert "| – | by position, among what the engine returns | – | none | never |" in text
+    assert "| nowhere in the engine | none | – |" in text
     parity_output.print_all(ParityOutcome(tuple(found.values()), (), {}, {}, ()))
     shown = capsys.readouterr().out
     assert "keyword list alone" in shown

@@ -133,7 +133,7 @@ def test_the_page_of_all_is_made_of_its_facts(
     page, facts = engines.write([honest, lying], absent, FACTS, tmp_path)
     assert page.read_text() == engines.render(json.loads(facts.read_text()))
     text = page.read_text()
-    assert "Made by `assay parity --all harbour`;" in text
+    assert "Made by `assay parity --all harbour`." in text
     assert "explained: k (k = 2, not 61)" in text
     assert "| opensearch | rrf with weights | 3.1 or later |" in text
     assert "set OPENSEARCH\\_URL \\| &lt;b&gt;" in text
