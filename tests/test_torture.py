@@ -32,6 +32,7 @@ def test_a_full_disk_is_one_line() -> None:
     check(outcomes)
 
 
-def test_what_goes_wrong_is_counted() -> None:
-    table = render([Outcome("kill `x`, fresh", 3, 1200, 7, ["lost"])], 2.0)
-    assert table.endswith("| kill `x`, fresh | 3 | 1,200 | 7 | 1 |")
+def test_what_goes_wrong_is_counted_over_all_seeds() -> None:
+    outcomes = [Outcome("kill `x`, fresh", 3, 1200, 7, ["lost"]), Outcome("y", 3, 1, 1, [])]
+    table = render([*outcomes, Outcome("kill `x`, fresh", 4, 5, 4, ["late", "lost"])], 2.0)
+    assert table.endswith("| kill `x`, fresh | 3, 4 | 1,205 | 11 | 3 |\n| y | 3 | 1 | 1 | 0 |")

@@ -67,19 +67,24 @@ def _join(files: Sequence[Path]) -> tuple[list[Outcome], float]:
 
 
 def render(outcomes: Sequence[Outcome], seconds: float) -> str:
-    """Return the table of campaigns, with when and where they were run."""
+    """Return the table of campaigns over all their seeds, with when and where they were run."""
     python = platform.python_version()
     machine = f"{os.cpu_count()} processors, {platform.system()}, Python {python}"
+    by_name: dict[str, list[Outcome]] = {}
+    for outcome in outcomes:
+        by_name.setdefault(outcome.name, []).append(outcome)
     rows = [
-        f"| {item.name} | {item.seed} | {item.cases:,} | {item.struck:,} | {len(item.failures)} |"
-        for item in outcomes
+        f"| {name} | {', '.join(str(item.seed) for item in items)} "
+        f"| {sum(item.cases for item in items):,} | {sum(item.struck for item in items):,} "
+        f"| {sum(len(item.failures) for item in items)} |"
+        for name, items in by_name.items()
     ]
     total = sum(item.cases for item in outcomes)
     return "\n".join(
         [
             f"{datetime.now(UTC):%Y-%m-%d}, {machine}: {total:,} cases in {seconds:.0f} s.",
             "",
-            "| campaign | seed | cases | struck | failures |",
+            "| campaign | seeds | cases | struck | failures |",
             "|---|--:|--:|--:|--:|",
             *rows,
         ]

@@ -168,7 +168,7 @@ def test_engines_timed(assay_json: Callable[..., Any], tmp_path: Path) -> None:
     assert set(changes["deletions"]["seconds"]) == set(changes["updates"]["seconds"]) == {0}
     (path,) = tmp_path.glob("engine_bench-*.md")
     page = path.read_text()
-    assert page.count("\n| ") == 1 + len(store["searches"]) + 2
+    assert page.count("\n| ") == 1 + len(store["searches"]) + 2 + 2
     assert "| 10 of 10 at once | 10 of 10 at once |" in page
 
 
