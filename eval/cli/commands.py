@@ -13,6 +13,11 @@ class Entry(NamedTuple):
 
 GROUPS = {
     "Start": {
+        "demo": Entry(
+            "demo:demo",
+            "See a comparison and a miss explained, in seconds.",
+            ("demo", "demo --output demo"),
+        ),
         "init": Entry(
             "init:init",
             "Make a judged collection of your documents and questions.",
@@ -41,6 +46,11 @@ GROUPS = {
                 "compare bm25 hybrid --dataset tarnwick",
                 "compare bm25 hybrid hybrid_rrf --measure nDCG@10,Hit@5",
             ),
+        ),
+        "choose": Entry(
+            "choose:choose",
+            "Find the pipeline to ship for a collection.",
+            ("choose documents", "choose tarnwick:dev --budget 30m --max-latency 500"),
         ),
         "report": Entry(
             "report:report",

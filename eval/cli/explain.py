@@ -5,10 +5,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from assay.eval.cli import options
-from assay.eval.cli.output import make_console, make_table, print_json, print_table
+from assay.eval.cli.output import make_console, make_table, print_json, print_table, print_text
 
 if TYPE_CHECKING:
-    from rich.console import Console
     from rich.table import Table
 
     from assay.eval.runs.stored import StoredRun
@@ -49,7 +48,7 @@ def explain(run: str, overrides: tuple[str, ...], query: str | None, k: int, as_
     elif query is None:
         _print_run(stored, attribution)
     else:
-        _print_query(stored, attribution, query)
+        print_query(stored, attribution, query)
 
 
 def _describe(run: "StoredRun", attribution: "Attribution", query: str) -> dict[str, Any]:
@@ -65,11 +64,9 @@ def _print_run(run: "StoredRun", attribution: "Attribution") -> None:
     totals = {status: number for status, number in attribution.totals().items() if number}
     items = sum(totals.values())
     console = make_console()
-    console.print(
+    print_text(
         f"{run.manifest.id}: {items:,} correct passages of {len(run.queries):,} queries, "
-        f"first {attribution.k} hits",
-        markup=False,
-        soft_wrap=True,
+        f"first {attribution.k} hits"
     )
     print_table(console, _totals(attribution, totals))
     if attribution.by_type and totals:
@@ -124,21 +121,17 @@ def _ceilings(attribution: "Attribution") -> "Table":
     return table
 
 
-def _print_query(run: "StoredRun", attribution: "Attribution", query: str) -> None:
-    console = make_console()
-    console.print(f"{query}: {run.queries[query].text}", style="bold", markup=False)
+def print_query(run: "StoredRun", attribution: "Attribution", query: str) -> None:
+    """Print each correct passage of a query, and at which step it was lost."""
+    print_text(f"{query}: {run.queries[query].text}", "bold")
     for number, item in enumerate(attribution.items[query], start=1):
-        _print_item(console, run, item, number)
+        gold, style = item.item, STYLES.get(item.status, "yellow")
+        click.echo()
+        print_text(f"{number}. {gold.id} (grade {gold.grade}): {item.words}", style, 3)
+        print_text(f"   {item.trail}", indent=3)
+        print_text(f"   “{_excerpt(run, item)}”", "dim", 3)
     if not attribution.items[query]:
-        console.print("Nothing is judged relevant to this query.")
-
-
-def _print_item(console: "Console", run: "StoredRun", item: "ItemStatus", number: int) -> None:
-    gold = item.item
-    title = f"\n{number}. {gold.id} (grade {gold.grade}): {item.words}"
-    console.print(title, style=STYLES.get(item.status, "yellow"), markup=False, soft_wrap=True)
-    console.print(f"   {item.trail}", markup=False, soft_wrap=True)
-    console.print(f"   “{_excerpt(run, item)}”", style="dim", markup=False)
+        click.echo("Nothing is judged relevant to this query.")
 
 
 def _excerpt(run: "StoredRun", item: "ItemStatus") -> str:

@@ -3,7 +3,9 @@
 import json
 import os
 from collections.abc import Callable, Collection, Sequence
+from itertools import zip_longest
 from pathlib import Path
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import click
@@ -62,9 +64,26 @@ def print_places(**places: "Path | str | None") -> None:
 
 
 def print_next(*calls: str) -> None:
-    """Print which calls of `assay` to make next, as they are made in this folder."""
+    """Print which calls of `assay` to make next, as they are made in this folder, a line each."""
     program = ".venv/bin/assay" if find_checkout() == Path.cwd() else "assay"
-    print_places(next=", or ".join(f"`{program} {call}`" for call in calls))
+    for word, call in zip_longest(["next"], calls, fillvalue="or"):
+        click.echo(f"{word:<8}{program} {call}")
+
+
+def print_text(text: str, style: str = "", indent: int = 0) -> None:
+    """Print plain text; on a terminal broken between words, further lines after `indent` blanks."""
+    from rich.text import Text
+
+    console = make_console()
+    lines = wrap(
+        text,
+        console.width,
+        subsequent_indent=" " * indent,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+    for line in lines:
+        console.print(Text(line), style=style or None, soft_wrap=True)
 
 
 def track(no_track: bool, log: Callable[[], T], kept: str, progress: "Progress") -> T | None:

@@ -1,12 +1,16 @@
-"""What comes with Assay beside its code: named configs, and collections.
+"""What comes with Assay beside its code: named configs, collections, and two stored runs.
 
-In a checkout both are folders at its root; a wheel holds them here.
+In a checkout configs and collections are folders at its root; a wheel holds them here.
 """
 
 from pathlib import Path
 from typing import Literal
 
 from assay.retrievers.base.installation import find_checkout
+
+# The runs of `assay demo`, each a folder, with their timing; scripts/demo_runs.py makes them.
+DEMO = Path(__file__).parent / "demo.zip"
+DEMO_RUNS = ("bm25", "hybrid")
 
 
 def find_shipped(folder: Literal["configs", "datasets"]) -> Path:

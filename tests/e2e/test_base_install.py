@@ -86,6 +86,15 @@ def call(missing: list[str], tmp_path: Path) -> Call:
     return run
 
 
+def test_the_demo_needs_no_extra(call: Call, tmp_path: Path) -> None:
+    (tmp_path / "eval").mkdir()
+    (tmp_path / "eval/__init__.py").write_text("WHOSE = 'theirs'\n")
+    done = call("demo", "--output", "demo")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("hybrid is better than bm25: ")
+    assert list(tmp_path.glob("demo/compare-*/report.html"))
+
+
 def test_documents_are_judged_without_an_extra(call: Call, missing: list[str]) -> None:
     assert {"mlflow", "markitdown", "sqlalchemy", "matplotlib"} <= set(missing)
     made = call("init", "docs", "--questions", "questions.csv", "--name", "mine")
