@@ -20,13 +20,16 @@ MARKS: Mapping[Verdict, str] = {
     "not measurable yet": "not measurable yet",
 }
 SUFFIXES: Mapping[Unit, str] = {"change": " %", "share": " %", "ms": " ms", "s": " s"}
+PURPOSE = (
+    "This page lists the criteria of `configs/targets.yaml`, what was measured for each, and the "
+    "verdict. `assay targets` measures them again; `targets.json` has the runs and the seconds."
+)
 RULE = (
     "met: the whole 95 % interval lies within the target; missed: the whole interval lies outside; "
-    "else the measurement cannot tell. Intervals: Student's over queries for means, exact binomial "
-    "for scores that are 0 or 1 and between order statistics for percentiles, without an upper end "
-    "where the values are too few for one; paired percentile bootstrap for relative changes and "
-    "ratios (over documents for ingestion). Counts have none. An alert, or a page, is a value "
-    "beyond that level, whatever its interval."
+    "else the measurement cannot tell. Intervals: Student's for means, exact binomial for scores "
+    "of 0 or 1 and for percentiles (no upper end where values are too few), paired percentile "
+    "bootstrap for relative changes and ratios (over documents for ingestion). Counts have none. "
+    "An alert, or a page, is a value beyond that level, whatever its interval."
 )
 
 
@@ -126,25 +129,22 @@ def render_markdown(results: Results) -> str:
             target.id,
             line.description,
             line.found.note if line.found else line.reason,
-            ", ".join(f"`{run}`" for run in line.found.runs) if line.found else "",
         )
         for target in results.targets
         for line in target.lines
         if line.description
     ]
     parts = [
-        "# Targets\n",
+        "# Success criteria\n",
+        f"{PURPOSE}\n",
         render_table(results),
         f"{RULE[0].upper()}{RULE[1:]}\n",
         "## How each was measured\n",
     ]
     if details:
-        parts.append(_table(("id", "what was measured", "beside", "runs"), details) + "\n")
+        parts.append(_table(("id", "what was measured", "beside"), details) + "\n")
     if results.seconds:
-        taken = [(what, f"{seconds:,.1f}") for what, seconds in results.seconds.items()]
-        parts.append("## Where the time went\n")
-        parts.append(f"{describe_seconds(results.seconds)}\n")
-        parts.append(_table(("what", "seconds"), taken) + "\n")
+        parts.append(f"Time: {describe_seconds(results.seconds)}\n")
     return "\n".join(parts)
 
 
