@@ -27,7 +27,7 @@ from assay.eval.configs.resources import make_resources
 from assay.eval.report.formats import amount, interval
 from assay.eval.report.markdown import make_environment, plain
 from assay.eval.runs import environment
-from assay.eval.runs.delays import RULE, find_delay
+from assay.eval.runs.delays import find_delay
 from assay.eval.runs.files import encode_json, write_together
 from assay.eval.statistics.estimates import Estimate, estimate_percentile_ratio
 from assay.eval.studies.stores.engines.engine_bench import Bench, index_engine, open_bench, timed
@@ -242,7 +242,6 @@ def write_checks(found: ClientChecks, folder: Path) -> Path:
     text = maker.from_string(TEMPLATE.read_text()).render(
         found=found,
         command=shlex.join(found.command),
-        rule=RULE,
         bound=BOUND,
         ratio=ratio,
         interval=interval,
