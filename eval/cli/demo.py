@@ -1,12 +1,13 @@
 """`assay demo`: a comparison of two stored runs, and a passage that one of them missed."""
 
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 from zipfile import ZipFile
 
 import click
 
-from assay.eval.cli.output import print_next, print_places
+from assay.eval.cli.output import print_next, print_places, show_path
 
 if TYPE_CHECKING:
     from assay.eval.runs.summary.attribution import Attribution
@@ -50,7 +51,8 @@ def demo(output: Path | None) -> None:
     print_query(missing.run, missing.attribution, query)
     click.echo()
     print_places(report=page)
-    print_next(f"explain {folder / DEMO_RUNS[-1]}", "init docs --questions questions.csv")
+    run = shlex.quote(show_path((folder / DEMO_RUNS[-1]).absolute()))
+    print_next(f"explain {run}", "init docs --questions questions.csv")
 
 
 def _find_miss(attribution: "Attribution") -> str:

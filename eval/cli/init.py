@@ -1,5 +1,6 @@
 """`assay init`: a folder of documents, and questions about them, become a judged collection."""
 
+import shlex
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -7,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from assay.eval.cli import options
-from assay.eval.cli.output import print_json, print_next
+from assay.eval.cli.output import print_json, print_next, print_text, show_path
 
 if TYPE_CHECKING:
     from assay.eval.collections.authoring.author import AuthoredCollection
@@ -131,20 +132,21 @@ def _print(made: "AuthoredCollection") -> None:
             nearest = f"; nearest passage: {item.nearest}:{item.nearest_line}: {passage}"
         asked = item.question
         question = f"{asked.question}: " if asked.question else ""
-        click.echo(f"line {asked.line}: {question}{item.why}{nearest}")
+        print_text(f"line {asked.line}: {question}{item.why}{nearest}", indent=2)
     if not made.written:
         click.echo("no quote was found in the documents; nothing is written")
         return
     if judged.unlocated:
-        listed = made.card.parent / UNLOCATED
+        listed = show_path(made.card.parent / UNLOCATED)
         lost = count(len(judged.unlocated), "quote was", "quotes were")
-        click.echo(f"{lost} not found in the documents; see {listed}")
+        print_text(f"{lost} not found in the documents; see {listed}")
     counts = f"{made.documents} documents, {len(judged.queries)} queries"
     click.echo(f"collection {made.name}: {counts}, {len(judged.judgments)} judgments")
-    click.echo(f"card:     {made.card}")
-    click.echo(f"pipeline: {made.pipeline}")
+    pipeline = shlex.quote(show_path(made.pipeline))
+    click.echo(f"card:     {show_path(made.card)}")
+    click.echo(f"pipeline: {show_path(made.pipeline)}")
     if judged.queries:
-        click.echo(foretell(len(judged.queries)))
-        print_next(f"run {made.pipeline}", f"compare bm25 {made.pipeline}")
+        print_text(foretell(len(judged.queries)))
+        print_next(f"run {pipeline}", f"compare bm25 {pipeline}")
     else:
         click.echo("no queries yet: the card says how to add them")

@@ -63,6 +63,12 @@ def print_places(**places: "Path | str | None") -> None:
             click.echo(f"{kind:<8}{place}")
 
 
+def show_path(path: Path) -> str:
+    """Return a path as it is called in this folder, where it lies below that."""
+    here = Path.cwd()
+    return str(path.relative_to(here) if path.is_relative_to(here) else path)
+
+
 def print_next(*calls: str) -> None:
     """Print which calls of `assay` to make next, as they are made in this folder, a line each."""
     program = ".venv/bin/assay" if find_checkout() == Path.cwd() else "assay"

@@ -11,6 +11,7 @@
 Everything a report says is computed from these files alone.
 """
 
+import re
 from collections.abc import Container, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -35,6 +36,7 @@ from assay.retrievers.base.suggestions import suggest
 from assay.retrievers.store.paths import parse_path
 
 SHOWN = 5  # ids in a line that lists them
+TIME = re.compile(r"-(\d{8})[-T]([\d.]+)-[^-]+$")  # T and milliseconds: earlier versions
 
 
 @dataclass(frozen=True)
@@ -156,8 +158,7 @@ def find(reports: Path, reference: str, others: Iterable[str] = ()) -> Path:
     if (folder / MANIFEST).exists():
         return folder
     found = [path.parent.name for path in reports.glob(f"*/{MANIFEST}")]
-    # An id ends with when the run was made.
-    newest_first = sorted(found, key=lambda id_: id_.rsplit("-", 2)[1:], reverse=True)
+    newest_first = sorted(found, key=find_time, reverse=True)
     matching = [id_ for id_ in newest_first if id_.startswith(reference)]
     if reference in matching:
         return reports / reference
@@ -172,6 +173,12 @@ def find(reports: Path, reference: str, others: Iterable[str] = ()) -> Path:
     raise AssayError(
         f"{reference}: no such run in {reports}; the newest first: {_list(newest_first)}{near}"
     )
+
+
+def find_time(id_: str) -> tuple[str, ...]:
+    """Return the day and the time of day at which the run of an id was made, for sorting."""
+    found = TIME.search(id_)
+    return found.groups() if found else ()
 
 
 def _list(ids: Sequence[str]) -> str:

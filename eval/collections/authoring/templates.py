@@ -44,8 +44,8 @@ NO_QUESTIONS = """\
 
 PIPELINE = """\
 # A retrieval pipeline for {name}. `assay components` lists all that can stand here;
-# `assay run` with this file measures it.
-name: {name}
+# `assay run` with this file measures it. As it is written, it is the config `hybrid`.
+name: hybrid
 dataset: {dataset}
 
 documents:

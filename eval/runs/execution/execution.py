@@ -5,7 +5,7 @@ import json
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -28,7 +28,7 @@ from assay.eval.runs.manifest import (
 )
 from assay.eval.runs.rows import as_row
 from assay.eval.runs.run_folder import RunFolder
-from assay.eval.runs.stored import StoredRun, open_run
+from assay.eval.runs.stored import StoredRun, find_time, open_run
 from assay.eval.scoring.join import RULE
 from assay.retrievers.base import IndexReport, Progress, Retriever
 from assay.retrievers.base.adapted import AdaptedRetriever
@@ -96,7 +96,7 @@ def execute(
         stored = [] if retriever.nondeterministic else _list_stored(ready.identity, reports)
         begun = [path for path in stored if not (path / MANIFEST).exists()]
         partial = [path for path in begun if not RunFolder(path).count_degraded()]
-        path = partial[-1] if partial else reports / _new_id(plan, collection, ready.identity)
+        path = partial[-1] if partial else _new_folder(plan, collection, ready.identity, reports)
         _make(RunFolder(path), plan, retriever, collection, ready, begin, progress, searcher)
         return RunOutcome(path, reused=False)
 
@@ -129,7 +129,7 @@ def find_stored(identity: str, reports: Path) -> Path | None:
 
 
 def _list_stored(identity: str, reports: Path) -> list[Path]:
-    return sorted(reports.glob(f"*-{identity[:8]}"))
+    return sorted(reports.glob(f"*-{identity[:8]}"), key=lambda path: find_time(path.name))
 
 
 def _make(
@@ -267,7 +267,15 @@ def _identify(plan: RunSpec, retriever: Retriever, collection: Collection) -> st
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
 
-def _new_id(plan: RunSpec, collection: Collection, identity: str) -> str:
-    now = datetime.now(UTC).strftime("%Y%m%dT%H%M%S.%f")[:-3]
+def _new_folder(plan: RunSpec, collection: Collection, identity: str, reports: Path) -> Path:
+    """Return the folder of a new run, whose name is its id: pipeline, collection, time, identity.
+
+    Two of one identity differ by a second at least; the caller holds the lock of the identity.
+    """
     name = collection.name.replace(":", ".").replace("/", ".")
-    return f"{plan.name[:LONGEST]}-{name[:LONGEST]}-{now}-{identity[:8]}"
+    now = datetime.now(UTC)
+    while True:
+        id_ = f"{plan.name[:LONGEST]}-{name[:LONGEST]}-{now:%Y%m%d-%H%M%S}-{identity[:8]}"
+        if not (reports / id_).exists():
+            return reports / id_
+        now += timedelta(seconds=1)

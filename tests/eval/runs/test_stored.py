@@ -38,8 +38,10 @@ def test_runs_that_cannot_be_read_are_passed_over(tmp_path: Path, capsys) -> Non
 
 
 def test_where_several_runs_are_meant_the_line_says_how_to_choose(tmp_path: Path) -> None:
-    times = (f"202611{day:02}T000000.000" for day in (3, 9, 5, 1, 7, 8, 6))
-    ids = [f"{name}-{i}-abc" for name, i in zip("bmmmmmm", times, strict=True)]
+    # As earlier versions wrote them, and as they are written now.
+    old, new = "T000000.000", "-000000"
+    times = ("03" + old, "09" + new, "05" + old, "01" + old, "07" + new, "08" + old, "06" + new)
+    ids = [f"{name}-202611{i}-abc" for name, i in zip("bmmmmmm", times, strict=True)]
     for id_ in ids:
         (tmp_path / id_).mkdir()
         (tmp_path / id_ / MANIFEST).touch()
