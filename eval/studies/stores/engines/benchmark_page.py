@@ -8,7 +8,6 @@ from pydantic import TypeAdapter
 
 from assay.eval.report.formats import amount, interval, score, size
 from assay.eval.report.markdown import render_markdown
-from assay.eval.runs.delays import RULE
 from assay.eval.runs.files import encode_json, write_together
 from assay.eval.studies.stores.engines.benchmark import (
     CALLERS,
@@ -32,7 +31,6 @@ def write_benchmark(found: Benchmark, folder: Path) -> Path:
         found=found,
         name=name,
         command=shlex.join(found.command),
-        rule=RULE,
         interval=interval,
         score=score,
         headings=list_headings(),
