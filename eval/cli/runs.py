@@ -66,12 +66,20 @@ def list_(measures: tuple[str, ...], as_json: bool, **wanted: Any) -> None:
     table = make_table("run", *left, *headings, left=left, whole=True)
     for row in rows:
         scores = (f"{row.means[name]:.3f}" if name in row.means else "–" for name in shown)
-        p50 = "–" if row.p50 is None else f"{row.p50:.2f}"
+        p50 = "–" if row.p50 is None else f"{row.p50:.2f}{' busy' * row.busy}"
         made = row.created[:16].replace("T", " ")
         table.add_row(
             row.id, row.collection, made, row.commit[:SHORT] or "–", *scores, p50, str(row.queries)
         )
-    print_table(make_console(), table)
+    console = make_console()
+    print_table(console, table)
+    if any(row.busy for row in rows):
+        console.print(
+            "busy: timed while other processes were working, so that p50 is partly theirs; run "
+            "with --rerun on a quiet machine.",
+            style="yellow",
+            soft_wrap=True,
+        )
 
 
 @runs.command()
@@ -84,6 +92,7 @@ def show(run: str, as_json: bool) -> None:
     """
     from assay.eval.configs.locations import reports_folder
     from assay.eval.running.run_references import find_stored
+    from assay.eval.runs.machine_load import describe_disturbance
     from assay.eval.runs.stored import load
     from assay.eval.studies.run.run_list import read_run
 
@@ -106,6 +115,7 @@ def show(run: str, as_json: bool) -> None:
         **{f"degraded on {times}": line for line, times in manifest.degraded.items()},
         **{name: f"{mean:.3f}" for name, mean in row.means.items()},
         "p50 ms": "" if row.p50 is None else f"{row.p50:.2f}",
+        "timed": describe_disturbance(row.load, "Run with --rerun"),
     }
     for name, text in facts.items():
         if text:

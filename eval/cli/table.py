@@ -1,15 +1,18 @@
 """The tables a run ends with."""
 
+from itertools import chain, zip_longest
 from typing import TYPE_CHECKING
 
-from assay.eval.cli.output import make_console, make_table, print_table
-from assay.eval.report.formats import interval, retried
+from rich.markup import escape
+
+from assay.eval.cli.output import make_console, make_table, print_table, print_text, print_warnings
+from assay.eval.report.formats import count, interval, retried
 from assay.eval.runs.ann_recall import EXPLANATION, find_recalls
 from assay.eval.runs.latency import TOTAL
 from assay.eval.runs.stored import describe_without_hits
-from assay.eval.runs.summary.cost import Cost, dollars
+from assay.eval.runs.summary.cost import dollars
 from assay.eval.runs.summary.summary import Summary, explain_open
-from assay.eval.scoring.measures import find
+from assay.eval.scoring.measures import choose_headline, find
 from assay.eval.statistics.estimates import OpenEstimate
 
 if TYPE_CHECKING:
@@ -17,35 +20,75 @@ if TYPE_CHECKING:
 
     from assay.eval.studies.ingestion.dry_run import DryRun
 
+MOST_ROWS = 10  # of measures in one column
+LEAST_QUERIES = 10  # of a type whose mean says something
 
-def print_summary(summary: Summary, reused: bool = False) -> None:
-    """Print measures and latencies with their intervals."""
+
+def print_summary(summary: Summary, reused: bool = False, by_type: bool = False) -> None:
+    """Print the headline, a table of measures, latency and cost, and what to check.
+
+    With `by_type` also the headline measure of each type of query, and the latency of each step.
+    """
     console = make_console()
-    manifest = summary.run.manifest
-    count = len(summary.run.queries)
-    sample = ", a sample" if manifest.sampled else ""
-    console.print(
-        f"{manifest.name} on {manifest.collection.name} (n = {count}{sample})", style="bold"
-    )
-    if silent := describe_without_hits(summary.run):
+    run = summary.run
+    console.print(_headline(summary), style="bold", markup=False)
+    if silent := describe_without_hits(run):
         console.print(silent, style="bold red")
+    console.print()
     print_table(console, _measures(summary))
-    if summary.latency:
+    for words, share in summary.answering.rows if summary.answering else ():
+        print_text(f"{words} (n = {share.n}): {share.value:.3f} ({_interval(share, 3)})")
+    if by_type and summary.by_type:
+        print_table(console, _types(summary))
+    elif summary.by_type:
+        print_text(_fold_types(summary))
+    if summary.latency and by_type:
         print_table(console, _latency(summary))
         if few := explain_open(summary.latency[TOTAL]):
-            console.print(f"{few}.", style="yellow", soft_wrap=True)
-    if summary.cost:
-        print_table(console, _cost(summary.cost))
-    for leg, recall in find_recalls(manifest.facts).items():
-        console.print(f"{leg}: {EXPLANATION} {recall:.3f}", style="yellow", markup=False)
-    for line in filter(None, (summary.models, *summary.cautions)):
-        console.print(line, style="yellow", markup=False, soft_wrap=True)
-    for line, queries in manifest.degraded.items():
-        console.print(f"degraded on {queries} of {count} queries: {line}", style="bold red")
-    if manifest.retries:
-        console.print(f"{retried(manifest.retries)}.", style="yellow")
+            print_text(f"{few}.", "yellow")
+    elif summary.latency:
+        print_text(_brief_latency(summary))
+    for words, text in summary.cost.rows if summary.cost else ():
+        print_text(f"{words}: {text}")
+    print_warnings(_list_warnings(summary))
+    if summary.unknown_load:
+        print_text(summary.unknown_load, "dim")
+    if run.manifest.retries:
+        print_text(f"{retried(run.manifest.retries)}.")
+    if summary.models:
+        print_text(f"{summary.models}.", "dim")
     if reused:
-        console.print(f"Nothing has changed since {manifest.created}; --rerun measures again.")
+        print_text(f"Nothing has changed since {run.manifest.created}; --rerun measures again.")
+
+
+def _headline(summary: Summary) -> str:
+    """Return what was run on what, its headline measure, and what a query takes."""
+    manifest = summary.run.manifest
+    name = choose_headline(summary.means)
+    mean, digits = summary.means[name], find(name).digits
+    sample = ", a sample" if manifest.sampled else ""
+    line = (
+        f"{manifest.name} on {manifest.collection.name} (n = {len(summary.run.queries)}{sample}): "
+        f"{name} {mean.value:.{digits}f} ({mean.low:.{digits}f} to {mean.high:.{digits}f})"
+    )
+    if summary.latency:
+        line += f", {summary.latency[TOTAL]['p50'].value:.1f} ms a query"
+    return line
+
+
+def _list_warnings(summary: Summary) -> list[str]:
+    """Return what to check before believing the figures, each with what to do."""
+    run = summary.run
+    degraded = [
+        f"degraded on {queries} of {len(run.queries)} queries: {line}. Once that is fixed, the "
+        "same call searches again"
+        for line, queries in run.manifest.degraded.items()
+    ]
+    recalls = [
+        f"{leg}: {EXPLANATION} {recall:.3f}. `assay recall` shows what raises it"
+        for leg, recall in find_recalls(run.manifest.facts).items()
+    ]
+    return [*degraded, *filter(None, [summary.disturbance]), *recalls, *summary.cautions]
 
 
 def print_dry_run(found: "DryRun") -> None:
@@ -66,28 +109,72 @@ def print_dry_run(found: "DryRun") -> None:
 
 
 def _measures(summary: Summary) -> "Table":
-    table = _table("measure", "mean", "95 % interval")
+    """Return a table of the measures; of many in two columns, so that a screen holds them."""
+    cells = []
     for name, mean in summary.means.items():
         digits = find(name).digits
-        table.add_row(name, f"{mean.value:.{digits}f}", _interval(mean, digits))
-    for words, share in summary.answering.rows if summary.answering else ():
-        table.add_row(f"{words} (n = {share.n})", f"{share.value:.3f}", _interval(share, 3))
+        cells.append((name, f"{mean.value:.{digits}f}", _interval(mean, digits)))
+    rows = len(cells) if len(cells) <= MOST_ROWS else (len(cells) + 1) // 2
+    parts = [part for part in (cells[:rows], cells[rows:]) if part]
+    first, *others = ["measure", "mean", "95 % interval"] * len(parts)
+    table = make_table(first, *others, left=("measure",), ruled=False, whole=True)
+    for row in zip_longest(*parts, fillvalue=("", "", "")):
+        table.add_row(*chain.from_iterable(row))
     return table
+
+
+def _types(summary: Summary) -> "Table":
+    name = choose_headline(summary.means)
+    digits = find(name).digits
+    table = make_table(f"{name} by type", "n", "mean", "95 % interval", ruled=False, whole=True)
+    for kind, means in summary.by_type.items():
+        mean = means[name]
+        values = (f"{mean.n}", f"{mean.value:.{digits}f}", _interval(mean, digits))
+        table.add_row(escape(kind), *values)
+    return table
+
+
+def _fold_types(summary: Summary) -> str:
+    """Say in a line between which types of query the headline measure lies."""
+    name = choose_headline(summary.means)
+    digits = find(name).digits
+    many = {
+        kind: means[name]
+        for kind, means in summary.by_type.items()
+        if means[name].n >= LEAST_QUERIES
+    }
+    if len(many) < 2:
+        told = f"fewer than two have {LEAST_QUERIES} queries or more"
+    else:
+        ends = (choose(many, key=lambda kind: many[kind].value) for choose in (min, max))
+        told = f"{name} " + " to ".join(f"{many[kind].value:.{digits}f} ({kind})" for kind in ends)
+    return f"{count(len(summary.by_type), 'type of query', 'types of query')} (--by-type): {told}"
+
+
+def _brief_latency(summary: Summary) -> str:
+    """Return the percentiles of the whole search, and the median of each step."""
+    total = summary.latency[TOTAL]
+    line = f"latency (n = {total['p50'].n}): " + ", ".join(
+        f"{name} {figure.value:.2f} ms"
+        + (f" (at least {figure.low:.2f})" if figure.high is None else "")
+        for name, figure in total.items()
+    )
+    # Work takes as much CPU time whoever else is working.
+    if summary.disturbance and TOTAL in summary.cpu:
+        line += f", p50 of CPU time {summary.cpu[TOTAL]:.2f} ms"
+    return line
 
 
 def _latency(summary: Summary) -> "Table":
-    table = _table("ms a query", "p50", "p95", "p99", "95 % interval of p95")
+    # Work takes as much CPU time whoever else is working.
+    beside = ("p50 CPU",) if summary.disturbance else ()
+    table = _table("ms a query", "p50", *beside, "p95", "p99", "95 % interval of p95")
     for stage, figures in summary.latency.items():
         values = [f"{figures[name].value:.2f}" for name in ("p50", "p95", "p99")]
+        if beside:
+            values.insert(1, f"{summary.cpu[stage]:.2f}" if stage in summary.cpu else "–")
         label = f"all (n = {figures['p95'].n})" if stage == TOTAL else f"  {stage}"
         table.add_row(label, *values, _interval(figures["p95"], 2))
-    return table
-
-
-def _cost(cost: Cost) -> "Table":
-    table = _table("cost", "at the prices of the run")
-    for words, text in cost.rows:
-        table.add_row(words, text)
     return table
 
 

@@ -12,6 +12,7 @@ from pydantic import ValidationError
 from assay.eval.collections.collection import Collection, Query
 from assay.eval.runs.execution.interleaved_timing import ROUNDS, InterleavedTiming, alternate
 from assay.eval.runs.latency import LatencySettings, choose_spaced
+from assay.eval.runs.machine_load import LoadMeter
 from assay.retrievers.base import Progress, Retriever
 from assay.retrievers.settings import Resources
 from assay.retrievers.store.files import write_atomically
@@ -38,11 +39,12 @@ def find_timing(
 ) -> InterleavedTiming | None:
     """Return the timing of `systems`, by the ids of their runs, kept at `path`, or make it.
 
-    The same runs have the same timing ever after, as they have the same scores. None where
-    `limits` allow no query.
+    The same runs have the same timing ever after, as they have the same scores; but where the
+    machine was busy, they are timed again. None where `limits` allow no query.
     """
     kept = read_timing(path)
-    if kept and systems.keys() <= kept.milliseconds.keys():
+    disturbed = kept and kept.load and kept.load.is_busy()
+    if kept and systems.keys() <= kept.milliseconds.keys() and not disturbed:
         return kept
     chosen = choose_spaced([(query.id, query.text) for query in queries], limits.queries)
     if not chosen:
@@ -93,6 +95,7 @@ def time_together(
     rounds: int = ROUNDS,
 ) -> InterleavedTiming:
     """Time `systems` on the `chosen` queries, (id, text), by turns."""
+    asks_server = False
     with ExitStack() as stack:
         contenders = []
         for build, depth in systems.values():
@@ -102,10 +105,14 @@ def time_together(
             for _, text in chosen[: limits.warm_up]:
                 timed.search(text, depth)
             contenders.append(_time(timed, depth))
+            asks_server |= bool(retriever.list_remote())
         texts = [text for _, text in chosen]
+        meter = LoadMeter(asks_server)
         times = alternate(contenders, texts, limits.seconds, progress, rounds)
+        load = meter.end()
     reached = [id_ for id_, _ in chosen][: len(times[0])]
-    return InterleavedTiming(queries=reached, milliseconds=dict(zip(systems, times, strict=True)))
+    milliseconds = dict(zip(systems, times, strict=True))
+    return InterleavedTiming(queries=reached, milliseconds=milliseconds, load=load)
 
 
 def _time(retriever: Retriever, depth: int) -> Callable[[str], float]:

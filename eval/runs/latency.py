@@ -2,14 +2,17 @@
 
 import random
 import time
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from pydantic import Field
 
 from assay.eval.runs.contract import name_retriever, naming
+from assay.eval.runs.machine_load import LoadMeter, MachineLoad
 from assay.retrievers.base import Progress, Ranking, Retriever
+from assay.retrievers.base.stopwatch import Stopwatch
 from assay.retrievers.settings import Settings
 
 TOTAL = "total"
@@ -31,17 +34,31 @@ class LatencySettings(Settings):
 
 @dataclass(frozen=True, slots=True)
 class LatencySample:
-    """One timed query: milliseconds by stage, and `total` as the caller sees it."""
+    """One timed query: milliseconds by stage, and `total` as the caller sees it.
+
+    `cpu` is this process's CPU time in milliseconds, in all its threads, of the stages of which it
+    is known.
+    """
 
     query_id: str
     milliseconds: dict[str, float]
+    cpu: dict[str, float] = field(default_factory=dict)
 
 
 def collect_times(samples: Iterable[LatencySample]) -> dict[str, list[float]]:
     """Return the milliseconds of timed queries by stage, the total first."""
+    return _by_stage(sample.milliseconds for sample in samples)
+
+
+def collect_cpu(samples: Iterable[LatencySample]) -> dict[str, list[float]]:
+    """Return the CPU milliseconds of timed queries by stage, where they are known."""
+    return _by_stage(sample.cpu for sample in samples)
+
+
+def _by_stage(rows: Iterable[dict[str, float]]) -> dict[str, list[float]]:
     times: dict[str, list[float]] = {}
-    for sample in samples:
-        for stage, taken in sample.milliseconds.items():
+    for row in rows:
+        for stage, taken in row.items():
             times.setdefault(stage, []).append(taken)
     return times
 
@@ -52,6 +69,7 @@ class Latency:
 
     Throughput is None when nothing was measured. `retries` are the calls that failed and were made
     again in what was timed. `remote` names the stages, the total among them, that ask a server.
+    `load` is who worked on the machine while the samples were timed.
     """
 
     samples: tuple[LatencySample, ...]
@@ -59,6 +77,7 @@ class Latency:
     concurrency: int
     retries: int = 0
     remote: tuple[str, ...] = ()
+    load: MachineLoad | None = None
 
 
 def measure(
@@ -75,6 +94,7 @@ def measure(
     """
     timed = retriever.without_query_cache()
     chosen = choose_spaced(queries, settings.queries)
+    meter = LoadMeter(bool(retriever.list_remote())) if chosen else None
     for query_id, text in chosen[: settings.warm_up]:
         _search(timed, query_id, text, depth)
     samples: list[LatencySample] = []
@@ -83,17 +103,22 @@ def measure(
     for query_id, text in progress.track(chosen, "timing queries", len(chosen)):
         if time.perf_counter() > deadline:
             break
-        begin = time.perf_counter()
+        watch = Stopwatch()
         ranking = _search(timed, query_id, text, depth)
-        total = (time.perf_counter() - begin) * 1000 - sum(i.waited for i in ranking.trace)
-        stages: dict[str, float] = {}
+        watch.stop(TOTAL)
+        watch.wall[TOTAL] -= sum(i.waited for i in ranking.trace)
+        stages: dict[str, float] = defaultdict(float)
+        cpu: dict[str, float] = defaultdict(float)
         for entry in ranking.trace:
-            stages[entry.name] = stages.get(entry.name, 0.0) + entry.milliseconds
+            stages[entry.name] += entry.milliseconds
+            if entry.cpu_milliseconds is not None:
+                cpu[entry.name] += entry.cpu_milliseconds
             retries += entry.counts.get(RETRIES, 0)
-        samples.append(LatencySample(query_id, {TOTAL: total, **stages}))
+        samples.append(LatencySample(query_id, {**watch.wall, **stages}, {**watch.cpu, **cpu}))
+    load = meter.end() if meter else None
     throughput = _throughput(timed, chosen, depth, settings)
     remote = _list_remote(timed, samples)
-    return Latency(tuple(samples), throughput, settings.concurrency, retries, remote)
+    return Latency(tuple(samples), throughput, settings.concurrency, retries, remote, load)
 
 
 def _list_remote(retriever: Retriever, samples: Sequence[LatencySample]) -> tuple[str, ...]:

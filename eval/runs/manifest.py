@@ -7,6 +7,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, ValidationError, field_validator
 
 from assay.eval.collections.collection import Collection
+from assay.eval.runs.machine_load import MachineLoad
 from assay.eval.runs.token_counts import TokenCounts
 from assay.eval.scoring.kinds import show_name
 from assay.retrievers.base import AssayError
@@ -114,7 +115,8 @@ class Manifest(BaseModel):
     `retries` is the number of calls, in searches that are stored or timed, that failed and were
     made again; what they cost is in no latency. `seconds` are those of the call that finished the
     run, indexing included; None in runs of before they were kept. `remote` names the stages, the
-    total among them, that ask a server; none in runs of before that was kept.
+    total among them, that ask a server; none in runs of before that was kept. `load` is who worked
+    on the machine while queries were timed; None where none were, and in runs of before that.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -139,6 +141,7 @@ class Manifest(BaseModel):
     concurrency: int
     seconds: float | None = None
     remote: list[str] = []
+    load: MachineLoad | None = None
 
     @field_validator("config")
     @classmethod

@@ -153,7 +153,8 @@ class StageTrace:
     `kind` is `query`, `leg`, `fusion` or `stage`; `candidates` are the (chunk id, score) pairs
     the stage put out, best first. `note` says in words what it changed, where that is not plain,
     `counts` in numbers by name. `waited` is the milliseconds lost to calls that failed and were
-    made again, which `milliseconds` leaves out, as does whoever times a search.
+    made again, which `milliseconds` leaves out, as does whoever times a search. `cpu_milliseconds`
+    is this process's CPU time meanwhile, in all its threads; None where it is not known.
     """
 
     name: str
@@ -163,6 +164,7 @@ class StageTrace:
     note: str = ""
     counts: Mapping[str, int] = field(default_factory=dict)
     waited: float = 0.0
+    cpu_milliseconds: float | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

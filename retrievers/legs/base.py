@@ -23,7 +23,8 @@ class LegResult:
     `milliseconds` gives the time of each step (`encode`, `search`, …) in the order they ran;
     `note` says in words why these chunks, where that is not plain, `counts` in numbers by name.
     `waited` is the milliseconds lost to calls that failed and were made again, which
-    `milliseconds` leaves out.
+    `milliseconds` leaves out. `cpu` is this process's CPU time in each step, also in milliseconds;
+    a step of which it is not known is not among them.
     """
 
     candidates: list[Scored]
@@ -31,6 +32,7 @@ class LegResult:
     note: str = ""
     counts: Mapping[str, int] = field(default_factory=dict)
     waited: float = 0.0
+    cpu: Mapping[str, float] = field(default_factory=dict)
 
 
 class Leg(ABC):

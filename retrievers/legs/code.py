@@ -2,7 +2,6 @@
 
 import json
 import re
-import time
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ from pydantic import Field
 
 from assay.retrievers.base import IndexReport
 from assay.retrievers.base.installation import read_version
+from assay.retrievers.base.stopwatch import Stopwatch
 from assay.retrievers.corpus.corpus import Corpus
 from assay.retrievers.documents.code import CodeSpan, find_code, name_language
 from assay.retrievers.fusion.ranking import best_matches
@@ -121,13 +121,13 @@ class CodeLeg(Leg):
 
     def search(self, query: str, depth: int) -> LegResult:
         """Return the chunks with the best blocks of a score above 0."""
-        begin = time.perf_counter()
+        watch = Stopwatch()
         asked = [name_language(name) for name in LANGUAGE.findall(query)]
         text = LANGUAGE.sub(" ", query)
         terms, tokens = self._analyzer.analyze(text), self._analyzer.find_tokens(text)
         if self._settings.queries == "names" and not (asked or "`" in text or _hold_code(tokens)):
             terms = []
-        analysed = time.perf_counter()
+        watch.stop("analyse")
         candidates, note = [], ""
         if terms and len(self._positions):
             scores = np.array(self._scorer.score(terms))
@@ -141,9 +141,8 @@ class CodeLeg(Leg):
             np.maximum.at(chunks, self._positions, scores)
             candidates = best_matches(chunks, depth)
             note = f"names found whole: {', '.join(whole)}" if whole else ""
-        end = time.perf_counter()
-        milliseconds = {"analyse": (analysed - begin) * 1e3, "search": (end - analysed) * 1e3}
-        return LegResult(candidates, milliseconds, note)
+        watch.stop("search")
+        return LegResult(candidates, watch.wall, note, cpu=watch.cpu)
 
     def metadata(self) -> Mapping[str, Any]:
         """Return the library that scores, with its version."""

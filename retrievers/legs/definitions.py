@@ -1,13 +1,13 @@
 """The definitions leg: who asks what a term means finds where the documents say so."""
 
 import re
-import time
 from collections.abc import Mapping, Sequence
 from typing import ClassVar, Literal
 
 from pydantic import Field
 
 from assay.retrievers.base import IndexReport
+from assay.retrievers.base.stopwatch import Stopwatch
 from assay.retrievers.corpus.corpus import Corpus
 from assay.retrievers.corpus.glossary import Entry, Glossary, read_words
 from assay.retrievers.documents.structure.identifiers import identify
@@ -95,7 +95,7 @@ class DefinitionsLeg(Leg):
 
     def follow(self, query: str, depth: int, found: Mapping[str, Sequence[Scored]]) -> LegResult:
         """As `search`; definitions of equal standing are in the order of the legs before."""
-        begin = time.perf_counter()
+        watch = Stopwatch()
         term, context = self._find_term(query)
         entries = self._glossary.entries.get(term, ())
         ranks = {position: rank for rank, (position, _) in enumerate(RrfSettings().fuse(found))}
@@ -109,9 +109,9 @@ class DefinitionsLeg(Leg):
         )
         positions = dict.fromkeys(entry.position for entry in ordered)
         ranked = [(position, 1 / rank) for rank, position in enumerate(positions, start=1)]
-        milliseconds = (time.perf_counter() - begin) * 1000
+        watch.stop("search")
         note = f"{len(entries)} definitions of “{term}”" if term else ""
-        return LegResult(ranked[:depth], {"search": milliseconds}, note)
+        return LegResult(ranked[:depth], watch.wall, note, cpu=watch.cpu)
 
     def _find_term(self, query: str) -> tuple[str, str]:
         """Return the term that `query` asks for and the context it names; empty if there is none.

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
 from assay.retrievers.base import IndexReport
+from assay.retrievers.base.stopwatch import Stopwatch
 from assay.retrievers.corpus.corpus import Corpus
 from assay.retrievers.engines.recall import measure_recall
 from assay.retrievers.fusion.ranking import Scored, best
@@ -139,23 +140,17 @@ class DenseLeg(Leg):
         """Return the `depth` chunks of greatest cosine to the mean of query and `passages`."""
         if not query.strip() or not len(self._matrix):
             return LegResult([], {"encode": 0.0, "search": 0.0})
-        begin = time.perf_counter()
+        watch = Stopwatch()
         with charges.watch() as watched:
             vector = self._encoder.encode_near(query, passages)
-        encoded = time.perf_counter()
+        watch.stop("encode", watched.waited)
         if self._compressed:
             candidates = self._compressed.search(vector, depth)
         else:
             candidates = self._search_exactly(vector, depth)
-        end = time.perf_counter()
+        watch.stop("search")
         return LegResult(
-            candidates,
-            {
-                "encode": (encoded - begin) * 1000 - watched.waited,
-                "search": (end - encoded) * 1000,
-            },
-            counts=watched.counts,
-            waited=watched.waited,
+            candidates, watch.wall, counts=watched.counts, waited=watched.waited, cpu=watch.cpu
         )
 
     def metadata(self) -> Mapping[str, Any]:

@@ -1,7 +1,6 @@
 """The graph leg: from the best chunks of other legs along links, references and relations."""
 
 import json
-import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import ClassVar, Literal
@@ -10,6 +9,7 @@ import numpy as np
 from pydantic import Field
 
 from assay.retrievers.base import Chunk, IndexReport
+from assay.retrievers.base.stopwatch import Stopwatch
 from assay.retrievers.corpus.corpus import Corpus
 from assay.retrievers.documents.references.links import DocumentNames, LinkKind, find_links
 from assay.retrievers.fusion.fusion import RrfSettings
@@ -91,7 +91,7 @@ class GraphLeg(Leg):
 
     def follow(self, query: str, depth: int, found: Mapping[str, Sequence[Scored]]) -> LegResult:
         """Return the chunks that the best chunks `found` point at."""
-        begin = time.perf_counter()
+        watch = Stopwatch()
         reached = RrfSettings().fuse(found)[: self._settings.seeds]
         scores: dict[int, float] = {}
         steps: list[tuple[float, int, int]] = []
@@ -107,7 +107,8 @@ class GraphLeg(Leg):
             reached = list(carried.items())
         candidates = ordered(scores.items())[:depth]
         note = "; ".join(self._tell(source, target) for _, source, target in sorted(steps)[:SHOWN])
-        return LegResult(candidates, {"search": (time.perf_counter() - begin) * 1e3}, note)
+        watch.stop("search")
+        return LegResult(candidates, watch.wall, note, cpu=watch.cpu)
 
     def _choose(self, edges: Sequence[Edge]) -> dict[int, dict[int, LinkKind]]:
         """Return the heaviest edge from each chunk to each, of those that carry anything."""

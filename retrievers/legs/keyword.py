@@ -1,6 +1,5 @@
 """The keyword leg: BM25 over analysed chunks, or BM25F over their fields."""
 
-import time
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -8,6 +7,7 @@ from pydantic import Field, model_validator
 
 from assay.retrievers.base import IndexReport
 from assay.retrievers.base.installation import read_version
+from assay.retrievers.base.stopwatch import Stopwatch
 from assay.retrievers.corpus.corpus import Corpus
 from assay.retrievers.fusion.ranking import best_matches
 from assay.retrievers.legs.base import Kind, Leg, LegResult, LegSettings
@@ -133,17 +133,18 @@ class KeywordLeg(Leg):
 
     def search(self, query: str, depth: int) -> LegResult:
         """Return the best chunks with a score above 0."""
-        begin = time.perf_counter()
+        watch = Stopwatch()
         terms = self._analyzer.analyze(query)
-        analysed = time.perf_counter()
+        watch.stop("analyse")
         candidates = []
         if self._scorer is not None and terms:
             candidates = best_matches(self._scorer.score(terms), depth)
-        end = time.perf_counter()
+        watch.stop("search")
         return LegResult(
             candidates,
-            {"analyse": (analysed - begin) * 1e3, "search": (end - analysed) * 1e3},
+            watch.wall,
             counts={"query_tokens": len(terms)},
+            cpu=watch.cpu,
         )
 
     def metadata(self) -> Mapping[str, Any]:

@@ -1,6 +1,5 @@
 """Late interaction: a vector a token, scored by MaxSim against every chunk."""
 
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
@@ -12,6 +11,7 @@ from pydantic import Field
 
 from assay.retrievers.base import IndexReport
 from assay.retrievers.base.installation import read_version
+from assay.retrievers.base.stopwatch import Stopwatch
 from assay.retrievers.corpus.corpus import Corpus
 from assay.retrievers.fusion.ranking import best
 from assay.retrievers.legs.base import Kind, Leg, LegResult, LegSettings
@@ -85,15 +85,16 @@ class LateInteractionLeg(Leg):
         """Return the `depth` chunks of the greatest score; a blank query matches none."""
         if not query.strip() or self._vectors is None:
             return LegResult([], {"encode": 0.0, "search": 0.0})
-        begin = time.perf_counter()
+        watch = Stopwatch()
         tokens = self._encoder.encode_query(query)
-        encoded = time.perf_counter()
+        watch.stop("encode")
         candidates = best(self._vectors.score(tokens), depth)
-        end = time.perf_counter()
+        watch.stop("search")
         return LegResult(
             candidates,
-            {"encode": (encoded - begin) * 1e3, "search": (end - encoded) * 1e3},
+            watch.wall,
             counts={"query_tokens": len(tokens)},
+            cpu=watch.cpu,
         )
 
     def metadata(self) -> Mapping[str, Any]:

@@ -143,12 +143,24 @@ class LegGroup:
         return _fuse([result, *others], request.damping, depth)
 
     def _trace(self, name: str, result: LegResult, named: bool) -> list[StageTrace]:
-        *before, (_, last) = result.milliseconds.items()
+        *before, (last, taken) = result.milliseconds.items()
         chunks, listed = self._corpus.chunks, result.candidates if named else ()
         candidates = tuple((chunks[i].id, score) for i, score in listed)
         return [
-            *(StageTrace(f"{name}.{step}", "query", taken) for step, taken in before),
-            StageTrace(name, "leg", last, candidates, result.note, result.counts, result.waited),
+            *(
+                StageTrace(f"{name}.{step}", "query", taken, cpu_milliseconds=result.cpu.get(step))
+                for step, taken in before
+            ),
+            StageTrace(
+                name,
+                "leg",
+                taken,
+                candidates,
+                result.note,
+                result.counts,
+                result.waited,
+                result.cpu.get(last),
+            ),
         ]
 
     def _do_without(self, name: str, what: str, error: Exception) -> str:
@@ -168,11 +180,12 @@ class LegGroup:
 def _fuse(results: Sequence[LegResult], damping: int, depth: int) -> LegResult:
     """Return a leg's lists for several wordings as one; times and counts are those of all."""
     lists = {str(i): result.candidates for i, result in enumerate(results)}
-    times: dict[str, float] = {}
+    times: Counter[str] = Counter()
+    cpu: Counter[str] = Counter()
     counts: Counter[str] = Counter()
     for result in results:
-        for step, taken in result.milliseconds.items():
-            times[step] = times.get(step, 0.0) + taken
+        times.update(result.milliseconds)
+        cpu.update(result.cpu)
         counts.update(result.counts)
     return LegResult(
         RrfSettings(k=damping).fuse(lists)[:depth],
@@ -180,4 +193,5 @@ def _fuse(results: Sequence[LegResult], damping: int, depth: int) -> LegResult:
         results[0].note,
         counts,
         sum(result.waited for result in results),
+        cpu,
     )

@@ -1,6 +1,5 @@
 """Legs inside an engine: its own hybrid query, and its dense and its keyword search alone."""
 
-import time
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, Literal
@@ -9,6 +8,7 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from assay.retrievers.base import IndexReport
+from assay.retrievers.base.stopwatch import Stopwatch
 from assay.retrievers.corpus.corpus import Corpus
 from assay.retrievers.engines.base import Engine
 from assay.retrievers.engines.capabilities import Search
@@ -73,22 +73,20 @@ class EngineLeg(Leg):
         """Return the engine's best, by the mean of the vectors of query and `passages`."""
         if not query.strip():
             return LegResult([], {"encode": 0.0, "search": 0.0})
-        begin = time.perf_counter()
+        watch = Stopwatch()
         with charges.watch() as watched:
             vector = self._encode(query, passages)
-        encoded = time.perf_counter()
+        watch.stop("encode", watched.waited)
         with count_retries() as cost:
             candidates = self._ask(query, vector, depth)
-        end = time.perf_counter()
+        watch.stop("search", cost.milliseconds)
         retries = watched.retried.retries + cost.retries
         return LegResult(
             candidates,
-            {
-                "encode": (encoded - begin) * 1e3 - watched.waited,
-                "search": (end - encoded) * 1e3 - cost.milliseconds,
-            },
+            watch.wall,
             counts={**watched.counts, **({"retries": retries} if retries else {})},
             waited=watched.waited + cost.milliseconds,
+            cpu=watch.cpu,
         )
 
     def metadata(self) -> Mapping[str, Any]:

@@ -1,6 +1,5 @@
 """Learned sparse search: terms weighed by a model, matched exactly on an inverted index."""
 
-import time
 from collections.abc import Mapping
 from typing import Any, ClassVar, Literal
 
@@ -9,6 +8,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from assay.retrievers.base import IndexReport
+from assay.retrievers.base.stopwatch import Stopwatch
 from assay.retrievers.corpus.corpus import Corpus
 from assay.retrievers.fusion.ranking import best_matches
 from assay.retrievers.legs.base import Kind, Leg, LegResult, LegSettings
@@ -59,15 +59,16 @@ class SparseLeg(Leg):
         """Return the `depth` chunks of the greatest dot product; a blank query matches none."""
         if not query.strip() or not self._index.chunks:
             return LegResult([], {"encode": 0.0, "search": 0.0})
-        begin = time.perf_counter()
+        watch = Stopwatch()
         vector = self._encoder.encode_query(query)
-        encoded = time.perf_counter()
+        watch.stop("encode")
         candidates = best_matches(self._index.score(vector), depth)
-        end = time.perf_counter()
+        watch.stop("search")
         return LegResult(
             candidates,
-            {"encode": (encoded - begin) * 1e3, "search": (end - encoded) * 1e3},
+            watch.wall,
             counts={"query_terms": len(vector.terms)},
+            cpu=watch.cpu,
         )
 
     def metadata(self) -> Mapping[str, Any]:

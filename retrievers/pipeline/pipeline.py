@@ -15,6 +15,7 @@ from assay.retrievers.base import (
     Retriever,
     StageTrace,
 )
+from assay.retrievers.base.stopwatch import Stopwatch
 from assay.retrievers.corpus.corpus import Corpus
 from assay.retrievers.documents.preparation import DocumentSettings, PreparedDocuments, prepare
 from assay.retrievers.fusion.ranking import Scored
@@ -166,18 +167,18 @@ class Pipeline(Retriever):
         down = dict(self._legs.down)
         results = self._legs.search(request, down)
         trace += self._legs.trace(results)
-        begin = time.perf_counter()
+        watch = Stopwatch()
         hits = self._pin(self._legs.place(self._fuse(results, request.factors), results))
         named = {hit.chunk.id: hit.chunk for hit in hits}
         if self._settings.fusion:
-            trace.append(_entry("fusion", "fusion", begin, hits))
+            trace.append(_entry("fusion", "fusion", watch, hits))
         for name, stage in self._stages:
-            begin = time.perf_counter()
+            watch = Stopwatch()
             with charges.watch() as watched:
                 result = stage.apply(request.text, hits)
             hits = result.hits
             named |= {hit.chunk.id: hit.chunk for hit in hits}
-            trace.append(_entry(name, "stage", begin, hits, result.note, result.counts, watched))
+            trace.append(_entry(name, "stage", watch, hits, result.note, result.counts, watched))
         returned = {hit.chunk.id for hit in hits[:k]}
         others = (chunk for id_, chunk in named.items() if id_ not in returned)
         return Ranking(tuple(hits[:k]), tuple(trace), tuple(others), (*degraded, *down.values()))
@@ -243,12 +244,12 @@ class Pipeline(Retriever):
         request = LegQuery(query)
         degraded: list[str] = []
         for name, step in self._steps:
-            begin = time.perf_counter()
+            watch = Stopwatch()
             with charges.watch() as watched:
                 result = step.apply(request)
             request = result.request
             degraded += [result.degraded] if result.degraded else []
-            trace.append(_entry(name, "query", begin, (), result.note, result.counts, watched))
+            trace.append(_entry(name, "query", watch, (), result.note, result.counts, watched))
         return request, degraded
 
     def _fuse(
@@ -280,15 +281,15 @@ class Pipeline(Retriever):
 def _entry(
     name: str,
     kind: str,
-    begin: float,
+    watch: Stopwatch,
     hits: Sequence[Hit],
     note: str = "",
     counts: Mapping[str, int] | None = None,
     watched: charges.CostMeter | None = None,
 ) -> StageTrace:
-    milliseconds = (time.perf_counter() - begin) * 1000
+    waited = watched.waited if watched else 0.0
+    watch.stop(name, waited)
     candidates = tuple((hit.chunk.id, hit.score) for hit in hits)
-    counted, waited = {**(counts or {})}, 0.0
-    if watched:
-        counted, waited = {**counted, **watched.counts}, watched.waited
-    return StageTrace(name, kind, milliseconds - waited, candidates, note, counted, waited)
+    counted = {**(counts or {}), **(watched.counts if watched else {})}
+    wall, cpu = watch.wall[name], watch.cpu[name]
+    return StageTrace(name, kind, wall, candidates, note, counted, waited, cpu)

@@ -13,11 +13,15 @@ MOST_LINES = 300  # of a strip; more only darken it
 
 @dataclass(frozen=True)
 class StageRow:
-    """The latency of one stage: p50, p95 and p99, a line a query, and p50 with p95 and p99."""
+    """The latency of one stage: p50, p95 and p99, a line a query, and p50 with p95 and p99.
+
+    `cpu` is the median CPU time, a dash where it is not known.
+    """
 
     name: str
     n: int
     figures: tuple[Figure, ...]
+    cpu: str
     lines: str
     p50: float
     p95: float
@@ -38,7 +42,8 @@ class AnswerCurve:
 class LatencyTable:
     """Latency by stage, the total first, on one logarithmic axis.
 
-    `caution` is what the reader should know of the percentiles of a small sample.
+    `caution` is what the reader should know of the percentiles of a small sample. `disturbance`
+    says that other processes were working, and then CPU time is shown; `unknown` that nobody knows.
     """
 
     stages: tuple[StageRow, ...]
@@ -47,6 +52,8 @@ class LatencyTable:
     timed: int
     queries: int
     caution: str
+    disturbance: str
+    unknown: str
 
 
 def time_stages(summary: Summary) -> LatencyTable | None:
@@ -63,6 +70,8 @@ def time_stages(summary: Summary) -> LatencyTable | None:
         timed=len(summary.run.latency),
         queries=len(summary.run.queries),
         caution=f"{few}." if (few := explain_open(summary.latency[TOTAL])) else "",
+        disturbance=summary.disturbance,
+        unknown=summary.unknown_load,
     )
 
 
@@ -85,6 +94,7 @@ def stage_row(summary: Summary, stage: str, times: list[float], axis: LogAxis) -
         name=stage,
         n=len(times),
         figures=tuple(figure(estimate, formats.amount) for estimate in estimates.values()),
+        cpu=formats.amount(summary.cpu[stage]) if stage in summary.cpu else "–",
         lines=strip(shown, axis),
         p50=axis.place(estimates["p50"].value),
         p95=axis.place(estimates["p95"].value),

@@ -235,6 +235,7 @@ def describe_run(
         concurrency=latency.concurrency,
         seconds=seconds,
         remote=list(latency.remote),
+        load=latency.load,
     )
 
 

@@ -1,9 +1,9 @@
 """Timing two pipelines interleaved, each in a process of its own, so that they share the weather.
 
 Each process answers one query at a time over a line protocol: on its standard output a line
-`{"ready": true}` once it is warm; then, for every line `{"query": …}` on its standard input, a line
-`{"milliseconds": …}`, measured inside, or `{"error": …}`. The pipelines may thus be two configs or
-two versions of the code.
+`{"ready": true, "asks_server": …}` once it is warm; then, for every line `{"query": …}` on its
+standard input, a line `{"milliseconds": …}`, measured inside, or `{"error": …}`. The pipelines may
+thus be two configs or two versions of the code.
 """
 
 import json
@@ -17,10 +17,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 from pydantic import BaseModel, ConfigDict
 
+from assay.eval.runs.machine_load import LoadMeter, MachineLoad
 from assay.retrievers.base import AssayError, Progress, T
 
 ROUNDS = 3
@@ -32,13 +33,23 @@ SECONDS_TO_END = 10
 class InterleavedTiming(BaseModel):
     """Milliseconds of whole searches by run, paired by query, of pipelines timed in one job.
 
-    `queries` are the ids of the queries, in the order in which they were timed.
+    `queries` are the ids of the queries, in the order in which they were timed. `load` is who
+    worked on the machine meanwhile; None in timings of before that was kept.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     queries: list[str]
     milliseconds: dict[str, list[float]]
+    load: MachineLoad | None = None
+
+
+class PairTimes(NamedTuple):
+    """Milliseconds of base and head, paired by query, and who worked on the machine meanwhile."""
+
+    base: list[float]
+    head: list[float]
+    load: MachineLoad
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,14 +84,17 @@ class Process:
         except OSError as error:
             raise AssayError(f"{self._name}: cannot be started: {error}") from None
 
-    def wait_until_ready(self) -> None:
-        """Return once the pipeline is indexed and warm. Raises AssayError if it ends before."""
-        self._read("ready")
+    def wait_until_ready(self) -> bool:
+        """Return whether it asks a server, once the pipeline is indexed and warm.
+
+        Versions of before this was told are taken to ask none. Raises AssayError if it ends before.
+        """
+        return bool(self._read().get("asks_server"))
 
     def measure(self, query: str) -> float:
         """Return the milliseconds that one search takes."""
         self._write(json.dumps({"query": query}))
-        return float(self._read("milliseconds"))
+        return float(self._read()["milliseconds"])
 
     def __enter__(self) -> Self:
         return self
@@ -103,16 +117,16 @@ class Process:
         except BrokenPipeError:
             raise self._failure() from None
 
-    def _read(self, key: str) -> Any:
+    def _read(self) -> dict[str, Any]:
         assert self._process.stdout
         line = self._process.stdout.readline()
         try:
-            answer = json.loads(line)
+            answer: dict[str, Any] = json.loads(line)
         except ValueError:
             raise self._failure() from None
         if "error" in answer:
             raise AssayError(f"{self._name}: {answer['error']}")
-        return answer[key]
+        return answer
 
     def _failure(self) -> AssayError:
         self._errors.seek(0)
@@ -127,19 +141,19 @@ def interleave(
     queries: Sequence[str],
     seconds: float,
     progress: Progress,
-) -> tuple[list[float], list[float]]:
+) -> PairTimes:
     """Return the milliseconds of base and head, paired by query, as `alternate` does.
 
     Raises AssayError when a process does not start or breaks off.
     """
     with ExitStack() as stack:
         processes = [stack.enter_context(Process(timed)) for timed in (base, head)]
-        for process in processes:
-            process.wait_until_ready()
+        asking = [process.wait_until_ready() for process in processes]
+        meter = LoadMeter(any(asking))
         base_times, head_times = alternate(
             [process.measure for process in processes], queries, seconds, progress
         )
-    return base_times, head_times
+        return PairTimes(base_times, head_times, meter.end())
 
 
 def alternate(

@@ -3,13 +3,15 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from statistics import median
 from typing import Any
 
 from assay.eval.collections.judgment_source import describe_models
 from assay.eval.runs import generated_answers
 from assay.eval.runs.ann_recall import find_recalls
 from assay.eval.runs.delays import describe_delays
-from assay.eval.runs.latency import TOTAL, collect_times
+from assay.eval.runs.latency import TOTAL, collect_cpu, collect_times
+from assay.eval.runs.machine_load import describe_disturbance
 from assay.eval.runs.manifest import describe_order, describe_unread
 from assay.eval.runs.stored import StoredRun
 from assay.eval.runs.summary.attribution import Attribution, attribute
@@ -103,6 +105,29 @@ class Summary:
         return describe_delays(collect_times(self.run.latency), self.run.manifest.remote)
 
     @cached_property
+    def cpu(self) -> Mapping[str, float]:
+        """The median CPU milliseconds of a query by stage, of the stages of which it is known."""
+        return {stage: median(times) for stage, times in collect_cpu(self.run.latency).items()}
+
+    @property
+    def disturbance(self) -> str:
+        """That others worked on the machine while queries were timed; "" where they hardly did."""
+        return describe_disturbance(self.run.manifest.load, "Run with --rerun")
+
+    @property
+    def unknown_load(self) -> str:
+        """That the system does not tell who worked meanwhile, and what share was computing."""
+        load = self.run.manifest.load
+        if load is None or load.others is not None:
+            return ""
+        totals = collect_times(self.run.latency)[TOTAL], collect_cpu(self.run.latency)[TOTAL]
+        wall, cpu = map(sum, totals)
+        return (
+            "Whether other processes were working is not known on this system; CPU time was "
+            f"{100 * cpu / wall:.0f} % of the time taken."
+        )
+
+    @cached_property
     def unjudged(self) -> tuple[UnjudgedBounds, ...]:
         """What hits that no one has judged leave open in every measure."""
         return examine(self.run, self.scores)
@@ -130,6 +155,8 @@ class Summary:
             "stages_ms": {
                 stage: _values(figures) for stage, figures in self.latency.items() if stage != TOTAL
             },
+            "cpu_ms": dict(self.cpu),
+            "load": manifest.load and manifest.load.as_json(),
             "delays": list(self.delays),
             "throughput": {
                 "queries_per_second": manifest.throughput,

@@ -10,6 +10,7 @@ from assay.eval.studies.comparison.differences import SYMMETRY
 from assay.eval.studies.gate.rule import (
     SUSPICION,
     GateReport,
+    LatencyVerdict,
     MeasureVerdict,
     QueryChange,
     Verdict,
@@ -52,6 +53,8 @@ def list_verdicts(report: GateReport) -> list[tuple[str, Verdict, str]]:
             f"{timed.base:.2f} → {timed.head:.2f} ms, ratio {timed.ratio.value:.2f} "
             f"({timed.ratio.low:.2f} … {timed.ratio.high:.2f}), limit {timed.limit:g}"
         )
+        if timed.busy:
+            sentence += f"; {_refuse(timed)}"
         found.append((f"latency p{timed.percentile}", timed.verdict, sentence))
     return found
 
@@ -68,6 +71,10 @@ def show_finds(item: MeasureVerdict) -> str:
     )
 
 
+def _refuse(timed: LatencyVerdict) -> str:
+    return f"the machine was busy ({timed.load.words} meanwhile): run it again on a quiet machine"
+
+
 def conclude(report: GateReport) -> str:
     """Return what the verdict on the whole says of the run."""
     if report.verdict == "regression":
@@ -79,6 +86,9 @@ def conclude(report: GateReport) -> str:
         return "a drop that matters, but chance gives one like it in up to 5 % of unchanged runs"
     if any(item.verdict == "cannot tell" for item in report.measures):
         return "no drop shown, but one beyond the margin is not excluded; more queries would decide"
+    busy = next((timed for timed in report.latency if timed.busy), None)
+    if busy:
+        return f"no drop of a measure, but latency cannot be judged: {_refuse(busy)}"
     return "no drop of a measure, but more queries or rounds are needed to judge latency"
 
 

@@ -13,7 +13,8 @@ The rule, for each measure, on the paired differences head - baseline of all que
 
 A query named in `must_not_break` that scores lower than in the baseline is a regression by itself.
 Latency is judged by the ratio of percentiles, head / base, of two pipelines timed interleaved: a
-regression where its whole interval lies above the limit, a pass where it lies below.
+regression where its whole interval lies above the limit, a pass where it lies below. On a machine
+where other processes were working it cannot tell.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -23,6 +24,8 @@ from typing import Any, Literal
 import numpy as np
 
 from assay.eval.collections.judgment_source import describe_models
+from assay.eval.runs.execution.interleaved_timing import PairTimes
+from assay.eval.runs.machine_load import MachineLoad
 from assay.eval.runs.stored import StoredRun
 from assay.eval.runs.summary.means import estimate_changes
 from assay.eval.scoring.measures import list_standard
@@ -83,7 +86,11 @@ class QueryChange:
 
 @dataclass(frozen=True, slots=True)
 class LatencyVerdict:
-    """What became of a percentile of latency, in milliseconds, both timed in one job."""
+    """What became of a percentile of latency, in milliseconds, both timed in one job.
+
+    `load` is who worked on the machine meanwhile. `busy` says that others did so much that the
+    ratio cannot be judged.
+    """
 
     percentile: int
     verdict: Verdict
@@ -91,6 +98,8 @@ class LatencyVerdict:
     head: float
     ratio: Estimate
     limit: float
+    load: MachineLoad
+    busy: bool
 
 
 @dataclass(frozen=True)
@@ -150,7 +159,7 @@ class GateReport:
                 "queries": list(self.guarded),
                 "broken": [asdict(item) for item in self.broken],
             },
-            "latency": [asdict(item) for item in self.latency],
+            "latency": [{**asdict(item), "load": item.load.model_dump()} for item in self.latency],
             "losers": [asdict(item) for item in self.losers],
         }
 
@@ -199,21 +208,21 @@ def decide(estimate: Estimate, p: float, effect: float, margin: float, level: fl
     return "pass" if estimate.low > -margin else "cannot tell"
 
 
-def judge_latency(
-    base: Sequence[float], head: Sequence[float], limits: LatencyLimits
-) -> list[LatencyVerdict]:
-    """Judge latencies in milliseconds, paired by query and timed interleaved."""
+def judge_latency(times: PairTimes, limits: LatencyLimits) -> list[LatencyVerdict]:
+    """Judge latencies that were timed interleaved; none on a machine that was busy."""
+    base, head, load = times
+    busy = load.is_busy(limits.busy)
     found = []
     for percent, limit in ((50, limits.p50), (95, limits.p95)):
         ratio = estimate_percentile_ratio(base, head, percent)
         verdict: Verdict = "cannot tell"
-        if allows_ratio(ratio.n, percent):
+        if allows_ratio(ratio.n, percent) and not busy:
             if ratio.low > limit:
                 verdict = "regression"
             elif ratio.high < limit:
                 verdict = "pass"
-        before, after = (float(np.percentile(times, percent)) for times in (base, head))
-        found.append(LatencyVerdict(percent, verdict, before, after, ratio, limit))
+        before, after = (float(np.percentile(taken, percent)) for taken in (base, head))
+        found.append(LatencyVerdict(percent, verdict, before, after, ratio, limit, load, busy))
     return found
 
 

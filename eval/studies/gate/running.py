@@ -91,7 +91,7 @@ def _time(
         raise AssayError("--base: latency.queries is 0, so there is nothing to time")
     contenders = (_contender(base, target, overrides), make_contender(target, overrides))
     times = interleave(*contenders, queries, limits.seconds, progress)
-    return judge_latency(*times, settings.latency)
+    return judge_latency(times, settings.latency)
 
 
 def _contender(base: str, target: str, overrides: Sequence[str]) -> TimedProcess:

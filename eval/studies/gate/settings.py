@@ -2,6 +2,7 @@
 
 from pydantic import Field, field_validator
 
+from assay.eval.runs.machine_load import BUSY
 from assay.eval.scoring.measures import find
 from assay.retrievers.settings import Settings
 
@@ -21,10 +22,16 @@ class MustNotBreak(Settings):
 
 
 class LatencyLimits(Settings):
-    """The largest ratio of latency, head / base, that passes."""
+    """The largest ratio of latency, head / base, that passes; and when none is judged."""
 
     p50: float = Field(1.2, gt=1, description="of the median")
     p95: float = Field(1.3, gt=1, description="of the 95th percentile")
+    busy: float = Field(
+        BUSY,
+        gt=0,
+        le=1,
+        description="share of the cores from which on other processes make latency unjudgeable",
+    )
 
 
 class GateSettings(Settings):

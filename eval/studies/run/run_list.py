@@ -10,6 +10,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from assay.eval.report.run_page.page import PAGE
+from assay.eval.runs.machine_load import MachineLoad
 from assay.eval.runs.manifest import FORMAT, MANIFEST, Manifest
 from assay.eval.runs.stored import load
 from assay.eval.runs.summary.exports import PER_QUERY
@@ -26,6 +27,7 @@ Figures = tuple[dict[str, float], float | None, int]
 class RunRow:
     """A stored run: `means` by measure, `p50` in ms, None where it was not timed.
 
+    `load` is who worked on the machine while it was timed, None where that was not observed.
     `commit` is that of the repository that was worked in, else of Assay; "" where neither is known.
     `bytes` is what its folder takes.
     """
@@ -43,6 +45,12 @@ class RunRow:
     p50: float | None
     page: Path | None
     bytes: int
+    load: MachineLoad | None = None
+
+    @property
+    def busy(self) -> bool:
+        """Whether the run was timed on a machine where other processes were working."""
+        return self.load is not None and self.load.is_busy()
 
     def as_json(self) -> dict[str, Any]:
         """Return the row as JSON values."""
@@ -58,6 +66,7 @@ class RunRow:
             "commit": self.commit,
             "means": dict(self.means),
             "p50_milliseconds": self.p50,
+            "load": self.load and self.load.as_json(),
             "report": self.page and str(self.page),
             "bytes": self.bytes,
         }
@@ -130,6 +139,7 @@ def read_run(folder: Path) -> RunRow | None:
         commit=known.get("repository") or known.get("git", {}).get("commit", ""),
         means=means,
         p50=p50,
+        load=manifest.load,
         page=folder / PAGE if (folder / PAGE).is_file() else None,
         bytes=sum(path.stat().st_size for path in folder.rglob("*") if path.is_file()),
     )

@@ -123,7 +123,7 @@ class ProjectTargetMeasurer:
         if not chosen:
             raise AssayError(f"{pipeline}: latency.queries is 0, so that there is nothing to time")
         contenders = [make_contender(*self._arguments(name, dataset)) for name in (base, pipeline)]
-        return interleave(contenders[0], contenders[1], chosen, limits.seconds, self._progress)
+        return interleave(contenders[0], contenders[1], chosen, limits.seconds, self._progress)[:2]
 
     def ingest(self, pipeline: str, dataset: str, rerun: bool) -> Ingestion:
         """Ingest a collection; `anew` finds nothing in the cache but models."""

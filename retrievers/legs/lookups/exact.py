@@ -11,6 +11,7 @@ from typing import ClassVar, Literal
 from pydantic import Field
 
 from assay.retrievers.base import IndexReport
+from assay.retrievers.base.stopwatch import Stopwatch
 from assay.retrievers.corpus.corpus import Corpus
 from assay.retrievers.fusion.fusion import RrfSettings
 from assay.retrievers.fusion.ranking import Scored
@@ -73,7 +74,7 @@ class ExactLeg(Leg):
         What those did not find comes after, where the phrase begins earliest first. So do the
         chunks below a division, unless the query is its name alone: then they are as in the text.
         """
-        begin = time.perf_counter()
+        watch = Stopwatch()
         places = self._sections.find(query)
         phrases = read_phrases(query)
         headed = self._headings.find(query)
@@ -91,10 +92,9 @@ class ExactLeg(Leg):
             )
         )
         ranked = [(position, 1 / rank) for rank, position in enumerate(positions, start=1)]
-        milliseconds = (time.perf_counter() - begin) * 1000
-        return LegResult(
-            ranked[:depth], {"search": milliseconds}, _describe(places, headed, phrases, matches)
-        )
+        watch.stop("search")
+        note = _describe(places, headed, phrases, matches)
+        return LegResult(ranked[:depth], watch.wall, note, cpu=watch.cpu)
 
 
 def _order(matches: Sequence[Match], ranks: Mapping[int, int]) -> list[Match]:

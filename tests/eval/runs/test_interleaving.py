@@ -10,6 +10,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from tools.busy_machine import spinning
 
 from assay.eval.runs.execution.interleaved_timing import (
     LEAST_QUERIES,
@@ -39,7 +40,8 @@ def timed(folder: Path, name: str, factor: float) -> TimedProcess:
 
 def test_queries_alternate_and_stay_paired(tmp_path: Path) -> None:
     one, two = timed(tmp_path, "base", 1), timed(tmp_path, "head", 2.5)
-    base, head = interleave(one, two, ["a", "bb", "ccc"], 60, Quiet())
+    base, head, load = interleave(one, two, ["a", "bb", "ccc"], 60, Quiet())
+    assert load.cores >= 1
     assert base == [1, 2, 3]
     assert head == [2.5, 5, 7.5]
     lines = (tmp_path / "log").read_text().split("\n")[:-1]
@@ -47,6 +49,12 @@ def test_queries_alternate_and_stay_paired(tmp_path: Path) -> None:
         "base a", "head a", "head bb", "base bb", "base ccc", "head ccc", "head a", "base a",
     ]  # fmt: skip
     assert len(lines) == 3 * 2 * 3
+
+
+def test_processes_that_spin_beside_are_seen(tmp_path: Path) -> None:
+    one, two = timed(tmp_path, "base", 1), timed(tmp_path, "head", 2.5)
+    with spinning():
+        assert interleave(one, two, ["a", "bb", "ccc"], 60, Quiet()).load.is_busy()
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 4, 5, 8, 21])

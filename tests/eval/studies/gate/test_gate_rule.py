@@ -8,6 +8,8 @@ import pytest
 from samples.planned_runs import make_run
 from tools.processes import ROOT
 
+from assay.eval.runs.execution.interleaved_timing import PairTimes
+from assay.eval.runs.machine_load import MachineLoad
 from assay.eval.studies.gate import output as gate_output
 from assay.eval.studies.gate.baseline import Baseline, make
 from assay.eval.studies.gate.rule import judge, judge_latency
@@ -15,6 +17,7 @@ from assay.eval.studies.gate.running import load_settings
 from assay.eval.studies.gate.settings import GateSettings, LatencyLimits, MustNotBreak
 from assay.retrievers.base import AssayError
 
+QUIET = MachineLoad(cores=2, seconds=3, own=0.5, others=0.02, load_average=0.4)
 RANKS = [1, 2, 4, 3, 1, 5, 2, 1, 9, 2] * 6
 SETTINGS_OF_20 = GateSettings(measures={"MRR@10": 0.02})
 SETTINGS = GateSettings(
@@ -171,21 +174,46 @@ def test_latency_is_judged_by_the_ratio_alone() -> None:
     base = [1.0 + i % 10 for i in range(100)]
     for factor, verdict in ((1.0, "pass"), (0.5, "pass"), (2.0, "regression")):
         for scale in (1, 1000):
-            found = judge_latency(
-                [scale * value for value in base],
-                [factor * scale * value for value in base],
-                limits,
-            )
+            head = [factor * scale * value for value in base]
+            found = judge_latency(PairTimes([scale * value for value in base], head, QUIET), limits)
             assert [item.verdict for item in found] == [verdict] * 2
     unsteady = [value * (3 if i % 2 else 0.6) for i, value in enumerate(base)]
-    assert "cannot tell" in {item.verdict for item in judge_latency(base, unsteady, limits)}
-    few = judge_latency(base[:19], [2 * value for value in base[:19]], limits)
+    found = judge_latency(PairTimes(base, unsteady, QUIET), limits)
+    assert "cannot tell" in {item.verdict for item in found}
+    few = judge_latency(PairTimes(base[:19], [2 * value for value in base[:19]], QUIET), limits)
     assert [item.verdict for item in few] == ["regression", "cannot tell"]
+
+
+@pytest.mark.parametrize("factor", [0.5, 1.0, 3.0])
+def test_latency_of_a_busy_machine_is_not_judged(
+    folder: Path, baseline: Baseline, factor: float
+) -> None:
+    busy = QUIET.model_copy(update={"others": 0.43})
+    base = [1.0 + i % 10 for i in range(100)]
+    times = PairTimes(base, [factor * value for value in base], busy)
+    found = judge_latency(times, LatencyLimits())
+    assert [item.verdict for item in found] == ["cannot tell"] * 2
+    report = judge(baseline, make_run(folder, "mine", RANKS), SETTINGS, found)
+    assert report.verdict == "cannot tell"
+    told = (
+        "the machine was busy (other processes used 43 % of the 2 cores meanwhile): run it again "
+        "on a quiet machine"
+    )
+    for text in (
+        gate_output.render_markdown(report),
+        gate_output.render_junit(report, strict=False).decode(),
+        gate_output.conclude(report),
+    ):
+        assert told in text
+    assert report.as_json()["latency"][0]["load"]["others"] == 0.43
+    settled = judge_latency(times, LatencyLimits(busy=0.5))
+    assert "cannot tell" not in {item.verdict for item in settled}
 
 
 def test_outputs(folder: Path, baseline: Baseline) -> None:
     run = make_run(folder, "mine", [1, 4, *RANKS[2:]])
-    slow = judge_latency([1.0, 2.0, 3.0] * 7, [5.0, 9.0, 14.0] * 7, LatencyLimits())
+    times = PairTimes([1.0, 2.0, 3.0] * 7, [5.0, 9.0, 14.0] * 7, QUIET)
+    slow = judge_latency(times, LatencyLimits())
     report = judge(baseline, run, SETTINGS, slow)
     suite = Xml.fromstring(gate_output.render_junit(report, strict=False)).find("testsuite")
     assert suite is not None

@@ -195,3 +195,21 @@ def test_a_run_of_an_earlier_version_has_the_names_shown(reports: Path) -> None:
 def test_either_name_orders_the_list(reports: Path) -> None:
     assert listed("--measure", "Success@1") == listed("--measure", "Hit@1")
     assert listed("--min", "Success@1=0.5") == listed("--min", "Hit@1=0.5") != listed()
+
+
+def test_runs_that_were_timed_on_a_busy_machine_are_marked(reports: Path) -> None:
+    load_ = {"cores": 2, "seconds": 3.0, "own": 0.4, "others": 0.5, "load_average": 2.0}
+    newest = list_runs(reports)[0]
+    assert newest.p50 is not None
+    for others, busy in ((0.5, True), (0.01, False)):
+        for path in reports.glob(f"*/{MANIFEST}"):
+            manifest = json.loads(path.read_text())
+            path.write_text(json.dumps(manifest | {"load": load_ | {"others": others}}))
+        assert listed()[0]["load"] == {**load_, "others": others, "disturbed": busy}
+        assert (f"{newest.p50:.2f} busy" in call("list").output) == busy
+        assert ("other processes were working" in " ".join(call("list").output.split())) == busy
+        assert (
+            "other processes used 50 % of the 2 cores" in call("show", newest.id).output
+        ) == busy
+        page = write_index(list_runs(reports), reports).read_text()
+        assert (">busy</span>" in page) == busy

@@ -1,0 +1,249 @@
+"""Who works while queries are timed: beside processes that spin, and by recorded readings."""
+
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from samples.planned_runs import make_collection, make_run
+from tools.busy_machine import spinning
+
+from assay.eval.cli.table import print_summary
+from assay.eval.report.run_page.page import write
+from assay.eval.running import timing
+from assay.eval.running.timing import System, find_timing
+from assay.eval.runs import machine_load
+from assay.eval.runs.latency import LatencySample, LatencySettings, measure
+from assay.eval.runs.machine_load import LoadMeter, MachineLoad, Usage, read_usage
+from assay.eval.runs.manifest import MANIFEST
+from assay.eval.runs.stored import StoredRun, load
+from assay.eval.runs.summary.summary import Summary, summarise
+from assay.retrievers.base import IndexReport, Quiet, Ranking, Retriever, StageTrace
+from assay.retrievers.base.stopwatch import Stopwatch
+
+QUIET = MachineLoad(cores=2, seconds=3, own=0.5, others=0.02, load_average=0.4)
+BUSY = QUIET.model_copy(update={"others": 0.87})
+UNKNOWN = QUIET.model_copy(update={"others": None})
+TOLD = "The machine was busy: other processes used 87 % of the 2 cores while queries were timed"
+
+
+class Pauses(Retriever):
+    """Takes its time in two stages: one computes, the other waits."""
+
+    def index(self, documents: object) -> IndexReport:
+        return IndexReport(0)
+
+    def search(self, query: str, k: int) -> Ranking:
+        watch = Stopwatch()
+        end = time.process_time() + 0.005
+        while time.process_time() < end:
+            pass
+        watch.stop("compute")
+        time.sleep(0.02)
+        watch.stop("wait")
+        stages = (
+            StageTrace(name, "stage", taken, cpu_milliseconds=watch.cpu[name])
+            for name, taken in watch.wall.items()
+        )
+        return Ranking((), (*stages, StageTrace("untold", "stage", 0.1)))
+
+
+def use_readings(monkeypatch: pytest.MonkeyPatch, *readings: Usage) -> None:
+    """Let the machine be observed as `readings` say."""
+    following = iter(readings)
+    monkeypatch.setattr(machine_load, "read_usage", lambda: next(following))
+    monkeypatch.setattr(machine_load, "_wait", lambda seconds: None)
+
+
+def cores(*idle: float) -> dict[str, float]:
+    return {f"cpu{i}": seconds for i, seconds in enumerate(idle)}
+
+
+def test_processes_that_spin_beside_the_timing_are_seen() -> None:
+    with spinning():
+        found = measure(Pauses(), [("q", "x")], 10, LatencySettings(), Quiet()).load
+    assert found is not None
+    assert found.is_busy()
+    assert found.words.startswith("other processes used ")
+
+
+def test_what_nobody_uses_and_what_this_process_uses_is_not_of_others(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    # In a second, two cores were idle for 1.06 together; 0.9 was this process's: 0.04 of 2 remain.
+    use_readings(
+        monkeypatch, Usage(10, 5, cores(100, 200)), *[Usage(11, 5.9, cores(100.1, 200.96))] * 2
+    )
+    found = LoadMeter(asks_server=False).end()
+    assert found.others == pytest.approx(0.02)
+    assert found.own == pytest.approx(0.45)
+    assert (found.cores, found.seconds, found.is_busy()) == (2, 1, False)
+
+
+def test_the_work_of_a_server_that_is_asked_is_not_of_others(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    # Idle in the pauses before and after; while queries are timed both cores are at work.
+    readings = [
+        Usage(0, 0, cores(0, 0)), Usage(0.25, 0, cores(0.25, 0.25)),
+        Usage(0.3, 0, cores(0.25, 0.25)), Usage(9.3, 1, cores(0.25, 0.25)),
+        Usage(9.3, 1, cores(0.25, 0.25)), Usage(9.55, 1, cores(0.5, 0.4)),
+    ]  # fmt: skip
+    use_readings(monkeypatch, *readings)
+    found = LoadMeter(asks_server=True).end()
+    assert found.others == pytest.approx(0.1 / 1)
+    use_readings(monkeypatch, *readings[2:4])
+    assert LoadMeter(asks_server=False).end().is_busy()
+
+
+def test_a_short_timing_is_followed_by_a_look_at_the_machine(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    use_readings(
+        monkeypatch,
+        Usage(0, 0, cores(0)),
+        Usage(0.1, 0.1, cores(0)),
+        Usage(0.5, 0.1, cores(0.39)),
+    )
+    found = LoadMeter(asks_server=False).end()
+    assert found.others == pytest.approx(0.02)
+    assert found.seconds == pytest.approx(0.1)
+
+
+def test_the_work_of_children_is_own_work() -> None:
+    spin = (
+        "import time\nwhile time.process_time() < 0.5: pass\nprint()\nimport sys; sys.stdin.read()"
+    )
+    before, own = read_usage(), time.process_time()
+    child = subprocess.Popen(
+        [sys.executable, "-c", spin], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    )
+    assert child.stdout
+    child.stdout.readline()
+    running = read_usage()
+    child.communicate()
+    ended = read_usage()
+    for after in (running, ended):
+        assert after.own - before.own - (time.process_time() - own) > 0.4
+
+
+def test_a_system_without_counters_says_that_it_does_not_know(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(machine_load, "STAT", tmp_path / "stat")
+    monkeypatch.setattr(machine_load, "PROCESSES", tmp_path)
+    for asks_server in (True, False):
+        begin = time.perf_counter()
+        found = LoadMeter(asks_server).end()
+        assert (
+            time.perf_counter() - begin < machine_load.SECONDS / 2
+        )  # there is nothing to wait for
+        assert found.others is None
+        assert not found.is_busy()
+
+
+def test_cpu_time_is_measured_by_stage() -> None:
+    found = measure(Pauses(), [("q", "x")], 10, LatencySettings(concurrency=1), Quiet())
+    (sample,) = found.samples
+    assert sample.cpu.keys() == {"total", "compute", "wait"}
+    assert sample.milliseconds.keys() == {*sample.cpu, "untold"}
+    assert sample.cpu["compute"] >= 5
+    assert sample.cpu["wait"] < 10 < 20 <= sample.milliseconds["wait"]
+    assert sample.cpu["total"] >= sample.cpu["compute"]
+    assert found.load is not None
+    assert found.load.seconds < 60
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> StoredRun:
+    return make_run(tmp_path, "mine", [1, 2, 0])
+
+
+def summarise_timed(run: StoredRun, load_: MachineLoad | None) -> Summary:
+    """Return the figures of the run as if it had been timed on such a machine."""
+    samples = (
+        LatencySample("q0", {"total": 20.0, "words": 18.0, "ask": 1.0}, {"total": 4.0, "words": 3}),
+        LatencySample("q1", {"total": 40.0, "words": 38.0, "ask": 1.0}, {"total": 5.0, "words": 4}),
+    )
+    manifest = run.manifest.model_copy(update={"load": load_})
+    return summarise(replace(run, manifest=manifest, latency=samples))
+
+
+@pytest.mark.parametrize(
+    ("found", "told"),
+    [
+        (BUSY, TOLD),
+        (QUIET, ""),
+        (None, ""),
+        (
+            UNKNOWN,
+            "Whether other processes were working is not known on this system; CPU time was 15 % "
+            "of the time taken.",
+        ),
+    ],
+)
+def test_tables_say_that_others_worked_and_have_cpu_time(
+    run: StoredRun, found: MachineLoad | None, told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    summary = summarise_timed(run, found)
+    print_summary(summary)
+    page = write(summary)
+    shown = " ".join(capsys.readouterr().out.split())
+    texts = (shown, page.read_text(), page.with_suffix(".md").read_text())
+    for text in texts:
+        assert told in text
+        assert ("CPU" in text) == bool(told)
+        assert ("The machine was busy" in text) == (found is BUSY)
+    if found is BUSY:
+        assert "all (n = 2) 30.00 4.50 " in shown
+        assert " words 28.00 3.50 " in shown
+        assert " ask 1.00 – " in shown
+        assert "| words | 28.0 (" in texts[2]
+        assert "| 3.50 | 2 |" in texts[2]
+    as_json = summary.as_json()
+    assert as_json["load"] == (found and {**found.model_dump(), "disturbed": found is BUSY})
+    assert as_json["cpu_ms"] == {"total": 4.5, "words": 3.5}
+
+
+def test_runs_of_before_have_no_load(run: StoredRun) -> None:
+    path = run.folder / MANIFEST
+    manifest = json.loads(path.read_text())
+    del manifest["load"]
+    path.write_text(json.dumps(manifest))
+    (run.folder / "latency.jsonl").write_text('{"query_id":"q0","milliseconds":{"total":2.0}}\n')
+    read = load(run.folder)
+    assert read.manifest.load is None
+    assert read.latency == (LatencySample("q0", {"total": 2.0}, {}),)
+    assert summarise(read).disturbance == summarise(read).unknown_load == ""
+
+
+@pytest.fixture
+def observe(monkeypatch: pytest.MonkeyPatch) -> Callable[[MachineLoad], None]:
+    def use(found: MachineLoad) -> None:
+        monkeypatch.setattr(timing.LoadMeter, "end", lambda self: found)
+
+    return use
+
+
+def test_what_was_timed_on_a_busy_machine_is_timed_again(
+    run: StoredRun, tmp_path: Path, observe: Callable[[MachineLoad], None]
+) -> None:
+    collection, path = make_collection(2), tmp_path / "timing.json"
+
+    def find() -> MachineLoad | None:
+        queries, limits = list(collection.queries), LatencySettings(warm_up=0)
+        systems = {"one": System(Pauses, 5), "two": System(Pauses, 5)}
+        found = find_timing(path, systems, collection, limits, queries, Quiet(), rounds=1)
+        assert found is not None
+        return found.load
+
+    observe(BUSY)
+    assert find() == BUSY
+    observe(QUIET)
+    assert find() == QUIET
+    observe(BUSY)
+    assert find() == QUIET  # which is kept
