@@ -28,7 +28,7 @@ check-config:
 	@$(if $(filter $(CONFIGS),$(CONFIG)),:,\
 		echo "CONFIG=$(CONFIG): not a pipeline; there are: $(CONFIGS)" >&2; exit 2)
 
-compare: setup ## compare pipelines or stored runs with the first: RUNS="a b@engine c" [ENGINE="name ..."] [DATASET=name] [ARGS=...]
+compare: setup ## compare two pipelines or stored runs, or all pairs of more: RUNS="a b@engine c" [ENGINE="name ..."] [DATASET=name] [ARGS=...]
 	@$(BIN)/assay compare $(foreach run,$(RUNS),$(if $(filter $(CONFIGS),$(run)),configs/$(run).yaml,$(run))) \
 		$(foreach engine,$(ENGINE),--engine $(engine)) $(if $(DATASET),dataset=$(DATASET)) $(ARGS)
 

@@ -11,10 +11,14 @@ also by a family of only the measures of runs whose headline is shown, which is 
 queries that it is tested on. Of the gain: how often the headline measure shows it, by itself,
 among the runs, and where all measures are one family as they once were; and how often "no
 difference shown" is said of it, at the detectable difference of the family, and of one test.
+
+With `--all-pairs` runs are compared with one another, not with the base alone: the first two cases
+are counted, where runs that gain are equal to one another, and so are those that do not.
 """
 
 import argparse
 from collections.abc import Sequence
+from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,9 +56,16 @@ def main() -> None:
     parser.add_argument("--others", type=int, nargs="+", default=[1, 5, 20])
     parser.add_argument("--trials", type=int, default=400)
     parser.add_argument("--gain", type=float, default=EFFECT)
+    parser.add_argument("--all-pairs", action="store_true")
     asked = parser.parse_args()
     (run,) = load_runs(asked.run)
     scores = run.per_query[list(MEASURES)].to_numpy(float)
+    if asked.all_pairs:
+        print("| queries | runs | pairs | nothing differs | half gain |\n|---|---|---|---|---|")
+        for queries in asked.queries:
+            for others in asked.others:
+                print(describe_pairs(scores, queries, others, asked.trials), flush=True)
+        return
     print(f"| queries | runs | {' | '.join(HEADINGS)} |\n|---|---|{'---|' * len(HEADINGS)}")
     for queries in asked.queries:
         for others in asked.others:
@@ -102,6 +113,24 @@ def describe(scores: Numbers, queries: int, others: int, trials: int, gain: floa
     return f"| {queries} | {others} | {' | '.join(cells)} |"
 
 
+def describe_pairs(scores: Numbers, queries: int, others: int, trials: int) -> str:
+    """Return the rates of headline, others and either of the first two cases, of all pairs."""
+    rates = np.zeros((2, 3))
+    pairs = list(combinations(range(others + 1), 2))
+    for seed in range(trials):
+        rng = np.random.default_rng((seed, queries, others))
+        base = scores[rng.integers(len(scores), size=queries)]
+        runs = [base, *(resample(base, scores, rng) for _ in range(others))]
+        gaining = set(range(1, (others + 3) // 2))
+        partly = [lift(run, base, rng) if i in gaining else run for i, run in enumerate(runs)]
+        unlike = {i for i, pair in enumerate(pairs) if len(gaining & set(pair)) == 1}
+        for i, (drawn, differ) in enumerate(((runs, set()), (partly, unlike))):
+            judged = judge_pairs([(drawn[one], drawn[two]) for one, two in pairs])
+            rates[i] += count_false(judged, differ)[:3]
+    cells = [" ".join(f"{rate:.3f}".lstrip("0") for rate in row / trials) for row in rates]
+    return f"| {queries} | {others + 1} | {len(pairs)} | {' | '.join(cells)} |"
+
+
 def resample(base: Numbers, scores: Numbers, rng: np.random.Generator) -> Numbers:
     """Return `base` with a share of its rows replaced by others of `scores`."""
     other = scores[rng.integers(len(scores), size=len(base))]
@@ -117,19 +146,26 @@ def lift(run: Numbers, base: Numbers, rng: np.random.Generator) -> Numbers:
 
 def judge(base: Numbers, runs: Sequence[Numbers]) -> list[list[Difference]]:
     """Return the differences of each run, as a comparison judges them."""
-    before = [dict(enumerate(column)) for column in base.T.tolist()]
+    return judge_pairs([(base, run) for run in runs])
+
+
+def judge_pairs(pairs: Sequence[tuple[Numbers, Numbers]]) -> list[list[Difference]]:
+    """Return the differences of each pair of runs, judged as one family."""
     contrasts = [
         [
-            Contrast(name, "", old, dict(enumerate(new)))
-            for name, old, new in zip(MEASURES, before, run.T.tolist(), strict=True)
+            Contrast(name, "", dict(enumerate(old)), dict(enumerate(new)))
+            for name, old, new in zip(MEASURES, one.T.tolist(), two.T.tolist(), strict=True)
         ]
-        for run in runs
+        for one, two in pairs
     ]
     return [[item.difference for item in part] for part in judge_stages(contrasts, EFFECT, ())]
 
 
 def count_false(judged: Sequence[Sequence[Difference]], gaining: set[int]) -> list[float]:
-    """Return whether the headline is falsely shown, another measure is, and either; and 0."""
+    """Return whether the headline is falsely shown, another measure is, and either; and 0.
+
+    `gaining` are the places of those whose headline differs in truth; in no other measure any does.
+    """
     headline = any(rows[0].shown for i, rows in enumerate(judged) if i not in gaining)
     others = any(item.shown for rows in judged for item in rows[1:])
     return [headline, others, headline or others, 0.0]

@@ -88,8 +88,9 @@ def run(
 
 
 def compare(
-    base: "RunResult | System | Sequence[RunResult | System]",
+    first: "RunResult | System | Sequence[RunResult | System]",
     *others: "RunResult | System",
+    base: "RunResult | System | None" = None,
     collection: "Judged | None" = None,
     measures: Sequence[str] | None = None,
     effect: float = EFFECT,
@@ -97,18 +98,23 @@ def compare(
     depth: int | None = None,
     limit: int | None = None,
 ) -> ComparisonResult:
-    """Compare with the first, query by query, as `assay compare` does.
+    """Compare query by query, as `assay compare` does.
+
+    Of two the second is compared with the first. Three or more are ranked, and all pairs of them
+    are compared, unless one is named as `base`.
 
     Args:
-        base: What the others are compared with, or a list of all: results, whatever `run` takes
-            (run where no equal run is stored, and not logged), or stored runs as `load_runs` names
-            them.
-        others: The others, unless `base` is a list.
+        first: One of those compared, or a list of all: results, whatever `run` takes (run where no
+            equal run is stored, and not logged), or stored runs as `load_runs` names them.
+        others: The others, unless `first` is a list.
+        base: What each of the others is compared with, and no others with one another: one of
+            those given, or one more.
         collection: What is to be run is run on this, as `run` has it.
         measures: What is compared, by either name: `MRR@10` or `RR@10`. By default those of
             `assay compare`.
         effect: The smallest difference that would matter.
-        names: What the runs that are made are called, one for each, the base first.
+        names: What the runs that are made are called, one for each, in their order; a `base` that
+            is one more comes first.
         depth: Hits kept a query, as `run` has it.
         limit: Search only so many queries, as `run` has it.
 
@@ -148,14 +154,17 @@ def compare(
 
     wanted = check_names(measures) if measures is not None else None
     progress = ConsoleProgress()
-    systems = [*base, *others] if isinstance(base, list | tuple) else [base, *others]
+    systems = [*first, *others] if isinstance(first, list | tuple) else [first, *others]
+    places = [i for i, what in enumerate(systems) if _is_same(what, base)]
+    if base is not None and not places:
+        systems, places = [base, *systems], [0]
     if names is not None and len(names) != len(systems):
         raise AssayError(f"names: there are {len(names)} for {len(systems)} runs; give one each")
     if isinstance(collection, Mapping):
         collection = find_collection(collection, progress)
     options = {"depth": depth, "limit": limit}
     found: list[Any] = []
-    for i, what in enumerate(systems):
+    for i, what in sorted(enumerate(systems), key=lambda item: item[0] not in places):
         if isinstance(what, RunResult):
             found.append(what.stored)
         elif isinstance(what, str | Path) and not names_system(what):
@@ -163,4 +172,10 @@ def compare(
         else:
             given = {**options, "name": names and names[i]}
             found.append(make_experiment(what, (), collection, given, progress))
-    return ComparisonResult(compare_systems(found, wanted, effect, progress))
+    all_pairs = base is None
+    return ComparisonResult(compare_systems(found, wanted, effect, progress, all_pairs))
+
+
+def _is_same(what: object, base: object) -> bool:
+    """Say whether what is compared is the base; DataFrames have no equality of their own."""
+    return what is base or (isinstance(what, str | Path) and what == base)

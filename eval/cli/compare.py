@@ -1,5 +1,6 @@
-"""`assay compare`: runs beside a base, query by query."""
+"""`assay compare`: runs beside a base, or all pairs of them, query by query."""
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -13,6 +14,7 @@ from assay.eval.cli.output import (
     print_table,
     track,
 )
+from assay.eval.cli.ranking_output import STYLES, print_ranking, tell_p
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -23,11 +25,11 @@ if TYPE_CHECKING:
 
 BRIEF = "Intervals and p-values hold for all tests of a family at once."
 CHECK = "Check first: "
-STYLES = {"better": "green", "worse": "red", "not shown (too few queries)": "yellow"}
 
 
 @click.command()
-@click.argument("runs", nargs=-1, required=True, metavar="BASE OTHER... [KEY.PATH=VALUE]...")
+@click.argument("runs", nargs=-1, required=True, metavar="RUN RUN... [KEY.PATH=VALUE]...")
+@click.option("--base", metavar="RUN", help="Compare the others with this one, not all pairs.")
 @options.dataset("runs")
 @options.ENGINES
 @options.MEASURES
@@ -39,20 +41,28 @@ STYLES = {"better": "green", "worse": "red", "not shown (too few queries)": "yel
 @click.option(
     "--by-type", is_flag=True, help="Show types of query too, and every figure of the tests."
 )
+@click.option(
+    "--csv", "table", type=click.Path(dir_okay=False), help="Write the differences to this file."
+)
 @click.option("--no-report", is_flag=True, help="Write no report, and log nothing to MLflow.")
 @options.NO_TRACK
 @options.JSON
 def compare(
     runs: tuple[str, ...],
+    base: str | None,
     engines: tuple[str, ...],
     measures: str | None,
     effect: float | None,
     by_type: bool,
+    table: str | None,
     no_report: bool,
     no_track: bool,
     as_json: bool,
 ) -> None:
-    """Compare runs with the first: paired differences, their significance, their cost.
+    """Compare runs: paired differences, their significance, their cost.
+
+    Of two the second is compared with the first. Three or more are ranked and all pairs are
+    compared; with --base RUN each of the others is compared with that one alone.
 
     Each is a config (run where no equal run is stored; overrides apply to every config), or one in
     an engine, CONFIG@NAME, as in `assay compare native_hybrid@sqlite hybrid_rrf@sqlite hybrid_rrf`;
@@ -80,9 +90,18 @@ def compare(
 
     wanted = split_names(measures) if measures else None
     named, overrides = split_overrides(runs)
+    if base is not None:
+        named = [base, *(name for name in named if name != base)]
     references = add_engines(named, engines)
     progress = ConsoleProgress()
-    compared = compare_references(references, overrides, wanted, effect or EFFECT, progress)
+    compared = compare_references(
+        references, overrides, wanted, effect or EFFECT, progress, all_pairs=base is None
+    )
+    if table is not None:
+        from assay.eval.studies.comparison.frame import ComparisonResult
+        from assay.retrievers.store.files import write_atomically
+
+        write_atomically(Path(table), ComparisonResult(compared).to_csv().encode())
     page, tracked = None, None
     if not no_report:
         page = report.write(compared, reports_folder())
@@ -98,7 +117,8 @@ def compare(
     shown = partial(print_comparison, by_type=by_type)
     present(compared, as_json, shown, report=page, mlflow_run=tracked)
     if not as_json:
-        print_next(f"explain {compared.pairs[0].other.run.manifest.id}")
+        chosen = compared.base if compared.all_pairs else compared.pairs[0].other
+        print_next(f"explain {chosen.run.manifest.id}")
 
 
 def print_comparison(compared: "Comparison", by_type: bool = False) -> None:
@@ -110,11 +130,22 @@ def print_comparison(compared: "Comparison", by_type: bool = False) -> None:
 
     console = make_console()
     queries = count(len(compared.base.run.queries), "query", "queries")
-    for line in compared.conclusions:
+    for line in compared.verdict:
         console.print(line, style="bold", markup=False, highlight=False)
     console.print(f"{queries} of {compared.base.run.manifest.collection.name}", highlight=False)
+    if compared.all_pairs:
+        console.print()
+        print_ranking(console, compared, by_type)
+    if by_type or not compared.all_pairs:
+        _print_against_base(console, compared, by_type)
+    for i, line in enumerate(compared.warnings):
+        console.print(f"{'' if i else CHECK}{line}", style="yellow", markup=False, highlight=False)
+    console.print(_explain(compared) if by_type else BRIEF, style="dim", highlight=False)
+
+
+def _print_against_base(console: "Console", compared: "Comparison", by_type: bool) -> None:
     base = compared.labels[0]
-    for pair, other in zip(compared.pairs, compared.labels[1:], strict=True):
+    for pair, other in zip(compared.against_base, compared.labels[1:], strict=True):
         console.print()
         if len(compared.pairs) > 1:
             console.print(f"{other} against {base}", style="italic", markup=False)
@@ -122,9 +153,6 @@ def print_comparison(compared: "Comparison", by_type: bool = False) -> None:
         if not by_type:
             _print_types(console, pair)
         _print_costs(console, compared, pair)
-    for i, line in enumerate(compared.warnings):
-        console.print(f"{'' if i else CHECK}{line}", style="yellow", markup=False, highlight=False)
-    console.print(_explain(compared) if by_type else BRIEF, style="dim", highlight=False)
 
 
 def _table(pair: "Pair", base: str, other: str, whole: bool) -> "Table":
@@ -150,7 +178,7 @@ def _cells(item: "Difference", whole: bool) -> list[str]:
         f"{item.other:.3f}",
         f"{item.difference.value:+.3f}",
         f"{interval.low:+.3f} … {interval.high:+.3f}",
-        _p(item.reported_p),
+        tell_p(item.reported_p),
     ]
     if whole:
         cells += [
@@ -170,12 +198,6 @@ def _print_types(console: "Console", pair: "Pair") -> None:
         each = ", ".join(f"{number} {verdict}" for verdict, number in found.most_common())
         line = f"{len(pair.by_type)} types of query (--by-type): {each}"
         console.print(line, markup=False, highlight=False)
-
-
-def _p(value: float | None) -> str:
-    if value is None:
-        return "–"
-    return "<0.001" if value < 0.001 else f"{value:.3f}"
 
 
 def _print_costs(console: "Console", compared: "Comparison", pair: "Pair") -> None:
@@ -205,15 +227,17 @@ def _print_costs(console: "Console", compared: "Comparison", pair: "Pair") -> No
         console.print(f"USD per 1,000 queries: {costs}")
     if pair.unshown:
         names = ", ".join(pair.unshown)
-        console.print(f"without the other runs beside the base {names} would be shown to differ")
+        others = "pairs" if compared.all_pairs else "runs beside the base"
+        console.print(f"without the other {others} {names} would be shown to differ")
 
 
 def _explain(compared: "Comparison") -> str:
     from assay.eval.statistics.significance import ALPHA, POWER, RESAMPLES
 
     headline = compared.pairs[0].headline.measure
+    what = "pairs" if compared.all_pairs else "runs"
     families = [
-        (compared.tests_headline, f"{headline} of all runs"),
+        (compared.tests_headline, f"{headline} of all {what}"),
         (compared.tests - compared.tests_headline, "the other measures"),
         (compared.tests_apart, "measures of answers"),
         (compared.tests_by_type, "types of query"),
@@ -227,8 +251,8 @@ def _explain(compared: "Comparison") -> str:
         "and only where, p is at most "
         f"{ALPHA}; of what is not tested (p –) it is by itself. p: randomisation of signs, "
         f"{RESAMPLES:,} draws{family}; better or worse at {ALPHA}; none for groups too small to "
-        "reach it. Other measures are tested for runs "
-        f"whose {headline} is shown to differ, types of query for those and for runs whose types "
+        f"reach it. Other measures are tested for {what} whose {headline} is shown to differ, "
+        f"types of query for those and for {what} whose types "
         "differ from one another; else not tested. d: mean difference over its standard "
         "deviation (d_z). +/=/−: queries won, tied, lost. not shown (too few queries): a "
         f"difference of {compared.effect:g} would not be shown reliably, or so few moved that "

@@ -68,11 +68,14 @@ def _compare_again(folder: Path) -> "Comparison":
     path = folder / COMPARISON
     try:
         facts = json.loads(path.read_bytes())
-        base, others = facts["base"], facts["others"]
-        names = [base["run"], *(other["run"] for other in others)]
-        measures = [item["measure"] for item in others[0]["differences"]] + list(base["beside"])
+        all_pairs = "ranking" in facts
+        listed = facts["ranking"] if all_pairs else [facts["base"], *facts["others"]]
+        pairs = facts["pairs" if all_pairs else "others"]
+        names = [run["run"] for run in listed]
+        measures = [item["measure"] for item in pairs[0]["differences"]]
+        measures += list(listed[0]["beside"])
         effect, apart = facts["effect"], facts.get("apart")
     except (ValueError, LookupError, TypeError):
         raise AssayError(f"{path}: not a comparison that this version reads") from None
     runs = [load(find(folder.parent, name)) for name in names]
-    return compare(runs, measures, effect, read_timing(folder / TIMING), apart)
+    return compare(runs, measures, effect, read_timing(folder / TIMING), apart, all_pairs)

@@ -1,4 +1,4 @@
-"""Comparison of stored runs with a base, query by query."""
+"""Comparison of stored runs, with a base or all pairs, query by query."""
 
 from collections.abc import Callable, Sequence
 
@@ -51,9 +51,13 @@ def compare(
     effect: float = EFFECT,
     timing: InterleavedTiming | None = None,
     apart: Sequence[str] | None = None,
+    all_pairs: bool = False,
     summarise: Callable[[StoredRun, Sequence[str]], Summary] = summarise,
 ) -> Comparison:
-    """Compare every run with the first, on `measures`.
+    """Compare every run with the first, or of three or more `all_pairs`, on `measures`.
+
+    Of all pairs the runs are ranked by the mean of the headline measure, the best first, and all
+    pairs are one family (see `judge_stages`): the order has no part in what is shown to differ.
 
     Without `measures` they are `DEFAULT` and, where one model has answered all queries of all runs
     by one prompt, those of `OF_ANSWERS` that all have, which are then tested `apart`: whether a
@@ -85,21 +89,27 @@ def compare(
         runs = share_answered(runs)
     for run in runs[1:]:
         check_comparable(runs[0], run)
-    base, *others = [summarise(run, [*tested, *beside]) for run in runs]
-    contrasts = [contrast_measures(base, other, tested) for other in others]
-    judged = judge_stages(contrasts, effect, apart or ())
+    summaries = [summarise(run, [*tested, *beside]) for run in runs]
     headline = choose_headline(name for name in tested if name not in (apart or ()))
+    all_pairs = all_pairs and len(runs) > 2
+    if all_pairs:
+        sign = find(headline).sign
+        summaries.sort(key=lambda item: -sign * item.means[headline].value)
+    bases = summaries[:-1] if all_pairs else summaries[:1]
+    paired = [(base, other) for i, base in enumerate(bases) for other in summaries[i + 1 :]]
+    contrasts = [contrast_measures(base, other, tested) for base, other in paired]
+    judged = judge_stages(contrasts, effect, apart or ())
     leading = [
         next(item.difference for item in found if item.difference.measure == headline)
         for found in judged
     ]
     by_type, types_differ = judge_types(
-        [contrast_types(base, other, headline) for other in others],
+        [contrast_types(base, other, headline) for base, other in paired],
         effect,
         [item.adjusted or 0.0 for item in leading],
     )
     return Comparison(
-        base=base,
+        base=summaries[0],
         pairs=tuple(
             Pair(
                 base,
@@ -114,8 +124,8 @@ def compare(
                 },
                 differ,
             )
-            for other, over_all, of_types, differ in zip(
-                others, judged, by_type, types_differ, strict=True
+            for (base, other), over_all, of_types, differ in zip(
+                paired, judged, by_type, types_differ, strict=True
             )
         ),
         measures=tested,
@@ -125,6 +135,7 @@ def compare(
         timing=timing,
         apart=None if apart is None else tuple(apart),
         unanswered=unanswered,
+        all_pairs=all_pairs,
     )
 
 

@@ -1,37 +1,37 @@
-"""Runs beside a base: what a comparison holds."""
+"""Runs beside a base, or all pairs of them: what a comparison holds."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
 
+from assay.eval.report.formats import count
 from assay.eval.runs.delays import describe_delays
 from assay.eval.runs.execution.interleaved_timing import InterleavedTiming
 from assay.eval.runs.latency import TOTAL
+from assay.eval.runs.machine_load import describe_disturbance
 from assay.eval.runs.manifest import describe_order, describe_unread
 from assay.eval.runs.stored import StoredRun, describe_without_hits
-from assay.eval.runs.summary.comparability import (
-    find_misfit,
-)
+from assay.eval.runs.summary.comparability import find_misfit
 from assay.eval.runs.summary.labels import label_runs
 from assay.eval.runs.summary.summary import Summary
 from assay.eval.scoring.measures import choose_headline, find, list_standard
 from assay.eval.statistics.significance import ALPHA, POWER
-from assay.eval.studies.comparison.conclusion import conclude
-from assay.eval.studies.comparison.differences import (
-    Difference,
-    describe_symmetry,
-)
+from assay.eval.studies.comparison.conclusion import conclude, describe_types
+from assay.eval.studies.comparison.differences import Difference, describe_symmetry
 from assay.eval.studies.comparison.latency_pairs import LatencyPair
+from assay.eval.studies.comparison.ranking import conclude_ranking, group_runs
+
+MOST_LINES = 3  # of the verdict, on pairs whose types of query say something else
 
 
 @dataclass(frozen=True)
 class Pair:
-    """One run beside the base. `differences` are over all queries, `by_type` by type of query.
+    """One run beside another. `differences` are over all queries, `by_type` by type of query.
 
     `alone` holds, by measure, what p-value each of `differences` would have been adjusted to if
-    this run were the only one beside the base. `types_differ` is the p-value of types of query
-    that all differ by the same amount, adjusted for all runs; None where it is not tested.
+    these two runs were the only ones. `types_differ` is the p-value of types of query
+    that all differ by the same amount, adjusted for all pairs; None where it is not tested.
     """
 
     base: Summary
@@ -44,7 +44,7 @@ class Pair:
 
     @property
     def unshown(self) -> tuple[str, ...]:
-        """The measures whose difference this run alone would have shown, and does not here."""
+        """The measures whose difference these two alone would have shown, and is not here."""
         return tuple(
             item.measure
             for item in self.differences
@@ -70,7 +70,10 @@ class Pair:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Runs beside a base, all on the same queries and judgments.
+    """Runs beside a base, or all pairs of runs, all on the same queries and judgments.
+
+    Of `all_pairs` the base is the run of the best headline mean, and the others follow by theirs;
+    in each of the pairs the better run is the base, and those of the best run come first.
 
     `measures` are those tested. `beside` are shown without a verdict, since neither more nor less
     of them is better; the summaries hold both. `effect` is the difference worth a verdict.
@@ -89,16 +92,44 @@ class Comparison:
     timing: InterleavedTiming | None
     apart: tuple[str, ...] | None
     unanswered: str
+    all_pairs: bool = False
+
+    @cached_property
+    def against_base(self) -> tuple[Pair, ...]:
+        """The pair of each other run with the base."""
+        return tuple(pair for pair in self.pairs if pair.base is self.base)
+
+    @property
+    def summaries(self) -> tuple[Summary, ...]:
+        """The base and then the others."""
+        return (self.base, *(pair.other for pair in self.against_base))
 
     @property
     def runs(self) -> list[StoredRun]:
         """The base and then the others."""
-        return [self.base.run, *(pair.other.run for pair in self.pairs)]
+        return [summary.run for summary in self.summaries]
 
     @cached_property
     def labels(self) -> tuple[str, ...]:
         """What the runs are called, the base first; no two alike."""
         return label_runs(self.runs)
+
+    @cached_property
+    def names(self) -> tuple[tuple[str, str], ...]:
+        """What the two runs of each pair are called: the base, and the other."""
+        called = {id(item): name for item, name in zip(self.summaries, self.labels, strict=True)}
+        return tuple((called[id(pair.base)], called[id(pair.other)]) for pair in self.pairs)
+
+    @cached_property
+    def groups(self) -> tuple[str, ...]:
+        """The letters of each run, of all pairs: those that share one are not shown to differ."""
+        places = {label: i for i, label in enumerate(self.labels)}
+        differ = [
+            (places[base], places[other])
+            for (base, other), pair in zip(self.names, self.pairs, strict=True)
+            if pair.headline.shown
+        ]
+        return group_runs(len(self.labels), differ)
 
     @property
     def of_answers(self) -> bool:
@@ -127,13 +158,30 @@ class Comparison:
 
     @cached_property
     def conclusions(self) -> tuple[str, ...]:
-        """In a sentence or more for each run beside the base: whether it is better."""
+        """In a sentence or more for each pair: whether the other is better than its base."""
         return tuple(
             conclude(pair.headline, pair.by_type, pair.types_differ, names, self.effect)
-            for pair, names in zip(
-                self.pairs, ((self.labels[0], label) for label in self.labels[1:]), strict=True
-            )
+            for pair, names in zip(self.pairs, self.names, strict=True)
         )
+
+    @cached_property
+    def verdict(self) -> tuple[str, ...]:
+        """What is shown, in lines: the conclusions, or of all pairs which run is the best.
+
+        Of all pairs also those whose types of query say something else, at most three.
+        """
+        if not self.all_pairs:
+            return self.conclusions
+        headlines = [pair.headline for pair in self.against_base]
+        shown = sum(pair.headline.shown for pair in self.pairs)
+        against = [
+            f"{other} against {base}: {told}"
+            for (base, other), pair in zip(self.names, self.pairs, strict=True)
+            if (told := describe_types(pair.headline, pair.by_type, pair.types_differ))
+        ]
+        if (more := len(against) - MOST_LINES) > 0:
+            against[MOST_LINES:] = [f"Types of query say so of {count(more, 'more pair')}."]
+        return (conclude_ranking(self.labels, headlines, shown), *against)
 
     @cached_property
     def warnings(self) -> tuple[str, ...]:
@@ -159,24 +207,43 @@ class Comparison:
         ]
         if self.base.models:
             found.append(self.base.models)
-        count = len(self.base.run.queries)
+        queries = len(self.base.run.queries)
         if any(run.manifest.sampled for run in self.runs):
             of = self.base.run.manifest.collection.queries
-            found.append(f"a sample: {count} of the collection's {of} queries")
-        for pair, label in zip(self.pairs, self.labels[1:], strict=True):
-            if resting := [item for item in pair.shown if item.presumes_symmetry]:
-                found.append(f"{label}: {describe_symmetry(resting)}")
-        summaries = (self.base, *(pair.other for pair in self.pairs))
-        for summary, label in zip(summaries, self.labels, strict=True):
+            found.append(f"a sample: {queries} of the collection's {of} queries")
+        found += self._list_fragile()
+        for summary, label in zip(self.summaries, self.labels, strict=True):
             found += [f"{label}: {line}" for line in self._describe_waits(summary)]
-        found += filter(None, [find_misfit(self.runs), self.unanswered])
-        if set(self.searched) != {count}:
+        load = self.timing.load if self.timing else None
+        busy = describe_disturbance(load, "Compare the configs again")
+        found += filter(None, [busy, find_misfit(self.runs), self.unanswered])
+        if set(self.searched) != {queries}:
             each = ", ".join(map(str, self.searched))
             found.append(
-                f"the runs searched {each} queries: only the {count} that all share"
+                f"the runs searched {each} queries: only the {queries} that all share"
                 f"{', and a model answered,' if self.of_answers else ''} are compared"
             )
         return tuple(found)
+
+    def _list_fragile(self) -> list[str]:
+        """Say which findings are fragile; of all pairs those of the headline, in one line."""
+        if not self.all_pairs:
+            return [
+                f"{label}: {describe_symmetry(resting)}"
+                for pair, label in zip(self.pairs, self.labels[1:], strict=True)
+                if (resting := [item for item in pair.shown if item.presumes_symmetry])
+            ]
+        fragile = [
+            f"{other} and {base}"
+            for (base, other), pair in zip(self.names, self.pairs, strict=True)
+            if pair.headline.presumes_symmetry
+        ]
+        if not fragile:
+            return []
+        more = f" and {len(fragile) - MOST_LINES} more pairs" if len(fragile) > MOST_LINES else ""
+        listed = f"{', '.join(fragile[:MOST_LINES])}{more}"
+        line = describe_symmetry([self.pairs[0].headline])
+        return [f"{listed}: {line}"]
 
     def _count(self, counts: Callable[[str], bool]) -> int:
         differences = (item for pair in self.pairs for item in pair.differences)
@@ -187,12 +254,14 @@ class Comparison:
         together = self.timing.milliseconds if self.timing else {}
         manifest = summary.run.manifest
         times = together.get(manifest.id)
-        return describe_delays({TOTAL: times}, manifest.remote) if times else summary.delays
+        if times:
+            return describe_delays({TOTAL: times}, manifest.remote)
+        return (*summary.delays, *filter(None, [summary.disturbance]))
 
     def as_json(self) -> dict[str, Any]:
         """Return the comparison as the JSON object that `assay compare --json` prints."""
         collection = self.base.run.manifest.collection
-        return {
+        told: dict[str, Any] = {
             "collection": {"name": collection.name, "digest": collection.digest},
             "queries": len(self.base.run.queries),
             "alpha": ALPHA,
@@ -206,20 +275,38 @@ class Comparison:
             "tests_apart": self.tests_apart,
             "tests_by_type": self.tests_by_type,
             "warnings": list(self.warnings),
-            "base": _run(self.base, self.labels[0], self.beside),
-            "others": [
-                {
-                    **_run(pair.other, label, self.beside),
-                    "conclusion": conclusion,
-                    "types_differ": pair.types_differ,
-                    "differences": [asdict(item) for item in pair.differences],
-                    "by_type": [asdict(item) for item in pair.by_type],
-                    "alone": dict(pair.alone),
-                    "latency": [asdict(item) for item in pair.latency],
-                }
-                for pair, label, conclusion in zip(
-                    self.pairs, self.labels[1:], self.conclusions, strict=True
+        }
+        runs = [
+            _run(summary, label, self.beside)
+            for summary, label in zip(self.summaries, self.labels, strict=True)
+        ]
+        pairs = [
+            {
+                "conclusion": conclusion,
+                "types_differ": pair.types_differ,
+                "differences": [asdict(item) for item in pair.differences],
+                "by_type": [asdict(item) for item in pair.by_type],
+                "alone": dict(pair.alone),
+                "latency": [asdict(item) for item in pair.latency],
+            }
+            for pair, conclusion in zip(self.pairs, self.conclusions, strict=True)
+        ]
+        if not self.all_pairs:
+            others = [{**run, **pair} for run, pair in zip(runs[1:], pairs, strict=True)]
+            return {**told, "base": runs[0], "others": others}
+        return {
+            **told,
+            "verdict": list(self.verdict),
+            "ranking": [
+                {**run, "means": {name: asdict(item.means[name]) for name in self.measures}}
+                | {"rank": rank, "groups": groups}
+                for rank, (run, item, groups) in enumerate(
+                    zip(runs, self.summaries, self.groups, strict=True), start=1
                 )
+            ],
+            "pairs": [
+                {"base": base, "other": other, **pair}
+                for (base, other), pair in zip(self.names, pairs, strict=True)
             ],
         }
 

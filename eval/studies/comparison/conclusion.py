@@ -1,4 +1,4 @@
-"""What a comparison says of one run beside the base, in words."""
+"""What a comparison says of one run beside another, in words."""
 
 from collections.abc import Sequence
 
@@ -40,7 +40,8 @@ def conclude(
             f"{headline.n:,} queries are too few to tell {other} from {base}: {measure} is {after} "
             f"against {before}, {change}."
         )
-    return " ".join(filter(None, [told, _describe_types(headline, by_type, types_differ)]))
+    types = describe_types(headline, by_type, types_differ)
+    return f"{told} But {types}" if types else told
 
 
 def describe_evidence(item: Difference) -> str:
@@ -51,19 +52,19 @@ def describe_evidence(item: Difference) -> str:
     return f"95 % simultaneous interval {low} to {high}, p {p_value(item.adjusted)}"
 
 
-def _describe_types(
+def describe_types(
     headline: Difference, by_type: Sequence[Difference], types_differ: float | None
 ) -> str:
     """Return what types of query say against the sentence over all queries; "" for nothing."""
     shown = [item for item in by_type if item.shown]
     if len({item.verdict for item in shown}) > 1:
-        return f"But types of query differ in opposite directions: {_list(shown)}."
+        return f"types of query differ in opposite directions: {_list(shown)}."
     if against := [item for item in shown if item.verdict != headline.verdict]:
-        return f"But by type of query a difference is shown: {_list(against)}."
+        return f"by type of query a difference is shown: {_list(against)}."
     if not headline.shown and types_differ is not None and types_differ <= ALPHA:
         ordered = sorted(by_type, key=lambda item: item.difference.value)
         return (
-            f"But types of query differ from one another (p {p_value(types_differ)}), from "
+            f"types of query differ from one another (p {p_value(types_differ)}), from "
             f"{_list(ordered[:1])} to {_list(ordered[-1:])}."
         )
     return ""

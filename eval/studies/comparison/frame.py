@@ -35,8 +35,11 @@ FIGURES = (
 
 @dataclass(frozen=True, repr=False)
 class ComparisonResult:
-    """Runs beside a base. In the tables, `other` names a run by its config, numbered where several
-    share one.
+    """Runs beside a base, or all pairs of three or more. In the tables, runs are named by their
+    config, numbered where several share one.
+
+    Of all pairs the runs come best first, and an index that starts with `other` starts with `base`
+    before it: the better of the two.
 
     Attributes:
         compared: The comparison as objects; all tables are made of it.
@@ -50,12 +53,33 @@ class ComparisonResult:
         """By run, the base first: below each measure its `mean`, and its interval's ends."""
         from assay.eval.report.frames import tabulate_grid
 
-        runs = [self.compared.base, *(pair.other for pair in self.compared.pairs)]
+        runs = zip(self.compared.labels, self.compared.summaries, strict=True)
         grid = {
-            label: {name: run.means[name] for name in self.compared.measures}
-            for label, run in zip(self.compared.labels, runs, strict=True)
+            label: {name: run.means[name] for name in self.compared.measures} for label, run in runs
         }
         return tabulate_grid(grid, "run", "mean")
+
+    @cached_property
+    def ranking(self) -> "DataFrame":
+        """By run, the best first: `rank`, `mean`, `low`, `high` of the headline, and `groups`.
+
+        Runs that share a letter of `groups` are not shown to differ. Raises AssayError where three
+        runs or more have a base: not all pairs are tested then.
+        """
+        from assay.eval.report.frames import tabulate_estimates
+
+        compared = self.compared
+        if not compared.all_pairs and len(compared.pairs) > 1:
+            raise AssayError("ranking: not all pairs are tested; compare without a base")
+        measure = compared.pairs[0].headline.measure
+        runs = zip(compared.labels, compared.summaries, strict=True)
+        means = {label: summary.means[measure] for label, summary in runs}
+        table = tabulate_estimates(means, "run", "mean")
+        ranked = table.sort_values("mean", ascending=find(measure).sign < 0, kind="stable")
+        ranked.insert(0, "rank", range(1, len(ranked) + 1))
+        return ranked.assign(
+            groups=compared.groups if compared.all_pairs else sorted(compared.groups)
+        )
 
     @cached_property
     def differences(self) -> "DataFrame":
@@ -83,7 +107,7 @@ class ComparisonResult:
         columns = ("base_ms", "other_ms", "ratio", "low", "high", "n")
         rows = [
             [
-                label,
+                *names,
                 f"p{item.percentile}",
                 item.base,
                 item.other,
@@ -93,15 +117,15 @@ class ComparisonResult:
                     else (None,) * 4
                 ),
             ]
-            for label, pair in self._pairs()
+            for names, pair in self._pairs()
             for item in pair.latency
         ]
-        return _index(rows, "percentile", columns)
+        return self._index(rows, "percentile", columns)
 
     @property
     def verdict(self) -> str:
-        """In words: what must be known before, and whether each run is better than the base."""
-        return "\n".join([*self.compared.warnings, *self.compared.conclusions])
+        """In words: what must be known before, and which run is shown to be better."""
+        return "\n".join([*self.compared.warnings, *self.compared.verdict])
 
     def per_query(self, measure: str) -> "DataFrame":
         """Return the scores of all runs, query by query.
@@ -110,7 +134,7 @@ class ComparisonResult:
             measure: One of those compared, by either name: `MRR@10` or `RR@10`.
 
         Returns:
-            By query id: `type`, `text`, each run's score, and `difference.<other>`.
+            By query id: `type`, `text`, each run's score, and `difference.<other>` from the first.
 
         Raises:
             AssayError: The measure is unknown, or was not compared.
@@ -128,11 +152,28 @@ class ComparisonResult:
             "text": [query.text for query in queries.values()],
             self.compared.labels[0]: [self.compared.base.scores[measure][id_] for id_ in queries],
         }
-        for label, pair in self._pairs():
+        others = zip(self.compared.labels[1:], self.compared.against_base, strict=True)
+        for label, pair in others:
             scores = pair.scores(measure)
             columns[label] = [scores[id_][1] for id_ in queries]
             columns[f"difference.{label}"] = [scores[id_][1] - scores[id_][0] for id_ in queries]
         return DataFrame(columns, index=Index(list(queries), name="query_id"))
+
+    def to_csv(self) -> str:
+        """Return all differences as CSV: `base`, `other`, `measure`, `type`, and the figures.
+
+        Those over all queries, whose `type` is empty, come first.
+        """
+        from pandas import concat
+
+        headline = self.compared.pairs[0].headline.measure
+        over_all = self.differences.reset_index().assign(type="")
+        of_types = self.by_type.reset_index().assign(measure=headline)
+        table = concat([over_all, of_types]) if len(of_types) else over_all
+        if not self.compared.all_pairs:
+            table = table.assign(base=self.compared.labels[0])
+        columns = ["base", "other", "measure", "type", *FIGURES]
+        return str(table[columns].to_csv(index=False))
 
     def __repr__(self) -> str:
         return self.verdict
@@ -144,16 +185,24 @@ class ComparisonResult:
         title = f"{' · '.join(self.compared.labels)} on {collection}"
         return render(title, self.verdict.splitlines(), self.differences)
 
-    def _pairs(self) -> Iterable[tuple[str, Pair]]:
-        return zip(self.compared.labels[1:], self.compared.pairs, strict=True)
+    def _pairs(self) -> Iterable[tuple[tuple[str, ...], Pair]]:
+        """Yield what each pair is called in an index, and the pair."""
+        for names, pair in zip(self.compared.names, self.compared.pairs, strict=True):
+            yield names if self.compared.all_pairs else names[1:], pair
 
     def _tabulate(self, key: str, choose: Callable[[Pair], Sequence[Difference]]) -> "DataFrame":
         rows = [
-            [label, *_list_figures(item, key)]
-            for label, pair in self._pairs()
+            [*names, *_list_figures(item, key)]
+            for names, pair in self._pairs()
             for item in choose(pair)
         ]
-        return _index(rows, key, FIGURES)
+        return self._index(rows, key, FIGURES)
+
+    def _index(self, rows: list[list[Any]], key: str, columns: Sequence[str]) -> "DataFrame":
+        from pandas import DataFrame
+
+        index = ["base", "other", key] if self.compared.all_pairs else ["other", key]
+        return DataFrame(rows, columns=[*index, *columns]).set_index(index)
 
 
 def _list_figures(item: Difference, key: str) -> list[Any]:
@@ -174,9 +223,3 @@ def _list_figures(item: Difference, key: str) -> list[Any]:
         item.losses,
         item.verdict,
     ]
-
-
-def _index(rows: list[list[Any]], key: str, columns: Sequence[str]) -> "DataFrame":
-    from pandas import DataFrame
-
-    return DataFrame(rows, columns=["other", key, *columns]).set_index(["other", key])

@@ -59,15 +59,15 @@ def log_comparison(
 def metrics(compared: Comparison) -> dict[str, float]:
     """Return what comparisons are listed by, by their names in MLflow.
 
-    Of each pair the difference of the headline with its interval and p, and the ratio of p50 of
-    latency; what is undefined is left out. `figures` are all there are.
+    Of each run beside the base the difference of the headline with its interval and p, and the
+    ratio of p50 of latency; what is undefined is left out. `figures` are all there are.
     """
     found: dict[str, float] = {
         "queries": len(compared.base.run.queries),
         "tests": compared.tests,
     }
     headline = choose_headline(compared.measures)
-    for pair, name in zip(compared.pairs, _name_others(compared), strict=True):
+    for pair, name in zip(compared.against_base, _name_others(compared), strict=True):
         for item in pair.differences:
             if item.measure == headline:
                 place = f"{metric_name(item.measure)}/{name}"
@@ -83,7 +83,7 @@ def metrics(compared: Comparison) -> dict[str, float]:
 
 def figures(compared: Comparison) -> Iterator[FigureRow]:
     """Yield every figure of a comparison that is defined, with the ends its interval has."""
-    for pair, name in zip(compared.pairs, _name_others(compared), strict=True):
+    for pair, name in zip(compared.pairs, _name_pairs(compared), strict=True):
         for item in pair.differences:
             place, found = f"{metric_name(item.measure)}/{name}", item.difference
             yield f"difference/{place}", found.value, found.low, found.high
@@ -107,18 +107,29 @@ def _name_others(compared: Comparison) -> list[str]:
     names = list(map(metric_name, compared.labels[1:]))
     if len(set(names)) == len(names):
         return names
-    return [metric_name(pair.other.run.manifest.id) for pair in compared.pairs]
+    return [metric_name(run.manifest.id) for run in compared.runs[1:]]
+
+
+def _name_pairs(compared: Comparison) -> list[str]:
+    """Return what figures call the pairs: the other run, of all pairs the base before it."""
+    if not compared.all_pairs:
+        return _name_others(compared)
+    best = metric_name(compared.labels[0])
+    others = dict(zip(compared.labels[1:], _name_others(compared), strict=True))
+    return [f"{others.get(base, best)}/{others[other]}" for base, other in compared.names]
 
 
 def _name(compared: Comparison) -> str:
     base, *others = compared.labels
+    if compared.all_pairs:
+        return f"{' · '.join(compared.labels)} on {compared.base.run.manifest.collection.name}"
     return f"{' · '.join(others)} against {base} on {compared.base.run.manifest.collection.name}"
 
 
 def _tags(compared: Comparison, name: str, command: str) -> dict[str, str]:
     verdicts = {
         pair.other.run.manifest.id: {item.measure: item.verdict for item in pair.differences}
-        for pair in compared.pairs
+        for pair in compared.against_base
     }
     return {
         COMPARISON: name,
@@ -133,7 +144,7 @@ def _params(compared: Comparison) -> dict[str, str]:
     return {
         "base": compared.base.run.manifest.id,
         "labels": json.dumps(compared.labels, ensure_ascii=False),
-        "others": json.dumps([pair.other.run.manifest.id for pair in compared.pairs]),
+        "others": json.dumps([run.manifest.id for run in compared.runs[1:]]),
         "measures": json.dumps(compared.measures),
         "effect": json.dumps(compared.effect),
     }
@@ -151,10 +162,10 @@ def describe_comparison(compared: Comparison) -> str:
             "–" if item.reported_p is None else f"{item.reported_p:.3f}",
             item.verdict,
         )
-        for pair, label in zip(compared.pairs, compared.labels[1:], strict=True)
+        for pair, label in zip(compared.against_base, compared.labels[1:], strict=True)
         for item in pair.differences
     ]
     head = f"Against **{plain(compared.labels[0])}** on **{plain(manifest.collection.name)}**"
     columns = ("", "Measure", "Difference", "95 % simultaneous interval", "p", "Verdict")
-    told = "\n".join(f"- {plain(line)}" for line in compared.conclusions)
+    told = "\n".join(f"- {plain(line)}" for line in compared.verdict)
     return f"{head}\n\n{told}\n\n{make_table(columns, rows)}"

@@ -5,6 +5,7 @@ What configs need is imported where there is one: stored runs alone are compared
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from assay.eval.configs.locations import reports_folder
@@ -15,6 +16,7 @@ from assay.eval.running.timing import System, find_timing, read_timing
 from assay.eval.runs.stored import StoredRun, open_run
 from assay.eval.studies.comparison.analysis import check_request, compare
 from assay.eval.studies.comparison.comparison import Comparison
+from assay.eval.studies.comparison.latency_pairs import pair_latencies
 from assay.eval.studies.comparison.page import name_comparison
 from assay.retrievers.base import AssayError, Progress
 
@@ -30,16 +32,18 @@ def compare_references(
     measures: Sequence[str] | None,
     effect: float,
     progress: Progress,
+    all_pairs: bool = False,
 ) -> Comparison:
     """Compare the runs that `references` mean, configs or stored runs, with the first of them.
 
-    Raises AssayError as `compare_systems` does, and for a config that is given twice.
+    Or, of three or more, `all_pairs`. Raises AssayError as `compare_systems` does, and for a config
+    that is given twice.
     """
     check_request(len(references), measures, effect)
     if twice := [name for name, number in Counter(references).items() if number > 1]:
         raise AssayError(f"{twice[0]} is given twice; a comparison needs different runs")
     systems = [_find_system(reference, overrides, progress) for reference in references]
-    return compare_systems(systems, measures, effect, progress)
+    return compare_systems(systems, measures, effect, progress, all_pairs)
 
 
 def _find_system(
@@ -57,10 +61,11 @@ def compare_systems(
     measures: Sequence[str] | None,
     effect: float,
     progress: Progress,
+    all_pairs: bool = False,
 ) -> Comparison:
-    """Compare stored runs, and those of experiments, with the first of them.
+    """Compare stored runs, and those of experiments, with the first, or `all_pairs` of three.
 
-    Experiments, where the first is one, are timed interleaved in one job; once, for the same runs
+    Experiments, where the base is one, are timed interleaved in one job; once, for the same runs
     keep their timing as they keep their scores. Of rankings there is nothing to time. Raises
     AssayError where one cannot be run, and where they were not judged alike.
     """
@@ -69,7 +74,7 @@ def compare_systems(
         system if isinstance(system, StoredRun) else _find_run(system, progress)
         for system in systems
     ]
-    compared = compare(runs, measures, effect, summarise=summarise_cached)
+    compared = compare(runs, measures, effect, all_pairs=all_pairs, summarise=summarise_cached)
     path = reports_folder() / name_comparison(compared) / TIMING
     timed = {
         run.manifest.id: system
@@ -77,8 +82,8 @@ def compare_systems(
         if not isinstance(system, StoredRun) and system.plan.latency.queries
     }
     timing = read_timing(path)
-    if runs[0].manifest.id in timed and len(timed) > 1:
-        first = timed[runs[0].manifest.id]
+    if len(timed) > 1 and (compared.all_pairs or runs[0].manifest.id in timed):
+        first = next(iter(timed.values()))
         timing = find_timing(
             path,
             {run: System(item.build, item.plan.depth) for run, item in timed.items()},
@@ -89,7 +94,11 @@ def compare_systems(
         )
     if timing is None:
         return compared
-    return compare(runs, measures, effect, timing, summarise=summarise_cached)
+    pairs = [
+        replace(pair, latency=pair_latencies(pair.base.run, pair.other.run, timing))
+        for pair in compared.pairs
+    ]
+    return replace(compared, timing=timing, pairs=tuple(pairs))
 
 
 def _find_run(experiment: "Experiment", progress: Progress) -> StoredRun:

@@ -165,6 +165,23 @@ def test_what_is_wrong_is_told_in_one_line(few: RunResult, monkeypatch, tmp_path
     assert not list(tmp_path.iterdir())
 
 
+def test_three_are_ranked_unless_one_is_the_base() -> None:
+    bodies = [f"retriever.legs.keyword.b={b}" for b in (0.1, 0.9)]
+    config = {"base": "bm25", "dataset": "harbourline", "limit": 4}
+    runs = [run(config, body, f"name=b{i}", track=False) for i, body in enumerate(bodies)]
+    ranked = compare([*runs, "bm25"], collection="harbourline", limit=4)
+    assert ranked.compared.all_pairs
+    assert len(ranked.ranking) == 3
+    assert len(ranked.differences) == 3 * len(ranked.compared.measures)
+    beside = compare([*runs, "bm25"], base="bm25", collection="harbourline", limit=4)
+    assert beside.compared.labels[0] == "bm25"
+    assert list(beside.differences.index.unique("other")) == ["b0", "b1"]
+    named = compare(runs, base=runs[1])
+    assert named.compared.labels == ("b1", "b0")
+    more = compare(runs, base="bm25", collection="harbourline", limit=4)
+    assert more.compared.names == beside.compared.names
+
+
 def test_html_escapes_what_comes_from_outside() -> None:
     hostile = "<script>alert(1)</script>"
     table = DataFrame({hostile: [hostile]}, index=[hostile]).rename_axis(hostile)

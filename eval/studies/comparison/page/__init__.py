@@ -57,6 +57,8 @@ def name_comparison(compared: Comparison) -> str:
         compared.beside,
         compared.effect,
     ]
+    if compared.all_pairs:
+        parts.append("all pairs")
     if compared.of_answers:
         parts.append([found.digest for run in runs if (found := read(run.folder))])
     digest = hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:8]

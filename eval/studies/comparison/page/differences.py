@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from assay.eval.report.formats import amount, p_value, score, signed
 from assay.eval.report.plots import LinearAxis, Tick, Whisker, whisker
-from assay.eval.studies.comparison.comparison import Pair
+from assay.eval.studies.comparison.comparison import Comparison, Pair
 from assay.eval.studies.comparison.differences import Difference
 
 STYLES = ("studies/comparison/templates/comparison.css",)
@@ -114,18 +114,16 @@ def elaborate(pair: Pair) -> str:
     return " ".join(sentences)
 
 
-def foresee(pair: Pair, others: int) -> str:
-    """Return what the collection can show of the headline measure; "" where that is unknown.
-
-    `others` is the number of runs beside the base.
-    """
+def foresee(pair: Pair, compared: Comparison) -> str:
+    """Return what the collection can show of the headline measure; "" where that is unknown."""
     item = pair.headline
     if item.detectable is None:
         return ""
+    together = f", tested together with the other {'pairs' if compared.all_pairs else 'runs'}"
     return (
         f"With {item.n:,} queries whose scores differ as these do, a true difference of "
         f"{score(item.detectable)} in {item.measure} is shown with probability 0.8"
-        f"{', tested together with the other runs' if others > 1 else ''}."
+        f"{together if len(compared.pairs) > 1 else ''}."
     )
 
 

@@ -52,7 +52,7 @@ def collect(compared: Comparison) -> dict[str, Any]:
 
 def _most_changed(compared: Comparison) -> list[str]:
     measure = compared.pairs[0].headline.measure
-    scores = [pair.scores(measure) for pair in compared.pairs]
+    scores = [pair.scores(measure) for pair in compared.against_base]
 
     def change(query: str) -> float:
         return max(abs(found[query][1] - found[query][0]) for found in scores)
@@ -93,7 +93,7 @@ def _detail(compared: Comparison, query: str, libraries: Sequence[GoldExcerpts])
 def _statuses(compared: Comparison, query: str) -> dict[str, list[dict[str, str]]]:
     """Return by gold item its status in each run."""
     found: dict[str, list[dict[str, str]]] = {}
-    for summary in (compared.base, *(pair.other for pair in compared.pairs)):
+    for summary in compared.summaries:
         for item in summary.attribution.items[query]:
             told = {"status": item.status, "words": item.words}
             found.setdefault(item.item.id, []).append(told)

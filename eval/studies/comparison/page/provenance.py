@@ -163,8 +163,9 @@ def _families(compared: Comparison) -> str:
     if not compared.tests:
         return ""
     headline = compared.pairs[0].headline.measure
+    what = "pairs" if compared.all_pairs else "runs"
     families = [
-        (compared.tests_headline, f"{headline} of all runs"),
+        (compared.tests_headline, f"{headline} of all {what}"),
         (compared.tests - compared.tests_headline, "the other measures"),
         (compared.tests_apart, "measures of answers"),
         (compared.tests_by_type, "types of query"),
@@ -175,8 +176,8 @@ def _families(compared: Comparison) -> str:
     return (
         f"Differences are tested in families: {listed}. Each is compared with the largest of its "
         "family under the same signs, step by step down (Westfall and Young), so that the chance "
-        f"of any false finding in a family is {ALPHA:g}. Other measures are tested only of runs "
-        f"whose {headline} is shown to differ, types of query of those and of runs whose types "
+        f"of any false finding in a family is {ALPHA:g}. Other measures are tested only of {what} "
+        f"whose {headline} is shown to differ, types of query of those and of {what} whose types "
         "differ from one another (wild bootstrap by the same signs). With more runs on a page a "
         "difference has to be larger. "
     )

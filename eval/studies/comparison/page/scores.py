@@ -48,9 +48,8 @@ def describe_pair(
 
 def list_scores(compared: Comparison, query: str) -> list[list[float]]:
     """Return the scores of a query by measure, of the base and then of the others."""
-    summaries = [compared.base, *(pair.other for pair in compared.pairs)]
     return [
-        [round(summary.scores[name][query], DIGITS) for summary in summaries]
+        [round(summary.scores[name][query], DIGITS) for summary in compared.summaries]
         for name in compared.measures
     ]
 
@@ -108,7 +107,7 @@ def _group(
 
 def _score_axis(compared: Comparison, name: str) -> LinearAxis:
     """Return the axis from 0 to 1, or one that holds the scores of a measure that is no share."""
-    summaries = [compared.base, *(pair.other for pair in compared.pairs)]
-    values = [value for summary in summaries for value in summary.scores[name].values()]
+    scores = [summary.scores[name] for summary in compared.summaries]
+    values = [value for found in scores for value in found.values()]
     low, high = min([0.0, *values]), max([1.0, *values])
     return LinearAxis(low, high)

@@ -23,6 +23,7 @@ from assay.eval.studies.comparison.page.differences import (
 from assay.eval.studies.comparison.page.drilldown import collect
 from assay.eval.studies.comparison.page.flow import Flow, list_movers, make_flow
 from assay.eval.studies.comparison.page.provenance import Contrast
+from assay.eval.studies.comparison.page.ranking import RankedRun, rank_runs
 from assay.eval.studies.comparison.page.timing import PairTiming, time_pair
 
 MOST = 10
@@ -102,9 +103,16 @@ class PairView:
 
 @dataclass(frozen=True)
 class ComparisonView:
-    """All that the pages show of a comparison. `details` is what the page's script works on."""
+    """All that the pages show of a comparison. `details` is what the page's script works on.
 
+    `pairs` are those of the base. Of all pairs `ranking` has a row for each run, the best first,
+    and `verdict` the sentences that come first; both are empty where the runs have a base.
+    """
+
+    title: str
     labels: tuple[str, ...]
+    verdict: tuple[str, ...]
+    ranking: tuple[RankedRun, ...]
     collection: str
     collection_title: str
     key_facts: tuple[str, ...]
@@ -127,11 +135,16 @@ def make_view(compared: Comparison) -> ComparisonView:
     runs, labels = compared.runs, compared.labels
     collection = compared.base.run.manifest.collection
     axes = Axes(
-        make_axis(item for pair in compared.pairs for item in pair.differences),
-        make_axis(item for pair in compared.pairs for item in pair.by_type),
+        make_axis(item for pair in compared.against_base for item in pair.differences),
+        make_axis(item for pair in compared.against_base for item in pair.by_type),
     )
+    conclusions = zip(compared.pairs, compared.conclusions, strict=True)
+    told = {id(pair): conclusion for pair, conclusion in conclusions}
     return ComparisonView(
+        title=_title(compared),
         labels=labels,
+        verdict=compared.verdict if compared.all_pairs else (),
+        ranking=rank_runs(compared) if compared.all_pairs else (),
         collection=collection.name,
         collection_title=collection.title,
         key_facts=(
@@ -144,10 +157,8 @@ def make_view(compared: Comparison) -> ComparisonView:
         base_half=_half(compared.base),
         axes=axes,
         pairs=tuple(
-            _pair_view(compared, pair, (labels[0], other), conclusion, axes)
-            for pair, other, conclusion in zip(
-                compared.pairs, labels[1:], compared.conclusions, strict=True
-            )
+            _pair_view(compared, pair, (labels[0], other), told[id(pair)], axes)
+            for pair, other in zip(compared.against_base, labels[1:], strict=True)
         ),
         types=tuple(item.type for item in compared.pairs[0].by_type),
         index=provenance.contrast_indexes(runs),
@@ -168,7 +179,7 @@ def _pair_view(
         headline=difference_row(pair.headline, axes.all.axis),
         conclusion=conclusion,
         remarks=elaborate(pair),
-        foresight=foresee(pair, len(compared.pairs)),
+        foresight=foresee(pair, compared),
         rows=tuple(difference_row(item, axes.all.axis) for item in pair.differences),
         types=tuple(difference_row(item, axes.types.axis) for item in pair.by_type),
         beside=(*_list_beside(compared, pair), *_list_costs(compared, pair)),
@@ -188,10 +199,18 @@ def _list_beside(compared: Comparison, pair: Pair) -> Sequence[tuple[str, str, s
 
 def _list_costs(compared: Comparison, pair: Pair) -> Sequence[tuple[str, str, str]]:
     """Return what queries cost; nothing where no run asks a service."""
-    if not any(item.base.cost or item.other.cost for item in compared.pairs):
+    if not any(item.base.cost or item.other.cost for item in compared.against_base):
         return []
     base, other = tell_queries(pair.base.cost), tell_queries(pair.other.cost)
     return [("USD per 1,000 queries", base, other)]
+
+
+def _title(compared: Comparison) -> str:
+    """Return which runs are compared with which."""
+    base, *others = compared.labels
+    if compared.all_pairs:
+        return f"{', '.join(compared.labels)}: all pairs"
+    return f"{', '.join(others)} against {base}"
 
 
 def _half(summary: Summary) -> str:
@@ -210,7 +229,7 @@ def _details(compared: Comparison, labels: Sequence[str]) -> dict[str, Any]:
                 **scores.describe_pair(compared, pair, axes),
                 "moves": list_movers(base, pair.other.attribution, queries),
             }
-            for pair in compared.pairs
+            for pair in compared.against_base
         ],
         **collect(compared),
     }

@@ -1,0 +1,237 @@
+"""Comparisons of all pairs: order, groups and verdicts, by hand, SciPy and simulation."""
+
+import json
+from itertools import combinations, permutations
+from pathlib import Path
+from statistics import NormalDist
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from samples.planned_runs import make_collection, make_run
+from scipy.stats import permutation_test, studentized_range, tukey_hsd
+
+from assay.eval.cli.compare import print_comparison
+from assay.eval.cli.report import _compare_again
+from assay.eval.runs.stored import StoredRun
+from assay.eval.statistics.max_t import randomise_family
+from assay.eval.studies.comparison.analysis import compare
+from assay.eval.studies.comparison.comparison import Comparison
+from assay.eval.studies.comparison.differences import Contrast, judge_family
+from assay.eval.studies.comparison.frame import ComparisonResult
+from assay.eval.studies.comparison.page import write
+from assay.eval.studies.comparison.page.view import make_view
+from assay.eval.studies.comparison.ranking import group_runs
+from assay.eval.studies.comparison.record import describe_comparison, figures, metrics
+from assay.retrievers.base import AssayError
+
+# Ranks of the gold passage: `good` is first everywhere, `fair` nearly so, `poor` seldom.
+RANKS = {
+    "poor": [3, 2, 9, 4, 1, 5, 2, 7, 3, 2] * 4,
+    "good": [1] * 40,
+    "fair": [1, 1, 1, 1, 1, 1, 1, 2, 1, 1] * 3 + [1] * 10,
+}
+MEASURES = ("MRR@10", "Hit@1")
+
+
+@pytest.fixture
+def runs(folder: Path) -> list[StoredRun]:
+    collection = make_collection(40, types=("words", "ids"))
+    return [make_run(folder, name, ranks, collection=collection) for name, ranks in RANKS.items()]
+
+
+@pytest.fixture
+def compared(runs: list[StoredRun]) -> Comparison:
+    return compare(runs, MEASURES, all_pairs=True)
+
+
+def column_pairs(scores: np.ndarray) -> np.ndarray:
+    """Return the differences of each two columns."""
+    return np.stack(
+        [scores[:, two] - scores[:, one] for one, two in combinations(range(scores.shape[1]), 2)]
+    ).T
+
+
+def test_runs_are_ranked_and_all_pairs_judged(compared: Comparison) -> None:
+    assert compared.labels == ("good", "fair", "poor")
+    assert compared.names == (("good", "fair"), ("good", "poor"), ("fair", "poor"))
+    assert [pair.headline.verdict for pair in compared.pairs] == [
+        "not shown (too few queries)",
+        "worse",
+        "worse",
+    ]
+    assert compared.groups == ("a", "a", "b")
+    assert compared.verdict == (
+        "good comes first of these 3 runs, with MRR@10 1.000: shown to be better than poor, not "
+        "shown to differ from fair.",
+    )
+    assert compared.tests_headline == 3
+    assert compared.tests == 6
+    # Adjusted for the three pairs; the other measure is not tested where the headline is not shown.
+    assert [pair.differences[1].verdict for pair in compared.pairs] == [
+        "not tested",
+        "worse",
+        "worse",
+    ]
+
+
+def test_the_order_in_which_runs_are_given_changes_nothing(runs: list[StoredRun]) -> None:
+    told = {
+        json.dumps(compare(list(order), MEASURES, all_pairs=True).as_json())
+        for order in permutations(runs)
+    }
+    assert len(told) == 1
+
+
+def test_two_runs_are_compared_as_with_a_base(runs: list[StoredRun]) -> None:
+    with_base = compare(runs[:2], MEASURES)
+    assert compare(runs[:2], MEASURES, all_pairs=True) == with_base
+    assert with_base.labels == ("poor", "good"), "the first stays the base, better or not"
+    ranking = ComparisonResult(with_base).ranking
+    assert list(ranking.index) == ["good", "poor"]
+    assert list(ranking["groups"]) == ["a", "b"]
+
+
+def test_runs_that_nothing_tells_apart_are_said_to_be(folder: Path) -> None:
+    runs = [make_run(folder, name, [1, 2] * 20) for name in ("one", "two", "three")]
+    few = compare(runs, MEASURES, all_pairs=True)
+    assert few.groups == ("a", "a", "a")
+    assert few.verdict == (
+        "40 queries are too few to tell these 3 runs apart: MRR@10 is from 0.750 (three) to 0.750 "
+        "(one).",
+    )
+    enough = compare(runs, MEASURES, effect=0.5, all_pairs=True)
+    assert enough.verdict[0].startswith("No difference between these 3 runs is shown: MRR@10")
+
+
+def test_a_base_is_compared_with_each_other_only(runs: list[StoredRun]) -> None:
+    with_base = compare(runs, MEASURES)
+    assert with_base.names == (("poor", "good"), ("poor", "fair"))
+    assert "base" in with_base.as_json()
+    with pytest.raises(AssayError, match="without a base"):
+        _ = ComparisonResult(with_base).ranking
+
+
+def test_every_form_holds_the_same_pairs(compared: Comparison, tmp_path: Path) -> None:
+    page = write(compared, tmp_path)
+    facts = json.loads((page.parent / "comparison.json").read_text())
+    assert [(run["label"], run["rank"], run["groups"]) for run in facts["ranking"]] == [
+        ("good", 1, "a"),
+        ("fair", 2, "a"),
+        ("poor", 3, "b"),
+    ]
+    result = ComparisonResult(compared)
+    assert result.differences.index.names == ["base", "other", "measure"]
+    for told, pair in zip(facts["pairs"], compared.pairs, strict=True):
+        row = result.differences.loc[(told["base"], told["other"], "MRR@10")]
+        assert told["differences"][0]["difference"]["value"] == row["difference"]
+        assert row["verdict"] == pair.headline.verdict
+    assert list(result.ranking["rank"]) == [1, 2, 3]
+    assert result.by_type.index.names == ["base", "other", "type"]
+    rows = result.to_csv().splitlines()
+    assert rows[0].startswith("base,other,measure,type,n,base_mean,other_mean,difference,low,high")
+    assert len(rows) == 1 + 3 * (2 + 2), "each pair: two measures, and two types"
+    assert rows[1].startswith("good,fair,MRR@10,,40,1.0,")
+    text = page.read_text()
+    assert text.count('class="verdict worse"') > 2
+    assert "Runs that share a letter are not shown to differ" in text
+    assert "| 3 | poor | b |" in (page.parent / "report.md").read_text()
+    assert "difference/MRR_at_10/good/poor" in {name for name, *_ in figures(compared)}
+    assert "difference/MRR_at_10/poor" in metrics(compared)
+    assert "good comes first" in describe_comparison(compared)
+    view = make_view(compared)
+    assert [cell.tone for cell in view.ranking[2].cells] == ["better", "better", ""]
+    assert [cell.difference[:1] for cell in view.ranking[0].cells] == ["", "−", "−"]
+
+
+def test_the_report_is_made_again_from_its_files(compared: Comparison, folder: Path) -> None:
+    page = write(compared, folder)
+    before = page.read_bytes()
+    assert write(_compare_again(page.parent), folder) == page
+    assert page.read_bytes() == before
+
+
+def test_the_terminal_fits_80_columns(
+    compared: Comparison, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    print_comparison(compared)
+    lines = capsys.readouterr().out.splitlines()
+    assert max(map(len, lines)) <= 80
+    assert any(line.split()[:3] == ["1", "good", "1.000"] for line in lines)
+    assert any(line.startswith("poor against fair") and "worse" in line for line in lines)
+    assert len(lines) <= 24
+
+
+def test_the_largest_difference_is_tested_as_scipy_does_it() -> None:
+    scores = np.random.default_rng(2).normal([0, 0, 0.4, 1.2], size=(9, 4))
+    pairs = column_pairs(scores)
+    standardised = pairs / np.sqrt((pairs**2).sum(axis=0))
+    expected = permutation_test(
+        (np.ones(9),),
+        lambda signs, axis: np.abs(signs @ standardised).max(axis=axis),
+        permutation_type="samples",
+        alternative="greater",
+        n_resamples=np.inf,
+    ).pvalue
+    assert min(randomise_family(pairs).adjusted) == pytest.approx(expected)
+
+
+def test_unlike_means_of_normal_scores_are_found_as_by_tukey() -> None:
+    scores = np.random.default_rng(8).normal([0, 0, 0.05, 0.1, 0.22], size=(300, 5))
+    found = randomise_family(column_pairs(scores))
+    tukey = tukey_hsd(*scores.T).pvalue[np.triu_indices(5, 1)]
+    leading = int(np.argmin(tukey))
+    assert found.adjusted[leading] == pytest.approx(tukey[leading], abs=0.01)
+    assert all(
+        stepped <= single + 0.06 for stepped, single in zip(found.adjusted, tukey, strict=True)
+    )
+    critical = studentized_range.ppf(0.95, 5, np.inf) / np.sqrt(2)
+    assert NormalDist().inv_cdf(1 - found.level / 2) == pytest.approx(critical, abs=0.06)
+
+
+@pytest.mark.parametrize("gain", [0.0, 0.15], ids=["none differs", "two differ from two"])
+def test_the_chance_of_any_false_finding_among_all_pairs_keeps_the_level(gain: float) -> None:
+    equal = [(0, 1), (2, 3)] if gain else list(combinations(range(4), 2))
+    false, missed, trials = 0, 0, 300
+    for seed in range(trials):
+        rng = np.random.default_rng(seed)
+        hard = rng.random((60, 1))  # queries that are hard for all
+        scores = np.clip(hard + rng.normal(0, 0.25, (60, 4)) + [0, 0, gain, gain], 0, 1)
+        named = list(combinations(range(4), 2))
+        contrasts = [
+            Contrast(
+                "nDCG@10", "", dict(enumerate(scores[:, one])), dict(enumerate(scores[:, two]))
+            )
+            for one, two in named
+        ]
+        judged = dict(zip(named, judge_family(contrasts), strict=True))
+        false += any(judged[pair].shown for pair in equal)
+        missed += not any(item.shown for pair, item in judged.items() if pair not in equal)
+    assert false / trials <= 0.05 + 2 * np.sqrt(0.05 * 0.95 / trials)
+    assert false, "a test that never errs is no test at .05"
+    assert not gain or missed / trials < 0.5
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    st.integers(2, 8).flatmap(
+        lambda runs: st.tuples(
+            st.just(runs), st.sets(st.sampled_from(list(combinations(range(runs), 2))))
+        )
+    )
+)
+def test_two_runs_share_a_letter_exactly_where_they_are_not_shown_to_differ(
+    case: tuple[int, set[tuple[int, int]]],
+) -> None:
+    runs, differ = case
+    groups = group_runs(runs, differ)
+    for one, two in combinations(range(runs), 2):
+        assert bool(set(groups[one]) & set(groups[two])) == ((one, two) not in differ)
+    assert all(groups)
+
+
+def test_letters_by_hand() -> None:
+    assert group_runs(4, []) == ("a", "a", "a", "a")
+    assert group_runs(4, [(0, 2), (0, 3), (1, 3)]) == ("a", "ab", "bc", "c")
