@@ -120,7 +120,7 @@ def _describe(made: "AuthoredCollection") -> dict[str, Any]:
 
 
 def _print(made: "AuthoredCollection") -> None:
-    from assay.eval.collections.authoring.author import UNLOCATED
+    from assay.eval.collections.authoring.author import UNLOCATED, refer_to
     from assay.eval.report.formats import count
     from assay.eval.studies.comparison.differences import foretell
 
@@ -147,6 +147,7 @@ def _print(made: "AuthoredCollection") -> None:
     click.echo(f"pipeline: {show_path(made.pipeline)}")
     if judged.queries:
         print_text(foretell(len(judged.queries)))
-        print_next(f"run {pipeline}", f"compare bm25 {pipeline}")
+        dataset = shlex.quote(refer_to(made.name, made.card.parent))
+        print_next(f"run {pipeline}", f"compare bm25 {pipeline} --dataset {dataset}")
     else:
         click.echo("no queries yet: the card says how to add them")

@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from itertools import zip_longest
 from pathlib import Path
 from textwrap import wrap
@@ -34,6 +34,7 @@ class JsonResult(Protocol):
 
 UNLIMITED = 100_000  # columns
 INDENT = "  "
+CHECK = "Check first: "
 
 D = TypeVar("D", bound=JsonResult)
 
@@ -110,6 +111,12 @@ def track_runs(
         return log_sweep(records, command_line(), folder, progress) if records else None
 
     return track(no_track, log, f"the runs and the report in {folder} are kept", progress)
+
+
+def print_warnings(lines: Iterable[str]) -> None:
+    """Print what to check before believing the figures, a line each."""
+    for i, line in enumerate(lines):
+        print_text(f"{'' if i else CHECK}{line}", "yellow")
 
 
 def make_console() -> "Console":

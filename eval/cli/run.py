@@ -1,5 +1,6 @@
 """`assay run`: one pipeline on one collection."""
 
+import shlex
 from pathlib import Path
 
 import click
@@ -19,6 +20,9 @@ from assay.eval.cli.output import present, print_next
     help="Ask no service: say what the run should be billed, and make none.",
 )
 @options.rerun("Measure again though an equal run is stored.")
+@click.option(
+    "--by-type", is_flag=True, help="Show types of query too, and the latency of each step."
+)
 @options.ray
 @options.NO_TRACK
 @options.JSON
@@ -27,6 +31,7 @@ def run(
     overrides: tuple[str, ...],
     dry_run: bool,
     rerun: bool,
+    by_type: bool,
     ray: str | None,
     ray_gpus: float,
     no_track: bool,
@@ -66,7 +71,10 @@ def run(
         )
     summary, page = write_report(outcome.run, settings.measures)
     tracked = None if no_track else track(summary, progress)
-    show = partial(print_summary, reused=outcome.reused)
+    show = partial(print_summary, reused=outcome.reused, by_type=by_type)
     present(summary, as_json, show, report=page, mlflow_run=tracked)
     if not as_json:
-        print_next(f"explain {summary.run.manifest.id}")
+        pair = ["bm25", str(config)] if settings.name != "bm25" else [str(config), "hybrid"]
+        given = [item for item in overrides if not item.startswith("dataset=")]
+        compare = shlex.join(["compare", *pair, *given, "--dataset", settings.dataset])
+        print_next(compare, f"explain {summary.run.manifest.id}")

@@ -3,8 +3,6 @@
 from itertools import chain, zip_longest
 from typing import TYPE_CHECKING
 
-from rich.markup import escape
-
 from assay.eval.cli.output import make_console, make_table, print_table, print_text, print_warnings
 from assay.eval.report.formats import count, interval, retried
 from assay.eval.runs.ann_recall import EXPLANATION, find_recalls
@@ -124,6 +122,8 @@ def _measures(summary: Summary) -> "Table":
 
 
 def _types(summary: Summary) -> "Table":
+    from rich.markup import escape
+
     name = choose_headline(summary.means)
     digits = find(name).digits
     table = make_table(f"{name} by type", "n", "mean", "95 % interval", ruled=False, whole=True)
@@ -143,8 +143,8 @@ def _fold_types(summary: Summary) -> str:
         for kind, means in summary.by_type.items()
         if means[name].n >= LEAST_QUERIES
     }
-    if len(many) < 2:
-        told = f"fewer than two have {LEAST_QUERIES} queries or more"
+    if not many:
+        told = f"none of {LEAST_QUERIES} queries or more"
     else:
         ends = (choose(many, key=lambda kind: many[kind].value) for choose in (min, max))
         told = f"{name} " + " to ".join(f"{many[kind].value:.{digits}f} ({kind})" for kind in ends)
@@ -152,17 +152,17 @@ def _fold_types(summary: Summary) -> str:
 
 
 def _brief_latency(summary: Summary) -> str:
-    """Return the percentiles of the whole search, and the median of each step."""
+    """Return the percentiles of the whole search in a line, with the lower end of open ones."""
     total = summary.latency[TOTAL]
-    line = f"latency (n = {total['p50'].n}): " + ", ".join(
-        f"{name} {figure.value:.2f} ms"
-        + (f" (at least {figure.low:.2f})" if figure.high is None else "")
+    parts = [
+        f"{name} {figure.value:.2f}"
+        + (f" (at least {figure.low:.2f})" if figure.low and figure.high is None else "")
         for name, figure in total.items()
-    )
+    ]
     # Work takes as much CPU time whoever else is working.
     if summary.disturbance and TOTAL in summary.cpu:
-        line += f", p50 of CPU time {summary.cpu[TOTAL]:.2f} ms"
-    return line
+        parts.append(f"p50 of CPU time {summary.cpu[TOTAL]:.2f}")
+    return f"latency in ms (n = {total['p50'].n}): {', '.join(parts)}"
 
 
 def _latency(summary: Summary) -> "Table":

@@ -32,7 +32,8 @@ class LegAlone:
         return (
             f"The leg {self.leg} alone {sure} the fusion: {self.measure} "
             f"{self.scored.value:.3f} against {self.fused.value:.3f}, {self.gain.value:+.3f} "
-            f"(95 % interval {self.gain.low:+.3f} … {self.gain.high:+.3f})"
+            f"(95 % interval {self.gain.low:+.3f} … {self.gain.high:+.3f}). Use that leg alone, or "
+            "fit the fusion: `assay tune`"
         )
 
     def as_json(self) -> dict[str, Any]:

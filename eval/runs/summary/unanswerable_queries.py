@@ -83,7 +83,8 @@ class Abstention:
         few = self.rightly_empty.n
         return (
             f"Nothing answers {few} of {few + self.falsely_empty.n} queries; the measures above "
-            "count what is judged related to them, else 0"
+            "count what is judged related to them, else 0. `assay threshold` chooses when to "
+            "return nothing"
         )
 
     def as_json(self) -> dict[str, Any]:

@@ -47,7 +47,7 @@ def test_no_leg_stands_beside_what_was_not_fused(tmp_path: Path) -> None:
 def test_the_figures_are_told_and_how_sure_they_are() -> None:
     assert LEG.words == (
         "The leg keyword alone does better than the fusion: nDCG@10 0.600 against 0.550, +0.050 "
-        "(95 % interval +0.010 … +0.090)"
+        "(95 % interval +0.010 … +0.090). Use that leg alone, or fit the fusion: `assay tune`"
     )
     unsure = replace(LEG, gain=Estimate(0.05, -0.01, 0.09, 50))
     assert "alone did better here than the fusion" in unsure.words

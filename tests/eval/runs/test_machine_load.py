@@ -190,7 +190,7 @@ def test_tables_say_that_others_worked_and_have_cpu_time(
     run: StoredRun, found: MachineLoad | None, told: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     summary = summarise_timed(run, found)
-    print_summary(summary)
+    print_summary(summary, by_type=True)
     page = write(summary)
     shown = " ".join(capsys.readouterr().out.split())
     texts = (shown, page.read_text(), page.with_suffix(".md").read_text())
@@ -204,6 +204,8 @@ def test_tables_say_that_others_worked_and_have_cpu_time(
         assert " ask 1.00 – " in shown
         assert "| words | 28.0 (" in texts[2]
         assert "| 3.50 | 2 |" in texts[2]
+    print_summary(summary)
+    assert ("p50 of CPU time 4.50" in capsys.readouterr().out) == (found is BUSY)
     as_json = summary.as_json()
     assert as_json["load"] == (found and {**found.model_dump(), "disturbed": found is BUSY})
     assert as_json["cpu_ms"] == {"total": 4.5, "words": 3.5}
