@@ -12,20 +12,22 @@ from assay.retrievers.base import AssayError, Chunk, Context, Document
 from assay.retrievers.base.frontmatter import frontmatter_end
 from assay.retrievers.settings import Settings
 
-Source = Literal["none", "collection", "headings", "opening"]
+Source = Literal["none", "collection", "headings", "opening", "opening+headings", "auto"]
 SOURCES = {
     "none": "chunks as they are",
     "collection": "contexts.jsonl, shipped with the collection",
     "headings": "the document's title and the headings above the chunk",
     "opening": "the document's first words, before every chunk but one that is all of it",
-    "auto": "collection where it ships contexts, else headings",
+    "opening+headings": "both, the opening first",
+    "auto": "collection where it ships contexts; else headings, and opening+headings for a "
+    "document whose headings are the same above all of its chunks, or that has none",
 }
 
 
 class ContextSettings(Settings):
     r"""What is put before each chunk, as `{context}\n\n{chunk}`, in every index."""
 
-    source: Literal["none", "collection", "headings", "opening", "auto"] = Field(
+    source: Source = Field(
         "none", description="; ".join(f"{name}: {text}" for name, text in SOURCES.items())
     )
     opening_words: int = Field(50, ge=1, description="length of the context `opening`")
@@ -36,15 +38,15 @@ class ContextSettings(Settings):
         Raises AssayError when `collection` is asked for and no document has a context.
         """
         source = self.source
-        if source in ("none", "headings", "opening"):
+        if source not in ("auto", "collection"):
             return source
         shipped = any(document.contexts for document in documents)
         if source == "auto":
-            return "collection" if shipped else "headings"
+            return "collection" if shipped else "auto"
         if not shipped:
             raise AssayError(
                 "documents.context.source: the collection ships no contexts.jsonl; "
-                "allowed without one: headings, opening, auto, none"
+                f"allowed without one: {', '.join(name for name in SOURCES if name != source)}"
             )
         return source
 
@@ -57,12 +59,19 @@ def contextualise(
         return list(chunks)
     if source == "collection":
         return [replace(chunk, context=_shipped(chunk, document.contexts)) for chunk in chunks]
-    if source == "headings":
+    # Headings that are the same above all chunks of a document tell none of them from another.
+    headed = source == "auto" and len({chunk.headings for chunk in chunks}) > 1
+    if source == "headings" or headed:
         return [replace(chunk, context=_headings(chunk, document)) for chunk in chunks]
     # The chunks that the opening stands in get it too: with its words once where all others have
     # them twice they would be found last for what they say first.
     opening = _opening(document, opening_words) if len(chunks) > 1 else ""
-    return [replace(chunk, context=opening) for chunk in chunks]
+    if source == "opening":
+        return [replace(chunk, context=opening) for chunk in chunks]
+    return [
+        replace(chunk, context="\n".join(filter(None, (opening, _headings(chunk, document)))))
+        for chunk in chunks
+    ]
 
 
 def _shipped(chunk: Chunk, contexts: Sequence[Context]) -> str:

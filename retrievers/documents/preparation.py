@@ -232,7 +232,7 @@ def _preface(
 ) -> list[Chunk]:
     """Return `chunks` with what the settings put before the context of each."""
     about = read_frontmatter(document.text).text if settings.frontmatter == "text" else ""
-    headings = settings.headings and source != "headings"
+    headings = settings.headings and source not in ("headings", "opening+headings", "auto")
     if not (about or headings):
         return list(chunks)
     return [

@@ -152,7 +152,7 @@ def tune(
     `given` are the scores of the config as given, which may be chosen too and wins ties. The same
     call returns the same figures. Raises AssayError when there are fewer groups than folds.
     """
-    groups = _number(queries.groups)
+    groups = number_groups(queries.groups)
     count = int(groups.max(initial=-1)) + 1
     if count < design.folds:
         raise AssayError(
@@ -289,7 +289,7 @@ def _deal_once(
     return found
 
 
-def _number(groups: Sequence[str]) -> Integers:
+def number_groups(groups: Sequence[str]) -> Integers:
     """Return for each name its number, from 0, in the order of first appearance."""
     numbers: dict[str, int] = {}
     return np.array([numbers.setdefault(name, len(numbers)) for name in groups], dtype=np.intp)

@@ -56,6 +56,37 @@ def test_headings_are_not_put_twice(model_workshop: Resources) -> None:
     assert once[-1].context == "Fares > Dogs"
 
 
+PLAIN = Document("minutes.txt", "The minutes of May. " + "Ann said so. " * 40, title="Minutes")
+BARE = Document("guide.md", TEXT, title="Guide")  # without contexts of its own
+
+
+def situate(document: Document, source: str, resources: Resources) -> list[str]:
+    """Return the contexts of a document's chunks, in order; the opening has four words."""
+    settings = {
+        "chunker": {"type": "structure", "max_tokens": 60, "overlap_tokens": 0},
+        "context": {"source": source, "opening_words": 4},
+    }
+    prepared = prepare([document], DocumentSettings.model_validate(settings), resources)
+    return [chunk.context for chunk in sorted(prepared.chunks, key=lambda chunk: chunk.start)]
+
+
+def test_opening_and_headings_together(model_workshop: Resources) -> None:
+    assert situate(BARE, "opening+headings", model_workshop) == [
+        "# Fares ## Children\nGuide > Fares > Children",
+        "# Fares ## Children\nGuide > Fares > Dogs",
+    ]
+
+
+def test_auto_takes_the_headings_where_they_tell_chunks_apart(model_workshop: Resources) -> None:
+    assert situate(DOCUMENT, "auto", model_workshop)[-1] == "About dogs."
+    assert situate(BARE, "auto", model_workshop) == situate(BARE, "headings", model_workshop)
+    plain = situate(PLAIN, "auto", model_workshop)
+    assert len(plain) > 1
+    assert set(plain) == {"The minutes of May.\nMinutes"}
+    one_heading = Document("a.md", f"# Minutes\n\n{PLAIN.text}", title="Minutes")
+    assert set(situate(one_heading, "auto", model_workshop)) == {"# Minutes The minutes\nMinutes"}
+
+
 def test_chunks_come_whole_from_the_cache(model_workshop: Resources) -> None:
     settings = DocumentSettings.model_validate({"chunker": {"type": "parent_child"}})
     first = prepare([DOCUMENT], settings, model_workshop)

@@ -1,0 +1,127 @@
+"""`assay choose`: which pipeline to ship for a collection."""
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from assay.eval.cli import options
+from assay.eval.cli.output import (
+    make_console,
+    make_table,
+    print_json,
+    print_next,
+    print_places,
+    print_table,
+)
+
+if TYPE_CHECKING:
+    from assay.eval.studies.choice.choice import Choice
+
+UNITS = {"s": 1, "m": 60, "h": 3600}
+MOST_HOURS = 1000
+
+
+def read_duration(_: click.Context, parameter: click.Parameter, value: str) -> float:
+    """Return the seconds that `value` says. Raises BadParameter naming what is allowed."""
+    found = re.fullmatch(r"(\d{1,6}(?:\.\d+)?)([smh])", value)
+    seconds = float(found[1]) * UNITS[found[2]] if found else 0.0
+    if not 0 < seconds <= MOST_HOURS * UNITS["h"]:
+        raise click.BadParameter(f"{value!r} is no time; allowed: as 90s, 10m, 1h", param=parameter)
+    return seconds
+
+
+@click.command()
+@click.argument("collection")
+@click.argument("overrides", nargs=-1, metavar="[KEY.PATH=VALUE]...")
+@click.option("--config", default="hybrid", show_default=True, help="What to start from and beat.")
+@click.option(
+    "--budget",
+    callback=read_duration,
+    metavar="TIME",
+    default="10m",
+    show_default=True,
+    help="Begin no further candidate after so long: 90s, 10m, 1h.",
+)
+@click.option(
+    "--max-latency",
+    type=click.FloatRange(0, 1e6, min_open=True),
+    metavar="MS",
+    help="Allow so many milliseconds a query, and try reranking.",
+)
+@click.option("--measure", default="nDCG@10", show_default=True, help="What is to rise.")
+@click.option(
+    "--output",
+    type=click.Path(path_type=Path),
+    help="The config to write.  [default: chosen/CONFIG-COLLECTION.yaml below the reports]",
+)
+@click.option("--force", is_flag=True, help="Replace another result, or file, that is there.")
+@options.JSON
+def choose(
+    collection: str,
+    overrides: tuple[str, ...],
+    config: str,
+    budget: float,
+    max_latency: float | None,
+    measure: str,
+    output: Path | None,
+    force: bool,
+    as_json: bool,
+) -> None:
+    """Find the pipeline to ship for COLLECTION, a name or a folder.
+
+    Tries what its documents allow: each leg alone and both, contexts, chunk sizes, windows, exact
+    look-ups, weights and kinds of fusion, and reranking where --max-latency allows it. Settings are
+    chosen on one half of the questions. The best is then held against the config as given and
+    against BM25 alone on the other half, which had no part in the choice. It is shipped only if it
+    is shown to be better there; else the config is kept.
+
+    Writes the pipeline to ship, a page of all that was tried, and a JSON file beside it. A call
+    that was killed goes on where it was, from the cache.
+    """
+    import json
+
+    from assay.eval.configs.locations import reports_folder
+    from assay.eval.configs.resources import make_resources
+    from assay.eval.running.result_files import check_place
+    from assay.eval.studies.choice import page
+    from assay.eval.studies.choice.running import ChoiceRequest, choose
+    from assay.retrievers.store.digest import digest
+
+    given = [f"dataset={json.dumps(collection)}", *overrides]
+    request = ChoiceRequest(config, given, measure, budget, max_latency)
+    asked = digest("choose", config, given, measure)
+    if output and not force:
+        check_place(output, asked, page.BESIDE)
+    found = choose(request, make_resources())
+    label = re.sub(r"[^A-Za-z0-9_.-]+", ".", f"{found.config.name}-{Path(collection).name}")
+    path = output or reports_folder() / "chosen" / f"{label}.yaml"
+    files, word = page.write(found, config, asked, path, named=output is not None, force=force)
+    if as_json:
+        places = {"output": str(files[0]), "report": str(files[2])}
+        print_json({**found.as_json(), **places})
+        return
+    _print(found)
+    if word:
+        click.echo(word)
+    print_places(config=files[0], report=files[2])
+    print_next(f"run {files[0]}", f"explain {files[0]}")
+
+
+def _print(found: "Choice") -> None:
+    """Print the conclusion, and below it what was tried, best first."""
+    from assay.eval.studies.choice.choice import GIVEN
+
+    console = make_console()
+    console.print(found.conclusion, style="bold", markup=False)
+    if latency := found.describe_latency():
+        console.print(latency, markup=False)
+    console.print()
+    table = make_table("candidate", "stage", found.measure, "kept", left=["stage"])
+    table.title = f"Tried on {found.chosen_on} questions, each stage on the best of those before"
+    for item in found.trials:
+        words = item.steps[-1] if item.steps else GIVEN
+        shown = item.left_out if item.mean is None else f"{item.mean:.3f}"
+        table.add_row(words, item.stage, shown, "●" if item in found.kept else "")
+    print_table(console, table)

@@ -1,0 +1,1 @@
+"""Choosing a pipeline: candidates tried on some queries, and the best judged on the others."""

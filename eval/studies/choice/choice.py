@@ -1,0 +1,162 @@
+"""What choosing a pipeline found, and the sentence that it comes to."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from math import ceil
+from typing import Any
+
+from assay.eval.configs.config import RunConfig
+from assay.eval.report.formats import amount, count, score, signed
+from assay.eval.running.search_space import Point
+from assay.eval.statistics.significance import TIE
+from assay.eval.studies.comparison.conclusion import describe_evidence
+from assay.eval.studies.comparison.differences import Difference
+
+GIVEN = "as given"
+LEGS = "legs"  # the stage in which each leg is tried alone
+FEWEST = 30  # queries; half of fewer cannot judge a choice
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """A candidate of a stage: its mean over the queries of the choice, or why it has none.
+
+    `steps` are all that differs from the config as given, in words, its own last.
+    """
+
+    stage: str
+    steps: tuple[str, ...]
+    point: Point
+    mean: float | None
+    left_out: str = ""
+
+    @property
+    def words(self) -> str:
+        """All that differs from the config as given."""
+        return ", ".join(self.steps) or GIVEN
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What was found.
+
+    `best` led on the `chosen_on` queries of the choice; `chosen` is its config. `differences` hold
+    it against the config as given ("base") and BM25 alone ("bm25") on `judged` other queries, as
+    one family; that against itself is left out, and where no query is left to judge by, all are.
+    `means` are those of "best", "base" and "bm25" on the queries judged by, else on all; `latency`
+    is the median in ms.
+    """
+
+    config: RunConfig
+    chosen: RunConfig
+    measure: str
+    trials: tuple[Trial, ...]
+    best: Trial
+    chosen_on: int
+    judged: int
+    grouped_by: str
+    means: Mapping[str, float]
+    differences: Mapping[str, Difference]
+    latency: Mapping[str, float]
+
+    @property
+    def ships(self) -> bool:
+        """Whether the best is to be shipped: it is shown to be better than the config as given."""
+        found = self.differences.get("base")
+        return bool(found and found.verdict == "better")
+
+    @property
+    def shipped(self) -> RunConfig:
+        """The pipeline to ship."""
+        return self.chosen if self.ships else self.config
+
+    @property
+    def kept(self) -> list[Trial]:
+        """The candidates that led when their stage ended, on which the next were laid."""
+        led: dict[str, Trial] = {}
+        best = -1.0
+        for item in self.trials:
+            if item.mean is not None and item.mean > best + TIE:
+                best, led[item.stage] = item.mean, item
+        return list(led.values())
+
+    @property
+    def name(self) -> str:
+        """The best in words: the config, or the leg alone, with what differs."""
+        steps = self.best.steps
+        alone = bool(steps) and self.best.stage == LEGS
+        return steps[0] if alone else f"{self.config.name} with {self.best.words}"
+
+    @property
+    def conclusion(self) -> str:
+        """Which pipeline to ship and what shows it, in a few sentences."""
+        base = self.config.name
+        if not self.judged:
+            return (
+                f"Keep {base}: {count(self.chosen_on, 'question')} are too few to choose by and to "
+                f"judge the choice on others; {FEWEST} would do. On all of them {self.name} "
+                f"has the highest {self.measure}, {score(self.best.mean or 0.0)}, which shows "
+                "nothing by itself."
+            )
+        on = f"on {count(self.judged, 'question')} that had no part in the choice"
+        if not self.best.point:
+            told = f"Keep {base}: no candidate was better on the {self.chosen_on} questions of the"
+            return f"{told} choice. {self._describe_bm25(on)}"
+        found = self.differences["base"]
+        change = f"{signed(found.difference.value)} ({describe_evidence(found)})"
+        if self.ships:
+            return (
+                f"Ship {self.name}: {self.measure} is "
+                f"{score(self.means['best'])} against {score(self.means['base'])} for {base} and "
+                f"{score(self.means['bm25'])} for BM25 alone, {change} over {base}, {on}."
+            )
+        return (
+            f"Keep {base}: nothing is shown to be better. The best candidate, {self.name}, "
+            f"changes {self.measure} by {change}, {on}.{self._describe_needed(found)}"
+        )
+
+    def _describe_bm25(self, on: str) -> str:
+        found = self.differences["bm25"]
+        change = f"{signed(found.difference.value)} ({describe_evidence(found)})"
+        return (
+            f"Its {self.measure} is {score(self.means['base'])} against "
+            f"{score(self.means['bm25'])} for BM25 alone, {change}, {on}."
+        )
+
+    def _describe_needed(self, found: Difference) -> str:
+        """Return how many questions would show a gain of the size that was seen, if it is one."""
+        gain = found.difference.value
+        if gain <= 0 or not found.detectable:
+            return ""
+        needed = ceil(found.n * (found.detectable / gain) ** 2) * 2
+        return (
+            f" A gain of that size would most likely be found by about {needed:,} questions; there "
+            f"are {self.chosen_on + self.judged:,}."
+        )
+
+    def describe_latency(self) -> str:
+        """Return what a query takes, "" where nothing was timed."""
+        if not self.latency:
+            return ""
+        named = {"best": "the best candidate", "base": self.config.name, "bm25": "BM25 alone"}
+        shown = ["base", "bm25"] if not self.best.point else ["best", "base", "bm25"]
+        told = [f"{amount(self.latency[name])} ms {named[name]}" for name in shown]
+        return f"Median time of a query, timed by turns: {', '.join(told)}."
+
+    def as_json(self) -> dict[str, Any]:
+        """Return all that was found as JSON values."""
+        return {
+            "collection": self.config.dataset,
+            "base": self.config.name,
+            "measure": self.measure,
+            "conclusion": self.conclusion,
+            "ships": dict(self.best.point) if self.ships else {},
+            "best": asdict(self.best),
+            "chosen_on": self.chosen_on,
+            "judged": self.judged,
+            "grouped_by": self.grouped_by,
+            "means": dict(self.means),
+            "differences": {name: asdict(item) for name, item in self.differences.items()},
+            "latency_p50_ms": dict(self.latency),
+            "trials": [asdict(item) for item in self.trials],
+        }

@@ -1,0 +1,154 @@
+"""Choosing a pipeline for a collection, and judging it on queries that had no part in the choice.
+
+Settings are chosen on one half of the queries. The best is held against the config as given and
+against BM25 alone on the other half, where its lead holds no luck of the choice. Queries that share
+a document stay in one half, as far as the halves stay even.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from assay.eval.collections.collection import Collection, Query
+from assay.eval.collections.loading import load
+from assay.eval.configs.config import RunConfig, load_config
+from assay.eval.configs.locations import reports_folder
+from assay.eval.running.runner import PointTask, Runner
+from assay.eval.running.search_space import Point, as_overrides
+from assay.eval.runs.execution.searching import sample
+from assay.eval.scoring.measures import check_rising
+from assay.eval.studies.choice.candidates import KEYWORD, Configure
+from assay.eval.studies.choice.choice import FEWEST, Choice
+from assay.eval.studies.choice.search import CandidateSearch
+from assay.eval.studies.comparison.differences import Contrast, judge_family
+from assay.eval.studies.comparison.query_groups import group
+from assay.eval.studies.tuning.nested_cv import Design, deal, number_groups
+from assay.retrievers.base import AssayError
+from assay.retrievers.pipeline.pipeline import PipelineSettings
+from assay.retrievers.settings import Resources
+
+LEAST = 1 / 3  # of the queries, in either half
+
+
+@dataclass(frozen=True)
+class ChoiceRequest:
+    """What is asked: the config to start from, on its collection, and what may be spent.
+
+    `seconds` are those after which no candidate is begun, `max_latency` milliseconds a query.
+    """
+
+    config: str
+    overrides: Sequence[str]
+    measure: str
+    seconds: float
+    max_latency: float | None
+
+
+def choose(request: ChoiceRequest, resources: Resources) -> Choice:
+    """Try candidates on one half of the queries, and judge the best of them on the other.
+
+    Raises AssayError where the config has no dense and BM25 leg, or the collection no query.
+    """
+    measure = check_rising(request.measure)
+    base = load_config(request.config, request.overrides)
+    _check_base(base)
+    collection = load(base.dataset, resources.progress)
+    queries = sample(collection.queries, base.limit)
+    if not queries:
+        raise AssayError(
+            f"{base.dataset}: has no judged question, so nothing can be chosen; write some with "
+            "`assay questions`, or add yours with `assay init`"
+        )
+    first, held, grouped_by = split_queries(queries, collection)
+    values = base.model_dump(mode="json")
+
+    def configure(point: Point) -> PointTask:
+        changes = as_overrides(point, values)
+        return PointTask(point, load_config(request.config, [*request.overrides, *changes]))
+
+    runner = Runner(measure, resources, reports_folder(), stored=False)
+    search = CandidateSearch(
+        configure, runner, measure, request.seconds, request.max_latency, resources
+    )
+    search.run(collection, first)
+    if search.best.mean is None:
+        raise AssayError(f"{base.name} on {base.dataset}: {search.trials[0].left_out}")
+    points = {"best": search.best.point, "base": {}, "bm25": KEYWORD}
+    scores, latency = _run_all(points, configure, runner, measure)
+    asked = [query.id for query in held or first]
+    contrasts = {
+        name: Contrast(measure, "", *({id_: of[id_] for id_ in asked} for of in pair))
+        for name in ("base", "bm25")
+        if points[name] != search.best.point and held
+        for pair in [(scores[name], scores["best"])]
+    }
+    judged = judge_family(list(contrasts.values())) if contrasts else []
+    return Choice(
+        config=base,
+        chosen=configure(search.best.point).config,
+        measure=measure,
+        trials=tuple(search.trials),
+        best=search.best,
+        chosen_on=len(first),
+        judged=len(held),
+        grouped_by=grouped_by,
+        means={name: sum(of[id_] for id_ in asked) / len(asked) for name, of in scores.items()},
+        differences=dict(zip(contrasts, judged, strict=True)),
+        latency=latency,
+    )
+
+
+def split_queries(
+    queries: Sequence[Query], collection: Collection
+) -> tuple[list[Query], list[Query], str]:
+    """Return the queries to choose by, those to judge by, and what keeps queries together.
+
+    The halves are alike in types of query. Queries that share a document are not parted, unless
+    that leaves less than a third for a half; then only those of the same words are not. Of fewer
+    than 30 all are to choose by.
+    """
+    if len(queries) < FEWEST:
+        return list(queries), [], ""
+    found: tuple[list[Query], list[Query]] = ([], [])
+    for by in ("document", "text"):
+        groups = number_groups(group(queries, collection, by))
+        folds = deal([query.type for query in queries], groups, Design(folds=2, repeats=1))[0]
+        found = ([], [])
+        for query, fold in zip(queries, folds, strict=True):
+            found[fold].append(query)
+        if min(map(len, found)) >= len(queries) * LEAST:
+            break
+    return *found, by
+
+
+def _check_base(config: RunConfig) -> None:
+    """Raise AssayError unless the candidates can be laid on a config."""
+    retriever = config.retriever
+    legs = retriever.legs if isinstance(retriever, PipelineSettings) else {}
+    found = {name: leg.type for name, leg in legs.items()}
+    if found.get("dense") != "dense" or found.get("keyword") != "bm25":
+        raise AssayError(
+            f"{config.name}: retriever.legs: `assay choose` starts from a leg `dense` of type "
+            "dense and a leg `keyword` of type bm25, as `hybrid` has; for other pipelines there "
+            "is `assay tune`"
+        )
+
+
+def _run_all(
+    points: dict[str, Point], configure: Configure, runner: Runner, measure: str
+) -> tuple[dict[str, dict[str, float]], dict[str, float]]:
+    """Return the scores by query of each named point, and its median latency in ms."""
+    distinct: list[Point] = []
+    for point in points.values():
+        if point not in distinct:
+            distinct.append(point)
+    tasks = [configure(point) for point in distinct]
+    ran = runner.time(tasks, runner.run(tasks), reports_folder() / "chosen")
+    scores, latency = {}, {}
+    for name, point in points.items():
+        result = ran[distinct.index(point)].result
+        if result.figures is None:
+            raise AssayError(f"{tasks[distinct.index(point)].label}: {result.failure}")
+        scores[name] = dict(result.figures.scores[measure])
+        if result.figures.latency:
+            latency[name] = result.figures.latency["p50"].value
+    return scores, latency
