@@ -31,7 +31,7 @@ class LazyGroup(click.Group):
         module, _, name = entry.place.partition(":")
         command = getattr(importlib.import_module(f"assay.eval.cli.{module}"), name)
         assert isinstance(command, click.Command)
-        _offer_trust(command)
+        _prepare(command)
         calls = "\n".join(f"  assay {call}" for call in entry.examples)
         command.epilog = f"\b\nExamples:\n{calls}"
         return command
@@ -91,13 +91,29 @@ TRUST = click.Option(
 )
 
 
-def _offer_trust(command: click.Command) -> None:
-    """Give a command, or all of a group, the option that every one has."""
+class NumberOption(click.Option):
+    """An option whose help leaves out the range of its number; who leaves it is told the range."""
+
+    def get_help_extra(self, ctx: click.Context) -> click.types.OptionHelpExtra:
+        """Return what the help says in brackets."""
+        extra = super().get_help_extra(ctx)
+        extra.pop("range", None)
+        return extra
+
+
+def _prepare(command: click.Command) -> None:
+    """Give a command, or all of a group, the option that every one has, and plain help."""
     if isinstance(command, click.Group):
         for inner in command.commands.values():
-            _offer_trust(inner)
+            _prepare(inner)
     elif TRUST not in command.params:
         command.params.append(TRUST)
+    for option in command.params:
+        if isinstance(option, click.Option) and isinstance(
+            option.type, click.IntRange | click.FloatRange
+        ):
+            option.__class__ = NumberOption  # they are declared with types alone
+            option.metavar = option.metavar or "NUMBER"
 
 
 @click.group(cls=LazyGroup)

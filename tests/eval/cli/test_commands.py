@@ -1,6 +1,8 @@
 """The help of the command line: its groups, and the examples of each command."""
 
+import re
 import shlex
+from collections.abc import Iterator
 
 import click
 import pytest
@@ -36,3 +38,27 @@ def test_help_ends_with_two_examples(name: str) -> None:
     assert [line.strip() for line in shown[-2:]] == [
         f"assay {call}" for call in COMMANDS[name].examples
     ]
+
+
+def list_helps(command: click.Command, name: str, parent: click.Context) -> Iterator[str]:
+    context = click.Context(command, info_name=name, parent=parent)
+    yield command.get_help(context)
+    if isinstance(command, click.Group):
+        for inner in command.commands.values():
+            yield from list_helps(inner, str(inner.name), context)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_help_has_no_ranges_and_trust_only_where_it_is_explained(name: str) -> None:
+    context = click.Context(assay, info_name="assay")
+    command = assay.get_command(context, name)
+    assert command is not None
+    for text in list_helps(command, name, context):
+        assert not re.search(r"RANGE|[<>]=?x|x[<>]|--trust", text)
+    assert "--trust" in assay.get_help(context)
+
+
+def test_a_number_out_of_range_is_told_the_range() -> None:
+    done = CliRunner().invoke(assay, ["tune", "hybrid", "--folds", "1"])
+    assert done.exit_code == 2
+    assert "1 is not in the range 2<=x<=" in done.output
