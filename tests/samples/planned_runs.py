@@ -65,10 +65,14 @@ def make_run(
     limit: int | None = None,
     degraded: Sequence[str] = (),
 ) -> StoredRun:
-    """Return a run, as of committed code, that ranks the gold passage of query i at `ranks[i]`."""
+    """Return a run that ranks the gold passage of query i at `ranks[i]`.
+
+    It is as of committed code, and as of a machine of which nobody knows how busy it was.
+    """
     collection = collection or make_collection(len(ranks))
     config = {"name": name, "limit": limit}
     plan = RunSpec(name, config, 100, limit, LatencySettings(queries=4, warm_up=0))
     run = execute(plan, Planned(ranks, degraded), collection, folder, Quiet()).run
     environment = run.manifest.environment | COMMITTED
-    return replace(run, manifest=run.manifest.model_copy(update={"environment": environment}))
+    update = {"environment": environment, "load": None}
+    return replace(run, manifest=run.manifest.model_copy(update=update))

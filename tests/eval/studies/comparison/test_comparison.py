@@ -8,6 +8,7 @@ from samples.planned_runs import make_collection, make_run
 
 from assay.eval.cli.compare import _explain as explain
 from assay.eval.runs.execution.interleaved_timing import InterleavedTiming
+from assay.eval.runs.machine_load import MachineLoad
 from assay.eval.statistics.estimates import Estimate, estimate_mean, estimate_percentile_ratio
 from assay.eval.statistics.paired import estimate_difference
 from assay.eval.statistics.significance import detectable, randomise
@@ -165,6 +166,29 @@ def test_a_ratio_is_told_of_pipelines_timed_in_one_job(folder: Path) -> None:
     for item in other.latency:
         assert item.ratio == Estimate(2, 2, 2, 40)
     assert [item.ratio for item in apart.latency] == [None, None]
+
+
+def test_a_ratio_of_a_busy_machine_is_called_so(folder: Path) -> None:
+    runs = [make_run(folder, name, BASE) for name in ("base", "other")]
+    load = MachineLoad(cores=2, seconds=3, own=0.5, others=0.43, load_average=2.0)
+    times = {run.manifest.id: [3.0, 1.0] * 20 for run in runs}
+    told = "The machine was busy: other processes used 43 % of the 2 cores while queries were timed"
+
+    def warn(others: float | None, timed_together: bool) -> list[str]:
+        found = load.model_copy(update={"others": others})
+        timing = InterleavedTiming(queries=[], milliseconds=times, load=found)
+        apart = replace(runs[1], manifest=runs[1].manifest.model_copy(update={"load": found}))
+        compared = (
+            compare(runs, ("MRR@10",), timing=timing)
+            if timed_together
+            else compare([runs[0], apart], ("MRR@10",))
+        )
+        return [line for line in compared.warnings if told in line]
+
+    for together in (True, False):
+        (line,) = warn(0.43, together)
+        assert line.endswith("on a quiet machine.")
+        assert warn(0.02, together) == warn(None, together) == []
 
 
 def test_a_wait_is_told_of_the_pipeline_whose_times_are_compared(folder: Path) -> None:
