@@ -12,7 +12,7 @@ from assay.eval.report.markdown import render_markdown
 from assay.eval.runs.environment import find_load
 from assay.eval.runs.files import encode_json, write_together
 from assay.eval.studies.stores.parity.page import NAMES, describe_keyword
-from assay.eval.studies.stores.parity.quality import MEASURES, TIMED
+from assay.eval.studies.stores.parity.quality import MEASURES, NATIVE, TIMED
 from assay.eval.studies.stores.parity.results import Absence, Parity
 from assay.retrievers.base import AssayError
 
@@ -164,6 +164,7 @@ def render(found: Mapping[str, Any]) -> str:
             for name in collections
         ],
         systems=TIMED,
+        native=NATIVE,
         names=NAMES,
         shown=SHOWN,
         measures=MEASURES,
