@@ -125,11 +125,7 @@ def render_table(results: Results) -> str:
 def render_markdown(results: Results) -> str:
     """Return the whole report: the table, and how each line was measured."""
     details = [
-        (
-            target.id,
-            line.description,
-            line.found.note if line.found else line.reason,
-        )
+        (target.id, line.description, line.found.note if line.found else line.reason)
         for target in results.targets
         for line in target.lines
         if line.description
@@ -142,10 +138,21 @@ def render_markdown(results: Results) -> str:
         "## How each was measured\n",
     ]
     if details:
-        parts.append(_table(("id", "what was measured", "beside"), details) + "\n")
+        headings = ("id", "what was measured", "on, with further figures")
+        parts.append(_table(headings, _join_details(details)) + "\n")
     if results.seconds:
         parts.append(f"Time: {describe_seconds(results.seconds)}\n")
     return "\n".join(parts)
+
+
+def _join_details(details: Sequence[tuple[str, str, str]]) -> list[tuple[str, str, str]]:
+    """Return rows of id, what was measured and a note: one row for all collections of the same."""
+    joined: dict[tuple[str, str], list[str]] = {}
+    for id_, description, note in details:
+        what, _, place = description.partition(" on ")
+        told = ": ".join(filter(None, (place, note)))
+        joined.setdefault((id_, what.removesuffix(",")), []).append(told)
+    return [(id_, what, "; ".join(filter(None, notes))) for (id_, what), notes in joined.items()]
 
 
 def describe_seconds(seconds: Mapping[str, float]) -> str:

@@ -119,6 +119,15 @@ def test_the_table(results: Results) -> None:
     assert "relative change of MRR@10" in render_markdown(results)
 
 
+def test_the_page_in_the_docs_is_made_of_its_facts() -> None:
+    docs = ROOT / "docs"
+    results = Results.from_json(json.loads((docs / "targets.json").read_text()))
+    text = render_markdown(results)
+    assert (docs / "targets.md").read_text() == text
+    # One row of what was measured alike on several collections.
+    assert "| dccode_t42: of 244 chunks; tarnwick: of 604 chunks |" in text
+
+
 def test_the_report_says_where_the_time_went(results: Results) -> None:
     assert "Time: " not in render_markdown(results)
     timed = replace(results, seconds={"run of bm25 on scifact": 100.0, "ingestion": 20.0})
