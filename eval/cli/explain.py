@@ -1,11 +1,20 @@
 """`assay explain`: at which step of a run correct passages were lost."""
 
+import shlex
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from assay.eval.cli import options
-from assay.eval.cli.output import make_console, make_table, print_json, print_table, print_text
+from assay.eval.cli.output import (
+    make_console,
+    make_table,
+    print_json,
+    print_next,
+    print_table,
+    print_text,
+)
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -35,6 +44,7 @@ def explain(run: str, overrides: tuple[str, ...], query: str | None, k: int, as_
     from assay.eval.progress import ConsoleProgress
     from assay.eval.running.run_references import resolve
     from assay.eval.runs.summary.attribution import attribute
+    from assay.eval.runs.summary.wrong_documents import find_wrong_documents
     from assay.retrievers.base import AssayError
 
     stored = resolve(run, overrides, ConsoleProgress())
@@ -42,13 +52,37 @@ def explain(run: str, overrides: tuple[str, ...], query: str | None, k: int, as_
         some = ", ".join(list(stored.queries)[:5])
         raise AssayError(f"--query {query}: not in {stored.manifest.id}, which has {some}, …")
     attribution = attribute(stored, k)
+    wrong = find_wrong_documents(stored, attribution)
     if as_json:
         items = {"query": _describe(stored, attribution, query)} if query is not None else {}
-        print_json({"run": stored.manifest.id, **attribution.as_json(), **items})
+        print_json(
+            {
+                "run": stored.manifest.id,
+                **attribution.as_json(),
+                "wrong_documents": wrong and asdict(wrong),
+                **items,
+            }
+        )
     elif query is None:
         _print_run(stored, attribution)
+        if wrong and (told := wrong.describe()):
+            print_text(told)
+        if missed := find_miss(attribution):
+            given = stored.manifest.id if overrides else run
+            print_next(shlex.join(["explain", given, "--query", missed]))
     else:
         print_query(stored, attribution, query)
+
+
+def find_miss(attribution: "Attribution") -> str:
+    """Return the query of the most relevant passage that was missed, with fewest; "" for none."""
+    grades = {
+        query: max(missed)
+        for query, items in attribution.items.items()
+        if (missed := [item.item.grade for item in items if item.status != "found"])
+    }
+    places = {query: len(attribution.items[query]) for query in grades}
+    return min(grades, key=lambda query: (-grades[query], places[query], query), default="")
 
 
 def _describe(run: "StoredRun", attribution: "Attribution", query: str) -> dict[str, Any]:

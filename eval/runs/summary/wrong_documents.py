@@ -1,0 +1,59 @@
+"""Queries that found no correct passage: whether the hits were of the right document, at least."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from assay.eval.report.formats import count, percent
+from assay.eval.runs.stored import StoredRun
+from assay.eval.runs.summary.attribution import Attribution
+
+MANY = 0.5  # of the queries that missed, for which a context is named as what may help
+FEWEST = 5
+
+
+@dataclass(frozen=True, slots=True)
+class WrongDocuments:
+    """Of the queries that `missed` all correct passages in the first `k` hits, how many have no hit
+    from a document with one (`elsewhere`). `context` is what was put before chunks, "" unknown.
+    """
+
+    k: int
+    missed: int
+    elsewhere: int
+    context: str
+
+    def describe(self) -> str:
+        """Return it in a sentence, with what may help; "" for too few queries."""
+        if self.missed < FEWEST:
+            return ""
+        share = percent(self.elsewhere / self.missed)
+        told = (
+            f"{count(self.missed, 'query', 'queries')} found no correct passage in the first "
+            f"{self.k} hits. Of these, {self.elsewhere:,} ({share}) have no hit from the right "
+            "document."
+        )
+        if self.elsewhere / self.missed <= MANY or self.context not in ("none", ""):
+            return told
+        return f"{told} Try a context that names the document: documents.context.source=auto."
+
+
+def find_wrong_documents(run: StoredRun, attribution: Attribution) -> WrongDocuments | None:
+    """Return how many misses are of other documents; None where a document is a single chunk."""
+    parted = any(item.start > 0 for items in run.gold.values() for item in items if item.grade > 0)
+    if not parted:
+        return None
+    missed = elsewhere = 0
+    for query, items in attribution.items.items():
+        if not items or any(item.status == "found" for item in items):
+            continue
+        right = {item.item.doc_id for item in items}
+        missed += 1
+        hits = run.rankings[query].hits[: attribution.k]
+        elsewhere += not any(hit.chunk.doc_id in right for hit in hits)
+    return WrongDocuments(attribution.k, missed, elsewhere, _find_context(run.manifest.config))
+
+
+def _find_context(config: Mapping[str, Any]) -> str:
+    source = config.get("documents", {}).get("context", {}).get("source", "")
+    return str(source)
