@@ -102,20 +102,22 @@ def compare(
         from assay.retrievers.store.files import write_atomically
 
         write_atomically(Path(table), ComparisonResult(compared).to_csv().encode())
-    page, tracked = None, None
-    if not no_report:
-        page = report.write(compared, reports_folder())
-        folder = page.parent
+    page = None if no_report else report.write(compared, reports_folder())
 
-        def log() -> str:
+    def log() -> str | None:
+        if page is None:
+            return None
+        folder, command = page.parent, command_line()
+        kept = f"the report is kept in {folder}: the same call sends it"
+
+        def send() -> str:
             return log_comparison(
-                compared, folder, command_line(), lambda run: write_report(load(run.folder))[0]
+                compared, folder, command, lambda run: write_report(load(run.folder))[0]
             )
 
-        kept = f"the report is kept in {folder}: the same call sends it"
-        tracked = track(no_track, log, kept, progress)
-    shown = partial(print_comparison, by_type=by_type)
-    present(compared, as_json, shown, report=page, mlflow_run=tracked)
+        return track(no_track, send, kept, progress)
+
+    present(compared, as_json, partial(print_comparison, by_type=by_type), log, report=page)
     if not as_json:
         chosen = compared.base if compared.all_pairs else compared.pairs[0].other
         print_next(f"explain {chosen.run.manifest.id}")

@@ -2,15 +2,11 @@
 
 import shlex
 from pathlib import Path
-from typing import TYPE_CHECKING
 from zipfile import ZipFile
 
 import click
 
 from assay.eval.cli.output import print_next, print_places, show_path
-
-if TYPE_CHECKING:
-    from assay.eval.runs.summary.attribution import Attribution
 
 
 @click.command()
@@ -27,7 +23,7 @@ def demo(output: Path | None) -> None:
     `assay compare` and `assay explain` show of your own documents.
     """
     from assay.eval.cli.compare import print_comparison
-    from assay.eval.cli.explain import print_query
+    from assay.eval.cli.explain import find_miss, print_query
     from assay.eval.running.timing import read_timing
     from assay.eval.runs.stored import load
     from assay.eval.shipped import DEMO, DEMO_RUNS
@@ -45,7 +41,7 @@ def demo(output: Path | None) -> None:
     compared = compare(runs, timing=read_timing(folder / TIMING))
     page = report.write(compared, folder)
     missing = compared.pairs[0].other
-    query = _find_miss(missing.attribution)
+    query = find_miss(missing.attribution)
     print_comparison(compared)
     click.echo(f"\nA correct passage that {DEMO_RUNS[-1]} missed, and the others of its query:")
     print_query(missing.run, missing.attribution, query)
@@ -53,12 +49,3 @@ def demo(output: Path | None) -> None:
     print_places(report=page)
     run = shlex.quote(show_path((folder / DEMO_RUNS[-1]).absolute()))
     print_next(f"explain {run}", "init docs --questions questions.csv")
-
-
-def _find_miss(attribution: "Attribution") -> str:
-    """Return the query that misses the passage of the highest grade, the one of fewest passages."""
-    grades = {
-        query: max((item.item.grade for item in items if item.status != "found"), default=0)
-        for query, items in attribution.items.items()
-    }
-    return min(grades, key=lambda query: (-grades[query], len(attribution.items[query]), query))

@@ -176,7 +176,9 @@ def _run(arguments: Sequence[str] | None) -> None:
 
             traceback.print_exception(error)
         line, status = _tell(error)
-        click.echo(f"assay: {line}", err=True)
+        from assay.eval.progress import break_line
+
+        click.echo(break_line(f"assay: {line}"), err=True)
         sys.exit(status)
 
 

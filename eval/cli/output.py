@@ -40,13 +40,23 @@ D = TypeVar("D", bound=JsonResult)
 
 
 def present(
-    found: D, as_json: bool, show: Callable[[D], None], **places: "Path | str | None"
+    found: D,
+    as_json: bool,
+    show: Callable[[D], None],
+    log: "Callable[[], str | None] | None" = None,
+    **places: "Path | str | None",
 ) -> None:
-    """Print a result as JSON, or else by `show`, and where it lies: see `print_places`."""
+    """Print a result as JSON, or else by `show`, and where it lies: see `print_places`.
+
+    `log` logs it to MLflow and returns the id of its run there; the result is shown before.
+    """
+    if not as_json:
+        show(found)
+    if log is not None:
+        places["mlflow_run"] = log()
     if as_json:
         print_json({**found.as_json(), **{name: i and str(i) for name, i in places.items()}})
     else:
-        show(found)
         print_places(**places)
 
 

@@ -70,9 +70,12 @@ def run(
             else make_run(settings, rerun, progress)
         )
     summary, page = write_report(outcome.run, settings.measures)
-    tracked = None if no_track else track(summary, progress)
     show = partial(print_summary, reused=outcome.reused, by_type=by_type)
-    present(summary, as_json, show, report=page, mlflow_run=tracked)
+
+    def log() -> str | None:
+        return None if no_track else track(summary, progress)
+
+    present(summary, as_json, show, log, report=page)
     if not as_json:
         pair = ["bm25", str(config)] if settings.name != "bm25" else [str(config), "hybrid"]
         given = [item for item in overrides if not item.startswith("dataset=")]

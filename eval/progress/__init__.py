@@ -1,8 +1,11 @@
 """How long work shows itself: a bar on a terminal, plain lines in a log; on standard error."""
 
+import shutil
 import sys
 import time
 from collections.abc import Iterable, Iterator
+from itertools import chain
+from textwrap import wrap
 from typing import TYPE_CHECKING
 
 from assay.retrievers.base import T
@@ -12,6 +15,18 @@ if TYPE_CHECKING:
     from rich.progress import Progress
 
 SECONDS_BETWEEN_LINES = 10.0
+
+
+def break_line(line: str) -> str:
+    """Return a line for standard error: on a terminal broken between words, whole in a log."""
+    if not sys.stderr.isatty():
+        return line
+    columns = shutil.get_terminal_size().columns
+    parts = (
+        wrap(part, columns, break_long_words=False, break_on_hyphens=False) or [part]
+        for part in line.split("\n")
+    )
+    return "\n".join(chain.from_iterable(parts))
 
 
 class ConsoleProgress:
@@ -30,6 +45,7 @@ class ConsoleProgress:
 
     def say(self, line: str) -> None:
         """Print one line on standard error, above the bars where there are any."""
+        line = break_line(line)
         if self._live is None:
             print(line, file=sys.stderr)
         else:

@@ -3,6 +3,7 @@
 import fcntl
 import os
 import pty
+import re
 import struct
 import termios
 from collections.abc import Mapping, Sequence
@@ -22,6 +23,45 @@ class Screen:
     final: Sequence[str]
     output: str
     status: int
+
+
+class Shell:
+    """A shell on a terminal of 80 columns and 24 rows, into which lines are typed."""
+
+    PROMPT = re.compile(rb"\[(\d+)\] \$ $")  # with the exit status of what was typed before
+
+    def __init__(self, environment: Mapping[str, str], folder: Path) -> None:
+        shell = {"PS1": "[$?] $ ", "TERM": "xterm-256color", "PATH": os.environ["PATH"]}
+        command = ["bash", "--norc", "--noprofile", "--noediting", "-i"]
+        self._process, self._terminal = pty.fork()
+        if not self._process:
+            fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", ROWS, COLUMNS, 0, 0))
+            os.chdir(folder)
+            os.execvpe(command[0], command, shell | environment)
+        self._read()
+
+    def type(self, line: str) -> Screen:
+        """Type a line, wait for the prompt, and return the screen that it began to fill."""
+        screen = pyte.HistoryScreen(COLUMNS, ROWS, history=10_000)
+        os.write(self._terminal, f"{line}\n".encode())
+        output = self._read()
+        pyte.ByteStream(screen).feed(output)
+        found = self.PROMPT.search(output)
+        assert found, output.decode(errors="replace")
+        return Screen([], _list_lines(screen), output.decode(), int(found[1]))
+
+    def close(self) -> None:
+        """Leave the shell."""
+        os.write(self._terminal, b"exit\n")
+        os.waitpid(self._process, 0)
+        os.close(self._terminal)
+
+    def _read(self) -> bytes:
+        """Return what is written up to the next prompt, or the end."""
+        output = b""
+        while not self.PROMPT.search(output) and (piece := _read(self._terminal)):
+            output += piece
+        return output
 
 
 def show(
@@ -44,9 +84,13 @@ def show(
             stream.feed(piece)
             states.append([line.rstrip() for line in screen.display])
     _, status = os.waitpid(process, 0)
+    return Screen(states, _list_lines(screen), output.decode(), os.waitstatus_to_exitcode(status))
+
+
+def _list_lines(screen: pyte.HistoryScreen) -> list[str]:
+    """Return the lines of the screen after those that have left it at the top."""
     above = ["".join(line[i].data for i in range(COLUMNS)).rstrip() for line in screen.history.top]
-    final = [*above, *(line.rstrip() for line in screen.display)]
-    return Screen(states, final, output.decode(), os.waitstatus_to_exitcode(status))
+    return [*above, *(line.rstrip() for line in screen.display)]
 
 
 def _read(terminal: int) -> bytes:
