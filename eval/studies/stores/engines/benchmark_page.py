@@ -14,7 +14,6 @@ from assay.eval.studies.stores.engines.benchmark import (
     MEASURE,
     Benchmark,
     SearchMeasurement,
-    Speed,
     StoreResult,
 )
 from assay.eval.studies.stores.engines.change_figures import FILTERS, ChangesResult, Sight
@@ -79,11 +78,9 @@ def list_lacking(found: Benchmark) -> dict[str, str]:
 
 def list_headings() -> list[str]:
     """Return the headings of the figures of a row."""
-    speeds = (
-        f"{name}, {callers} caller{'s' * (callers > 1)}"
-        for callers in CALLERS
-        for name in ("p50 ms", "p95 ms", "queries/s")
-    )
+    alone, *many = CALLERS
+    speeds = [f"{name} ms, {alone} caller" for name in ("p50", "p95")]
+    speeds += [f"queries/s, {callers} callers" for callers in many]
     return ["search", MEASURE, "recall", *speeds, "index s", "size", "memory"]
 
 
@@ -97,11 +94,8 @@ def list_rows(found: Benchmark) -> Iterator[tuple[str, ...]]:
 def list_change_headings() -> list[str]:
     """Return the headings of the figures of rows that change."""
     filters = (f"{name}, {share:.0%}" for share in FILTERS for name in ("recall", "p50 ms"))
-    beside = ("p50 ms, beside puts", "p95 ms, beside puts", "rows put a second, beside searches")
-    return [
-        "rows", "rows put a second", "p50 ms", "p95 ms", *filters, *beside,
-        "deletions seen", "updates seen",
-    ]  # fmt: skip
+    beside = ("p50 ms, beside puts", "rows put/s, beside searches")
+    return ["rows put/s", "p50 ms", *filters, *beside, "deletions seen", "updates seen"]
 
 
 def list_change_rows(found: Benchmark) -> Iterator[tuple[str, ...]]:
@@ -112,13 +106,12 @@ def list_change_rows(found: Benchmark) -> Iterator[tuple[str, ...]]:
 
 
 def _list_changes(changes: ChangesResult) -> Iterator[str]:
-    yield f"{changes.rows:,}"
     yield amount(changes.rate)
-    yield from (amount(figure.value) for figure in changes.latency.values())
+    yield amount(changes.latency["p50"].value)
     for item in changes.filters:
         yield score(item.recall.value)
         yield amount(item.latency["p50"].value)
-    yield from (amount(figure.value) for figure in changes.latency_beside.values())
+    yield amount(changes.latency_beside["p50"].value)
     yield amount(changes.rate_beside)
     yield _describe_sight(changes.deletions)
     yield _describe_sight(changes.updates)
@@ -135,7 +128,9 @@ def _describe_sight(sight: Sight) -> str:
 
 def _row(store: StoreResult, item: SearchMeasurement, *, first: bool) -> tuple[str, ...]:
     by_callers = {speed.callers: speed for speed in item.speeds}
-    speeds = (text for callers in CALLERS for text in _list_speed(by_callers.get(callers)))
+    alone, *many = (by_callers.get(callers) for callers in CALLERS)
+    speeds = [amount(figure.value) for figure in alone.latency.values()] if alone else ["", ""]
+    speeds += [amount(speed.throughput) if speed else "" for speed in many]
     memory = "–" if store.memory is None else size(store.memory)
     own = (amount(store.index.seconds), size(store.index.bytes), memory) if first else ("",) * 3
     quality = (
@@ -143,9 +138,3 @@ def _row(store: StoreResult, item: SearchMeasurement, *, first: bool) -> tuple[s
     )
     recall = score(item.recall.value) if item.recall else ""
     return (store.engine if first else "", item.search, quality, recall, *speeds, *own)
-
-
-def _list_speed(speed: Speed | None) -> list[str]:
-    if speed is None:
-        return [""] * 3
-    return [*(amount(figure.value) for figure in speed.latency.values()), amount(speed.throughput)]
