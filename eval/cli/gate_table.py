@@ -33,7 +33,16 @@ def print_report(report: "GateReport") -> None:
     baseline = report.baseline
     queries = count(len(report.head.queries), "query", "queries")
     title = f"{baseline.label} against its baseline ({queries})"
-    figures = ("baseline", "head", "difference (95 %)", "margin", "p", "finds", "+/=/−", "verdict")
+    figures = (
+        "baseline",
+        "head",
+        "difference (95 %)",
+        "margin",
+        "adj. p",
+        "finds",
+        "+/=/−",
+        "verdict",
+    )
     table = make_table("measure", *figures, title=title, left=("verdict",), ruled=False, whole=True)
     for item in report.measures:
         table.add_row(
@@ -52,6 +61,8 @@ def print_report(report: "GateReport") -> None:
     for item in report.measures:
         if item.presumes_symmetry:
             console.print(f"{escape(item.measure)}: the {item.verdict} {SYMMETRY}")
+    if report.rebuild:
+        console.print(report.rebuild.words, style="yellow", markup=False, soft_wrap=True)
     for line in report.changes:
         console.print(escape(f"changed since the baseline: {line}"))
     if report.models:

@@ -7,12 +7,13 @@ from xml.etree import ElementTree as Xml
 from assay.eval.statistics.estimates import Estimate
 from assay.eval.statistics.significance import smallest_p
 from assay.eval.studies.comparison.differences import SYMMETRY
+from assay.eval.studies.gate.query_changes import QueryChange
+from assay.eval.studies.gate.rebuild import Rebuild
 from assay.eval.studies.gate.rule import (
     SUSPICION,
     GateReport,
     LatencyVerdict,
     MeasureVerdict,
-    QueryChange,
     Verdict,
 )
 
@@ -29,7 +30,7 @@ def list_verdicts(report: GateReport) -> list[tuple[str, Verdict, str]]:
     for item in report.measures:
         sentence = (
             f"{item.base:.3f} → {item.head:.3f}, difference {signed(item.difference)}, "
-            f"p = {item.p:.4f}; a drop of {item.minimum_effect:g} matters"
+            f"adjusted p = {item.p:.4f}; a drop of {item.minimum_effect:g} matters"
         )
         if item.verdict == "pass":
             sentence += f"; no drop beyond {item.margin:.3f}, at 95 %"
@@ -43,11 +44,12 @@ def list_verdicts(report: GateReport) -> list[tuple[str, Verdict, str]]:
     broken = {item.query: item for item in report.broken}
     for query in report.guarded:
         lost = broken.get(query)
-        sentence = "kept its score"
+        sentence, verdict = _describe_kept(report.rebuild)
         if lost:
+            verdict = "regression"
             measure = lost.measure
             sentence = f"{measure} {lost.base:.3f} → {lost.head:.3f}: {lost.text}"
-        found.append((f"query {query}", "regression" if lost else "pass", sentence))
+        found.append((f"query {query}", verdict, sentence))
     for timed in report.latency:
         sentence = (
             f"{timed.base:.2f} → {timed.head:.2f} ms, ratio {timed.ratio.value:.2f} "
@@ -57,6 +59,15 @@ def list_verdicts(report: GateReport) -> list[tuple[str, Verdict, str]]:
             sentence += f"; {_refuse(timed)}"
         found.append((f"latency p{timed.percentile}", timed.verdict, sentence))
     return found
+
+
+def _describe_kept(rebuild: Rebuild | None) -> tuple[str, Verdict]:
+    """Return what is said of a query that is not broken, and its verdict."""
+    if rebuild is None:
+        return "kept its score", "pass"
+    if rebuild.scores is None:
+        return "not judged: another build of the index may rank it otherwise", "cannot tell"
+    return "kept its score in one of two builds of the index at least", "pass"
 
 
 def signed(estimate: Estimate) -> str:
@@ -84,6 +95,8 @@ def conclude(report: GateReport) -> str:
         return f"no drop beyond {margins}, each at 95 %"
     if report.verdict == "warning":
         return "a drop that matters, but chance gives one like it in up to 5 % of unchanged runs"
+    if report.unsettled:
+        return report.unsettled.rstrip(".")
     if any(item.verdict == "cannot tell" for item in report.measures):
         return "no drop shown, but one beyond the margin is not excluded; more queries would decide"
     busy = next((timed for timed in report.latency if timed.busy), None)
@@ -102,7 +115,7 @@ def render_markdown(report: GateReport) -> str:
         f"{len(report.head.queries)} queries. Baseline: run `{baseline.run}` of code "
         f"`{baseline.code[:12]}`. Head: run `{head.id}`.",
         _table(
-            ("measure", "baseline", "head", "difference (95 %)", "margin", "p", "finds",
+            ("measure", "baseline", "head", "difference (95 %)", "margin", "adjusted p", "finds",
              "won/tied/lost", "verdict"),
             (
                 (
@@ -133,6 +146,8 @@ def render_markdown(report: GateReport) -> str:
             if name.startswith("latency ")
         )
         parts.append(_table(("latency", "verdict", "interleaved"), rows))
+    if report.rebuild:
+        parts.append(_safe(report.rebuild.words))
     if report.changes:
         changes = "\n".join(f"- {_safe(line)}" for line in report.changes)
         parts.append(f"Changed since the baseline:\n\n{changes}")
@@ -154,7 +169,8 @@ def explain(report: GateReport) -> str:
         f"warning: the same, p of at most {SUSPICION:g}; look at the queries that lost. pass: the "
         "interval excludes a drop beyond the margin, which follows from the number of queries and "
         "the baseline's scores. finds: the smallest drops found with power 0.8, as a little from "
-        "all queries / however it comes about. "
+        "all queries / however it comes about. p: of a drop, adjusted for all gated measures. "
+        "95 %: the interval of one measure's difference by itself, not adjusted. "
         f"With n = {n} p is {smallest_p(n):.2g} at best."
     )
 

@@ -11,6 +11,11 @@ The rule, for each measure, on the paired differences head - baseline of all que
   differences are equal it has no width, and so many queries must be able to show some drop besides;
 * cannot tell: none of these. The interval reaches beyond the margin; more queries would tell.
 
+Where rankings move when the index is built again (`rebuild`), a drop must exceed the minimum effect
+by what a second build moves the mean, the interval of a pass must exclude as much less than the
+margin, and a query is broken only if it is so in both builds. Where that is unknown, no drop is
+judged.
+
 A query named in `must_not_break` that scores lower than in the baseline is a regression by itself.
 Latency is judged by the ratio of percentiles, head / base, of two pipelines timed interleaved: a
 regression where its whole interval lies above the limit, a pass where it lies below. On a machine
@@ -35,6 +40,8 @@ from assay.eval.statistics.power import foresee_drops
 from assay.eval.statistics.significance import TIE, presumes_symmetry
 from assay.eval.studies.comparison.differences import find_largest
 from assay.eval.studies.gate.baseline import Baseline, list_changes, list_obstacles, make
+from assay.eval.studies.gate.query_changes import QueryChange, is_broken, list_losers
+from assay.eval.studies.gate.rebuild import Rebuild
 from assay.eval.studies.gate.settings import GateSettings, LatencyLimits
 from assay.eval.studies.gate.unchanged_runs import find_margins
 from assay.retrievers.base import AssayError
@@ -73,18 +80,6 @@ class MeasureVerdict:
 
 
 @dataclass(frozen=True, slots=True)
-class QueryChange:
-    """A query whose score by `measure` changed."""
-
-    query: str
-    type: str
-    text: str
-    measure: str
-    base: float
-    head: float
-
-
-@dataclass(frozen=True, slots=True)
 class LatencyVerdict:
     """What became of a percentile of latency, in milliseconds, both timed in one job.
 
@@ -109,6 +104,7 @@ class GateReport:
     `guarded` are the ids of the queries that must not break and `broken` those of them that did;
     `losers` are the queries that lost most by the first gated measure. `changes` says what of
     config and code changed since the baseline. `latency` is empty where none was measured.
+    `rebuild` is what another build of the index does, None where each gives the same rankings.
     `false_alarms` is the level that a p-value must reach.
     """
 
@@ -121,6 +117,7 @@ class GateReport:
     losers: tuple[QueryChange, ...]
     changes: tuple[str, ...]
     latency: tuple[LatencyVerdict, ...]
+    rebuild: Rebuild | None = None
 
     @property
     def verdict(self) -> Verdict:
@@ -128,8 +125,18 @@ class GateReport:
         if self.broken:
             return "regression"
         found = {item.verdict for item in self.measures} | {item.verdict for item in self.latency}
+        if self.unsettled:
+            found.add("cannot tell")
         grave: tuple[Verdict, ...] = ("regression", "warning", "cannot tell")
         return next((verdict for verdict in grave if verdict in found), "pass")
+
+    @property
+    def unsettled(self) -> str:
+        """Why what may be a drop is not judged: another build may be as different; else ""."""
+        if self.rebuild is None or self.rebuild.scores is not None:
+            return ""
+        doubted = self.guarded or any(item.verdict == "cannot tell" for item in self.measures)
+        return self.rebuild.words if doubted else ""
 
     @property
     def models(self) -> str:
@@ -160,6 +167,7 @@ class GateReport:
                 "broken": [asdict(item) for item in self.broken],
             },
             "latency": [{**asdict(item), "load": item.load.model_dump()} for item in self.latency],
+            "rebuild": self.rebuild and self.rebuild.as_json(),
             "losers": [asdict(item) for item in self.losers],
         }
 
@@ -169,6 +177,7 @@ def judge(
     head: StoredRun,
     settings: GateSettings,
     latency: Sequence[LatencyVerdict] = (),
+    rebuild: Rebuild | None = None,
 ) -> GateReport:
     """Judge a run against its baseline.
 
@@ -184,17 +193,18 @@ def judge(
             f"must_not_break: {unknown[0]!r} is no query of {head.manifest.collection.name}"
         )
     first, kept = next(iter(settings.measures)), settings.must_not_break.measure
-    lost = _list_losers(baseline, head, scores, kept)
+    lost = list_losers(baseline, head, scores, kept)
     return GateReport(
         baseline=baseline,
         head=head,
         false_alarms=settings.false_alarms,
-        measures=tuple(_judge_measures(baseline.scores, scores, settings)),
+        measures=tuple(_judge_measures(baseline.scores, scores, settings, rebuild)),
         guarded=tuple(guarded),
-        broken=tuple(item for item in lost if item.query in guarded),
-        losers=tuple(_list_losers(baseline, head, scores, first)[:MOST_LOSERS]),
+        broken=tuple(item for item in lost if item.query in guarded and is_broken(item, rebuild)),
+        losers=tuple(list_losers(baseline, head, scores, first)[:MOST_LOSERS]),
         changes=tuple(list_changes(baseline, head)),
         latency=tuple(latency),
+        rebuild=rebuild,
     )
 
 
@@ -239,6 +249,7 @@ def _judge_measures(
     base: Mapping[str, Mapping[str, float]],
     head: Mapping[str, Mapping[str, float]],
     settings: GateSettings,
+    rebuild: Rebuild | None,
 ) -> Iterator[MeasureVerdict]:
     names = list(settings.measures)
     before = np.array([[base[query][name] for name in names] for query in head])
@@ -252,7 +263,10 @@ def _judge_measures(
         estimate = estimate_changes(name, differences)
         finds = powers[i].find()
         p = test.p_values[i]
-        verdict = decide(estimate, p, effect, margins[i], settings.false_alarms)
+        shift = rebuild.shifts.get(name, 0.0) if rebuild else 0.0
+        verdict = decide(estimate, p, effect + shift, margins[i] - shift, settings.false_alarms)
+        if rebuild and rebuild.scores is None and verdict in ("regression", "warning"):
+            verdict = "cannot tell"
         # Equal differences have an interval of no width, whatever their number.
         if verdict == "pass" and finds is None and estimate.low == estimate.high:
             verdict = "cannot tell"
@@ -276,15 +290,3 @@ def _judge_measures(
             presumes_symmetry=verdict in ("regression", "warning")
             and presumes_symmetry(differences.tolist(), find_largest(name, differences.tolist())),
         )
-
-
-def _list_losers(
-    baseline: Baseline, head: StoredRun, scores: Mapping[str, Mapping[str, float]], measure: str
-) -> list[QueryChange]:
-    """Return the queries that score lower than in the baseline, the largest loss first."""
-    found = [
-        QueryChange(id_, query.type, query.text, measure, before, after)
-        for id_, query in head.queries.items()
-        if (after := scores[id_][measure]) < (before := baseline.scores[id_][measure]) - TIE
-    ]
-    return sorted(found, key=lambda item: (item.head - item.base, item.query))

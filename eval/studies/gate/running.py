@@ -20,6 +20,7 @@ from assay.eval.runs.execution.searching import sample
 from assay.eval.runs.stored import StoredRun
 from assay.eval.studies.gate import baseline as baselining
 from assay.eval.studies.gate.calibration import SelfTest, check
+from assay.eval.studies.gate.rebuild import examine_rebuild
 from assay.eval.studies.gate.rule import GateReport, LatencyVerdict, judge, judge_latency
 from assay.eval.studies.gate.settings import GateSettings
 from assay.retrievers.base import AssayError, Progress
@@ -68,9 +69,12 @@ def judge_target(
     baseline = baselining.read(
         baselining.locate(baselines, manifest.name, manifest.collection.name), manifest.id
     )
-    judge(baseline, head, settings)  # raises before minutes go into timing
+    judge(baseline, head, settings)  # raises before minutes go into what follows
+    names = settings.scored
+    scores = baselining.make(head, names).scores
+    rebuild = examine_rebuild(target, overrides, head, scores, names, progress)
     latency = _time(target, overrides, base, head, settings, progress) if base else []
-    return judge(baseline, head, settings, latency)
+    return judge(baseline, head, settings, latency, rebuild)
 
 
 def _time(

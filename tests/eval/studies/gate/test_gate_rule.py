@@ -10,9 +10,11 @@ from tools.processes import ROOT
 
 from assay.eval.runs.execution.interleaved_timing import PairTimes
 from assay.eval.runs.machine_load import MachineLoad
+from assay.eval.runs.stored import StoredRun
 from assay.eval.studies.gate import output as gate_output
 from assay.eval.studies.gate.baseline import Baseline, make
-from assay.eval.studies.gate.rule import judge, judge_latency
+from assay.eval.studies.gate.rebuild import Rebuild, list_moving
+from assay.eval.studies.gate.rule import GateReport, judge, judge_latency
 from assay.eval.studies.gate.running import load_settings
 from assay.eval.studies.gate.settings import GateSettings, LatencyLimits, MustNotBreak
 from assay.retrievers.base import AssayError
@@ -281,3 +283,66 @@ def test_texts_of_others_stay_text() -> None:
     assert gate_output.annotation("error", "a:b,c", "50 %\nx") == (
         "::error title=a%3Ab%2Cc::50 %25%0Ax"
     )
+
+
+def test_a_rebuild_that_moves_rankings_is_no_drop(folder: Path, baseline: Baseline) -> None:
+    # q0 and q1 must not break. In this build q0 falls, in a second one it does not.
+    run = make_run(folder, "moving", [4, 2, *RANKS[2:]])
+    scores = make(run, SETTINGS.scored).scores
+    kept = scores | {"q0": baseline.scores["q0"]}
+
+    def judge_with(scores_: dict[str, dict[str, float]] | None, shift: float) -> GateReport:
+        rebuild = Rebuild(("chroma",), scores_, 1, {"MRR@10": shift} if scores_ else {})
+        return judge(baseline, run, SETTINGS, rebuild=rebuild)
+
+    assert [item.query for item in judge(baseline, run, SETTINGS).broken] == ["q0"]
+    both = judge_with(scores, 0.0)
+    assert (both.verdict, [item.query for item in both.broken]) == ("regression", ["q0"])
+    one = judge_with(kept, 0.0)
+    assert (one.verdict, one.broken) == ("pass", ())
+    told = "Rankings of chroma move when the index is built again. In a second, cold build 1 of 60"
+    assert told in gate_output.render_markdown(one)
+    assert "kept its score in one of two builds" in gate_output.render_junit(one, True).decode()
+    unknown = judge_with(None, 0.0)
+    assert (unknown.verdict, unknown.broken) == ("cannot tell", ())
+    assert "How far is not known" in gate_output.conclude(unknown)
+    assert unknown.as_json()["rebuild"] == {"engines": ["chroma"], "moved": None, "shifts": None}
+
+
+def test_a_drop_must_exceed_what_a_rebuild_moves(folder: Path, baseline: Baseline) -> None:
+    settings = GateSettings(measures={"MRR@10": 0.02}, must_not_break=MustNotBreak(measure="Hit@3"))
+    worse = make_run(folder, "moving", [min(rank + 4, 11) for rank in RANKS])
+    drop = -judge(baseline, worse, settings).measures[0].difference.value
+    same = make_run(folder, "moving", RANKS)
+    margin = judge(baseline, same, settings).measures[0].margin
+
+    def judge_with(run: StoredRun, shift: float, known: bool = True) -> str:
+        scores = baseline.scores if known else None
+        rebuild = Rebuild(("chroma",), scores, 60, {"MRR@10": shift} if known else {})
+        return judge(baseline, run, settings, rebuild=rebuild).verdict
+
+    assert judge_with(worse, drop - 0.03) == "regression"
+    assert judge_with(worse, drop) == "cannot tell"
+    assert judge_with(worse, 0.0, known=False) == "cannot tell"
+    assert judge_with(same, margin / 2) == judge_with(same, 0.0, known=False) == "pass"
+    assert judge_with(same, margin) == "cannot tell"
+
+
+def test_an_engine_that_moves_is_found_in_the_facts_of_a_run(folder: Path) -> None:
+    manifest = make_run(folder, "mine", RANKS).manifest
+    assert list_moving(manifest) == ()
+    engines = {
+        "one": {"engine": {"engine": "chroma", "nondeterministic": True}},
+        "two": {"engine": {"engine": "sqlite", "exact": True}},
+    }
+    moving = manifest.model_copy(update={"facts": {"legs": engines, "stages": []}})
+    assert list_moving(moving) == ("chroma",)
+
+
+def test_the_comment_says_which_figures_are_adjusted(folder: Path, baseline: Baseline) -> None:
+    markdown = gate_output.render_markdown(
+        judge(baseline, make_run(folder, "mine", RANKS), SETTINGS)
+    )
+    assert "| difference (95 %) | margin | adjusted p |" in markdown
+    assert "p: of a drop, adjusted for all gated measures" in markdown
+    assert "the interval of one measure's difference by itself, not adjusted" in markdown

@@ -1,0 +1,41 @@
+"""The queries whose scores changed since the baseline."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from assay.eval.runs.stored import StoredRun
+from assay.eval.statistics.significance import TIE
+from assay.eval.studies.gate.baseline import Baseline
+from assay.eval.studies.gate.rebuild import Rebuild
+
+
+@dataclass(frozen=True, slots=True)
+class QueryChange:
+    """A query whose score by `measure` changed."""
+
+    query: str
+    type: str
+    text: str
+    measure: str
+    base: float
+    head: float
+
+
+def list_losers(
+    baseline: Baseline, head: StoredRun, scores: Mapping[str, Mapping[str, float]], measure: str
+) -> list[QueryChange]:
+    """Return the queries that score lower than in the baseline, the largest loss first."""
+    found = [
+        QueryChange(id_, query.type, query.text, measure, before, after)
+        for id_, query in head.queries.items()
+        if (after := scores[id_][measure]) < (before := baseline.scores[id_][measure]) - TIE
+    ]
+    return sorted(found, key=lambda item: (item.head - item.base, item.query))
+
+
+def is_broken(lost: QueryChange, rebuild: Rebuild | None) -> bool:
+    """Say whether a query that scores lower does so however the index is built."""
+    if rebuild is None:
+        return True
+    again = rebuild.scores
+    return again is not None and again[lost.query][lost.measure] < lost.base - TIE

@@ -1,0 +1,167 @@
+"""Pipelines whose rankings move when an index is built again: by how much, from a second build."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from statistics import fmean
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from assay.eval.collections.loading import load
+from assay.eval.configs.config import load_config
+from assay.eval.configs.named_configs import is_config
+from assay.eval.configs.resources import make_resources
+from assay.eval.running.run import make_plan
+from assay.eval.runs.execution.execution import make_ready
+from assay.eval.runs.execution.unstored import search_unstored
+from assay.eval.runs.manifest import Manifest
+from assay.eval.runs.stored import StoredRun
+from assay.eval.scoring import measures
+from assay.eval.statistics.significance import TIE
+from assay.eval.studies.gate.baseline import DIGITS
+from assay.retrievers.base import Progress, T
+from assay.retrievers.store.cache import Cache, Folder
+
+Scores = Mapping[str, Mapping[str, float]]  # by query id and measure
+
+
+@dataclass(frozen=True)
+class Rebuild:
+    """What building an index again does to a run of a pipeline that is `nondeterministic`.
+
+    `scores` are those of a second, cold build, None where there is none, and `moved` the queries
+    with another score in it. `shifts` is by how much the mean of each measure moved, without sign.
+    """
+
+    engines: tuple[str, ...]
+    scores: Scores | None
+    moved: int
+    shifts: Mapping[str, float]
+
+    @property
+    def words(self) -> str:
+        """What was found, and what the gate makes of it, in sentences."""
+        begin = f"Rankings of {', '.join(self.engines)} move when the index is built again."
+        if self.scores is None:
+            return (
+                f"{begin} How far is not known of a stored run or of a server, so that no drop and "
+                "no single query is judged. Name the config, or let the engine search exactly."
+            )
+        moves = ", ".join(f"{shift:.3f} in {name}" for name, shift in self.shifts.items())
+        return (
+            f"{begin} In a second, cold build {self.moved} of {len(self.scores)} queries have "
+            f"another score, and the mean moves by {moves}: a drop must exceed that too, a pass "
+            "allows for it, and a query is broken only if it is in both builds."
+        )
+
+    def as_json(self) -> dict[str, Any]:
+        """Return what was found as JSON values."""
+        known = self.scores is not None
+        return {
+            "engines": list(self.engines),
+            "moved": self.moved if known else None,
+            "shifts": dict(self.shifts) if known else None,
+        }
+
+
+def examine_rebuild(
+    target: str,
+    overrides: Sequence[str],
+    head: StoredRun,
+    first: Scores,
+    names: Sequence[str],
+    progress: Progress,
+) -> Rebuild | None:
+    """Build the index of `head` a second time, where another build may give other rankings.
+
+    Args:
+        target: The config that `head` is a run of, or the run itself, of which nothing is built.
+        overrides: Those of the config.
+        head: The run that is judged.
+        first: Its scores by query id and measure, `names` among them.
+        names: The measures that are scored.
+        progress: Shows how far it is.
+
+    Returns:
+        What moves; None where each build gives the same rankings.
+
+    Raises:
+        AssayError: The pipeline cannot be run.
+    """
+    engines = list_moving(head.manifest)
+    if not engines:
+        return None
+    scores = None
+    if is_config(target):
+        progress.say(f"{', '.join(engines)}: building the index a second time")
+        scores = _score_again(target, overrides, engines, names, progress)
+    if scores is None:
+        return Rebuild(engines, None, 0, {})
+    moved = sum(
+        any(abs(found[name] - first[query][name]) > TIE for name in names)
+        for query, found in scores.items()
+    )
+    shifts = {
+        name: abs(fmean(found[name] - first[query][name] for query, found in scores.items()))
+        for name in names
+    }
+    return Rebuild(engines, scores, moved, shifts)
+
+
+def list_moving(manifest: Manifest) -> tuple[str, ...]:
+    """Return the engines of a run that say that another build may give other rankings."""
+
+    def walk(facts: Any) -> Iterator[str]:
+        if isinstance(facts, Mapping):
+            if facts.get("nondeterministic") is True:
+                yield str(facts.get("engine", "a retriever"))
+            for value in facts.values():
+                yield from walk(value)
+        elif isinstance(facts, list):
+            for value in facts:
+                yield from walk(value)
+
+    return tuple(dict.fromkeys(walk(manifest.facts)))
+
+
+class _ColdCache(Cache):
+    """The user's cache, in which no index of some engines is found: these are built elsewhere."""
+
+    def __init__(self, cache: Cache, engines: Sequence[str], folder: Path) -> None:
+        super().__init__(cache.root)
+        self._engines = engines
+        self._cold = Cache(folder)
+        self.built = False
+
+    def load(
+        self, kind: str, key: str, make: Callable[[Path], None], read: Callable[[Path], T]
+    ) -> tuple[Folder, T]:
+        """Return a folder as the user's cache does, of these engines a new one."""
+        if kind in self._engines:
+            self.built = True
+            return self._cold.load(kind, key, make, read)
+        return super().load(kind, key, make, read)
+
+
+def _score_again(
+    target: str,
+    overrides: Sequence[str],
+    engines: Sequence[str],
+    names: Sequence[str],
+    progress: Progress,
+) -> Scores | None:
+    """Return the scores of a run on indexes that are built again; None where a server has them."""
+    config = load_config(target, overrides)
+    collection, plan = load(config.dataset, progress), make_plan(config)
+    warm = make_resources(progress)
+    with TemporaryDirectory(prefix="assay-rebuild-") as folder:
+        cold = _ColdCache(warm.cache, engines, Path(folder))
+        with config.build(replace(warm, cache=cold)) as retriever:
+            ready = make_ready(plan, retriever, collection)
+            if not cold.built:
+                return None
+            run = search_unstored(plan, retriever, collection, ready, {}, {})
+    found = measures.score(list(names), run.joined, run.gold)
+    return {
+        query: {name: round(found[name][query], DIGITS) for name in names} for query in run.queries
+    }
