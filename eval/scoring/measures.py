@@ -92,11 +92,12 @@ def check_ranking(names: Iterable[str]) -> list[str]:
 
 
 def check_rising(name: str) -> str:
-    """Return the shown name of a measure. Raises AssayError where a lower score is better."""
+    """Return the shown name of a measure. Raises AssayError where more is not better."""
     check_ranking([name])
     measure = find(name)
-    if measure.sign < 0:
-        raise AssayError(f"measures: {name}: lower is better; allowed: a measure that is to rise")
+    if measure.sign < 0 or not measure.is_ranked:
+        why = "lower is better" if measure.is_ranked else "neither more nor less is better"
+        raise AssayError(f"measures: {name}: {why}; allowed: a measure that is to rise")
     return measure.name
 
 

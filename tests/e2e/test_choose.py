@@ -1,0 +1,55 @@
+"""`assay choose` as a user meets it."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from assay.eval.configs.config import load_config
+
+SHORT = ("choose", "harbourline", "latency.queries=5", "--budget", "1s")
+
+
+def test_the_pipeline_to_ship_is_written_with_a_page(assay, tmp_path: Path) -> None:
+    done = assay(*SHORT, ASSAY_REPORTS=str(tmp_path))
+    assert done.returncode == 0, done.stderr
+    first, *_ = done.stdout.splitlines()
+    assert first.startswith(("Keep hybrid", "Ship "))
+    path = tmp_path / "chosen" / "hybrid-harbourline.yaml"
+    found = json.loads(path.with_suffix(".json").read_text())
+    assert found["conclusion"].split()[0] == first.split()[0]
+    assert (found["chosen_on"], found["judged"]) == (30, 30)
+    legs = [item for item in found["trials"] if item["stage"] == "legs"]
+    assert [item["mean"] is not None for item in legs] == [True] * 3
+    rest = [item for item in found["trials"] if item["stage"] != "legs"]
+    assert {item["left_out"] for item in rest if item["mean"] is None} == {
+        "not tried: the budget was used up"
+    }
+    assert load_config(path).name == "hybrid_chosen"
+    assert path.with_suffix(".html").stat().st_size > 1000
+
+
+def test_too_few_questions_choose_nothing(assay_json, tmp_path: Path) -> None:
+    found = assay_json(
+        *SHORT, "limit=12", "--output", str(tmp_path / "mine.yaml"), ASSAY_REPORTS=str(tmp_path)
+    )
+    assert found["conclusion"].startswith("Keep hybrid: 12 questions are too few to choose by")
+    assert (found["judged"], found["differences"], found["ships"]) == (0, {}, {})
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("harbourline", "--budget", "5x"), "'5x' is no time; allowed: as 90s, 10m, 1h"),
+        (("harbourline", "--budget", "0s"), "'0s' is no time; allowed: as 90s, 10m, 1h"),
+        (("harbourline", "--config", "bm25"), "bm25: retriever.legs: `assay choose` starts from"),
+        (("nowhere",), "nowhere"),
+        (("harbourline", "--measure", "Tokens@10"), "neither more nor less is better"),
+    ],
+)
+def test_bad_input_is_one_line(assay, words: tuple[str, ...], told: str, tmp_path: Path) -> None:
+    done = assay("choose", *words, ASSAY_REPORTS=str(tmp_path))
+    assert done.returncode == 2
+    assert told in done.stderr
+    assert "Traceback" not in done.stderr
+    assert not [*tmp_path.iterdir()]
