@@ -12,6 +12,7 @@ from assay.eval.cli.output import (
     present,
     print_next,
     print_table,
+    print_warnings,
     track,
 )
 from assay.eval.cli.ranking_output import STYLES, print_ranking, tell_p
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from assay.eval.studies.comparison.differences import Difference
 
 BRIEF = "Intervals and p-values hold for all tests of a family at once."
-CHECK = "Check first: "
 
 
 @click.command()
@@ -140,8 +140,7 @@ def print_comparison(compared: "Comparison", by_type: bool = False) -> None:
         print_ranking(console, compared, by_type)
     if by_type or not compared.all_pairs:
         _print_against_base(console, compared, by_type)
-    for i, line in enumerate(compared.warnings):
-        console.print(f"{'' if i else CHECK}{line}", style="yellow", markup=False, highlight=False)
+    print_warnings(compared.warnings)
     console.print(_explain(compared) if by_type else BRIEF, style="dim", highlight=False)
 
 

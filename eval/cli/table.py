@@ -7,7 +7,7 @@ from assay.eval.cli.output import make_console, make_table, print_table, print_t
 from assay.eval.report.formats import count, interval, retried
 from assay.eval.runs.ann_recall import EXPLANATION, find_recalls
 from assay.eval.runs.latency import TOTAL
-from assay.eval.runs.stored import describe_without_hits
+from assay.eval.runs.stored import describe_degraded, describe_without_hits
 from assay.eval.runs.summary.cost import dollars
 from assay.eval.runs.summary.summary import Summary, explain_open
 from assay.eval.scoring.measures import choose_headline, find
@@ -77,16 +77,16 @@ def _headline(summary: Summary) -> str:
 def _list_warnings(summary: Summary) -> list[str]:
     """Return what to check before believing the figures, each with what to do."""
     run = summary.run
-    degraded = [
-        f"degraded on {queries} of {len(run.queries)} queries: {line}. Once that is fixed, the "
-        "same call searches again"
-        for line, queries in run.manifest.degraded.items()
-    ]
     recalls = [
         f"{leg}: {EXPLANATION} {recall:.3f}. `assay recall` shows what raises it"
         for leg, recall in find_recalls(run.manifest.facts).items()
     ]
-    return [*degraded, *filter(None, [summary.disturbance]), *recalls, *summary.cautions]
+    return [
+        *describe_degraded(run),
+        *filter(None, [summary.disturbance]),
+        *recalls,
+        *summary.cautions,
+    ]
 
 
 def print_dry_run(found: "DryRun") -> None:

@@ -192,3 +192,12 @@ def describe_without_hits(run: StoredRun) -> str:
     if not run.without_hits:
         return ""
     return f"nothing is returned for {len(run.without_hits):,} of {len(run.queries):,} queries"
+
+
+def describe_degraded(run: StoredRun) -> tuple[str, ...]:
+    """Say of how many queries a run lacks what, and what to do about it; nothing where of none."""
+    return tuple(
+        f"degraded on {queries:,} of {len(run.queries):,} queries: {line}. Run again once "
+        "that is fixed"
+        for line, queries in run.manifest.degraded.items()
+    )

@@ -1,7 +1,7 @@
 """What runs are called side by side: their config, and of one config what differs."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from assay.eval.runs.config_keys import flatten, shorten
 from assay.eval.runs.stored import StoredRun
@@ -27,6 +27,17 @@ def label_runs(runs: Sequence[StoredRun]) -> tuple[str, ...]:
         for i, words in zip(places, told, strict=True):
             labels[i] = f"{name} ({words})" if words else name
     return tuple(labels)
+
+
+def merge_lines(said: Iterable[tuple[str, str]]) -> list[str]:
+    """Return lines, each once and after the labels of all that it is said of; empty ones are not.
+
+    `said` has the label and the line: ("bm25", "…"), ("hybrid", "…") is "bm25, hybrid: …".
+    """
+    labels: dict[str, list[str]] = {}
+    for label, line in said:
+        labels.setdefault(line, []).append(label)
+    return [f"{', '.join(dict.fromkeys(found))}: {line}" for line, found in labels.items() if line]
 
 
 def _tell_keys(runs: Sequence[StoredRun]) -> list[str]:

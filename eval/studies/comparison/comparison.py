@@ -11,9 +11,9 @@ from assay.eval.runs.execution.interleaved_timing import InterleavedTiming
 from assay.eval.runs.latency import TOTAL
 from assay.eval.runs.machine_load import describe_disturbance
 from assay.eval.runs.manifest import describe_order, describe_unread
-from assay.eval.runs.stored import StoredRun, describe_without_hits
+from assay.eval.runs.stored import StoredRun, describe_degraded, describe_without_hits
 from assay.eval.runs.summary.comparability import find_misfit
-from assay.eval.runs.summary.labels import label_runs
+from assay.eval.runs.summary.labels import label_runs, merge_lines
 from assay.eval.runs.summary.summary import Summary
 from assay.eval.scoring.measures import choose_headline, find, list_standard
 from assay.eval.statistics.significance import ALPHA, POWER
@@ -186,34 +186,27 @@ class Comparison:
     @cached_property
     def warnings(self) -> tuple[str, ...]:
         """What a reader must know before believing the figures."""
-        found = [
-            f"{run.manifest.id} is degraded on {queries} of {len(run.queries)} queries: {line}"
-            for run in self.runs
-            for line, queries in run.manifest.degraded.items()
-        ]
-        found += [
-            f"{label}: {line}"
+        said = [
+            (label, line)
             for run, label in zip(self.runs, self.labels, strict=True)
-            if (line := describe_unread(run.manifest.index))
-        ]
-        found += [
-            f"{run.manifest.name}: {line}"
-            for run in self.runs
             for line in (
+                *describe_degraded(run),
+                describe_unread(run.manifest.index),
                 describe_without_hits(run),
                 describe_order(run.manifest.rising_scores),
             )
-            if line
         ]
-        if self.base.models:
-            found.append(self.base.models)
+        said += [
+            (label, line)
+            for summary, label in zip(self.summaries, self.labels, strict=True)
+            for line in self._describe_waits(summary)
+        ]
+        found = merge_lines(said)
         queries = len(self.base.run.queries)
         if any(run.manifest.sampled for run in self.runs):
             of = self.base.run.manifest.collection.queries
             found.append(f"a sample: {queries} of the collection's {of} queries")
         found += self._list_fragile()
-        for summary, label in zip(self.summaries, self.labels, strict=True):
-            found += [f"{label}: {line}" for line in self._describe_waits(summary)]
         load = self.timing.load if self.timing else None
         busy = describe_disturbance(load, "Compare the configs again")
         found += filter(None, [busy, find_misfit(self.runs), self.unanswered])
@@ -223,6 +216,7 @@ class Comparison:
                 f"the runs searched {each} queries: only the {queries} that all share"
                 f"{', and a model answered,' if self.of_answers else ''} are compared"
             )
+        found += filter(None, [self.base.models])
         return tuple(found)
 
     def _list_fragile(self) -> list[str]:

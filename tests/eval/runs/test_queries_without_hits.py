@@ -49,4 +49,4 @@ def test_it_is_told_at_the_head_of_everything(
     assert RunResult(silent).warnings[0] == SAID
     named = silent.manifest.model_copy(update={"id": "other", "name": "other"})
     other = replace(silent, manifest=named)
-    assert f"two_legs: {SAID}" in compare([silent, other], ["nDCG@10"]).warnings
+    assert f"two_legs, other: {SAID}" in compare([silent, other], ["nDCG@10"]).warnings
