@@ -59,7 +59,7 @@ WHERE terms @@ query ORDER BY score DESC, position LIMIT $keyword_depth"""
 
 
 class TextSearchSettings(Settings):
-    """Full-text search: any lexeme of the query is enough. It is no BM25, for want of idf."""
+    """Full-text search: any lexeme of the query is enough. It has no idf, so it is not BM25."""
 
     language: str = Field(
         "english",
