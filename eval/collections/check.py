@@ -8,12 +8,11 @@ from assay.eval.collections.card import Card, Sizes
 from assay.eval.collections.collection import Collection, Query
 from assay.eval.collections.digests import measure_digest, measure_sizes
 from assay.eval.collections.formats.source import GoldBook, Source
-from assay.eval.collections.heading_spans import find_text_end
+from assay.eval.collections.heading_spans import find_answer_end
 from assay.eval.collections.judgment_source import describe_models
 from assay.eval.collections.loading import open_source
 from assay.eval.collections.problems import QUIET, Problem, Problems
 from assay.retrievers.base import AssayError, Document, Progress
-from assay.retrievers.base.markdown import is_plain
 from assay.retrievers.base.scripts import CODES, describe_unspaced, find_unspaced
 
 NO_ANSWER = "no_answer"  # the type of queries that nothing in the collection answers
@@ -109,9 +108,9 @@ def _check_grades(book: GoldBook, queries: Mapping[str, Query], problems: Proble
 
 def _check_spans(book: GoldBook, documents: Mapping[str, Document], problems: Problems) -> None:
     for item, row in sorted(book.spans.values(), key=lambda found: found[0].doc_id):
-        if item.grade <= 0 or is_plain(item.doc_id):
+        if item.grade <= 0:
             continue
-        end = find_text_end(documents[item.doc_id].text, item.start, item.end)
+        end = find_answer_end(documents[item.doc_id], item.start, item.end)
         if end is not None:
             problems.error(
                 row.file,

@@ -1,6 +1,12 @@
 """Judged spans that are a heading alone, though the text that answers stands below it."""
 
-from assay.retrievers.base.markdown import read_headings
+from assay.retrievers.base import Document
+from assay.retrievers.base.markdown import is_plain, read_headings
+
+
+def find_answer_end(document: Document, start: int, end: int) -> int | None:
+    """Return as `find_text_end` does of a document; None of plain text, which has no headings."""
+    return None if is_plain(document.id) else find_text_end(document.text, start, end)
 
 
 def find_text_end(text: str, start: int, end: int) -> int | None:

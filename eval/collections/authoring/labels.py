@@ -9,6 +9,7 @@ from typing import TypeVar
 from assay.eval.collections.authoring.worksheet import Pair, trim
 from assay.eval.collections.collection import PERSON, Collection, GoldItem, Label
 from assay.eval.collections.formats.rows import Row, RowError
+from assay.eval.collections.heading_spans import find_answer_end
 from assay.eval.collections.problems import Problems
 from assay.retrievers.base import AssayError
 
@@ -104,6 +105,12 @@ class _Reader:
         """Return the label of a row whose grade is filled in."""
         grade = self._read_grade(row)
         pair = self.locate(row)
+        document = self._documents[pair.doc_id]
+        if grade and self._judges_spans and find_answer_end(document, pair.start, pair.end):
+            raise RowError(
+                f'"{pair.doc_id}" from {pair.start} to {pair.end} is a heading alone, so the text '
+                "below it would not count as an answer; grade it 0, and judge that text"
+            )
         return Label(
             query_id=pair.query_id,
             doc_id=pair.doc_id,

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from assay.eval.collections.authoring.questions import Question
+from assay.eval.collections.heading_spans import find_answer_end
 from assay.retrievers.base import Document, cut
 from assay.retrievers.base.quotes import Locator, QuoteSpan
 
@@ -65,6 +66,11 @@ def locate(
         try:
             place = _place(question, locator, documents)
             grade = _grade(question)
+            if grade and find_answer_end(documents[place.doc_id], place.start, place.end):
+                raise _NotPlacedError(
+                    "the quote is a heading alone, so the text below it would not count as an "
+                    "answer; quote that text"
+                )
             query_id = ids[question.key]
             query = judged.queries.get(query_id)
             if query and query["text"] != question.question:

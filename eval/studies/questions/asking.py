@@ -6,6 +6,7 @@ from typing import Literal, TypeAlias
 
 from assay.eval.collections.authoring.worksheet import trim
 from assay.eval.collections.collection import GoldItem
+from assay.eval.collections.heading_spans import find_answer_end
 from assay.eval.llm.question import Ask, NoAnswerError
 from assay.eval.llm.question import Question as Call
 from assay.eval.studies.questions.drawing import Draw, Passage
@@ -32,8 +33,8 @@ from assay.retrievers.base.quotes import Locator, QuoteSpan
 
 # Why a question is dropped, in the order of the tests.
 Cause: TypeAlias = Literal[
-    "no reply", "malformed", "none to ask", "not of its type", "quote not found", "leak", "copied",
-    "not answered", "known already", "answered elsewhere", "duplicate",
+    "no reply", "malformed", "none to ask", "not of its type", "quote not found", "heading alone",
+    "leak", "copied", "not answered", "known already", "answered elsewhere", "duplicate",
 ]  # fmt: skip
 MEANING: Mapping[Cause, str] = {
     "no reply": "the model refused, was cut off, or could not read so much",
@@ -41,6 +42,7 @@ MEANING: Mapping[Cause, str] = {
     "none to ask": "the model found nothing of this type to ask",
     "not of its type": "no identifier of the passage, or too short for a long question",
     "quote not found": "a quote is not in the passage, word for word",
+    "heading alone": "a quote is a heading, and not the text below it that answers",
     "leak": "it speaks of the passage it was made from",
     "copied": "it repeats too many runs of three words of the passage",
     "not answered": "the quotes alone do not answer it, as the model says",
@@ -133,6 +135,10 @@ class Examiner:
             if not inside:
                 raise QuestionDroppedError("quote not found", quote.quote)
             passage, place = inside[0]
+            if quote.grade and find_answer_end(
+                self.documents[place.doc_id], place.start, place.end
+            ):
+                raise QuestionDroppedError("heading alone", quote.quote)
             missing.discard(passage)
             found.append((place, quote.grade))
         if missing:

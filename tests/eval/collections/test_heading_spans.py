@@ -8,8 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.eval.collections import check
+from assay.eval.collections.authoring.questions import Question
+from assay.eval.collections.authoring.span_location import locate
 from assay.eval.collections.card_files import read_card
 from assay.eval.collections.heading_spans import find_text_end
+from assay.retrievers.base import Document
 from assay.retrievers.base.markdown import read_headings
 
 TEXT = """\
@@ -138,3 +141,22 @@ def test_the_check_refuses_such_a_span_and_names_it(tmp_path: Path) -> None:
     rows[1]["grade"] = 0  # not relevant: nothing is lost
     (folder / "judgments.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
     assert check(read_card(folder / "dataset.yaml")) == []
+
+
+def test_a_question_that_quotes_a_heading_alone_is_not_located() -> None:
+    questions = [
+        Question(line, "how many requests", quote, grade=grade)
+        for line, (quote, grade) in enumerate(
+            (("### Requests", ""), ("Requests", "2"), ("### Requests", "0"), ("Per client.", ""))
+        )
+    ]
+    documents = {"a.md": Document("a.md", TEXT)}
+    judged = locate(questions[:1], documents)
+    assert not judged.queries
+    (missed,) = judged.unlocated
+    assert missed.why == (
+        "the quote is a heading alone, so the text below it would not count as an answer; "
+        "quote that text"
+    )
+    assert [item.question.line for item in locate(questions, documents).unlocated] == [0]
+    assert not locate(questions[:1], {"a.txt": Document("a.txt", TEXT)}).unlocated

@@ -47,7 +47,7 @@ def test_questions_become_judged_queries(here: Path) -> None:
     questions = ask(
         here,
         {"question": "How to install?", "quote": 'install the client - it needs "root"'},
-        {"question": "How to install?", "quote": "# Setup", "grade": "3"},
+        {"question": "How to install?", "quote": "it needs “root”.", "grade": "3"},
         {"question": "Phone?", "quote": "Call us.", "type": "fact", "id": "p1", "grade": "2"},
         {"question": "All of it?", "document": "setup guide"},
         columns="question quote document type grade id",
@@ -62,10 +62,10 @@ def test_questions_become_judged_queries(here: Path) -> None:
         name: [(texts[item.doc_id][item.start : item.end], item.grade) for item in items]
         for name, items in collection.gold.items()
     }
-    assert spans["q1"] == [("Install the **client** — it needs “root”", 1), ("# Setup", 3)]
+    assert spans["q1"] == [("Install the **client** — it needs “root”", 1), ("it needs “root”.", 3)]
     assert spans["p1"] == [("Call us.", 2)]
     assert collection.gold["q2"][0].id == "guide.md"
-    assert ["a heading alone" in item.message for item in check(find_card("my-docs"))] == [True]
+    assert check(find_card("my-docs")) == []
     assert not (here / "datasets/my-docs/unlocated.csv").exists()
 
 

@@ -122,6 +122,20 @@ def test_a_wrong_row_is_named_and_nothing_is_written(tiny: Path, tmp_path: Path,
     assert read_folder(tiny) == before
 
 
+def test_a_heading_alone_is_no_answer(tiny: Path, tmp_path: Path) -> None:
+    """As `dataset check` has it. Not relevant it may be, and relevant with text below it."""
+    heading, before = pair("r", "# Guide"), read_folder(tiny)
+    result = call(write_table(tmp_path / "t.csv", {heading: "1"}))
+    assert result.exit_code == 2
+    told = '"guide.md" from 0 to 7 is a heading alone, so the text below it would not count'
+    assert told in result.stderr
+    assert read_folder(tiny) == before
+    whole = pair("r", "# Guide\n\nInstall it.")
+    done = call(write_table(tmp_path / "t.csv", {heading: "0", whole: "1"}))
+    assert done.exit_code == 0, done.output
+    assert not check(find_card("tiny"))
+
+
 def test_a_higher_grade_is_allowed_on_request(tiny: Path, tmp_path: Path) -> None:
     assert call(write_table(tmp_path / "t.csv", {APT: "4"}), "--highest", "4").exit_code == 0
 

@@ -80,6 +80,8 @@ def test_a_good_question_has_its_quote_for_gold_wherever_it_stands() -> None:
         ("factual", reply(ASKED), "quote not found"),
         ("factual", reply(ASKED, "Up to seven hens."), "quote not found"),
         ("factual", reply(ASKED, "The fee of form A7 is due in May."), "quote not found"),
+        ("factual", reply(ASKED, "# Hens"), "heading alone"),
+        ("factual", reply(ASKED, RULE, "# Hens"), "heading alone"),
         ("factual", reply("Who pays, according to the text?", RULE), "leak"),
         ("factual", reply("may have up to six of them, and a run", RULE), "copied"),
         ("exact_id", reply("form B9", "The fee of form A7 is due in May."), "not of its type"),
