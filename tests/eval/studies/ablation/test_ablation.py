@@ -208,6 +208,7 @@ def test_what_p_values_are_adjusted_for_is_told(tmp_path: Path, rows: int, words
         text = (tmp_path / name).read_text()
         assert f"randomisation test{', ' if words else ''}{words}" in text
         assert ("adjusted for" in text) == bool(words)
+        assert "simultaneous" in text, "which the interval beside such a p-value is"
 
 
 @pytest.mark.parametrize("total", [None, OpenEstimate(4.0, None, None, 3)])

@@ -88,7 +88,9 @@ def test_a_wait_of_the_network_is_told_on_every_page(honest: Parity, tmp_path: P
     (line,) = timing.delays
     assert line.startswith("dense: 50% of 30 queries take 43 ms longer than the others'")
     waiting = replace(honest, timing=replace(timing_of(honest), delays=timing.delays))
-    assert line in unescape(parity.write(waiting, tmp_path).read_text())
+    written = unescape(parity.write(waiting, tmp_path).read_text())
+    assert line in written
+    assert "measures together, for all of which the intervals hold at once" in written
     page, _ = engines.write([waiting], [], FACTS, tmp_path)
     assert "TCP can delay acknowledgements" in page.read_text()
     assert parity.describe_waits(waiting) == [f"qdrant-edge: {line}"]
