@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from assay.eval.report.formats import amount, p_value, score, signed, size
+from assay.eval.report.formats import amount, p_value, score, signed
 from assay.eval.report.markdown import render_markdown
 from assay.eval.runs.environment import find_load
 from assay.eval.runs.files import encode_json, write_together
@@ -171,7 +171,6 @@ def render(found: Mapping[str, Any]) -> str:
         score=score,
         signed=signed,
         amount=amount,
-        size=size,
         p_value=p_value,
         describe_keyword=describe_keyword,
     )
