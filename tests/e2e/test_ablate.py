@@ -75,3 +75,13 @@ def test_a_retriever_without_parts_is_refused(tmp_path: Path, environment: dict[
     assert done.returncode == 2
     (line,) = done.stderr.strip().splitlines()
     assert line == "assay: other: retriever.type: python has no parts; allowed: pipeline"
+
+
+def test_contexts_are_a_part(assay_json) -> None:
+    found = assay_json("ablate", "contextual", "limit=10", "latency.queries=0", "--no-track")
+    rows = [(item["part"], item["kind"]) for item in found["removals"]]
+    assert rows == [("auto", "context"), ("dense", "leg"), ("keyword", "leg")]
+    (alone,) = found["additions"]
+    assert (alone["part"], alone["kind"]) == ("auto", "context")
+    assert found["removals"][0]["changed"] > 0
+    assert alone["changed"] > 0

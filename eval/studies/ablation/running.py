@@ -41,6 +41,7 @@ from assay.retrievers.settings import Resources, explain_error
 from assay.retrievers.store.digest import digest
 
 FULL, PLAIN = "whole", "plain"
+NO_CONTEXT = {"source": "none"}
 WARM_UP = 2
 TIMED_ALONE = 20  # queries timed in the plain pipeline, and in that with each part
 SECONDS = 5.0
@@ -61,21 +62,22 @@ class AblationPlan:
     @cached_property
     def tasks(self) -> dict[str, PointTask]:
         """Every pipeline to run by its name; of those that are alike only the first."""
-        made: dict[str, Settings | None] = {
-            FULL: self.config.retriever.model_dump(mode="json"),
-            PLAIN: self.plain.settings,
-            **{_without(item): item.settings for item in self.removals},
-            **{_with(item): item.settings for item in self.additions},
+        made: dict[str, tuple[Settings | None, bool]] = {
+            FULL: (self.config.retriever.model_dump(mode="json"), True),
+            PLAIN: (self.plain.settings, False),
+            **{_without(item): (item.settings, item.contexts) for item in self.removals},
+            **{_with(item): (item.settings, item.contexts) for item in self.additions},
         }
         tasks: dict[str, PointTask] = {}
         first: dict[str, PointTask] = {}
-        for name, settings in made.items():
+        for name, (settings, contexts) in made.items():
             if settings is not None:
-                task = PointTask({"pipeline": name}, self._vary(name, settings))
-                tasks[name] = first.setdefault(digest(task.config.retriever), task)
+                task = PointTask({"pipeline": name}, self._vary(name, settings, contexts))
+                alike = digest(task.config.retriever, task.config.documents)
+                tasks[name] = first.setdefault(alike, task)
         return tasks
 
-    def _vary(self, name: str, retriever: Settings) -> RunConfig:
+    def _vary(self, name: str, retriever: Settings, contexts: bool) -> RunConfig:
         """Return the config of a variant. The whole one is as given, so that its run is found."""
         measures = list(dict.fromkeys([*self.config.measures, *self.measures, TOKENS]))
         values = {**self.config.model_dump(mode="json"), "measures": measures}
@@ -86,6 +88,7 @@ class AblationPlan:
             values |= {
                 "name": label,
                 "retriever": dict(retriever),
+                "documents": values["documents"] | ({} if contexts else {"context": NO_CONTEXT}),
                 "latency": LatencySettings(
                     queries=min(timed, latency.queries),
                     warm_up=min(WARM_UP, latency.warm_up),
@@ -107,12 +110,21 @@ def make_plan(config: RunConfig, measures: Sequence[str], timed: int) -> Ablatio
     values = config.retriever.model_dump(mode="json")
     parts = list_parts(values, {name: leg.plain for name, leg in config.retriever.active.items()})
     plain = make_plain(values, parts)
+    removals = plan_removals(values, parts, check)
+    additions = [
+        replace(item, contexts=False) for item in plan_additions(values, plain, parts, check)
+    ]
+    if (source := config.documents.context.source) != "none":
+        context = PipelinePart("context", 0, source, "context")
+        removals = [Variant(context, settings=values, contexts=False), *removals]
+        additions = [Variant(context, settings=plain.settings), *additions]
+        parts = [context, *parts]
     return AblationPlan(
         config=config,
         parts=tuple(parts),
         plain=plain,
-        removals=tuple(plan_removals(values, parts, check)),
-        additions=tuple(plan_additions(values, plain, parts, check)),
+        removals=tuple(removals),
+        additions=tuple(additions),
         measures=tuple(dict.fromkeys(measures)),
         timed=timed,
     )

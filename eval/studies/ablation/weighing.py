@@ -14,7 +14,6 @@ from assay.eval.studies.comparison.differences import Contrast, judge_family
 
 TOKENS = "Tokens@10"
 TOP = 10
-KINDS = {"query": "query step", "leg": "leg", "stage": "stage"}
 
 
 @dataclass(frozen=True)
@@ -92,7 +91,7 @@ def describe(variant: Variant, failure: str = "") -> Row:
     """Return the row of a variant without figures."""
     return Row(
         part=variant.part.name,
-        kind=KINDS[variant.part.kind],
+        kind=variant.part.steps,
         along=tuple(part.name for part in variant.along),
         replaces=variant.replaces,
         refusal=variant.refusal,
