@@ -125,7 +125,7 @@ def _print(found: "Ablation") -> None:
         title = f"Each part alone: the plain pipeline ({legs}) with it minus plain"
         _print_rows(console, found, found.additions, title)
     for line in found.conclusions:
-        console.print(line, markup=False, soft_wrap=True)
+        console.print(line, markup=False)
     console.print(_explain(found))
 
 
@@ -134,7 +134,7 @@ def _print_rows(console: "Console", found: "Ablation", rows: "Sequence[Row]", ti
     print_table(console, _table(found, rows, title))
     for row in rows:
         if row.finding:
-            console.print(f"  {row.label}: {row.finding}", markup=False, soft_wrap=True)
+            console.print(f"  {row.label}: {row.finding}", markup=False)
     console.print()
 
 

@@ -84,14 +84,14 @@ def _print_result(console: "Console", result: "Answers") -> None:
     count, of = len(result.answers), len(result.run.queries)
     sample = "" if count == of else f" of {of}, a sample"
     line = f"{result.run.manifest.id}: {count} queries{sample}, answered by {result.recipe.words}"
-    console.print(line, markup=False, soft_wrap=True)
+    console.print(line, markup=False)
     table = make_table("measure", "mean", "95 % interval", "n", whole=True)
     for name, mean in result.means.items():
         table.add_row(name, f"{mean.value:.3f}", f"{mean.low:.3f} – {mean.high:.3f}", str(mean.n))
     print_table(console, table)
     for words, share in result.abstained:
         if share:
-            console.print(f"{words}: {_tell(share)}", markup=False, soft_wrap=True)
+            console.print(f"{words}: {_tell(share)}", markup=False)
     console.print(result.bill, markup=False)
 
 

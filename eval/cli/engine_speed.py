@@ -108,4 +108,4 @@ def _print(table: Any, delays: Iterable[str]) -> None:
     console = make_console()
     print_table(console, table)
     for line in delays:
-        console.print(line, style="yellow", markup=False, soft_wrap=True)
+        console.print(line, style="yellow", markup=False)

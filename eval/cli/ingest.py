@@ -70,13 +70,13 @@ def _print(made: "Ingestion") -> None:
 
     console = make_console()
     for line in describe_skipped(made.skipped):
-        console.print(line, markup=False, soft_wrap=True)
+        console.print(line, markup=False)
     console.print(f"{made.source} by {made.pipeline}", style="bold", markup=False)
-    console.print(" · ".join(report.key_facts(made)), markup=False, soft_wrap=True)
+    console.print(" · ".join(report.key_facts(made)), markup=False)
     for line in draw_bars(bin_rows(made.tokens.histogram())):
         console.print(line, markup=False)
     said = (report.tokens, report.ranges, report.checks, report.structure, report.times)
     for name, text in (pair for say in said for pair in say(made)):
-        console.print(f"{name:<28} {text}", markup=False, soft_wrap=True)
+        console.print(f"{name:<28} {text}", markup=False)
     for line in report.warnings(made):
-        console.print(line, style="bold red", markup=False, soft_wrap=True)
+        console.print(line, style="bold red", markup=False)

@@ -53,7 +53,7 @@ def print_all(delivered: "ParityOutcome") -> None:
             _print_waits(console, parity)
     for item in delivered.absent:
         word = "failed" if item.failed else "left out"
-        console.print(f"{word}: {item.reason}", markup=False, soft_wrap=True)
+        console.print(f"{word}: {item.reason}", markup=False)
     for page in delivered.files:
         print_places(page=page)
 
@@ -71,7 +71,7 @@ def print_fusions(found: Fusions) -> None:
         alone = (
             f"{NAMES[system]} {_mean(table.shared[0].means[system][MEASURE])}" for system in FIXED
         )
-        console.print(f"{MEASURE}: {'; '.join(alone)}", soft_wrap=True)
+        console.print(f"{MEASURE}: {'; '.join(alone)}")
         heads = (MEASURE, *(f"less {AGAINST[base]}" for base in BASES))
         for title, shown in (
             ("the same two lists", table.shared),
@@ -90,7 +90,6 @@ def print_fusions(found: Fusions) -> None:
         console.print(
             f"not measured; its stated formula is used: {engine}: {reason}",
             markup=False,
-            soft_wrap=True,
         )
 
 
@@ -103,9 +102,9 @@ def _print(console: "Console", parity: Parity) -> None:
     )
 
     title = f"{parity.label} on {parity.collection} (n = {parity.queries}{_sample(parity)})"
-    console.print(f"{title}: {parity.verdict}", style="bold", markup=False, soft_wrap=True)
-    console.print(f"formula: {parity.meaning['formula']}", markup=False, soft_wrap=True)
-    console.print(describe_verdict(parity), markup=False, soft_wrap=True)
+    console.print(f"{title}: {parity.verdict}", style="bold", markup=False)
+    console.print(f"formula: {parity.meaning['formula']}", markup=False)
+    console.print(describe_verdict(parity), markup=False)
     _print_examples(console, parity)
     print_table(console, _tabulate(parity))
     for item in parity.quality.differences:
@@ -114,10 +113,9 @@ def _print(console: "Console", parity: Parity) -> None:
             f"({signed(item.interval.low)} … {signed(item.interval.high)}), "
             f"p {p_value(item.adjusted)}: {item.verdict}"
             f"{f', which {SYMMETRY}' if item.presumes_symmetry else ''}",
-            soft_wrap=True,
         )
     for line in (*describe_against(parity), *describe_ratios(parity)):
-        console.print(line, soft_wrap=True)
+        console.print(line)
     _print_waits(console, parity)
     index = parity.index
     console.print(f"index: {amount(index.seconds)} s, {size(index.bytes)}")
@@ -129,7 +127,7 @@ def _print_waits(console: "Console", parity: Parity) -> None:
     from assay.eval.studies.stores.parity.page import describe_waits
 
     for line in describe_waits(parity):
-        console.print(line, style="yellow", markup=False, soft_wrap=True)
+        console.print(line, style="yellow", markup=False)
 
 
 def _print_examples(console: "Console", parity: Parity) -> None:
@@ -138,7 +136,6 @@ def _print_examples(console: "Console", parity: Parity) -> None:
             f"  {example.verdict}, from rank {example.rank}: {example.text}",
             style=STYLES["different"] if example.verdict == "different" else "",
             markup=False,
-            soft_wrap=True,
         )
         for place in example.places:
             console.print(
@@ -146,7 +143,6 @@ def _print_examples(console: "Console", parity: Parity) -> None:
                 f"{place.expected or '–'}; dense {place.dense or '–'}, keyword "
                 f"{place.keyword or '–'}",
                 markup=False,
-                soft_wrap=True,
             )
 
 

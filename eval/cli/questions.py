@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from assay.eval.cli import options
-from assay.eval.cli.output import make_console, make_table, present, print_table
+from assay.eval.cli.output import make_console, make_table, present, print_table, print_text
 
 if TYPE_CHECKING:
     from assay.eval.studies.questions.job import QuestionJob
@@ -172,9 +172,9 @@ def _print_result(result: "QuestionsResult") -> None:
     if not made.kept:
         click.echo("no question passed the tests; nothing is written")
         return
-    click.echo(describe_bias(made))
+    print_text(describe_bias(made))
     click.echo(f"{len(made.kept)} questions kept, {len(made.review)} marked for a person")
-    click.echo(foretell(len(made.kept)))
+    print_text(foretell(len(made.kept)))
 
 
 def _print_head(job: "QuestionJob") -> None:
@@ -186,4 +186,4 @@ def _print_head(job: "QuestionJob") -> None:
     if job.empty:
         click.echo(f"no passage suits: {', '.join(job.empty)}")
     for line in job.warnings:
-        click.echo(f"warning: {line}")
+        print_text(f"warning: {line}")

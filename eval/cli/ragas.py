@@ -109,7 +109,6 @@ def _print_result(console: "Console", result: "RagasResult") -> None:
     console.print(
         f"{manifest.id}: {shown} of {result.queries} queries{sample}{judge}",
         markup=False,
-        soft_wrap=True,
     )
     print_table(console, _table(result.found))
     for item in result.found:
@@ -150,7 +149,7 @@ def _print_gaps(console: "Console", item: "Beside", queries: int) -> None:
     ]
     for number, line in enumerate(lines):
         start = f"{item.metric.name}: " if number == 0 else "  "
-        console.print(start + " ".join(line.split("\n")), markup=False, soft_wrap=True)
+        console.print(start + " ".join(line.split("\n")), markup=False)
 
 
 def _number(estimate: "Estimate | None") -> str:

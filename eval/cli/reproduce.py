@@ -97,11 +97,10 @@ def _print(found: "Reproduction") -> None:
         for row in rows:
             if row.reasons:
                 line = f"{row.figure.system} {row.figure.measure}: {'; '.join(row.reasons)}"
-                console.print(escape(line), soft_wrap=True)
+                console.print(escape(line))
     if number := len(found.unexplained):
         differ = "1 figure differs" if number == 1 else f"{number} figures differ"
         console.print(
             f"{differ}, and the file knows no reason: look at what differs before you trust other "
             "figures of the system",
-            soft_wrap=True,
         )

@@ -78,7 +78,6 @@ def list_(measures: tuple[str, ...], as_json: bool, **wanted: Any) -> None:
             "busy: timed while other processes were working, so that p50 is partly theirs; run "
             "with --rerun on a quiet machine.",
             style="yellow",
-            soft_wrap=True,
         )
 
 

@@ -154,14 +154,14 @@ def _print(found: "Sweep") -> None:
         if found.on(name):
             print_table(console, _table(found, name))
     for name, race in found.races.items():
-        console.print(describe_race(found, name), soft_wrap=True)
+        console.print(describe_race(found, name))
         if race.drops:
             print_table(console, _drops_table(found, name))
     for item in found.failed:
         line = f"failed: {_name(item)} on {item.collection}: {item.failure}"
-        console.print(line, style="bold red", markup=False, soft_wrap=True)
+        console.print(line, style="bold red", markup=False)
     if len(found.done) > 1:
-        console.print(OPTIMISM, soft_wrap=True)
+        console.print(OPTIMISM)
 
 
 def _table(found: "Sweep", collection: str) -> "Table":

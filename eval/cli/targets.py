@@ -121,8 +121,8 @@ def _print(results: "Results") -> None:
             note = line.found.note if line.found and line.verdict == "missed" else ""
             if why := line.reason or note:
                 what = f"{target.id} {line.label}".strip()
-                console.print(f"{what}: {why}", markup=False, soft_wrap=True)
-    console.print(f"[dim]{escape(RULE)}[/]", soft_wrap=True)
+                console.print(f"{what}: {why}", markup=False)
+    console.print(f"[dim]{escape(RULE)}[/]")
     for kind, ids in results.count().items():
         if ids:
             console.print(f"[{STYLES[kind]}]{len(ids)} {kind}[/]: {', '.join(ids)}")

@@ -30,11 +30,11 @@ def print_tuning(tuned: "TunedPipeline") -> None:
     console.print(title, style="bold", markup=False)
     console.print(f"space {space.source}: {len(tuning.points)} of {len(space.points)} points tried")
     for line in space.lines():
-        console.print(f"  {line}", markup=False, soft_wrap=True)
+        console.print(f"  {line}", markup=False)
     print_table(console, _gains(tuning))
     console.print(describe_gain(tuning), style=STYLES.get(tuning.verdict, "bold"))
     for line in explain(tuning):
-        console.print(line, markup=False, soft_wrap=True)
+        console.print(line, markup=False)
     console.print()
     _print_surface(console, tuning, space)
 
