@@ -80,11 +80,17 @@ class FaissEngine(EmbeddedEngine[FaissSettings, "faiss.Index"]):
 
     def _search_dense(self, opened: "faiss.Index", vector: Vectors, limit: int) -> list[Scored]:
         most = min(limit, self._texts)
-        scores, positions = opened.search(vector[None], most, params=self._tell_search(most))
-        # Sorted as arrays: a search takes so little that sorting pairs would show beside it.
-        order = np.lexsort((positions[0], -scores[0]))
-        found = order[positions[0][order] >= 0]  # -1 fills what was not found
-        return list(zip(positions[0][found].tolist(), scores[0][found].tolist(), strict=True))
+        rows = opened.search(vector[None], most, params=self._tell_search(most))
+        scores, positions = rows[0][0], rows[1][0]
+        if positions[-1] < 0:  # -1 fills what was not found
+            scores, positions = scores[positions >= 0], positions[positions >= 0]
+        # The best come first. A search takes so little that sorting all of it would show beside it.
+        texts: list[int] = positions.tolist()
+        begin = end = 0  # of those of one score
+        for i in np.flatnonzero(scores[1:] == scores[:-1]).tolist():
+            begin, end = begin if i < end else i, i + 2
+            texts[begin:end] = sorted(texts[begin:end])
+        return list(zip(texts, scores.tolist(), strict=True))
 
     def _open_bare(self, opened: "faiss.Index") -> BareClient:
         """Return the index itself: it has no client."""
