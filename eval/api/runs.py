@@ -34,7 +34,8 @@ def run(
         what: A config by its path, by the name of one in `configs/`, as a mapping (its `base`
             too is a path or a name) or as an object; an `assay.retrievers.base.Retriever`; a
             function of a query and a number of hits that returns (document id, score) or (document
-            id, start, end, score); or rankings: `{query id: [(document id, score), …]}`, a
+            id, start, end, score); a retriever of LangChain (`.invoke`), LlamaIndex (`.retrieve`)
+            or Haystack (`.run`); or rankings: `{query id: [(document id, score), …]}`, a
             DataFrame, or the path of a TREC run.
         overrides: Changes to a config, `key.path=value`.
         collection: A name, a folder, a `Collection`, or a mapping with `documents`, `queries`,
@@ -51,7 +52,8 @@ def run(
         The stored run with its figures as DataFrames.
 
     Raises:
-        AssayError: What is given is wrong, or somebody's function failed; it names the query.
+        AssayError: What is given is wrong, or somebody's function failed; it names the query. A
+            TypeError too where nothing of that kind can be run.
 
     Examples:
         >>> from assay import run

@@ -36,6 +36,7 @@ from assay.eval.runs.run_files import RunFile, make_run_file, read_run_file
 from assay.eval.runs.stored import StoredRun
 from assay.eval.scoring import measures
 from assay.retrievers.base import AssayError, Progress, Retriever
+from assay.retrievers.foreign.frameworks import adapt
 from assay.retrievers.store.paths import parse_path
 
 DEPTH = 100
@@ -43,8 +44,14 @@ DEPTH = 100
 OPTIONS = ("name", "depth", "limit", "measures")
 ALLOWED = (
     "allowed: a config by its path, by its name or as a mapping; a Retriever; a "
-    "function f(query, k); rankings as a mapping, a DataFrame or a TREC run file"
+    "function f(query, k); an object with .invoke(query) as in LangChain, .retrieve(query) as in "
+    "LlamaIndex or .run(query=…) as in Haystack; rankings as a mapping, a DataFrame or a TREC run "
+    "file"
 )
+
+
+class SystemTypeError(AssayError, TypeError):
+    """Something is given to be run that is none of what can be."""
 
 
 @dataclass(frozen=True)
@@ -158,7 +165,8 @@ class _Source:
 
 def _read_source(what: Any) -> _Source | None:
     """Return the config that `what` is; None where it is none."""
-    if isinstance(what, BaseModel):
+    # Retrievers of LangChain are models of pydantic, too.
+    if isinstance(what, BaseModel) and adapt(what) is None:
         return _Source(what.model_dump(mode="json"), type(what).__name__)
     if isinstance(what, str | Path):
         if not is_config(str(what)) and Path(what).is_file():
@@ -231,9 +239,13 @@ def _make_retriever(
     if isinstance(what, Retriever):
         return ObjectRetriever(what), "object", type(what).__name__
     if isinstance(what, type):
-        raise AssayError(f"{what.__name__}: a class; give an object, {what.__name__}(…)")
+        raise SystemTypeError(
+            f"{what.__name__}: a class; give an object, {what.__name__}(…); {ALLOWED}"
+        )
     if callable(what):
         return FunctionRetriever(what), "function", name_code(what).rpartition(".")[2]
+    if framework := adapt(what):
+        return framework, "object", type(what).__name__
     file = _read_rankings(what)
     called, *others = file.systems
     if others:
@@ -253,7 +265,7 @@ def _read_rankings(what: Any) -> RunFile:
         return make_run_file(what, "rankings")
     if hasattr(what, "to_dict") and hasattr(what, "columns"):
         return make_run_file(list_answers(what), "rankings")
-    raise AssayError(f"a {type(what).__name__} cannot be run; {ALLOWED}")
+    raise SystemTypeError(f"a {type(what).__name__} cannot be run; {ALLOWED}")
 
 
 def _write(value: Any) -> str:

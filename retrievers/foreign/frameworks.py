@@ -1,4 +1,4 @@
-"""Retrievers that are objects of LangChain, LlamaIndex or Haystack, by their import path.
+"""Retrievers that are objects of LangChain, LlamaIndex or Haystack, by import path or given.
 
 What they return is put back into the documents by its text: see `NamedChunks.find_text`.
 """
@@ -43,6 +43,7 @@ class FrameworkSettings(Settings):
     package: ClassVar[str]
     module: ClassVar[str]
     kind: ClassVar[str]
+    method: ClassVar[str]
 
     object: Annotated[ObjectPath, CODE] = Field(
         description="module:name, importable from the working directory or the environment: a "
@@ -101,6 +102,7 @@ class LangChainSettings(FrameworkSettings):
     package: ClassVar[str] = "langchain-core"
     module: ClassVar[str] = "langchain_core"
     kind: ClassVar[str] = "langchain_core.retrievers.BaseRetriever"
+    method: ClassVar[str] = "invoke"
     type: Annotated[Literal["langchain"], CODE]
 
     def suits(self, found: Any) -> bool:
@@ -122,6 +124,7 @@ class LlamaIndexSettings(FrameworkSettings):
     package: ClassVar[str] = "llama-index-core"
     module: ClassVar[str] = "llama_index"
     kind: ClassVar[str] = "llama_index.core.retrievers.BaseRetriever"
+    method: ClassVar[str] = "retrieve"
     type: Annotated[Literal["llamaindex"], CODE]
 
     def suits(self, found: Any) -> bool:
@@ -145,6 +148,7 @@ class HaystackSettings(FrameworkSettings):
     package: ClassVar[str] = "haystack-ai"
     module: ClassVar[str] = "haystack"
     kind: ClassVar[str] = "a component of Haystack that takes a query"
+    method: ClassVar[str] = "run"
     type: Annotated[Literal["haystack"], CODE]
 
     def suits(self, found: Any) -> bool:
@@ -166,12 +170,18 @@ class HaystackSettings(FrameworkSettings):
 class FrameworkRetriever(Retriever):
     """Asks somebody's retriever and finds the texts that it returns in the documents."""
 
-    def __init__(self, settings: FrameworkSettings) -> None:
-        """Import the object, and call nothing. Raises AssayError where it does not suit."""
+    def __init__(self, settings: FrameworkSettings, given: Any = None) -> None:
+        """Import the object unless it is `given`, and call nothing.
+
+        Raises AssayError where what is imported does not suit.
+        """
         self.nondeterministic = settings.nondeterministic
         self._settings = settings
-        self._where = f"{KEY}: {settings.object}"
+        self._where = settings.object if given else f"{KEY}: {settings.object}"
         self._chunks = NamedChunks(())
+        if given:
+            self._make, self._retriever = None, given
+            return
         found = settings.load()
         self._make = found if settings.makes else None
         self._retriever = None if self._make else self._check(found)
@@ -210,10 +220,14 @@ class FrameworkRetriever(Retriever):
     def metadata(self) -> Mapping[str, Any]:
         """Return the object's path, the digest of its file, and the framework's version."""
         file = getattr(sys.modules[self._settings.object.partition(":")[0]], "__file__", None)
+        try:
+            version = metadata.version(self._settings.package)
+        except metadata.PackageNotFoundError:  # an object that only looks like the framework's
+            version = "none"
         return {
             "object": self._settings.object,
             "source": digest_file(Path(file)) if file else "unknown",
-            self._settings.package: metadata.version(self._settings.package),
+            self._settings.package: version,
         }
 
     def _check(self, found: Any) -> Any:
@@ -228,6 +242,29 @@ class FrameworkRetriever(Retriever):
                 f"{self._settings.kind}, nor a function of `documents` that makes one"
             )
         return found
+
+
+def adapt(given: Any) -> FrameworkRetriever | None:
+    """Return a retriever that asks an object of a framework; None where it is of none of them.
+
+    It is told by its method: LangChain's `invoke`, LlamaIndex's `retrieve`, or `run` with a
+    parameter `query`, which Haystack's components for queries have. It knows its documents by
+    itself, and nobody else knows them, so that its runs are made again each time.
+    """
+    kinds: Sequence[type[FrameworkSettings]]
+    kinds = (LangChainSettings, LlamaIndexSettings, HaystackSettings)
+    for framework in kinds:
+        method = getattr(given, framework.method, None)
+        if not inspect.ismethod(method) or isinstance(given, type):
+            continue
+        inputs = getattr(given, "__haystack_input__", None)  # of a SuperComponent too
+        named = "query" in inspect.signature(method).parameters or hasattr(inputs, "query")
+        if framework is HaystackSettings and not named:
+            continue
+        called = f"{type(given).__module__}:{type(given).__qualname__}"
+        settings = framework.model_construct(object=called, nondeterministic=True)
+        return FrameworkRetriever(settings, given)
+    return None
 
 
 def _read_names(said: Mapping[str, Any], *ids: str | None) -> list[str]:
