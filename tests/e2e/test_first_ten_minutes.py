@@ -81,15 +81,15 @@ def test_each_command_shows_what_it_is_for_and_what_comes_next(shell: Shell) -> 
     assert "With 6 queries you can detect differences of about" in made[3]
 
     _, run = find("assay run")
-    assert run[0].startswith("hybrid on docs (n = 6): nDCG@10 ")
+    assert run[0].startswith("contextual on docs (n = 6): nDCG@10 ")
     assert len(run) < ROWS, "the headline is still on the screen when the prompt is"
 
     compare, compared = find("assay compare")
     assert compare in list_next(made)
     assert compare in list_next(run)
-    assert compared[0].startswith("6 queries are too few to tell hybrid from bm25: nDCG@10 is ")
+    assert compared[0].startswith("6 queries are too few to tell contextual from bm25: nDCG@10 is ")
 
-    _, explained = find("assay explain hybrid-docs-")
+    _, explained = find("assay explain contextual-docs-")
     assert "6 correct passages of 6 queries" in " ".join(explained)
     _, missed = find("assay explain demo/hybrid --query ")
     assert any("(grade 3): lost " in line for line in missed)

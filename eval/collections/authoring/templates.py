@@ -44,18 +44,18 @@ NO_QUESTIONS = """\
 
 PIPELINE = """\
 # A retrieval pipeline for {name}. `assay components` lists all that can stand here;
-# `assay run` with this file measures it. As it is written, it is the config `hybrid`.
-name: hybrid
+# `assay run` with this file measures it. As it is written, it is the config `contextual`.
+name: contextual
 dataset: {dataset}
 
 documents:
   # The passages that are searched: structure, sections cut to size between sentences; fixed,
   # combine_split, parent_child; or document, each file whole.
   chunker: {{type: structure, max_tokens: 800, overlap_tokens: 50}}
-  # Put before each passage in every index: none; headings (title and headings above it);
-  # opening (the document's first words); collection (contexts.jsonl); auto (collection where
-  # there is one, else headings).
-  context: {{source: none}}
+  # Put before each passage in every index: auto (contexts.jsonl where there is one; else the
+  # headings above it, and for a document without headings its title and first words); headings;
+  # opening; opening+headings; collection; none.
+  context: {{source: auto}}
 
 retriever:
   # Each leg is one ranked list of `depth` passages. The encoder reads English; others stand in

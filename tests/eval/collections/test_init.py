@@ -273,17 +273,17 @@ def test_the_pipeline_is_a_config(here: Path) -> None:
     shown = json.loads(result.stdout)
     text = Path(shown["pipeline"]).read_text()
     config = yaml.safe_load(text)
-    assert (config["name"], config["dataset"]) == ("hybrid", "my-docs")
+    assert (config["name"], config["dataset"]) == ("contextual", "my-docs")
     assert set(config["retriever"]) == {"legs", "fusion", "stages"}
     from assay.retrievers.pipeline.config import PipelineConfig
 
     PipelineConfig.model_validate({key: value for key, value in config.items() if key != "dataset"})
 
 
-def test_the_pipeline_is_the_hybrid_that_ships(here: Path) -> None:
+def test_the_pipeline_is_one_that_ships(here: Path) -> None:
     run("my-docs")
     written = load_config(str(here / "datasets/my-docs/pipeline.yaml"))
-    shipped = load_config("hybrid", ["dataset=my-docs"])
+    shipped = load_config("contextual", ["dataset=my-docs"])
     assert written == shipped.model_copy(update={"description": written.description})
 
 
