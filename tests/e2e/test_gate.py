@@ -10,6 +10,7 @@ from xml.etree import ElementTree as Xml
 
 import pytest
 import yaml
+from tools.busy_machine import spinning
 from tools.processes import ASSAY, ROOT
 
 CONFIG = "configs/bm25.yaml"
@@ -216,7 +217,11 @@ def older(tmp_path: Path) -> Path:
 def test_latency_against_a_checkout_and_a_config(
     call, baseline: Path, older: Path, tmp_path: Path
 ) -> None:
-    faster = read(call("gate", CONFIG, "--base", str(older), "--json"), 0)
+    anywhere = tmp_path / "gate.yaml"  # on a machine that is busy, too
+    shipped = (ROOT / "configs/gate.yaml").read_text()
+    anywhere.write_text(shipped.replace("busy: 0.1", "busy: 1.0"))
+    options = ("--settings", str(anywhere), "--json")
+    faster = read(call("gate", CONFIG, "--base", str(older), *options), 0)
     assert [item["verdict"] for item in faster["latency"]] == ["pass", "pass"]
     assert all(item["ratio"]["high"] < 0.5 for item in faster["latency"])
     (tmp_path / "instant.py").write_text(
@@ -227,11 +232,14 @@ def test_latency_against_a_checkout_and_a_config(
     )
     config = tmp_path / "instant.yaml"
     config.write_text('name: instant\nretriever: {type: python, path: "instant:Instant"}\n')
-    slower = read(
-        call("gate", CONFIG, "--base", str(config), "--json", PYTHONPATH=str(tmp_path)), 1
-    )
+    base = ("--base", str(config))
+    slower = read(call("gate", CONFIG, *base, *options, PYTHONPATH=str(tmp_path)), 1)
     assert {item["verdict"] for item in slower["measures"]} == {"pass"}
     assert [item["verdict"] for item in slower["latency"]] == ["regression", "regression"]
+    with spinning():  # what is so plainly slower is not judged there
+        busy = read(call("gate", CONFIG, *base, "--json", PYTHONPATH=str(tmp_path)), 0)
+    assert [item["verdict"] for item in busy["latency"]] == ["cannot tell", "cannot tell"]
+    assert all(item["load"]["others"] > 0.1 for item in busy["latency"])
 
 
 def test_self_test(call, run_id: str) -> None:

@@ -108,11 +108,11 @@ class FaissEngine(EmbeddedEngine[FaissSettings, "faiss.Index"]):
         return BareClient(dense, None, lambda: None)
 
     def _tell_search(self, most: int) -> "faiss.SearchParameters | None":
+        if self._exact:
+            return None
         import faiss
 
         index = self._settings.index
-        if self._exact:
-            return None
         if index.type == "hnsw":
             return faiss.SearchParametersHNSW(efSearch=max(index.ef, most))
         probing = faiss.SearchParametersIVF(nprobe=index.nprobe)
