@@ -42,7 +42,10 @@ def _list_numbers(estimate: OpenEstimate) -> tuple[float, float, float]:
     return estimate.value, low, high
 
 
-def render(title: str, notes: Iterable[str], table: "DataFrame") -> str:
-    """Return a titled table as HTML; whatever comes from documents and configs is escaped."""
+def render(title: str, notes: Iterable[str], table: "DataFrame", bars: str = "") -> str:
+    """Return a titled table as HTML; whatever comes from documents and configs is escaped.
+
+    `bars` is HTML already, and comes last.
+    """
     lines = "".join(f"<div>{escape(note)}</div>" for note in notes)
-    return f"<div><b>{escape(title)}</b></div>{lines}{table.to_html(float_format=score)}"
+    return f"<div><b>{escape(title)}</b></div>{lines}{table.to_html(float_format=score)}{bars}"

@@ -12,7 +12,10 @@ from assay.eval.studies.comparison.differences import Difference
 from assay.retrievers.base import AssayError
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from pandas import DataFrame
+
+    from assay.eval.report.interval_bars import IntervalBar
 
 FIGURES = (
     "n",
@@ -31,6 +34,9 @@ FIGURES = (
     "losses",
     "verdict",
 )
+
+# Of these, what is shown first.
+SMALL = ("difference", "simultaneous_low", "simultaneous_high", "p", "verdict")
 
 
 @dataclass(frozen=True, repr=False)
@@ -180,10 +186,63 @@ class ComparisonResult:
 
     def _repr_html_(self) -> str:
         from assay.eval.report.frames import render
+        from assay.eval.report.interval_bars import draw_bars
 
-        collection = self.compared.base.run.manifest.collection.name
-        title = f"{' · '.join(self.compared.labels)} on {collection}"
-        return render(title, self.verdict.splitlines(), self.differences)
+        compared = self.compared
+        collection = compared.base.run.manifest.collection.name
+        notes = [
+            *compared.warnings,
+            f"{' · '.join(compared.labels)} on {collection}; intervals hold for all tests at once",
+        ]
+        table = self.ranking if compared.all_pairs else self.differences[list(SMALL)]
+        bars = draw_bars(self._list_bars(), differences=not compared.all_pairs)
+        return render(" ".join(compared.verdict), notes, table, bars)
+
+    def plot(self, ax: "Axes | None" = None) -> "Axes":
+        """Draw the differences with their simultaneous intervals; of all pairs the runs' means.
+
+        Args:
+            ax: Axes of matplotlib to draw into; by default those of a new figure.
+
+        Returns:
+            The axes.
+
+        Raises:
+            AssayError: matplotlib is not installed.
+
+        """
+        from assay.eval.report.interval_bars import plot_bars
+
+        compared = self.compared
+        title = f"{' · '.join(compared.labels)} on {compared.base.run.manifest.collection.name}"
+        if compared.all_pairs:
+            label = f"mean {compared.pairs[0].headline.measure} with 95 % interval"
+        else:
+            label = f"difference from {compared.labels[0]}, 95 % simultaneous interval"
+        bars = self._list_bars()
+        return plot_bars(bars, not compared.all_pairs, title=title, label=label, ax=ax)
+
+    def _list_bars(self) -> "list[IntervalBar]":
+        """Return a bar a run and its groups, of all pairs; else one a difference of a share."""
+        from assay.eval.report.interval_bars import IntervalBar
+
+        compared = self.compared
+        if compared.all_pairs:
+            measure = compared.pairs[0].headline.measure
+            runs = zip(compared.labels, compared.groups, compared.summaries, strict=True)
+            return [
+                IntervalBar(f"{label} ({groups})", summary.means[measure])
+                for label, groups, summary in runs
+            ]
+        several = len(compared.pairs) > 1
+        return [
+            IntervalBar(
+                f"{name[-1]}: {item.measure}" if several else item.measure, both, item.shown
+            )
+            for name, pair in self._pairs()
+            for item in pair.differences
+            if abs((both := item.interval).value) <= 1
+        ]
 
     def _pairs(self) -> Iterable[tuple[tuple[str, ...], Pair]]:
         """Yield what each pair is called in an index, and the pair."""

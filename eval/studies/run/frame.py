@@ -14,7 +14,10 @@ from assay.eval.scoring.measures import DEFAULT, choose_headline
 from assay.retrievers.base import AssayError
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from pandas import DataFrame
+
+    from assay.eval.report.interval_bars import IntervalBar
 
 
 @dataclass(frozen=True, repr=False)
@@ -191,6 +194,42 @@ class RunResult:
 
     def _repr_html_(self) -> str:
         from assay.eval.report.frames import render
+        from assay.eval.report.interval_bars import draw_bars
+
+        table = self.measures.rename_axis(None)
+        bars = draw_bars(self._list_bars(), differences=False)
+        return render(self._conclude(), [*self.warnings, self.id], table, bars)
+
+    def plot(self, ax: "Axes | None" = None) -> "Axes":
+        """Draw the mean of each measure on 0 to 1 with its 95 % interval.
+
+        Args:
+            ax: Axes of matplotlib to draw into; by default those of a new figure.
+
+        Returns:
+            The axes.
+
+        Raises:
+            AssayError: matplotlib is not installed.
+
+        """
+        from assay.eval.report.interval_bars import plot_bars
 
         title = f"{self.name} on {self.collection}"
-        return render(title, [self.id, *self.warnings], self.measures.rename_axis(None))
+        label = "mean with 95 % interval"
+        return plot_bars(self._list_bars(), differences=False, title=title, label=label, ax=ax)
+
+    def _list_bars(self) -> "list[IntervalBar]":
+        from assay.eval.report.interval_bars import IntervalBar
+
+        means = self.summary.means.items()
+        return [IntervalBar(name, mean) for name, mean in means if 0 <= mean.value <= 1]
+
+    def _conclude(self) -> str:
+        """Return the headline measure in a sentence."""
+        measure = choose_headline(self.summary.means)
+        mean = self.summary.means[measure]
+        return (
+            f"{self.name} on {self.collection} (n = {mean.n}): {measure} {mean.value:.3f} "
+            f"(95 % interval {mean.low:.3f} to {mean.high:.3f})"
+        )

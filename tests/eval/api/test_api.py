@@ -4,7 +4,9 @@ import doctest
 import re
 import subprocess
 import sys
+from io import BytesIO
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 from pandas import DataFrame, read_csv
@@ -14,7 +16,9 @@ from tools.processes import ROOT
 from assay import compare, load_runs, load_tracked_runs, run, search
 from assay.eval.api import documents, runs, stored_runs
 from assay.eval.report.frames import render
+from assay.eval.report.interval_bars import IntervalBar, draw_bars, plot_bars
 from assay.eval.runs import environment
+from assay.eval.statistics.estimates import Estimate
 from assay.eval.studies.run.frame import RunResult
 from assay.retrievers.base import AssayError
 
@@ -182,6 +186,25 @@ def test_three_are_ranked_unless_one_is_the_base() -> None:
     assert more.compared.names == beside.compared.names
 
 
+@pytest.mark.parametrize("differences", [True, False])
+def test_bars_escape_names_and_are_drawn(differences: bool) -> None:
+    hostile = "<script>$alert$</script>"
+    estimates = {hostile: Estimate(0.2, 0.1, 0.3, 9), "b": Estimate(0.0, 0.0, 0.0, 9)}
+    bars = [IntervalBar(name, estimate) for name, estimate in estimates.items()]
+    drawn = draw_bars(bars, differences)
+    assert "<script" not in drawn
+    assert len(ElementTree.fromstring(drawn).findall("circle")) == 2
+    axes = plot_bars(bars, differences, title=hostile, label=hostile, ax=None)
+    axes.figure.savefig(BytesIO(), format="svg")
+    assert len(axes.get_yticklabels()) == 2
+
+
+def test_plot_without_matplotlib_is_one_line(few: RunResult, monkeypatch) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
+    with pytest.raises(AssayError, match="plot: needs matplotlib"):
+        few.plot()
+
+
 def test_html_escapes_what_comes_from_outside() -> None:
     hostile = "<script>alert(1)</script>"
     table = DataFrame({hostile: [hostile]}, index=[hostile]).rename_axis(hostile)
@@ -200,4 +223,11 @@ def test_results_show_themselves(few: RunResult) -> None:
     assert repr(compared) == compared.verdict
     assert "bm25 (b 0.6) · bm25 (b 0.1) on harbourline" in compared._repr_html_()
     assert "a sample: 4 of" in compared._repr_html_()
+    third = run("bm25", SMALL, "limit=4", "retriever.legs.keyword.b=0.9", track=False)
+    for result in (few, compared, compare(few, third, compared.compared.runs[1].manifest.id)):
+        html = result._repr_html_()
+        assert html.index("nDCG@10") < html.index("<table") < html.index("<svg")
+        axes = result.plot()
+        assert len(axes.get_yticklabels()) == html.count("<circle") > 0
+    assert "4 queries are too few to tell" in compared._repr_html_()
     assert compared.latency.index.names == ["other", "percentile"]
