@@ -65,7 +65,7 @@ def test_each_command_shows_what_it_is_for_and_what_comes_next(shell: Shell) -> 
         ahead += [it for it in list_next(lines) if it not in shown and it not in ahead]
 
     def find(begin: str) -> tuple[str, list[str]]:
-        (command,) = (name for name in shown if name.startswith(begin))
+        command = next(name for name in shown if name.startswith(begin))
         return command, shown[command]
 
     _, demo = find("assay demo")
