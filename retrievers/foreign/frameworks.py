@@ -251,9 +251,7 @@ def adapt(given: Any) -> FrameworkRetriever | None:
     parameter `query`, which Haystack's components for queries have. It knows its documents by
     itself, and nobody else knows them, so that its runs are made again each time.
     """
-    kinds: Sequence[type[FrameworkSettings]]
-    kinds = (LangChainSettings, LlamaIndexSettings, HaystackSettings)
-    for framework in kinds:
+    for framework in (LangChainSettings, LlamaIndexSettings, HaystackSettings):
         method = getattr(given, framework.method, None)
         if not inspect.ismethod(method) or isinstance(given, type):
             continue
@@ -262,8 +260,8 @@ def adapt(given: Any) -> FrameworkRetriever | None:
         if framework is HaystackSettings and not named:
             continue
         called = f"{type(given).__module__}:{type(given).__qualname__}"
-        settings = framework.model_construct(object=called, nondeterministic=True)
-        return FrameworkRetriever(settings, given)
+        values: dict[str, Any] = {"object": called, "nondeterministic": True}
+        return FrameworkRetriever(framework.model_construct(**values), given)
     return None
 
 
