@@ -137,6 +137,8 @@ def test_a_span_by_keyboard_and_by_mouse(page: Any, grades: GradeFile) -> None:
     )
     page.get_by_role("button", name="Select the span").click()
     wait_for(page, "Span marked")
+    words = page.locator("#grades button").all_text_contents()
+    assert words == ["0 not relevant", "1 partly relevant", "2 mostly relevant", "3 fully relevant"]
     page.get_by_role("button", name="Grade 2 of 3").click()
     wait_for(page, "Saved: 2")
     start, end = grades.read_grades()[spring.digest]["anna"].span or (0, 0)

@@ -215,6 +215,13 @@ for (const [id, key] of [["next", "n"], ["previous", "p"], ["undo", "u"], ["agre
 at("note").addEventListener("input", note.keep);
 at("close").addEventListener("click", () => at("panel").close());
 
+/** What a grade means on a scale up to `highest`; "" within a scale of more than four grades. */
+function tellGrade(grade, highest) {
+  if (!grade) return "not relevant";
+  if (grade === highest) return highest === 1 ? "relevant" : "fully relevant";
+  return { 2: ["partly relevant"], 3: ["partly relevant", "mostly relevant"] }[highest]?.[grade - 1] ?? "";
+}
+
 async function start() {
   history.replaceState(null, "", "/"); // the token stays in no address
   page.state = await ask("/state");
@@ -225,10 +232,11 @@ async function start() {
   at("guidelines").textContent = state.guidelines;
   at("mark").hidden = !state.spans;
   for (let grade = 0; grade <= state.highest; grade++) {
-    const button = add(at("grades"), "button", grade);
+    const button = add(at("grades"), "button", `${grade} ${tellGrade(grade, state.highest)}`.trim());
     button.type = "button";
     button.dataset.grade = grade;
-    button.ariaLabel = `Grade ${grade} of ${state.highest}` + (grade ? "" : ", not relevant");
+    button.ariaLabel = `Grade ${grade} of ${state.highest}, ${tellGrade(grade, state.highest)}`
+      .replace(/, $/, "");
     button.setAttribute("aria-keyshortcuts", grade);
     button.addEventListener("click", () => act(() => give(grade)));
   }
