@@ -68,6 +68,7 @@ def test_both_tell_of_the_pipelines_they_need(pages: dict[str, str]) -> None:
         assert f"<th>{name}</th>" in pages["compare_runs"]
     for text in ("hybrid_rrf", "is worse than hybrid_rrf", "rank", "passage"):
         assert text in pages["failure_analysis"]
+    assert 'aria-label="95 % intervals"' in pages["failure_analysis"], "bars of a result"
 
 
 def test_a_run_that_cannot_be_made_is_told_in_one_line(tmp_path: Path) -> None:
