@@ -12,6 +12,8 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
+from assay.eval.runs.machine_load import MachineLoad
+
 # A suite started in the background, by `nohup` or a CI runner, ignores interrupts, and what it
 # starts would ignore them too: tests interrupt commands.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
@@ -50,6 +52,12 @@ def unchanged_addresses() -> Iterator[None]:
 
 def _list_addresses() -> set[tuple[str, str]]:
     return {item for item in os.environ.items() if ADDRESSES.search(item[0])}
+
+
+@pytest.fixture
+def quiet(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is printed is as of a machine where nobody else works, though other tests do here."""
+    monkeypatch.setattr(MachineLoad, "is_busy", lambda self, limit=1.0: False)
 
 
 @pytest.fixture

@@ -45,6 +45,7 @@ BRIEF = "Intervals and p-values hold for all tests of a family at once."
     "--csv", "table", type=click.Path(dir_okay=False), help="Write the differences to this file."
 )
 @click.option("--no-report", is_flag=True, help="Write no report, and log nothing to MLflow.")
+@options.rerun("Time the configs again.")
 @options.NO_TRACK
 @options.JSON
 def compare(
@@ -56,6 +57,7 @@ def compare(
     by_type: bool,
     table: str | None,
     no_report: bool,
+    rerun: bool,
     no_track: bool,
     as_json: bool,
 ) -> None:
@@ -95,7 +97,7 @@ def compare(
     references = add_engines(named, engines)
     progress = ConsoleProgress()
     compared = compare_references(
-        references, overrides, wanted, effect or EFFECT, progress, all_pairs=base is None
+        references, overrides, wanted, effect or EFFECT, progress, base is None, rerun
     )
     if table is not None:
         from assay.eval.studies.comparison.frame import ComparisonResult

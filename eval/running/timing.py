@@ -36,15 +36,15 @@ def find_timing(
     queries: Sequence[Query],
     progress: Progress,
     rounds: int = ROUNDS,
+    rerun: bool = False,
 ) -> InterleavedTiming | None:
     """Return the timing of `systems`, by the ids of their runs, kept at `path`, or make it.
 
-    The same runs have the same timing ever after, as they have the same scores; but where the
-    machine was busy, they are timed again. None where `limits` allow no query.
+    The same runs have the same timing ever after, as they have the same scores, unless `rerun` has
+    it made again. None where `limits` allow no query.
     """
-    kept = read_timing(path)
-    disturbed = kept and kept.load and kept.load.is_busy()
-    if kept and systems.keys() <= kept.milliseconds.keys() and not disturbed:
+    kept = None if rerun else read_timing(path)
+    if kept and systems.keys() <= kept.milliseconds.keys():
         return kept
     chosen = choose_spaced([(query.id, query.text) for query in queries], limits.queries)
     if not chosen:

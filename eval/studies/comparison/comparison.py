@@ -208,7 +208,7 @@ class Comparison:
             found.append(f"a sample: {queries} of the collection's {of} queries")
         found += self._list_fragile()
         load = self.timing.load if self.timing else None
-        busy = describe_disturbance(load, "Compare the configs again")
+        busy = describe_disturbance(load, "Compare the configs again with --rerun")
         found += filter(None, [busy, find_misfit(self.runs), self.unanswered])
         if set(self.searched) != {queries}:
             each = ", ".join(map(str, self.searched))

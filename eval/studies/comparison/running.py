@@ -33,6 +33,7 @@ def compare_references(
     effect: float,
     progress: Progress,
     all_pairs: bool = False,
+    rerun: bool = False,
 ) -> Comparison:
     """Compare the runs that `references` mean, configs or stored runs, with the first of them.
 
@@ -43,7 +44,7 @@ def compare_references(
     if twice := [name for name, number in Counter(references).items() if number > 1]:
         raise AssayError(f"{twice[0]} is given twice; a comparison needs different runs")
     systems = [_find_system(reference, overrides, progress) for reference in references]
-    return compare_systems(systems, measures, effect, progress, all_pairs)
+    return compare_systems(systems, measures, effect, progress, all_pairs, rerun)
 
 
 def _find_system(
@@ -62,12 +63,14 @@ def compare_systems(
     effect: float,
     progress: Progress,
     all_pairs: bool = False,
+    rerun: bool = False,
 ) -> Comparison:
     """Compare stored runs, and those of experiments, with the first, or `all_pairs` of three.
 
     Experiments, where the base is one, are timed interleaved in one job; once, for the same runs
-    keep their timing as they keep their scores. Of rankings there is nothing to time. Raises
-    AssayError where one cannot be run, and where they were not judged alike.
+    keep their timing as they keep their scores, and are timed again only with `rerun`. Of rankings
+    there is nothing to time. Raises AssayError where one cannot be run, and where they were not
+    judged alike.
     """
     check_request(len(systems), measures, effect)
     runs = [
@@ -91,6 +94,7 @@ def compare_systems(
             first.plan.latency,
             list(compared.base.run.queries.values()),
             progress,
+            rerun=rerun,
         )
     if timing is None:
         return compared

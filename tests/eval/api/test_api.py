@@ -56,6 +56,7 @@ def test_a_name_that_is_not_there() -> None:
         from assay.eval import nothing_of_the_kind  # noqa: F401
 
 
+@pytest.mark.usefixtures("quiet")
 def test_the_examples_of_the_functions() -> None:
     found = [
         doctest.testmod(module, optionflags=OPTIONS) for module in (runs, documents, stored_runs)
@@ -64,6 +65,7 @@ def test_the_examples_of_the_functions() -> None:
     assert not any(failed for failed, _ in found)
 
 
+@pytest.mark.usefixtures("quiet")
 def test_the_examples_of_the_page(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("ASSAY_REPORTS", str(tmp_path / "reports"))
     monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path}/mlflow.db")

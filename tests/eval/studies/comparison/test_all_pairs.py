@@ -145,6 +145,7 @@ def test_every_form_holds_the_same_pairs(compared: Comparison, tmp_path: Path) -
     assert [cell.difference[:1] for cell in view.ranking[0].cells] == ["", "−", "−"]
 
 
+@pytest.mark.usefixtures("quiet")
 def test_the_report_is_made_again_from_its_files(compared: Comparison, folder: Path) -> None:
     page = write(compared, folder)
     before = page.read_bytes()
