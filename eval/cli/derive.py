@@ -16,7 +16,10 @@ from assay.eval.cli.output import print_json
     required=True,
     help="Folder of the new collection; its name is the collection's.",
 )
-@click.option("--kinds", help="Some of the kinds, with commas between them.  [default: all]")
+@click.option(
+    "--kinds",
+    help="Some of the kinds, with commas between them.  [default: all but titled_section]",
+)
 @click.option("--force", is_flag=True, help="Overwrite what is there.")
 @options.JSON
 def derive(collection: str, output: Path, kinds: str | None, force: bool, as_json: bool) -> None:
@@ -24,13 +27,14 @@ def derive(collection: str, output: Path, kinds: str | None, force: bool, as_jso
 
     They and the documents are a new collection. COLLECTION is a name or a folder: a collection's,
     or one of Markdown and text files. The kinds are title, heading, keyword, identifier, truncated
-    (a word's beginning), section and paragraph (of statutes, by number), answered by what they
-    name; and duplicate, which plants copies of documents. No retrieval system is run, and what is
-    ambiguous is left out.
+    (a word's beginning), section and paragraph (of statutes, by number), titled_section (a number
+    that several documents have, with a title), answered by what they name; and duplicate, which
+    plants copies of documents. No retrieval system is run, and what is ambiguous is left out.
     """
     from dataclasses import asdict
 
     from assay.eval.collections.authoring.known_item_collections import (
+        DEFAULT_KINDS,
         KINDS,
         make_lookups,
         read_origins,
@@ -38,7 +42,7 @@ def derive(collection: str, output: Path, kinds: str | None, force: bool, as_jso
     from assay.retrievers.base import AssayError
     from assay.retrievers.base.suggestions import suggest
 
-    named = [kind.strip() for kind in kinds.split(",")] if kinds is not None else list(KINDS)
+    named = [kind.strip() for kind in kinds.split(",")] if kinds is not None else DEFAULT_KINDS
     if unknown := [kind for kind in named if kind not in KINDS]:
         near = suggest(unknown[0], KINDS)
         raise AssayError(f"--kinds: {unknown[0]!r}: allowed: {', '.join(KINDS)}{near}")

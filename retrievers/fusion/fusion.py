@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
@@ -32,22 +32,31 @@ class Fusion(Settings, ABC):
         default_factory=dict,
         description=(
             "by a leg's name, what is added to the score of each chunk it found, divided by its "
-            "rank there; 10 for exact matches puts them first, in that leg's order, and no "
-            "reranker moves what a boost alone puts before all that the other legs can find"
+            "rank there; nothing where the leg cannot tell which of several is meant; 10 for exact "
+            "matches puts them first, in that leg's order, and no reranker moves what a boost "
+            "alone puts before all that the other legs can find"
         ),
     )
 
-    def fuse(self, legs: Legs, factors: Mapping[str, float] | None = None) -> list[Scored]:
+    def fuse(
+        self,
+        legs: Legs,
+        factors: Mapping[str, float] | None = None,
+        unboosted: Mapping[str, Collection[int]] | None = None,
+    ) -> list[Scored]:
         """Return the fused (position, score) pairs, best first.
 
-        `factors` multiply the weights of the legs they name.
+        `factors` multiply the weights of the legs they name; `unboosted` has, by leg, the positions
+        that its boost leaves as they are.
         """
         factors = factors or {}
         weights = {name: self.weights.get(name, 1.0) * factors.get(name, 1.0) for name in legs}
         scores = self._add_up(legs, weights)
         for name, boost in self.boosts.items():
+            without = (unboosted or {}).get(name, ())
             for rank, (position, _) in enumerate(legs.get(name, ()), start=1):
-                scores[position] += boost / rank
+                if position not in without:
+                    scores[position] += boost / rank
         return ordered(scores.items())
 
     def lifts(self, ranks: Mapping[str, int], top: float) -> bool:

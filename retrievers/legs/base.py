@@ -24,7 +24,8 @@ class LegResult:
     `note` says in words why these chunks, where that is not plain, `counts` in numbers by name.
     `waited` is the milliseconds lost to calls that failed and were made again, which
     `milliseconds` leaves out. `cpu` is this process's CPU time in each step, also in milliseconds;
-    a step of which it is not known is not among them.
+    a step of which it is not known is not among them. `unboosted` are the positions that a boost in
+    fusion leaves as they are: the leg cannot tell which of them is meant.
     """
 
     candidates: list[Scored]
@@ -33,6 +34,7 @@ class LegResult:
     counts: Mapping[str, int] = field(default_factory=dict)
     waited: float = 0.0
     cpu: Mapping[str, float] = field(default_factory=dict)
+    unboosted: frozenset[int] = frozenset()
 
 
 class Leg(ABC):

@@ -69,9 +69,12 @@ def name_lists(settings: LegSettings, leg: Leg, corpus: Corpus, code: str) -> st
 def _tell(result: LegResult) -> list[Any]:
     candidates = [(int(i), float(score)) for i, score in result.candidates]
     milliseconds, counts = dict(result.milliseconds), dict(result.counts)
-    return [candidates, milliseconds, result.note, counts, result.waited]
+    unboosted = sorted(map(int, result.unboosted))
+    return [candidates, unboosted, milliseconds, result.note, counts, result.waited]
 
 
 def _read(row: list[Any]) -> LegResult:
-    candidates, *told = row
-    return LegResult([(i, score) for i, score in candidates], *told)
+    candidates, unboosted, milliseconds, note, counts, waited = row
+    ranked = [(i, score) for i, score in candidates]
+    without = frozenset(unboosted)
+    return LegResult(ranked, milliseconds, note, counts, waited, unboosted=without)

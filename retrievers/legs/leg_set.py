@@ -180,6 +180,7 @@ class LegGroup:
 def _fuse(results: Sequence[LegResult], damping: int, depth: int) -> LegResult:
     """Return a leg's lists for several wordings as one; times and counts are those of all."""
     lists = {str(i): result.candidates for i, result in enumerate(results)}
+    listed = [{position for position, _ in result.candidates} for result in results]
     times: Counter[str] = Counter()
     cpu: Counter[str] = Counter()
     counts: Counter[str] = Counter()
@@ -194,4 +195,14 @@ def _fuse(results: Sequence[LegResult], damping: int, depth: int) -> LegResult:
         counts,
         sum(result.waited for result in results),
         cpu,
+        # What one wording tells for certain is certain.
+        frozenset(
+            position
+            for result in results
+            for position in result.unboosted
+            if all(
+                position in other.unboosted or position not in found
+                for other, found in zip(results, listed, strict=True)
+            )
+        ),
     )

@@ -168,7 +168,8 @@ class Pipeline(Retriever):
         results = self._legs.search(request, down)
         trace += self._legs.trace(results)
         watch = Stopwatch()
-        hits = self._pin(self._legs.place(self._fuse(results, request.factors), results))
+        fused = self._fuse(results, request.factors)
+        hits = self._pin(fused, self._legs.place(fused, results), results)
         named = {hit.chunk.id: hit.chunk for hit in hits}
         if self._settings.fusion:
             trace.append(_entry("fusion", "fusion", watch, hits))
@@ -257,20 +258,23 @@ class Pipeline(Retriever):
     ) -> Sequence[Scored]:
         candidates = {name: result.candidates for name, result in results.items()}
         if self._settings.fusion:
-            return self._settings.fusion.fuse(candidates, factors)
+            unboosted = {name: result.unboosted for name, result in results.items()}
+            return self._settings.fusion.fuse(candidates, factors, unboosted)
         return next(iter(candidates.values()))
 
-    def _pin(self, hits: Sequence[Hit]) -> Sequence[Hit]:
+    def _pin(
+        self, fused: Sequence[Scored], hits: Sequence[Hit], results: Mapping[str, LegResult]
+    ) -> Sequence[Hit]:
         """Return `hits`, those marked that a boost puts before all that other legs can find."""
         fusion = self._settings.fusion
         if not fusion or not fusion.boosts:
             return hits
-        top = self._top()
-        ranks = [{name: i.rank for name, i in hit.legs.items()} for hit in hits]
-        return [
-            replace(hit, pinned=fusion.lifts(held, top))
-            for hit, held in zip(hits, ranks, strict=True)
-        ]
+        top, marked = self._top(), []
+        for (position, _), hit in zip(fused, hits, strict=True):
+            held = hit.legs.items()
+            ranks = {i: leg.rank for i, leg in held if position not in results[i].unboosted}
+            marked.append(replace(hit, pinned=fusion.lifts(ranks, top)))
+        return marked
 
     def _top(self) -> float:
         fusion = self._settings.fusion

@@ -27,6 +27,7 @@ from assay.retrievers.store.paths import parse_path
 
 DUPLICATE = "duplicate"
 KINDS = (*TYPES, DUPLICATE)
+DEFAULT_KINDS = tuple(kind for kind in KINDS if kind != "titled_section")
 HEADER = """\
 # Made by `assay dataset derive {source} --output {name}{kinds}`; the same call makes it again.
 # Nothing here was asked or judged by people: see the description.
@@ -42,6 +43,8 @@ WORDS = {
     "section": "section: each section that its heading numbers with a §; answered by it",
     "paragraph": "paragraph: each numbered paragraph of those, where indentation tells what stands "
     "under what; answered by it",
+    "titled_section": "titled_section: each numbered section whose number several documents have, "
+    "with its document's title; answered by it",
 }
 
 
@@ -176,7 +179,7 @@ def _render_card(
         "queries": QUERIES,
         "judgments": {"test": JUDGMENTS},
     } | ({"copies": dict(exact)} if exact else {})
-    chosen = "" if tuple(kinds) == KINDS else f" --kinds {','.join(kinds)}"
+    chosen = "" if tuple(kinds) == DEFAULT_KINDS else f" --kinds {','.join(kinds)}"
     header = HEADER.format(source=origins.reference, name=name, kinds=chosen)
     return header + yaml.safe_dump(values, sort_keys=False, allow_unicode=True, width=100)
 

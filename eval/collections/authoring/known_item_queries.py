@@ -13,7 +13,12 @@ from functools import cached_property
 from pathlib import PurePosixPath
 from typing import Any
 
-from assay.eval.collections.authoring.provisions import Provision, read_paragraphs, read_sections
+from assay.eval.collections.authoring.provisions import (
+    Provision,
+    read_numbered,
+    read_paragraphs,
+    read_sections,
+)
 from assay.retrievers.base import Document
 from assay.retrievers.base.frontmatter import frontmatter_end
 from assay.retrievers.base.markdown import is_plain, read_headings, tokenize
@@ -207,6 +212,24 @@ def derive_paragraphs(library: DocumentIndex) -> Candidates:
     return _derive_provisions(library, read_paragraphs, ("§ {}", "Section {}", "{}", ASKED))
 
 
+def derive_titled_sections(library: DocumentIndex) -> Candidates:
+    """Each numbered section whose number several documents have, with the title of its own."""
+    standing: defaultdict[str, list[QuoteSpan]] = defaultdict(list)
+    for document in library.documents.values():
+        for section in read_numbered(document):
+            standing[section.number].append(section.place)
+    for number, places in standing.items():
+        if library.count_origins(places) == 1:
+            continue
+        for origin in dict.fromkeys(library.find_origin(place.doc_id) for place in places):
+            document = library.documents[origin]
+            here = [place for place in places if library.find_origin(place.doc_id) == origin]
+            once = len({place.doc_id for place in here}) == len(here)
+            if has_title(document):
+                alone = library.count_origins(library.titles[_fold(document.title)]) == 1
+                yield f"section {number} of the {document.title}", here if once and alone else ()
+
+
 def _derive_provisions(
     library: DocumentIndex,
     read: Callable[[Document], Iterator[Provision]],
@@ -232,6 +255,7 @@ TYPES: Mapping[str, Callable[[DocumentIndex], Candidates]] = {
     "truncated": derive_truncated,
     "section": derive_sections,
     "paragraph": derive_paragraphs,
+    "titled_section": derive_titled_sections,
 }
 
 

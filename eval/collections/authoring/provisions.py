@@ -15,6 +15,10 @@ from assay.retrievers.base.quotes import QuoteSpan
 _DASHES = re.compile("[\u2010-\u2015\u2212]")
 # § 42–3131.17. Title; Section 12A — Title
 _NUMBER = re.compile(r"(?:§+|Sections?\b|Sec\.)\s*(\d+[A-Za-z]{0,2}(?:[-.:]\d+[A-Za-z]{0,2})*)")
+# Or any number of a section, as it opens a heading: 4.2 Refunds, 19. Lights
+_OPENING = re.compile(
+    rf"{_NUMBER.pattern}|(\d+(?:\.\d+[A-Za-z]?)+|\d+[A-Za-z]?(?=[.):]))(?=[\s.):]|$)"
+)
 _LABEL = r"\((?:\d{1,3}[A-Za-z]?|[A-Za-z]{1,5})(?:-\d{1,2}[A-Za-z]?)?\)"
 # (a) or 1. at the head of a line, and whether another label follows at once.
 _MARK = re.compile(
@@ -49,6 +53,12 @@ def read_sections(document: Document) -> Iterator[Provision]:
         yield Provision(number, (), _trim(document, heading.start, heading.end))
 
 
+def read_numbered(document: Document) -> Iterator[Provision]:
+    """Yield the sections that a number opens, with or without a sign, in any kind of document."""
+    for number, heading in _list_sections(document, _OPENING):
+        yield Provision(number, (), _trim(document, heading.start, heading.end))
+
+
 def read_paragraphs(document: Document) -> Iterator[Provision]:
     """Yield the numbered paragraphs of those sections, with what stands below each.
 
@@ -64,12 +74,14 @@ def read_paragraphs(document: Document) -> Iterator[Provision]:
             yield Provision(number, labels, _trim(document, mark.start, end))
 
 
-def _list_sections(document: Document) -> Iterator[tuple[str, Heading]]:
+def _list_sections(
+    document: Document, number: re.Pattern[str] = _NUMBER
+) -> Iterator[tuple[str, Heading]]:
     if is_plain(document.id):
         return
     for heading in read_headings(document.text):
-        if match := _NUMBER.match(_DASHES.sub("-", heading.title)):
-            yield match[1], heading
+        if match := number.match(_DASHES.sub("-", heading.title)):
+            yield next(filter(None, match.groups())), heading
 
 
 def _list_marks(text: str, heading: Heading) -> list[_Mark]:

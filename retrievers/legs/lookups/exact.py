@@ -50,6 +50,10 @@ class ExactLeg(Leg):
     nearest one above it. Where the whole query is a heading, its section comes before all of that:
     3.2 Refunds is surer than 3.2. Where nothing else is named, and the query is one name of several
     parts, that is found as if quoted. The score is 1 / rank.
+
+    Where several documents have the number, that one is meant whose title, path and headings have
+    most of the query's other words. The places in the others come last, as the legs before found
+    them, and get no boost; where no document is named, or several alike, none gets one.
     """
 
     def __init__(self) -> None:
@@ -91,10 +95,15 @@ class ExactLeg(Leg):
                 (match.position for match in matches),
             )
         )
+        certain = len(positions)
+        for place in places:
+            for group in place.doubtful:
+                positions |= dict.fromkeys(_order_by(ranks, group))
+        doubtful = frozenset(list(positions)[certain:])
         ranked = [(position, 1 / rank) for rank, position in enumerate(positions, start=1)]
         watch.stop("search")
         note = _describe(places, headed, phrases, matches)
-        return LegResult(ranked[:depth], watch.wall, note, cpu=watch.cpu)
+        return LegResult(ranked[:depth], watch.wall, note, cpu=watch.cpu, unboosted=doubtful)
 
 
 def _order(matches: Sequence[Match], ranks: Mapping[int, int]) -> list[Match]:
@@ -108,7 +117,12 @@ def _order_rest(place: SectionMatch, query: str, ranks: Mapping[int, int]) -> Se
     """Return the rest of a section as it stands; that of a division as the legs before found it."""
     if not place.divides or len(place.mention.text) >= len(query.strip(" ?.!")):
         return place.rest
-    return sorted(place.rest, key=lambda position: ranks.get(position, len(ranks)))
+    return _order_by(ranks, place.rest)
+
+
+def _order_by(ranks: Mapping[int, int], positions: Sequence[int]) -> list[int]:
+    """Return `positions` as the legs before found them; what they did not find comes after."""
+    return sorted(positions, key=lambda position: ranks.get(position, len(ranks)))
 
 
 def _describe(
@@ -120,7 +134,9 @@ def _describe(
     sections = f"{len(headed)} section{'s' if len(headed) > 1 else ''}"
     parts = [f"the heading of {sections}"] if headed else []
     parts += [
-        f"{place.id} {'above' if place.nearest else 'by'} {place.mention.text}" for place in places
+        f"{place.id} {'above' if place.nearest else 'by'} {place.mention.text}"
+        f"{'' if place.first else ' in several documents'}"
+        for place in places
     ]
     if phrases:
         quoted = ", ".join(f"“{phrase}”" for phrase in phrases)

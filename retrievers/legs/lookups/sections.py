@@ -12,6 +12,7 @@ from assay.retrievers.corpus.corpus import Corpus
 from assay.retrievers.documents.references.query_citations import Mention, read_mentions, spell
 from assay.retrievers.documents.structure.identifiers import NAMES, NUMBER, identify, split_title
 from assay.retrievers.documents.structure.structure import parse
+from assay.retrievers.legs.lookups.document_names import DocumentNames, Likeness, read_words
 from assay.retrievers.text.tokens import WORDS, fold
 
 _HEADING = re.compile(r"^#{1,6}[ \t]+(\S.*)", re.M)
@@ -23,7 +24,9 @@ class SectionMatch:
 
     It begins in each of `first`; `rest` are the other chunks of its section, or of all sections
     below a division such as Title II. Both in the order of documents' ids, then of the text.
-    `nearest` says that what was named itself is unknown.
+    `nearest` says that what was named itself is unknown. `doubtful` are the places in other
+    documents that have the id too, or in all where the query does not tell which it means: groups,
+    the likeliest first.
     """
 
     mention: Mention
@@ -31,6 +34,7 @@ class SectionMatch:
     first: Sequence[int]
     rest: Sequence[int]
     nearest: bool = False
+    doubtful: Sequence[Sequence[int]] = ()
 
     @property
     def divides(self) -> bool:
@@ -46,6 +50,7 @@ class SectionIndex:
 
     def __init__(self, corpus: Corpus) -> None:
         self._chunks = corpus.chunks
+        self._names = DocumentNames(corpus)
         self._anchors: dict[int, Sequence[str]] = {}
         self._begins: dict[str, list[int]] = defaultdict(list)
         self._within: dict[str, set[int]] = defaultdict(set)
@@ -59,14 +64,14 @@ class SectionIndex:
         """Return what `query` names that is here, in its order.
 
         Where one of the names is a division above another, as in Chapter 5 of Title 2, only what
-        stands there is meant.
+        stands there is meant. Of documents that share an id, that one which the query names.
         """
         found: dict[str, SectionMatch] = {}
         for mention in read_mentions(query):
             for reading in self._readings(mention):
                 place = self._locate(reading)
                 found.setdefault(place.id, place)
-        return self._narrow(list(found.values()))
+        return [self._choose(place, query) for place in self._narrow(list(found.values()))]
 
     def _add(self, position: int) -> None:
         chunk = self._chunks[position]
@@ -151,6 +156,45 @@ class SectionIndex:
                     place = replace(place, first=inside, rest=rest)
             narrowed.append(place)
         return [place for place in narrowed if place.id not in above]
+
+    def _choose(self, place: SectionMatch, query: str) -> SectionMatch:
+        """Return `place` in the document that the words of `query` beyond the mention name.
+
+        There is no telling where they name several alike, unless these are copies, or none, or
+        another document better.
+        """
+        holders = self._group(place.first)
+        if len(holders) < 2:
+            return place
+        words = read_words(query, place.mention.text)
+        likeness = {
+            doc_id: max(self._names.compare(words, self._chunks[i]) for i in positions)
+            for doc_id, positions in holders.items()
+        }
+        best = max(likeness.values())
+        chosen = [doc_id for doc_id, like in likeness.items() if like == best]
+        texts = {tuple(self._chunks[i].text for i in holders[doc_id]) for doc_id in chosen}
+        if len(texts) > 1 or best[0] < max(self._names.count_best(words), 1):
+            chosen = []
+        ranked: dict[Likeness, list[int]] = defaultdict(list)
+        for doc_id in holders.keys() - chosen:
+            ranked[likeness[doc_id]] += holders[doc_id]
+        return replace(
+            place,
+            first=[i for i in place.first if self._chunks[i].doc_id in chosen],
+            rest=[i for i in place.rest if self._chunks[i].doc_id in chosen],
+            doubtful=[
+                *(sorted(ranked[like], key=self._place) for like in sorted(ranked, reverse=True)),
+                [i for i in place.rest if self._chunks[i].doc_id not in chosen],
+            ],
+        )
+
+    def _group(self, positions: Sequence[int]) -> dict[str, list[int]]:
+        """Return `positions` by the documents that they are in."""
+        grouped: dict[str, list[int]] = defaultdict(list)
+        for i in positions:
+            grouped[self._chunks[i].doc_id].append(i)
+        return grouped
 
     def _is_above(self, other: SectionMatch, place: SectionMatch, position: int) -> bool:
         """Say whether `place` stands under the division `other` where it begins at `position`."""

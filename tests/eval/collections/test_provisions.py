@@ -97,3 +97,29 @@ def test_a_number_of_two_acts_is_ambiguous_but_not_of_a_copy() -> None:
     assert derive(documents, {}, ["section"]).ambiguous == {"section": 2}
     found = derive(documents, {"copy.md": "act.md"}, ["section"]).lookups
     assert [len(lookup.places) for lookup in found] == [2, 2]
+
+
+def test_a_number_that_several_documents_have_is_asked_with_the_title() -> None:
+    text = "# {}\n\n{}\n\n## 4. Money\n\nText.\n\n### 4.1 Late\n\nMore.\n\n## {} End\n\nLast.\n"
+    documents = {
+        "a.md": document(text.format("Dues", "Dues", "5."), "a.md"),
+        "b.md": document(text.format("Fares", "Fares", "6."), "b.md"),
+        "copy.md": document(text.format("Dues", "Dues", "5."), "copy.md"),
+    }
+    found = derive(documents, {"copy.md": "a.md"}, ["titled_section"])
+    assert {lookup.text: [place.doc_id for place in lookup.places] for lookup in found.lookups} == {
+        "section 4 of the Dues": ["a.md", "copy.md"],
+        "section 4 of the Fares": ["b.md"],
+        "section 4.1 of the Dues": ["a.md", "copy.md"],
+        "section 4.1 of the Fares": ["b.md"],
+    }
+    place = found.lookups[0].places[0]
+    assert documents["a.md"].text[place.start : place.end].startswith("## 4. Money")
+
+
+def test_a_number_in_documents_of_one_title_is_ambiguous() -> None:
+    documents = {
+        name: document("# Dues\n\n## 4. Money\n\nText.\n", name) for name in ("a.md", "b.md")
+    }
+    found = derive(documents, {}, ["titled_section"])
+    assert (found.lookups, found.ambiguous) == ((), {"titled_section": 2})
