@@ -146,7 +146,7 @@ def test_the_spaces_of_the_project_can_be_tried() -> None:
     for path in (ROOT / "configs" / "spaces").glob("*.yaml"):
         points = read_space(path).points
         assert len(resolve_points(hybrid, (), points, load_config(hybrid))) == len(points) > 10
-    for name, count in (("bm25", 72), ("hybrid_rrf", 64), ("contextual", 64), ("reranked", 256)):
+    for name, count in (("bm25", 72), ("hybrid_rrf", 64), ("contextual", 16), ("reranked", 64)):
         config = ROOT / "configs" / f"{name}.yaml"
         settings = load_config(config)
         points = derive_space(settings).points

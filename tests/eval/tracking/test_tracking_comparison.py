@@ -1,6 +1,7 @@
 """What MLflow holds of a comparison."""
 
 import json
+import time
 from pathlib import Path
 
 import pytest
@@ -19,8 +20,9 @@ from assay.eval.tracking.record import metric_name
 @pytest.fixture
 def summaries(tmp_path: Path) -> dict[str, Summary]:
     """Three runs by their ids; two have one name."""
-    places = (("reports", "words"), ("reports", "others"), ("elsewhere", "others"))
-    made = [make_summary(tmp_path / folder, name) for folder, name in places]
+    made = [make_summary(tmp_path / "reports", name) for name in ("words", "others")]
+    time.sleep(1)  # ids of the same run in two folders differ by the second
+    made.append(make_summary(tmp_path / "elsewhere", "others"))
     return {summary.run.manifest.id: summary for summary in made}
 
 
