@@ -13,7 +13,8 @@ class LegQuery:
     multiplied by, both by the leg's name. `allowed` are the positions of the chunks that may be
     found; None: all. `passages` might answer the query: legs that search by one vector take the
     mean of theirs and the query's. `variants` are other wordings, which every leg is asked
-    besides; a leg's lists are fused by the sum of 1 / (`damping` + rank).
+    besides; a leg's lists are fused by the sum of 1 / (`damping` + rank). `expansion` are the words
+    that expansion has added for some legs, for stages that read the query.
     """
 
     text: str
@@ -23,6 +24,7 @@ class LegQuery:
     passages: tuple[str, ...] = ()
     variants: tuple[str, ...] = ()
     damping: int = 60
+    expansion: tuple[str, ...] = ()
 
     def ask(self, leg: str) -> str:
         """Return the text that the leg of this name is asked."""

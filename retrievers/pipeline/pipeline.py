@@ -176,7 +176,7 @@ class Pipeline(Retriever):
         for name, stage in self._stages:
             watch = Stopwatch()
             with charges.watch() as watched:
-                result = stage.apply(request.text, hits)
+                result = stage.follow(request.text, request.expansion, hits)
             hits = result.hits
             named |= {hit.chunk.id: hit.chunk for hit in hits}
             trace.append(_entry(name, "stage", watch, hits, result.note, result.counts, watched))

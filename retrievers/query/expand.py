@@ -122,7 +122,9 @@ class Expand(QueryStep):
         told = [f"{term} (begins so)" for term in completions]
         told += [f"{term} ({cosine:.2f})" for term, cosine in added.items()]
         note = f"+ {', '.join(told)}"
-        return StepResult(replace(request, texts={**request.texts, **texts}), note, counts)
+        expansion = (*request.expansion, *completions, *added)
+        texts = {**request.texts, **texts}
+        return StepResult(replace(request, texts=texts, expansion=expansion), note, counts)
 
     def metadata(self) -> Mapping[str, Any]:
         """The facts of the encoder, and the size of the vocabulary."""

@@ -58,6 +58,10 @@ class Stage(ABC):
         another.
         """
 
+    def follow(self, query: str, expansion: Sequence[str], hits: Sequence[Hit]) -> StageResult:
+        """As `apply`, for a stage that has use for the words an `expand` step added to `query`."""
+        return self.apply(query, hits)
+
     def without_query_cache(self) -> "Stage":
         """The same stage with every per-query cache off."""
         return self

@@ -123,6 +123,10 @@ class Rerank(Stage):
         counts = {"in": len(hits), "out": len(hits), "read": len(read), "kept": len(pinned)}
         return StageResult(ranked, f"read {len(read)} of {len(hits)} hits{kept}", counts)
 
+    def follow(self, query: str, expansion: Sequence[str], hits: Sequence[Hit]) -> StageResult:
+        """As `apply`; the model reads the query with the words that `expand` has added."""
+        return self.apply(" ".join([query, *expansion]), hits)
+
     def without_query_cache(self) -> Stage:
         """The same stage, scoring every pair anew."""
         return Rerank(self._model, self._to_probability, self._settings, cache=None)

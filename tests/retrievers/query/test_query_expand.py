@@ -34,6 +34,7 @@ def make(resources: Resources, **settings: object) -> QueryStep:
 def test_auth_finds_authentication(resources: Resources) -> None:
     result = make(resources).apply(LegQuery("auth"))
     assert result.request.texts == dict.fromkeys(LEGS, "auth authentication")
+    assert result.request.expansion == ("authentication",)
     assert result.note == "+ authentication (begins so)"
     assert result.counts == {"added": 1}
 

@@ -208,6 +208,19 @@ def test_reads_the_context_and_the_title() -> None:
     assert table.asked == ["context\n\ntitle\ntext"]
 
 
+def test_the_model_reads_what_expansion_added() -> None:
+    class Asked(Table):
+        def score(self, query: str, texts: Sequence[str]) -> list[float]:
+            self.asked.append(query)
+            return [float("authentication" in query)] * len(texts)
+
+    model = Asked({})
+    stage = rerank(model, 5)
+    stage.follow("auth", ("authentication", "login"), make_hits(["a"]))
+    stage.follow("auth", (), make_hits(["a"]))
+    assert model.asked == ["auth authentication login", "auth"]
+
+
 def test_no_hits_give_no_hits() -> None:
     assert rerank(Table({}), 5).apply("q", []).hits == []
 

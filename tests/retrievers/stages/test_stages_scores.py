@@ -4,6 +4,7 @@ import math
 from dataclasses import replace
 from datetime import date
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -14,9 +15,12 @@ from samples.ranked_lists import apply, descends, ids, make_chunk, make_corpus, 
 from assay.retrievers.base import Document, Hit, LegRank
 from assay.retrievers.base.frontmatter import Frontmatter
 from assay.retrievers.pipeline.pipeline import PipelineSettings
+from assay.retrievers.settings import Resources
+from assay.retrievers.stages.base import Stage
 from assay.retrievers.stages.calibrate import Calibrate, CalibrateSettings
 from assay.retrievers.stages.recency import Recency, RecencySettings, find_date
-from assay.retrievers.stages.threshold import LegThreshold, Threshold
+from assay.retrievers.stages.threshold import LegThreshold, Threshold, ThresholdSettings
+from assay.retrievers.store.cache import Cache
 
 DATES = ["2024-03-31", "2024-03-25", "2024-03-24", "2024-03-02", "2024-03-01", "", "soon"]
 SCORES = st.lists(st.floats(0, 50), max_size=20).map(lambda scores: sorted(scores, reverse=True))
@@ -232,3 +236,43 @@ def test_scores_without_a_scale_are_not_compared(
 ) -> None:
     with pytest.raises(ValidationError, match=problem):
         check(retriever, *stages)
+
+
+def rare_threshold(folder: Path) -> tuple[Stage, list[Hit]]:
+    """Return a threshold that no hit reaches, and hits of four chunks, one with the code E07."""
+    texts = ["pump stops E07", "pump valve", "pump runs deprecated", "pump idles"]
+    chunks = [make_chunk(name, text) for name, text in zip("abcd", texts, strict=True)]
+    settings = {"type": "threshold", "of": "dense", "minimum": 0.9, "rare_words": 0.25}
+    stage = TypeAdapter(ThresholdSettings).validate_python(settings).build(Resources(Cache(folder)))
+    stage.index(make_corpus(chunks, []), 1.0)
+    return stage, make_hits(chunks, [0.04, 0.03, 0.02, 0.01])
+
+
+@pytest.mark.parametrize(
+    ("query", "expansion", "kept"),
+    [
+        ("what is E07", (), "a"),
+        ("pump E07", (), "a"),
+        ("valve E07", (), ""),  # both are rare, and no chunk has both
+        ("E07 giraffe", (), ""),  # a word that is nowhere
+        ("pump", (), ""),  # no rare word
+        ("depr", (), ""),
+        ("depr", ("deprecated",), "c"),
+        ("depr pump", ("valve", "deprecated"), "c"),
+        ("depr E07", ("deprecated",), ""),
+        ("giraffe", ("deprecated", "valve"), ""),  # near in meaning completes nothing
+    ],
+)
+def test_a_hit_with_all_rare_words_stays_below_the_threshold(
+    query: str, expansion: tuple[str, ...], kept: str, tmp_path: Path
+) -> None:
+    stage, hits = rare_threshold(tmp_path)
+    result = stage.follow(query, expansion, hits)
+    assert ids(result.hits) == list(kept)
+    assert result.counts == {"in": 4, "out": len(kept)}
+    assert ("with the rare words" in result.note) == bool(kept)
+
+
+def test_rare_words_need_a_leg() -> None:
+    with pytest.raises(ValidationError, match="rare_words: needs `of`"):
+        TypeAdapter(ThresholdSettings).validate_python({"type": "threshold", "rare_words": 0.1})
