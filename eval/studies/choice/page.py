@@ -39,9 +39,7 @@ def write(
 
 
 def _render(choice: Choice, path: Path) -> str:
-    base = choice.config.name
     values: dict[str, Any] = {
-        "base": base,
         "facts": (
             f"on {choice.config.dataset}",
             f"chosen on {count(choice.chosen_on, 'question')}",
