@@ -53,8 +53,8 @@ def test_misses_in_the_right_document_and_in_another(tmp_path: Path) -> None:
     assert wrong == WrongDocuments(k=10, missed=8, elsewhere=5, context="")
     assert wrong.describe() == (
         "8 queries found no correct passage in the first 10 hits. "
-        "Of these, 5 (62\N{NO-BREAK SPACE}%) have no hit from the right document. Try a context that names the document: "
-        "documents.context.source=auto."
+        "Of these, 5 (62\N{NO-BREAK SPACE}%) have no hit from the right document. "
+        "Try a context that names the document: documents.context.source=auto."
     )
     assert "Try" not in replace(wrong, context="headings").describe()
     assert "Try" not in replace(wrong, elsewhere=4).describe()
