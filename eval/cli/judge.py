@@ -176,6 +176,8 @@ def _print_found(found: "ModelJudge") -> None:
             for line in lines:
                 table.add_row(*line)
             print_table(console, table)
+    if caution := report.explain_kappa(found):
+        console.print(caution, markup=False)
     console.print(f"For ranking systems: {found.verdict}: {found.reason}.", markup=False)
     if found.systems:
         console.print(report.RULE, style="dim", markup=False)

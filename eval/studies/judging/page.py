@@ -30,6 +30,24 @@ def list_agreements(found: ModelJudge) -> list[tuple[str, ...]]:
     return [(name, *_tell(agreement)) for name, agreement in both if agreement]
 
 
+def explain_kappa(found: ModelJudge) -> str:
+    """Return why κ tells nothing: a judge gave a single grade; "" where both gave more."""
+    people = [sum(row) for row in found.confusion]
+    model = [sum(column) for column in zip(*found.confusion, strict=True)]
+    single = {
+        who: shares.index(sum(shares))
+        for who, shares in (("People", people), ("The model", model))
+        if found.agreement and sum(shares) in shares
+    }
+    if not single:
+        return ""
+    told = " and ".join(f"{who} gave grade {grade} to all pairs" for who, grade in single.items())
+    return (
+        f"{told}: then κ is 0 or unknown, however often the grades are the same. Judge pairs of "
+        "other grades too."
+    )
+
+
 def list_pairs(found: ModelJudge) -> list[tuple[str, ...]]:
     """Return a row for each pair of runs, under either judge."""
     return [
@@ -85,6 +103,7 @@ def render(found: ModelJudge) -> str:
         powered=POWERED,
         agreements=(AGREEMENT, list_agreements(found)),
         confusion=list_confusion(found),
+        caution=explain_kappa(found),
         pairs=(PAIRS, list_pairs(found)),
         tables=[
             (title, MEANS, list_means(figures, signed=signed))

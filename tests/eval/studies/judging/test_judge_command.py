@@ -252,6 +252,7 @@ def test_of_a_collection_the_judged_pairs_are_held_against_people(
     made = len(server.calls)
     shown = call(judge, "mine", "--provider", "openai", "--model", "some").output
     assert re.search(r"model and people +6 +83.3 %", shown)
+    assert "People gave grade 1 to all pairs: then κ is 0 or unknown" in shown
     assert "next: assay label" not in shown, "people have judged all of it"
     assert len(server.calls) == made
     other = ask("mine", "--queries", "2")
