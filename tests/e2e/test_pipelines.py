@@ -129,4 +129,4 @@ def test_contexts_change_the_index_and_are_part_of_the_run(assay_json) -> None:
 
     result = assay_json("run", "configs/contextual.yaml")
     manifest = json.loads((Path(result["report"]).parent / "manifest.json").read_text())
-    assert manifest["facts"]["context_source"] == "headings"
+    assert manifest["facts"]["context_source"] == "auto"

@@ -70,7 +70,7 @@ def test_what_is_fitted_is_what_a_run_does(assay, assay_json, collection: Path, 
     assert path.read_bytes() == kept
 
     stages = yaml.safe_load(path.read_text())["retriever"]["stages"]
-    assert stages == [fitted["stage"]]
+    assert stages == [fitted["stage"] | {"rare_words": None}]
     run = assay_json("run", str(path), "--no-track")
     for kind, name in (("answered", "falsely_empty"), ("unanswered", "rightly_empty")):
         assert run["answering"][kind] == fitted[name]
@@ -90,7 +90,7 @@ def test_the_table_of_a_run(assay, collection: Path) -> None:
     lines = [line.strip() for line in done.stdout.splitlines()]
     assert any(line.startswith("nothing returned, unanswered (n = 2)") for line in lines)
     assert any(line.startswith("nothing returned, answered (n = 3)") for line in lines)
-    assert any(line.startswith("Nothing answers 2 of 5 queries") for line in lines)
+    assert any("Nothing answers 2 of 5 queries" in line for line in lines)
 
 
 @pytest.mark.parametrize(

@@ -116,7 +116,8 @@ def test_a_short_timing_is_followed_by_a_look_at_the_machine(
 
 def test_the_work_of_children_is_own_work() -> None:
     spin = (
-        "import time\nwhile time.process_time() < 0.5: pass\nprint()\nimport sys; sys.stdin.read()"
+        "import sys, time\nwhile time.process_time() < 0.5: pass\n"
+        "print(flush=True)\nsys.stdin.read()"
     )
     before, own = read_usage(), time.process_time()
     child = subprocess.Popen(

@@ -183,7 +183,7 @@ def test_rules_without_a_race_are_refused(sweep: Path, words: tuple[str, ...], s
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        ("measure: Tokens@10", "no bounds"),
+        ("measure: Tokens@10", "neither more nor less is better"),
         ("axes: {limit: [20, 30]}", "differ in limit"),
     ],
 )
