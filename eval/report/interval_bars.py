@@ -9,7 +9,6 @@ from assay.eval.report.formats import score, signed
 from assay.eval.report.plots import LinearAxis
 from assay.eval.statistics.estimates import OpenEstimate
 from assay.retrievers.base import AssayError
-from assay.retrievers.base.installation import hint_extra
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -65,7 +64,7 @@ def plot_bars(
     try:
         import matplotlib.pyplot as plt
     except ImportError:
-        raise AssayError(f"plot: {hint_extra('notebooks')}") from None
+        raise AssayError("plot: needs matplotlib, which the extra `notebooks` has") from None
     if ax is None:
         _, ax = plt.subplots(figsize=(7, 0.9 + 0.32 * len(bars)), layout="constrained")
     axis = _make_axis(bars, differences)

@@ -203,7 +203,7 @@ def test_bars_escape_names_and_are_drawn(differences: bool) -> None:
 
 def test_plot_without_matplotlib_is_one_line(few: RunResult, monkeypatch) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
-    with pytest.raises(AssayError, match="plot: needs the extra `notebooks`"):
+    with pytest.raises(AssayError, match="plot: needs matplotlib, which the extra `notebooks` has"):
         few.plot()
 
 
