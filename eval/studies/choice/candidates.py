@@ -63,7 +63,7 @@ class TextFacts:
 
     `cut`: a chunker cuts some of them; `parted`: some have several chunks; `headed`: some chunk has
     a heading above it; `shipped`: contexts come with the collection; `unread`: a dense leg does not
-    read so many chunks to their end, of `chunks`.
+    read so many chunks to their end.
     """
 
     cut: bool
@@ -71,7 +71,6 @@ class TextFacts:
     headed: bool
     shipped: bool
     unread: int
-    chunks: int
 
 
 def inspect(config: RunConfig, documents: Sequence[Any], resources: Resources) -> TextFacts:
@@ -92,7 +91,6 @@ def inspect(config: RunConfig, documents: Sequence[Any], resources: Resources) -
         ),
         shipped=any(item.contexts for item in held.values()),
         unread=count_unread(Corpus(chunks).texts, window, tokenizer),
-        chunks=len(chunks),
     )
 
 

@@ -62,12 +62,12 @@ def test_few_questions_all_choose() -> None:
 
 
 def test_only_what_the_documents_allow_is_tried() -> None:
-    bare = TextFacts(cut=False, parted=False, headed=False, shipped=False, unread=0, chunks=9)
+    bare = TextFacts(cut=False, parted=False, headed=False, shipped=False, unread=0)
     assert [name for name, tried in list_stages(bare, rerank=False) if tried] == [
         "look-ups",
         "fusion",
     ]
-    full = TextFacts(cut=True, parted=True, headed=True, shipped=True, unread=3, chunks=9)
+    full = TextFacts(cut=True, parted=True, headed=True, shipped=True, unread=3)
     stages = dict(list_stages(full, rerank=True))
     assert all(stages.values())
     sources = [item.point[CONTEXT] for item in stages["contexts"]]
