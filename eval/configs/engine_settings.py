@@ -5,6 +5,7 @@ import shlex
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cache
 from itertools import product
 from typing import Any, Literal, get_args, get_origin
 
@@ -64,12 +65,16 @@ def read_engine(type_: str, overrides: Sequence[str] = ()) -> ConfiguredEngine:
         apply_override(values, override, EngineSettings)
     if values["type"] != type_:
         raise AssayError(f"engine {type_}: type: stands before the overrides, not among them")
-    adapter: TypeAdapter[EngineSettings] = TypeAdapter(EngineSettings)
     try:
-        return ConfiguredEngine(type_, tuple(overrides), adapter.validate_python(values))
+        return ConfiguredEngine(type_, tuple(overrides), _adapter().validate_python(values))
     except ValidationError as error:
         lines = explain_errors(error, EngineSettings, values)
         raise AssayError(f"engine {type_}: {'; '.join(lines)}") from None
+
+
+@cache
+def _adapter() -> TypeAdapter[EngineSettings]:
+    return TypeAdapter(EngineSettings)
 
 
 def list_types() -> list[str]:

@@ -193,7 +193,7 @@ SCORES = st.one_of(
 )
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(
     ids=st.lists(st.sampled_from(sorted(TEXTS)), min_size=1, max_size=COUNT),
     scores=SCORES,
