@@ -1,5 +1,6 @@
 """Where runs are recorded: `$MLFLOW_TRACKING_URI`, or a SQLite file in the working directory."""
 
+import json
 import logging
 import os
 import re
@@ -19,6 +20,10 @@ if TYPE_CHECKING:
     from mlflow.tracking import MlflowClient
 
 EXPERIMENT = "assay"
+# What the table of runs shows at first, besides name, time and how long a run took.
+VIEW = "assay"
+MEASURES = ("nDCG_at_10", "Hit_at_10", "MRR_at_10", "latency_ms/total.p50")
+COLUMNS = ["params.`dataset`", *(f"metrics.`{name}`" for name in MEASURES)]
 # MLflow's own defaults retry a dead server for minutes. All of these yield to the user's.
 ENVIRONMENT = {
     "DO_NOT_TRACK": "true",
@@ -127,12 +132,15 @@ def find_experiment(client: "MlflowClient", uri: str) -> str:
 def find_page(client: "MlflowClient") -> str:
     """Return the place in MLflow's pages of the table of runs; before any, of all experiments.
 
-    The page of an experiment itself begins with its traces, of which there are none.
+    The table shows the collection, the headline measures and the latency: a view that is shared
+    by a tag of the experiment, as MLflow's button "Share" makes them.
     """
     experiment = client.get_experiment_by_name(EXPERIMENT)
     if experiment is None or experiment.lifecycle_stage == "deleted":
         return "#/experiments"
-    return f"#/experiments/{experiment.experiment_id}/runs"
+    view = json.dumps({"selectedColumns": COLUMNS})
+    client.set_experiment_tag(experiment.experiment_id, f"mlflow.sharedViewState.{VIEW}", view)
+    return f"#/experiments/{experiment.experiment_id}/runs?viewStateShareKey={VIEW}"
 
 
 @contextmanager

@@ -227,6 +227,8 @@ def test_the_page_that_mlflow_opens_shows_the_runs(summary: Summary) -> None:
         page = browser.new_page(viewport=DESKTOP)
         page.goto(opened["runs"])
         page.get_by_text(name).first.wait_for(timeout=30_000)
+        for column in ("Hit_at_10", "MRR_at_10", "nDCG_at_10"):
+            page.get_by_role("columnheader", name=column).first.wait_for(timeout=5_000)
         browser.close()
 
 
