@@ -56,7 +56,8 @@ def tune(
 
     Tries every point of the space, or --trials of them. Without --space and --over the space fits
     the config: constant or normalisation and weights of its fusion; k1, b and variant of a single
-    BM25 leg; depth of its reranking. More than 500 points are sampled unless --trials says more.
+    BM25 leg; depth of its reranking; without stages also contexts and chunks of 400 tokens, each
+    under every fusion. More than 500 points are sampled unless --trials says more.
 
     The gain is cross-validated (held out): in each fold the point that is best on the other folds
     is scored on the queries left out. Folds are alike in query types. Take the settings only where

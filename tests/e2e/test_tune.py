@@ -101,7 +101,7 @@ def test_the_table_shows_both_gains_and_the_surface(assay, tmp_path: Path) -> No
     output = tmp_path / "mine.yaml"
     done = assay("tune", BM25, "limit=30", *QUICK, "--output", str(output))
     assert done.returncode == 0, done.stderr
-    assert "made for this config: 72 of 72 points" in done.stdout
+    assert "made for this config: 76 of 76 points" in done.stdout
     assert "chosen by" in done.stdout
     assert "cross-validated" in done.stdout
     assert "k1" in done.stdout
@@ -146,13 +146,13 @@ def test_the_spaces_of_the_project_can_be_tried() -> None:
     for path in (ROOT / "configs" / "spaces").glob("*.yaml"):
         points = read_space(path).points
         assert len(resolve_points(hybrid, (), points, load_config(hybrid))) == len(points) > 10
-    for name, count in (("bm25", 72), ("hybrid_rrf", 64), ("contextual", 16), ("reranked", 64)):
+    for name, count in (("bm25", 76), ("hybrid_rrf", 320), ("contextual", 80), ("reranked", 64)):
         config = ROOT / "configs" / f"{name}.yaml"
         settings = load_config(config)
         points = derive_space(settings).points
         assert len(resolve_points(config, (), points, settings)) == len(points) == count
     reference = load_config(ROOT / "configs" / "bm25.yaml", REFERENCE)
-    assert len(derive_space(reference).points) == 36
+    assert len(derive_space(reference).points) == 40
 
 
 def read_files(folder: Path) -> dict[str, bytes]:
@@ -234,7 +234,10 @@ def test_two_at_once_lose_neither_result(places: dict[str, str], tmp_path: Path)
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("configs/semantic.yaml",), ("semantic", "--over")),
+        (
+            ("configs/semantic.yaml", "retriever.stages=[{type: neighbours}]"),
+            ("semantic", "--over"),
+        ),
         ((BM25, "--over", "k1"), ("k1", "key.path=v1,v2,v3")),
         ((BM25, "--over", "dataset=scifact,cranfield"), ("dataset", "retriever and documents")),
         ((BM25, "--over", "retriever.legs.keyword.k2=1"), ("k2", "unknown key")),

@@ -1,6 +1,6 @@
 """The space that a command searches: read from a file, given key by key, or made for a config."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,6 +11,7 @@ from assay.eval.configs.config import RunConfig, load_config
 from assay.eval.running.search_space import Axes, Point, as_overrides, describe, parse_axis, unite
 from assay.eval.runs.config_keys import shorten
 from assay.retrievers.base import AssayError
+from assay.retrievers.documents.chunkers import StructureChunker
 from assay.retrievers.fusion.fusion import Fusion
 from assay.retrievers.legs.base import LegSettings
 from assay.retrievers.pipeline.pipeline import PipelineSettings
@@ -18,6 +19,8 @@ from assay.retrievers.settings import Settings, validate
 from assay.retrievers.settings.files import read_mapping
 from assay.retrievers.stages.base import StageSettings
 
+CONTEXTS = ("none", "headings", "opening+headings", "auto")
+CHUNK_TOKENS = 400  # half of what chunks have by default, and within what small encoders read
 WEIGHTS = (0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 4.0)
 
 
@@ -68,22 +71,28 @@ def derive_space(config: RunConfig) -> Space:
 
     With fusion: its constant or its normalisation, and the weight of every leg but the last,
     since only ratios count. With a single BM25 leg: k1, b and variant. With reranking: its depth.
+    Without other stages also contexts and smaller chunks, each under every fusion: stages may read
+    each text with a model.
     """
     retriever = config.retriever
-    axes: dict[str, Sequence[Any]] = {}
+    grids: list[dict[str, Sequence[Any]]] = []
     if isinstance(retriever, PipelineSettings):
         (name, leg), *others = retriever.active.items()
-        axes = _fusion_axes(retriever)
+        fusion = _fusion_axes(retriever)
+        axes = dict(fusion)
         if not others:
             axes |= _axes(f"retriever.legs.{name}", leg)
         for number, stage in enumerate(retriever.stages):
             axes |= _axes(f"retriever.stages.{number}", stage)
-    if not axes:
+        grids = [axes] if axes else []
+        if not retriever.stages:
+            grids += [{**fusion, **item} for item in _document_axes(config)]
+    if not grids:
         raise AssayError(
             f"{config.name}: nothing to tune by default: no fusion, BM25 or reranking; "
             "name keys and values by --over or --space"
         )
-    return Space([axes], "made for this config")
+    return Space(grids, "made for this config")
 
 
 def resolve_points(
@@ -95,6 +104,15 @@ def resolve_points(
     """
     values = config.model_dump(mode="json")
     return [load_config(path, [*overrides, *as_overrides(point, values)]) for point in points]
+
+
+def _document_axes(config: RunConfig) -> Iterator[dict[str, Sequence[Any]]]:
+    """Yield the contexts that chunks can have instead, then smaller chunks."""
+    own = config.documents.context.source
+    yield {"documents.context.source": [source for source in CONTEXTS if source != own]}
+    chunker = config.documents.chunker
+    if isinstance(chunker, StructureChunker) and chunker.max_tokens > CHUNK_TOKENS:
+        yield {"documents.chunker.max_tokens": [CHUNK_TOKENS]}
 
 
 def _fusion_axes(retriever: PipelineSettings) -> dict[str, Sequence[Any]]:
