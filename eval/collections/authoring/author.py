@@ -23,6 +23,8 @@ from assay.eval.collections.card_files import parse_card, read_card
 from assay.eval.collections.digests import seal
 from assay.eval.collections.formats.native import NativeCard, NativeSource, make_document
 from assay.eval.collections.formats.reading import read_jsonl
+from assay.eval.collections.history import record_version
+from assay.eval.collections.loading import load_card
 from assay.eval.collections.location import find_data
 from assay.eval.collections.problems import Problems
 from assay.retrievers.base import AssayError, Document
@@ -111,7 +113,7 @@ def author(
         files = asked | describe(origin, name, target, documents, called)
         check_target(origin, target, list(files), force, adds=bool(questions))
         write_files(origin, target, files)
-        _finish(target, judged)
+        _finish(target, judged, "assay init")
     return made
 
 
@@ -206,16 +208,17 @@ def _add(questions: Path, target: Path) -> AuthoredCollection:
         return replace(made, written=False)
     write_atomically(paths[0], render_rows(list(judged.queries.values())).encode())
     write_atomically(paths[1], render_rows(judged.judgments).encode())
-    _finish(target, judged)
+    _finish(target, judged, f"assay init --add {questions.name}")
     return made
 
 
-def _finish(target: Path, judged: JudgedQuestions) -> None:
-    """Write the list of what could not be placed, and seal the card."""
+def _finish(target: Path, judged: JudgedQuestions, why: str) -> None:
+    """Write the list of what could not be placed, seal the card, and record the version."""
     (target / UNLOCATED).unlink(missing_ok=True)
     if judged.unlocated:
         write_atomically(target / UNLOCATED, _table(judged.unlocated).encode())
-    seal(read_card(target / FILE))
+    card = seal(read_card(target / FILE))
+    record_version(load_card(card, card.variants[0]), why)
 
 
 def slug(folder_name: str) -> str:

@@ -299,10 +299,12 @@ def test_another_output_and_name(here: Path) -> None:
     result = run("my-docs", "--output", "made", "--name", "no")
     assert (result.exit_code, result.exception) == (0, None)
     assert sorted(path.name for path in (here / "made").iterdir()) == [
+        ".gitattributes",
         "dataset.yaml",
         "judgments.jsonl",
         "pipeline.yaml",
         "queries.jsonl",
+        "versions.jsonl",
     ]
     config = yaml.safe_load((here / "made/pipeline.yaml").read_text())
     assert load(config["dataset"]).name == "no"
@@ -403,7 +405,8 @@ def test_copies_are_replaced_as_a_whole(here: Path) -> None:
     copies = here / "datasets/my-docs/docs"
     assert {path.name for path in copies.rglob("*.*")} == {"dogs.docx.md", "refunds.txt"}
     assert (copies / "dogs.docx.md").read_text() == "Dogs stay ashore."
-    assert not [path for path in copies.parent.iterdir() if path.name.startswith(".")]
+    hidden = {path.name for path in copies.parent.iterdir() if path.name.startswith(".")}
+    assert hidden == {".gitattributes"}
 
 
 def test_copies_never_mix_with_other_files(here: Path) -> None:

@@ -1,0 +1,149 @@
+"""A collection as it was at a revision of the git repository that its folder lies in."""
+
+import os
+import re
+import shlex
+import subprocess
+import tarfile
+from io import BytesIO
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from assay.eval.collections.card import Card
+from assay.eval.collections.card_files import make_card, parse_card
+from assay.eval.collections.collection import Collection
+from assay.eval.collections.history.contents import Contents
+from assay.eval.collections.history.versions import (
+    FILE,
+    find_contents,
+    find_version,
+    read_history,
+)
+from assay.eval.collections.loading import load_card
+from assay.retrievers.base import AssayError, Progress
+from assay.retrievers.settings.files import parse_mapping
+
+DIGEST = re.compile(r'"digest": "([0-9a-f]{64})"')
+
+
+def find_repository(folder: Path) -> Path | None:
+    """Return the root of the git repository that holds `folder`; None where none does."""
+    try:
+        root = _call_git(folder, "rev-parse", "--show-toplevel").decode()
+    except AssayError:
+        return None
+    return Path(root.removesuffix("\n"))
+
+
+def find_commit(folder: Path, revision: str) -> str:
+    """Return the full id of the commit that `revision` means in the repository of `folder`.
+
+    Raises AssayError where there is no such revision, or no repository.
+    """
+    if revision.startswith("-"):
+        raise AssayError(f"{revision}: not a revision of git")
+    found = _call_git(folder, "rev-parse", "--verify", "--quiet", f"{revision}^{{commit}}")
+    return found.decode().strip()
+
+
+def extract(repository: Path, commit: str, target: Path, paths: tuple[str, ...] = ()) -> None:
+    """Write what a commit holds below `paths`, relative to the root, or all of it, to `target`.
+
+    Links that lead out of `target` are refused. Raises AssayError where git has no such paths.
+    """
+    content = _call_git(repository, "archive", "--format=tar", commit, "--", *paths)
+    with tarfile.open(fileobj=BytesIO(content)) as archive:
+        try:
+            archive.extractall(target, filter="data")
+        except tarfile.TarError as error:
+            raise AssayError(f"{commit[:12]}: cannot be written out: {error}") from None
+
+
+def read_contents(card: Card, reference: str, progress: Progress) -> Contents:
+    """Return what a collection held at a version, by its digest's first digits, or a revision.
+
+    Raises AssayError where neither is found, or the collection cannot be read as it was.
+    """
+    history = read_history(card)
+    if any(version.digest.startswith(reference) for version in history) and reference:
+        return find_contents(history, find_version(card, history, reference))
+    try:
+        commit = find_commit(card.folder, reference)
+    except AssayError:
+        raise AssayError(
+            f"{reference}: neither a version of {card.name} (`assay dataset log` lists them; at "
+            "least 4 digits of one) nor a revision of a git repository that holds its folder"
+        ) from None
+    with TemporaryDirectory(prefix="assay-revision-") as folder:
+        return Contents.of(load_revision(card, commit, Path(folder), progress))
+
+
+def load_revision(card: Card, commit: str, folder: Path, progress: Progress) -> Collection:
+    """Write a collection as a commit holds it to `folder`, and load it.
+
+    Raises AssayError where the commit does not hold its card and its files.
+    """
+    repository = find_repository(card.folder)
+    if repository is None or card.path is None:
+        raise AssayError(f"{card.name}: lies in no git repository")
+    place = card.path.resolve().relative_to(repository.resolve()).as_posix()
+    text = _call_git(repository, "show", f"{commit}:{place}").decode()
+    path = folder / place
+    then = parse_card(text, path)
+    if not isinstance(then.location, str) or "$" in then.location:
+        raise AssayError(f"{card.name}: its data does not lie in the repository, but elsewhere")
+    root = Path(os.path.normpath(path.parent / then.location))
+    names = filter(None, (*then.names(), then.contexts_file))
+    named = [Path(os.path.normpath(root / name)) for name in names]
+    outside = [item for item in named if not item.is_relative_to(folder)]
+    if outside:
+        raise AssayError(f"{card.name}: {then.location}: lies outside the repository")
+    paths = {item.relative_to(folder).as_posix() for item in named}
+    extract(repository, commit, folder, tuple(sorted(paths - {"."})) if "." not in paths else ())
+    # Without a file of its own a card may name all there is: what it names was written just now.
+    values = parse_mapping(text, str(path)) | {"location": str(root)}
+    return load_card(make_card(values, None), then.variants[0], progress)
+
+
+def find_commits(card: Card) -> dict[str, str]:
+    """Return the commit that brought each version of the history, by the version's digest.
+
+    Versions that are not committed, and all of those outside a repository, are left out.
+    """
+    try:
+        blamed = _call_git(card.folder, "blame", "--root", "-s", "-l", "--", FILE).decode()
+    except AssayError:
+        return {}
+    found = {}
+    for line in blamed.splitlines():
+        commit, _, rest = line.partition(" ")
+        if digest := DIGEST.search(rest):
+            found[digest[1]] = commit.removeprefix("^")
+    return {digest: commit for digest, commit in found.items() if commit.strip("0")}
+
+
+def describe_restoring(card: Card) -> str:
+    """Say which command of git has the files of a version back."""
+    if find_repository(card.folder) is None:
+        return "the folder lies in no git repository, so that earlier files are not kept"
+    root = Path(os.path.normpath(card.folder / str(card.location)))
+    places = {card.folder, *(Path(os.path.normpath(root / name)) for name in card.names())}
+    outermost = [
+        item for item in places if not any(item != i and item.is_relative_to(i) for i in places)
+    ]
+    paths = shlex.join(sorted(os.path.relpath(item) for item in outermost))
+    return f"git restore --source COMMIT -- {paths}"
+
+
+def _call_git(folder: Path, *arguments: str) -> bytes:
+    """Return what git prints in `folder`. Raises AssayError with its last line where it fails."""
+    try:
+        done = subprocess.run(
+            ["git", "-C", str(folder), *arguments], capture_output=True, check=False
+        )
+    except OSError as error:
+        raise AssayError(f"git: cannot be started: {error.strerror}") from None
+    if done.returncode:
+        lines = done.stderr.decode(errors="replace").strip().splitlines()
+        raise AssayError(f"git {arguments[0]}: {lines[-1] if lines else 'no such revision'}")
+    return done.stdout
