@@ -12,7 +12,9 @@ from torture.kills import Outcome, torture_kills
 
 def check(outcomes: list[Outcome]) -> None:
     assert [failure for outcome in outcomes for failure in outcome.failures] == []
-    assert render(outcomes, 1.0).count("\n") == 3 + len(outcomes)
+    table = render(outcomes, 1.0)
+    assert table.count("\n") == 3 + len({outcome.name.split()[0] for outcome in outcomes})
+    assert f": {sum(outcome.cases for outcome in outcomes):,} cases in 1 s." in table
 
 
 def test_every_reader_reads_or_says_why_not() -> None:
@@ -33,6 +35,12 @@ def test_a_full_disk_is_one_line() -> None:
 
 
 def test_what_goes_wrong_is_counted_over_all_seeds() -> None:
-    outcomes = [Outcome("kill `x`, fresh", 3, 1200, 7, ["lost"]), Outcome("y", 3, 1, 1, [])]
-    table = render([*outcomes, Outcome("kill `x`, fresh", 4, 5, 4, ["late", "lost"])], 2.0)
-    assert table.endswith("| kill `x`, fresh | 3, 4 | 1,205 | 11 | 3 |\n| y | 3 | 1 | 1 | 0 |")
+    outcomes = [
+        Outcome("kill `x`, fresh", 3, 1200, 7, ["lost"]),
+        Outcome("fuzz y", 3, 1, 1, []),
+        Outcome("kill `z`, fresh", 4, 3, 2, []),
+    ]
+    table = render([*outcomes, Outcome("kill `x`, warm", 4, 5, 4, ["late", "lost"])], 2.0)
+    assert table.endswith(
+        "| kill | `x`, `z` | 3, 4 | 1,208 | 13 | 3 |\n| fuzz | y | 3 | 1 | 1 | 0 |"
+    )

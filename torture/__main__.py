@@ -67,28 +67,34 @@ def _join(files: Sequence[Path]) -> tuple[list[Outcome], float]:
 
 
 def render(outcomes: Sequence[Outcome], seconds: float) -> str:
-    """Return the table of campaigns over all their seeds, with when and where they were run."""
+    """Return the table of campaigns, a row for each kind, with when and where they were run."""
     python = platform.python_version()
     machine = f"{os.cpu_count()} processors, {platform.system()}, Python {python}"
-    by_name: dict[str, list[Outcome]] = {}
+    by_kind: dict[str, list[Outcome]] = {}
     for outcome in outcomes:
-        by_name.setdefault(outcome.name, []).append(outcome)
+        by_kind.setdefault(outcome.name.split()[0], []).append(outcome)
     rows = [
-        f"| {name} | {', '.join(str(item.seed) for item in items)} "
+        f"| {kind} | {', '.join(_list_subjects(kind, items))} "
+        f"| {', '.join(map(str, sorted({item.seed for item in items})))} "
         f"| {sum(item.cases for item in items):,} | {sum(item.struck for item in items):,} "
         f"| {sum(len(item.failures) for item in items)} |"
-        for name, items in by_name.items()
+        for kind, items in by_kind.items()
     ]
     total = sum(item.cases for item in outcomes)
     return "\n".join(
         [
             f"{datetime.now(UTC):%Y-%m-%d}, {machine}: {total:,} cases in {seconds:.0f} s.",
             "",
-            "| campaign | seeds | cases | struck | failures |",
-            "|---|--:|--:|--:|--:|",
+            "| campaign | of | seeds | cases | struck | failures |",
+            "|---|---|---|--:|--:|--:|",
             *rows,
         ]
     )
+
+
+def _list_subjects(kind: str, outcomes: Sequence[Outcome]) -> dict[str, None]:
+    names = (outcome.name.removeprefix(kind).strip() for outcome in outcomes)
+    return dict.fromkeys(name.removesuffix(", fresh").removesuffix(", warm") for name in names)
 
 
 def _write(page: Path, table: str) -> None:

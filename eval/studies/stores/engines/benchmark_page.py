@@ -6,7 +6,7 @@ from pathlib import Path
 
 from pydantic import TypeAdapter
 
-from assay.eval.report.formats import amount, interval, score, size
+from assay.eval.report.formats import amount, score, size
 from assay.eval.report.markdown import render_markdown
 from assay.eval.runs.files import encode_json, write_together
 from assay.eval.studies.stores.engines.benchmark import (
@@ -30,13 +30,13 @@ def write_benchmark(found: Benchmark, folder: Path) -> Path:
         found=found,
         name=name,
         command=shlex.join(found.command),
-        interval=interval,
         score=score,
         headings=list_headings(),
         rows=list(list_rows(found)),
         change_headings=list_change_headings(),
         changes=list(list_change_rows(found)),
         lacking=list_lacking(found),
+        measured=group_measurements(found),
     )
     files = {f"{name}.md": text.encode(), f"{name}.json": encode_json(found.as_json())}
     return write_together(folder, files)[0]
@@ -76,6 +76,23 @@ def list_lacking(found: Benchmark) -> dict[str, str]:
     }
 
 
+def group_measurements(found: Benchmark) -> dict[str, list[str]]:
+    """Return the engines with their versions, by when and where they were measured."""
+    groups: dict[str, list[str]] = {}
+    for store in found.stores:
+        environment = store.environment
+        git = environment.get("git") or {}
+        told = f"measured on {store.created[:10]}"
+        if commit := git.get("commit"):
+            told += f" at commit {commit[:12]}{', with changes' if git.get('dirty') else ''}"
+        told += f", Python {environment['python']}, {environment['cores']} cores of "
+        told += str(environment["processor"])
+        if store.load is not None:
+            told += f", {store.load:.1f} processes running or waiting"
+        groups.setdefault(told, []).append(f"{store.engine} {store.version}")
+    return groups
+
+
 def list_headings() -> list[str]:
     """Return the headings of the figures of a row."""
     alone, *many = CALLERS
@@ -95,7 +112,7 @@ def list_change_headings() -> list[str]:
     """Return the headings of the figures of rows that change."""
     filters = (f"{name}, {share:.0%}" for share in FILTERS for name in ("recall", "p50 ms"))
     beside = ("p50 ms, beside puts", "rows put/s, beside searches")
-    return ["rows put/s", "p50 ms", *filters, *beside, "deletions seen", "updates seen"]
+    return ["rows put/s", "p50 ms", *filters, *beside, "deletions seen at once", "updates"]
 
 
 def list_change_rows(found: Benchmark) -> Iterator[tuple[str, ...]]:
@@ -119,7 +136,7 @@ def _list_changes(changes: ChangesResult) -> Iterator[str]:
 
 def _describe_sight(sight: Sight) -> str:
     """Return how many changes the next search saw, and how long the others took to be seen."""
-    told = f"{sum(waited == 0 for waited in sight.seconds)} of {len(sight.seconds)} at once"
+    told = f"{sum(waited == 0 for waited in sight.seconds)}/{len(sight.seconds)}"
     late = [waited for waited in sight.seconds if waited]
     never = sum(waited is None for waited in sight.seconds)
     more = [f"{len(late)} within {max(late):.2g} s"] if late else []
@@ -133,8 +150,6 @@ def _row(store: StoreResult, item: SearchMeasurement, *, first: bool) -> tuple[s
     speeds += [amount(speed.throughput) if speed else "" for speed in many]
     memory = "–" if store.memory is None else size(store.memory)
     own = (amount(store.index.seconds), size(store.index.bytes), memory) if first else ("",) * 3
-    quality = (
-        f"{score(item.quality.value)} ({interval(item.quality, score)})" if item.quality else ""
-    )
+    quality = score(item.quality.value) if item.quality else ""
     recall = score(item.recall.value) if item.recall else ""
     return (store.engine if first else "", item.search, quality, recall, *speeds, *own)

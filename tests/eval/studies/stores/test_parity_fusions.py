@@ -92,7 +92,7 @@ def test_fusions_of_engines_that_run_here_and_that_do_not(
     text, facts = page.write(found, tmp_path / "page")
     assert text.read_text() == page.render(json.loads(facts.read_text()))
     assert "weaviate fusion=relative\\_score\\*" in text.read_text()
-    assert "intervals are of each difference by itself, not adjusted" in text.read_text()
+    assert "p is adjusted for all differences of a table together" in text.read_text()
     rows = [line for line in text.read_text().splitlines() if line.startswith("|")]
     assert all(line.endswith("|") for line in rows)
 

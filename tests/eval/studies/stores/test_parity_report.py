@@ -169,7 +169,7 @@ def test_engines_that_are_measured_again_stand_beside_the_others(
     assert page.read_text() == engines.render(found)
     assert "sqlite: measured on 2026-" in page.read_text()
     assert "qdrant-edge: measured on 2026-02-03" in page.read_text()
-    assert "| milvus | harbour | no address | by contract, never tested live |" in page.read_text()
+    assert "| milvus | no address | by contract, never tested live |" in page.read_text()
     with pytest.raises(AssayError, match=r"sqlite on harbour has queries 8, and qdrant-edge 7"):
         engines.write([replace(again, queries=7)], [], FACTS, tmp_path, keep="all")
     with pytest.raises(AssayError, match=r"has identity hashing, and qdrant-edge other"):
