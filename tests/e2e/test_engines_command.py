@@ -170,7 +170,8 @@ def test_engines_timed(assay_json: Callable[..., Any], tmp_path: Path) -> None:
     page = path.read_text()
     assert page.count("\n| ") == 1 + len(store["searches"]) + 2
     assert "| 10/10 | 10/10 |" in page
-    assert f"sqlite {store['version']}: measured on {store['created'][:10]}" in page
+    assert f"- on {store['created'][:10]}" in page
+    assert f": sqlite {store['version']}" in page
 
 
 def test_an_engine_that_cannot_be(assay: Callable[..., Any]) -> None:

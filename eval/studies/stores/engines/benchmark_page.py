@@ -82,13 +82,10 @@ def group_measurements(found: Benchmark) -> dict[str, list[str]]:
     for store in found.stores:
         environment = store.environment
         git = environment.get("git") or {}
-        told = f"measured on {store.created[:10]}"
+        told = f"on {store.created[:10]}"
         if commit := git.get("commit"):
             told += f" at commit {commit[:12]}{', with changes' if git.get('dirty') else ''}"
-        told += f", Python {environment['python']}, {environment['cores']} cores of "
-        told += str(environment["processor"])
-        if store.load is not None:
-            told += f", {store.load:.1f} processes running or waiting"
+        told += f", {environment['cores']} cores of {environment['processor']}"
         groups.setdefault(told, []).append(f"{store.engine} {store.version}")
     return groups
 
