@@ -11,7 +11,7 @@ from assay.eval.report.formats import amount, p_value, score, signed
 from assay.eval.report.markdown import render_markdown
 from assay.eval.runs.environment import find_load
 from assay.eval.runs.files import encode_json, write_together
-from assay.eval.studies.stores.parity.page import NAMES, describe_keyword
+from assay.eval.studies.stores.parity.page import NAMES
 from assay.eval.studies.stores.parity.quality import MEASURES, NATIVE, TIMED
 from assay.eval.studies.stores.parity.results import Absence, Parity
 from assay.retrievers.base import AssayError
@@ -172,5 +172,4 @@ def render(found: Mapping[str, Any]) -> str:
         signed=signed,
         amount=amount,
         p_value=p_value,
-        describe_keyword=describe_keyword,
     )
