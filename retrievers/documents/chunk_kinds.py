@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 from assay.retrievers.documents.definitions import Definition, find_definitions
 from assay.retrievers.documents.references.references import Reference, find_references
-from assay.retrievers.documents.structure.identifiers import split_title
 from assay.retrievers.documents.structure.structure import Structure
 
 KINDS = ("content", "definition", "requirement", "reference", "header", "frontmatter")
@@ -65,7 +64,7 @@ class Classifier:
         )
 
     def _is_list_of_references(self, begin: int) -> bool:
-        return bool(_REFERENCES.match(split_title(self._structure.section_at(begin).title)))
+        return bool(_REFERENCES.match(self._structure.section_at(begin).name))
 
 
 def _within(

@@ -8,7 +8,6 @@ from assay.retrievers.base import Chunk, Document, Hit
 from assay.retrievers.base.chunk_neighborhood import ChunkNeighborhood, Pointer, WrittenReference
 from assay.retrievers.corpus.corpus import Corpus
 from assay.retrievers.documents.references.references import Reference, find_references
-from assay.retrievers.documents.structure.identifiers import identify
 from assay.retrievers.documents.structure.structure import Structure, parse_document
 from assay.retrievers.documents.summary import summarise
 from assay.retrievers.legs.graph import load_edges
@@ -50,13 +49,13 @@ class NeighborhoodReader:
             for begin, end in ((section.body, chunk.start), (chunk.end, section.end))
         ]
         under = next(iter(held or structure.sections_within(chunk.start, chunk.end)), None)
-        above = under.headings[:-1] if under and under.title else ()
+        above = structure.sections_above(under) if under else ()
         outgoing, incoming = self._find_links(position)
         return ChunkNeighborhood(
             order=own.index(position) + 1,
             total=len(own),
             level=under.level if under else 0,
-            parents=tuple(map(identify, above)),
+            parents=tuple(section.id for section in above),
             sections=tuple(dict.fromkeys(section.id for section in held if section.id)),
             combined=len(held) > 1,
             split=any(ends),

@@ -19,6 +19,8 @@ _NUMBER = re.compile(r"(?:§+|Sections?\b|Sec\.)\s*(\d+[A-Za-z]{0,2}(?:[-.:]\d+[
 _OPENING = re.compile(
     rf"{_NUMBER.pattern}|(\d+(?:\.\d+[A-Za-z]?)+|\d+[A-Za-z]?(?=[.):]))(?=[\s.):]|$)"
 )
+# Or one that nothing sets off, where the headings of a level count from 1: 3 Mounting
+_BARE = re.compile(r"(\d{1,2})\s+[A-Z]")
 _LABEL = r"\((?:\d{1,3}[A-Za-z]?|[A-Za-z]{1,5})(?:-\d{1,2}[A-Za-z]?)?\)"
 # (a) or 1. at the head of a line, and whether another label follows at once.
 _MARK = re.compile(
@@ -55,7 +57,14 @@ def read_sections(document: Document) -> Iterator[Provision]:
 
 def read_numbered(document: Document) -> Iterator[Provision]:
     """Yield the sections that a number opens, with or without a sign, in any kind of document."""
-    for number, heading in _list_sections(document, _OPENING):
+    found = [*_list_sections(document, _OPENING)]
+    levels: dict[int, list[tuple[str, Heading]]] = {}
+    for number, heading in _list_sections(document, _BARE):
+        levels.setdefault(heading.level, []).append((number, heading))
+    for bare in levels.values():
+        if len(bare) > 1 and [int(number) for number, _ in bare] == [*range(1, len(bare) + 1)]:
+            found += bare
+    for number, heading in sorted(found, key=lambda item: item[1].start):
         yield Provision(number, (), _trim(document, heading.start, heading.end))
 
 

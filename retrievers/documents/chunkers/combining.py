@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from assay.retrievers.documents.chunkers.base import gather_bare, span_of
 from assay.retrievers.documents.splitting import Span
 from assay.retrievers.documents.structure.blocks import Section
-from assay.retrievers.documents.structure.identifiers import split_title
 from assay.retrievers.documents.structure.structure import Structure
 from assay.retrievers.documents.tokens import TokenMap
 
@@ -87,7 +86,7 @@ class Combiner:
 
     def is_special(self, section: Section) -> bool:
         """Say whether `section` stands for itself, by its title."""
-        return SPECIAL.match(split_title(section.title)) is not None
+        return SPECIAL.match(section.name) is not None
 
     def is_break(self, section: Section) -> bool:
         """Say whether `section` begins a part of its own."""

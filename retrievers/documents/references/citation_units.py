@@ -4,7 +4,6 @@ import re
 from dataclasses import dataclass
 
 from assay.retrievers.documents.references import patterns
-from assay.retrievers.documents.references.numerals import count_on
 from assay.retrievers.documents.structure.identifiers import (
     DASH,
     LABEL,
@@ -12,6 +11,7 @@ from assay.retrievers.documents.structure.identifiers import (
     join_id,
     name_division,
 )
+from assay.retrievers.documents.structure.numerals import count_on
 from assay.retrievers.documents.structure.paragraphs import label_styles
 
 

@@ -12,7 +12,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from assay.retrievers.documents.references.numerals import ARABIC, ROMAN, count_on, read_number
 from assay.retrievers.documents.structure.identifiers import (
     ABBREVIATED,
     DASH,
@@ -26,6 +25,15 @@ from assay.retrievers.documents.structure.identifiers import (
     join_id,
     name_division,
     write_pattern,
+)
+from assay.retrievers.documents.structure.numerals import (
+    ARABIC,
+    ROMAN,
+    WORD,
+    WORDS,
+    count_on,
+    read_number,
+    write_digits,
 )
 
 # How sure a form is: an id as such, a number with a sign or name before it, or a number alone.
@@ -44,15 +52,21 @@ _SIGN = (
 )
 _END = rf"(?![\w%]|\s%|[.:/]\d|{DASH}\d)"
 _NAME = rf"{write_pattern(NAMES, ABBREVIATED, '')}(?:e?s)?\.?"
-_DIVISION = rf"(?:{NUMBER}|(?<=[\s.])(?:[IVXLC]+(?:{DASH}?[A-Z])?|[A-Z]{DASH}?\d*))"
+_DIVISION = rf"(?:{NUMBER}|(?<=[\s.])(?:{WORD}|[IVXLC]+(?:{DASH}?[A-Z])?|[A-Z]{DASH}?\d*))"
+# Nothing follows that the words would belong to.
+_CLOSED = r"\s*(?:[^\w\s]|of\b|\Z)"
+# The last label of Rule 26 f.
+_LOOSE = rf"(?P<loose>\s[a-z](?={_CLOSED}))?"
 
 _ID = re.compile(rf"(?<![\w-])(?P<id>(?:sec|{'|'.join(NAMES)})(?:_[0-9a-z]+)+)(?!\w)", re.I)
 _SIGNED = re.compile(
-    rf"{_BEFORE}(?P<sign>{_SIGN})(?P<number>{NUMBER})(?P<labels>{LABELS}){_END}{_AFTER}", re.I
+    rf"{_BEFORE}(?P<sign>{_SIGN})(?P<number>{NUMBER}|(?<=\s)(?:{WORD}|[IVXLC]+|[A-Z]))"
+    rf"(?P<labels>{LABELS}){_LOOSE}{_END}{_AFTER}",
+    re.I,
 )
 _NAMED = re.compile(
     rf"(?<![\w.])(?P<sign>{_NAME}\s*(?:nos?\.\s*)?)"
-    rf"(?P<number>{_DIVISION})(?P<labels>{LABELS}){_END}",
+    rf"(?P<number>{_DIVISION})(?P<labels>{LABELS}){_LOOSE}{_END}",
     re.I,
 )
 _BARE = re.compile(
@@ -69,9 +83,7 @@ _NEXT = re.compile(
     re.I,
 )
 _REST = 200  # characters after a number alone, of which the first word may be its title's
-# “part a plan”, “schedule a call”, “the part I wrote” name nothing.
-_PRONOUN = re.compile(r"[ai]", re.I)
-_CLOSED = re.compile(r"\s*(?:[^\w\s]|of\b|\Z)", re.I)
+_ENDS = re.compile(_CLOSED, re.I)
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +138,7 @@ class Mention:
             labels = (match[2], *self.labels)
             yield (replace(self, number=match[1], labels=labels, whole=True),)
         yield from () if self.plural else ranges
-        if self.form == "named":
+        if self.form in ("signed", "named"):
             number = self.number.lower()
             if other := ROMAN.get(number) or ARABIC.get(read_number(number)):
                 yield (replace(self, number=str(other)),)
@@ -180,23 +192,31 @@ def _read_id(match: re.Match[str]) -> Mention:
     return Mention("id", name, number, (), match[0])
 
 
-def _read_signed(match: re.Match[str]) -> Mention:
-    labels, plural = _all_labels(match), _is_plural(match)
-    return Mention("signed", "sec", match["number"], labels, match[0], plural=plural)
+def _read_signed(match: re.Match[str]) -> Mention | None:
+    number, labels, plural = match["number"], _all_labels(match), _is_plural(match)
+    known = number[0].isdigit() or number.lower() in {**WORDS, **ROMAN} or len(number) == 1
+    if not known or _is_open(match, "[a-z]|one"):
+        return None  # Section civil, section c code
+    return Mention("signed", "sec", write_digits(number), labels, match[0], plural=plural)
 
 
 def _read_named(match: re.Match[str]) -> Mention | None:
-    number = match["number"]
-    if (
-        _PRONOUN.fullmatch(number)
-        and number != "A"
-        and not _CLOSED.match(match.string, match.end())
-    ):
+    if match["number"] != "A" and _is_open(match, "[ai]|one"):
         return None
-    labels, name = _labels(match["labels"]), _read_name(match["sign"])
+    name = _read_name(match["sign"])
     if not name:
         return None
+    number, labels = write_digits(match["number"]), _labels(match["labels"], match["loose"])
     return Mention("named", name, number, labels, match[0], plural=_is_plural(match))
+
+
+def _is_open(match: re.Match[str], numbers: str) -> bool:
+    """Say whether one of `numbers` may go on with what follows, and be no number.
+
+    “part a plan”, “the part I wrote”, “the part one plays” and “section c code” name nothing.
+    """
+    alike = re.fullmatch(numbers, match["number"], re.I)
+    return alike is not None and not _ENDS.match(match.string, match.end())
 
 
 def _read_name(sign: str) -> str:
@@ -243,7 +263,8 @@ def _is_same(first: Mention, sign: str) -> bool:
 
 def _all_labels(match: re.Match[str]) -> tuple[str, ...]:
     """Return the labels of a number and of the levels named after and before it."""
-    labels = [*_labels(match["labels"]), *_level_labels(match["after"] or "")]
+    loose = match.groupdict().get("loose")
+    labels = [*_labels(match["labels"], loose), *_level_labels(match["after"] or "")]
     for part in reversed(re.findall(_LABELLED, match["before"] or "", re.I)):
         labels += _level_labels(part)
     return tuple(labels)
@@ -255,5 +276,6 @@ def _level_labels(text: str) -> list[str]:
     return [label for part in parts for label in _labels(part) or [part.split()[-1]]]
 
 
-def _labels(text: str) -> tuple[str, ...]:
-    return tuple(label[1:-1] for label in re.findall(LABEL, text))
+def _labels(text: str, loose: str | None = None) -> tuple[str, ...]:
+    found = tuple(label[1:-1] for label in re.findall(LABEL, text))
+    return (*found, loose.strip()) if loose else found

@@ -20,8 +20,8 @@ from assay.retrievers.documents.references.citation_units import (
     list_labels,
     reach,
 )
-from assay.retrievers.documents.references.numerals import count_on
-from assay.retrievers.documents.structure.identifiers import DASH, join_id, split_title
+from assay.retrievers.documents.structure.identifiers import COMMON, DASH, join_id
+from assay.retrievers.documents.structure.numerals import count_on
 from assay.retrievers.documents.structure.paragraphs import label_styles
 from assay.retrievers.documents.structure.structure import Structure
 
@@ -70,7 +70,7 @@ class _Reader:
         self._ids = {section.id for section in structure.sections}
         titles: dict[str, set[str]] = {}
         for section in structure.sections:
-            name = split_title(section.title).rstrip(" .:").lower()
+            name = section.name.rstrip(" .:").lower()
             if len(name) > 3:
                 titles.setdefault(name, set()).add(section.id)
         self._titles = {name: min(ids) for name, ids in titles.items() if len(ids) == 1}
@@ -185,8 +185,9 @@ class _Reader:
     def _read_named(self, match: re.Match[str]) -> Iterator[Reference]:
         name = find_division(match)
         known = join_id(name, match["number"]) in self._ids
-        if match["name"].endswith(".") and match["name"].islower() and not known:
-            return  # ch. 5 may be a channel, or the chapter of another law
+        short = match["name"].endswith(".") and match["name"].islower()
+        if (short or name in COMMON) and not known:
+            return  # ch. 5 may be a channel, or the chapter of another law; note 5 a request
         units = [divide(name, match, match.start())]
         while True:
             if spread := patterns.RANGE.match(self._text, units[-1].end):

@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import Literal
 
+from assay.retrievers.documents.structure.identifiers import split_title
+
 BlockKind = Literal[
     "paragraph",
     "list",
@@ -37,6 +39,11 @@ class Section:
     title: str = ""
     headings: tuple[str, ...] = ()
     id: str = ""
+
+    @property
+    def name(self) -> str:
+        """The title without the number at its head."""
+        return split_title(self.title, self.id)
 
 
 @dataclass(frozen=True, slots=True)

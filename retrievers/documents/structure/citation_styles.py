@@ -18,11 +18,16 @@ Word = Annotated[str, StringConstraints(pattern=r"^[a-z]+$")]
 
 
 class Form(Settings):
-    """A word before a number. `examples` name one place, whose id is given; `others` name none."""
+    """A word before a number. `examples` name one place, whose id is given; `others` name none.
+
+    A `common` word says other things too: it opens no line of plain text, and texts refer by it
+    only to what their own document has.
+    """
 
     word: Word
     kind: Literal["section", "division"]
     short: list[Word] = Field(default_factory=list)
+    common: bool = False
     examples: dict[str, str] = Field(min_length=1)
     others: list[str] = Field(min_length=1)
 

@@ -1,8 +1,9 @@
 """Section ids: `§ 42–3131.17`, `Section 203(a)(1)`, `Chapter 19`, `4.2 Refunds` in one spelling.
 
 `sec_42_3131_17`, `sec_203_a_1`, `chapter_19`, `sec_4_2`. A heading without a number is named by
-its words. An id says nothing of the place in the document, so that it stays when others change;
-two sections of one document may share it.
+its words; `counted_headings` says when the bare number of `3 Mounting` is one. An id says nothing
+of the place in the document, so that it stays when others change; two sections of one document may
+share it.
 """
 
 import re
@@ -10,6 +11,7 @@ import unicodedata
 from collections.abc import Iterable
 
 from assay.retrievers.documents.structure.citation_styles import FORMS
+from assay.retrievers.documents.structure.numerals import WORD, write_digits
 
 DASH = "[-\u2010-\u2015\u2212\ufe58\ufe63\uff0d]"
 # One label in brackets, as in (a), (1A), (a-1), (iv), (bb).
@@ -25,6 +27,7 @@ NUMBER = rf"{_DIGITS}(?:(?:[.:]|\s?{DASH}\s?){_DIGITS})*"
 # One sign or several. A search that fails at the first of them is not made again at each other.
 SIGNS = "(?<!§)§+"
 NAMES = tuple(FORMS.divisions)
+COMMON = frozenset(form.word for form in FORMS.forms if form.common)
 # The division that each abbreviation stands for.
 ABBREVIATED = {short: name for name, shorts in FORMS.divisions.items() for short in shorts}
 
@@ -39,32 +42,42 @@ def write_pattern(words: Iterable[str], abbreviations: Iterable[str], stop: str 
 SECTION_WORDS = tuple(FORMS.sections)
 SECTION_SHORTS = tuple(short for shorts in FORMS.sections.values() for short in shorts)
 _SECTION = re.compile(
-    rf"\s*(?:§+|sections\b|{write_pattern(SECTION_WORDS, SECTION_SHORTS)})\s*({NUMBER}{LABELS})"
+    rf"\s*(?:§+|sections\b|{write_pattern(SECTION_WORDS, SECTION_SHORTS)})\s*"
+    rf"({NUMBER}{LABELS}|(?<=\s){WORD}|(?<=\s)(?-i:[IVXLC]+|[A-Z])(?=[.:,;)]|\s{DASH}|\s*$))"
     rf"(?!\w|/\d)",
     re.I,
 )
 _NAMED = re.compile(
     rf"\s*({write_pattern(NAMES, ABBREVIATED)})\s+"
-    rf"({NUMBER}{LABELS}|[IVXLC]+{DASH}?[A-Z]?|[A-Z]{DASH}?\d*)(?=[\s.:,;)]|{DASH}|$)",
+    rf"({NUMBER}{LABELS}|{WORD}|[IVXLC]+{DASH}?[A-Z]?|[A-Z]{DASH}?\d*)(?=[\s.:,;)]|{DASH}|$)",
     re.I,
 )
 # A bare number opens a heading when it is dotted, or set off from the words that follow.
 _BARE = re.compile(rf"\s*(\d+(?:\.\d+[A-Za-z]?)+{LABELS}|\d+[A-Za-z]?{LABELS}(?=[.):]|\s{DASH}\s))")
+
+# 3 Mounting, (3) Duties, IV Results, IV. Results: numbers, if others count on.
+COUNTED = re.compile(
+    rf"\s*(?P<open>\()?(?P<number>\d{{1,3}}|[IVXLC]{{1,7}})(?(open)\))(?P<stop>[.):]|\s{DASH})?\s+"
+    r"(?P<rest>\S.*)"
+)
 
 
 def identify(title: str) -> str:
     """Return the id of the section that `title` heads; empty where it has no word."""
     title = unicodedata.normalize("NFKC", title)
     if match := _SECTION.match(title) or _BARE.match(title):
-        return join_id("sec", match[1])
+        return join_id("sec", write_digits(match[1]))
     if match := _NAMED.match(title):
-        return join_id(name_division(match[1]), match[2])
+        return join_id(name_division(match[1]), write_digits(match[2]))
     return join_id(title)
 
 
-def split_title(title: str) -> str:
-    """Return `title` without the number at its head."""
+def split_title(title: str, id_: str = "") -> str:
+    """Return `title` without the number at its head, a bare one where `id_` has it, too."""
     match = _SECTION.match(title) or _BARE.match(title) or _NAMED.match(title)
+    if match is None and (counted := COUNTED.match(title)):
+        is_number = id_.rpartition("_")[2] == join_id(counted["number"])
+        return counted["rest"] if is_number else title
     return re.sub(r"^[\W_]+", "", title[match.end() :] if match else title)
 
 

@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from assay.retrievers.documents.structure.blocks import Section
 from assay.retrievers.documents.structure.identifiers import (
     ABBREVIATED,
+    COMMON,
     DASH,
     LABELS,
     NAMES,
@@ -25,6 +26,7 @@ from assay.retrievers.documents.structure.identifiers import (
     join_id,
     write_pattern,
 )
+from assay.retrievers.documents.structure.numerals import WORD
 from assay.retrievers.documents.structure.paragraphs import Paragraph
 
 LONGEST = 100  # characters of a title
@@ -32,8 +34,11 @@ LONGEST = 100  # characters of a title
 BESIDE = ("appendix", "annex", "schedule", "exhibit")
 
 _SIGN = rf"(?:§|{write_pattern(SECTION_WORDS, SECTION_SHORTS)})\s*"
-_NAME = rf"{write_pattern(NAMES, ABBREVIATED)}\s+"
-_NUMBERED = rf"(?:{_SIGN}|{_NAME}){NUMBER}|{_NAME}(?:[IVXLC]+{DASH}?[A-Z]?|[A-Z]{DASH}?\d*)"
+_NAME = rf"{write_pattern((name for name in NAMES if name not in COMMON), ABBREVIATED)}\s+"
+_NUMBERED = (
+    rf"(?:{_SIGN}|{_NAME})(?:{NUMBER}|(?<=\s){WORD})"
+    rf"|{_NAME}(?:[IVXLC]+{DASH}?[A-Z]?|[A-Z]{DASH}?\d*)"
+)
 # What follows on the number: nothing, or a title after a stop, a dash, or a space.
 _SIGNED = re.compile(
     rf"[ \t]*(?P<number>{_NUMBERED})(?![\w(]|[.:/]\d|,)(?P<stop>[.:]?[ \t]*(?:{DASH}[ \t]*)?)"

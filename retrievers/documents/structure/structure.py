@@ -23,7 +23,7 @@ from assay.retrievers.base.markdown import (
 )
 from assay.retrievers.documents.structure.admonitions import find_bodies, mark_admonitions
 from assay.retrievers.documents.structure.blocks import VERBATIM, Block, BlockKind, Link, Section
-from assay.retrievers.documents.structure.identifiers import identify
+from assay.retrievers.documents.structure.counted_headings import identify_headings
 from assay.retrievers.documents.structure.numbered_lines import (
     find_numbered_lines,
     find_numbered_texts,
@@ -67,6 +67,18 @@ class Structure:
     def section_at(self, offset: int) -> Section:
         """Return the section that holds `offset`, of the text after the frontmatter."""
         return self.sections[bisect_right(self.sections, offset, key=_start) - 1]
+
+    def sections_above(self, section: Section) -> tuple[Section, ...]:
+        """Return those whose headings stand above that of `section`, outermost first."""
+        found: list[Section] = []
+        level = section.level
+        for other in reversed(
+            self.sections[: bisect_left(self.sections, section.start, key=_start)]
+        ):
+            if 0 < other.level < level:
+                found.append(other)
+                level = other.level
+        return tuple(reversed(found))
 
     def sections_within(self, begin: int, end: int) -> tuple[Section, ...]:
         """Return the sections that share characters with `begin` to `end`."""
@@ -132,14 +144,15 @@ def _read_sections(text: str, tokens: "list[Token]", starts: list[int]) -> Itera
     if not marks or marks[0][0] > begin:
         marks.insert(0, (begin, begin, 0, ""))
     ends = [start for start, *_ in marks[1:]] + [len(text)]
+    ids = identify_headings([(level, title) for *_, level, title in marks])
     above: list[tuple[int, str]] = []
-    for (start, body, level, title), end in zip(marks, ends, strict=True):
+    for (start, body, level, title), end, id_ in zip(marks, ends, ids, strict=True):
         if level:
             above = [heading for heading in above if heading[0] < level]
             above.append((level, title))
         if end > start:
             headings = tuple(heading for _, heading in above)
-            yield Section(start, body, end, level, title, headings, identify(title))
+            yield Section(start, body, end, level, title, headings, id_)
 
 
 def _read_parts(

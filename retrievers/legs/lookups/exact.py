@@ -17,7 +17,14 @@ from assay.retrievers.fusion.fusion import RrfSettings
 from assay.retrievers.fusion.ranking import Scored
 from assay.retrievers.legs.base import Kind, Leg, LegResult, LegSettings
 from assay.retrievers.legs.lookups.headings import HeadedSection, HeadingIndex
-from assay.retrievers.legs.lookups.phrases import Match, PhraseIndex, read_name, read_phrases
+from assay.retrievers.legs.lookups.phrases import (
+    Match,
+    PhraseIndex,
+    read_name,
+    read_names,
+    read_phrases,
+    stands_in,
+)
 from assay.retrievers.legs.lookups.sections import SectionIndex, SectionMatch
 from assay.retrievers.settings import Resources
 
@@ -62,6 +69,7 @@ class ExactLeg(Leg):
     def index(self, corpus: Corpus) -> IndexReport:
         """Tabulate the sections, paragraphs, headings and words of the chunks."""
         begin = time.perf_counter()
+        self._chunks = corpus.chunks
         self._sections = SectionIndex(corpus)
         self._headings = HeadingIndex(corpus)
         self._phrases = PhraseIndex([f"{chunk.title}\n{chunk.text}" for chunk in corpus.chunks])
@@ -84,8 +92,9 @@ class ExactLeg(Leg):
         headed = self._headings.find(query)
         if not (places or phrases or headed) and (name := read_name(query)):
             phrases = [name]
+        names = read_names(query)
         ranks = {position: rank for rank, (position, _) in enumerate(RrfSettings().fuse(found))}
-        matches = _order(self._phrases.find(phrases), ranks) if phrases else []
+        matches = self._order(self._phrases.find(phrases), ranks, names) if phrases else []
         positions = dict.fromkeys(
             chain(
                 (place.first for place in headed),
@@ -105,12 +114,25 @@ class ExactLeg(Leg):
         note = _describe(places, headed, phrases, matches)
         return LegResult(ranked[:depth], watch.wall, note, cpu=watch.cpu, unboosted=doubtful)
 
+    def _order(
+        self, matches: Sequence[Match], ranks: Mapping[int, int], names: Sequence[str]
+    ) -> list[Match]:
+        """Return `matches` by number of phrases, then by what the legs before found.
 
-def _order(matches: Sequence[Match], ranks: Mapping[int, int]) -> list[Match]:
-    """Return `matches` by number of phrases, then by what the legs before found."""
-    return sorted(
-        matches, key=lambda match: (-match.phrases, ranks.get(match.position, len(ranks)))
-    )
+        Those that have one of `names` in its very spelling come first: uS before us.
+        """
+
+        def count(match: Match) -> int:
+            chunk = self._chunks[match.position]
+            text = f"{chunk.title}\n{chunk.text}"
+            return sum(stands_in(text, name) for name in names)
+
+        return sorted(
+            matches,
+            key=lambda match: (
+                -match.phrases, -count(match), ranks.get(match.position, len(ranks))
+            ),
+        )  # fmt: skip
 
 
 def _order_rest(place: SectionMatch, query: str, ranks: Mapping[int, int]) -> Sequence[int]:

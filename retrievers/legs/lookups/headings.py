@@ -6,7 +6,12 @@ from dataclasses import dataclass
 
 from assay.retrievers.corpus.corpus import Corpus
 from assay.retrievers.documents.structure.blocks import Section
-from assay.retrievers.documents.structure.identifiers import split_title
+from assay.retrievers.documents.structure.identifiers import (
+    COUNTED,
+    identify,
+    join_id,
+    split_title,
+)
 from assay.retrievers.legs.lookups.phrases import normalise
 
 # A heading of more sections than these, as Overview or Notes, names none of them.
@@ -30,25 +35,46 @@ class HeadingIndex:
     def __init__(self, corpus: Corpus) -> None:
         self._corpus = corpus
         self._sections: dict[str, list[tuple[str, Section]]] = defaultdict(list)
+        self._named: dict[str, list[tuple[str, Section]]] = defaultdict(list)
         self._titles: dict[str, list[int]] = defaultdict(list)
         for doc_id, positions in sorted(corpus.by_document.items()):
             if document := corpus.documents.get(doc_id):
                 self._titles[_spell(document.title)].append(positions[0])
             structure = corpus.structures.get(doc_id)
             for section in structure.sections if structure else ():
-                for title in {_spell(section.title), _spell(split_title(section.title))} - {""}:
-                    self._sections[title].append((doc_id, section))
+                title, name = _spell(section.title), _spell(section.name)
+                self._sections[title].append((doc_id, section))
+                if name != title:
+                    self._named[name].append((doc_id, section))
 
     def find(self, query: str) -> list[HeadedSection]:
-        """Return the sections that have `query` for a heading; none where many have."""
-        name = _spell(query)
-        if not name:
+        """Return the sections that have `query` for a heading; none where many have.
+
+        Those that have it in full come first, then those that have it after a number.
+        """
+        title = _spell(query)
+        if not title:
             return []
-        if sections := self._sections.get(name, []):
-            placed = (self._place(*section) for section in sections) if len(sections) <= FEW else ()
-            return [headed for headed in placed if headed]
-        titled = self._titles.get(name, [])
+        full, named = self._sections.get(title, []), self._named.get(title, [])
+        if full or named:
+            return self._place_all(full + named if len(full + named) <= FEW else full)
+        if numbered := self._find_numbered(query):
+            return numbered
+        titled = self._titles.get(title, [])
         return [HeadedSection(first, ()) for first in titled] if len(titled) <= FEW else []
+
+    def _find_numbered(self, query: str) -> list[HeadedSection]:
+        """Return the sections of a query such as § 9 Fees, whose headings write 9. Fees or so."""
+        id_, name = identify(query), split_title(query)
+        if name == query and (counted := COUNTED.match(query)):
+            id_, name = join_id("sec", counted["number"]), counted["rest"]
+        alike = [item for item in self._named.get(_spell(name), []) if item[1].id == id_]
+        return self._place_all(alike)
+
+    def _place_all(self, sections: Sequence[tuple[str, Section]]) -> list[HeadedSection]:
+        """Return where `sections` stand; nothing where they are many."""
+        placed = (self._place(*section) for section in sections) if len(sections) <= FEW else ()
+        return [headed for headed in placed if headed]
 
     def _place(self, doc_id: str, section: Section) -> HeadedSection | None:
         """Return where a section stands; None where a chunker left it out."""

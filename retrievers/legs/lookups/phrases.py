@@ -90,8 +90,22 @@ def read_name(query: str) -> str:
 
     The brackets of a call are no part of the name.
     """
-    query = query.strip(" \t\r\n`,;?!").removesuffix("()")
-    return normalise(query) if _NAME.fullmatch(query) and _PARTS.search(query) else ""
+    return next(map(normalise, _find_names([query])), "")
+
+
+def read_names(query: str) -> list[str]:
+    """Return the names, as typed, of which `query` is one or quotes several."""
+    return _find_names([query, *(next(filter(None, match)) for match in _QUOTED.findall(query))])
+
+
+def stands_in(text: str, name: str) -> bool:
+    """Say whether `text` has `name` as a word of its own, in the same case."""
+    return re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text) is not None
+
+
+def _find_names(texts: Sequence[str]) -> list[str]:
+    bare = (text.strip(" \t\r\n`,;?!").removesuffix("()") for text in texts)
+    return [text for text in bare if _NAME.fullmatch(text) and _PARTS.search(text)]
 
 
 def _find(text: str, phrase: str, inside: re.Pattern[str]) -> int:

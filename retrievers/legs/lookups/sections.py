@@ -59,6 +59,12 @@ class SectionIndex:
         for doc_id in sorted(corpus.by_document):
             for position in corpus.by_document[doc_id]:
                 self._add(position)
+            for section in (
+                corpus.structures[doc_id].sections if doc_id in corpus.structures else ()
+            ):
+                if section.name != section.title and not _number(section.title):  # 3 Mounting
+                    number = spell(section.title.removesuffix(section.name).strip(" ().:"))
+                    self._titles[number].add(_first_word(section.name))
 
     def find(self, query: str) -> list[SectionMatch]:
         """Return what `query` names that is here, in its order.

@@ -117,6 +117,20 @@ def test_a_number_that_several_documents_have_is_asked_with_the_title() -> None:
     assert documents["a.md"].text[place.start : place.end].startswith("## 4. Money")
 
 
+def test_bare_numbers_are_asked_for_where_they_count_from_1() -> None:
+    text = "# {}\n\n## 1 Money\n\nText.\n\n## {} Late\n\nMore.\n"
+    documents = {
+        "a.md": document(text.format("Dues", 2), "a.md"),
+        "b.md": document(text.format("Fares", 2), "b.md"),
+        "c.md": document(text.format("Years", 1999), "c.md"),
+    }
+    found = derive(documents, {}, ["titled_section"]).lookups
+    assert [lookup.text for lookup in found] == [
+        "section 1 of the Dues", "section 1 of the Fares",
+        "section 2 of the Dues", "section 2 of the Fares",
+    ]  # fmt: skip
+
+
 def test_a_number_in_documents_of_one_title_is_ambiguous() -> None:
     documents = {
         name: document("# Dues\n\n## 4. Money\n\nText.\n", name) for name in ("a.md", "b.md")

@@ -12,6 +12,8 @@ from assay.retrievers.documents.structure.identifiers import identify
 from assay.retrievers.documents.structure.structure import parse
 
 EXAMPLES = [example for form in FORMS.forms for example in form.examples.items()]
+OWN = [item for form in FORMS.forms if not form.common for item in form.examples.items()]
+COMMON = [item for form in FORMS.forms if form.common for item in form.examples.items()]
 OTHERS = [text for form in FORMS.forms for text in form.others]
 
 
@@ -25,13 +27,21 @@ def test_a_query_names_it(text: str, id_: str) -> None:
     assert [mention.ids[0] for mention in read_mentions(f"what does {text} say?")] == [id_]
 
 
-@pytest.mark.parametrize(("text", "id_"), EXAMPLES)
+@pytest.mark.parametrize(("text", "id_"), OWN)
 def test_a_text_refers_to_it(text: str, id_: str) -> None:
     cited = text[0].upper() + text[1:]
     assert [found.target for found in find_references(parse(f"As {cited} says."))] == [id_]
 
 
-@pytest.mark.parametrize(("text", "id_"), EXAMPLES)
+@pytest.mark.parametrize(("text", "id_"), COMMON)
+def test_a_common_word_refers_to_what_the_document_has(text: str, id_: str) -> None:
+    assert find_references(parse(f"As {text} says.")) == []
+    references = find_references(parse(f"## {text}. Of ships\n\nAs {text} says.\n"))
+    assert [found.target for found in references] == [id_]
+    assert len(parse(f"Before.\n\n{text} Of ships\nShips float.\n", plain=True).sections) == 1
+
+
+@pytest.mark.parametrize(("text", "id_"), OWN)
 def test_a_line_of_plain_text_opens_it(text: str, id_: str) -> None:
     plain = parse(f"Before.\n\n{text.split('(')[0]} Of ships\nShips float.\n", plain=True)
     last = plain.sections[-1]

@@ -13,9 +13,9 @@ from assay.eval.collections.formats.trec import _read_record
 from assay.retrievers.base.folding import render
 from assay.retrievers.documents.code import find_code
 from assay.retrievers.documents.conversion.converter import tidy
-from assay.retrievers.documents.references.numerals import count_on
 from assay.retrievers.documents.references.query_citations import read_mentions
 from assay.retrievers.documents.references.references import find_references
+from assay.retrievers.documents.structure.numerals import count_on
 from assay.retrievers.documents.structure.structure import parse
 from assay.retrievers.query.classify import classify
 from assay.retrievers.query.synonyms import QUOTED

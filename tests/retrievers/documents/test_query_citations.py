@@ -33,6 +33,12 @@ def read(query: str) -> list[str]:
         ("section 42-516, subsection (c), paragraph 2", ["sec_42_516_c_2"]),
         ("sec_42_516_c", ["sec_42_516_c"]),
         ("4.2 Refunds", ["sec_4_2"]),
+        ("Rule 26 f", ["sec_26_f"]),
+        ("section 5 a of the act", ["sec_5_a"]),
+        ("section 5 a boat", ["sec_5"]),
+        ("Section Two", ["sec_2"]),
+        ("section IV", ["sec_iv"]),
+        ("chapter one", ["chapter_1"]),
     ],
 )
 def test_what_is_named(query: str, ids: list[str]) -> None:
@@ -44,6 +50,10 @@ def test_what_is_named(query: str, ids: list[str]) -> None:
     [
         "how do I schedule a meeting",
         "the part I wrote",
+        "the part one plays",
+        "rule one out",
+        "section civil law",
+        "section c code",
         "Which Part I should read",
         "3.5 % more",
         "12% off",

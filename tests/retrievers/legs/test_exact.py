@@ -337,6 +337,22 @@ def test_a_name_alone_is_found_whole_wherever_it_stands(query: str, found: set[s
     assert {chunk.doc_id for chunk in find(query, make_leg(CODE), CODE)} == found
 
 
+@pytest.mark.parametrize("query", ["uS", "`uS`", '"uS"'])
+def test_a_name_in_its_own_case_comes_before_others(query: str) -> None:
+    corpus = make_corpus(
+        Document("a.md", "# A\n\nWrite to us. All of us.\n"),
+        Document("b.md", "# B\n\nConductivity is given in uS.\n"),
+        Document("c.md", "# C\n\nTell us.\n"),
+    )
+    leg = make_leg(corpus)
+    before = {
+        "dense": [(i, 1.0) for i, chunk in enumerate(corpus.chunks) if chunk.doc_id != "b.md"]
+    }
+    candidates = leg.follow(query, 10, before).candidates
+    assert next(corpus.chunks[i].doc_id for i, _ in candidates) == "b.md"
+    assert len(candidates) == 3
+
+
 def test_phrases_in_scripts_without_spaces() -> None:
     corpus = Corpus([Chunk("1", "d", 0, 6, "東京都の港、船。")], ())
     assert find("“京都の”", make_leg(corpus), corpus)

@@ -1,4 +1,4 @@
-"""Roman numerals, and the numbers that a range such as 4–6 or 42-516 to 42-518 stands for."""
+"""Numbers in words and Roman numerals, and what a range such as 4–6 or 42-516 to 42-518 means."""
 
 import re
 
@@ -9,6 +9,19 @@ _TENS = ("", "x", "xx", "xxx", "xl", "l", "lx", "lxx", "lxxx", "xc")
 ROMAN = {ten + one: 10 * i + j for i, ten in enumerate(_TENS) for j, one in enumerate(_ONES)}
 ARABIC = {number: roman for roman, number in ROMAN.items() if number}
 
+WORDS = {
+    word: number
+    for number, word in enumerate(
+        re.findall(
+            r"\w+",
+            "one two three four five six seven eight nine ten eleven twelve thirteen fourteen "
+            "fifteen sixteen seventeen eighteen nineteen twenty",
+        ),
+        start=1,
+    )
+}
+WORD = rf"(?:{'|'.join(WORDS)})\b"
+
 _LAST = re.compile(r"((?:.*\D)?)(\d+)")
 _DIGITS = 18  # of the longest number that counts
 
@@ -16,6 +29,11 @@ _DIGITS = 18  # of the longest number that counts
 def read_number(text: str) -> int:
     """Return the number that `text` writes in digits; 0 for none, and for one beyond all use."""
     return int(text) if text.isdecimal() and len(text) <= _DIGITS else 0
+
+
+def write_digits(number: str) -> str:
+    """Return `number` in digits where it is one of `WORDS`, as in Section Two, else as it is."""
+    return str(WORDS.get(number.lower(), number))
 
 
 def count_on(first: str, last: str) -> list[str]:
