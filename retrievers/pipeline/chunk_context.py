@@ -8,6 +8,7 @@ from assay.retrievers.base import Chunk, Document, Hit
 from assay.retrievers.base.chunk_neighborhood import ChunkNeighborhood, Pointer, WrittenReference
 from assay.retrievers.corpus.corpus import Corpus
 from assay.retrievers.documents.references.references import Reference, find_references
+from assay.retrievers.documents.references.targets import Laws
 from assay.retrievers.documents.structure.structure import Structure, parse_document
 from assay.retrievers.documents.summary import summarise
 from assay.retrievers.legs.graph import load_edges
@@ -60,7 +61,7 @@ class NeighborhoodReader:
             combined=len(held) > 1,
             split=any(ends),
             references=tuple(
-                _write(found, structure.text)
+                _write(found, structure.text, self._laws)
                 for found in references
                 if chunk.start <= found.start < chunk.end
             ),
@@ -89,6 +90,10 @@ class NeighborhoodReader:
         return self._parsed[doc_id]
 
     @cached_property
+    def _laws(self) -> Laws:
+        return Laws((document.id, document.title) for document in self._corpus.documents.values())
+
+    @cached_property
     def _edges(self) -> tuple[Mapping[int, list[Pointer]], Mapping[int, list[Pointer]]]:
         """By position what each chunk points at, and what points at it, in order of the text."""
         outgoing: dict[int, list[Pointer]] = defaultdict(list)
@@ -108,7 +113,7 @@ def _point(kind: str, chunk: Chunk) -> Pointer:
     return Pointer(kind, chunk.id, chunk.doc_id, chunk.section_id)
 
 
-def _write(reference: Reference, text: str) -> WrittenReference:
+def _write(reference: Reference, text: str, laws: Laws) -> WrittenReference:
     written = " ".join(text[reference.start : reference.end].split())
     targets = tuple(one.target for one in reference.spread())
-    return WrittenReference(written, targets, reference.external)
+    return WrittenReference(written, targets, reference.external and not laws.find(reference.law))

@@ -26,7 +26,11 @@ _DIVIDES = write_pattern((f"{name}s?" for name in NAMES), ABBREVIATED)
 # What a match begins with: a search goes on at once where nothing can, as nearly everywhere.
 _AT_DIVIDES = f"(?=(?i:[{''.join(sorted({name[0] for name in (*NAMES, *ABBREVIATED)}))}]))"
 _AT_SIGN = rf"(?=[§\d{''.join(sorted({word[0] for word in (*SECTION_WORDS, *SECTION_SHORTS)}))}])"
-_SIGN = rf"(?:{SIGNS}|\b{write_pattern((f'{word}s?' for word in SECTION_WORDS), SECTION_SHORTS)})"
+# s. 12 and ss. 3-5; S. 12 is a page in German.
+_SIGN = (
+    rf"(?:{SIGNS}|\b{write_pattern((f'{word}s?' for word in SECTION_WORDS), SECTION_SHORTS)}"
+    r"|(?<![\w.])(?-i:ss?\.))"
+)
 # The Drought Regulations 2022 are a law.
 _NO_TITLE = r"(?!(?-i:Rules|Regulations)\s+(?:1[89]|20)\d\d\b)"
 # U.S.C., U. S. C. and USC.
@@ -76,4 +80,16 @@ OF_DOCUMENT = re.compile(
     r"\s+(?:of|in)\s+(?:(?:the|our|your)\s+)?"
     r"(?:\[\[(?P<wiki>[^\[\]|#\n]+)|\[[^\[\]\n]*\]\((?P<href>[^()#\s]+))"
 )
-OTHER_LAW = re.compile(rf"\s+of\s+(?:the|title)\s+[A-Z][^.;()\n]{{0,120}}?\b{_ACT}\b")
+OTHER_LAW = re.compile(
+    rf"\s+of\s+(?:the|title)\s+(?P<law>[A-Z][^.;()\n]{{0,120}}?\b{_ACT}\b(?:\s+(?:of\s+)?\d{{4}}\b)?)"
+)
+# para. 1 lit. f after Art. 6; paragraph 4 after Schedule 2
+BELOW = re.compile(
+    r"\s*,?\s*\b(?:paras?\b\.?|paragraphs?|points?|lit\.)\s*"
+    rf"(?P<label>\d{{1,3}}[A-Za-z]?|\(?[a-z]\)?)(?P<labels>{LABELS})(?![\w%])",
+    re.I,
+)
+# Divisions whose paragraphs are numbered, and hold no sections.
+PARAGRAPHED = ("article", "schedule", "annex", "appendix", "exhibit", "regulation", "note")
+PARAGRAPH = re.compile(r"para", re.I)
+LINKED = re.compile(r"\[(?P<text>[^\[\]\n]*)\]\((?P<href>[^()#\s]+)")

@@ -33,7 +33,7 @@ class Reference:
     `section` is the id of the section meant, `labels` the numbered paragraph within it, `through`
     the ids of the sections that follow on it in a range, `within` the ids of what the text says it
     is part of, `document` the document where the text links to one. `external` marks another body
-    of law, which no section id of the collection can name.
+    of law, which no section id names unless `law`, as the text calls it, is in the collection.
     """
 
     start: int
@@ -44,6 +44,7 @@ class Reference:
     external: bool = False
     document: str = ""
     through: tuple[str, ...] = ()
+    law: str = ""
 
     @property
     def target(self) -> str:
@@ -94,24 +95,36 @@ class _Reader:
             for block in self._structure.blocks
             if block.kind in ("code", "heading")
         ]
+        links = [
+            (link.start("text"), link.end("text"), link["href"])
+            for link in patterns.LINKED.finditer(self._text)
+        ]
         until = 0
         for start, _, match, read in sorted(matches, key=lambda item: item[:2]):
             i = bisect_right(silent, (start, len(self._text))) - 1
             if start < until or (i >= 0 and start < silent[i][1]):
                 continue
+            at = bisect_right(links, start, key=lambda link: link[0]) - 1
+            href = links[at][2] if at >= 0 and start < links[at][1] else ""
             for reference in read(match):
                 until = max(until, reference.end)
-                yield reference
+                # [Section 5](b.md) is that document's.
+                yield replace(reference, document=reference.document or href)
 
     def _read_numbered(self, match: re.Match[str]) -> Iterator[Reference]:
         units = self._list_numbers(match)
         end = units[-1].end
-        external = bool(match["code"]) or patterns.OTHER_LAW.match(self._text, end) is not None
+        other = patterns.OTHER_LAW.match(self._text, end)
+        external, law = bool(match["code"]) or other is not None, other["law"] if other else ""
         within, end = self._read_within(end)
         linked = patterns.OF_DOCUMENT.match(self._text, end)
         document = (linked["wiki"] or linked["href"]).strip() if linked else ""
         for unit in units:
             last = end if unit is units[-1] else unit.end
+            if patterns.PARAGRAPH.match(match[0]) and within and _has_paragraphs(within[0]):
+                unit = replace(  # paragraph 4 of Schedule 2
+                    unit, section=within[0], labels=(unit.section[4:], *unit.labels), through=()
+                )
             yield Reference(
                 unit.start,
                 last,
@@ -121,19 +134,24 @@ class _Reader:
                 external,
                 document,
                 unit.through,
+                law,
             )
 
     def _list_numbers(self, match: re.Match[str]) -> list[Unit]:
         """Return what § 4(a), § 4(a) or (b), §§ 4 through 7 and 9 list, ranges as one."""
-        plural = re.search(r"§§|s\s*$|s\.\s*$", self._text[match.start() : match.start("number")])
-        units = [self._number(match, match.start(), bool(plural))]
+        sign = self._text[match.start() : match.start("number")]
+        plural = re.search(r"§§|s\s*$|\ws\.\s*$", sign)
+        units = [self._go_below(self._number(match, match.start(), bool(plural)))]
+        number = match["number"]
+        if units[0].through:  # 3-5 is as 3
+            number = number[: len(number) // 2]
         while True:
             last = units[-1]
             if spread := patterns.RANGE.match(self._text, last.end):
                 units[-1] = reach(last, spread, bool(plural))
                 continue
             following = patterns.NEXT_NUMBER.match(self._text, last.end) if plural else None
-            if following and find_shape(following["number"]) == find_shape(match["number"]):
+            if following and find_shape(following["number"]) == find_shape(number):
                 units.append(self._number(following, following.start("number"), True))
             elif (more := patterns.NEXT_LABELS.match(self._text, last.end)) and (
                 labels := list_beside(last.labels, list_labels(more["labels"]))
@@ -189,6 +207,8 @@ class _Reader:
         if (short or name in COMMON) and not known:
             return  # ch. 5 may be a channel, or the chapter of another law; note 5 a request
         units = [divide(name, match, match.start())]
+        if name in patterns.PARAGRAPHED:
+            units = [self._go_below(units[0])]
         while True:
             if spread := patterns.RANGE.match(self._text, units[-1].end):
                 units[-1] = reach(units[-1], spread, match["name"].lower().endswith("s"))
@@ -196,12 +216,13 @@ class _Reader:
             if following is None or find_shape(following["number"]) != find_shape(match["number"]):
                 break
             units.append(divide(name, following, following.start("number")))
-        external = patterns.OTHER_LAW.match(self._text, units[-1].end) is not None
+        other = patterns.OTHER_LAW.match(self._text, units[-1].end)
+        external, law = other is not None, other["law"] if other else ""
         within, end = self._read_within(units[-1].end)
         for unit in units:
             last = end if unit is units[-1] else unit.end
             yield Reference(
-                unit.start, last, unit.section, unit.labels, within, external, "", unit.through
+                unit.start, last, unit.section, unit.labels, within, external, "", unit.through, law
             )
 
     def _read_within(self, end: int) -> tuple[tuple[str, ...], int]:
@@ -235,12 +256,27 @@ class _Reader:
         """Return what a number means; 4–6 after a plural sign is a range unless a § 4–6 is here."""
         number, labels = match["number"], list_labels(match["labels"])
         section = join_id("sec", number)
-        first, *last = re.split(rf"\s?{DASH}\s?", number)
-        if plural and len(last) == 1 and not labels and section not in self._ids:
-            through = tuple(join_id("sec", other) for other in count_on(first, last[0]))
+        parts = re.split(rf"\s?{DASH}\s?", number)
+        half = len(parts) // 2
+        first, last = "-".join(parts[:half]), "-".join(parts[half:])
+        # 1.2.3-1.2.5 reads as a range by its dots; 42-516 is one number without a plural sign.
+        if (
+            (plural or "." in first)
+            and 2 * half == len(parts)
+            and not labels
+            and section not in self._ids
+        ):
+            through = tuple(join_id("sec", other) for other in count_on(first, last))
             section = join_id("sec", first) if through else section
             return Unit(start, match.end(), section, (), through)
         return Unit(start, match.end(), section, labels)
+
+    def _go_below(self, unit: Unit) -> Unit:
+        """Return the place below `unit` that para. 1 lit. f or the like names after it."""
+        while below := patterns.BELOW.match(self._text, unit.end):
+            labels = (below["label"].strip("()"), *list_labels(below["labels"]))
+            unit = replace(unit, end=below.end(), labels=(*unit.labels, *labels))
+        return unit
 
     def _here(self, offset: int, labels: tuple[str, ...]) -> Reference:
         return Reference(offset, offset, self._structure.section_at(offset).id, labels)
@@ -254,3 +290,7 @@ class _Reader:
         limit = patterns.ORDER.index(style) + inclusive
         pairs = zip(paragraphs[number].labels, paragraphs[number].styles, strict=True)
         return tuple(label for label, kind in pairs if kind in patterns.ORDER[:limit])
+
+
+def _has_paragraphs(id_: str) -> bool:
+    return id_.partition("_")[0] in patterns.PARAGRAPHED

@@ -36,6 +36,17 @@ def find(text: str) -> list[str]:
         ("subchapters IV and V of this chapter", ["subchapter_iv", "subchapter_v"]),
         ("Appendix B", ["appendix_b"]),
         ("as defined in Here", ["sec_7"]),
+        ("Art. 6 para. 1", ["article_6_1"]),
+        ("Art. 6 para. 1 lit. f, and", ["article_6_1_f"]),
+        ("Article 6, paragraph 1(f)", ["article_6_1_f"]),
+        ("Schedule 2, paragraph 4", ["schedule_2_4"]),
+        ("paragraph 4 of Schedule 2", ["schedule_2_4"]),
+        ("§1.2.3-1.2.5", ["sec_1_2_3"]),
+        ("§ 42-516", ["sec_42_516"]),
+        ("s. 12(1)(a)", ["sec_12_1_a"]),
+        ("ss. 3-5 and 9", ["sec_3", "sec_9"]),
+        ("siehe S. 12", []),
+        ("Rule 26(f)", ["sec_26_f"]),
         ("in this section and in this chapter", []),
         ("section heading, part of it, title deed", []),
     ],
@@ -65,6 +76,32 @@ def test_other_bodies_of_law(text: str) -> None:
 def test_units_within_units() -> None:
     (found,) = find_references(parse("under subchapter I of Chapter 5 of Title 2, and so on"))
     assert (found.section, found.within) == ("subchapter_i", ("chapter_5", "title_2"))
+
+
+def test_ranges_count_on() -> None:
+    for text, last in (("§1.2.3-1.2.5", "sec_1_2_5"), ("ss. 3-5", "sec_5")):
+        (found,) = find_references(parse(text))
+        assert [one.section for one in found.spread()][2:] == [last]
+
+
+def test_a_law_that_is_here_is_not_another() -> None:
+    acts = {
+        "boats.md": parse("# Boating Act 2019\n\n## Section 3. Lights\n\nRed.\n"),
+        "a.md": parse("# A\n\n## Section 3\n\nSee section 3 of the Boating Act, as amended.\n"),
+    }
+    (found,) = find_references(acts["a.md"])
+    place = Targets(acts).find(found, "a.md")
+    assert (found.law, place and place.doc_id) == ("Boating Act", "boats.md")
+    assert Targets({"a.md": acts["a.md"]}).find(found, "a.md") is None
+
+
+def test_the_text_of_a_link_is_of_its_document() -> None:
+    documents = {
+        "a.md": parse("# A\n\n## Section 5\n\nSee [Section 5](b.md#section-5) and Section 5.\n"),
+        "b.md": parse("# B\n\n## Section 5\n\nText.\n"),
+    }
+    places = [Targets(documents).find(one, "a.md") for one in find_references(documents["a.md"])]
+    assert [place and place.doc_id for place in places] == ["b.md", "a.md"]
 
 
 DOCUMENTS = {
