@@ -19,9 +19,16 @@ SELF_TEST = "bm25"
 @options.OVERRIDES
 @options.dataset("overrides")
 @options.engine("target")
-@click.option("--base", help="Gate latency too, against the checkout or the config at this path.")
+@click.option(
+    "--base", help="Gate latency too, against this checkout, git revision or other config."
+)
 @options.BASELINES
 @options.GATE_SETTINGS
+@click.option(
+    "--accept-corpus",
+    is_flag=True,
+    help="Where the collection changed and the gate does not fail, move the baseline to it.",
+)
 @click.option("--strict", is_flag=True, help="Exit with 1 on all but a pass.")
 @click.option("--junit", type=options.FILE, help="Write JUnit XML to this file.")
 @click.option("--markdown", type=options.FILE, help="Write a Markdown comment to this file.")
@@ -39,6 +46,7 @@ def gate(
     base: str | None,
     baselines: Path | None,
     settings: Path | None,
+    accept_corpus: bool,
     strict: bool,
     junit: Path | None,
     markdown: Path | None,
@@ -50,13 +58,21 @@ def gate(
     """Judge CONFIG (run if need be) or a stored RUN against its committed baseline.
 
     Exit code: 0 for a pass, a warning or cannot tell; 1 for a regression; 2 where nothing can be
-    judged. Latency is gated only with --base: base and head are then timed interleaved, and their
-    ratio counts.
+    judged. Where the collection changed since the baseline, the baseline's pipeline is run on
+    today's, and the difference between both is judged; what the change itself did is shown beside
+    it. --accept-corpus then moves the baseline to today's collection. Latency is gated only with
+    --base: base and head are then timed interleaved, and their ratio counts. The code of a --base
+    that is a checkout or a revision also runs the baseline's pipeline.
     """
     from assay.eval.cli.gate_table import print_report
     from assay.eval.progress import ConsoleProgress
     from assay.eval.studies.gate.delivery import Outputs
-    from assay.eval.studies.gate.running import baselines_folder, judge_target, load_settings
+    from assay.eval.studies.gate.running import (
+        baselines_folder,
+        judge_target,
+        load_settings,
+        refresh,
+    )
     from assay.retrievers.base import AssayError
 
     if self_test:
@@ -74,6 +90,8 @@ def gate(
         raise
     outputs.deliver(report)
     present(report, as_json, print_report)
+    if accept_corpus and (done := refresh(report, limits, folder, strict)):
+        click.echo(done, err=True)
     sys.exit(1 if report.fails(strict) else 0)
 
 

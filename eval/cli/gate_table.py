@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from assay.eval.studies.gate.calibration import SelfTest
-    from assay.eval.studies.gate.rule import GateReport
+    from assay.eval.studies.gate.report import GateReport
 
 STYLES = {
     "pass": "green",
@@ -32,7 +32,10 @@ def print_report(report: "GateReport") -> None:
     console = make_console()
     baseline = report.baseline
     queries = count(len(report.head.queries), "query", "queries")
-    title = f"{baseline.label} against its baseline ({queries})"
+    against = (
+        "its baseline's pipeline, on today's collection" if report.collection else "its baseline"
+    )
+    title = f"{baseline.label} against {against} ({queries})"
     figures = (
         "baseline",
         "head",
@@ -57,6 +60,7 @@ def print_report(report: "GateReport") -> None:
             f"[{STYLES[item.verdict]}]{item.verdict}[/]",
         )
     print_table(console, table)
+    _print_effects(console, report)
     _print_checks(console, report)
     for item in report.measures:
         if item.presumes_symmetry:
@@ -72,6 +76,22 @@ def print_report(report: "GateReport") -> None:
         console.print(escape(f"{change}  {lost.query}: {shorten(lost.text, LONGEST_TEXT)}"))
     console.print(f"[dim]{explain(report)}[/]")
     console.print(f"[{STYLES[report.verdict]}]{report.verdict}[/]: {conclude(report)}")
+
+
+def _print_effects(console: "Console", report: "GateReport") -> None:
+    """Print what the change of the collection did, beside what the pipeline did."""
+    from assay.eval.studies.gate.output import EFFECTS, describe_collection, list_effects
+
+    for line in describe_collection(report):
+        console.print(line, markup=False, soft_wrap=True)
+    effects = list_effects(report)
+    if effects:
+        heads = ("measure", "difference (95 %)", "queries")
+        table = make_table("effect of", *heads, left=("measure",), ruled=False)
+        for row in effects:
+            table.add_row(*row)
+        print_table(console, table)
+        console.print(f"[dim]{EFFECTS}[/]")
 
 
 def _print_checks(console: "Console", report: "GateReport") -> None:

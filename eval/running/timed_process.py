@@ -25,17 +25,23 @@ def make_contender(config: str, overrides: Sequence[str]) -> TimedProcess:
 
 
 def make_base(name: str, folder: Path, config: str, overrides: Sequence[str]) -> TimedProcess:
-    """Return how a config is timed in a checkout, `folder`.
+    """Return how a config is timed in a checkout, `folder`: by whose code, see `find_python`."""
+    python, code = find_python(folder)
+    module = _find_code(folder)
+    start = ("-m", module) if module else ("-c", INSTALLED)
+    return TimedProcess(name, (python, "-P", *start, config, *overrides), folder, code)
 
-    By the interpreter of its `.venv`, where it has one, and where it is a checkout of this project
-    by its own code, else by the version that is installed there.
+
+def find_python(folder: Path) -> tuple[str, dict[str, str]]:
+    """Return the interpreter for a checkout, and the environment variables that it needs.
+
+    That of its `.venv`, where it has one, else this one. Where it is a checkout of this project it
+    finds the checkout's own code, else the version that is installed.
     """
     own = folder.resolve() / ".venv" / "bin" / "python"
     python = str(own) if own.exists() else sys.executable
     paths = [str(folder.resolve()), *filter(None, [os.environ.get("PYTHONPATH")])]
-    code = {"PYTHONPATH": os.pathsep.join(paths)} if (module := _find_code(folder)) else {}
-    start = ("-m", module) if module else ("-c", INSTALLED)
-    return TimedProcess(name, (python, "-P", *start, config, *overrides), folder, code)
+    return python, {"PYTHONPATH": os.pathsep.join(paths)} if _find_code(folder) else {}
 
 
 def _find_code(folder: Path) -> str | None:

@@ -58,10 +58,12 @@ PACKAGES = (
 def describe() -> dict[str, Any]:
     """Return what a reader needs to judge or repeat a measurement made here. JSON values.
 
-    `git` is Assay's own commit, `repository` that of the folder which is worked in.
+    `git` is Assay's own commit, `sources` the digest of what of it makes rankings, `repository` the
+    commit of the folder which is worked in.
     """
     return {
         "git": _git(),
+        "sources": digest_code(),
         "repository": _find_commit(Path.cwd()),
         "packages": packages(),
         "python": platform.python_version(),

@@ -97,11 +97,18 @@ def join(ranking: Sequence[RetrievedChunk], gold: Sequence[GoldItem]) -> list[Jo
             # Nearly all lie elsewhere in the document, and need not be asked about.
             if item.start <= chunk.end and chunk.start <= item.end and covers(retrieved, item)
         ]
-        found = [item for item in covered if item.grade > 0 and item.id not in counted]
-        found.sort(key=lambda item: -item.grade)
-        counted.update(item.id for item in found)
-        joined.append(JoinedHit(chunk, tuple(found), bool(covered), alias))
+        joined.append(count_hit(chunk, covered, counted, alias))
     return joined
+
+
+def count_hit(
+    chunk: Chunk, covered: Sequence[GoldItem], counted: set[str], alias: str = ""
+) -> JoinedHit:
+    """Return what a chunk counts for that covers the items `covered`; `counted` grows by them."""
+    found = [item for item in covered if item.grade > 0 and item.id not in counted]
+    found.sort(key=lambda item: -item.grade)
+    counted.update(item.id for item in found)
+    return JoinedHit(chunk, tuple(found), bool(covered), alias)
 
 
 class RankedItem(NamedTuple):

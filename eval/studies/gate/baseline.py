@@ -1,7 +1,9 @@
 """Baselines: what a pipeline scored, query by query, small enough to review in a diff.
 
 A baseline is a JSON file below `reports/baselines`, named <config>@<collection>.json and written
-only by `accept`, in one way: keys sorted, scores rounded to six digits, one query a line.
+only by `accept`, in one way: keys sorted, scores rounded to six digits, one query a line. It also
+keeps at which ranks each judged text was found, so that its rankings can be scored again by other
+judgments (`kept_rankings`).
 """
 
 import json
@@ -18,11 +20,14 @@ from assay.eval.runs.stored import StoredRun
 from assay.eval.runs.summary.summary import summarise
 from assay.eval.scoring.kinds import show_name
 from assay.eval.scoring.measures import find
+from assay.eval.studies.gate.kept_rankings import KeptRanking, keep_rankings
 from assay.retrievers.base import AssayError
 from assay.retrievers.settings import explain_error
+from assay.retrievers.store.digest import digest
 from assay.retrievers.store.files import write_atomically
 
-FORMAT = 1
+FORMAT = 2
+READ = (1, FORMAT)
 DIGITS = 6
 # Keys of a config that say nothing of what is retrieved.
 WORDS = {"description", "latency", "measures"}
@@ -44,7 +49,10 @@ class Baseline(BaseModel):
     `config` is the resolved config, `code` the git commit (or the version of a package outside a
     checkout) and `run` the id of the run accepted. No times are kept: latency is compared by
     running that commit again beside the new one. `scores` is {query id: {measure: score}}.
-    `answered_by` is who gave the answers that some of them are of, if any are.
+    `answered_by` is who gave the answers that some of them are of, if any are. `sources` and
+    `facts` are digests of the sources that make rankings and of what the retriever tells of itself;
+    "" where they are not known. `rankings` is what is kept of these, by query id; None in files of
+    format 1.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -61,6 +69,9 @@ class Baseline(BaseModel):
     means: dict[str, float]
     scores: dict[str, dict[str, float]]
     answered_by: Recipe | None = None
+    sources: str = ""
+    facts: str = ""
+    rankings: dict[str, KeptRanking] | None = None
 
     @field_validator("means")
     @classmethod
@@ -139,6 +150,9 @@ def make(run: StoredRun, measures: Sequence[str]) -> Baseline:
             for query in run.queries
         },
         answered_by=_find_recipe(run, measures),
+        sources=manifest.environment.get("sources", ""),
+        facts=digest(manifest.facts),
+        rankings=keep_rankings(run),
     )
 
 
@@ -160,14 +174,23 @@ def describe_code(manifest: Manifest) -> str:
 
 def render(baseline: Baseline) -> str:
     """Return the text of a baseline's file."""
-    absent = set() if baseline.answered_by else {"answered_by"}
-    values = baseline.model_dump(exclude={"scores", *absent})
+    by_query = ("rankings", "scores")
+    values = baseline.model_dump(mode="json")
+    blocks = {key: values.pop(key) for key in by_query if values[key] is not None}
+    if baseline.answered_by is None:
+        del values["answered_by"]
     head = json.dumps(values, indent=1, sort_keys=True, ensure_ascii=False)
-    lines = ",\n".join(
-        f"  {json.dumps(query, ensure_ascii=False)}: {json.dumps(scores, sort_keys=True)}"
-        for query, scores in sorted(baseline.scores.items())
+    rest = "".join(f',\n "{key}": {{\n{_list_lines(block)}\n }}' for key, block in blocks.items())
+    return f"{head[:-2]}{rest}\n}}\n"
+
+
+def _list_lines(block: Mapping[str, Any]) -> str:
+    """Return a line of JSON for each query."""
+    return ",\n".join(
+        f"  {json.dumps(query, ensure_ascii=False)}: "
+        f"{json.dumps(values, sort_keys=True, ensure_ascii=False)}"
+        for query, values in sorted(block.items())
     )
-    return f'{head[:-2]},\n "scores": {{\n{lines}\n }}\n}}\n'
 
 
 def read(path: Path, run: str = "RUN") -> Baseline:
@@ -184,41 +207,9 @@ def read(path: Path, run: str = "RUN") -> Baseline:
     except (OSError, ValidationError) as error:
         reason = explain_error(error) if isinstance(error, ValidationError) else error.strerror
         raise AssayError(f"{path}: not a baseline that can be read: {reason}") from None
-    if baseline.format != FORMAT:
-        raise AssayError(f"{path}: format {baseline.format}; this version reads {FORMAT}")
+    if baseline.format not in READ:
+        raise AssayError(f"{path}: format {baseline.format}; this version reads up to {FORMAT}")
     return baseline
-
-
-def list_obstacles(baseline: Baseline, head: StoredRun) -> list[str]:
-    """Return why `head` cannot be judged against `baseline`, in words; empty where it can."""
-    manifest = head.manifest
-    obstacles = [
-        f"the run is degraded on {count} of its queries ({line})"
-        for line, count in manifest.degraded.items()
-    ]
-    if manifest.sampled:
-        obstacles.append("the run searched a sample of the queries")
-    if manifest.join_rule != baseline.join_rule:
-        obstacles.append("the join rule differs from the baseline's")
-    if manifest.collection.digest != baseline.collection.digest:
-        obstacles.append(
-            "the collection's documents, queries or judgments changed since the baseline; "
-            "accept a new one"
-        )
-    elif not manifest.sampled and head.queries.keys() != baseline.scores.keys():
-        obstacles.append("the baseline's file lacks queries or has others; accept a new one")
-    return obstacles + _list_misfits(baseline, head)
-
-
-def _list_misfits(baseline: Baseline, head: StoredRun) -> list[str]:
-    """Return in words that answers to `head` were given in another way than the baseline's."""
-    found = generated_answers.read(head.folder) if baseline.answered_by else None
-    if baseline.answered_by is None or found is None or found.recipe.fits(baseline.answered_by):
-        return []
-    return [
-        f"it was answered by {found.recipe.words}, the baseline by {baseline.answered_by.words};"
-        " answer it alike, or accept a new one"
-    ]
 
 
 def list_changes(baseline: Baseline, head: StoredRun) -> list[str]:

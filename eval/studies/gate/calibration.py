@@ -17,7 +17,8 @@ from assay.eval.runs.summary.means import estimate_changes
 from assay.eval.statistics.max_t import randomise_drops
 from assay.eval.statistics.power import PowerCurve, foresee_drops
 from assay.eval.statistics.significance import POWER
-from assay.eval.studies.gate.rule import Verdict, decide
+from assay.eval.studies.gate.report import Verdict
+from assay.eval.studies.gate.rule import decide
 from assay.eval.studies.gate.settings import GateSettings
 from assay.eval.studies.gate.unchanged_runs import Scores, find_margins, resample
 from assay.retrievers.base import Progress

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from assay.eval.studies.gate import output
-from assay.eval.studies.gate.rule import GateReport
+from assay.eval.studies.gate.report import GateReport
 from assay.retrievers.store.files import append, write_atomically
 
 

@@ -9,17 +9,20 @@ from assay.eval.statistics.significance import smallest_p
 from assay.eval.studies.comparison.differences import SYMMETRY
 from assay.eval.studies.gate.query_changes import QueryChange
 from assay.eval.studies.gate.rebuild import Rebuild
-from assay.eval.studies.gate.rule import (
-    SUSPICION,
-    GateReport,
-    LatencyVerdict,
-    MeasureVerdict,
-    Verdict,
-)
+from assay.eval.studies.gate.report import GateReport, LatencyVerdict, MeasureVerdict, Verdict
+from assay.eval.studies.gate.rule import SUSPICION
 
 LEVELS = {"pass": "notice", "cannot tell": "warning", "warning": "warning", "regression": "error"}
 # What XML 1.0 does not allow even when escaped.
 NOT_IN_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+# What each effect is, below the table of them.
+EFFECTS = (
+    "pipeline: today's against the baseline's, both on today's collection; that is the verdict. "
+    "corpus: the baseline's pipeline on today's documents against the baseline's, on the queries "
+    "and judgments that both have. judgments: its same rankings scored by both versions of the "
+    "judgments."
+)
 
 Row = tuple[str, ...]
 
@@ -70,6 +73,34 @@ def _describe_kept(rebuild: Rebuild | None) -> tuple[str, Verdict]:
     return "kept its score in one of two builds of the index at least", "pass"
 
 
+def list_effects(report: GateReport) -> list[tuple[str, str, str, str]]:
+    """Return what changed scores, by how much: (effect, measure, difference, queries) of each.
+
+    Empty where the collection did not change, since all there is then is the pipeline's.
+    """
+    if report.collection is None:
+        return []
+    found: list[tuple[str, str, Estimate]] = [
+        ("pipeline", item.measure, item.difference) for item in report.measures
+    ]
+    found += [(item.source, item.measure, item.difference) for item in report.collection.effects]
+    return [(source, name, signed(change), str(change.n)) for source, name, change in found]
+
+
+def describe_collection(report: GateReport) -> list[str]:
+    """Say what changed of the collection, and what of that is not known."""
+    change = report.collection
+    if change is None:
+        return []
+    ran = (
+        "The pipeline did not, so that today's run is the baseline's pipeline too"
+        if change.same
+        else f"The baseline's pipeline was run on today's: {change.base.manifest.id}"
+    )
+    lines = [f"The collection changed since the baseline ({change.what}). {ran}."]
+    return lines + ([f"{change.unknown}."] if change.unknown else [])
+
+
 def signed(estimate: Estimate) -> str:
     """Return a difference with its interval."""
     return f"{estimate.value:+.3f} ({estimate.low:+.3f} … {estimate.high:+.3f})"
@@ -90,6 +121,8 @@ def conclude(report: GateReport) -> str:
     """Return what the verdict on the whole says of the run."""
     if report.verdict == "regression":
         return "a drop that matters and that chance does not explain, or a query that broke"
+    if report.verdict == "pass" and report.collection and report.collection.same:
+        return "the pipeline did not change; what scores differ by is the collection's doing"
     if report.verdict == "pass":
         margins = ", ".join(f"{item.margin:.3f} in {item.measure}" for item in report.measures)
         return f"no drop beyond {margins}, each at 95 %"
@@ -133,6 +166,11 @@ def render_markdown(report: GateReport) -> str:
             ),
         ),
     ]  # fmt: skip
+    if report.collection:
+        parts += map(_safe, describe_collection(report))
+        heads = ("effect of", "measure", "difference (95 %)", "queries")
+        parts.append(_table(heads, list_effects(report)))
+        parts.append(f"<sub>{EFFECTS}</sub>")
     if report.guarded:
         parts.append(
             f"Must not break: {len(report.guarded)} queries, {len(report.broken)} of them broken."
@@ -195,6 +233,13 @@ def render_junit(report: GateReport, strict: bool) -> bytes:
             _add(case, "skipped", f"{verdict}: {sentence}")
         else:
             Xml.SubElement(case, "system-out").text = _xml(sentence)
+    for source, measure, difference, queries in list_effects(report):
+        if source != "pipeline":
+            case = _case(suite, report.baseline.label, f"effect of {source}: {measure}")
+            told = f"{difference} over {queries} queries; no part of the verdict"
+            Xml.SubElement(case, "system-out").text = _xml(told)
+    if lines := describe_collection(report):
+        Xml.SubElement(suite, "system-out").text = _xml(" ".join(lines))
     return _finish(suite)
 
 

@@ -1,12 +1,10 @@
 """The queries whose scores changed since the baseline."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 from assay.eval.runs.stored import StoredRun
 from assay.eval.statistics.significance import TIE
-from assay.eval.studies.gate.baseline import Baseline
-from assay.eval.studies.gate.rebuild import Rebuild
+from assay.eval.studies.gate.rebuild import Rebuild, Scores
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,14 +19,12 @@ class QueryChange:
     head: float
 
 
-def list_losers(
-    baseline: Baseline, head: StoredRun, scores: Mapping[str, Mapping[str, float]], measure: str
-) -> list[QueryChange]:
-    """Return the queries that score lower than in the baseline, the largest loss first."""
+def list_losers(base: Scores, head: StoredRun, scores: Scores, measure: str) -> list[QueryChange]:
+    """Return the queries of `head` that score lower than in `base`, the largest loss first."""
     found = [
         QueryChange(id_, query.type, query.text, measure, before, after)
         for id_, query in head.queries.items()
-        if (after := scores[id_][measure]) < (before := baseline.scores[id_][measure]) - TIE
+        if (after := scores[id_][measure]) < (before := base[id_][measure]) - TIE
     ]
     return sorted(found, key=lambda item: (item.head - item.base, item.query))
 

@@ -16,6 +16,10 @@ by what a second build moves the mean, the interval of a pass must exclude as mu
 margin, and a query is broken only if it is so in both builds. Where that is unknown, no drop is
 judged.
 
+Where the collection changed since the baseline, the base is the baseline's pipeline on today's
+collection (`baseline_pipeline`), so that both differ by the pipeline alone. Where that did not
+change, the two are one run, which passes.
+
 A query named in `must_not_break` that scores lower than in the baseline is a regression by itself.
 Latency is judged by the ratio of percentiles, head / base, of two pipelines timed interleaved: a
 regression where its whole interval lies above the limit, a pass where it lies below. On a machine
@@ -23,153 +27,29 @@ where other processes were working it cannot tell.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any, Literal
 
 import numpy as np
 
-from assay.eval.collections.judgment_source import describe_models
 from assay.eval.runs.execution.interleaved_timing import PairTimes
-from assay.eval.runs.machine_load import MachineLoad
 from assay.eval.runs.stored import StoredRun
 from assay.eval.runs.summary.means import estimate_changes
-from assay.eval.scoring.measures import list_standard
 from assay.eval.statistics.estimates import Estimate, allows_ratio, estimate_percentile_ratio
 from assay.eval.statistics.max_t import randomise_drops
 from assay.eval.statistics.power import foresee_drops
 from assay.eval.statistics.significance import TIE, presumes_symmetry
 from assay.eval.studies.comparison.differences import find_largest
-from assay.eval.studies.gate.baseline import Baseline, list_changes, list_obstacles, make
-from assay.eval.studies.gate.query_changes import QueryChange, is_broken, list_losers
+from assay.eval.studies.gate.attribution import CollectionChange
+from assay.eval.studies.gate.baseline import Baseline, list_changes, make
+from assay.eval.studies.gate.obstacles import list_obstacles
+from assay.eval.studies.gate.query_changes import is_broken, list_losers
 from assay.eval.studies.gate.rebuild import Rebuild
+from assay.eval.studies.gate.report import GateReport, LatencyVerdict, MeasureVerdict, Verdict
 from assay.eval.studies.gate.settings import GateSettings, LatencyLimits
 from assay.eval.studies.gate.unchanged_runs import find_margins
 from assay.retrievers.base import AssayError
 
-Verdict = Literal["pass", "regression", "warning", "cannot tell"]
 SUSPICION = 0.05  # the level of a warning
 MOST_LOSERS = 10
-
-
-@dataclass(frozen=True, slots=True)
-class MeasureVerdict:
-    """What became of one measure.
-
-    `difference` is the mean of head - base over queries with its 95 % interval. `p` is one-sided,
-    for a drop, and adjusted for all gated measures. A pass excludes drops beyond `margin`. `finds`
-    is the smallest true drop that is found with power 0.8 however it comes about, given how much
-    these differences vary, and `finds_spread` that of a little from all queries, which is easier to
-    find; None where no drop would be found. `presumes_symmetry` says of a regression or warning
-    that it is one only if large gains and losses are equally rare.
-    """
-
-    measure: str
-    verdict: Verdict
-    base: float
-    head: float
-    difference: Estimate
-    p: float
-    minimum_effect: float
-    margin: float
-    finds: float | None
-    finds_spread: float | None
-    wins: int
-    ties: int
-    losses: int
-    presumes_symmetry: bool
-
-
-@dataclass(frozen=True, slots=True)
-class LatencyVerdict:
-    """What became of a percentile of latency, in milliseconds, both timed in one job.
-
-    `load` is who worked on the machine meanwhile. `busy` says that others did so much that the
-    ratio cannot be judged.
-    """
-
-    percentile: int
-    verdict: Verdict
-    base: float
-    head: float
-    ratio: Estimate
-    limit: float
-    load: MachineLoad
-    busy: bool
-
-
-@dataclass(frozen=True)
-class GateReport:
-    """The verdict on a run.
-
-    `guarded` are the ids of the queries that must not break and `broken` those of them that did;
-    `losers` are the queries that lost most by the first gated measure. `changes` says what of
-    config and code changed since the baseline. `latency` is empty where none was measured.
-    `rebuild` is what another build of the index does, None where each gives the same rankings.
-    `false_alarms` is the level that a p-value must reach.
-    """
-
-    baseline: Baseline
-    head: StoredRun
-    false_alarms: float
-    measures: tuple[MeasureVerdict, ...]
-    guarded: tuple[str, ...]
-    broken: tuple[QueryChange, ...]
-    losers: tuple[QueryChange, ...]
-    changes: tuple[str, ...]
-    latency: tuple[LatencyVerdict, ...]
-    rebuild: Rebuild | None = None
-
-    @property
-    def verdict(self) -> Verdict:
-        """The gravest of all: regression, warning, cannot tell, pass."""
-        if self.broken:
-            return "regression"
-        found = {item.verdict for item in self.measures} | {item.verdict for item in self.latency}
-        if self.unsettled:
-            found.add("cannot tell")
-        grave: tuple[Verdict, ...] = ("regression", "warning", "cannot tell")
-        return next((verdict for verdict in grave if verdict in found), "pass")
-
-    @property
-    def unsettled(self) -> str:
-        """Why what may be a drop is not judged: another build may be as different; else ""."""
-        if self.rebuild is None or self.rebuild.scores is not None:
-            return ""
-        doubted = self.guarded or any(item.verdict == "cannot tell" for item in self.measures)
-        return self.rebuild.words if doubted else ""
-
-    @property
-    def models(self) -> str:
-        """What share of the judgments is a language model's, in a sentence; "" where none is."""
-        return describe_models(self.head.gold.values())
-
-    def fails(self, strict: bool) -> bool:
-        """Say whether CI is to fail: on a regression; if `strict` on all that is no pass."""
-        return self.verdict == "regression" or (strict and self.verdict != "pass")
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the report as the JSON object that `assay gate --json` prints."""
-        baseline = self.baseline
-        return {
-            "verdict": self.verdict,
-            "config": baseline.name,
-            "collection": baseline.collection.name,
-            "queries": len(self.head.queries),
-            "run": self.head.manifest.id,
-            "baseline": {key: getattr(baseline, key) for key in ("run", "code", "created")},
-            "changes": list(self.changes),
-            "judged_by_model": self.models or None,
-            "false_alarms": self.false_alarms,
-            "measures": [asdict(item) for item in self.measures],
-            "ir_measures": list_standard(item.measure for item in self.measures),
-            "must_not_break": {
-                "queries": list(self.guarded),
-                "broken": [asdict(item) for item in self.broken],
-            },
-            "latency": [{**asdict(item), "load": item.load.model_dump()} for item in self.latency],
-            "rebuild": self.rebuild and self.rebuild.as_json(),
-            "losers": [asdict(item) for item in self.losers],
-        }
 
 
 def judge(
@@ -178,34 +58,48 @@ def judge(
     settings: GateSettings,
     latency: Sequence[LatencyVerdict] = (),
     rebuild: Rebuild | None = None,
+    change: CollectionChange | None = None,
 ) -> GateReport:
-    """Judge a run against its baseline.
+    """Judge a run against its baseline; with a `change` of the collection, against its pipeline.
 
     Raises AssayError when the two cannot be compared, or the settings ask for what they lack.
     """
-    if obstacles := list_obstacles(baseline, head):
+    if obstacles := list_obstacles(baseline, head, change.base if change else None):
         raise AssayError(f"{head.manifest.id} cannot be judged: {'; '.join(obstacles)}")
-    _check_measures(baseline, settings)
+    if change is None:
+        _check_measures(baseline, settings)
+    base = make(change.base, settings.scored).scores if change else baseline.scores
     scores = make(head, settings.scored).scores
-    guarded = settings.must_not_break.queries.get(head.manifest.collection.name, [])
-    if unknown := [id_ for id_ in guarded if id_ not in head.queries]:
-        raise AssayError(
-            f"must_not_break: {unknown[0]!r} is no query of {head.manifest.collection.name}"
-        )
+    guarded = _list_guarded(baseline, head, settings, change)
     first, kept = next(iter(settings.measures)), settings.must_not_break.measure
-    lost = list_losers(baseline, head, scores, kept)
+    lost = list_losers(base, head, scores, kept)
+    same = change is not None and change.same
     return GateReport(
         baseline=baseline,
         head=head,
         false_alarms=settings.false_alarms,
-        measures=tuple(_judge_measures(baseline.scores, scores, settings, rebuild)),
+        measures=tuple(_judge_measures(base, scores, settings, rebuild, same)),
         guarded=tuple(guarded),
         broken=tuple(item for item in lost if item.query in guarded and is_broken(item, rebuild)),
-        losers=tuple(list_losers(baseline, head, scores, first)[:MOST_LOSERS]),
+        losers=tuple(list_losers(base, head, scores, first)[:MOST_LOSERS]),
         changes=tuple(list_changes(baseline, head)),
         latency=tuple(latency),
         rebuild=rebuild,
+        collection=change,
     )
+
+
+def _list_guarded(
+    baseline: Baseline, head: StoredRun, settings: GateSettings, change: CollectionChange | None
+) -> list[str]:
+    """Return the queries that must not break; those that went with a change are left out."""
+    named = settings.must_not_break.queries.get(head.manifest.collection.name, [])
+    gone = baseline.scores.keys() if change else ()
+    if unknown := [id_ for id_ in named if id_ not in head.queries and id_ not in gone]:
+        raise AssayError(
+            f"must_not_break: {unknown[0]!r} is no query of {head.manifest.collection.name}"
+        )
+    return [id_ for id_ in named if id_ in head.queries]
 
 
 def decide(estimate: Estimate, p: float, effect: float, margin: float, level: float) -> Verdict:
@@ -250,6 +144,7 @@ def _judge_measures(
     head: Mapping[str, Mapping[str, float]],
     settings: GateSettings,
     rebuild: Rebuild | None,
+    same: bool,
 ) -> Iterator[MeasureVerdict]:
     names = list(settings.measures)
     before = np.array([[base[query][name] for name in names] for query in head])
@@ -268,7 +163,7 @@ def _judge_measures(
         if rebuild and rebuild.scores is None and verdict in ("regression", "warning"):
             verdict = "cannot tell"
         # Equal differences have an interval of no width, whatever their number.
-        if verdict == "pass" and finds is None and estimate.low == estimate.high:
+        if verdict == "pass" and not same and finds is None and estimate.low == estimate.high:
             verdict = "cannot tell"
         n = len(differences)
         wins = int(np.count_nonzero(differences > TIE))

@@ -1,10 +1,14 @@
 """What the gate judges: runs against their baselines, latency against a base, itself."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
 
+from assay.eval.collections.catalog import find
+from assay.eval.collections.history import read_history, record_version
+from assay.eval.collections.loading import load_card
 from assay.eval.configs.config import load_config
 from assay.eval.configs.locations import reports_folder
 from assay.eval.configs.named_configs import (
@@ -19,15 +23,19 @@ from assay.eval.runs.execution.interleaved_timing import TimedProcess, interleav
 from assay.eval.runs.execution.searching import sample
 from assay.eval.runs.stored import StoredRun
 from assay.eval.studies.gate import baseline as baselining
+from assay.eval.studies.gate.baseline_pipeline import examine_change, opened
 from assay.eval.studies.gate.calibration import SelfTest, check
+from assay.eval.studies.gate.obstacles import list_mismatches
 from assay.eval.studies.gate.rebuild import examine_rebuild
-from assay.eval.studies.gate.rule import GateReport, LatencyVerdict, judge, judge_latency
+from assay.eval.studies.gate.report import GateReport, LatencyVerdict
+from assay.eval.studies.gate.rule import judge, judge_latency
 from assay.eval.studies.gate.settings import GateSettings
 from assay.retrievers.base import AssayError, Progress
 from assay.retrievers.base.yaml_text import parse_yaml
 from assay.retrievers.settings import validate
 from assay.retrievers.settings.files import read_text
-from assay.retrievers.store.paths import parse_path
+from assay.retrievers.store.files import write_atomically
+from assay.retrievers.store.locks import changing
 
 DEFAULT_SETTINGS = Path("configs/gate.yaml")
 
@@ -62,25 +70,67 @@ def judge_target(
 ) -> GateReport:
     """Judge a config or a stored run against its baseline, latency too where there is a `base`.
 
-    `base` is a checkout or another config. Raises AssayError where nothing can be judged.
+    `base` is a checkout, a git revision or another config. Where the collection changed since the
+    baseline, the baseline's pipeline is run on today's, by the code of `base` unless that is a
+    config. Raises AssayError where nothing can be judged.
     """
     head = resolve(target, overrides, progress)
     manifest = head.manifest
     baseline = baselining.read(
         baselining.locate(baselines, manifest.name, manifest.collection.name), manifest.id
     )
-    judge(baseline, head, settings)  # raises before minutes go into what follows
     names = settings.scored
-    scores = baselining.make(head, names).scores
-    rebuild = examine_rebuild(target, overrides, head, scores, names, progress)
-    latency = _time(target, overrides, base, head, settings, progress) if base else []
-    return judge(baseline, head, settings, latency, rebuild)
+    with opened(base) as checkout:
+        change = None
+        if manifest.collection.digest != baseline.collection.digest:
+            if mismatches := list_mismatches(baseline, head, names):
+                raise AssayError(f"{manifest.id} cannot be judged: {'; '.join(mismatches)}")
+            measures = list(settings.measures)
+            change = examine_change(baseline, head, measures, checkout, progress)
+        judge(baseline, head, settings, change=change)  # raises before minutes go into what follows
+        scores = baselining.make(head, names).scores
+        rebuild = examine_rebuild(target, overrides, head, scores, names, progress)
+        latency: list[LatencyVerdict] = []
+        if base and (change is None or _is_timed(target, overrides)):
+            latency = _time(target, overrides, checkout or base, head, settings, progress)
+    return judge(baseline, head, settings, latency, rebuild, change)
+
+
+def refresh(report: GateReport, settings: GateSettings, baselines: Path, strict: bool) -> str:
+    """Move a baseline to today's collection, unless the gate fails: its pipeline stays.
+
+    Returns what was done, or why nothing was, in a sentence; "" where the collection did not
+    change. Raises AssayError where the file cannot be written.
+    """
+    change, before = report.collection, report.baseline
+    if change is None:
+        return ""
+    path = baselining.locate(baselines, before.name, before.collection.name)
+    if report.fails(strict):
+        return f"{path} is left as it is, since the gate fails"
+    if objections := baselining.list_objections(change.base.manifest):
+        return f"{path} is left as it is: {'; '.join(objections)}"
+    made = baselining.make(change.base, settings.scored)
+    with changing(path):
+        write_atomically(path, baselining.render(made).encode())
+    record_accepted(change.base)
+    return f"{path}: moved to today's collection, its pipeline as before; commit it"
+
+
+def record_accepted(run: StoredRun) -> None:
+    """Record the version of a collection that a baseline is of, where it has a history."""
+    with suppress(AssayError):  # a collection of Python objects, or one that lies elsewhere now
+        card, variant = find(run.manifest.config.get("dataset", ""))
+        if read_history(card) and variant == card.variants[0]:
+            collection = load_card(card, variant)
+            if collection.digest == run.manifest.collection.digest:
+                record_version(collection, f"baseline of {run.manifest.name}")
 
 
 def _time(
     target: str,
     overrides: Sequence[str],
-    base: str,
+    base: Path | str,
     head: StoredRun,
     settings: GateSettings,
     progress: Progress,
@@ -98,18 +148,20 @@ def _time(
     return judge_latency(times, settings.latency)
 
 
-def _contender(base: str, target: str, overrides: Sequence[str]) -> TimedProcess:
+def _is_timed(target: str, overrides: Sequence[str]) -> bool:
+    """Say whether latency is timed beside a base that is needed for its code as well."""
+    return is_config(target) and load_config(target, overrides).latency.queries > 0
+
+
+def _contender(base: Path | str, target: str, overrides: Sequence[str]) -> TimedProcess:
     """Return the base: another config here, or the same one in a checkout."""
-    if is_config(base):
+    if isinstance(base, str):
         return make_contender(base, overrides)
-    folder = parse_path(base, "--base")
-    if not folder.is_dir():
-        raise AssayError(f"--base: {base}: neither a config nor the folder of a checkout")
     config, engine = split_engine(target)
     path = find_config(config)
     # The checkout's own file, where it has one.
     named = name_in_engine(config if path.is_absolute() else str(path), engine)
-    return make_base(f"base {base}", folder, named, overrides)
+    return make_base(f"base {base}", base, named, overrides)
 
 
 def check_gate(

@@ -19,21 +19,27 @@ IGNORED = (
     ".assay/",
     "assay-gate.xml",
     "assay-gate.md",
+    "assay-accepted.patch",
 )
 
 GITHUB = """\
 # Judges every pull request against the baselines in reports/baselines, which
-# `assay baseline accept RUN` writes. A regression fails the job.
+# `assay baseline accept RUN` writes. A regression fails the job. On the default branch the
+# baselines move on with the collection, in a commit of their own.
 name: Assay
 
 on:
   pull_request:
+  push:
 
 permissions:
   contents: read
 
 jobs:
   gate:
+    if: >-
+      github.event_name == 'pull_request' ||
+      github.ref_name == github.event.repository.default_branch
     runs-on: ubuntu-latest
     timeout-minutes: 30
     env:
@@ -41,6 +47,7 @@ jobs:
       # name and version on an index of yours. Assay is on no public package index.
       ASSAY_PACKAGE: {package}
       ASSAY_CACHE: ${{{{ github.workspace }}}}/.assay/cache
+      ACCEPT: ${{{{ github.event_name == 'push' && '--accept-corpus' || '' }}}}
     steps:
       - uses: actions/checkout@v4
         with:
@@ -53,40 +60,73 @@ jobs:
           path: .assay/cache/models
           key: assay-models-{version}
       - run: pip install "${{ASSAY_PACKAGE:?say above what pip is to install}}"
-      - run: assay gate {pipeline} --github --junit assay-gate.xml --markdown assay-gate.md
+      - run: assay gate {pipeline} $ACCEPT --github --junit assay-gate.xml --markdown assay-gate.md
+      - if: github.event_name == 'push'
+        run: |
+          git add --all -- reports/baselines '*versions.jsonl'
+          git diff --cached --binary > assay-accepted.patch
       - uses: actions/upload-artifact@v4
         if: always()
         with:
           name: assay-gate
-          path: |
-            assay-gate.xml
-            assay-gate.md
-"""
+          path: assay-*.*
+
+  # The only job that may write runs nothing but git.
+  accept:
+    if: github.event_name == 'push'
+    needs: gate
+    runs-on: ubuntu-latest
+    permissions:
+      contents: write
+    steps:
+      - uses: actions/checkout@v4
+      - uses: actions/download-artifact@v4
+        with:
+          name: assay-gate
+      - run: |
+          test -s assay-accepted.patch || exit 0
+          git apply --index assay-accepted.patch
+          git -c user.name=assay -c user.email=assay@localhost commit -m "Baselines of the changed collection"
+          git push
+"""  # noqa: E501
 
 GITLAB = """\
 # Judges every merge request against the baselines in reports/baselines, which
-# `assay baseline accept RUN` writes. A regression fails the job.
+# `assay baseline accept RUN` writes. A regression fails the job. On the default branch the
+# baselines move on with the collection; GATE_TOKEN, a project access token that may write the
+# repository, lets the job push them.
 assay-gate:
   image: python:3.11
   rules:
     - if: $CI_PIPELINE_SOURCE == "merge_request_event"
+    - if: $CI_PIPELINE_SOURCE == "push" && $CI_COMMIT_BRANCH == $CI_DEFAULT_BRANCH
+      variables:
+        ACCEPT: --accept-corpus
   variables:
     # What pip installs: Assay at a git address with its commit, a wheel in this repository, or a
     # name and version on an index of yours. Assay is on no public package index.
     ASSAY_PACKAGE: {package}
     ASSAY_CACHE: $CI_PROJECT_DIR/.assay/cache
+    ACCEPT: ""
   cache:
     key: assay-models-{version}
     paths: [.assay/cache/models]
   script:
     - pip install "${{ASSAY_PACKAGE:?say above what pip is to install}}"
-    - assay gate {pipeline} --junit assay-gate.xml --markdown assay-gate.md
+    - assay gate {pipeline} $ACCEPT --junit assay-gate.xml --markdown assay-gate.md
+    - |
+      if [ -n "$ACCEPT" ] && [ -n "$GATE_TOKEN" ]; then
+        git add --all -- reports/baselines '*versions.jsonl'
+        git diff --cached --quiet && exit 0
+        git -c user.name=assay -c user.email=assay@localhost commit -m "Baselines of the changed collection"
+        git push -o ci.skip "https://gate:$GATE_TOKEN@$CI_SERVER_HOST/$CI_PROJECT_PATH.git" "HEAD:$CI_DEFAULT_BRANCH"
+      fi
   artifacts:
     when: always
-    paths: [assay-gate.md]
+    paths: [assay-gate.md, reports/baselines]
     reports:
       junit: assay-gate.xml
-"""
+"""  # noqa: E501
 
 INCLUDE = "include:\n  - local: .gitlab/assay.yml\n"
 # By the CI's name: the file of its job, and what the file holds.

@@ -14,7 +14,8 @@ from assay.eval.runs.stored import StoredRun
 from assay.eval.studies.gate import output as gate_output
 from assay.eval.studies.gate.baseline import Baseline, make
 from assay.eval.studies.gate.rebuild import Rebuild, list_moving
-from assay.eval.studies.gate.rule import GateReport, judge, judge_latency
+from assay.eval.studies.gate.report import GateReport
+from assay.eval.studies.gate.rule import judge, judge_latency
 from assay.eval.studies.gate.running import load_settings
 from assay.eval.studies.gate.settings import GateSettings, LatencyLimits, MustNotBreak
 from assay.retrievers.base import AssayError

@@ -1,0 +1,196 @@
+"""The baseline's own pipeline, run on today's collection where that changed since the baseline."""
+
+import json
+import os
+import subprocess
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from assay.eval.collections.catalog import find
+from assay.eval.collections.history import read_history
+from assay.eval.collections.history.contents import Contents
+from assay.eval.collections.history.revisions import extract, find_commit, find_repository
+from assay.eval.collections.history.versions import find_contents
+from assay.eval.collections.loading import load_card
+from assay.eval.configs.config import make_config
+from assay.eval.configs.locations import reports_folder
+from assay.eval.configs.named_configs import is_config
+from assay.eval.running.run import make_run
+from assay.eval.running.timed_process import find_python
+from assay.eval.runs.stored import StoredRun, load
+from assay.eval.studies.gate.attribution import CollectionChange, describe_change, estimate_effects
+from assay.eval.studies.gate.baseline import WORDS, Baseline, describe_code
+from assay.eval.studies.gate.kept_rankings import keep_rankings
+from assay.retrievers.base import AssayError, Progress
+from assay.retrievers.settings.trust import SWITCH, is_trusted
+from assay.retrievers.store.digest import digest
+from assay.retrievers.store.files import write_atomically
+from assay.retrievers.store.paths import parse_path
+
+START = "from assay.eval.cli.main import main; main()"
+UNTIMED = {"queries": 0}
+
+
+@contextmanager
+def opened(base: str | None) -> Iterator[Path | None]:
+    """Yield the checkout that --base names, a folder or a git revision; None for a config.
+
+    A revision is written to a temporary folder. Raises AssayError where it is none of these.
+    """
+    if base is None or is_config(base):
+        yield None
+        return
+    folder = parse_path(base, "--base")
+    if folder.is_dir():
+        yield folder
+        return
+    repository = find_repository(Path.cwd())
+    try:
+        commit = find_commit(Path.cwd(), base)
+    except AssayError:
+        repository = None
+    if repository is None:
+        raise AssayError(
+            f"--base: {base}: neither a config, nor the folder of a checkout, nor a git revision"
+        )
+    with TemporaryDirectory(prefix="assay-base-") as made:
+        extract(repository, commit, Path(made))
+        # Configs are named from the folder that is worked in.
+        yield Path(made) / Path.cwd().resolve().relative_to(repository.resolve())
+
+
+def examine_change(
+    baseline: Baseline,
+    head: StoredRun,
+    names: list[str],
+    checkout: Path | None,
+    progress: Progress,
+) -> CollectionChange:
+    """Run the baseline's pipeline on the collection of `head`, and say what changed what.
+
+    Where neither config nor code changed, `head` itself is that run.
+
+    Args:
+        baseline: Of another version of the collection.
+        head: Today's pipeline on today's collection.
+        names: The gated measures.
+        checkout: The code that runs the baseline's config; None for today's.
+        progress: Shows how far it is.
+
+    Raises:
+        AssayError: The baseline's pipeline cannot be run on this collection.
+    """
+    try:
+        base, same = _run(baseline, head, checkout, progress)
+    except AssayError as error:
+        raise AssayError(
+            f"the collection changed since the baseline, and the baseline's pipeline cannot be run "
+            f"on today's: {error}; accept a new one: `assay baseline accept {head.manifest.id}`"
+        ) from error
+    effects, unknown = estimate_effects(baseline.rankings, base, names)
+    return CollectionChange(
+        base=base,
+        same=same,
+        what=describe_change(
+            baseline.rankings, keep_rankings(head), _find_documents(baseline, head)
+        ),
+        untested="" if checkout else _find_untested(baseline, head, same),
+        effects=effects,
+        unknown=unknown,
+    )
+
+
+def _run(
+    baseline: Baseline, head: StoredRun, checkout: Path | None, progress: Progress
+) -> tuple[StoredRun, bool]:
+    config = _name_pipeline(baseline.config)
+    if checkout is None and config == _name_pipeline(head.manifest.config):
+        return head, True
+    dataset = head.manifest.config["dataset"]
+    progress.say("the collection changed: running the baseline's pipeline on today's")
+    values = {**config, "name": baseline.name, "latency": UNTIMED}
+    if checkout is None:
+        settings = make_config({**values, "dataset": dataset}, (), baseline.label)
+        base = load(make_run(settings, False, progress).folder)
+    else:
+        base = _run_in(checkout, {**values, "dataset": _locate(dataset)})
+    if base.manifest.collection.digest != head.manifest.collection.digest:
+        raise AssayError(f"{dataset} changed since the run {head.manifest.id}; run again")
+    return base, False
+
+
+def _name_pipeline(config: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in config.items() if key not in WORDS | {"dataset"}}
+
+
+def _run_in(checkout: Path, values: Mapping[str, Any]) -> StoredRun:
+    """Return the run of a config by the code of a checkout, stored among the runs here."""
+    python, variables = find_python(checkout)
+    reports = reports_folder().absolute()
+    card, _ = find(values["dataset"])
+    # What is trusted here is trusted there, where it lies in another folder.
+    trusted = {SWITCH: "1"} if card.path is None or is_trusted(card.path) else {}
+    with TemporaryDirectory(prefix="assay-baseline-") as folder:
+        config = Path(folder, f"{values['name']}.yaml")
+        write_atomically(config, json.dumps(values).encode())  # JSON is YAML
+        command = (python, "-P", "-c", START, "run", str(config), "--no-track", "--json")
+        done = subprocess.run(
+            command,
+            cwd=checkout,
+            env={**os.environ, **variables, **trusted, "ASSAY_REPORTS": str(reports)},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+    if done.returncode:
+        lines = done.stderr.strip().splitlines() or [f"exit code {done.returncode}"]
+        raise AssayError(f"in {checkout}: {lines[-1].removeprefix('assay: ')}")
+    return load(reports / json.loads(done.stdout)["run"])
+
+
+def _locate(dataset: str) -> str:
+    """Return a reference to a collection that means the same in another folder."""
+    card, variant = find(dataset)
+    if card.path is None:
+        return str(Path(dataset).absolute()) if Path(dataset).exists() else dataset
+    return f"{card.folder.absolute()}:{variant}"
+
+
+def _find_untested(baseline: Baseline, head: StoredRun, same: bool) -> str:
+    """Say that code changed which was not run; "" where it did not.
+
+    What a retriever tells of itself is compared between runs of one config alone.
+    """
+    manifest = head.manifest
+    sources = manifest.environment.get("sources", "")
+    if baseline.sources and sources:
+        changed = baseline.sources != sources
+    else:
+        changed = baseline.code != describe_code(manifest)
+    if same and baseline.facts:
+        changed = changed or baseline.facts != digest(manifest.facts)
+    if not changed:
+        return ""
+    return (
+        "Code changed since the baseline as well as the collection, and both pipelines were run by "
+        "today's: what the code does is not judged. Name the code of the baseline, --base REVISION"
+    )
+
+
+def _find_documents(
+    baseline: Baseline, head: StoredRun
+) -> tuple[Mapping[str, str], Mapping[str, str]] | None:
+    """Return the digests of the baseline's documents and today's; None without a history."""
+    try:
+        card, variant = find(head.manifest.config["dataset"])
+    except (AssayError, KeyError):  # a collection of Python objects
+        return None
+    history = read_history(card)
+    found = [i for i, item in enumerate(history) if item.digest == baseline.collection.digest]
+    if not found:
+        return None
+    then = find_contents(history, found[-1])
+    return then.documents, Contents.of(load_card(card, variant)).documents

@@ -1,0 +1,91 @@
+"""Why a run cannot be judged against a baseline, in words."""
+
+from collections.abc import Sequence
+
+from assay.eval.runs import generated_answers
+from assay.eval.runs.stored import StoredRun
+from assay.eval.scoring.measures import find
+from assay.eval.studies.gate.baseline import Baseline
+from assay.eval.studies.gate.kept_rankings import Kept, keep_rankings, list_common
+
+SHOWN = 3  # ids in a message
+
+
+def list_obstacles(baseline: Baseline, head: StoredRun, base: StoredRun | None = None) -> list[str]:
+    """Return why `head` cannot be judged against `baseline`, in words; empty where it can.
+
+    `base` is the baseline's pipeline on the collection of `head`, where that changed.
+    """
+    obstacles = _list_faults(head, "the run")
+    if base is not None:
+        return obstacles + _list_faults(base, "the run of the baseline's pipeline")
+    manifest = head.manifest
+    if manifest.join_rule != baseline.join_rule:
+        obstacles.append("the join rule differs from the baseline's")
+    if manifest.collection.digest != baseline.collection.digest:
+        obstacles.append("the collection's documents, queries or judgments changed")
+    elif not manifest.sampled and head.queries.keys() != baseline.scores.keys():
+        obstacles.append("the baseline's file lacks queries or has others; accept a new one")
+    return obstacles + _list_misfits(baseline, head)
+
+
+def list_mismatches(baseline: Baseline, head: StoredRun, names: Sequence[str]) -> list[str]:
+    """Return why nothing pairs a run with a baseline of another version of the collection.
+
+    Empty where the baseline's pipeline can be run beside it. `names` are the gated measures.
+    """
+    mismatches = _list_faults(head, "the run")
+    now = keep_rankings(head)
+    then = baseline.rankings
+    common = list_common(then, now) if then else sorted(baseline.scores.keys() & now.keys())
+    if not common:
+        old, new = (_list(list(ids)) for ids in (baseline.scores, now))
+        mismatches.append(
+            f"it has no query in common with the baseline, whose queries are {old}; its own are "
+            f"{new}: this is another collection; accept a new baseline"
+        )
+    elif then and not (before := _list_units(then)) & (after := _list_units(now)):
+        mismatches.append(
+            f"its judgments are of {_name(after)}, the baseline's of {_name(before)}; accept a "
+            "new baseline"
+        )
+    if answers := [name for name in names if find(name).of_answers]:
+        mismatches.append(
+            f"{', '.join(answers)}: of generated answers, which the baseline's pipeline has not "
+            "given on today's collection; answer a run anew and accept it"
+        )
+    return mismatches
+
+
+def _list_faults(run: StoredRun, called: str) -> list[str]:
+    faults = [
+        f"{called} is degraded on {count} of its queries ({line})"
+        for line, count in run.manifest.degraded.items()
+    ]
+    return (
+        [*faults, f"{called} searched a sample of the queries"] if run.manifest.sampled else faults
+    )
+
+
+def _list_misfits(baseline: Baseline, head: StoredRun) -> list[str]:
+    """Return in words that answers to `head` were given in another way than the baseline's."""
+    found = generated_answers.read(head.folder) if baseline.answered_by else None
+    if baseline.answered_by is None or found is None or found.recipe.fits(baseline.answered_by):
+        return []
+    return [
+        f"it was answered by {found.recipe.words}, the baseline by {baseline.answered_by.words};"
+        " answer it alike, or accept a new one"
+    ]
+
+
+def _list_units(kept: Kept) -> set[str]:
+    return {gold.unit for item in kept.values() for gold in item.gold}
+
+
+def _name(units: set[str]) -> str:
+    return " and ".join(f"{unit}s" for unit in sorted(units)) or "nothing"
+
+
+def _list(ids: Sequence[str]) -> str:
+    more = f" and {len(ids) - SHOWN} more" if len(ids) > SHOWN else ""
+    return ", ".join(ids[:SHOWN]) + more

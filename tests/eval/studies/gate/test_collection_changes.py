@@ -1,0 +1,137 @@
+"""The gate where the collection changed: which effect is whose, from hand-worked rankings."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from samples.planned_runs import make_run
+
+from assay.eval.runs.stored import StoredRun
+from assay.eval.studies.gate import output
+from assay.eval.studies.gate.attribution import CollectionChange, estimate_effects
+from assay.eval.studies.gate.baseline import make, read, render
+from assay.eval.studies.gate.kept_rankings import (
+    KeptGold,
+    KeptRanking,
+    keep_rankings,
+    pair_judgments,
+    rescore,
+)
+from assay.eval.studies.gate.obstacles import list_mismatches
+from assay.eval.studies.gate.rule import judge
+from assay.eval.studies.gate.settings import GateSettings
+
+NAMES = ["nDCG@10", "MRR@10", "Recall@20"]
+SETTINGS = GateSettings(measures={"MRR@10": 0.02})
+RANKS = [1, 2, 4, 3, 1, 5, 2, 1, 9, 2]
+
+
+@settings(max_examples=20, deadline=None)
+@given(ranks=st.lists(st.integers(0, 12), min_size=12, max_size=12))
+def test_kept_rankings_score_as_the_run_does(
+    tmp_path_factory: pytest.TempPathFactory, ranks: list[int]
+) -> None:
+    run = make_run(tmp_path_factory.mktemp("run"), "mine", ranks)
+    kept = keep_rankings(run)
+    grades = {id_: {i: item.grade for i, item in enumerate(kept[id_].gold)} for id_ in kept}
+    found = rescore(kept, grades, NAMES)
+    for query, scores in make(run, NAMES).scores.items():
+        assert found[query] == pytest.approx(scores, abs=1e-6)
+
+
+def test_a_file_keeps_the_rankings_and_one_without_is_read(tmp_path: Path) -> None:
+    run = make_run(tmp_path, "mine", RANKS)
+    made = make(run, NAMES)
+    path = tmp_path / "mine@planned.json"
+    path.write_text(render(made))
+    assert read(path) == made
+    path.write_text(render(made.model_copy(update={"rankings": None, "format": 1})))
+    assert read(path).rankings is None
+
+
+def kept(*gold: tuple[str, int, str, int]) -> KeptRanking:
+    items = (KeptGold(id_, "span", grade, text, (rank,)) for id_, grade, text, rank in gold)
+    return KeptRanking(query="same", hits=10, gold=tuple(items))
+
+
+def test_a_judgment_is_known_by_its_text_at_another_place() -> None:
+    before = kept(("a[0:4]", 1, "one", 1), ("a[5:9]", 1, "two", 2), ("a[9:12]", 1, "gone", 3))
+    after = kept(("a[0:4]", 1, "new", 1), ("b[7:11]", 1, "two", 4), ("a[4:8]", 1, "one", 2))
+    assert pair_judgments(before, after) == [(0, 2), (1, 1)]
+
+
+def changed(run: StoredRun, digest: str = "f" * 64) -> StoredRun:
+    facts = run.manifest.collection.model_copy(update={"digest": digest})
+    return replace(run, manifest=run.manifest.model_copy(update={"collection": facts}))
+
+
+def test_each_effect_by_hand(tmp_path: Path) -> None:
+    """Rank 1 before and 2 today, by the judgments of both: the corpus took half a MRR@10."""
+    before = make(make_run(tmp_path, "mine", [1] * 10), NAMES)
+    effects, unknown = estimate_effects(
+        before.rankings, make_run(tmp_path, "mine", [2] * 10), ["MRR@10"]
+    )
+    assert unknown == ""
+    assert {item.source: item.difference.value for item in effects} == {
+        "corpus": -0.5,
+        "judgments": 0.0,
+    }
+    # The same rankings, of which half the judged texts are judged no longer.
+    run = make_run(tmp_path, "mine", [1] * 10)
+    fewer = {id_: items if i % 2 else () for i, (id_, items) in enumerate(run.gold.items())}
+    effects, _ = estimate_effects(before.rankings, replace(run, gold=fewer), ["MRR@10"])
+    assert {item.source: (item.difference.value, item.difference.n) for item in effects} == {
+        "corpus": (0.0, 5),
+        "judgments": (-0.5, 10),
+    }
+    assert "cannot be told until it is accepted again" in estimate_effects(None, run, NAMES)[1]
+
+
+def test_the_pipeline_is_judged_on_todays_collection(tmp_path: Path) -> None:
+    """The corpus costs both pipelines the same; what today's loses besides is its own."""
+    baseline = make(make_run(tmp_path, "mine", [1] * 60), [*NAMES, "Hit@10"])
+    base = changed(make_run(tmp_path, "mine", [2] * 60))
+
+    def judged(head: StoredRun, same: bool) -> str:
+        effects, unknown = estimate_effects(baseline.rankings, base, ["MRR@10"])
+        change = CollectionChange(base, same, "documents: 1 changed", "", effects, unknown)
+        report = judge(baseline, head, SETTINGS, change=change)
+        text = output.render_markdown(report)
+        assert "| corpus | MRR@10 | -0.500" in text
+        assert b"effect of corpus: MRR@10" in output.render_junit(report, strict=False)
+        return report.verdict
+
+    assert judged(base, same=True) == "pass"
+    assert judged(changed(make_run(tmp_path, "mine", [5] * 60)), same=False) == "regression"
+
+
+def test_code_that_was_not_run_is_no_pass(tmp_path: Path) -> None:
+    baseline = make(make_run(tmp_path, "mine", [1] * 60), [*NAMES, "Hit@10"])
+    base = changed(make_run(tmp_path, "mine", [1] * 60))
+    change = CollectionChange(base, True, "documents", "Code changed.", (), "")
+    report = judge(baseline, base, SETTINGS, change=change)
+    assert report.verdict == "cannot tell"
+    assert output.conclude(report) == "Code changed"
+
+
+def test_what_cannot_be_paired_is_named(tmp_path: Path) -> None:
+    baseline = make(make_run(tmp_path, "mine", [1] * 3), NAMES)
+    run = make_run(tmp_path, "mine", [1] * 3)
+    assert list_mismatches(baseline, run, NAMES) == []
+    others = {f"x{id_}": query for id_, query in run.queries.items()}
+    renamed = replace(
+        run,
+        queries=others,
+        gold={f"x{id_}": items for id_, items in run.gold.items()},
+        rankings={f"x{id_}": ranking for id_, ranking in run.rankings.items()},
+    )
+    (message,) = list_mismatches(baseline, renamed, NAMES)
+    assert "no query in common with the baseline, whose queries are q0, q1, q2" in message
+    passages = {
+        id_: tuple(replace(item, passage_id=item.id) for item in items)
+        for id_, items in run.gold.items()
+    }
+    (message,) = list_mismatches(baseline, replace(run, gold=passages), NAMES)
+    assert "its judgments are of passages, the baseline's of documents" in message
