@@ -180,14 +180,37 @@ def test_what_cannot_be_judged(call, baseline: Path, tmp_path: Path) -> None:
     suite = Xml.parse(junit).getroot().find("testsuite")
     assert suite is not None
     assert suite.get("errors") == "1"
-    changed = tmp_path / "harbourline"
-    shutil.copytree(ROOT / "datasets" / "harbourline", changed)
-    drop_last_line(changed / "spans.jsonl")
-    check_refusal(call("gate", CONFIG, QUICK, f"dataset={changed}"), "judgments changed")
     check_refusal(call("gate", CONFIG, QUICK, "name=other"), "other@harbourline.json", "accept")
     check_refusal(call("gate"), "name a config or a run")
     check_refusal(call("gate", "no-such-run"), "no-such-run")
     check_refusal(call("gate", CONFIG, "--base", "nowhere"), "nowhere", "checkout")
+
+
+def test_a_changed_collection_is_not_the_pipelines_fault(
+    call, baseline: Path, tmp_path: Path
+) -> None:
+    """The edit alone passes and moves the baseline; with a planted regression it is blamed."""
+    changed = tmp_path / "harbourline"
+    shutil.copytree(ROOT / "datasets" / "harbourline", changed)
+    drop_last_line(changed / "spans.jsonl")
+    copies = tmp_path / "baselines"
+    shutil.copytree(baseline.parent, copies)
+    options = (QUICK, f"dataset={changed}", "--baselines", str(copies), "--accept-corpus")
+    before = (copies / baseline.name).read_text()
+    broken = call("gate", CONFIG, BROKEN, *options, "--json")
+    report = read(broken, 1)
+    assert report["verdict"] == "regression"
+    assert report["collection_change"]["same_pipeline"] is False
+    assert report["collection_change"]["what"] == "judgments: 1 removed"
+    assert "is left as it is, since the gate fails" in broken.stderr
+    assert (copies / baseline.name).read_text() == before
+    passed = call("gate", CONFIG, *options, "--json")
+    report = read(passed, 0)
+    assert report["verdict"] == "pass"
+    assert report["collection_change"]["same_pipeline"] is True
+    assert {item["difference"]["value"] for item in report["measures"]} == {0.0}
+    effects = report["collection_change"]["effects"]
+    assert {item["difference"]["value"] for item in effects if item["source"] == "corpus"} == {0.0}
 
 
 def test_settings_that_make_no_sense(call, baseline: Path, run_id: str, tmp_path: Path) -> None:
