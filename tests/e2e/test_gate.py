@@ -189,7 +189,7 @@ def test_what_cannot_be_judged(call, baseline: Path, tmp_path: Path) -> None:
 def test_a_changed_collection_is_not_the_pipelines_fault(
     call, baseline: Path, tmp_path: Path
 ) -> None:
-    """The edit alone passes and moves the baseline; with a planted regression it is blamed."""
+    """The edit alone passes; a regression planted beside it is the pipeline's."""
     changed = tmp_path / "harbourline"
     shutil.copytree(ROOT / "datasets" / "harbourline", changed)
     drop_last_line(changed / "spans.jsonl")

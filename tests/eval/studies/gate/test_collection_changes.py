@@ -11,7 +11,7 @@ from samples.planned_runs import make_run
 from assay.eval.runs.stored import StoredRun
 from assay.eval.studies.gate import output
 from assay.eval.studies.gate.attribution import CollectionChange, estimate_effects
-from assay.eval.studies.gate.baseline import make, read, render
+from assay.eval.studies.gate.baseline import accept, make, read, render
 from assay.eval.studies.gate.kept_rankings import (
     KeptGold,
     KeptRanking,
@@ -21,6 +21,7 @@ from assay.eval.studies.gate.kept_rankings import (
 )
 from assay.eval.studies.gate.obstacles import list_mismatches
 from assay.eval.studies.gate.rule import judge
+from assay.eval.studies.gate.running import refresh
 from assay.eval.studies.gate.settings import GateSettings
 
 NAMES = ["nDCG@10", "MRR@10", "Recall@20"]
@@ -105,6 +106,24 @@ def test_the_pipeline_is_judged_on_todays_collection(tmp_path: Path) -> None:
 
     assert judged(base, same=True) == "pass"
     assert judged(changed(make_run(tmp_path, "mine", [5] * 60)), same=False) == "regression"
+
+
+def test_an_accepted_corpus_moves_the_baseline_and_not_its_pipeline(tmp_path: Path) -> None:
+    path = accept(make_run(tmp_path, "mine", [1] * 60), [*NAMES, "Hit@10"], tmp_path / "baselines")
+    before, base = read(path), changed(make_run(tmp_path, "mine", [2] * 60))
+    change = CollectionChange(base, False, "documents: 1 changed", "", (), "")
+
+    def run(ranks: list[int]) -> str:
+        head = changed(make_run(tmp_path, "mine", ranks))
+        report = judge(before, head, SETTINGS, change=change)
+        return refresh(report, SETTINGS, path.parent, strict=False)
+
+    assert "is left as it is, since the gate fails" in run([9] * 60)
+    assert read(path) == before
+    assert run([1] * 60).endswith("moved to today's collection, its pipeline as before; commit it")
+    moved = read(path)
+    assert moved.collection.digest == "f" * 64
+    assert (moved.run, moved.means["MRR@10"]) == (base.manifest.id, 0.5)
 
 
 def test_code_that_was_not_run_is_no_pass(tmp_path: Path) -> None:
