@@ -27,7 +27,7 @@ def print_report(report: "GateReport") -> None:
 
     from assay.eval.report.formats import count
     from assay.eval.studies.comparison.differences import SYMMETRY
-    from assay.eval.studies.gate.output import conclude, explain, show_finds, signed
+    from assay.eval.studies.gate.sentences import conclude, explain, show_finds, signed
 
     console = make_console()
     baseline = report.baseline
@@ -80,7 +80,7 @@ def print_report(report: "GateReport") -> None:
 
 def _print_effects(console: "Console", report: "GateReport") -> None:
     """Print what the change of the collection did, beside what the pipeline did."""
-    from assay.eval.studies.gate.output import EFFECTS, describe_collection, list_effects
+    from assay.eval.studies.gate.sentences import EFFECTS, describe_collection, list_effects
 
     for line in describe_collection(report):
         console.print(line, markup=False, soft_wrap=True)
@@ -97,7 +97,7 @@ def _print_effects(console: "Console", report: "GateReport") -> None:
 def _print_checks(console: "Console", report: "GateReport") -> None:
     from rich.markup import escape
 
-    from assay.eval.studies.gate.output import list_verdicts
+    from assay.eval.studies.gate.sentences import list_verdicts
 
     for name, verdict, sentence in list_verdicts(report)[len(report.measures) :]:
         if verdict != "pass" or name.startswith("latency "):

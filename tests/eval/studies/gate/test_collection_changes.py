@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from samples.planned_runs import make_run
 
 from assay.eval.runs.stored import StoredRun
-from assay.eval.studies.gate import output
+from assay.eval.studies.gate import output, sentences
 from assay.eval.studies.gate.attribution import CollectionChange, estimate_effects
 from assay.eval.studies.gate.baseline import accept, make, read, render
 from assay.eval.studies.gate.kept_rankings import (
@@ -132,7 +132,7 @@ def test_code_that_was_not_run_is_no_pass(tmp_path: Path) -> None:
     change = CollectionChange(base, True, "documents", "Code changed.", (), "")
     report = judge(baseline, base, SETTINGS, change=change)
     assert report.verdict == "cannot tell"
-    assert output.conclude(report) == "Code changed"
+    assert sentences.conclude(report) == "Code changed"
 
 
 def test_what_cannot_be_paired_is_named(tmp_path: Path) -> None:

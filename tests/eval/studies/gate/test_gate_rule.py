@@ -12,6 +12,7 @@ from assay.eval.runs.execution.interleaved_timing import PairTimes
 from assay.eval.runs.machine_load import MachineLoad
 from assay.eval.runs.stored import StoredRun
 from assay.eval.studies.gate import output as gate_output
+from assay.eval.studies.gate import sentences
 from assay.eval.studies.gate.baseline import Baseline, make
 from assay.eval.studies.gate.rebuild import Rebuild, list_moving
 from assay.eval.studies.gate.report import GateReport
@@ -205,7 +206,7 @@ def test_latency_of_a_busy_machine_is_not_judged(
     for text in (
         gate_output.render_markdown(report),
         gate_output.render_junit(report, strict=False).decode(),
-        gate_output.conclude(report),
+        sentences.conclude(report),
     ):
         assert told in text
     assert report.as_json()["latency"][0]["load"]["others"] == 0.43
@@ -306,7 +307,7 @@ def test_a_rebuild_that_moves_rankings_is_no_drop(folder: Path, baseline: Baseli
     assert "kept its score in one of two builds" in gate_output.render_junit(one, True).decode()
     unknown = judge_with(None, 0.0)
     assert (unknown.verdict, unknown.broken) == ("cannot tell", ())
-    assert "How far is not known" in gate_output.conclude(unknown)
+    assert "How far is not known" in sentences.conclude(unknown)
     assert unknown.as_json()["rebuild"] == {"engines": ["chroma"], "moved": None, "shifts": None}
 
 

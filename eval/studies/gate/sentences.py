@@ -1,0 +1,143 @@
+"""What the gate found, in words: each verdict, what changed scores, the whole, the rule."""
+
+from assay.eval.statistics.estimates import Estimate
+from assay.eval.statistics.significance import smallest_p
+from assay.eval.studies.comparison.differences import SYMMETRY
+from assay.eval.studies.gate.rebuild import Rebuild
+from assay.eval.studies.gate.report import GateReport, LatencyVerdict, MeasureVerdict, Verdict
+from assay.eval.studies.gate.rule import SUSPICION
+
+# What each effect is, below the table of them.
+EFFECTS = (
+    "pipeline: today's against the baseline's, both on today's collection; that is the verdict. "
+    "corpus: the baseline's pipeline on today's documents against the baseline's, on the queries "
+    "and judgments that both have. judgments: its same rankings scored by both versions of the "
+    "judgments."
+)
+
+
+def list_verdicts(report: GateReport) -> list[tuple[str, Verdict, str]]:
+    """Return (what was judged, verdict, a sentence on it) for everything that was."""
+    found: list[tuple[str, Verdict, str]] = []
+    for item in report.measures:
+        sentence = (
+            f"{item.base:.3f} → {item.head:.3f}, difference {signed(item.difference)}, "
+            f"adjusted p = {item.p:.4f}; a drop of {item.minimum_effect:g} matters"
+        )
+        if item.verdict == "pass":
+            sentence += f"; no drop beyond {item.margin:.3f}, at 95 %"
+        if item.verdict == "cannot tell":
+            sentence += f"; one beyond the margin of {item.margin:.3f} is not excluded"
+            if item.finds is not None:
+                sentence += f", and one of {item.finds:.3f} would most likely have been found"
+        if item.presumes_symmetry:
+            sentence += f"; it {SYMMETRY}"
+        found.append((item.measure, item.verdict, sentence))
+    broken = {item.query: item for item in report.broken}
+    for query in report.guarded:
+        lost = broken.get(query)
+        sentence, verdict = _describe_kept(report.rebuild)
+        if lost:
+            verdict = "regression"
+            measure = lost.measure
+            sentence = f"{measure} {lost.base:.3f} → {lost.head:.3f}: {lost.text}"
+        found.append((f"query {query}", verdict, sentence))
+    for timed in report.latency:
+        sentence = (
+            f"{timed.base:.2f} → {timed.head:.2f} ms, ratio {timed.ratio.value:.2f} "
+            f"({timed.ratio.low:.2f} … {timed.ratio.high:.2f}), limit {timed.limit:g}"
+        )
+        if timed.busy:
+            sentence += f"; {_refuse(timed)}"
+        found.append((f"latency p{timed.percentile}", timed.verdict, sentence))
+    return found
+
+
+def _describe_kept(rebuild: Rebuild | None) -> tuple[str, Verdict]:
+    """Return what is said of a query that is not broken, and its verdict."""
+    if rebuild is None:
+        return "kept its score", "pass"
+    if rebuild.scores is None:
+        return "not judged: another build of the index may rank it otherwise", "cannot tell"
+    return "kept its score in one of two builds of the index at least", "pass"
+
+
+def list_effects(report: GateReport) -> list[tuple[str, str, str, str]]:
+    """Return what changed scores, by how much: (effect, measure, difference, queries) of each.
+
+    Empty where the collection did not change, since all there is then is the pipeline's.
+    """
+    if report.collection is None:
+        return []
+    found: list[tuple[str, str, Estimate]] = [
+        ("pipeline", item.measure, item.difference) for item in report.measures
+    ]
+    found += [(item.source, item.measure, item.difference) for item in report.collection.effects]
+    return [(source, name, signed(change), str(change.n)) for source, name, change in found]
+
+
+def describe_collection(report: GateReport) -> list[str]:
+    """Say what changed of the collection, and what of that is not known."""
+    change = report.collection
+    if change is None:
+        return []
+    ran = (
+        "The pipeline did not, so that today's run is the baseline's pipeline too"
+        if change.same
+        else f"The baseline's pipeline was run on today's: {change.base.manifest.id}"
+    )
+    lines = [f"The collection changed since the baseline ({change.what}). {ran}."]
+    return lines + ([f"{change.unknown}."] if change.unknown else [])
+
+
+def signed(estimate: Estimate) -> str:
+    """Return a difference with its interval."""
+    return f"{estimate.value:+.3f} ({estimate.low:+.3f} … {estimate.high:+.3f})"
+
+
+def show_finds(item: MeasureVerdict) -> str:
+    """Return the smallest drops found with power 0.8: of a little from all queries, of a few."""
+    return " / ".join(
+        "–" if drop is None else f"{drop:.3f}" for drop in (item.finds_spread, item.finds)
+    )
+
+
+def _refuse(timed: LatencyVerdict) -> str:
+    return f"the machine was busy ({timed.load.words} meanwhile): run it again on a quiet machine"
+
+
+def conclude(report: GateReport) -> str:
+    """Return what the verdict on the whole says of the run."""
+    if report.verdict == "regression":
+        return "a drop that matters and that chance does not explain, or a query that broke"
+    if report.verdict == "pass" and report.collection and report.collection.same:
+        return "the pipeline did not change; what scores differ by is the collection's doing"
+    if report.verdict == "pass":
+        margins = ", ".join(f"{item.margin:.3f} in {item.measure}" for item in report.measures)
+        return f"no drop beyond {margins}, each at 95 %"
+    if report.verdict == "warning":
+        return "a drop that matters, but chance gives one like it in up to 5 % of unchanged runs"
+    if report.unsettled:
+        return report.unsettled.rstrip(".")
+    if any(item.verdict == "cannot tell" for item in report.measures):
+        return "no drop shown, but one beyond the margin is not excluded; more queries would decide"
+    busy = next((timed for timed in report.latency if timed.busy), None)
+    if busy:
+        return f"no drop of a measure, but latency cannot be judged: {_refuse(busy)}"
+    return "no drop of a measure, but more queries or rounds are needed to judge latency"
+
+
+def explain(report: GateReport) -> str:
+    """Return the rule in short."""
+    n = len(report.head.queries)
+    effects = ", ".join(f"{item.minimum_effect:g} in {item.measure}" for item in report.measures)
+    return (
+        f"regression: the drop is at least the minimum effect ({effects}), and random signs, over "
+        f"all gated measures together, make it unlikely (p of at most {report.false_alarms:g}). "
+        f"warning: the same, p of at most {SUSPICION:g}; look at the queries that lost. pass: the "
+        "interval excludes a drop beyond the margin, which follows from the number of queries and "
+        "the baseline's scores. finds: the smallest drops found with power 0.8, as a little from "
+        "all queries / however it comes about. p: of a drop, adjusted for all gated measures. "
+        "95 %: the interval of one measure's difference by itself, not adjusted. "
+        f"With n = {n} p is {smallest_p(n):.2g} at best."
+    )
