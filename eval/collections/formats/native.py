@@ -35,6 +35,9 @@ from assay.eval.collections.formats.source import (
     span_documents,
 )
 from assay.eval.collections.formats.text_files import TextFiles
+from assay.eval.collections.living.drift import Drift
+from assay.eval.collections.living.findings import Finding
+from assay.eval.collections.living.placing import make_item, place_rows
 from assay.retrievers.base import Chunk, Document
 from assay.retrievers.base.frontmatter import read_frontmatter
 from assay.retrievers.base.markdown import TEXT_SUFFIX, find_title
@@ -169,21 +172,36 @@ class NativeSource(Source[NativeCard]):
         texts = digest_texts(part for item in documents.values() for part in (item.id, item.text))
         key = digest(self._card.model_dump(mode="json"), variant, content, texts, list(queries))
         if (kept := kept_gold.find(key)) is None:
-            self._read_gold(book, variant, documents)
-            kept_gold.keep(key, book.items)
+            drift = self._read_gold(book, variant, documents)
+            drift.say(self._card.name, self._problems.progress)
+            if not drift.found:  # which is said each time
+                kept_gold.keep(key, book.items)
         else:
             book.items = kept
         return book
 
-    def _read_gold(self, book: GoldBook, variant: str, documents: Mapping[str, Document]) -> None:
+    def _read_gold(self, book: GoldBook, variant: str, documents: Mapping[str, Document]) -> Drift:
+        """Put the judgments of `variant` into `book`; return those whose text is elsewhere now."""
+        drift, judge = Drift(), self._card.judged_by
         for name in self._card.judgment_files(variant):
             earlier = frozenset(book.items)
-            rows, resolve = self._open_judgments(self._root / name, documents)
-            for row in rows:
+            path = self._root / name
+            placed: Iterator[tuple[Row, Finding | None]]
+            if find_suffix(path) == TABLE:
+                places, lost = self._read_anchors(documents, drift)
+                rows = read_beir_qrels(path, self._problems)
+                placed = ((row, None) for row in rows if row.values["target"] not in lost)
+                resolve: Callable[[Row], GoldItem] = partial(resolve_anchor, places=places)
+            else:
+                rows = read_jsonl(path, self._problems)
+                placed = place_rows(rows, documents, self._problems, drift)
+                resolve = partial(resolve_judgment, documents=documents, judged_by=judge)
+            for row, finding in placed:
                 with self._problems.of(row):
-                    item = resolve(row)
+                    item = make_item(row, finding, judge) if finding else resolve(row)
                     if item.query_id not in earlier:
                         book.add(row, item)
+        return drift
 
     def render_context(self, chunk: Chunk, context: str) -> dict[str, str | int]:
         """Return the row of the context of a place."""
@@ -232,27 +250,30 @@ class NativeSource(Source[NativeCard]):
         judgments = {known: self._card.judgment_files(known) for known in self._card.variants}
         return {"judgments": judgments | {variant: [name, *judgments[variant]]}}
 
-    def _open_judgments(
-        self, path: Path, documents: Mapping[str, Document]
-    ) -> tuple[Iterator[Row], Callable[[Row], GoldItem]]:
-        """Return the rows of a file, and what makes a gold item of one."""
-        if find_suffix(path) == TABLE:
-            rows = read_beir_qrels(path, self._problems)
-            return rows, partial(resolve_anchor, places=self._read_anchors(documents))
-        resolve = partial(resolve_judgment, documents=documents, judged_by=self._card.judged_by)
-        return read_jsonl(path, self._problems), resolve
-
-    def _read_anchors(self, documents: Mapping[str, Document]) -> Mapping[str, Span]:
-        """Return what a .tsv file may name: the anchors, or without any, the documents."""
+    def _read_anchors(
+        self, documents: Mapping[str, Document], drift: Drift
+    ) -> tuple[Mapping[str, Span], set[str]]:
+        """Return what a .tsv file may name: the anchors, or without any, the documents; and the
+        anchors whose text is not there any more.
+        """
         if self._card.anchors is None:
-            return span_documents(documents)
+            return span_documents(documents), set()
         places: dict[str, Span] = {}
+        names: dict[int, str] = {}
+        inner = []
         for row in read_jsonl(self._root / self._card.anchors, self._problems):
             with self._problems.of(row):
-                where = Row(row.file, row.line, row.mapping("metadata"))
-                document = find_document(where, documents)
-                places[row.string("_id")] = (document.id, *read_span(where, document))
-        return places
+                names[row.line] = row.string("_id")
+                inner.append(Row(row.file, row.line, row.mapping("metadata")))
+        placed = place_rows(inner, documents, self._problems, drift)
+        for row, finding in placed:
+            with self._problems.of(row):
+                if finding and (place := finding.place):
+                    places[names[row.line]] = (place.doc_id, place.start, place.end)
+                else:
+                    document = find_document(row, documents)
+                    places[names[row.line]] = (document.id, *read_span(row, document))
+        return places, set(names.values()) - places.keys()
 
 
 def _gold_row(item: GoldItem) -> dict[str, Any]:

@@ -20,11 +20,11 @@ def resolve_judgment(row: Row, documents: Mapping[str, Document], judged_by: str
     if row.has("start") or row.has("end"):
         span = read_span(row, document)
     elif row.has("section"):
-        span = _find_section(row.string("section"), document)
+        span = find_section(row.string("section"), document)
     else:
         span = (0, len(document.text))
         return GoldItem(query_id, document.id, document.id, *span, grade, judged_by=judge)
-    return _make_span_item(query_id, document.id, span, grade, judge)
+    return make_span_item(query_id, document.id, span, grade, judge)
 
 
 def resolve_anchor(row: Row, places: Mapping[str, Span]) -> GoldItem:
@@ -36,12 +36,13 @@ def resolve_anchor(row: Row, places: Mapping[str, Span]) -> GoldItem:
     query_id, grade = row.string("query_id"), row.integer("grade")
     if target == document_id:
         return GoldItem(query_id, document_id, document_id, start, end, grade)
-    return _make_span_item(query_id, document_id, (start, end), grade)
+    return make_span_item(query_id, document_id, (start, end), grade)
 
 
-def _make_span_item(
+def make_span_item(
     query_id: str, document_id: str, span: tuple[int, int], grade: int, judge: str = ""
 ) -> GoldItem:
+    """Return the gold item of a judged span."""
     start, end = span
     id_ = f"{document_id}[{start}:{end}]"
     return GoldItem(query_id, id_, document_id, start, end, grade, judged_by=judge)
@@ -68,13 +69,13 @@ def read_span(row: Row, document: Document) -> tuple[int, int]:
         if told.strip() != piece.strip():
             raise RowError(
                 f'"{document.id}" reads {_shorten(piece)} from {start} to {end}, '
-                f"the row says {_shorten(told)}; if the document has changed, "
-                "`assay init FOLDER --questions FILE --force` finds quotes again"
+                f"the row says {_shorten(told)}"
             )
     return _trim(document.text, start, end)
 
 
-def _find_section(heading: str, document: Document) -> tuple[int, int]:
+def find_section(heading: str, document: Document) -> tuple[int, int]:
+    """Return start and end of the one section with this heading. Raises RowError."""
     if is_plain(document.id):
         raise RowError(f'"{document.id}" is plain text and has no sections; give start and end')
     wanted = _fold(heading)

@@ -7,6 +7,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict
 
 from assay.eval.collections.collection import Collection, GoldItem
+from assay.retrievers.base import Document
 from assay.retrievers.store.digest import digest
 
 SHORT = 12  # hexadecimal digits of an item's digest
@@ -81,16 +82,7 @@ class Contents:
     def of(cls, collection: Collection) -> "Contents":
         """Return what a collection holds; each document is read once."""
         return cls(
-            documents={
-                item.id: digest(
-                    item.title,
-                    item.text,
-                    [[i.id, i.start, i.end, i.title] for i in item.passages],
-                    [[i.start, i.end, i.text] for i in item.contexts],
-                    dict(item.metadata),
-                )[:SHORT]
-                for item in collection.documents
-            },
+            documents={item.id: digest_document(item) for item in collection.documents},
             queries={i.id: digest(i.text, i.type)[:SHORT] for i in collection.queries},
             judgments={
                 f"{query}{BETWEEN}{item.id}": f"{item.grade} {digest_gold_text(collection, item)}"
@@ -105,6 +97,17 @@ class Contents:
 
 
 EMPTY = Contents({}, {}, {})
+
+
+def digest_document(document: Document) -> str:
+    """Return the short digest of all that a pipeline may see of a document."""
+    return digest(
+        document.title,
+        document.text,
+        [[i.id, i.start, i.end, i.title] for i in document.passages],
+        [[i.start, i.end, i.text] for i in document.contexts],
+        dict(document.metadata),
+    )[:SHORT]
 
 
 def digest_gold_text(collection: Collection, item: GoldItem) -> str:

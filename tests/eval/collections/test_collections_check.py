@@ -117,7 +117,7 @@ def test_everything_wrong_is_reported_at_once(sound: Path) -> None:
             'there is no document "z.md"; the first one there is "a.md"',
         ),
         ("judgments.jsonl", 6, "error", "span 5 to 50 is not within"),
-        ("judgments.jsonl", 7, "error", "reads 'First' from 5 to 10"),
+        ("judgments.jsonl", 7, "error", 'the judged text from 5 of "a.md" is gone now'),
         ("judgments.jsonl", 8, "error", 'has no heading "Nowhere"'),
         ("judgments.jsonl", 9, "warning", 'query "q3" has no judgment of a positive grade'),
         ("queries.jsonl", 5, "warning", 'query "q4" has no judgment'),

@@ -121,9 +121,9 @@ def test_a_later_file_judges_only_what_no_earlier_one_does(native: Path) -> None
 REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "range": ({"path": "guide.md", "start": 5, "end": 9999}, "span 5 to 9999 is not within"),
     "order": ({"path": "guide.md", "start": 9, "end": 9}, "span 9 to 9 is not within"),
-    "text": (
-        {"path": "guide.md", "start": INTRO, "end": INTRO + 6, "text": "Outro."},
-        f"reads 'Intro.' from {INTRO} to {INTRO + 6}, the row says 'Outro.'; if the document",
+    "selector": (
+        {"path": "guide.md", "selector": [{"type": "RangeSelector"}]},
+        "\"selector\" holds 'RangeSelector'; allowed: TextPositionSelector, TextQuoteSelector",
     ),
     "blank": (
         {"path": "guide.md", "start": INTRO + 6, "end": INTRO + 8},

@@ -1,0 +1,100 @@
+"""`assay dataset sync`: the judgments of a collection follow its documents."""
+
+import shlex
+from typing import TYPE_CHECKING
+
+import click
+
+from assay.eval.cli import options
+from assay.eval.cli.output import make_console, make_table, print_json, print_table, print_text
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from assay.eval.collections.living.sync import SyncReport
+
+SHOWN = 3  # judgments or documents that are named of each sort
+
+
+@click.command()
+@click.argument("collection")
+@click.option("--dry-run", is_flag=True, help="Say what would be done; write nothing.")
+@click.option(
+    "--since",
+    metavar="REVISION",
+    default="",
+    help="Git revision at which judgments without a text of their own were right.",
+)
+@options.JSON
+def sync(collection: str, dry_run: bool, since: str, as_json: bool) -> None:
+    """Find the judgments of COLLECTION again after its documents were edited.
+
+    A judgment whose text stands verbatim elsewhere moves there, also into another document. One
+    whose text was reworded, or stands in several places, waits for a person on the page of
+    `assay label review.jsonl --serve`; the next sync does what was decided there. One whose text
+    is gone stays in its file and no longer counts; it counts again when its text is back.
+    """
+    from assay.eval.collections.catalog import find_card
+    from assay.eval.collections.living.sync import describe
+    from assay.eval.collections.living.sync import sync as sync_card
+    from assay.eval.progress import ConsoleProgress
+
+    card = find_card(collection)
+    report = sync_card(card, dry_run=dry_run, since=since, progress=ConsoleProgress())
+    if as_json:
+        print_json(describe(report))
+    else:
+        _print(report, collection, dry_run)
+
+
+def _print(report: "SyncReport", reference: str, dry_run: bool) -> None:
+    from assay.eval.collections.living.findings import Status
+
+    total = report.statuses.total()
+    click.echo(f"{report.name}: {total} judgments in {report.documents} documents")
+    notes = {
+        Status.IN_PLACE: f"{report.edited} in edited sections or documents" * bool(report.edited),
+        Status.ELSEWHERE: _name([item.place.doc_id for _, item in report.moved if item.place]),
+        Status.REWORDED: "wait for a person; do not count",
+        Status.AMBIGUOUS: "wait for a person; do not count",
+        Status.GONE: "kept in their file; do not count",
+    }
+    table = make_table("judgments", "number", "", left=("",), ruled=False)
+    for status in Status:
+        shown = notes.get(status, "") if report.statuses[status] else ""
+        table.add_row(status.value, str(report.statuses[status]), shown)
+    print_table(make_console(), table)
+    if report.accepted or report.rejected:
+        click.echo(f"decided on the page: {report.accepted} accepted, {report.rejected} rejected")
+    if report.gone:
+        names = _name([f"{item.query_id} ({item.anchor.path})" for item in report.gone])
+        print_text(f"gone now: {names}")
+    new = report.new_text
+    if new.documents or new.changed:
+        lines = "" if new.lines is None else f", {new.lines} new lines"
+        print_text(
+            f"unjudged: {len(new.documents)} new and {len(new.changed)} changed documents{lines} "
+            f"({_name([*new.documents, *new.changed])}): no judgment has seen what is new there; "
+            "`assay pool` lists what pipelines find"
+        )
+    if report.review and not dry_run:
+        file = shlex.quote(str(report.review))
+        print_text(
+            f"to decide: assay label {file} --serve --judge NAME, then "
+            f"assay dataset sync {shlex.quote(reference)}"
+        )
+    if dry_run:
+        click.echo("dry run: nothing is written")
+    elif report.written:
+        click.echo(f"written: {', '.join(path.name for path in report.written)}")
+    else:
+        click.echo("nothing to write: all was up to date")
+    if report.version and not dry_run:
+        click.echo(f"version: {report.version.short}; `assay dataset log` shows the others")
+
+
+def _name(items: "Sequence[str]") -> str:
+    """Return the first of some names, and how many more there are."""
+    names = list(dict.fromkeys(items))
+    more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
+    return f"{', '.join(names[:SHOWN])}{more}"

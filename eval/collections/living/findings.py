@@ -1,0 +1,47 @@
+"""What became of a judgment, in one word, and where it stands now or may stand."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from assay.retrievers.base.quotes import QuoteSpan
+
+KEPT = 0.5  # of the lines of a section or a document: with less of them it is another text
+
+
+class Status(StrEnum):
+    """What became of a judgment."""
+
+    IN_PLACE = "in place"
+    MOVED = "moved"
+    ELSEWHERE = "moved to another document"
+    REWORDED = "reworded"
+    AMBIGUOUS = "ambiguous"
+    GONE = "gone"
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """A place that may be what became of a judgment; `similarity` runs from 0 to 1."""
+
+    place: QuoteSpan
+    similarity: float
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Where a judgment stands now; None, and perhaps proposals, where that is not certain.
+
+    `edited` says that a section or a whole document kept its name and not all of its text.
+    """
+
+    status: Status
+    place: QuoteSpan | None = None
+    proposals: tuple[Proposal, ...] = ()
+    edited: bool = False
+
+
+def judge_edit(place: QuoteSpan, similarity: float) -> Finding:
+    """Return what became of a judgment of a section or a document that still bears its name."""
+    if similarity < KEPT:
+        return Finding(Status.REWORDED, proposals=(Proposal(place, similarity),))
+    return Finding(Status.IN_PLACE, place, edited=similarity < 1)

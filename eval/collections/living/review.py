@@ -1,0 +1,158 @@
+"""The table of judgments that wait for a person: what was judged, and what may have become of it.
+
+It is `review.jsonl` beside the card. `assay label --serve` shows it, and the next sync does what
+was decided there.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from assay.eval.collections.collection import PERSON, Query
+from assay.eval.collections.living.findings import Finding
+from assay.eval.collections.living.records import Record
+from assay.retrievers.base import AssayError
+from assay.retrievers.settings import explain_error
+from assay.retrievers.store.files import write_atomically
+from assay.retrievers.store.locks import changing
+
+FILE = "review.jsonl"
+NONE = 0  # decides that none of the places is what was judged
+
+
+class ProposedPlace(BaseModel):
+    """A place that may be what became of a judgment."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    path: str
+    start: int
+    end: int
+    text: str
+    similarity: float
+
+
+class OpenJudgment(BaseModel):
+    """A judgment that waits. `decision` is the number of a place from 1, 0 for none of them."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    id: str
+    query_id: str
+    query: str
+    status: str
+    grade: int | None = None
+    judged_by: str = ""
+    judged_on: str = ""
+    path: str
+    headings: list[str] = []
+    text: str
+    places: list[ProposedPlace] = Field(min_length=1)
+    decision: int | None = Field(None, ge=0)
+    decided_by: str = ""
+    decided_on: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewFile:
+    """The table in a file. Raises AssayError, naming the line, where it cannot be read."""
+
+    path: Path
+
+    def read(self) -> dict[str, OpenJudgment]:
+        """Return what waits, by id; nothing where there is no such file."""
+        try:
+            lines = self.path.read_text(encoding="utf-8").split("\n")
+        except FileNotFoundError:
+            return {}
+        except (OSError, UnicodeDecodeError) as error:
+            raise AssayError(f"{self.path}: cannot be read: {error}") from None
+        found = {}
+        for number, line in enumerate(lines, start=1):
+            if not line.strip():
+                continue
+            try:
+                item = OpenJudgment.model_validate_json(line)
+            except ValidationError as error:
+                raise AssayError(
+                    f"{self.path}:{number}: {explain_error(error)}; delete the file, and "
+                    "`assay dataset sync` writes it again"
+                ) from None
+            found[item.id] = item
+        return found
+
+    def write(self, items: Mapping[str, OpenJudgment]) -> None:
+        """Write what waits, one judgment a line; without any, the file goes."""
+        ordered = sorted(items.values(), key=lambda item: (item.query_id, item.path, item.id))
+        lines = [json.dumps(item.model_dump(), ensure_ascii=False) for item in ordered]
+        content = "".join(f"{line}\n" for line in lines).encode()
+        if not lines:
+            self.path.unlink(missing_ok=True)
+        elif not self.path.exists() or self.path.read_bytes() != content:
+            write_atomically(self.path, content)
+
+    def decide(self, id_: str, decision: int | None, judge: str) -> None:
+        """Keep a decision; None takes it back. Raises AssayError for one that there is not."""
+        with changing(self.path):
+            items = self.read()
+            item = items.get(id_)
+            if item is None:
+                raise AssayError("there is no such judgment; a sync may have settled it meanwhile")
+            if decision is not None and not NONE <= decision <= len(item.places):
+                raise AssayError(f"decision must be a number from 0 to {len(item.places)}")
+            made = decision is not None
+            now = datetime.now(UTC).date().isoformat()
+            items[id_] = item.model_copy(
+                update={
+                    "decision": decision,
+                    "decided_by": f"{PERSON} {judge}" if made else "",
+                    "decided_on": now if made else "",
+                }
+            )
+            self.write(items)
+
+
+def list_open(
+    waiting: Sequence[tuple[Record, Finding]],
+    known: Mapping[str, OpenJudgment],
+    queries: Mapping[str, Query],
+    texts: Mapping[str, str],
+) -> dict[str, OpenJudgment]:
+    """Return the table of judgments that wait; decisions on places that did not change stay."""
+    found = {}
+    for record, finding in waiting:
+        values: Mapping[str, Any] = record.values
+        query = queries.get(record.query_id)
+        item = OpenJudgment(
+            id=record.key,
+            query_id=record.query_id,
+            query=query.text if query else "",
+            status=finding.status,
+            grade=values.get("grade"),
+            judged_by=str(values.get("judged_by") or ""),
+            judged_on=str(values.get("judged_on") or ""),
+            path=record.anchor.path,
+            headings=list(record.anchor.headings),
+            text=record.anchor.exact,
+            places=[
+                ProposedPlace(
+                    path=i.place.doc_id,
+                    start=i.place.start,
+                    end=i.place.end,
+                    text=texts[i.place.doc_id][i.place.start : i.place.end],
+                    similarity=round(i.similarity, 3),
+                )
+                for i in finding.proposals
+            ],
+        )
+        before = known.get(item.id)
+        if before and before.decision is not None and before.places == item.places:
+            made = {key: getattr(before, key) for key in ("decision", "decided_by", "decided_on")}
+            item = item.model_copy(update=made)
+        found[item.id] = item
+    return found

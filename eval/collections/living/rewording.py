@@ -1,0 +1,125 @@
+"""Passages that may be what became of a text, by their likeness word by word."""
+
+import re
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Mapping
+from difflib import SequenceMatcher
+from functools import lru_cache
+from itertools import pairwise
+
+from assay.eval.collections.living.search import TOKEN, rank_documents
+from assay.eval.collections.living.selectors import Anchor
+from assay.retrievers.base.quotes import QuoteSpan
+
+LEAST = 0.6  # of the words alike, in order: with less a passage is not proposed
+LEAST_BETWEEN = 0.4  # where what stands before and after it is as it was
+EDGE = 20  # characters of context that must be as they were
+LONGEST = 600  # words of a text that are compared
+REACH = 200  # characters to the end of a sentence
+SENTENCE = re.compile(r"(?<=[.!?…])[\"'”’)\]]*\s+|\n\s*\n|\n(?=[ \t]*(?:[-*+>|#]|\d+[.)]))")
+
+
+def propose(
+    anchors: Mapping[int, Anchor], texts: Mapping[str, str]
+) -> dict[int, list[tuple[QuoteSpan, float]]]:
+    """Return the passage most like each anchor's text, and its similarity, where it is enough.
+
+    The similarity is difflib's ratio of the words. It is looked for in the anchor's own document
+    and in the two that share most runs of four words with the text.
+    """
+    ranked = rank_documents({i: item.exact for i, item in anchors.items()}, texts, 2)
+    found = {}
+    for i, anchor in sorted(anchors.items(), key=lambda item: item[1].path):
+        best: tuple[float, QuoteSpan] | None = None
+        for path in dict.fromkeys([anchor.path, *ranked.get(i, [])]):
+            if path not in texts:
+                continue
+            for place, least in _list_candidates(anchor, path, texts[path]):
+                similarity = compare(anchor.exact, texts[path][place.start : place.end])
+                if similarity >= least and (best is None or similarity > best[0]):
+                    best = similarity, place
+        if best:
+            found[i] = [(best[1], best[0])]
+    return found
+
+
+def compare(one: str, other: str) -> float:
+    """Return how alike two texts are, from 0 to 1: the ratio of their words in order."""
+    matcher = SequenceMatcher(None, _split(one), _split(other), autojunk=False)
+    return 0.0 if matcher.real_quick_ratio() < LEAST_BETWEEN else matcher.ratio()
+
+
+def _split(text: str) -> list[str]:
+    return [token.casefold() for token in TOKEN.findall(text)][:LONGEST]
+
+
+def _list_candidates(anchor: Anchor, path: str, text: str) -> list[tuple[QuoteSpan, float]]:
+    found = []
+    if between := _find_between(anchor, path, text):
+        found.append((between, LEAST_BETWEEN))
+    if aligned := _align(anchor.exact, path, text):
+        found.append((aligned, LEAST))
+    return found
+
+
+def _find_between(anchor: Anchor, path: str, text: str) -> QuoteSpan | None:
+    """Return what stands now between the context before a text and that after it."""
+    before, after = anchor.prefix[-EDGE:], anchor.suffix[:EDGE]
+    if len(before) < EDGE or len(after) < EDGE or text.count(before) != 1:
+        return None
+    start = text.find(before) + len(before)
+    end = text.find(after, start, start + 2 * len(anchor.exact) + REACH + len(after))
+    piece = text[start : max(end, start)]
+    if not piece.strip():
+        return None
+    start += len(piece) - len(piece.lstrip())
+    return QuoteSpan(path, start, start + len(piece.strip()))
+
+
+def _align(exact: str, path: str, text: str) -> QuoteSpan | None:
+    """Return the sentences of a document in which most of a text's words stand, in order."""
+    tokens, starts, ends, pairs = _index(text)
+    words = _split(exact)
+    offsets = [j - i for i, pair in enumerate(pairwise(words)) for j in pairs.get(pair, ())]
+    if not offsets:
+        return None
+    offsets.sort()
+    slack = max(8, len(words) // 2)
+    # The window of words that the most pairs point at.
+    counts = [bisect_left(offsets, offset + slack) - i for i, offset in enumerate(offsets)]
+    begin = max(offsets[counts.index(max(counts))] - slack, 0)
+    window = tokens[begin : begin + len(words) + 3 * slack]
+    blocks = SequenceMatcher(None, words, window, autojunk=False).get_matching_blocks()
+    blocks = [block for block in blocks if block.size > 1] or blocks[:1]
+    if not blocks[0].size:
+        return None
+    first = max(begin + blocks[0].b - blocks[0].a, begin)
+    left = len(words) - blocks[-1].a - blocks[-1].size
+    last = min(begin + blocks[-1].b + blocks[-1].size + left, begin + len(window)) - 1
+    return _extend(path, text, starts[first], ends[last])
+
+
+def _extend(path: str, text: str, start: int, end: int) -> QuoteSpan:
+    """Return a place with the sentences whole that it begins and ends in."""
+    ahead = [match.end() for match in SENTENCE.finditer(text, max(start - REACH, 0), start)]
+    start = ahead[-1] if ahead else (0 if start <= REACH else start)
+    behind = SENTENCE.search(text, max(end - 1, 0), end + REACH)
+    end = behind.start() if behind else (len(text) if len(text) - end <= REACH else end)
+    piece = text[start:end]
+    start += len(piece) - len(piece.lstrip())
+    return QuoteSpan(path, start, start + len(piece.strip()))
+
+
+@lru_cache(maxsize=64)
+def _index(
+    text: str,
+) -> tuple[list[str], list[int], list[int], dict[tuple[str, str], list[int]]]:
+    """Return the words of a text, where each starts and ends, and where each two stand."""
+    matches = list(TOKEN.finditer(text))
+    tokens = [match[0].casefold() for match in matches]
+    pairs: dict[tuple[str, str], list[int]] = defaultdict(list)
+    for i, pair in enumerate(pairwise(tokens)):
+        pairs[pair].append(i)
+    starts, ends = [match.start() for match in matches], [match.end() for match in matches]
+    return tokens, starts, ends, pairs

@@ -1,0 +1,162 @@
+"""What a judgment is anchored by: offsets, its text with a little on both sides, and its headings.
+
+The names and shapes are those of the Web Annotation Data Model of the W3C: TextPositionSelector
+(https://www.w3.org/TR/annotation-model/#text-position-selector) and TextQuoteSelector.
+"""
+
+import re
+import zlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from assay.eval.collections.formats.rows import Row, RowError
+from assay.retrievers.base.markdown import is_plain, read_headings
+
+POSITION, QUOTE = "TextPositionSelector", "TextQuoteSelector"
+SELECTOR, STATUS = "selector", "status"
+CONTEXT = 32  # characters kept on either side
+SKETCH = 16  # lines by which a whole document is known again
+SHORTEST_LINE = 20  # characters: shorter lines stand in many documents
+KEYS = {POSITION: ("start", "end"), QUOTE: ("exact", "prefix", "suffix")}
+FLAT = {"exact": "text"}
+BLANKS = re.compile(r"\s+")
+
+
+@dataclass(frozen=True, slots=True)
+class Anchor:
+    """Where a judgment was made: characters `start` to `end` of a document, which read `exact`.
+
+    `exact` has no white space at its ends; "" is unknown. `headings` are those above it, the
+    outermost first. `copies` is in how many places of the collection the text was, 0 if unknown.
+    Of a `section` the text is what its heading has below it. A whole document has neither; `lines`
+    are digests of some of its lines.
+    """
+
+    path: str
+    start: int = -1
+    end: int = -1
+    exact: str = ""
+    prefix: str = ""
+    suffix: str = ""
+    headings: tuple[str, ...] = ()
+    copies: int = 0
+    section: str = ""
+    lines: tuple[str, ...] = ()
+
+    @property
+    def is_document(self) -> bool:
+        """Whether a whole document was judged."""
+        return self.start < 0 and not self.section
+
+
+def flatten(row: Row) -> Row:
+    """Return a row with what its selectors say as keys `start`, `end`, `text`, `prefix`, `suffix`.
+
+    One without selectors is returned as it is. Raises RowError.
+    """
+    if not row.has(SELECTOR):
+        return row
+    selectors = row.values[SELECTOR]
+    if not isinstance(selectors, list):
+        raise RowError(f'"{SELECTOR}" must be a list of {POSITION} and {QUOTE}')
+    values = {key: value for key, value in row.values.items() if key != SELECTOR}
+    for selector in selectors:
+        kind = selector.get("type") if isinstance(selector, dict) else None
+        if kind not in KEYS:
+            raise RowError(f'"{SELECTOR}" holds {kind!r}; allowed: {POSITION}, {QUOTE}')
+        values |= {FLAT.get(key, key): selector.get(key) for key in KEYS[kind]}
+    return Row(row.file, row.line, values)
+
+
+def is_anchored(row: Row) -> bool:
+    """Say whether a flattened row keeps by what its text is known again."""
+    return row.has("text") or row.has("lines")
+
+
+def read_anchor(row: Row) -> Anchor:
+    """Return what a flattened row is anchored by. Raises RowError."""
+    given = row.string("text", "")
+    is_span = row.has("start") or row.has("end")
+    start, end = (row.integer("start"), row.integer("end")) if is_span else (-1, -1)
+    headings, lines = (_read_strings(row, key) for key in ("headings", "lines"))
+    return Anchor(
+        path=row.string("path"),
+        start=start,
+        end=end,
+        exact=given.strip(),
+        prefix=row.string("prefix", ""),
+        suffix=row.string("suffix", ""),
+        headings=headings,
+        copies=row.integer("copies", 0),
+        section=row.string("section", ""),
+        lines=lines,
+    )
+
+
+def make_selectors(text: str, start: int, end: int) -> list[dict[str, Any]]:
+    """Return the selectors of characters `start` to `end` of a document's text."""
+    return [
+        {"type": POSITION, "start": start, "end": end},
+        {
+            "type": QUOTE,
+            "exact": text[start:end],
+            "prefix": text[max(start - CONTEXT, 0) : start],
+            "suffix": text[end : end + CONTEXT],
+        },
+    ]
+
+
+def list_headings(path: str, text: str, start: int) -> list[str]:
+    """Return the headings above a place of a document, the outermost first."""
+    if is_plain(path):
+        return []
+    return [item.title for item in read_headings(text) if item.start <= start < item.end]
+
+
+def digest_lines(text: str) -> set[str]:
+    """Return a short digest of each line that is long enough to know a document by."""
+    lines = map(str.strip, text.splitlines())
+    return {f"{zlib.crc32(i.encode()):08x}" for i in lines if len(i) >= SHORTEST_LINE}
+
+
+def sketch(text: str) -> list[str]:
+    """Return the least digests of lines: of two documents as many are equal as lines are."""
+    return sorted(digest_lines(text))[:SKETCH]
+
+
+def measure_support(anchor: Anchor, text: str, start: int, end: int) -> int:
+    """Return how many characters next to a place are those that were next to the anchor's text.
+
+    Runs of white space count as one blank. The ends of a document count as characters.
+    """
+    wide = 2 * CONTEXT  # blanks may have become more
+    before, after = text[max(start - wide, 0) : start], text[end : end + wide]
+    kept_before = _mark_edge(anchor.prefix[::-1], CONTEXT)
+    kept_after = _mark_edge(anchor.suffix, CONTEXT)
+    return _count_equal(kept_before, _mark_edge(before[::-1], wide)) + _count_equal(
+        kept_after, _mark_edge(after, wide)
+    )
+
+
+def _mark_edge(context: str, whole: int) -> str:
+    """Return a context with single blanks, and a mark where the document ends within it."""
+    return BLANKS.sub(" ", context) + ("" if len(context) >= whole else "\0")
+
+
+def _count_equal(one: str, other: str) -> int:
+    pairs = enumerate(zip(one, other, strict=False))
+    return next((i for i, (a, b) in pairs if a != b), min(len(one), len(other)))
+
+
+def _read_strings(row: Row, key: str) -> tuple[str, ...]:
+    values: Any = row.values.get(key) or ()
+    if not isinstance(values, list | tuple) or not all(isinstance(i, str) for i in values):
+        raise RowError(f'"{key}" must be a list of strings')
+    return tuple(values)
+
+
+def without_anchor(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a row says besides where its text is."""
+    dropped = {SELECTOR, STATUS, "start", "end", "text", "prefix", "suffix", "headings", "copies"}
+    return {key: value for key, value in values.items() if key not in dropped | {"path", "lines"}}

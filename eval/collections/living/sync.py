@@ -1,0 +1,238 @@
+"""Bringing the judgments of a collection up to date with its documents."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from assay.eval.collections.card import Card
+from assay.eval.collections.digests import seal
+from assay.eval.collections.formats.native import NativeCard, NativeSource
+from assay.eval.collections.history import Version, record_version
+from assay.eval.collections.living.findings import Finding, Status
+from assay.eval.collections.living.locating import locate_all, read_texts
+from assay.eval.collections.living.past import read_past, restore_texts
+from assay.eval.collections.living.records import (
+    Record,
+    list_files,
+    read_records,
+    render_records,
+)
+from assay.eval.collections.living.review import FILE, OpenJudgment, ReviewFile, list_open
+from assay.eval.collections.living.search import find_everywhere
+from assay.eval.collections.living.selectors import Anchor
+from assay.eval.collections.living.unjudged import NewText, measure_new_text
+from assay.eval.collections.loading import load_card
+from assay.eval.collections.location import find_data
+from assay.eval.collections.problems import QUIET, Problems
+from assay.retrievers.base import AssayError, Document, Progress
+from assay.retrievers.store.files import write_atomically
+from assay.retrievers.store.locks import changing
+
+TAKEN = (Status.IN_PLACE, Status.MOVED, Status.ELSEWHERE)
+WAITING = (Status.REWORDED, Status.AMBIGUOUS)
+
+
+@dataclass(slots=True)
+class SyncReport:
+    """What a sync found, and what it wrote.
+
+    `statuses` counts judgments, `edited` those of sections and whole documents that kept their
+    name while text changed, `accepted` and `rejected` decisions of people. `gone` are the
+    judgments that went with this sync, `waiting` those that a person must look at. `written` are
+    files, none of a dry run. `version` is the last of the history.
+    """
+
+    name: str
+    documents: int
+    statuses: Counter[Status] = field(default_factory=Counter)
+    edited: int = 0
+    accepted: int = 0
+    rejected: int = 0
+    gone: list[Record] = field(default_factory=list)
+    waiting: list[tuple[Record, Finding]] = field(default_factory=list)
+    moved: list[tuple[Record, Finding]] = field(default_factory=list)
+    new_text: NewText = field(default_factory=NewText)
+    review: Path | None = None
+    written: list[Path] = field(default_factory=list)
+    version: Version | None = None
+
+
+def sync(
+    card: Card, *, dry_run: bool = False, since: str = "", progress: Progress = QUIET
+) -> SyncReport:
+    """Find every judgment of a collection again, and write where it stands now.
+
+    Args:
+        card: That of a native collection.
+        dry_run: Write nothing.
+        since: A git revision at which the judgments were right; what they lack, their text or that
+            of documents that are gone, is read from the documents as they were then.
+        progress: Where reading shows itself.
+
+    Returns:
+        What became of the judgments.
+
+    Raises:
+        AssayError: The collection is of another format, a file of it is broken, or `since` is no
+            revision. Nothing is written then.
+    """
+    if not isinstance(card, NativeCard) or card.path is None:
+        raise AssayError(
+            f"{card.name}: its judgments name passages by their ids and move with these; only "
+            "collections of the format native, with a card, are synced"
+        )
+    with changing(card.folder):
+        return _Sync(card, dry_run, progress).run(since)
+
+
+class _Sync:
+    def __init__(self, card: NativeCard, dry_run: bool, progress: Progress) -> None:
+        self._card, self._dry_run, self._progress = card, dry_run, progress
+        self._root = find_data(card)
+        problems = Problems(strict=True, progress=progress)
+        source = NativeSource(card, self._root, problems)
+        self._documents: Mapping[str, Document] = source.documents()
+        self._queries = source.queries().items
+        self._texts = read_texts(self._documents)
+        files, anchors = list_files(card, self._root)
+        self._anchors = anchors
+        self._files = [*files, *([anchors] if anchors else [])]
+        self._records = [
+            record
+            for path in self._files
+            for record in read_records(path, problems, of_anchors=path == anchors)
+        ]
+        self._review = ReviewFile(card.folder / FILE)
+        self._report = SyncReport(card.name, len(self._documents))
+
+    def run(self, since: str) -> SyncReport:
+        past = read_past(self._card, since, self._progress) if since else {}
+        if past:
+            restore_texts(self._records, past)
+        known = self._review.read()
+        found = locate_all([record.anchor for record in self._records], self._documents)
+        decided = self._follow_decisions(known, found)
+        copies = self._count_copies(decided)
+        for record, finding in zip(self._records, decided, strict=True):
+            self._apply(record, finding, copies)
+        report = self._report
+        report.new_text = measure_new_text(self._card, self._documents, past)
+        waiting = list_open(report.waiting, known, self._queries, self._texts)
+        report.review = self._review.path if waiting else None
+        if not self._dry_run:
+            self._write(waiting)
+        return report
+
+    def _follow_decisions(
+        self, known: Mapping[str, OpenJudgment], found: Sequence[Finding]
+    ) -> list[Finding]:
+        """Return the findings with what people decided on the page in place of proposals."""
+        decided = list(found)
+        for i, (record, finding) in enumerate(zip(self._records, found, strict=True)):
+            item = known.get(record.key)
+            if finding.status not in WAITING or item is None or item.decision is None:
+                continue
+            if not item.decision:
+                decided[i] = Finding(Status.GONE)
+                self._report.rejected += 1
+                continue
+            place = item.places[item.decision - 1]
+            anchor = Anchor(place.path, place.start, place.end, place.text)
+            (now,) = locate_all([anchor], self._documents)
+            if now.place is None:
+                continue  # it has changed since; the new proposals wait
+            stays = now.place.doc_id == record.anchor.path
+            decided[i] = Finding(Status.MOVED if stays else Status.ELSEWHERE, now.place)
+            record.values |= {"accepted_by": item.decided_by, "accepted_on": item.decided_on}
+            self._report.accepted += 1
+        return decided
+
+    def _count_copies(self, found: Sequence[Finding]) -> dict[str, int]:
+        """Return in how many places each judged text is."""
+        pieces = {
+            self._texts[finding.place.doc_id][finding.place.start : finding.place.end]
+            for record, finding in zip(self._records, found, strict=True)
+            if finding.place and not record.anchor.is_document
+        }
+        places = find_everywhere(pieces, self._texts)
+        return {text: len(found) for text, found in places.items()}
+
+    def _apply(self, record: Record, finding: Finding, copies: Mapping[str, int]) -> None:
+        report, status = self._report, finding.status
+        if status in WAITING and record.status == Status.GONE:
+            status = Status.GONE  # a person has decided so, or nothing was alike at the time
+        report.statuses[status] += 1
+        report.edited += finding.edited
+        if place := finding.place:
+            if status is not Status.IN_PLACE:
+                report.moved.append((record, finding))
+            text = self._texts[place.doc_id]
+            record.put(finding, text, copies.get(text[place.start : place.end], 0))
+            return
+        if status in WAITING:
+            report.waiting.append((record, finding))
+        elif record.status != Status.GONE:
+            report.gone.append(record)
+        record.set_aside(status)
+
+    def _write(self, waiting: Mapping[str, OpenJudgment]) -> None:
+        """Write judgments first: what else is written follows from them, and is made up for by the
+        next sync where this one is killed.
+        """
+        report = self._report
+        for path in self._files:
+            own = [record for record in self._records if record.file == path]
+            content = render_records(own, of_anchors=path == self._anchors)
+            if path.read_bytes() != content:
+                write_atomically(path, content)
+                report.written.append(path)
+        self._review.write(waiting)
+        card: Card = self._card
+        if card.digests or card.sizes:
+            before = card.model_dump()
+            card = seal(card, self._progress)
+            report.written += [card.path] if card.path and card.model_dump() != before else []
+        collection = load_card(card, card.variants[0], self._progress)
+        report.version = record_version(collection, f"assay dataset sync: {self._tell()}")
+
+    def _tell(self) -> str:
+        counts = self._report.statuses.items()
+        return ", ".join(f"{n} {status}" for status, n in sorted(counts)) or "no judgments"
+
+
+def describe(report: SyncReport) -> dict[str, Any]:
+    """Return a report as JSON values."""
+    return {
+        "name": report.name,
+        "documents": report.documents,
+        "judgments": {status.value: report.statuses[status] for status in Status},
+        "edited_under_their_name": report.edited,
+        "accepted": report.accepted,
+        "rejected": report.rejected,
+        "moved": [
+            {
+                "query_id": record.query_id,
+                "from": record.anchor.path,
+                "to": finding.place.doc_id if finding.place else None,
+            }
+            for record, finding in report.moved
+        ],
+        "waiting": [
+            {
+                "query_id": record.query_id,
+                "path": record.anchor.path,
+                "status": finding.status.value,
+                "similarity": round(finding.proposals[0].similarity, 3),
+            }
+            for record, finding in report.waiting
+        ],
+        "gone": [
+            {"query_id": record.query_id, "path": record.anchor.path} for record in report.gone
+        ],
+        "unjudged": report.new_text.as_json(),
+        "review": str(report.review) if report.review else None,
+        "written": [str(path) for path in report.written],
+        "version": report.version.digest if report.version else None,
+    }
