@@ -1,7 +1,7 @@
 """Searching documents, and taking them in."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from assay.eval.collections.tables import Table
 from assay.eval.studies.ingestion.frame import IngestionResult
@@ -17,7 +17,7 @@ def search(
     query: str,
     *overrides: str,
     collection: "Judged | None" = None,
-    documents: Table | None = None,
+    documents: Table | str | Path | None = None,
     k: int = 10,
 ) -> SearchResult:
     """Search for one query, as `assay search` does; nothing is stored.
@@ -26,8 +26,9 @@ def search(
         what: What searches, as `run` has it.
         query: The text of the query.
         overrides: Changes to a config, `key.path=value`.
-        collection: What is searched, as `run` has it.
-        documents: What is searched instead: {id: text}, a DataFrame, or rows; no judgments needed.
+        collection: What is searched, as `run` has it; or a folder of documents, or one file.
+        documents: What is searched instead: {id: text}, a DataFrame, rows, a folder or a file; no
+            judgments needed.
         k: The most hits to return.
 
     Returns:
@@ -54,14 +55,20 @@ def search(
     from assay.eval.configs.resources import make_resources
     from assay.eval.progress import ConsoleProgress
     from assay.eval.running.experiment import make_experiment
+    from assay.eval.running.sources import is_bare
     from assay.eval.runs.execution import searching
-    from assay.eval.studies.search.search import read_neighborhoods
+    from assay.eval.studies.search.search import open_collection, read_neighborhoods
 
     if documents is not None and collection is not None:
         raise AssayError("documents: allowed without a collection only")
     if not isinstance(k, int) or k < 1:
         raise AssayError(f"k: must be a whole number from 1, not {k!r}")
-    searched = collection if documents is None else make_unjudged(documents)
+    given = collection if documents is None else documents
+    searched: Any = given
+    if isinstance(given, str | Path) and is_bare(str(given)):
+        searched = open_collection(str(given), make_resources())
+    elif documents is not None and not isinstance(documents, str | Path):
+        searched = make_unjudged(documents)
     experiment = make_experiment(what, overrides, searched, {}, ConsoleProgress())
     with experiment.build() as retriever:
         searching.index(retriever, experiment.collection)

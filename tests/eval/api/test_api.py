@@ -96,6 +96,15 @@ def test_tables_agree_with_the_run(few: RunResult) -> None:
     assert few.report.read_text().startswith("<!doctype html>")
 
 
+@pytest.mark.parametrize("key", ["collection", "documents"])
+def test_a_folder_or_a_file_of_documents_is_searched(tmp_path: Path, key: str) -> None:
+    path = tmp_path / "ferry.md"
+    path.write_text("# Ferry\n\nThe ferry sails twice a day.\n")
+    for given in (tmp_path, str(path)):
+        (hit,) = search("bm25", "when does the ferry sail", **{key: given}).ranking.hits
+        assert hit.chunk.doc_id == "ferry.md"
+
+
 def test_a_search_tells_what_is_around_its_hits() -> None:
     law = (
         "---\nlang: en\n---\n# Law\n\nOf berths.\n\n"
