@@ -88,7 +88,7 @@ def _check_content(
             problems.warn(row.file, row.line, f'query "{name}" has no judgment')
     _check_language(card, documents, place, problems)
     if card.sizes is not None and legible:
-        first = [items.values() for items in books[card.variants[0]].items.values()]
+        first = [tuple(items.values()) for items in books[card.variants[0]].items.values()]
         actual = measure_sizes(documents.values(), first)
         _check_sizes(card.sizes, actual, place, problems)
 

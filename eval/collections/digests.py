@@ -1,14 +1,14 @@
 """Sizes and digests: measuring them, and writing them into a card."""
 
 import hashlib
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import yaml
 
 from assay.eval.collections.card import Card, Sizes
 from assay.eval.collections.card_files import parse_card
-from assay.eval.collections.collection import GoldItem
+from assay.eval.collections.collection import Collection, GoldItem
 from assay.eval.collections.loading import load_card
 from assay.eval.collections.location import find_data
 from assay.eval.collections.problems import QUIET
@@ -20,7 +20,7 @@ BLOCKS = {"sizes", "digests"}
 MAY_LACK = {"passages", "by_model"}  # sizes that are told only where there are any
 
 
-def measure_sizes(documents: Iterable[Document], gold: Iterable[Collection[GoldItem]]) -> Sizes:
+def measure_sizes(documents: Iterable[Document], gold: Iterable[Sequence[GoldItem]]) -> Sizes:
     """Return the sizes of a collection; `gold` is the gold items of each judged query."""
     passages, judged = [len(document.passages) for document in documents], list(gold)
     return Sizes(
@@ -47,16 +47,17 @@ def measure_digest(card: Card, name: str) -> str:
     return content.hexdigest()
 
 
-def seal(card: Card, progress: Progress = QUIET) -> Card:
+def seal(card: Card, progress: Progress = QUIET, collection: Collection | None = None) -> Card:
     """Write the actual sizes and digests into the card's file and return the new card.
 
+    `collection` is that of the card, where it has been loaded from the files that are there now.
     All else in the file stays as it is, comments included. Raises AssayError when the collection
     does not load, or has no card file.
     """
     if card.path is None:
         raise AssayError(f"{card.name}: has no card to write sizes and digests into")
     with changing(card.folder):
-        collection = load_card(card, card.variants[0], progress)
+        collection = collection or load_card(card, card.variants[0], progress)
         sizes = measure_sizes(collection.documents, collection.gold.values()).model_dump()
         sizes = {key: size for key, size in sizes.items() if size or key not in MAY_LACK}
         digests = {name: measure_digest(card, name) for name in card.names()}

@@ -24,10 +24,18 @@ def load(reference: str, progress: Progress = QUIET) -> Collection:
     return load_card(*find(reference), progress)
 
 
-def load_card(card: Card, variant: str, progress: Progress = QUIET) -> Collection:
-    """Return the collection of `card` with the judgments of `variant`. Raises AssayError."""
+def load_card(
+    card: Card,
+    variant: str,
+    progress: Progress = QUIET,
+    documents: Mapping[str, Document] | None = None,
+) -> Collection:
+    """Return the collection of `card` with the judgments of `variant`. Raises AssayError.
+
+    `documents` are those of its files, where they have been read.
+    """
     source = open_source(card, Problems(strict=True, progress=progress))
-    documents = source.documents()
+    documents = source.documents() if documents is None else documents
     queries = source.queries().items
     gold = source.gold(variant, documents, queries).items
     return Collection(

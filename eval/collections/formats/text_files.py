@@ -1,5 +1,6 @@
 """Documents that are the files of a folder."""
 
+import re
 from array import array
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,8 +13,12 @@ from assay.eval.collections.formats.source import Echoes, Register
 from assay.eval.collections.problems import Problems
 from assay.retrievers.base import AssayError, Document
 from assay.retrievers.base.frontmatter import read_frontmatter
-from assay.retrievers.base.markdown import find_title
+from assay.retrievers.base.markdown import find_title, is_plain
 from assay.retrievers.store.lazy_sequence import ById
+
+# A heading in the first line, without markup: Markdown reads it so whatever follows, and parsing
+# all of a text takes longer than all else.
+PLAIN_TOP = re.compile(r"# +([^\W_](?:[^\W_]|[ ,.:;()'/-])*[^\W_])(?=\n|\Z)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +75,7 @@ class TextFiles:
         about = read_frontmatter(text)
         if about.note:
             problems.warn(self.folder / name, 0, about.note)
-        if title is None:
-            title = find_title(name, text, about.metadata)
+        if title is None and not about.metadata and (top := PLAIN_TOP.match(text)):
+            title = "" if is_plain(name) else top[1]
+        title = title or find_title(name, text, about.metadata)
         return Document(name, text, title, metadata=about.metadata, origin=self.find_origin(name))

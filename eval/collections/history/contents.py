@@ -151,7 +151,8 @@ def _compare_judgments(before: Mapping[str, str], after: Mapping[str, str]) -> I
         waiting = gone.get((id_.partition(BETWEEN)[0], after[id_]))
         if _text_of(before.get(id_, "")) != _text_of(after[id_]) and waiting:
             moved[id_] = waiting.pop(0)
-    left = {id_: value for id_, value in before.items() if id_ not in set(moved.values())}
+    left_places = set(moved.values())
+    left = {id_: value for id_, value in before.items() if id_ not in left_places}
     come = {id_: value for id_, value in after.items() if id_ not in moved}
     return _compare(left, come).model_copy(update={"moved": moved})
 

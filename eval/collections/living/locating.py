@@ -124,8 +124,8 @@ def _decide(anchor: Anchor, places: Sequence[QuoteSpan], texts: Mapping[str, str
     certain = most >= MARGIN or (is_distinctive(anchor.exact) and anchor.copies <= 1)
     own = [place for place in places if place.doc_id == anchor.path]
     unmoved = [place for place in own if place.start == anchor.start]
-    narrowings = ((_list_under_headings(anchor, own, texts), True), (own, False), (unmoved, True))
-    for narrower, decides in narrowings:
+    headed = _list_under_headings(anchor, own, texts) if len(rivals) > 1 else []
+    for narrower, decides in ((headed, True), (own, False), (unmoved, True)):
         if len(rivals) > 1 and (fewer := [place for place in rivals if place in narrower]):
             rivals = fewer
             certain |= decides and len(rivals) == 1

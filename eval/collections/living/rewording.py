@@ -2,7 +2,6 @@
 
 import re
 from bisect import bisect_left
-from collections import defaultdict
 from collections.abc import Mapping
 from difflib import SequenceMatcher
 from functools import lru_cache
@@ -79,9 +78,12 @@ def _find_between(anchor: Anchor, path: str, text: str) -> QuoteSpan | None:
 
 def _align(exact: str, path: str, text: str) -> QuoteSpan | None:
     """Return the sentences of a document in which most of a text's words stand, in order."""
-    tokens, starts, ends, pairs = _index(text)
+    tokens, starts, ends = _split_all(text)
     words = _split(exact)
-    offsets = [j - i for i, pair in enumerate(pairwise(words)) for j in pairs.get(pair, ())]
+    pairs: dict[tuple[str, str], list[int]] = {}
+    for i, pair in enumerate(pairwise(words)):
+        pairs.setdefault(pair, []).append(i)
+    offsets = [j - i for j, pair in enumerate(pairwise(tokens)) for i in pairs.get(pair, ())]
     if not offsets:
         return None
     offsets.sort()
@@ -112,14 +114,8 @@ def _extend(path: str, text: str, start: int, end: int) -> QuoteSpan:
 
 
 @lru_cache(maxsize=64)
-def _index(
-    text: str,
-) -> tuple[list[str], list[int], list[int], dict[tuple[str, str], list[int]]]:
-    """Return the words of a text, where each starts and ends, and where each two stand."""
+def _split_all(text: str) -> tuple[list[str], list[int], list[int]]:
+    """Return the words of a text, and where each starts and ends."""
     matches = list(TOKEN.finditer(text))
-    tokens = [match[0].casefold() for match in matches]
-    pairs: dict[tuple[str, str], list[int]] = defaultdict(list)
-    for i, pair in enumerate(pairwise(tokens)):
-        pairs[pair].append(i)
-    starts, ends = [match.start() for match in matches], [match.end() for match in matches]
-    return tokens, starts, ends, pairs
+    words = [match[0].casefold() for match in matches]
+    return words, [match.start() for match in matches], [match.end() for match in matches]

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from assay.eval.collections.formats.rows import Row, RowError
-from assay.retrievers.base.markdown import is_plain, read_headings
+from assay.retrievers.base.markdown import is_plain
 
 POSITION, QUOTE = "TextPositionSelector", "TextQuoteSelector"
 SELECTOR, STATUS = "selector", "status"
@@ -21,6 +21,10 @@ SHORTEST_LINE = 20  # characters: shorter lines stand in many documents
 KEYS = {POSITION: ("start", "end"), QUOTE: ("exact", "prefix", "suffix")}
 FLAT = {"exact": "text"}
 BLANKS = re.compile(r"\s+")
+# Headings as nearly all are written: parsing Markdown would take most of a sync's time.
+LANDMARK = re.compile(
+    r"^ {0,3}(?:(?P<fence>```|~~~)|(?P<level>#{1,6})[ \t]+(?P<title>[^\n]*?)[ \t]*#*[ \t]*$)", re.M
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +115,16 @@ def list_headings(path: str, text: str, start: int) -> list[str]:
     """Return the headings above a place of a document, the outermost first."""
     if is_plain(path):
         return []
-    return [item.title for item in read_headings(text) if item.start <= start < item.end]
+    above: dict[int, str] = {}
+    fence = ""
+    for match in LANDMARK.finditer(text, 0, start + 1):
+        if mark := match["fence"]:
+            fence = "" if fence == mark else fence or mark
+        elif not fence:
+            level = len(match["level"])
+            above = {i: title for i, title in above.items() if i < level}
+            above[level] = match["title"]
+    return list(above.values())
 
 
 def digest_lines(text: str) -> set[str]:

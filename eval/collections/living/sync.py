@@ -190,11 +190,11 @@ class _Sync:
                 report.written.append(path)
         self._review.write(waiting)
         card: Card = self._card
+        collection = load_card(card, card.variants[0], self._progress, self._documents)
         if card.digests or card.sizes:
             before = card.model_dump()
-            card = seal(card, self._progress)
+            card = seal(card, self._progress, collection)
             report.written += [card.path] if card.path and card.model_dump() != before else []
-        collection = load_card(card, card.variants[0], self._progress)
         report.version = record_version(collection, f"assay dataset sync: {self._tell()}")
 
     def _tell(self) -> str:
