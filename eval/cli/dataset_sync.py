@@ -34,6 +34,13 @@ def sync(collection: str, dry_run: bool, since: str, as_json: bool) -> None:
     `assay label review.jsonl --serve`; the next sync does what was decided there. One whose text
     is gone stays in its file and no longer counts; it counts again when its text is back.
     """
+    sync_and_print(collection, dry_run, since, as_json=as_json)
+
+
+def sync_and_print(
+    collection: str, dry_run: bool = False, since: str = "", *, as_json: bool
+) -> None:
+    """Sync a collection and say what became of its judgments."""
     from assay.eval.collections.catalog import find_card
     from assay.eval.collections.living.sync import describe
     from assay.eval.collections.living.sync import sync as sync_card

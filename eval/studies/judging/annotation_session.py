@@ -1,9 +1,11 @@
 """What the page asks for and sends: JSON values in and out, of one judge."""
 
 import re
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from assay.eval.collections.authoring.worksheet import Pair
+from assay.eval.report.page import render_page
 from assay.eval.studies.judging.agreement import compare_judges, find_disagreements
 from assay.eval.studies.judging.grades import GradeFile
 from assay.eval.studies.judging.sheet import Sheet
@@ -23,6 +25,34 @@ class AnnotationSession:
         self._grades = grades
         self._judge = judge
         self._order = sheet.order(judge, seed)
+
+    @property
+    def page(self) -> str:
+        """The page to judge on."""
+        return render_page(
+            "studies/judging/templates/judging.html.j2",
+            (
+                "studies/judging/templates/requests.js",
+                "studies/judging/templates/judging.js",
+                "studies/judging/templates/judging_span.js",
+            ),
+            ("studies/judging/templates/judging.css",),
+            requests="'self'",
+        )
+
+    @property
+    def reads(self) -> Mapping[str, Callable[[dict[str, str]], dict[str, Any]]]:
+        """What the page asks for, by address."""
+        return {
+            "/state": lambda _: self.state(),
+            "/pair": lambda query: self.pair(query.get("id", "")),
+            "/agreement": lambda _: self.agreement(),
+        }
+
+    @property
+    def writes(self) -> Mapping[str, Callable[[dict[str, Any]], dict[str, Any]]]:
+        """What the page sends, by address."""
+        return {"/grade": self.grade, "/note": self.note, "/undo": self.undo}
 
     def state(self) -> dict[str, Any]:
         """Return what does not change from pair to pair, and which pairs are graded."""

@@ -9,15 +9,13 @@ to it anew (DNS rebinding), and `Origin` the page itself wherever something is w
 import json
 import secrets
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
+from typing import Any, Protocol
 from urllib.parse import parse_qs, urlsplit
 
-from assay.eval.report.page import render_page
-from assay.eval.studies.judging.annotation_session import AnnotationSession
 from assay.retrievers.base import AssayError
 
 HOST = "127.0.0.1"
@@ -33,6 +31,28 @@ HEADERS = {
 }
 
 
+class Session(Protocol):
+    """What a page shows and does. Its calls raise AssayError for what the page must not send.
+
+    `reads` answer to the parameters of an address, by its path, and `writes` to an object sent.
+    """
+
+    @property
+    def page(self) -> str:
+        """The page, as HTML."""
+        ...
+
+    @property
+    def reads(self) -> Mapping[str, Callable[[dict[str, str]], dict[str, Any]]]:
+        """What the page asks for."""
+        ...
+
+    @property
+    def writes(self) -> Mapping[str, Callable[[dict[str, Any]], dict[str, Any]]]:
+        """What the page sends."""
+        ...
+
+
 class JudgingServer(ThreadingHTTPServer):
     """Serves the page of a session on 127.0.0.1; port 0 takes a free one.
 
@@ -41,7 +61,7 @@ class JudgingServer(ThreadingHTTPServer):
 
     daemon_threads = True
 
-    def __init__(self, session: AnnotationSession, port: int) -> None:
+    def __init__(self, session: Session, port: int) -> None:
         self.session = session
         self.token = secrets.token_urlsafe(24)
         try:
@@ -52,12 +72,7 @@ class JudgingServer(ThreadingHTTPServer):
             ) from None
         self.cookie = f"assay_label_{self.server_port}"  # cookies know no ports
         self.hosts = {f"{name}:{self.server_port}" for name in (HOST, "localhost")}
-        self.page = render_page(
-            "studies/judging/templates/judging.html.j2",
-            ("studies/judging/templates/judging.js", "studies/judging/templates/judging_span.js"),
-            ("studies/judging/templates/judging.css",),
-            requests="'self'",
-        ).encode()
+        self.page = session.page.encode()
 
     @property
     def address(self) -> str:
@@ -82,30 +97,23 @@ class _Handler(BaseHTTPRequestHandler):
             self._refuse(HTTPStatus.BAD_REQUEST, "this is no address")
             return
         query = {key: values[0] for key, values in parse_qs(address.query).items()}
-        session = self.server.session
         if not self._may_ask(query.get("token", "") if address.path == "/" else ""):
             return
         if address.path == "/":
             cookie = f"{self.server.cookie}={self.server.token}; Path=/; HttpOnly; SameSite=Strict"
             self._send(HTTPStatus.OK, self.server.page, "text/html", {"Set-Cookie": cookie})
-        elif address.path == "/state":
-            self._answer(session.state)
-        elif address.path == "/pair":
-            self._answer(partial(session.pair, query.get("id", "")))
-        elif address.path == "/agreement":
-            self._answer(session.agreement)
+        elif read := self.server.session.reads.get(address.path):
+            self._answer(partial(read, query))
         else:
             self._refuse(HTTPStatus.NOT_FOUND, "there is no such page")
 
     def do_POST(self) -> None:
-        session = self.server.session
-        ways = {"/grade": session.grade, "/note": session.note, "/undo": session.undo}
         if not self._may_ask(""):
             return
         origin = self.headers.get("Origin", "")
         if origin not in {f"http://{host}" for host in self.server.hosts}:
             self._refuse(HTTPStatus.FORBIDDEN, "only the page itself may write")
-        elif (way := ways.get(self.path)) is None:
+        elif (way := self.server.session.writes.get(self.path)) is None:
             self._refuse(HTTPStatus.NOT_FOUND, "there is nothing to write to here")
         elif (given := self._read_object()) is not None:
             self._answer(partial(way, given))

@@ -2,44 +2,8 @@
 
 // The page of `assay label --serve`. Texts of documents are only ever set as text.
 
-const at = id => document.getElementById(id);
 const page = { state: null, pair: null, settling: false, busy: true };
 const number = new Intl.NumberFormat("en", { minimumFractionDigits: 2, maximumFractionDigits: 2 });
-
-async function ask(path, given) {
-  const options = given === undefined ? {} : {
-    method: "POST",
-    headers: { "Content-Type": "application/json" },
-    body: JSON.stringify(given),
-    keepalive: true,
-  };
-  let answer;
-  try {
-    answer = await fetch(path, options);
-  } catch {
-    throw new Error("Not saved: the server has ended. Start it again, and open the new address.");
-  }
-  const found = await answer.json();
-  if (!answer.ok) throw new Error(found.error);
-  return found;
-}
-
-// One thing at a time: a key pressed while a pair is on its way must not judge what nobody has read.
-async function act(deed) {
-  if (page.busy) return;
-  page.busy = true;
-  try {
-    await deed();
-    at("alert").hidden = true;
-  } catch (error) {
-    at("alert").textContent = error.message;
-    at("alert").hidden = false;
-  } finally {
-    page.busy = false;
-  }
-}
-
-function tell(text) { at("told").textContent = text; }
 
 function count(graded) {
   page.state.graded = graded;
@@ -147,12 +111,6 @@ const note = {
     }
   },
 };
-
-function add(parent, name, text) {
-  const made = parent.appendChild(document.createElement(name));
-  made.textContent = text;
-  return made;
-}
 
 async function openPanel() {
   const found = await ask("/agreement");
