@@ -6,7 +6,14 @@ from typing import TYPE_CHECKING
 import click
 
 from assay.eval.cli import options
-from assay.eval.cli.output import make_console, make_table, print_json, print_table, print_text
+from assay.eval.cli.output import (
+    make_console,
+    make_table,
+    print_json,
+    print_table,
+    print_text,
+    show_path,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -85,7 +92,7 @@ def _print(report: "SyncReport", reference: str, dry_run: bool) -> None:
             "`assay pool` lists what pipelines find"
         )
     if report.review and not dry_run:
-        file = shlex.quote(str(report.review))
+        file = shlex.quote(show_path(report.review))
         print_text(
             f"to decide: assay label {file} --serve --judge NAME, then "
             f"assay dataset sync {shlex.quote(reference)}"

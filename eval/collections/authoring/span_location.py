@@ -4,10 +4,19 @@ import itertools
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from pathlib import Path
 from typing import Any
 
 from assay.eval.collections.authoring.questions import Question
+from assay.eval.collections.formats.rows import Row
 from assay.eval.collections.heading_spans import find_answer_end
+from assay.eval.collections.living.selectors import (
+    SELECTOR,
+    flatten,
+    list_headings,
+    make_selectors,
+    sketch,
+)
 from assay.retrievers.base import Document, cut
 from assay.retrievers.base.quotes import Locator, QuoteSpan
 
@@ -76,14 +85,15 @@ def locate(
             if query and query["text"] != question.question:
                 raise _NotPlacedError(f'id "{query_id}" is another question\'s; ids must be unique')
             i = (query_id, place.doc_id, place.start, place.end)
+            known_place = i in grades
             if grades.setdefault(i, grade) != grade:
                 raise _NotPlacedError(f"judged before with grade {grades[i]}; allowed: one grade")
         except _NotPlacedError as error:
             judged.unlocated.append(_miss(question, str(error), locator, documents))
             continue
         judged.queries[query_id] = _query_row(query_id, question)
-        judgment = _judgment_row(query_id, place, grade, documents, bool(question.quote))
-        if judgment not in judged.judgments:
+        if not known_place:
+            judgment = _judgment_row(query_id, place, grade, documents, bool(question.quote))
             judged.judgments.append(judgment)
     return judged
 
@@ -166,7 +176,8 @@ def _grade(question: Question) -> int:
 
 def _span(row: Mapping[str, Any], documents: Mapping[str, Document]) -> tuple[int, int]:
     whole = len(documents[row["path"]].text) if row["path"] in documents else 0
-    return row.get("start", 0), row.get("end", whole)
+    flat = flatten(Row(Path(), 0, row)).values
+    return flat.get("start", 0), flat.get("end", whole)
 
 
 def _assign_ids(
@@ -192,8 +203,10 @@ def _query_row(query_id: str, question: Question) -> dict[str, Any]:
 def _judgment_row(
     query_id: str, place: QuoteSpan, grade: int, documents: Mapping[str, Document], is_span: bool
 ) -> dict[str, Any]:
+    text = documents[place.doc_id].text
+    row = {"query_id": query_id, "path": place.doc_id, "grade": grade}
     if not is_span:
-        return {"query_id": query_id, "path": place.doc_id, "grade": grade}
-    text = documents[place.doc_id].text[place.start : place.end]
-    span = {"start": place.start, "end": place.end, "text": text}
-    return {"query_id": query_id, "path": place.doc_id, **span, "grade": grade}
+        return row | {"lines": sketch(text)}
+    row[SELECTOR] = make_selectors(text, place.start, place.end)
+    headings = list_headings(place.doc_id, text, place.start)
+    return row | ({"headings": headings} if headings else {})

@@ -18,6 +18,7 @@ KINDS = {
 SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 LARGEST = 2**53  # all whole numbers up to it are exact in every format
 NUMBERED = re.compile(r"((?:.*\D)?)(\d+)", re.S)
+CONFLICT = ("<<<<<<<", "|||||||", "=======", ">>>>>>>")  # what git puts between two versions
 WIDEST = 12  # digits of a number that leading zeros are looked for
 
 
@@ -94,6 +95,11 @@ def parse_json_row(file: Path, line: int, text: str) -> Row:
     try:
         values = json.loads(text)
     except json.JSONDecodeError as error:
+        if text.startswith(CONFLICT):
+            raise RowError(
+                "a merge conflict's mark; keep the lines that hold, delete the marks, and run "
+                "`assay dataset sync`"
+            ) from None
         raise RowError(
             f"not JSON: {error.msg} at column {error.colno}; each line must be one JSON object"
         ) from None

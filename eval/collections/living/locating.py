@@ -13,6 +13,7 @@ from assay.eval.collections.living.selectors import (
     digest_lines,
     list_headings,
     measure_support,
+    stands_beside,
 )
 from assay.retrievers.base import Document
 from assay.retrievers.base.quotes import QuoteSpan
@@ -74,8 +75,7 @@ def _find_by_name(
         return None
     start = anchor.start + len(piece) - len(piece.lstrip())
     place = QuoteSpan(anchor.path, start, start + len(piece.strip()))
-    support = measure_support(anchor, text, place.start, place.end)
-    if (anchor.prefix or anchor.suffix) and support < MARGIN:
+    if not stands_beside(anchor, text, place.start, place.end):
         return None  # an equal text may have come to these offsets
     return Finding(Status.IN_PLACE, place)
 
@@ -129,7 +129,7 @@ def _decide(anchor: Anchor, places: Sequence[QuoteSpan], texts: Mapping[str, str
         if len(rivals) > 1 and (fewer := [place for place in rivals if place in narrower]):
             rivals = fewer
             certain |= decides and len(rivals) == 1
-    if len(rivals) > 1 or not (certain or unmoved == places):
+    if len(rivals) > 1 or not (certain or (unmoved == places and anchor.copies <= 1)):
         listed = sorted(places, key=lambda place: (-support[place], place.doc_id, place.start))
         return Finding(Status.AMBIGUOUS, proposals=tuple(Proposal(i, 1.0) for i in listed[:5]))
     (place,) = rivals

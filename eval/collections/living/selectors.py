@@ -152,6 +152,16 @@ def measure_support(anchor: Anchor, text: str, start: int, end: int) -> int:
     )
 
 
+def stands_beside(anchor: Anchor, text: str, start: int, end: int) -> bool:
+    """Say whether all that was on one side of the anchor's text is beside a place, or unknown."""
+    before, after = len(anchor.prefix), len(anchor.suffix)
+    if not before and not after:
+        return True
+    return (
+        text[max(start - before, 0) : start] == anchor.prefix and before in (CONTEXT, start)
+    ) or (text[end : end + after] == anchor.suffix and after in (CONTEXT, len(text) - end))
+
+
 def _mark_edge(context: str, whole: int) -> str:
     """Return a context with single blanks, and a mark where the document ends within it."""
     return BLANKS.sub(" ", context) + ("" if len(context) >= whole else "\0")

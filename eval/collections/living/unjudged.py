@@ -41,4 +41,6 @@ def measure_new_text(
         return NewText()
     now = {name: digest_document(document) for name, document in documents.items()}
     changed = (name for name in now if name in known and now[name] != known[name])
-    return NewText(tuple(name for name in now if name not in known), tuple(changed), lines)
+    texts = set(known.values())  # a document that was renamed is not new
+    new = (name for name in now if name not in known and now[name] not in texts)
+    return NewText(tuple(new), tuple(changed), lines)
