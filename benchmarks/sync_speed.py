@@ -37,17 +37,16 @@ def measure(folder: Path, documents: int, judgments: int) -> None:
         for _ in range(5000)
     ]
     texts = {f"part{i % 20}/{i:05}.md": make_document(i, words, chance) for i in range(documents)}
-    rows = []
-    for i in range(judgments):
-        path = f"part{i % documents % 20}/{i % documents:05}.md"
+    rows: dict[tuple[str, str, int], dict[str, object]] = {}
+    while len(rows) < judgments:
+        path = chance.choice(list(texts))
         sentence = chance.choice([s for s in split(texts[path]) if not s.startswith("#")])
-        start = texts[path].index(sentence)
+        start, query = texts[path].index(sentence), f"q{len(rows) % 1000:04}"
         span = {"start": start, "end": start + len(sentence), "text": sentence}
-        rows.append({"query_id": f"q{i % 1000:04}", "path": path, **span, "grade": 1})
-    rows = list({(row["query_id"], row["path"], row["start"]): row for row in rows}.values())
-    write(folder, texts, rows)
+        rows[query, path, start] = {"query_id": query, "path": path, **span, "grade": 1}
+    write(folder, texts, list(rows.values()))
     report("first sync", folder)
-    expected = edit(folder, texts, rows, chance, words)
+    expected = edit(folder, texts, list(rows.values()), chance, words)
     found = report("after edits", folder)
     print("made:        ", ", ".join(f"{n} {what}" for what, n in sorted(expected.items())))
     print("found:       ", ", ".join(f"{n} {what}" for what, n in sorted(found.items()) if n))

@@ -124,7 +124,8 @@ def render_records(records: Iterable[Record], *, of_anchors: bool) -> bytes:
 
 def _order(record: Record) -> tuple[str, str, int, str]:
     flat = flatten(Row(record.file, record.line, record.values)).values
-    return record.query_id, str(flat["path"]), int(flat.get("start", -1)), json.dumps(record.values)
+    where = str(flat["path"]), int(flat.get("start", -1))
+    return record.query_id, *where, str(flat.get("text", ""))
 
 
 def _nest(values: Mapping[str, Any]) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from bisect import bisect_left
 from collections.abc import Mapping
 from difflib import SequenceMatcher
 from functools import lru_cache
-from itertools import pairwise
+from itertools import islice, pairwise
 
 from assay.eval.collections.living.search import TOKEN, rank_documents
 from assay.eval.collections.living.selectors import Anchor
@@ -78,8 +78,8 @@ def _find_between(anchor: Anchor, path: str, text: str) -> QuoteSpan | None:
 
 def _align(exact: str, path: str, text: str) -> QuoteSpan | None:
     """Return the sentences of a document in which most of a text's words stand, in order."""
-    tokens, starts, ends = _split_all(text)
-    words = _split(exact)
+    tokens = _split_all(text)
+    words = TOKEN.findall(exact)[:LONGEST]
     pairs: dict[tuple[str, str], list[int]] = {}
     for i, pair in enumerate(pairwise(words)):
         pairs.setdefault(pair, []).append(i)
@@ -99,7 +99,9 @@ def _align(exact: str, path: str, text: str) -> QuoteSpan | None:
     first = max(begin + blocks[0].b - blocks[0].a, begin)
     left = len(words) - blocks[-1].a - blocks[-1].size
     last = min(begin + blocks[-1].b + blocks[-1].size + left, begin + len(window)) - 1
-    return _extend(path, text, starts[first], ends[last])
+    # Where words stand is read only up to there: most documents are searched in vain.
+    matches = list(islice(TOKEN.finditer(text), first, last + 1))
+    return _extend(path, text, matches[0].start(), matches[-1].end())
 
 
 def _extend(path: str, text: str, start: int, end: int) -> QuoteSpan:
@@ -114,8 +116,5 @@ def _extend(path: str, text: str, start: int, end: int) -> QuoteSpan:
 
 
 @lru_cache(maxsize=64)
-def _split_all(text: str) -> tuple[list[str], list[int], list[int]]:
-    """Return the words of a text, and where each starts and ends."""
-    matches = list(TOKEN.finditer(text))
-    words = [match[0].casefold() for match in matches]
-    return words, [match.start() for match in matches], [match.end() for match in matches]
+def _split_all(text: str) -> list[str]:
+    return TOKEN.findall(text)
