@@ -16,7 +16,7 @@ from assay.retrievers.base import AssayError, Document, Progress
 from assay.retrievers.base.scripts import CODES, describe_unspaced, find_unspaced
 
 NO_ANSWER = "no_answer"  # the type of queries that nothing in the collection answers
-MEND = "; if that is meant, seal the card"
+MEND = "; if that is meant, `assay dataset sync` or `assay dataset seal` writes it"
 
 
 def check_judged(collection: Collection) -> None:
