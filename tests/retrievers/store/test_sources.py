@@ -88,6 +88,7 @@ NOT_BY_CODE = {
     "retrievers/models/cached_vectors.py": "vectors of a model",
     "retrievers/models/vector_cache.py": "vectors of a model",
     "retrievers/model_files/wheels.py": "files of a model, by their digests",
+    "retrievers/model_files/wordnet_files.py": "files of a package, by its digest",
     "retrievers/stages/rerank.py": "scores of a model",
     "eval/collections/download.py": "a file, by its digest",
     "eval/collections/formats/mapped.py": "what an archive holds, by its digest",
