@@ -63,7 +63,9 @@ def log(name: str, as_json: bool) -> None:
 @click.argument("after", metavar="[B]", required=False)
 @options.JSON
 def diff(name: str, before: str, after: str | None, as_json: bool) -> None:
-    """Show what differs between versions A and B of a collection; B is by default what is there.
+    """Show what differs between versions A and B of a collection.
+
+    B is by default what is there.
 
     A version is named by the first digits of its digest, as `assay dataset log` shows them, or by a
     git revision: a tag, a branch, HEAD~3. `>` marks a judgment whose text is at another place.

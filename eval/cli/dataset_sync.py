@@ -34,7 +34,7 @@ SHOWN = 3  # judgments or documents that are named of each sort
 )
 @options.JSON
 def sync(collection: str, dry_run: bool, since: str, as_json: bool) -> None:
-    """Find the judgments of COLLECTION again after its documents were edited.
+    """Find judgments again after the documents of COLLECTION changed.
 
     A judgment whose text stands verbatim elsewhere moves there, also into another document. One
     whose text was reworded, or stands in several places, waits for a person on the page of
