@@ -52,11 +52,11 @@ def extract(repository: Path, commit: str, target: Path, paths: tuple[str, ...] 
     Links that lead out of `target` are refused. Raises AssayError where git has no such paths.
     """
     content = _call_git(repository, "archive", "--format=tar", commit, "--", *paths)
-    inside = os.path.realpath(target)
+    inside = target.resolve()
     with tarfile.open(fileobj=BytesIO(content)) as archive:
         for member in archive:  # Python 3.11.3 and earlier have no filter for extractall
-            link = os.path.join(inside, os.path.dirname(member.name), member.linkname)
-            if member.issym() and not Path(os.path.realpath(link)).is_relative_to(inside):
+            leads_to = (inside / member.name).parent / member.linkname
+            if member.issym() and not leads_to.resolve().is_relative_to(inside):
                 raise AssayError(
                     f"{commit[:12]}: cannot be written out: {member.name} is a link that leads "
                     f"out of it, to {member.linkname}"
