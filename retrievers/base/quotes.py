@@ -124,7 +124,7 @@ class Locator:
         return self._documents[place.doc_id].text.count("\n", 0, place.start) + 1
 
     def _find_exactly(self, wanted: str, name: str) -> Iterator[QuoteSpan]:
-        for start in _occurrences(self._documents[name].text, wanted):
+        for start in find_occurrences(self._documents[name].text, wanted):
             yield QuoteSpan(name, start, start + len(wanted))
 
     def _find_folded(self, needle: str, name: str, number: int) -> Iterator[QuoteSpan]:
@@ -132,7 +132,7 @@ class Locator:
         if key not in self._folded:
             self._folded[key] = READINGS[number](self._documents[name].text)
         folded = self._folded[key]
-        for start in _occurrences(folded.text, needle):
+        for start in find_occurrences(folded.text, needle):
             place = QuoteSpan(name, folded.starts[start], folded.ends[start + len(needle) - 1])
             if number < LOOSE or self._is_whole(place):
                 yield place
@@ -145,7 +145,8 @@ class Locator:
         return not (cuts_start or cuts_end)
 
 
-def _occurrences(text: str, wanted: str) -> Iterator[int]:
+def find_occurrences(text: str, wanted: str) -> Iterator[int]:
+    """Yield where `wanted` begins in a text, at most 50 times; nowhere where it is empty."""
     start = text.find(wanted) if wanted else -1
     for _ in range(MOST):
         if start < 0:

@@ -5,17 +5,16 @@ Every document is read once, however many texts are looked for.
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from itertools import islice
 
 from assay.eval.collections.living.selectors import BLANKS
-from assay.retrievers.base.quotes import QuoteSpan
+from assay.retrievers.base.quotes import MOST, QuoteSpan, find_occurrences
 
 # Scripts that put no blanks between words: each letter counts as a word.
 UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"
 TOKEN = re.compile(rf"[{UNSPACED}]|[^\W{UNSPACED}]+|[^\w\s]")
 GRAM = 4
-MOST = 50  # places of one text in a document
 Gram = tuple[str, ...]
 
 
@@ -53,7 +52,9 @@ def find_everywhere(wanted: Iterable[str], texts: Mapping[str, str]) -> dict[str
 
 def find_in(needle: str, path: str, text: str) -> list[QuoteSpan]:
     """Return the places of a text in one document, where it reads so but for its white space."""
-    exact = [QuoteSpan(path, start, start + len(needle)) for start in _occurrences(needle, text)]
+    exact = [
+        QuoteSpan(path, start, start + len(needle)) for start in find_occurrences(text, needle)
+    ]
     if exact or BLANKS.sub(" ", needle) not in BLANKS.sub(" ", text):
         return exact
     pattern = re.compile(r"\s+".join(map(re.escape, needle.split())))
@@ -79,12 +80,3 @@ def rank_documents(
         i: sorted(counts, key=lambda path: (-counts[path], path))[:most]
         for i, counts in shared.items()
     }
-
-
-def _occurrences(needle: str, text: str) -> Iterator[int]:
-    start = text.find(needle) if needle else -1
-    for _ in range(MOST):
-        if start < 0:
-            return
-        yield start
-        start = text.find(needle, start + 1)

@@ -181,7 +181,8 @@ class Line:
 
 
 WORDS = ("gate", "river", "stone", "permit", "meter", "harbour", "lamp", "frost", "council")
-SENTENCES = st.lists(st.sampled_from(WORDS), min_size=9, max_size=12).map(" ".join)
+# Of different words: a line that overlaps itself has places across line ends, too.
+SENTENCES = st.lists(st.sampled_from(WORDS), min_size=9, max_size=12, unique=True).map(" ".join)
 
 
 @st.composite
