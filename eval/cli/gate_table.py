@@ -18,16 +18,16 @@ STYLES = {
     "cannot tell": "yellow",
 }
 MOST_LOSERS = 5
-LONGEST_TEXT = 70
+LONGEST_TEXT = 40
 
 
 def print_report(report: "GateReport") -> None:
-    """Print what was judged, the verdict on each, and the verdict on the whole."""
+    """Print the verdict on the whole, what was judged, and the verdict on each."""
     from rich.markup import escape
 
     from assay.eval.report.formats import count
     from assay.eval.studies.comparison.differences import SYMMETRY
-    from assay.eval.studies.gate.sentences import conclude, explain, show_finds, signed
+    from assay.eval.studies.gate.sentences import conclude, signed
 
     console = make_console()
     baseline = report.baseline
@@ -35,28 +35,18 @@ def print_report(report: "GateReport") -> None:
     against = (
         "its baseline's pipeline, on today's collection" if report.collection else "its baseline"
     )
-    title = f"{baseline.label} against {against} ({queries})"
-    figures = (
-        "baseline",
-        "head",
-        "difference (95 %)",
-        "margin",
-        "adj. p",
-        "finds",
-        "+/=/−",
-        "verdict",
-    )
-    table = make_table("measure", *figures, title=title, left=("verdict",), ruled=False, whole=True)
+    verdict = f"[{STYLES[report.verdict]}]{report.verdict}[/]: {escape(conclude(report))}"
+    console.print(f"{verdict}\n", highlight=False)
+    console.print(f"{baseline.label} against {against} ({queries})", markup=False, highlight=False)
+    figures = ("baseline", "head", "difference (95 %)", "adj. p", "verdict")
+    table = make_table("measure", *figures, left=("verdict",), ruled=False, whole=True)
     for item in report.measures:
         table.add_row(
             item.measure,
             f"{item.base:.3f}",
             f"{item.head:.3f}",
             signed(item.difference),
-            f"{item.margin:.3f}",
             f"{item.p:.4f}",
-            show_finds(item),
-            f"{item.wins}/{item.ties}/{item.losses}",
             f"[{STYLES[item.verdict]}]{item.verdict}[/]",
         )
     print_table(console, table)
@@ -67,15 +57,17 @@ def print_report(report: "GateReport") -> None:
             console.print(f"{escape(item.measure)}: the {item.verdict} {SYMMETRY}")
     if report.rebuild:
         console.print(report.rebuild.words, style="yellow", markup=False, soft_wrap=True)
+    if report.changes:
+        console.print("\nChanged since the baseline:")
     for line in report.changes:
-        console.print(escape(f"changed since the baseline: {line}"))
+        console.print(f"  {line}", markup=False)
     if report.models:
         console.print(report.models, style="yellow", markup=False, soft_wrap=True)
+    if report.losers:
+        console.print("\nQueries that lost most:")
     for lost in report.losers[:MOST_LOSERS]:
         change = f"{lost.measure} {lost.base:.3f} → {lost.head:.3f}"
-        console.print(escape(f"{change}  {lost.query}: {shorten(lost.text, LONGEST_TEXT)}"))
-    console.print(f"[dim]{explain(report)}[/]")
-    console.print(f"[{STYLES[report.verdict]}]{report.verdict}[/]: {conclude(report)}")
+        console.print(escape(f"  {change}  {lost.query}: {shorten(lost.text, LONGEST_TEXT)}"))
 
 
 def _print_effects(console: "Console", report: "GateReport") -> None:

@@ -1,5 +1,8 @@
 """What the gate found, in words: each verdict, what changed scores, the whole, the rule."""
 
+from collections.abc import Iterable
+
+from assay.eval.report.formats import count
 from assay.eval.statistics.estimates import Estimate
 from assay.eval.statistics.significance import smallest_p
 from assay.eval.studies.comparison.differences import SYMMETRY
@@ -109,22 +112,45 @@ def _refuse(timed: LatencyVerdict) -> str:
 def conclude(report: GateReport) -> str:
     """Return what the verdict on the whole says of the run."""
     if report.verdict == "regression":
-        return "a drop that matters and that chance does not explain, or a query that broke"
+        return f"{_name_drops(report)}; look at what changed before you merge it"
     if report.verdict == "pass" and report.collection and report.collection.same:
         return "the pipeline did not change; what scores differ by is the collection's doing"
     if report.verdict == "pass":
-        margins = ", ".join(f"{item.margin:.3f} in {item.measure}" for item in report.measures)
-        return f"no drop beyond {margins}, each at 95 %"
+        return f"no drop beyond {_name_margins(report.measures)}, each at 95 %"
     if report.verdict == "warning":
-        return "a drop that matters, but chance gives one like it in up to 5 % of unchanged runs"
+        drops = _name_drops(report)
+        return f"{drops}, but chance gives one like it in up to {SUSPICION:.0%} of unchanged runs"
     if report.unsettled:
         return report.unsettled.rstrip(".")
-    if any(item.verdict == "cannot tell" for item in report.measures):
-        return "no drop shown, but one beyond the margin is not excluded; more queries would decide"
+    doubtful = [item for item in report.measures if item.verdict == "cannot tell"]
+    if doubtful:
+        margins = _name_margins(doubtful)
+        return f"no drop shown, but one beyond {margins} is not excluded; more queries would decide"
     busy = next((timed for timed in report.latency if timed.busy), None)
     if busy:
         return f"no drop of a measure, but latency cannot be judged: {_refuse(busy)}"
     return "no drop of a measure, but more queries or rounds are needed to judge latency"
+
+
+def _name_margins(measures: Iterable[MeasureVerdict]) -> str:
+    return ", ".join(f"{item.margin:.3f} in {item.measure}" for item in measures)
+
+
+def _name_drops(report: GateReport) -> str:
+    """Name what the verdict on the whole rests on: measures, queries that broke, latency."""
+    found = [
+        f"{item.measure} fell by {-item.difference.value:.3f}"
+        for item in report.measures
+        if item.verdict == report.verdict
+    ]
+    if report.verdict == "regression" and report.broken:
+        found.append(f"{count(len(report.broken), 'query', 'queries')} that must not break did")
+    found += [
+        f"latency p{timed.percentile} rose {timed.ratio.value:.2f} times"
+        for timed in report.latency
+        if timed.verdict == report.verdict
+    ]
+    return ", ".join(found)
 
 
 def explain(report: GateReport) -> str:
