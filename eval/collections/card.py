@@ -96,6 +96,11 @@ class Card(Settings):
         description="who gave the grades of all judgments that name nobody: `person NAME`, or "
         "`model NAME` for a language model",
     )
+    favours: str = Field(
+        "",
+        description="the kind of search that the questions favour, with the figures that show it; "
+        "every comparison on the collection repeats it",
+    )
     sizes: Sizes | None = Field(None, description="written by `assay dataset seal`")
     digests: dict[str, Sha256] = Field(
         default_factory=dict, description="SHA-256 by file; written by `assay dataset seal`"

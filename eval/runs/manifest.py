@@ -67,7 +67,8 @@ def describe_order(rising: "RisingScores | None") -> str:
 class CollectionFacts(BaseModel):
     """Which collection was judged on; `digest` covers documents, queries, gold and options.
 
-    `answers_from` is the least grade of a text that answers its query.
+    `answers_from` is the least grade of a text that answers its query, `favours` the kind of search
+    that the card says the questions favour.
     """
 
     name: str
@@ -80,6 +81,7 @@ class CollectionFacts(BaseModel):
     judgments: int
     drop_self_matches: bool
     answers_from: int = 1
+    favours: str = ""
 
     @classmethod
     def of(cls, collection: Collection) -> "CollectionFacts":
@@ -95,6 +97,7 @@ class CollectionFacts(BaseModel):
             judgments=sum(len(items) for items in collection.gold.values()),
             drop_self_matches=collection.drop_self_matches,
             answers_from=collection.card.answers_from,
+            favours=collection.card.favours,
         )
 
 

@@ -210,6 +210,11 @@ class Comparison:
         load = self.timing.load if self.timing else None
         busy = describe_disturbance(load, "Compare the configs again with --rerun")
         found += filter(None, [busy, find_misfit(self.runs), self.unanswered])
+        if favours := self.base.run.manifest.collection.favours:
+            found.append(
+                f"the questions favour {favours}: confirm a difference between keyword and dense "
+                "search on questions that people asked"
+            )
         if set(self.searched) != {queries}:
             each = ", ".join(map(str, self.searched))
             found.append(

@@ -1,5 +1,6 @@
 """What is written of questions: a native collection, the table to review, the report."""
 
+import json
 import os
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -14,7 +15,13 @@ from assay.eval.collections.digests import seal
 from assay.eval.runs.files import encode_json
 from assay.eval.studies.questions.asking import DrawOutcome
 from assay.eval.studies.questions.job import QuestionJob
-from assay.eval.studies.questions.page import JSON, MARKDOWN, describe_bias, render_report
+from assay.eval.studies.questions.page import (
+    JSON,
+    MARKDOWN,
+    describe_bias,
+    name_favoured,
+    render_report,
+)
 from assay.eval.studies.questions.prompts import digest_prompts
 from assay.eval.studies.questions.running import QuestionsResult
 from assay.eval.studies.questions.selection import QuestionSelection
@@ -86,6 +93,8 @@ def write_set(target: Target, result: QuestionsResult, *, force: bool) -> Path:
         MARKDOWN: render_report(name, made, job.as_json(), about),
         **author.describe(source.origin, name, folder, source.documents, questions, about),
     }
+    if favours := name_favoured(made.bias):
+        files[FILE] += f"favours: {json.dumps(favours, ensure_ascii=False)}\n"
     with changing(folder):
         check_target(target, force)  # the questions took their time
         author.write_files(source.origin, folder, files)

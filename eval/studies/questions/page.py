@@ -6,7 +6,7 @@ from typing import Any
 from assay.eval.report.formats import score, signed
 from assay.eval.report.markdown import render_markdown
 from assay.eval.studies.questions.asking import MEANING
-from assay.eval.studies.questions.selection import QuestionSelection
+from assay.eval.studies.questions.selection import Bias, QuestionSelection
 
 JSON, MARKDOWN = "questions.json", "questions.md"
 NAMED = 20  # dropped questions shown of each cause
@@ -36,6 +36,15 @@ def render_report(name: str, made: QuestionSelection, job: Mapping[str, Any], ab
 def list_causes(made: QuestionSelection) -> list[tuple[str, int, str]]:
     """Return every cause with how many it dropped, and what it means, in the order of the tests."""
     return [(cause, count, MEANING[cause]) for cause, count in made.count_causes().items()]
+
+
+def name_favoured(bias: Bias | None) -> str:
+    """Name the search that a set favours, with its figures; "" where none is shown to be."""
+    if bias is None or bias.advantage.low <= 0 <= bias.advantage.high:
+        return ""
+    rates = {"keyword": score(bias.keyword.value), "dense": score(bias.dense.value)}
+    better, worse = rates if bias.advantage.value > 0 else reversed(rates)
+    return f"{better} search (Hit@10 {rates[better]} alone, {worse} search {rates[worse]})"
 
 
 def describe_bias(made: QuestionSelection) -> str:

@@ -275,3 +275,15 @@ def test_what_weakens_a_comparison_is_said(folder: Path) -> None:
     first, second = compare([base, other], MEASURES).warnings
     assert "degraded on 20 of 20 queries: keyword index down" in first
     assert "20 of the collection's 40 queries" in second
+
+
+def test_what_the_questions_favour_is_repeated(tmp_path: Path) -> None:
+    collection = make_collection(len(BASE))
+    card = collection.card.model_copy(update={"favours": "keyword search (Hit@10 .9 alone)"})
+    collection = replace(collection, card=card)
+    runs = [
+        make_run(tmp_path, name, ranks, collection=collection)
+        for name, ranks in (("base", BASE), ("other", OTHER))
+    ]
+    (warning,) = compare(runs, MEASURES).warnings
+    assert warning.startswith("the questions favour keyword search (Hit@10 .9 alone): confirm")

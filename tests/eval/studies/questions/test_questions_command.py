@@ -123,6 +123,8 @@ def test_a_folder_becomes_a_judged_collection(server: LanguageModelServer, tmp_p
     for text in told:
         assert "a person had seen none of them" in text.replace("\\", "")
         assert "Keyword search alone has Hit@10" in text.replace("\\", "")
+    advantage = found["bias"]["advantage"]
+    assert bool(card.favours) == (not advantage["low"] <= 0 <= advantage["high"])
     assert found["bias"]["keyword"]["n"] == sum(
         query.type != "no_answer" for query in collection.queries
     )
