@@ -41,7 +41,7 @@ from assay.retrievers.settings import Resources, explain_error
 from assay.retrievers.store.digest import digest
 
 FULL, PLAIN = "whole", "plain"
-NO_CONTEXT = {"source": "none"}
+PREPARATION = ("chunker", "context")  # the keys of `documents` that are parts of a pipeline
 WARM_UP = 2
 TIMED_ALONE = 20  # queries timed in the plain pipeline, and in that with each part
 SECONDS = 5.0
@@ -62,22 +62,22 @@ class AblationPlan:
     @cached_property
     def tasks(self) -> dict[str, PointTask]:
         """Every pipeline to run by its name; of those that are alike only the first."""
-        made: dict[str, tuple[Settings | None, bool]] = {
-            FULL: (self.config.retriever.model_dump(mode="json"), True),
-            PLAIN: (self.plain.settings, False),
-            **{_without(item): (item.settings, item.contexts) for item in self.removals},
-            **{_with(item): (item.settings, item.contexts) for item in self.additions},
+        made: dict[str, tuple[Settings | None, frozenset[str]]] = {
+            FULL: (self.config.retriever.model_dump(mode="json"), frozenset()),
+            PLAIN: (self.plain.settings, frozenset(PREPARATION)),
+            **{_without(item): (item.settings, item.defaults) for item in self.removals},
+            **{_with(item): (item.settings, item.defaults) for item in self.additions},
         }
         tasks: dict[str, PointTask] = {}
         first: dict[str, PointTask] = {}
-        for name, (settings, contexts) in made.items():
+        for name, (settings, defaults) in made.items():
             if settings is not None:
-                task = PointTask({"pipeline": name}, self._vary(name, settings, contexts))
+                task = PointTask({"pipeline": name}, self._vary(name, settings, defaults))
                 alike = digest(task.config.retriever, task.config.documents)
                 tasks[name] = first.setdefault(alike, task)
         return tasks
 
-    def _vary(self, name: str, retriever: Settings, contexts: bool) -> RunConfig:
+    def _vary(self, name: str, retriever: Settings, defaults: frozenset[str]) -> RunConfig:
         """Return the config of a variant. The whole one is as given, so that its run is found."""
         measures = list(dict.fromkeys([*self.config.measures, *self.measures, TOKENS]))
         values = {**self.config.model_dump(mode="json"), "measures": measures}
@@ -88,7 +88,9 @@ class AblationPlan:
             values |= {
                 "name": label,
                 "retriever": dict(retriever),
-                "documents": values["documents"] | ({} if contexts else {"context": NO_CONTEXT}),
+                "documents": {
+                    key: value for key, value in values["documents"].items() if key not in defaults
+                },
                 "latency": LatencySettings(
                     queries=min(timed, latency.queries),
                     warm_up=min(WARM_UP, latency.warm_up),
@@ -112,13 +114,15 @@ def make_plan(config: RunConfig, measures: Sequence[str], timed: int) -> Ablatio
     plain = make_plain(values, parts)
     removals = plan_removals(values, parts, check)
     additions = [
-        replace(item, contexts=False) for item in plan_additions(values, plain, parts, check)
+        replace(item, defaults=frozenset(PREPARATION))
+        for item in plan_additions(values, plain, parts, check)
     ]
-    if (source := config.documents.context.source) != "none":
-        context = PipelinePart("context", 0, source, "context")
-        removals = [Variant(context, settings=values, contexts=False), *removals]
-        additions = [Variant(context, settings=plain.settings), *additions]
-        parts = [context, *parts]
+    for part in reversed(list(_list_preparation(config))):
+        key = frozenset({part.kind})
+        removals = [Variant(part, settings=values, defaults=key), *removals]
+        others = frozenset(PREPARATION) - key
+        additions = [Variant(part, settings=plain.settings, defaults=others), *additions]
+        parts = [part, *parts]
     return AblationPlan(
         config=config,
         parts=tuple(parts),
@@ -128,6 +132,15 @@ def make_plan(config: RunConfig, measures: Sequence[str], timed: int) -> Ablatio
         measures=tuple(dict.fromkeys(measures)),
         timed=timed,
     )
+
+
+def _list_preparation(config: RunConfig) -> Iterator[PipelinePart]:
+    """Yield how chunks are cut and what is put before them, where that is not the default."""
+    documents, plain = config.documents, type(config.documents)()
+    if documents.chunker != plain.chunker:
+        yield PipelinePart("chunker", 0, documents.chunker.type, "chunker")
+    if documents.context != plain.context:
+        yield PipelinePart("context", 0, documents.context.source, "context")
 
 
 def check(retriever: Settings) -> str:

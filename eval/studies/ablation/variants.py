@@ -16,18 +16,17 @@ MOST_COMPANIONS = 3
 # The types of the legs of a plain pipeline.
 DENSE, KEYWORD = "dense", "bm25"
 LISTS = {"query": "query", "stage": "stages"}
-KINDS = {"context": "context", "query": "query step", "leg": "leg", "stage": "stage"}
 
 
 @dataclass(frozen=True, slots=True)
 class PipelinePart:
-    """A query step, leg or stage: the one at position `at` of its list, named as in traces; or what
-    is put before each chunk, by its source.
+    """A query step, leg or stage: the one at position `at` of its list, named as in traces; or how
+    documents are cut, by the chunker's type; or what is put before each chunk, by its source.
 
     `plain` is the type of the plain leg that does as it does, empty where there is none.
     """
 
-    kind: Literal["context", "query", "leg", "stage"]
+    kind: Literal["chunker", "context", "query", "leg", "stage"]
     at: int
     name: str
     type: str
@@ -36,7 +35,7 @@ class PipelinePart:
     @property
     def steps(self) -> str:
         """The kind in words."""
-        return KINDS[self.kind]
+        return "query step" if self.kind == "query" else self.kind
 
 
 @dataclass(frozen=True)
@@ -44,7 +43,8 @@ class Variant:
     """The pipeline without `part`, or the plain one with it; `refusal` says why there is none.
 
     `along` are other parts that had to go or come with it. `replaces` says that the part takes
-    the place of a leg of the plain pipeline. With `contexts` chunks have those of the config.
+    the place of a leg of the plain pipeline. `defaults` are the keys of `documents` that are left
+    at their defaults.
     """
 
     part: PipelinePart
@@ -52,7 +52,7 @@ class Variant:
     settings: Settings | None = None
     replaces: bool = False
     refusal: str = ""
-    contexts: bool = True
+    defaults: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)

@@ -9,9 +9,10 @@ import pytest
 from samples.ablation import DENSE_PART, RERANK, make_ablation, observe, row
 
 from assay.eval.cli.ablate import _explain as explain
+from assay.eval.configs.config import RunConfig
 from assay.eval.statistics.estimates import OpenEstimate
 from assay.eval.studies.ablation.page import write
-from assay.eval.studies.ablation.running import caution, check
+from assay.eval.studies.ablation.running import caution, check, make_plan
 from assay.eval.studies.ablation.variants import (
     PipelinePart,
     Variant,
@@ -250,3 +251,19 @@ def test_parts_of_one_name_are_not_told_apart_in_time() -> None:
 def test_a_finding_that_a_few_large_losses_would_undo_is_warned_of() -> None:
     (line,) = caution([row(DENSE_PART, 0.5, 0.52), row(RERANK, 0.2, 0.9)])
     assert line.startswith("leg dense: the difference in nDCG@10 is fragile")
+
+
+def test_how_documents_are_cut_and_put_in_context_are_parts() -> None:
+    documents = {"chunker": {"type": "sections"}, "context": {"source": "opening"}}
+    config = {"name": "mine", "dataset": "planned", "retriever": hybrid(), "documents": documents}
+    plan = make_plan(RunConfig.model_validate(config), ("nDCG@10",), 20)
+    assert [part.kind for part in plan.parts[:2]] == ["chunker", "context"]
+    plain = RunConfig.model_validate({**config, "documents": {}}).documents
+    whole = plan.tasks["whole"].config.documents
+    used = {name: task.config.documents for name, task in plan.tasks.items()}
+    assert used["plain"] == plain
+    assert used["without chunker 1 sections"] == plain.model_copy(update={"context": whole.context})
+    assert used["without context 1 opening"] == used["plain with chunker 1 sections"]
+    assert used["plain with context 1 opening"] == used["without chunker 1 sections"]
+    assert used["without leg 1 dense"] == whole
+    assert used["plain with leg 3 exact"] == plain
