@@ -103,6 +103,30 @@ def test_judging_by_keyboard(page: Any, grades: GradeFile) -> None:
         assert (control.text_content() or "").strip()
 
 
+def test_markdown_is_shown_by_what_it_means(page: Any) -> None:
+    text = "## Tides\n\nA **spring** `tide` comes.\n~~~\n```\n# no heading\n~~~\n[Neap](n.md)"
+    shown = page.evaluate(
+        """text => {
+            const box = document.getElementById("passage");
+            showMarkdown(box, text, [6, 21]);
+            const of = kind => [...box.querySelectorAll("." + kind)].map(one => one.textContent);
+            return [box.textContent, box.querySelector("mark").textContent,
+              ["heading", "strong", "code", "link"].map(of)];
+        }""",
+        text,
+    )
+    assert shown == [
+        text,
+        text[6:21],
+        [
+            ["## Tid", "es\n"],
+            ["**spring*", "*"],
+            ["`tide`", "~~~\n", "```\n", "# no heading\n", "~~~\n"],
+            ["[Neap](n.md)"],
+        ],
+    ]
+
+
 def test_a_span_by_keyboard_and_by_mouse(page: Any, grades: GradeFile) -> None:
     spring = PAIRS[0]
     for place in range(2, 2 + SHEET.order("anna", 0).index(spring.digest)):

@@ -33,6 +33,7 @@ class AnnotationSession:
             "studies/judging/templates/judging.html.j2",
             (
                 "studies/judging/templates/requests.js",
+                "studies/judging/templates/judging_markdown.js",
                 "studies/judging/templates/judging.js",
                 "studies/judging/templates/judging_span.js",
             ),

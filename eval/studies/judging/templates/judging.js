@@ -20,8 +20,8 @@ async function show(id) {
   at("query").textContent = pair.query;
   at("heading").textContent = pair.title;
   at("document").textContent = pair.document;
-  at("before").textContent = pair.before;
-  at("after").textContent = pair.after;
+  showMarkdown(at("before"), pair.before);
+  showMarkdown(at("after"), pair.after);
   for (const [name, text] of [["before", pair.before], ["after", pair.after]])
     at(name).hidden = !text.trim();
   at("before").scrollTop = at("before").scrollHeight; // what stands next to the passage

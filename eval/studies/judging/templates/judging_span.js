@@ -19,12 +19,8 @@ const span = {
   },
   draw(range) {
     span.range = range;
-    const text = page.pair.text, box = at("passage");
     at("unmark").hidden = range === null;
-    if (range === null) return box.replaceChildren(text);
-    const mark = document.createElement("mark");
-    mark.textContent = text.slice(range[0], range[1]);
-    box.replaceChildren(text.slice(0, range[0]), mark, text.slice(range[1]));
+    showMarkdown(at("passage"), page.pair.text, range);
   },
   // A span that changes under a grade is saved with it at once.
   async keep(text) {
