@@ -11,7 +11,9 @@ from typing import Any
 
 import pytest
 from hypothesis import settings
+from tools.forked_cli import SECONDS
 
+from assay.eval.runs import machine_load
 from assay.eval.runs.machine_load import MachineLoad
 
 # A suite started in the background, by `nohup` or a CI runner, ignores interrupts, and what it
@@ -23,6 +25,12 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 # is small, would wait for them more than it computes.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+# Tests that say nothing of it expect reports below the working directory.
+os.environ.pop("ASSAY_REPORTS", None)
+
+# Every run that times queries would look at the machine for half a second.
+machine_load.SECONDS = SECONDS
 
 # The workers of pytest-xdist get one, and what the tests start would fit its tables to it.
 os.environ.pop("COLUMNS", None)

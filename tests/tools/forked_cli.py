@@ -23,6 +23,9 @@ HEAVY = ("mlflow", "mlflow.tracking", "mlflow.store.tracking.sqlalchemy_store", 
          "tokenizers", "assay.eval.running.experiment",
          "assay.eval.studies.comparison.running")  # fmt: skip
 
+# How long a run looks at the machine that it is timed on; see assay.eval.runs.machine_load.
+SECONDS = 0.02
+
 
 class Warm:
     """A server of forked command lines."""
@@ -103,8 +106,10 @@ def serve() -> None:
     """Start what each order asks for, or tell how it ended."""
     from assay.eval import no_telemetry
     from assay.eval.report.markdown import make_environment
+    from assay.eval.runs import machine_load
 
     no_telemetry.disable()
+    machine_load.SECONDS = SECONDS
     for name in HEAVY:
         __import__(name)
     templates = make_environment(autoescape=True)

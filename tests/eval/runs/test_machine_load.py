@@ -52,6 +52,12 @@ class Pauses(Retriever):
         return Ranking((), (*stages, StageTrace("untold", "stage", 0.1)))
 
 
+@pytest.fixture(autouse=True)
+def as_long_as_for_users(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Other tests look for a shorter time, which tells nothing."""
+    monkeypatch.setattr(machine_load, "SECONDS", 0.5)
+
+
 def use_readings(monkeypatch: pytest.MonkeyPatch, *readings: Usage) -> None:
     """Let the machine be observed as `readings` say."""
     following = iter(readings)
