@@ -18,9 +18,7 @@ FENCE = re.compile(r"`{3,}")
 
 def render_markdown(template: str, **values: Any) -> str:
     """Return `template` with its `values`. Texts of others stay text: none is markup in it."""
-    environment = make_environment(autoescape=False)
-    environment.filters |= {"plain": plain, "code": code, "fenced": fenced}
-    return environment.get_template(template).render(**values)
+    return make_environment(autoescape=False).get_template(template).render(**values)
 
 
 @cache
@@ -31,7 +29,7 @@ def make_environment(*, autoescape: bool) -> "Environment":
     """
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
-    return Environment(
+    environment = Environment(
         loader=PackageLoader("assay.eval", ""),
         trim_blocks=True,
         lstrip_blocks=True,
@@ -39,6 +37,9 @@ def make_environment(*, autoescape: bool) -> "Environment":
         autoescape=autoescape,
         keep_trailing_newline=not autoescape,
     )
+    if not autoescape:
+        environment.filters |= {"plain": plain, "code": code, "fenced": fenced}
+    return environment
 
 
 def plain(text: str, limit: int = CELL) -> str:

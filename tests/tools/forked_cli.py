@@ -18,9 +18,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-HEAVY = ("mlflow", "mlflow.tracking", "mlflow.store.tracking.sqlalchemy_store", "pandas",
-         "pyarrow.parquet", "scipy.stats", "ir_measures", "rich.table", "jinja2", "bm25s",
-         "tokenizers", "assay.eval.running.experiment",
+HEAVY = ("mlflow", "mlflow.tracking", "mlflow.store.tracking.sqlalchemy_workspace_store", "pandas",
+         "pyarrow.parquet", "pyarrow.json", "sqlalchemy.dialects.sqlite", "alembic.command",
+         "scipy.stats", "ir_measures", "pytrec_eval", "rich.table", "jinja2", "bm25s", "Stemmer",
+         "onnxruntime", "tokenizers", "assay.eval.cli.run", "assay.eval.cli.table",
+         "assay.eval.cluster.worker", "assay.eval.running.experiment",
          "assay.eval.studies.comparison.running")  # fmt: skip
 
 # How long a run looks at the machine that it is timed on; see assay.eval.runs.machine_load.
@@ -105,16 +107,13 @@ class Forked:
 def serve() -> None:
     """Start what each order asks for, or tell how it ended."""
     from assay.eval import no_telemetry
-    from assay.eval.report.markdown import make_environment
     from assay.eval.runs import machine_load
 
     no_telemetry.disable()
     machine_load.SECONDS = SECONDS
     for name in HEAVY:
         __import__(name)
-    templates = make_environment(autoescape=True)
-    for name in templates.list_templates(filter_func=lambda name: name.endswith(".html.j2")):
-        templates.get_template(name)
+    make_what_is_kept()
     assert threading.active_count() == 1, "a fork of several threads is not safe"
     gc.freeze()  # a collection in a child would copy every page it looks at
     for line in sys.stdin:
@@ -128,6 +127,24 @@ def serve() -> None:
             if answer == 0:
                 run(**order)
         print(json.dumps(answer), flush=True)
+
+
+def make_what_is_kept() -> None:
+    """Make what a process makes at most once, of its code alone: schemas, templates, digests."""
+    from sqlalchemy.orm import configure_mappers
+
+    from assay.eval.configs.config import load_config
+    from assay.eval.report.markdown import make_environment
+    from assay.eval.runs import environment
+    from assay.retrievers.store.sources import digest_imports
+
+    configure_mappers()
+    load_config("configs/hybrid_rrf.yaml")
+    for name in make_environment(autoescape=True).list_templates(["j2"]):
+        make_environment(autoescape=name.endswith(".html.j2")).get_template(name)
+    environment.packages()
+    environment.digest_code()
+    digest_imports("assay.eval.*")
 
 
 def run(arguments: list[str], environment: dict[str, str], root: str, printed: list[str]) -> None:
