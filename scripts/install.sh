@@ -45,22 +45,29 @@ upgrade_tools() {
     "${pip[@]}" install --quiet --no-deps --require-hashes --requirement .venv/tools.txt
 }
 
-# uv takes a fifth of pip's time, and knows nothing of pip's settings: who told pip of another index
-# or a proxy has pip. A lock is complete, so there is nothing to resolve.
-unpack() {
-    if [ -x .venv/bin/uv ] && ! "${pip[@]}" config list | grep -Eq 'index|proxy' &&
-        .venv/bin/uv --no-config --system-certs pip install --python .venv/bin/python \
-            --no-deps --require-hashes --requirement "$lock"; then
-        return
+# uv takes a fifth of pip's time, and knows of pip's settings only the folders it is given: who told
+# pip of another index or a proxy has pip.
+install_by_uv() {
+    [ -x .venv/bin/uv ] || return
+    if "${pip[@]}" config list | grep -v "^:env:.find-links" | grep -Eq 'index|proxy|find-links'; then
+        return 1
     fi
-    "${pip[@]}" install --no-deps --require-hashes --progress-bar off --requirement "$lock"
+    # shellcheck disable=SC2086
+    .venv/bin/uv --no-config --system-certs pip install --python .venv/bin/python \
+        ${PIP_FIND_LINKS:+--find-links ${PIP_FIND_LINKS// / --find-links }} "$@"
+}
+
+# A lock is complete, so there is nothing to resolve.
+unpack() {
+    local locked=(--no-deps --require-hashes --requirement "$lock")
+    install_by_uv "${locked[@]}" || "${pip[@]}" install --progress-bar off "${locked[@]}"
 }
 
 install() {
     upgrade_tools &&
         unpack &&
         "${pip[@]}" install --no-deps --no-build-isolation --editable . &&
-        if [ $# -gt 0 ]; then "${pip[@]}" install "$@"; fi
+        if [ $# -gt 0 ]; then install_by_uv "$@" || "${pip[@]}" install "$@"; fi
 }
 
 # Shows pip's many lines as one count; uv tells the same in three.

@@ -77,7 +77,7 @@ def test_adapter_and_client_are_asked_twice_in_each_turn() -> None:
 
 def test_an_engine_timed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("apsw", reason="needs the extra `sqlite`")
-    options = ["sqlite", "--dataset", "tarnwick", "--limit", "10", "--output", str(tmp_path)]
+    options = ["sqlite", "--dataset", "harbourline", "--limit", "10", "--output", str(tmp_path)]
     with pytest.raises(SystemExit) as ended:
         main([*options, "--json"])
     found = json.loads(capsys.readouterr().out)
@@ -90,7 +90,7 @@ def test_an_engine_timed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
     assert ended.value.code == any(item["verdict"] == "over" for item in check["lists"])
     page = (tmp_path / "engine_clients.md").read_text()
     assert "| sqlite | 3." in page
-    assert "`python -m benchmarks.adapter_timing sqlite --dataset tarnwick --limit 10`" in page
+    assert "`python -m benchmarks.adapter_timing sqlite --dataset harbourline --limit 10`" in page
 
 
 def test_what_cannot_be_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:

@@ -24,7 +24,6 @@ def show_bars(screen: Screen) -> list[str]:
 @pytest.mark.parametrize(
     ("arguments", "line"),
     [
-        (("run", "bm25", "limit=40", "--no-track"), "bm25 on harbourline (n = 40, a sample)"),
         (
             ("compare", "bm25", "other.yaml", "limit=40", "--no-track"),
             "40 queries of harbourline",
