@@ -15,7 +15,8 @@ class DocumentReport:
     `combined` counts the chunks that hold text of several sections, `split` those that begin or end
     within a section. `embedded` counts the vectors made for it. `seconds` are of the stages that
     did anything: none, when all was in the cache. `note` says what of the frontmatter could not be
-    read.
+    read. `parts` has the tokens of the chunks of each part between headings that no chunk crosses;
+    none for chunkers without such.
     """
 
     id: str
@@ -32,6 +33,7 @@ class DocumentReport:
     note: str = field(default="", kw_only=True)
     combined: int = field(default=0, kw_only=True)
     split: int = field(default=0, kw_only=True)
+    parts: tuple[tuple[int, ...], ...] = field(default=(), kw_only=True)
 
 
 @dataclass(frozen=True)

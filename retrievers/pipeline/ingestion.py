@@ -1,14 +1,16 @@
 """Ingestion: documents cut, contextualised, embedded and indexed, with what became of each."""
 
 import time
+from bisect import bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from assay.retrievers.base import AssayError, Chunk, Document
 from assay.retrievers.base.ingestion import DocumentReport, IngestReport
 from assay.retrievers.corpus.corpus import Corpus
 from assay.retrievers.documents.chunk_cache import ChunkedDocuments
 from assay.retrievers.documents.chunkers import CombineSplitChunker
+from assay.retrievers.documents.chunkers.combining import Combination
 from assay.retrievers.documents.conversion.reconversion import convert_anew
 from assay.retrievers.documents.definitions import find_definitions
 from assay.retrievers.documents.preparation import cut_documents, prepare
@@ -136,6 +138,7 @@ class _Inspector:
         tokens = tuple(known[chunk.id] if structure else count(chunk.text) for chunk in chunks)
         references = find_references(structure) if structure else []
         fresh = embedding.fresh[document.id]
+        combination = self._combine(structure) if structure else None
         seconds = {"chunk": cut.seconds[document.id]} if document.id in cut.seconds else {}
         if fresh:
             seconds["embed"] = embedding.seconds[document.id]
@@ -147,7 +150,7 @@ class _Inspector:
                 [chunk.searchable for chunk in chunks], self._window, self._tokenizer
             ),
             intact=document.id not in cut.lossy if structure else None,
-            decisions=self._decisions(structure),
+            decisions=dict(combination.decisions) if combination else {},
             definitions=len(find_definitions(structure)) if structure else 0,
             references=len(references),
             resolved=sum(self._targets.find(item, document.id) is not None for item in references),
@@ -156,13 +159,26 @@ class _Inspector:
             note=structure.frontmatter.note if structure else "",
             combined=sum(_is_combined(chunk, structure) for chunk in chunks) if structure else 0,
             split=sum(_is_split(chunk, structure) for chunk in chunks) if structure else 0,
+            parts=_group(combination, chunks, tokens) if combination else (),
         )
 
-    def _decisions(self, structure: Structure | None) -> Mapping[str, int]:
-        if structure is None or not isinstance(self._chunker, CombineSplitChunker):
-            return {}
+    def _combine(self, structure: Structure) -> Combination | None:
+        if not isinstance(self._chunker, CombineSplitChunker):
+            return None
         tokens = TokenMap(structure.text, self._tokenizer.offsets)
-        return dict(self._chunker.combine(structure, tokens).decisions)
+        return self._chunker.combine(structure, tokens)
+
+
+def _group(
+    combination: Combination, chunks: Sequence[Chunk], tokens: Sequence[int]
+) -> tuple[tuple[int, ...], ...]:
+    """Return the tokens of the chunks of each part."""
+    begins = [part[0].span[0] for part in combination.parts]
+    found: list[list[int]] = [[] for _ in begins]
+    for chunk, size in zip(chunks, tokens, strict=True):
+        if begins and chunk.kind != "frontmatter":
+            found[max(bisect_right(begins, chunk.start) - 1, 0)].append(size)
+    return tuple(map(tuple, found))
 
 
 def _is_combined(chunk: Chunk, structure: Structure) -> bool:

@@ -16,6 +16,7 @@ from assay.eval.collections.authoring.near_duplicates import plant
 from assay.eval.collections.card import FILE, Card
 from assay.eval.collections.card_files import parse_card, read_card
 from assay.eval.collections.catalog import find, list_cards
+from assay.eval.collections.check import NO_ANSWER
 from assay.eval.collections.digests import seal
 from assay.eval.collections.formats.native import SUFFIXES, make_document
 from assay.eval.collections.loading import load
@@ -108,17 +109,57 @@ def make_lookups(
         output / FILE, len(texts), len(planted), dict(queries), derived.ambiguous
     )
     exact = {id_: origin for id_, origin in copied.items() if texts[id_] == texts[origin]}
-    card = _render_card(origins, made, kinds, output, exact)
+    chosen = "" if tuple(kinds) == DEFAULT_KINDS else f" --kinds {','.join(kinds)}"
+    header = HEADER.format(source=origins.reference, name=output.name, kinds=chosen)
+    card = header + _render_card(origins, output, "look-ups", _describe(made, kinds), exact)
+    rows = list(_number(derived.lookups, queries))
+    _write(output, origins.folder, texts, card, rows, force)
+    return made
+
+
+def make_off_topic(origins: Origins, others: Sequence[str], output: Path) -> None:
+    """Write a native collection of the queries of `others` over documents that answer none of them.
+
+    A query's id begins with the name of its collection; its one judgment is of grade 0. What is in
+    `output` is replaced. Raises AssayError.
+    """
+    texts = {_name_file(id_): document.text for id_, document in origins.documents.items()}
+    rows = [
+        (
+            {"_id": f"{name}-{query.id}", "text": query.text, "type": NO_ANSWER},
+            [{"query_id": f"{name}-{query.id}", "path": next(iter(texts)), "grade": 0}],
+        )
+        for name in others
+        for query in load(name).queries
+    ]
+    described = f"Queries of {', '.join(others)}, which these documents are not about."
+    _write(
+        output,
+        origins.folder,
+        texts,
+        _render_card(origins, output, "off topic", described),
+        rows,
+        True,
+    )
+
+
+def _write(
+    output: Path,
+    source: Path | None,
+    texts: Mapping[str, str],
+    card: str,
+    rows: Sequence[tuple[Mapping[str, Any], Sequence[Mapping[str, Any]]]],
+    force: bool,
+) -> None:
+    """Write a sealed collection of queries with their judgments."""
     parse_card(card, output / FILE)  # a wrong name stops here, before anything is written
     with changing(output):
-        _check_output(output, origins.folder, force)
+        _check_output(output, source, force)
         copies.write_copies(output, texts)
-        rows = list(_number(derived.lookups, queries))
         write_atomically(output / QUERIES, _jsonl(query for query, _ in rows))
         write_atomically(output / JUDGMENTS, _jsonl(row for _, judged in rows for row in judged))
         write_atomically(output / FILE, card.encode())
         seal(read_card(output / FILE))
-    return made
 
 
 def _name_file(doc_id: str) -> str:
@@ -160,16 +201,16 @@ def _span(start: int, end: int) -> dict[str, int]:
 
 def _render_card(
     origins: Origins,
-    made: DerivedCollection,
-    kinds: Sequence[str],
     output: Path,
-    exact: Mapping[str, str],
+    what: str,
+    description: str,
+    exact: Mapping[str, str] | None = None,
 ) -> str:
-    name, card = output.name, origins.card
+    card = origins.card
     values = {
-        "name": name,
-        "title": f"{card.title if card else origins.reference}: look-ups",
-        "description": _describe(made, kinds),
+        "name": output.name,
+        "title": f"{card.title if card else origins.reference}: {what}",
+        "description": description,
         "licence": card.licence if card else "",
         "source": f"derived from {origins.reference}" + (f": {card.source}" if card else ""),
         "language": card.language if card else "en",
@@ -179,9 +220,7 @@ def _render_card(
         "queries": QUERIES,
         "judgments": {"test": JUDGMENTS},
     } | ({"copies": dict(exact)} if exact else {})
-    chosen = "" if tuple(kinds) == DEFAULT_KINDS else f" --kinds {','.join(kinds)}"
-    header = HEADER.format(source=origins.reference, name=name, kinds=chosen)
-    return header + yaml.safe_dump(values, sort_keys=False, allow_unicode=True, width=100)
+    return yaml.safe_dump(values, sort_keys=False, allow_unicode=True, width=100)
 
 
 def _describe(made: DerivedCollection, kinds: Sequence[str]) -> str:

@@ -1,7 +1,7 @@
 """The facts of an ingestion, and the figures that follow from them."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
@@ -13,6 +13,12 @@ from assay.retrievers.base.ingestion import DocumentReport, IngestReport
 
 WORDS_PER_PAGE = 500
 ON_TARGET = (800, 1500)
+
+
+def count_on_target(sizes: Iterable[int]) -> int:
+    """Return how many of `sizes` are 800 to 1,500 tokens."""
+    low, high = ON_TARGET
+    return sum(low <= size <= high for size in sizes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +42,12 @@ class DocumentFacts(DocumentReport):
     @property
     def on_target(self) -> int:
         """How many chunks have 800 to 1,500 tokens."""
-        return sum(ON_TARGET[0] <= size <= ON_TARGET[1] for size in self.tokens)
+        return count_on_target(self.tokens)
+
+    @property
+    def long_parts(self) -> tuple[tuple[int, ...], ...]:
+        """The parts with enough text for a chunk of 800 tokens."""
+        return tuple(sizes for sizes in self.parts if sum(sizes) >= ON_TARGET[0])
 
     @property
     def least(self) -> int:

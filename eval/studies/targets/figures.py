@@ -28,6 +28,7 @@ from assay.eval.studies.targets.measurement_base import COMPLEMENT
 from assay.eval.studies.targets.measurements import (
     Change,
     Documents,
+    Duplicates,
     Latency,
     Score,
     Similarity,
@@ -120,16 +121,23 @@ def warn_of_few(found: OpenEstimate, percentile: float) -> str:
 def documents(run: StoredRun, wanted: Documents) -> MeasuredValue:
     """Return the share of queries whose first results come from so many documents.
 
-    Or how many fall short: a count of what is, with no interval.
+    Or how many fall short: a count of what is, with no interval. A ranking that has results of
+    fewer documents in all does not count.
     """
+    by_query = [[hit.chunk.doc_id for hit in ranking.hits] for ranking in run.rankings.values()]
     good = [
-        len({hit.chunk.doc_id for hit in ranking.hits[: wanted.depth]}) >= wanted.documents
-        for ranking in run.rankings.values()
+        len(set(ids[: wanted.depth])) >= wanted.documents
+        for ids in by_query
+        if len(set(ids)) >= wanted.documents
     ]
+    if not good:
+        raise AssayError(f"{run.manifest.id}: no ranking has {wanted.documents} documents")
     if wanted.counted:
         short = len(good) - sum(good)
         found = Estimate(short, short, short, len(good))
-        return _measured([run], found, "count", f"of {len(good)} queries")
+        few = len(by_query) - len(good)
+        note = f"; {few} more have results of fewer documents" if few else ""
+        return _measured([run], found, "count", f"of {len(good)} queries{note}")
     return _measured([run], estimate_share(sum(good), len(good)), "share")
 
 
@@ -163,6 +171,42 @@ def similarity(
     changed = estimate_mean([late - early for early, late in zip(before, after, strict=True)])
     note = f"{np.mean(before):.3f} → {np.mean(after):.3f}"
     return _measured([base, other], changed, "difference", note)
+
+
+def duplicates(run: StoredRun, wanted: Duplicates, encode: Encode) -> MeasuredValue:
+    """Return how many first results are nearly the same as one before them: a count of what is."""
+    shown = {
+        query: [hit.chunk.searchable for hit in ranking.hits[: wanted.depth]]
+        for query, ranking in run.rankings.items()
+    }
+    texts = sorted({text for found in shown.values() for text in found})
+    vectors = dict(zip(texts, encode(texts), strict=True))
+    number = 0
+    for found in shown.values():
+        matrix = np.array([vectors[text] for text in found]).reshape(len(found), -1)
+        before = np.tril(matrix @ matrix.T, k=-1)
+        number += int(np.sum(np.any(before >= wanted.over, axis=1)))
+    note = f"of {sum(map(len, shown.values())):,} results"
+    return _measured([run], Estimate(number, number, number, len(shown)), "count", note)
+
+
+def flow(run: StoredRun) -> MeasuredValue:
+    """Return in how many queries the counts in the trace do not follow from each other.
+
+    Each stage that tells how many hits it took in must have got as many from the one before it
+    that tells what it gave, and the last must have given no fewer than the ranking has.
+    """
+    wrong = stages = 0
+    for ranking in run.rankings.values():
+        told = [entry.counts for entry in ranking.trace if {"in", "out"} <= entry.counts.keys()]
+        given = [*(counts["in"] for counts in told[1:]), len(ranking.hits)]
+        outs = [counts["out"] for counts in told]
+        stages = max(stages, len(told))
+        wrong += outs[:-1] != given[:-1] or any(out < given[-1] for out in outs[-1:])
+    if not stages:
+        raise AssayError(f"{run.manifest.id}: no stage tells how many hits it took in and gave")
+    found = Estimate(wrong, wrong, wrong, len(run.rankings))
+    return _measured([run], found, "count", f"of {len(run.rankings)} queries, {stages} stages")
 
 
 def traced(run: StoredRun, wanted: TraceMeasurement) -> MeasuredValue:

@@ -91,11 +91,13 @@ class LatencyRatio(TimedMeasurement):
 
 INGEST = {
     "seconds_per_100_pages": "seconds per 100 pages of 500 words",
-    "seconds_per_document": "p95 of seconds per document",
+    "seconds_of_slowest_document": "seconds of the document that took longest",
     "oversize": "chunks over the chunker's maximum",
     "integrity_failures": "documents whose SHA-256 their chunks do not give back",
     "collisions": "chunk ids given twice",
     "on_target": "share of chunks of 800 to 1,500 tokens, in documents of 800 or more",
+    "on_target_parts": "share of chunks of 800 to 1,500 tokens, in parts of 800 or more between "
+    "headings that no chunk crosses",
 }
 
 
@@ -106,11 +108,12 @@ class Ingest(BaseMeasurement):
     type: Literal["ingest"]
     figure: Literal[
         "seconds_per_100_pages",
-        "seconds_per_document",
+        "seconds_of_slowest_document",
         "oversize",
         "integrity_failures",
         "collisions",
         "on_target",
+        "on_target_parts",
     ] = Field(description="; ".join(f"{name}: {text}" for name, text in INGEST.items()))
     contexts: bool = Field(False, description="count the time that contexts take (per 100 pages)")
 
@@ -172,6 +175,34 @@ class Similarity(BaseMeasurement):
         )
 
 
+class Duplicates(BaseMeasurement):
+    """How many of the first results of all queries are duplicates of one before them.
+
+    Those are results of a cosine of `over` or more, by the default encoder.
+    """
+
+    type: Literal["duplicates"]
+    depth: int = Field(10, ge=2, description="how many results are looked at")
+    over: float = Field(0.85, gt=-1, lt=1, description="the cosine from which two results are one")
+
+    def describe(self) -> str:
+        """Return what is measured, in a line."""
+        return (
+            f"results within the top {self.depth} of a cosine of {self.over:g} or more with one "
+            f"before, {self.pipeline} on {self.dataset}"
+        )
+
+
+class TraceFlow(BaseMeasurement):
+    """In how many queries a stage takes in another number of hits than the one before it gave."""
+
+    type: Literal["flow"]
+
+    def describe(self) -> str:
+        """Return what is measured, in a line."""
+        return f"queries whose counts of hits do not add up, {self.pipeline} on {self.dataset}"
+
+
 class TraceMeasurement(BaseMeasurement):
     """A figure of the counts that a stage leaves in the trace of each query.
 
@@ -211,5 +242,7 @@ Measurement = (
     | Stale
     | Documents
     | Similarity
+    | Duplicates
+    | TraceFlow
     | TraceMeasurement
 )

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from assay.eval.collections.authoring.known_item_collections import (
     KINDS,
     make_lookups,
+    make_off_topic,
     read_origins,
 )
 from assay.eval.collections.collection import Collection
@@ -180,8 +181,12 @@ class ProjectTargetMeasurer:
             place = Path(self._place(dataset))
 
             def make() -> None:
-                self._progress.say(f"{dataset}: look-ups of {wanted.derive}")
-                make_lookups(read_origins(wanted.derive), kinds, place, force=True)
+                self._progress.say(f"{dataset}: queries over the documents of {wanted.derive}")
+                origins = read_origins(wanted.derive)
+                if wanted.queries_of:
+                    make_off_topic(origins, wanted.queries_of, place)
+                else:
+                    make_lookups(origins, kinds, place, force=True)
 
             self._once(make, "derived", dataset)
 

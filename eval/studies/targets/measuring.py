@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from datetime import UTC, datetime
+from itertools import chain
 from typing import Any, Protocol
 
 import numpy as np
@@ -12,7 +13,6 @@ from assay.eval.collections.collection import Collection
 from assay.eval.runs import environment
 from assay.eval.runs.latency import LatencySample
 from assay.eval.runs.stored import StoredRun
-from assay.eval.runs.summary.summary import explain_open
 from assay.eval.statistics.estimates import (
     Estimate,
     OpenEstimate,
@@ -20,11 +20,12 @@ from assay.eval.statistics.estimates import (
     estimate_percentile,
     estimate_percentile_ratio,
 )
-from assay.eval.studies.ingestion.summary import Ingestion
+from assay.eval.studies.ingestion.summary import ON_TARGET, Ingestion, count_on_target
 from assay.eval.studies.targets import figures
 from assay.eval.studies.targets.measurements import (
     Change,
     Documents,
+    Duplicates,
     Ingest,
     Latency,
     LatencyRatio,
@@ -33,6 +34,7 @@ from assay.eval.studies.targets.measurements import (
     Similarity,
     SlowestStage,
     Stale,
+    TraceFlow,
     TraceMeasurement,
 )
 from assay.eval.studies.targets.output import describe_limits
@@ -53,6 +55,8 @@ UNITS: Mapping[type[Any], Unit] = {
     Stale: "count",
     Documents: "share",
     Similarity: "difference",
+    Duplicates: "count",
+    TraceFlow: "count",
     TraceMeasurement: "share",
 }
 
@@ -183,6 +187,10 @@ def measure(wanted: Measurement, measurer: TargetMeasurer) -> MeasuredValue:
             return figures.slowest_stage(run, wanted)
         case Documents():
             return figures.documents(run, wanted)
+        case Duplicates():
+            return figures.duplicates(run, wanted, measurer.encode)
+        case TraceFlow():
+            return figures.flow(run)
         case TraceMeasurement():
             return figures.traced(run, wanted)
 
@@ -198,28 +206,37 @@ def _ingest(wanted: Ingest, measurer: TargetMeasurer) -> MeasuredValue:
     made = measurer.ingest(wanted.pipeline, wanted.dataset, wanted.timed)
     if wanted.figure == "seconds_per_100_pages":
         return _pace(made, wanted.contexts)
-    if wanted.figure == "seconds_per_document":
-        times = [sum(item.seconds.values()) for item in made.documents]
-        found = estimate_percentile(times, 95)
-        return _now(found, "s", explain_open({"p95": found}, "documents"))
+    if wanted.figure == "seconds_of_slowest_document":
+        times = {item.id: sum(item.seconds.values()) for item in made.documents}
+        slowest = max(times, key=lambda name: times[name])
+        found = Estimate(times[slowest], times[slowest], times[slowest], len(times))
+        return _now(found, "s", f"{slowest}, of {len(times)} documents")
     cut = [item for item in made.documents if item.intact is not None]
     if not cut:
         raise AssayError(f"{wanted.dataset}: prescribes its passages, so that nothing is cut")
-    if wanted.figure == "on_target":
-        return _share_on_target(made)
+    if wanted.figure in ("on_target", "on_target_parts"):
+        return _share_on_target(made, parts=wanted.figure == "on_target_parts")
     if wanted.figure == "integrity_failures":
         return _count(len(made.failures), len(cut), "documents")
     counted = made.collisions if wanted.figure == "collisions" else made.count("oversize")
     return _count(counted, len(made.tokens.sizes), "chunks")
 
 
-def _share_on_target(made: Ingestion) -> MeasuredValue:
-    """Return the share of chunks on target, with the bootstrap's interval over documents."""
-    if not made.long_documents:
-        raise AssayError(f"{made.source}: no document has 800 tokens")
-    chunks = [len(item.tokens) for item in made.long_documents]
-    hits = [item.on_target for item in made.long_documents]
-    return _now(estimate_mean_ratio(chunks, hits), "share", f"of {sum(chunks):,} chunks")
+def _share_on_target(made: Ingestion, parts: bool) -> MeasuredValue:
+    """Return the share of chunks on target, with the bootstrap's interval over documents.
+
+    Counted are the chunks of documents, or of `parts`, that have text for one of them.
+    """
+    if parts:
+        by_document = [[*chain(*item.long_parts)] for item in made.documents]
+    else:
+        by_document = [[*item.tokens] for item in made.long_documents]
+    counted = [sizes for sizes in by_document if sizes]
+    if not counted:
+        noun = "part of a document" if parts else "document"
+        raise AssayError(f"{made.source}: no {noun} has {ON_TARGET[0]} tokens")
+    share = estimate_mean_ratio(list(map(len, counted)), list(map(count_on_target, counted)))
+    return _now(share, "share", f"of {sum(map(len, counted)):,} chunks")
 
 
 def _pace(made: Ingestion, contexts: bool) -> MeasuredValue:

@@ -41,10 +41,23 @@ class PipelineReference(Settings):
 
 
 class DerivedCollection(Settings):
-    """Look-ups that `assay dataset derive` makes of another collection's documents."""
+    """Another collection's documents, with the look-ups that `assay dataset derive` makes of them,
+    or with the queries of collections that are about something else.
+    """
 
     derive: str = Field(min_length=1, description="the collection whose documents are asked for")
-    kinds: list[str] = Field(min_length=1, description="kinds of look-ups, as of --kinds there")
+    kinds: list[str] = Field(
+        default_factory=list, description="kinds of look-ups, as of --kinds there"
+    )
+    queries_of: list[str] = Field(
+        default_factory=list, description="collections whose queries nothing here answers"
+    )
+
+    @model_validator(mode="after")
+    def _has_one_kind_of_query(self) -> "DerivedCollection":
+        if bool(self.kinds) == bool(self.queries_of):
+            raise ValueError("kinds or queries_of: one of them is needed, and not both")
+        return self
 
 
 class TargetsSettings(Settings):

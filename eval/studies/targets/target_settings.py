@@ -37,6 +37,9 @@ def check(settings: TargetsSettings, measurer: ProjectTargetMeasurer, path: Path
         place = f"{path}: collections.{name}"
         with _naming(f"{place}.derive"):
             find(collection.derive)
+        for other in collection.queries_of:
+            with _naming(f"{place}.queries_of"):
+                find(other)
         if unknown := [kind for kind in collection.kinds if kind not in KINDS]:
             raise AssayError(f"{place}.kinds: {unknown[0]!r}: allowed: {', '.join(KINDS)}")
     for name, target in settings.targets.items():

@@ -10,6 +10,7 @@ from tools.processes import ROOT
 
 from assay.eval.cli.dataset import dataset
 from assay.eval.collections import check, find_card, load
+from assay.eval.collections.authoring.known_item_collections import make_off_topic, read_origins
 from assay.retrievers.base import AssayError
 
 DOCUMENT = "---\ntitle: Setup Guide\n---\n# Setup\n\nCall `getToken`.\n"
@@ -51,6 +52,19 @@ def test_the_lookups_of_the_project_are_those_of_its_documents(
 
 def test_the_lookups_of_the_project_are_sound() -> None:
     assert check(find_card(str(ROOT / "datasets/harbourline_lookups"))) == []
+
+
+def test_queries_of_other_collections_have_no_answer(here: Path) -> None:
+    make_off_topic(read_origins("pages"), ["harbourline", "town_notices"], Path("off"))
+    card = find_card("off")
+    assert check(card) == []
+    made = load("off")
+    others = {name: load(name) for name in ("harbourline", "town_notices")}
+    assert {query.id: query.text for query in made.queries} == {
+        f"{name}-{query.id}": query.text for name, of in others.items() for query in of.queries
+    }
+    assert {item.grade for items in made.gold.values() for item in items} == {0}
+    assert {document.id for document in made.documents} == {"guide.md", "sub/other.txt"}
 
 
 def test_a_folder_becomes_a_collection(here: Path) -> None:

@@ -169,6 +169,8 @@ def test_the_combiner_is_heard(fresh: Resources) -> None:
         "absorbed": 3,
     }
     assert type(item.decisions) is dict
+    assert [len(part) for part in item.parts] == [1, 1, 1]
+    assert sorted(sum(item.parts, ())) == sorted(item.tokens)
     plain = configure("bm25", "documents.chunker={type: sections}")
     assert ingest([small], plain, fresh).documents[0].decisions == {}
 

@@ -25,6 +25,7 @@ from assay.eval.studies.targets import figures
 from assay.eval.studies.targets.measurements import (
     Change,
     Documents,
+    Duplicates,
     Latency,
     Score,
     Similarity,
@@ -197,6 +198,40 @@ def test_documents_of_the_first_results(runs: tuple[StoredRun, StoredRun]) -> No
     assert counted.note == "of 40 queries"
     counted = figures.documents(runs[0], make(Documents, depth=5, documents=5, counted=True))
     assert counted.estimate.value == 0
+    few = show(runs[0], "aa")  # two documents, for all but one query
+    with pytest.raises(AssayError, match="no ranking has 3 documents"):
+        figures.documents(few, make(Documents, depth=5, documents=3))
+
+
+def test_duplicates_of_a_result_before(runs: tuple[StoredRun, StoredRun]) -> None:
+    run = show(runs[0], "abca")
+    angles = {"a": 0, "b": 60, "c": 85}
+
+    def encode(texts: Sequence[str]) -> NDArray[np.floating]:
+        i = np.radians([angles[text] for text in texts])
+        return np.stack([np.cos(i), np.sin(i)], axis=1)
+
+    # c lies 25 degrees from b (cosine .906), the second a is the first; one query has one result
+    for over, of_each in ((0.95, 1), (0.85, 2)):
+        found = figures.duplicates(run, make(Duplicates, depth=4, over=over), encode)
+        assert (found.estimate.value, found.unit) == (39 * of_each, "count")
+    assert figures.duplicates(run, make(Duplicates, depth=2), encode).estimate.value == 0
+
+
+def test_counts_of_hits_that_do_not_add_up(runs: tuple[StoredRun, StoredRun]) -> None:
+    counts = [{"in": 50, "out": 40}] * 38 + [{"in": 40, "out": 1}] * 2
+    run = traced(runs[0], counts)  # of 40 hits each
+    assert figures.flow(run).estimate.value == 2
+    entries = tuple(StageTrace("s", "stage", 1.0, counts=item) for item in (counts[0], counts[-1]))
+    twice = {
+        query: Ranking(ranking.hits[:1], (entries[1], entries[0]))
+        for query, ranking in run.rankings.items()
+    }
+    assert figures.flow(replace(run, rankings=twice)).estimate.value == len(twice)
+    right = {query: Ranking(item.hits[:1], entries) for query, item in run.rankings.items()}
+    assert figures.flow(replace(run, rankings=right)).estimate.value == 0
+    with pytest.raises(AssayError, match="no stage tells"):
+        figures.flow(runs[0])
 
 
 def test_how_alike_the_first_results_are(runs: tuple[StoredRun, StoredRun]) -> None:

@@ -128,7 +128,8 @@ def test_a_derived_collection_is_made_when_it_is_needed(tmp_path: Path) -> None:
     [
         ("section, title", "sections", "collections.asked.kinds: 'sections': allowed: title,"),
         ("derive: harbourline", "derive: harborline", "collections.asked.derive: harborline: the"),
-        ("kinds: [section, title]", "kinds: []", "collections.asked.kinds: "),
+        ("kinds: [section, title]", "kinds: []", "collections.asked: kinds or queries_of: one"),
+        ("kinds: [section, title]", "queries_of: [harborline]", "collections.asked.queries_of: "),
     ],
 )
 def test_a_derived_collection_that_cannot_be_is_refused(
