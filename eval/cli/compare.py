@@ -1,6 +1,5 @@
 """`assay compare`: runs beside a base, or all pairs of them, query by query."""
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -41,9 +40,6 @@ BRIEF = "Intervals and p-values hold for all tests of a family at once."
 @click.option(
     "--by-type", is_flag=True, help="Show types of query too, and every figure of the tests."
 )
-@click.option(
-    "--csv", "table", type=click.Path(dir_okay=False), help="Write the differences to this file."
-)
 @click.option("--no-report", is_flag=True, help="Write no report, and log nothing to MLflow.")
 @options.rerun("Time the configs again.")
 @options.NO_TRACK
@@ -55,7 +51,6 @@ def compare(
     measures: str | None,
     effect: float | None,
     by_type: bool,
-    table: str | None,
     no_report: bool,
     rerun: bool,
     no_track: bool,
@@ -99,11 +94,6 @@ def compare(
     compared = compare_references(
         references, overrides, wanted, effect or EFFECT, progress, base is None, rerun
     )
-    if table is not None:
-        from assay.eval.studies.comparison.frame import ComparisonResult
-        from assay.retrievers.store.files import write_atomically
-
-        write_atomically(Path(table), ComparisonResult(compared).to_csv().encode())
     page = None if no_report else report.write(compared, reports_folder())
 
     def log() -> str | None:

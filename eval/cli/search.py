@@ -56,8 +56,9 @@ def _print(found: "SearchAnswer") -> None:
     if not hits:
         console.print("nothing is found")
     for rank, hit in found.shown:
-        _print_hit(console, rank, hit)
-        if around := found.neighborhoods.get(hit.chunk.id):
+        around = found.neighborhoods.get(hit.chunk.id)
+        _print_hit(console, rank, hit, around)
+        if around:
             _print_around(console, around)
         _print_definitions(console, hit)
     if hits:
@@ -68,16 +69,21 @@ def _print(found: "SearchAnswer") -> None:
         click.echo(found.context)
 
 
-def _print_hit(console: "Console", rank: int, hit: "Hit") -> None:
+def _print_hit(
+    console: "Console", rank: int, hit: "Hit", around: "ChunkNeighborhood | None"
+) -> None:
     chunk = hit.chunk
-    path = " > ".join(filter(None, (*chunk.headings, chunk.title)))
+    source = around.source if around else chunk.doc_id
+    title = chunk.title or (around.title if around else "")
+    path = " > ".join(dict.fromkeys(filter(None, (title, *chunk.headings))))
     legs = ", ".join(f"{name} {placed.rank}" for name, placed in hit.legs.items())
-    place = f"{chunk.doc_id} {chunk.start}–{chunk.end}"
+    place = f"{source} {chunk.start}–{chunk.end}"
     console.print()
-    console.print(f"{rank}. {path or chunk.doc_id}", style="bold", markup=False)
+    console.print(f"{rank}. {path or source}", style="bold", markup=False)
     beside = (f"score {hit.score:.4g}", f"ranks: {legs or 'in no leg'}", place)
     _say(console, "; ".join(beside))
-    _say(console, " ".join(filter(None, (chunk.kind, chunk.section_id))))
+    known = (around.language, around.updated_at) if around else ()
+    _say(console, " ".join(filter(None, (chunk.kind, chunk.section_id, *known))))
     if chunk.context:
         _say(console, f"context: {_shorten(chunk.context)}")
     console.print(f"   {_shorten(chunk.text)}", markup=False)

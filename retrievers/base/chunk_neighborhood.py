@@ -36,8 +36,11 @@ class ChunkNeighborhood:
     without one. `sections` are those that it holds text of: `combined` where there are several,
     `split` where one of them goes on in another chunk. `defined_in` is the section of each of the
     hit's definitions. `outgoing` and `incoming` are None where documents stay in their files, all
-    of which would have to be parsed for them. `language` is what the document's frontmatter says it
-    is in, `summary` what it says it is about, or else its first paragraph.
+    of which would have to be parsed for them. `title` is the document's, `source` the file that it
+    was made of, by which it is cited. `language` is what its frontmatter says it is in, or else
+    what its text looks like, `summary` what it says it is about, or else its first paragraph.
+    `updated_at` is the day (ISO 8601) on which its frontmatter says it was last changed, or else
+    that of its file; "" where neither is known.
     """
 
     order: int
@@ -53,6 +56,9 @@ class ChunkNeighborhood:
     defined_in: tuple[str, ...] = ()
     language: str = ""
     summary: str = ""
+    title: str = ""
+    source: str = ""
+    updated_at: str = ""
 
     def as_json(self) -> Mapping[str, Any]:
         """Return all but `defined_in` as JSON values."""

@@ -2,17 +2,22 @@
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 from functools import cached_property
+from pathlib import Path
 
 from assay.retrievers.base import Chunk, Document, Hit
 from assay.retrievers.base.chunk_neighborhood import ChunkNeighborhood, Pointer, WrittenReference
+from assay.retrievers.base.frontmatter import Frontmatter
 from assay.retrievers.corpus.corpus import Corpus
+from assay.retrievers.documents.language import detect_language
 from assay.retrievers.documents.references.references import Reference, find_references
 from assay.retrievers.documents.references.targets import Laws
 from assay.retrievers.documents.structure.structure import Structure, parse_document
 from assay.retrievers.documents.summary import summarise
 from assay.retrievers.legs.graph import load_edges
 from assay.retrievers.settings import Resources
+from assay.retrievers.stages.recency import find_date
 from assay.retrievers.store.chunk_store import ChunkStore
 
 
@@ -37,6 +42,7 @@ class NeighborhoodReader:
         if chunk.id not in self._corpus.positions or chunk.doc_id not in self._corpus.documents:
             return None
         position = self._corpus.positions[chunk.id]
+        document = self._corpus.documents[chunk.doc_id]
         own = self._corpus.by_document[chunk.doc_id]
         structure, references = self._parse(chunk.doc_id)
         held = [
@@ -70,8 +76,11 @@ class NeighborhoodReader:
             defined_in=tuple(
                 self._parse(item.doc_id)[0].section_at(item.start).id for item in hit.definitions
             ),
-            language=structure.frontmatter.language,
+            language=structure.frontmatter.language or detect_language(structure.text),
             summary=summarise(structure),
+            title=document.title,
+            source=_cite(document),
+            updated_at=_date(document, structure.frontmatter),
         )
 
     def _find_links(
@@ -117,3 +126,19 @@ def _write(reference: Reference, text: str, laws: Laws) -> WrittenReference:
     written = " ".join(text[reference.start : reference.end].split())
     targets = tuple(one.target for one in reference.spread())
     return WrittenReference(written, targets, reference.external and not laws.find(reference.law))
+
+
+def _cite(document: Document) -> str:
+    """Return a document's id, or that of the file it was converted from."""
+    original = document.id.removesuffix(".md")
+    return original if Path(document.origin).name == Path(original).name else document.id
+
+
+def _date(document: Document, frontmatter: Frontmatter) -> str:
+    if stated := find_date(frontmatter):
+        return stated.isoformat()
+    try:
+        changed = Path(document.origin).stat().st_mtime if document.origin else None
+    except OSError:
+        return ""
+    return "" if changed is None else datetime.fromtimestamp(changed, UTC).date().isoformat()

@@ -1,8 +1,10 @@
 """What the Python API returns for a comparison: its figures as DataFrames."""
 
+import csv
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from io import StringIO
 from math import nan
 from typing import TYPE_CHECKING, Any
 
@@ -168,18 +170,19 @@ class ComparisonResult:
     def to_csv(self) -> str:
         """Return all differences as CSV: `base`, `other`, `measure`, `type`, and the figures.
 
-        Those over all queries, whose `type` is empty, come first.
+        Those over all queries, whose `type` is empty, come first; undefined figures are empty.
         """
-        from pandas import concat
-
-        headline = self.compared.pairs[0].headline.measure
-        over_all = self.differences.reset_index().assign(type="")
-        of_types = self.by_type.reset_index().assign(measure=headline)
-        table = concat([over_all, of_types]) if len(of_types) else over_all
-        if not self.compared.all_pairs:
-            table = table.assign(base=self.compared.labels[0])
-        columns = ["base", "other", "measure", "type", *FIGURES]
-        return str(table[columns].to_csv(index=False))
+        pairs = list(zip(self.compared.names, self.compared.pairs, strict=True))
+        over_all = [(names, item, "") for names, pair in pairs for item in pair.differences]
+        of_types = [(names, item, item.type) for names, pair in pairs for item in pair.by_type]
+        out = StringIO()
+        table = csv.writer(out, lineterminator="\n")
+        table.writerow(["base", "other", "measure", "type", *FIGURES])
+        for names, item, kind in (*over_all, *of_types):
+            measure, *figures = _list_figures(item, "measure")
+            known = ("" if value != value else value for value in figures)  # NaN
+            table.writerow([*names, measure, kind, *known])
+        return out.getvalue()
 
     def __repr__(self) -> str:
         return self.verdict

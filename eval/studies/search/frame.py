@@ -12,7 +12,8 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 AROUND = (
-    "order", "total", "combined", "split", "parents", "outgoing", "incoming", "language", "summary",
+    "title", "source", "updated_at", "language", "summary", "level", "order", "total", "combined",
+    "split", "parents", "references", "outgoing", "incoming",
 )  # fmt: skip
 
 
@@ -40,9 +41,10 @@ class SearchResult:
         """By rank: `chunk`, `document`, its span from `start` to `end`, `score`, and `text`.
 
         `rank.<leg>` is the rank at which a leg lists the chunk, none where it does not. `kind`,
-        `section`, `headings` and `context` are the chunk's; `order`, `total`, `combined`, `split`,
-        `parents`, `outgoing` and `incoming` those of its neighborhoods, `language` and `summary` of
-        its document, none where a retriever lists no chunks; `definitions` are objects with a
+        `section`, `headings` and `context` are the chunk's; `level`, `order`, `total`, `combined`,
+        `split`, `parents`, `references`, `outgoing` and `incoming` those of its neighborhood;
+        `title`, `source`, `updated_at`, `language` and `summary` those of its document, none where
+        a retriever lists no chunks (see `ChunkNeighborhood`); `definitions` are objects with a
         term's text, exceptions and source.
         """
         from pandas import DataFrame, RangeIndex

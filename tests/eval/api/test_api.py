@@ -1,6 +1,7 @@
 """The Python API: its examples, its errors, and that it costs nothing until it is used."""
 
 import doctest
+import os
 import re
 import subprocess
 import sys
@@ -10,6 +11,7 @@ from xml.etree import ElementTree
 
 import pytest
 from pandas import DataFrame, read_csv
+from reportlab.pdfgen.canvas import Canvas
 from test_layout import HEAVY
 from tools.processes import ROOT
 
@@ -105,6 +107,18 @@ def test_a_folder_or_a_file_of_documents_is_searched(tmp_path: Path, key: str) -
         assert hit.chunk.doc_id == "ferry.md"
 
 
+def test_a_file_is_cited_as_itself_by_title_and_date(tmp_path: Path) -> None:
+    (tmp_path / "rules.md").write_text("---\ntitle: Rules\nupdated: 2024-05-01\n---\nMoor north.\n")
+    canvas = Canvas(str(tmp_path / "fees.pdf"))
+    canvas.drawString(72, 700, "The fees of mooring are twelve euros a night.")
+    canvas.save()
+    os.utime(tmp_path / "fees.pdf", (1_700_000_000, 1_700_000_000))
+    found = search("bm25", "moor fees mooring", documents=tmp_path).hits.set_index("source")
+    columns = ["title", "updated_at", "language"]
+    assert list(found.loc["rules.md", columns[:2]]) == ["Rules", "2024-05-01"]
+    assert list(found.loc["fees.pdf", columns]) == ["fees.pdf", "2023-11-14", "en"]
+
+
 def test_a_search_tells_what_is_around_its_hits() -> None:
     law = (
         "---\nlang: en\n---\n# Law\n\nOf berths.\n\n"
@@ -116,8 +130,10 @@ def test_a_search_tells_what_is_around_its_hits() -> None:
     assert (first["kind"], first["section"]) == ("content", "sec_1")
     assert (first["order"], first["total"], first["combined"]) == (2, 3, False)
     assert first["parents"] == ("law",)
+    assert first["level"] == 2
     assert (first["language"], first["summary"]) == ("en", "Of berths.")
     assert [pointer.section_id for pointer in first["incoming"]] == ["sec_2"]
+    assert [item.targets for item in found.hits.iloc[-1]["references"]] == [("sec_1",)]
     assert found.neighborhoods[first["chunk"]].incoming == first["incoming"]
 
 

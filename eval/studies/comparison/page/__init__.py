@@ -1,4 +1,4 @@
-"""The report of a comparison: `comparison.json` for programs, `report.html` and `report.md`."""
+"""The report of a comparison: `comparison.json` for programs, its differences as CSV, and pages."""
 
 import hashlib
 import json
@@ -10,13 +10,14 @@ from assay.eval.report.page import dump, render_page
 from assay.eval.runs.files import encode_json
 from assay.eval.runs.generated_answers import read
 from assay.eval.studies.comparison.comparison import Comparison
+from assay.eval.studies.comparison.frame import ComparisonResult
 from assay.eval.studies.comparison.page.differences import STYLES
 from assay.eval.studies.comparison.page.view import make_view
 from assay.retrievers.store.files import write_atomically
 
 __all__ = ["COMPARISON", "name_comparison", "write"]
 
-COMPARISON = "comparison.json"
+COMPARISON, TABLE = "comparison.json", "differences.csv"
 SCRIPTS = (
     "report/templates/shared.js",
     "studies/comparison/templates/comparison_scatter.js",
@@ -27,7 +28,7 @@ LONGEST = 120  # characters of the names in a folder's name
 
 
 def write(compared: Comparison, reports: Path) -> Path:
-    """Write the three files into a folder of their own below `reports`; return the page's path.
+    """Write the files into a folder of their own below `reports`; return the page's path.
 
     The same comparison gives the same files in the same folder.
     """
@@ -42,6 +43,7 @@ def write(compared: Comparison, reports: Path) -> Path:
         data=dump(view.details),
     )
     write_atomically(folder / COMPARISON, encode_json(compared.as_json()))
+    write_atomically(folder / TABLE, ComparisonResult(compared).to_csv().encode())
     write_atomically(folder / "report.md", markdown.encode())
     write_atomically(folder / "report.html", page.encode())
     return folder / "report.html"
