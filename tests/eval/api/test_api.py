@@ -125,7 +125,7 @@ def test_a_search_tells_what_is_around_its_hits() -> None:
         "## § 1 Dues\n\nA berth costs ten crowns.\n\n## § 2 Late\n\nAs § 1 says.\n"
     )
     chunker = "documents.chunker={type: structure, max_tokens: 16, overlap_tokens: 0}"
-    found = search("bm25", "berth crowns", chunker, documents={"law.md": law})
+    found = search("bm25", "berth crowns says", chunker, documents={"law.md": law})
     first = found.hits.iloc[0]
     assert (first["kind"], first["section"]) == ("content", "sec_1")
     assert (first["order"], first["total"], first["combined"]) == (2, 3, False)
