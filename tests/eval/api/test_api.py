@@ -133,7 +133,7 @@ def test_a_search_tells_what_is_around_its_hits() -> None:
     assert first["level"] == 2
     assert (first["language"], first["summary"]) == ("en", "Of berths.")
     assert [pointer.section_id for pointer in first["incoming"]] == ["sec_2"]
-    assert [item.targets for item in found.hits.iloc[-1]["references"]] == [("sec_1",)]
+    assert [item.targets for item in found.hits.iloc[1]["references"]] == [("sec_1",)]
     assert found.neighborhoods[first["chunk"]].incoming == first["incoming"]
 
 
