@@ -8,6 +8,7 @@ from assay.eval.report.files import write_report
 from assay.eval.report.formats import amount, count, size
 from assay.eval.report.histogram import bin_rows, describe_percentiles, draw_bars
 from assay.eval.report.provenance import Pairs, dump_yaml
+from assay.eval.runs.token_counts import TokenCounts
 from assay.eval.studies.ingestion.summary import ON_TARGET, DocumentFacts, Ingestion
 
 MOST_ROWS = 500  # documents and skipped files in the pages; all of them are in the JSON
@@ -26,6 +27,7 @@ class DocumentRow:
     least: str
     average: str
     largest: str
+    ranges: str
     seconds: str
     note: str
 
@@ -59,6 +61,10 @@ def write(made: Ingestion, folder: Path) -> Path:
         "checks": checks(made),
         "times": times(made),
         "structure": structure(made),
+        "parts": [
+            tuple(f"{value:,}" if type(value) is int else value for value in row)
+            for row in made.part_rows()
+        ],
         "stages": _stage_rows(made),
         "documents": [_document_row(item) for item in slowest[:MOST_ROWS]],
         "skipped": made.skipped[:MOST_ROWS],
@@ -146,7 +152,8 @@ def checks(made: Ingestion) -> Pairs:
 def times(made: Ingestion) -> Pairs:
     """Return how long it took, and of how much that is the time."""
     work = f"{made.fresh:,} of {count(len(made.documents), 'document')}"
-    pairs = [("Done anew", f"{work}, {count(made.count('embedded'), 'vector')}")]
+    vectors = count(made.count("embedded"), "vector")
+    pairs = [("Done anew", f"{work}, {vectors}; cache hit rate {made.cache_hit_rate:.0%}")]
     single = made.per_document
     if single.p50 is not None and single.p95 is not None:
         text = f"p50 {amount(single.p50)}, p95 {amount(single.p95)} (n = {single.n:,})"
@@ -165,6 +172,8 @@ def structure(made: Ingestion) -> Pairs:
     references = f"{made.count('references'):,}, of which {made.count('resolved'):,} resolved"
     decisions = made.decisions()
     pairs = [("Definitions", f"{made.count('definitions'):,}"), ("References", references)]
+    if made.vocabulary is not None:
+        pairs.append(("Terms to expand queries with", f"{made.vocabulary:,}"))
     if decisions:
         text = ", ".join(f"{name.replace('_', ' ')} {times:,}" for name, times in decisions.items())
         pairs.append(("Decisions of the combiner", text))
@@ -207,6 +216,7 @@ def _document_row(item: DocumentFacts) -> DocumentRow:
         least=f"{item.least:,}",
         average=f"{item.average:,.0f}",
         largest=f"{max(item.tokens, default=0):,}",
+        ranges=" · ".join(str(one.chunks) for one in TokenCounts.of(item.tokens).ranges()),
         seconds=amount(sum(item.seconds.values())) if item.seconds else "",
         note=", ".join(notes),
     )

@@ -4,11 +4,12 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
+from math import inf
 from typing import Any
 
 import numpy as np
 
-from assay.eval.runs.token_counts import TokenCounts
+from assay.eval.runs.token_counts import RANGES, Bin, TokenCounts
 from assay.retrievers.base.ingestion import DocumentReport, IngestReport
 
 WORDS_PER_PAGE = 500
@@ -125,6 +126,30 @@ class Ingestion(IngestReport):
         return sum(bool(item.seconds) for item in self.documents)
 
     @property
+    def cache_hit_rate(self) -> float:
+        """The share of the documents for which nothing was done; 0 without documents."""
+        return 1 - self.fresh / len(self.documents) if self.documents else 0.0
+
+    @property
+    def vocabulary(self) -> int | None:
+        """The number of terms that queries are expanded with; None where they are not."""
+        steps = self.facts.get("query", ())
+        return next((step["vocabulary"] for step in steps if "vocabulary" in step), None)
+
+    def part_rows(self) -> list[tuple[str, int, int, int, int]]:
+        """Return by range of tokens: its label, the parts in it, their tokens, chunks, and how many
+        of these are on target. Parts lie between headings that no chunk crosses; empty without.
+        """
+        parts = [sizes for item in self.documents for sizes in item.parts if sizes]
+        rows = []
+        for low, high in RANGES if parts else ():
+            within = [sizes for sizes in parts if low <= sum(sizes) and sum(sizes) < (high or inf)]
+            chunks = [size for sizes in within for size in sizes]
+            label = Bin(low, high, 0).label
+            rows.append((label, len(within), sum(chunks), len(chunks), count_on_target(chunks)))
+        return rows
+
+    @property
     def complete(self) -> bool:
         """Whether all was done anew, so that the times are those of all documents."""
         return not self.cached and all(map(self._went_through, self.documents))
@@ -177,6 +202,8 @@ class Ingestion(IngestReport):
         return {
             "documents": len(self.documents),
             "fresh_documents": self.fresh,
+            "cache_hit_rate": self.cache_hit_rate,
+            "vocabulary": self.vocabulary,
             "embedded": self.count("embedded"),
             "skipped": len(self.skipped),
             "words": self.words,

@@ -15,9 +15,11 @@ from assay.eval.report.histogram import bin_rows, draw_bars
 from assay.eval.report.run_page.page import write as write_run
 from assay.eval.runs.summary.summary import summarise
 from assay.eval.studies.ingestion import page as report
+from assay.eval.studies.ingestion.baseline import check
 from assay.eval.studies.ingestion.record import metrics
 from assay.eval.studies.ingestion.summary import DocumentFacts, Ingestion, SkippedFile
 from assay.eval.tracking.record import describe
+from assay.retrievers.base import AssayError
 
 STAGES = {"convert": 4.0, "chunk": 1.0, "context": 50.0, "embed": 10.0, "keyword.keyword": 2.0}
 HOSTILE = "<script>alert('x')</script>|`a`*b*.pdf"
@@ -197,3 +199,80 @@ def test_a_run_tells_of_the_chunks_it_searched(tmp_path: Path) -> None:
     found = {name: value for name, value, *_ in describe(summary).figures}
     assert (found["index/tokens.p50"], found["index/oversize"]) == (120, 1)
     assert found["index/integrity_failures"] == 0
+
+
+BASE = make_ingestion(make_document("a.md"), make_document("b.md", tokens=(900,)))
+
+
+@pytest.fixture(scope="module")
+def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("base")
+    report.write(BASE, folder)
+    return folder
+
+
+def change(number: int, **values: Any) -> Ingestion:
+    """Return BASE with one document changed."""
+    documents = list(BASE.documents)
+    documents[number] = replace(documents[number], **values)
+    return replace(BASE, documents=documents)
+
+
+def test_the_same_ingestion_passes(base: Path) -> None:
+    found = check(BASE, base / "ingestion.json")
+    assert {item.verdict for item in found.checks} == {"pass", "shown"}
+    assert (found.fails, found.empty, found.recut) == (False, (), ())
+
+
+@pytest.mark.parametrize(
+    ("made", "name"),
+    [
+        (change(0, intact=False), "documents that cannot be rebuilt"),
+        (change(0, oversize=1), "oversize chunks"),
+        (change(0, unread=2), "chunks longer than the encoder's limit"),
+        (change(1, tokens=()), "documents without a chunk that had some"),
+        (replace(BASE, collisions=1), "collisions of chunk ids"),
+        (replace(BASE, skipped=(SkippedFile("x.pdf", "broken", "broken"),)), "skipped files"),
+    ],
+)
+def test_what_no_document_may_cause_is_a_regression(made: Ingestion, name: str, base: Path) -> None:
+    found = check(made, base)
+    assert [item.name for item in found.checks if item.verdict == "regression"] == [name]
+    assert found.fails
+
+
+def test_what_is_cut_otherwise_is_named(base: Path) -> None:
+    found = check(change(0, tokens=(650, 650)), base)
+    changed = {
+        item.name: (item.base, item.head) for item in found.checks if item.verdict == "changed"
+    }
+    assert changed["chunks"] == (4, 3)
+    assert (found.recut, found.fails) == (("a.md",), False)
+    longer = check(change(0, tokens=(650, 650), words=1200), base)
+    assert longer.recut == (), "its text is another"
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("{", "Expecting property name"),
+        ("[]", "no ingestion.json"),
+        ('{"id": "x", "documents": []}', "figures: missing"),
+        ('{"id": "x", "documents": [], "figures": {}}', "documents is missing"),
+    ],
+)
+def test_another_file_is_refused(text: str, words: str, tmp_path: Path) -> None:
+    file = tmp_path / "old.json"
+    file.write_text(text)
+    with pytest.raises(AssayError) as caught:
+        check(BASE, file)
+    assert str(caught.value).startswith(f"{file}: ")
+    assert words in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_an_older_file_without_later_figures_is_read(base: Path, tmp_path: Path) -> None:
+    values = json.loads((base / "ingestion.json").read_text())
+    del values["figures"]["unread"], values["figures"]["cache_hit_rate"]
+    (tmp_path / "old.json").write_text(json.dumps(values))
+    assert check(change(0, unread=0), tmp_path / "old.json").checks

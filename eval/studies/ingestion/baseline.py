@@ -1,0 +1,131 @@
+"""An ingestion held against an earlier one, of which there is an `ingestion.json`."""
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ValidationError
+
+from assay.eval.studies.ingestion.summary import Ingestion
+from assay.retrievers.base import AssayError, explain_os_error
+from assay.retrievers.settings import explain_error
+
+Verdict = Literal["pass", "regression", "changed", "shown"]
+# What no document may cause more often than before.
+GUARDED = {
+    "integrity_failures": "documents that cannot be rebuilt",
+    "collisions": "collisions of chunk ids",
+    "oversize": "oversize chunks",
+    "skipped": "skipped files",
+    "unread": "chunks longer than the encoder's limit",
+}
+# What says how documents are cut.
+SIZES: Mapping[str, Callable[[Mapping[str, Any]], float | None]] = {
+    "documents": lambda figures: figures["documents"],
+    "chunks": lambda figures: figures["chunks"],
+    "tokens of a chunk, average": lambda figures: figures["tokens"]["average"],
+    "tokens of a chunk, p50": lambda figures: figures["tokens"].get("p50"),
+    "tokens of a chunk, p95": lambda figures: figures["tokens"].get("p95"),
+    "share of chunks of 800 to 1,500 tokens": lambda figures: figures["on_target"],
+}
+SECONDS = "seconds per 100 pages"
+
+
+class _KeptDocument(BaseModel):
+    id: str
+    words: int
+    tokens: tuple[int, ...]
+
+
+class _Kept(BaseModel):
+    """What is read of an earlier `ingestion.json`."""
+
+    id: str
+    figures: dict[str, Any]
+    documents: list[_KeptDocument]
+
+
+@dataclass(frozen=True, slots=True)
+class IngestionCheck:
+    """One figure of the baseline and of today; "shown" is judged by nothing."""
+
+    name: str
+    base: float | None
+    head: float | None
+    verdict: Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class IngestionChecks:
+    """An ingestion against the baseline `base`, with the documents that explain the figures.
+
+    `empty` had chunks and have none; `recut` have as many words as before and other chunks: the
+    pipeline cuts them otherwise.
+    """
+
+    base: str
+    checks: tuple[IngestionCheck, ...]
+    empty: tuple[str, ...]
+    recut: tuple[str, ...]
+
+    @property
+    def fails(self) -> bool:
+        """Whether something is worse that must not be."""
+        return any(item.verdict == "regression" for item in self.checks)
+
+
+def check(made: Ingestion, file: Path) -> IngestionChecks:
+    """Hold an ingestion against that of `file`, or of `ingestion.json` in the folder `file`.
+
+    More of what no document may cause, or a document that gives no chunk any more, is a regression.
+    Sizes are "changed" where they differ. Times are shown: of two machines they mean nothing.
+    Raises AssayError where `file` cannot be read.
+    """
+    kept = _read(file / "ingestion.json" if file.is_dir() else file)
+    before, now = kept.figures, made.figures()
+    old = {item.id: item for item in kept.documents}
+    known = [(old[item.id], item) for item in made.documents if item.id in old]
+    empty = tuple(item.id for base, item in known if base.tokens and not item.tokens)
+    checks = [
+        _judge(name, before.get(key), now[key], guarded=True) for key, name in GUARDED.items()
+    ]
+    checks.append(_judge("documents without a chunk that had some", 0, len(empty), guarded=True))
+    checks += [_judge(name, read(before), read(now)) for name, read in SIZES.items()]
+    pace = [figures["seconds_per_100_pages"]["with_embedding"] for figures in (before, now)]
+    checks.append(IngestionCheck(SECONDS, pace[0], pace[1], "shown"))
+    recut = tuple(
+        item.id
+        for base, item in known
+        if base.words == item.words and sorted(base.tokens) != sorted(item.tokens)
+    )
+    return IngestionChecks(kept.id, tuple(checks), empty, recut)
+
+
+def _judge(
+    name: str, base: float | None, head: float | None, *, guarded: bool = False
+) -> IngestionCheck:
+    worse = guarded and (head or 0) > (base or 0)
+    verdict: Verdict = "regression" if worse else "pass" if base == head or guarded else "changed"
+    return IngestionCheck(name, base, head, verdict)
+
+
+def _read(file: Path) -> _Kept:
+    try:
+        values = json.loads(file.read_bytes())
+        kept = _Kept.model_validate(values)
+        for read in SIZES.values():
+            read(kept.figures)
+        kept.figures["seconds_per_100_pages"]["with_embedding"]
+    except OSError as error:
+        raise AssayError(explain_os_error(error, file)) from None
+    except ValidationError as error:
+        reason = explain_error(error)
+    except KeyError as error:
+        reason = f"{error.args[0]} is missing"
+    except (ValueError, TypeError) as error:
+        reason = str(error)
+    else:
+        return kept
+    raise AssayError(f"{file}: no ingestion.json of `assay ingest`: {reason}")
