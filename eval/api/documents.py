@@ -75,7 +75,11 @@ def search(
         asked = Query(repr(query), query)
         ranking = searching.search(retriever, experiment.collection, asked, k)
         around = read_neighborhoods(
-            retriever, experiment.collection.documents, ranking.hits, make_resources()
+            retriever,
+            experiment.collection.documents,
+            ranking.hits,
+            make_resources(),
+            references=experiment.plan.config.get("documents", {}).get("references", True),
         )
     return SearchResult(query, experiment.plan.name, experiment.collection.name, ranking, around)
 

@@ -36,7 +36,8 @@ class ChunkNeighborhood:
     without one. `sections` are those that it holds text of: `combined` where there are several,
     `split` where one of them goes on in another chunk. `defined_in` is the section of each of the
     hit's definitions. `outgoing` and `incoming` are None where documents stay in their files, all
-    of which would have to be parsed for them. `title` is the document's, `source` the file that it
+    of which would have to be parsed for them, and where the config has `documents.references` off,
+    as then `references` are left out. `title` is the document's, `source` the file that it
     was made of, by which it is cited. `language` is what its frontmatter says it is in, or else
     what its text looks like, `summary` what it says it is about, or else its first paragraph.
     `updated_at` is the day (ISO 8601) on which its frontmatter says it was last changed, or else

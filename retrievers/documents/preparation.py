@@ -70,6 +70,11 @@ class DocumentSettings(Settings):
         "other text; as a chunk of its own; or its title, description, keywords, tags, aliases, "
         "author and category with each chunk",
     )
+    references: bool = Field(
+        True,
+        description="read cross-references: ingestion counts them, and hits tell theirs and what "
+        "points where; in a ranking a leg of type graph alone follows them",
+    )
     context: ContextSettings = Field(
         default_factory=ContextSettings, description="what is put before each chunk"
     )

@@ -22,11 +22,19 @@ from assay.retrievers.store.chunk_store import ChunkStore
 
 
 class NeighborhoodReader:
-    """Tells the neighborhoods of hits; what points where is read at the first, or in the cache."""
+    """Tells the neighborhoods of hits; what points where is read at the first, or in the cache.
+
+    Without `references` nothing that points anywhere is read.
+    """
 
     def __init__(
-        self, chunks: Sequence[Chunk], documents: Sequence[Document], resources: Resources
+        self,
+        chunks: Sequence[Chunk],
+        documents: Sequence[Document],
+        resources: Resources,
+        references: bool = True,
     ) -> None:
+        self._references = references
         self._corpus = Corpus(
             chunks
             if isinstance(chunks, ChunkStore)
@@ -87,7 +95,7 @@ class NeighborhoodReader:
         self, position: int
     ) -> tuple[tuple[Pointer, ...] | None, tuple[Pointer, ...] | None]:
         """Return what a chunk points at, and what points at it; see `ChunkNeighborhood`."""
-        if isinstance(self._corpus.chunks, ChunkStore):
+        if isinstance(self._corpus.chunks, ChunkStore) or not self._references:
             return None, None
         outgoing, incoming = self._edges
         return tuple(outgoing[position]), tuple(incoming[position])
@@ -95,7 +103,8 @@ class NeighborhoodReader:
     def _parse(self, doc_id: str) -> tuple[Structure, Sequence[Reference]]:
         if doc_id not in self._parsed:
             structure = parse_document(self._corpus.documents[doc_id])
-            self._parsed[doc_id] = structure, find_references(structure)
+            found = find_references(structure) if self._references else ()
+            self._parsed[doc_id] = structure, found
         return self._parsed[doc_id]
 
     @cached_property

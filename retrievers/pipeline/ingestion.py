@@ -123,6 +123,7 @@ class _Inspector:
         self._targets = Targets(self._structures)
         self._tokenizer = Tokenizer(settings.tokenizer, resources)
         self._chunker = settings.chunker
+        self._reads_references = settings.references
         self._window = window
         self.limit = self._chunker.limit if cut else None
 
@@ -136,7 +137,8 @@ class _Inspector:
         structure = self._structures.get(document.id)
         known, count = cut.tokens, self._tokenizer.count
         tokens = tuple(known[chunk.id] if structure else count(chunk.text) for chunk in chunks)
-        references = find_references(structure) if structure else []
+        read = structure if self._reads_references else None
+        references = find_references(read) if read else []
         fresh = embedding.fresh[document.id]
         combination = self._combine(structure) if structure else None
         seconds = {"chunk": cut.seconds[document.id]} if document.id in cut.seconds else {}

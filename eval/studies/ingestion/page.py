@@ -169,7 +169,10 @@ def times(made: Ingestion) -> Pairs:
 
 def structure(made: Ingestion) -> Pairs:
     """Return what was found in the texts, and what the combiner decided."""
-    references = f"{made.count('references'):,}, of which {made.count('resolved'):,} resolved"
+    if made.config.get("documents", {}).get("references", True):
+        references = f"{made.count('references'):,}, of which {made.count('resolved'):,} resolved"
+    else:
+        references = "not read (documents.references: false)"
     decisions = made.decisions()
     pairs = [("Definitions", f"{made.count('definitions'):,}"), ("References", references)]
     if made.vocabulary is not None:

@@ -108,7 +108,10 @@ def search(settings: RunConfig, query: str, k: int, context: bool) -> SearchAnsw
             searching.search(retriever, collection, asked, 1)
         uncached = retriever.without_query_cache()
         ranking = searching.search(uncached, collection, asked, max(k, settings.depth))
-        around = read_neighborhoods(retriever, collection.documents, ranking.hits[:k], resources)
+        hits, references = ranking.hits[:k], settings.documents.references
+        around = read_neighborhoods(
+            retriever, collection.documents, hits, resources, references=references
+        )
     recipe = settings.retriever
     stages = recipe.stages if isinstance(recipe, PipelineSettings) else []
     budgeted = any(stage.type == "context" for stage in stages)
@@ -127,13 +130,21 @@ def open_collection(
 
 
 def read_neighborhoods(
-    retriever: Retriever, documents: Sequence[Document], hits: Sequence[Hit], resources: Resources
+    retriever: Retriever,
+    documents: Sequence[Document],
+    hits: Sequence[Hit],
+    resources: Resources,
+    *,
+    references: bool,
 ) -> dict[str, ChunkNeighborhood]:
-    """Return the neighborhoods of `hits` by chunk id; none where `retriever` lists no chunks."""
+    """Return the neighborhoods of `hits` by chunk id; none where `retriever` lists no chunks.
+
+    `references` says whether cross-references are read.
+    """
     chunks = retriever.list_chunks()
     if not (chunks and hits):
         return {}
-    reader = NeighborhoodReader(chunks, documents, resources)
+    reader = NeighborhoodReader(chunks, documents, resources, references)
     found = ((hit.chunk.id, reader.read(hit)) for hit in hits)
     return {id_: around for id_, around in found if around is not None}
 

@@ -136,6 +136,12 @@ def test_a_search_tells_what_is_around_its_hits() -> None:
     assert [item.targets for item in found.hits.iloc[1]["references"]] == [("sec_1",)]
     assert found.neighborhoods[first["chunk"]].incoming == first["incoming"]
 
+    off = "documents.references=false"
+    bare = search("bm25", "berth crowns says", chunker, off, documents={"law.md": law}).hits
+    assert list(bare["chunk"]) == list(found.hits["chunk"])
+    assert list(bare["references"]) == [()] * len(bare)
+    assert set(bare["incoming"]) | set(bare["outgoing"]) == {None}
+
 
 def test_hits_are_the_ranking_with_its_grades(few: RunResult) -> None:
     for query, ranking in few.stored.rankings.items():

@@ -143,6 +143,8 @@ def test_what_is_counted(fresh: Resources) -> None:
     found = {item.id: item for item in made.documents}
     assert (found["terms.md"].definitions, found["crew.md"].definitions) == (1, 0)
     assert (found["terms.md"].references, found["terms.md"].resolved) == (2, 1)
+    off = ingest(DOCUMENTS, configure("bm25", "documents.references=false"), fresh)
+    assert [(item.references, item.resolved) for item in off.documents] == [(0, 0)] * 3
     assert [item.unread for item in made.documents] == [0, 0, 0, 1]
     assert all(item.intact for item in made.documents)
     assert (made.limit, made.window, made.collisions) == (None, 512, 0)
