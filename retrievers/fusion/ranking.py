@@ -10,13 +10,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 Scored = tuple[int, float]
+Positions = NDArray[np.intp]
 
 DECIMALS = 9
 GROUPS = 10  # for each place wanted, of whose maxima the limit is guessed
 
 
-def best(scores: NDArray[np.floating], depth: int) -> list[Scored]:
-    """Return the `depth` best (position, score) pairs of `scores`, best first."""
+def best(
+    scores: NDArray[np.floating], depth: int, allowed: Positions | None = None
+) -> list[Scored]:
+    """Return the `depth` best (position, score) pairs of `scores`, best first.
+
+    With `allowed`, which rise, those of these positions alone.
+    """
+    if allowed is not None:
+        return _name(allowed, best(scores[allowed], depth))
     if depth < len(scores):
         # Everything that ties with the last place competes for it by position.
         candidates = np.flatnonzero(scores >= _find_floor(scores, depth))
@@ -26,12 +34,18 @@ def best(scores: NDArray[np.floating], depth: int) -> list[Scored]:
     return list(zip(order.tolist(), scores[order].tolist(), strict=True))
 
 
-def best_matches(scores: NDArray[np.floating], depth: int) -> list[Scored]:
+def best_matches(
+    scores: NDArray[np.floating], depth: int, allowed: Positions | None = None
+) -> list[Scored]:
     """Return the `depth` best (position, score) pairs of `scores` above 0, best first.
+
+    With `allowed`, which rise, those of these positions alone.
 
     Sums taken in another order differ in their last bits. Rounding keeps equal evidence equal, so
     that ties are broken by position whichever library scored.
     """
+    if allowed is not None:
+        return _name(allowed, best_matches(scores[allowed], depth))
     found = np.flatnonzero(scores > 0)
     held = scores[found]
     if depth < len(held):
@@ -43,6 +57,11 @@ def best_matches(scores: NDArray[np.floating], depth: int) -> list[Scored]:
     order = np.argsort(-rounded, kind="stable")[:depth]
     order = order[rounded[order] > 0]
     return list(zip(found[order].tolist(), rounded[order].tolist(), strict=True))
+
+
+def _name(allowed: Positions, found: list[Scored]) -> list[Scored]:
+    """Return pairs by the positions that `allowed` has where they count from 0."""
+    return [(int(allowed[i]), score) for i, score in found]
 
 
 def _find_floor(scores: NDArray[np.floating], depth: int) -> np.floating:

@@ -1,5 +1,6 @@
 """What a leg is: one searchable index of the chunks, giving one ranked list a query."""
 
+import copy
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -9,7 +10,7 @@ from pydantic import Field
 
 from assay.retrievers.base import IndexReport
 from assay.retrievers.corpus.corpus import Corpus
-from assay.retrievers.fusion.ranking import Scored
+from assay.retrievers.fusion.ranking import Positions, Scored
 from assay.retrievers.settings import Resources, Settings
 
 # What a leg goes by. A pipeline's `mode` chooses among its legs by it.
@@ -70,6 +71,13 @@ class Leg(ABC):
         """
         raise NotImplementedError
 
+    def restrict(self, allowed: Positions) -> "Leg | None":
+        """The same leg, on the same index, that finds only the chunks at `allowed`, which rise.
+
+        None where it cannot: then more is asked for, and what may not be found is dropped.
+        """
+        return None
+
     def without_query_cache(self) -> "Leg":
         """The same leg, on the same index, with every per-query cache off."""
         return self
@@ -80,6 +88,18 @@ class Leg(ABC):
 
     def close(self) -> None:
         """Release what the leg holds."""
+
+
+class ScoringLeg(Leg):
+    """A leg that scores chunks one by one, and passes over those that may not be found."""
+
+    _allowed: Positions | None = None
+
+    def restrict(self, allowed: Positions) -> "Leg | None":
+        """The same leg, on the same index, that finds only the chunks at `allowed`, which rise."""
+        other = copy.copy(self)
+        other._allowed = allowed
+        return other
 
 
 class LegSettings(Settings, ABC):

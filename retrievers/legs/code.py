@@ -19,7 +19,7 @@ from assay.retrievers.corpus.corpus import Corpus
 from assay.retrievers.documents.code import CodeSpan, find_code, name_language
 from assay.retrievers.fusion.ranking import best_matches
 from assay.retrievers.legs import bm25
-from assay.retrievers.legs.base import Kind, Leg, LegResult, LegSettings
+from assay.retrievers.legs.base import Kind, LegResult, LegSettings, ScoringLeg
 from assay.retrievers.legs.bm25 import Bm25sScorer, Formula
 from assay.retrievers.settings import Resources
 from assay.retrievers.store.digest import digest
@@ -62,7 +62,7 @@ class Entry:
     text: str
 
 
-class CodeLeg(Leg):
+class CodeLeg(ScoringLeg):
     """Finds chunks by their code; a chunk has the score of its best block.
 
     A block's score is Lucene's BM25 and, for each name of several parts that the query has whole
@@ -139,7 +139,7 @@ class CodeLeg(Leg):
                 scores[~np.isin(self._languages, asked)] = 0
             chunks = np.zeros(self._chunks)
             np.maximum.at(chunks, self._positions, scores)
-            candidates = best_matches(chunks, depth)
+            candidates = best_matches(chunks, depth, self._allowed)
             note = f"names found whole: {', '.join(whole)}" if whole else ""
         watch.stop("search")
         return LegResult(candidates, watch.wall, note, cpu=watch.cpu)

@@ -8,6 +8,8 @@ import math
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
+import numpy as np
+
 from assay.retrievers.base import Chunk
 from assay.retrievers.conformance import ConformanceError, check_rules, make_rules, require
 from assay.retrievers.conformance_sample import DOCUMENTS, ODD_QUERIES, QUERIES
@@ -103,6 +105,22 @@ def indexing_replaces(make: Make) -> None:
         require(not leg.search(query, DEPTH).candidates, f"{query!r}: found among no chunks")
 
 
+def restricted_legs_find_the_rest_in_order(make: Make) -> None:
+    """A leg that leaves out chunks gives the others as they stand in its whole list."""
+    leg = make()
+    size = leg.index(make_corpus()).chunks
+    for kept in (range(size), range(0, size, 2), range(1, 2), range(0)):
+        allowed = np.array(kept, np.intp)
+        restricted = leg.restrict(allowed)
+        if restricted is None:
+            continue
+        for query in QUERIES:
+            whole = [scored for scored in ask(leg, query, size).candidates if scored[0] in kept]
+            for depth in (1, DEPTH, size):
+                found = list(ask(restricted, query, depth).candidates)
+                require(found == whole[:depth], f"{query!r}: {found} of {list(kept)}, not {whole}")
+
+
 def times_are_told(make: Make) -> None:
     """The milliseconds of each step are told, and are not negative."""
     leg = make()
@@ -129,6 +147,7 @@ RULES = make_rules(
     same_answer_again,
     odd_queries_are_answered,
     indexing_replaces,
+    restricted_legs_find_the_rest_in_order,
     times_are_told,
     threads_are_safe,
 )

@@ -12,8 +12,8 @@ from assay.retrievers.base import IndexReport
 from assay.retrievers.base.stopwatch import Stopwatch
 from assay.retrievers.corpus.corpus import Corpus
 from assay.retrievers.engines.recall import measure_recall
-from assay.retrievers.fusion.ranking import Scored, best
-from assay.retrievers.legs.base import Kind, Leg, LegResult, LegSettings
+from assay.retrievers.fusion.ranking import Positions, Scored, best
+from assay.retrievers.legs.base import Kind, Leg, LegResult, LegSettings, ScoringLeg
 from assay.retrievers.legs.compression import CompressedVectors, Quantisation
 from assay.retrievers.legs.truncation import find_bill, find_window, split
 from assay.retrievers.models.base import Vectors
@@ -23,6 +23,8 @@ from assay.retrievers.models.registry import AnyEncoder
 from assay.retrievers.models.tokens import Tokenizer
 from assay.retrievers.services import cost_meter as charges
 from assay.retrievers.settings import Resources
+
+FEW = 4  # vectors are gathered where no more than one in so many may be found
 
 
 class DenseLegSettings(LegSettings):
@@ -103,7 +105,7 @@ class DenseLegSettings(LegSettings):
         return DenseLeg(self, resources)
 
 
-class DenseLeg(Leg):
+class DenseLeg(ScoringLeg):
     """Compares the query with all chunks, exactly or by a smaller form of their vectors."""
 
     def __init__(self, settings: DenseLegSettings, resources: Resources) -> None:
@@ -153,6 +155,13 @@ class DenseLeg(Leg):
             candidates, watch.wall, counts=watched.counts, waited=watched.waited, cpu=watch.cpu
         )
 
+    def restrict(self, allowed: Positions) -> Leg | None:
+        """The same leg for some of the chunks; None where vectors are kept smaller.
+
+        Which of those are compared exactly depends on all that is found.
+        """
+        return None if self._compressed else super().restrict(allowed)
+
     def metadata(self) -> Mapping[str, Any]:
         """The facts of the encoder; of smaller vectors what they are, and what they find."""
         if self._compressed is None:
@@ -179,10 +188,14 @@ class DenseLeg(Leg):
     def _search_exactly(self, vector: Vectors, depth: int) -> list[Scored]:
         # Row by row: a product of matrix and vector would give equal rows scores that differ in the
         # last digit, and so break ties at random. On one core it is no faster.
+        allowed, rows = self._allowed, len(self._matrix)
+        if allowed is not None and self._starts is None and len(allowed) * FEW < rows:
+            found = best(np.vecdot(self._matrix[allowed], vector), depth)
+            return [(int(allowed[i]), score) for i, score in found]
         scores = np.vecdot(self._matrix, vector)
         if self._starts is not None:
             scores = np.maximum.reduceat(scores, self._starts)
-        return best(scores, depth)
+        return best(scores, depth, allowed)
 
     def _encode(self, corpus: Corpus) -> tuple[EncodedTexts, Sequence[str]]:
         """Return the matrix that is searched, and the texts encoded for it.

@@ -10,7 +10,7 @@ from assay.retrievers.base.installation import read_version
 from assay.retrievers.base.stopwatch import Stopwatch
 from assay.retrievers.corpus.corpus import Corpus
 from assay.retrievers.fusion.ranking import best_matches
-from assay.retrievers.legs.base import Kind, Leg, LegResult, LegSettings
+from assay.retrievers.legs.base import Kind, LegResult, LegSettings, ScoringLeg
 from assay.retrievers.legs.bm25 import (
     K1,
     VARIANT,
@@ -99,7 +99,7 @@ class KeywordLegSettings(LegSettings):
         return KeywordLeg(self, resources)
 
 
-class KeywordLeg(Leg):
+class KeywordLeg(ScoringLeg):
     """Finds chunks that share terms with the query.
 
     A hit has a score above 0: chunks without a term of the query have 0, and so do, or less,
@@ -138,7 +138,7 @@ class KeywordLeg(Leg):
         watch.stop("analyse")
         candidates = []
         if self._scorer is not None and terms:
-            candidates = best_matches(self._scorer.score(terms), depth)
+            candidates = best_matches(self._scorer.score(terms), depth, self._allowed)
         watch.stop("search")
         return LegResult(
             candidates,

@@ -14,7 +14,7 @@ from assay.retrievers.base.installation import read_version
 from assay.retrievers.base.stopwatch import Stopwatch
 from assay.retrievers.corpus.corpus import Corpus
 from assay.retrievers.fusion.ranking import best
-from assay.retrievers.legs.base import Kind, Leg, LegResult, LegSettings
+from assay.retrievers.legs.base import Kind, Leg, LegResult, LegSettings, ScoringLeg
 from assay.retrievers.models.base import Vectors
 from assay.retrievers.models.late_interaction.token_vectors import TokenEncoderSettings
 from assay.retrievers.settings import Resources
@@ -42,7 +42,7 @@ class LateInteractionLegSettings(LegSettings):
         return LateInteractionLeg(self, resources)
 
 
-class LateInteractionLeg(Leg):
+class LateInteractionLeg(ScoringLeg):
     """Scores each chunk by the mean over the query's tokens of the greatest cosine to one of its.
 
     That is ColBERT's sum (Khattab and Zaharia, arXiv:2004.12832, section 3.3) divided by the number
@@ -88,7 +88,7 @@ class LateInteractionLeg(Leg):
         watch = Stopwatch()
         tokens = self._encoder.encode_query(query)
         watch.stop("encode")
-        candidates = best(self._vectors.score(tokens), depth)
+        candidates = best(self._vectors.score(tokens), depth, self._allowed)
         watch.stop("search")
         return LegResult(
             candidates,

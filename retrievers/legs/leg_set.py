@@ -1,11 +1,14 @@
 """The legs of one pipeline: indexed and asked one after the other, some of them done without."""
 
 import copy
+import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
+
+import numpy as np
 
 from assay.retrievers.base import AssayError, Hit, IndexReport, LegRank, StageTrace
 from assay.retrievers.corpus.corpus import Corpus
@@ -14,6 +17,9 @@ from assay.retrievers.fusion.ranking import Scored
 from assay.retrievers.legs.base import Leg, LegResult, LegSettings
 from assay.retrievers.legs.leg_query import LegQuery
 
+# How much more is asked for than the share of chunks that may be found calls for, and how much more
+# each time that this was too little.
+MARGIN, GROWTH = 1.5, 4
 UNPLACED: Mapping[str, LegRank] = MappingProxyType({})
 
 
@@ -67,16 +73,14 @@ class LegGroup:
             if name in down:
                 continue
             wanted = depth or self._settings[name].depth
-            # What may not be found is dropped from the full list, so that depth stays depth.
-            asked = wanted if request.allowed is None else len(self._corpus.chunks)
             try:
-                result = self._search(name, request, asked, found)
+                if request.allowed is None:
+                    result = self._search(name, self._legs[name], request, wanted, found)
+                else:
+                    result = self._search_allowed(name, request, request.allowed, wanted, found)
             except Exception as error:
                 down[name] = self._do_without(name, "asked", error)
                 continue
-            if request.allowed is not None:
-                kept = [scored for scored in result.candidates if scored[0] in request.allowed]
-                result = replace(result, candidates=kept[:wanted])
             results[name] = result
             found[name] = result.candidates
         return results
@@ -128,11 +132,47 @@ class LegGroup:
         for leg in self._legs.values():
             leg.close()
 
+    def _search_allowed(
+        self,
+        name: str,
+        request: LegQuery,
+        allowed: frozenset[int],
+        depth: int,
+        found: Mapping[str, Sequence[Scored]],
+    ) -> LegResult:
+        """Return the best `depth` of the chunks that may be found.
+
+        A leg that cannot leave out the others is asked for more, in growing steps, until enough
+        may be found or it has no more; its count `asked` tells for how many, in all.
+        """
+        leg, size = self._legs[name], len(self._corpus.chunks)
+        restricted = leg.restrict(np.array(sorted(allowed), np.intp))
+        if restricted is not None:
+            return self._search(name, restricted, request, depth, found)
+        results: list[LegResult] = []
+        asked = 0
+        step = min(size, math.ceil(MARGIN * depth * size / max(len(allowed), 1)))
+        while True:
+            results.append(self._search(name, leg, request, step, found))
+            listed = results[-1].candidates
+            kept = [scored for scored in listed if scored[0] in allowed]
+            asked += step
+            if len(kept) >= depth or len(listed) < step or step >= size:
+                break
+            step = min(size, GROWTH * step)
+        told = _add(results)
+        return replace(told, candidates=kept[:depth], counts={**told.counts, "asked": asked})
+
     def _search(
-        self, name: str, request: LegQuery, depth: int, found: Mapping[str, Sequence[Scored]]
+        self,
+        name: str,
+        leg: Leg,
+        request: LegQuery,
+        depth: int,
+        found: Mapping[str, Sequence[Scored]],
     ) -> LegResult:
         """Return what a leg finds for the query, and, if there are any, for its variants."""
-        leg, settings = self._legs[name], self._settings[name]
+        settings = self._settings[name]
         if request.passages and settings.by_vector:
             result = leg.search_near(request.ask(name), request.passages, depth)
         else:
@@ -181,22 +221,12 @@ def _fuse(results: Sequence[LegResult], damping: int, depth: int) -> LegResult:
     """Return a leg's lists for several wordings as one; times and counts are those of all."""
     lists = {str(i): result.candidates for i, result in enumerate(results)}
     listed = [{position for position, _ in result.candidates} for result in results]
-    times: Counter[str] = Counter()
-    cpu: Counter[str] = Counter()
-    counts: Counter[str] = Counter()
-    for result in results:
-        times.update(result.milliseconds)
-        cpu.update(result.cpu)
-        counts.update(result.counts)
-    return LegResult(
-        RrfSettings(k=damping).fuse(lists)[:depth],
-        times,
-        results[0].note,
-        counts,
-        sum(result.waited for result in results),
-        cpu,
+    return replace(
+        _add(results),
+        candidates=RrfSettings(k=damping).fuse(lists)[:depth],
+        note=results[0].note,
         # What one wording tells for certain is certain.
-        frozenset(
+        unboosted=frozenset(
             position
             for result in results
             for position in result.unboosted
@@ -206,3 +236,16 @@ def _fuse(results: Sequence[LegResult], damping: int, depth: int) -> LegResult:
             )
         ),
     )
+
+
+def _add(results: Sequence[LegResult]) -> LegResult:
+    """Return the last of several results of a leg, with the times and counts of all."""
+    times: Counter[str] = Counter()
+    cpu: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
+    for result in results:
+        times.update(result.milliseconds)
+        cpu.update(result.cpu)
+        counts.update(result.counts)
+    waited = sum(result.waited for result in results)
+    return replace(results[-1], milliseconds=times, cpu=cpu, counts=counts, waited=waited)

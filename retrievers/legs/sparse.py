@@ -11,7 +11,7 @@ from assay.retrievers.base import IndexReport
 from assay.retrievers.base.stopwatch import Stopwatch
 from assay.retrievers.corpus.corpus import Corpus
 from assay.retrievers.fusion.ranking import best_matches
-from assay.retrievers.legs.base import Kind, Leg, LegResult, LegSettings
+from assay.retrievers.legs.base import Kind, Leg, LegResult, LegSettings, ScoringLeg
 from assay.retrievers.models.sparse.sparse import SparseEncoderSettings
 from assay.retrievers.models.sparse_base import SparseVector
 from assay.retrievers.settings import Resources
@@ -35,7 +35,7 @@ class SparseLegSettings(LegSettings):
         return SparseLeg(self, resources)
 
 
-class SparseLeg(Leg):
+class SparseLeg(ScoringLeg):
     """Finds chunks that share a term with the query, as the model expands both."""
 
     def __init__(self, settings: SparseLegSettings, resources: Resources) -> None:
@@ -62,7 +62,7 @@ class SparseLeg(Leg):
         watch = Stopwatch()
         vector = self._encoder.encode_query(query)
         watch.stop("encode")
-        candidates = best_matches(self._index.score(vector), depth)
+        candidates = best_matches(self._index.score(vector), depth, self._allowed)
         watch.stop("search")
         return LegResult(
             candidates,

@@ -17,7 +17,7 @@ from assay.retrievers.corpus.corpus import Corpus
 from assay.retrievers.documents.conformance import check_chunker
 from assay.retrievers.engines.conformance import RULES as ENGINE_RULES
 from assay.retrievers.engines.conformance import check_engine
-from assay.retrievers.fusion.ranking import Scored
+from assay.retrievers.fusion.ranking import Positions, Scored
 from assay.retrievers.legs.base import Leg, LegResult
 from assay.retrievers.legs.conformance import RULES as LEG_RULES
 from assay.retrievers.legs.conformance import check_leg
@@ -150,6 +150,11 @@ class TwiceLeg(HeadingLeg):
     def search(self, query: str, depth: int) -> LegResult:
         found = super().search(query, depth)
         return replace(found, candidates=found.candidates * 2)
+
+
+class LeakingLeg(HeadingLeg):
+    def restrict(self, allowed: Positions) -> Leg:
+        return self
 
 
 class WorstFirstLeg(HeadingLeg):
@@ -336,6 +341,7 @@ BROKEN_LEGS: dict[str, Callable[[], Leg]] = {
     "same_answer_again": DriftingLeg,
     "odd_queries_are_answered": FragileLeg,
     "indexing_replaces": HoardingLeg,
+    "restricted_legs_find_the_rest_in_order": LeakingLeg,
     "times_are_told": SilentLeg,
     "threads_are_safe": SharedLeg,
 }

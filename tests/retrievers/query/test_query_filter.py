@@ -1,13 +1,18 @@
 from datetime import date
+from functools import partial
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from assay.retrievers.base import Chunk, Document
 from assay.retrievers.corpus.corpus import Corpus
+from assay.retrievers.fusion.ranking import Positions
+from assay.retrievers.legs.base import Leg, LegSettings
+from assay.retrievers.legs.keyword import KeywordLeg, KeywordLegSettings
 from assay.retrievers.legs.leg_query import LegQuery
+from assay.retrievers.legs.leg_set import LegGroup
 from assay.retrievers.pipeline.config import PipelineConfig
 from assay.retrievers.pipeline.pipeline import Pipeline
 from assay.retrievers.query.filter import FilterSettings, find_conditions, strip_conditions
@@ -30,6 +35,7 @@ DOCUMENTS = [
     Document("plain.md", "The ferry carries dogs and reads category: none of them."),
 ]
 ALL = {document.id for document in DOCUMENTS}
+RESOURCES = Resources(Cache(default_root()))
 BOATS, REFUNDS, PLAIN = (document.id for document in DOCUMENTS)
 
 
@@ -155,3 +161,56 @@ def test_no_query_is_an_error(text: str) -> None:
 def test_refuses_what_is_no_date() -> None:
     with pytest.raises(ValidationError, match="date"):
         FilterSettings.model_validate({"type": "filter", "after": "soon"})
+
+
+WORDS = ("ferry", "harbour", "winter", "dog", "ticket", "refund")
+
+
+class Unrestricted(KeywordLeg):
+    """A leg that cannot leave out chunks, and counts for how many it was asked."""
+
+    def restrict(self, allowed: Positions) -> None:
+        return None
+
+
+def make(kind: type[KeywordLeg], leg: LegSettings) -> Leg:
+    assert isinstance(leg, KeywordLegSettings)
+    return kind(leg, RESOURCES)
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    st.lists(st.lists(st.sampled_from(WORDS), min_size=1, max_size=6), min_size=1, max_size=30),
+    st.sets(st.integers(0, 29)),
+    st.sampled_from(WORDS),
+    st.integers(1, 8),
+)
+def test_both_ways_find_the_best_of_what_is_allowed(
+    texts: list[list[str]], chosen: set[int], query: str, depth: int
+) -> None:
+    chunks = [Chunk(f"c{99 - i}", "d", 0, 1, " ".join(words)) for i, words in enumerate(texts)]
+    corpus = Corpus(chunks)
+    allowed = frozenset(i for i in chosen if i < len(chunks))
+    leg_settings = KeywordLegSettings.model_validate({"type": "bm25", "depth": depth})
+    found = []
+    for kind in (KeywordLeg, Unrestricted):
+        group = LegGroup({"leg": leg_settings}, partial(make, kind))
+        group.index(corpus, print)
+        found.append(group.search(LegQuery(query, allowed=allowed), {})["leg"])
+    whole = KeywordLeg(leg_settings, RESOURCES)
+    whole.index(corpus)
+    expected = [one for one in whole.search(query, 99).candidates if one[0] in allowed][:depth]
+    assert found[0].candidates == found[1].candidates == expected
+    assert "asked" not in found[0].counts
+    assert found[1].counts["asked"] >= min(len(chunks), depth)
+
+
+def test_a_leg_that_cannot_leave_out_is_not_asked_for_all_at_once() -> None:
+    chunks = [Chunk(f"c{9999 - i}", "d", 0, 1, "ferry " * (1 + i % 7)) for i in range(3000)]
+    leg_settings = KeywordLegSettings.model_validate({"type": "bm25", "depth": 5})
+    group = LegGroup({"leg": leg_settings}, partial(make, Unrestricted))
+    group.index(Corpus(chunks), print)
+    request = LegQuery("ferry", allowed=frozenset(range(0, 3000, 10)))
+    (result,) = group.search(request, {}).values()
+    assert len(result.candidates) == 5
+    assert result.counts["asked"] < 1000
