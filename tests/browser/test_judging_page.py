@@ -39,7 +39,7 @@ def grades(tmp_path: Path) -> Iterator[GradeFile]:
 def page(browser: Any, grades: GradeFile) -> Iterator[Any]:
     """The open page of anna, which must neither complain nor ask another server for anything."""
     with JudgingServer(AnnotationSession(SHEET, grades, "anna", 0), 0) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
+        threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
         context = browser.new_context(viewport=PHONE, color_scheme="dark")
         opened = context.new_page()
         opened.set_default_timeout(5000)

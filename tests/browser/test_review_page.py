@@ -46,7 +46,7 @@ def review(tmp_path: Path) -> ReviewFile:
 def page(browser: Any, review: ReviewFile) -> Iterator[Any]:
     """The open page of anna, which must neither complain nor ask another server for anything."""
     with JudgingServer(ReviewSession(review, "anna"), 0) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
+        threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
         context = browser.new_context(viewport=PHONE)
         opened = context.new_page()
         opened.set_default_timeout(5000)

@@ -62,7 +62,7 @@ def url() -> Iterator[str]:
     Service.asked = Counter()
     Service.first = min(path.relative_to(folder).as_posix() for path in folder.rglob("*.md"))
     server = ThreadingHTTPServer(("127.0.0.1", 0), Service)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
+    threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
     yield f"http://127.0.0.1:{server.server_port}/"
     server.shutdown()
 

@@ -38,7 +38,7 @@ class Receiver(ThreadingHTTPServer):
 
         super().__init__(("127.0.0.1", 0), Handler)
         self.received = received
-        threading.Thread(target=self.serve_forever, daemon=True).start()
+        threading.Thread(target=self.serve_forever, args=(0.01,), daemon=True).start()
 
     def names(self) -> list[tuple[str, str]]:
         """The (service, name) of every span."""

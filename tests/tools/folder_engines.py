@@ -4,8 +4,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from pydantic import TypeAdapter
 from samples.real_texts import real_texts
+from tools.part_settings import read_settings
 
 from assay.retrievers.base import IndexReport
 from assay.retrievers.engines.base import Engine
@@ -20,7 +20,7 @@ TEXTS = real_texts()
 
 
 def make(kind: str, folder: Path, **settings: Any) -> Engine:
-    chosen = TypeAdapter(EngineSettings).validate_python({"type": kind, **settings})
+    chosen = read_settings(EngineSettings, {"type": kind, **settings})
     return chosen.build(Resources(Cache(folder)))
 
 

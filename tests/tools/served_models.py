@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from doubles.language_model_server import Call, LanguageModelServer, Reaction
 from doubles.model_server import SIZE, ModelServer, embed
-from pydantic import TypeAdapter
+from tools.part_settings import read_settings
 
 from assay.retrievers.base import Chunk, Hit
 from assay.retrievers.models.cross_encoders import CrossEncoderChoice
@@ -18,7 +18,7 @@ Ask = Callable[[Callable[[Call], Reaction]], LanguageModelServer]
 
 
 def choose_encoder(server: ModelServer, type_: str = "openai", **keys: Any) -> EncoderChoice:
-    chosen: EncoderChoice = TypeAdapter(AnyEncoder).validate_python(_write(server, type_, keys))
+    chosen: EncoderChoice = read_settings(AnyEncoder, _write(server, type_, keys))
     return chosen
 
 
@@ -27,7 +27,7 @@ def choose_reranker(server: ModelServer, type_: str, **keys: Any) -> CrossEncode
 
 
 def read_reranker(values: dict[str, Any]) -> CrossEncoderChoice:
-    chosen: CrossEncoderChoice = TypeAdapter(AnyCrossEncoder).validate_python(values)
+    chosen: CrossEncoderChoice = read_settings(AnyCrossEncoder, values)
     return chosen
 
 

@@ -1,9 +1,11 @@
 """What engines are put to the rules with: texts, queries, and vectors of no model."""
 
 from collections.abc import Sequence
+from functools import cache
 from hashlib import blake2b
 
 import numpy as np
+from numpy.typing import NDArray
 
 from assay.retrievers.engines.base import Engine
 from assay.retrievers.engines.capabilities import Search
@@ -29,12 +31,14 @@ ODD = (
 
 def encode(text: str) -> Vectors:
     """Return a vector of unit length that is near to those of texts with the same words."""
-    seeds = [
-        int.from_bytes(blake2b(word.encode(), digest_size=4).digest())
-        for word in text.lower().split() or [""]
-    ]
-    total = sum(np.random.default_rng(seed).normal(size=DIMENSIONS) for seed in seeds)
+    total = sum(_encode_word(word) for word in text.lower().split() or [""])
     return np.asarray(total / np.linalg.norm(total), np.float32)
+
+
+@cache
+def _encode_word(word: str) -> NDArray[np.float64]:
+    seed = int.from_bytes(blake2b(word.encode(), digest_size=4).digest())
+    return np.random.default_rng(seed).normal(size=DIMENSIONS)
 
 
 def index(engine: Engine, texts: Sequence[str] = TEXTS, identity: str = "hashing") -> Vectors:

@@ -183,7 +183,7 @@ def test_a_service_is_blamed_for_its_own_faults_alone(
     Service.documents = [document.id for document in collection.documents[:5]]
     Service.asked.clear()
     server = ThreadingHTTPServer(("127.0.0.1", 0), service)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
+    threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
     result = run(f"http://127.0.0.1:{server.server_port}/", "dataset=harbourline", "--json")
     server.shutdown()
     rules = json.loads(result.stdout)["rules"]

@@ -164,7 +164,7 @@ def test_nothing_is_sent_for_a_config_that_is_not_trusted(
     monkeypatch.setenv("SECRET", "value")
     monkeypatch.setattr(Recorder, "keys", [], raising=False)
     server = ThreadingHTTPServer(("127.0.0.1", 0), Recorder)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
+    threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
     write_project(Path())
     path = elsewhere / "config.yaml"
     path.write_text(

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from doubles.language_model_server import LanguageModelServer, Say
-from pydantic import TypeAdapter
+from tools.part_settings import read_settings
 
 from assay.retrievers.base import AssayError, Hit, IndexReport
 from assay.retrievers.conformance import ConformanceError, Rule, check_retriever
@@ -64,7 +64,7 @@ def resources() -> Resources:
 
 
 def read(kind: Any, value: Mapping[str, Any]) -> Any:
-    return TypeAdapter(kind).validate_python(value)
+    return read_settings(kind, value)
 
 
 @pytest.mark.parametrize(

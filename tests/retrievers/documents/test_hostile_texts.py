@@ -20,7 +20,7 @@ from assay.retrievers.documents.structure.structure import parse
 from assay.retrievers.query.classify import classify
 from assay.retrievers.query.synonyms import QUOTED
 
-SIZE = 400_000
+SIZE = 200_000
 SECONDS = 30
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from pydantic import TypeAdapter
+from tools.part_settings import read_settings
 
 from assay.retrievers.base import AssayError
 from assay.retrievers.engines.base import Engine
@@ -36,7 +36,7 @@ def kind(request: pytest.FixtureRequest) -> str:
 
 
 def make(kind: str, folder: Path, threads: int = 2, **settings: Any) -> Engine:
-    chosen = TypeAdapter(EngineSettings).validate_python({"type": kind, **settings})
+    chosen = read_settings(EngineSettings, {"type": kind, **settings})
     return chosen.build(Resources(Cache(folder), threads=threads))
 
 
@@ -115,7 +115,8 @@ def test_a_folder_may_have_any_name(kind: str, tmp_path: Path) -> None:
     engine.close()
 
 
-CHILD = f"import json, sys; sys.path.insert(0, {str(Path(__file__).parent)!r});" + (
+PLACES = [str(Path(__file__).parent), str(Path(__file__).parents[2])]
+CHILD = f"import json, sys; sys.path[:0] = {PLACES!r};" + (
     "from pathlib import Path; import test_engine_files as t;"
     "kind, folder = sys.argv[1], Path(sys.argv[2]);"
 )

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pydantic import TypeAdapter
+from tools.part_settings import read_settings
 
 from assay.retrievers.conformance import Rule
 from assay.retrievers.engines.base import Engine
@@ -89,11 +89,15 @@ ENGINES: dict[str, dict[str, Any]] = {
 
 
 def make(name: str, cache: Path) -> Callable[[], Engine]:
-    settings = TypeAdapter(EngineSettings).validate_python(ENGINES[name])
+    settings = read_settings(EngineSettings, ENGINES[name])
     return lambda: settings.build(Resources(Cache(cache)))
 
 
 @pytest.mark.parametrize("rule", RULES, ids=str)
 @pytest.mark.parametrize("name", ENGINES)
-def test_engines_keep_the_rules(name: str, rule: Rule, cache: Path) -> None:
+def test_engines_keep_the_rules(
+    name: str, rule: Rule, cache: Path, request: pytest.FixtureRequest
+) -> None:
+    if name == "milvus-lite":
+        request.getfixturevalue("impatient_milvus")
     rule.check(make(name, cache))

@@ -36,6 +36,7 @@ from assay.retrievers.services.retries import count_retries
 from assay.retrievers.settings import Resources
 from assay.retrievers.store.cache import Cache, default_root
 
+pytestmark = pytest.mark.usefixtures("impatient_milvus")
 WEIGHTED = {"fusion": "weighted", "weights": {"dense": 0.7, "keyword": 0.3}}
 
 

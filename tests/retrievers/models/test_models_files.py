@@ -214,7 +214,7 @@ class Hub(BaseHTTPRequestHandler):
 )
 def test_asks_the_hub_for_the_commit(name: str, wanted: str, tmp_path: Path) -> None:
     with ThreadingHTTPServer(("127.0.0.1", 0), Hub) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
+        threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
         address = f"http://127.0.0.1:{server.server_port}"
         done = resolve_elsewhere(
             MODEL=f"owner/{name}",

@@ -16,7 +16,7 @@ from doubles.language_model_server import KEY, Body, Call, Drop, Hang, Reaction,
 from doubles.model_server import LONGEST, SIZE, ModelServer, answer, embed
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from pydantic import TypeAdapter
+from tools.part_settings import read_settings
 from tools.served_models import Serve, choose_encoder, unit
 
 from assay.retrievers.base import AssayError, Chunk
@@ -226,7 +226,7 @@ def test_a_key_is_sent_to_no_other_address_unless_that_is_said(
     local.open(resources).encode_query("fox")
     assert "authorization" not in server.calls[0].headers
     monkeypatch.delenv("OPENAI_API_KEY")
-    own = TypeAdapter(AnyEncoder).validate_python({"type": "openai"})
+    own = read_settings(AnyEncoder, {"type": "openai"})
     with pytest.raises(AssayError, match="OPENAI_API_KEY: not set"):
         own.open(resources).encode_query("fox")
 
@@ -358,7 +358,7 @@ def test_batches_change_no_vector(serve: Serve, resources: Resources) -> None:
 )
 def test_a_served_model_as_a_bare_name_is_told_how_to_be_named(name: str, named: str) -> None:
     with pytest.raises(ValueError, match="is served, not run here") as caught:
-        TypeAdapter(AnyEncoder).validate_python(name)
+        read_settings(AnyEncoder, name)
     assert named in str(caught.value)
 
 
@@ -371,7 +371,7 @@ def test_an_address_with_a_password_is_refused_and_not_repeated() -> None:
 
 def test_a_model_of_the_hub_keeps_its_name() -> None:
     for name in ("google/embeddinggemma-300m", "jinaai/jina-embeddings-v3", "BAAI/bge-m3"):
-        assert TypeAdapter(AnyEncoder).validate_python(name).model == name
+        assert read_settings(AnyEncoder, name).model == name
 
 
 def ask_openai(sdk: Any, server: ModelServer) -> Any:

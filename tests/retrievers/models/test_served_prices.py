@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from pydantic import TypeAdapter
+from tools.part_settings import read_settings
 
 from assay.retrievers.base import AssayError
 from assay.retrievers.models.registry import AnyCrossEncoder, AnyEncoder
@@ -27,7 +27,7 @@ openai:
 
 def choose(type_: str, model: str, kind: object = AnyEncoder, **keys: object) -> ServedSettings:
     values = {"type": type_, "model": model, **keys}
-    chosen: ServedSettings = TypeAdapter(kind).validate_python(values)
+    chosen: ServedSettings = read_settings(kind, values)
     return chosen
 
 

@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pydantic import TypeAdapter, ValidationError
+from pydantic import ValidationError
 from samples.ranked_lists import apply, descends, ids, make_chunk, make_corpus, make_hits
+from tools.part_settings import read_settings
 
 from assay.retrievers.base import Document, Hit, LegRank
 from assay.retrievers.base.frontmatter import Frontmatter
@@ -185,7 +186,7 @@ LINEAR = {**HYBRID, "fusion": {"type": "linear"}}
 
 def check(retriever: dict[str, object], *stages: object) -> None:
     named = [{"type": stage} if isinstance(stage, str) else stage for stage in stages]
-    TypeAdapter(PipelineSettings).validate_python({**retriever, "stages": named})
+    read_settings(PipelineSettings, {**retriever, "stages": named})
 
 
 @pytest.mark.parametrize(
@@ -243,7 +244,7 @@ def rare_threshold(folder: Path) -> tuple[Stage, list[Hit]]:
     texts = ["pump stops E07", "pump valve", "pump runs deprecated", "pump idles"]
     chunks = [make_chunk(name, text) for name, text in zip("abcd", texts, strict=True)]
     settings = {"type": "threshold", "of": "dense", "minimum": 0.9, "rare_words": 0.25}
-    stage = TypeAdapter(ThresholdSettings).validate_python(settings).build(Resources(Cache(folder)))
+    stage = read_settings(ThresholdSettings, settings).build(Resources(Cache(folder)))
     stage.index(make_corpus(chunks, []), 1.0)
     return stage, make_hits(chunks, [0.04, 0.03, 0.02, 0.01])
 
@@ -275,4 +276,4 @@ def test_a_hit_with_all_rare_words_stays_below_the_threshold(
 
 def test_rare_words_need_a_leg() -> None:
     with pytest.raises(ValidationError, match="rare_words: needs `of`"):
-        TypeAdapter(ThresholdSettings).validate_python({"type": "threshold", "rare_words": 0.1})
+        read_settings(ThresholdSettings, {"type": "threshold", "rare_words": 0.1})

@@ -35,26 +35,26 @@ def test_the_gate_keeps_what_it_states(scores: np.ndarray) -> None:
 
 
 def test_the_same_call_gives_the_same_figures(scores: np.ndarray) -> None:
-    first, second = (gate_check.check(scores, SETTINGS, 50, Quiet()) for _ in range(2))
+    first, second = (gate_check.check(scores, SETTINGS, 10, Quiet()) for _ in range(2))
     assert first == second
 
 
 def test_a_lax_gate_fails(scores: np.ndarray) -> None:
     lax = SETTINGS.model_copy(update={"false_alarms": 0.1})
-    result = gate_check.check(scores, lax, 200, Quiet())
+    result = gate_check.check(scores, lax, 100, Quiet())
     assert not result.holds
     assert any(not item.holds for item in result.unchanged)
 
 
 def test_a_gate_that_overstates_its_power_fails(scores: np.ndarray, monkeypatch) -> None:
     monkeypatch.setattr(gate_check.PowerCurve, "state", lambda _, drop: min(1.0, 30 * drop))
-    result = gate_check.check(scores, SETTINGS, 200, Quiet())
+    result = gate_check.check(scores, SETTINGS, 50, Quiet())
     assert any(not item.holds for item in result.planted)
 
 
 def test_a_gate_that_passes_everything_fails(scores: np.ndarray, monkeypatch) -> None:
     monkeypatch.setattr(gate_check, "decide", lambda *_: "pass")
-    result = gate_check.check(scores, SETTINGS, 50, Quiet())
+    result = gate_check.check(scores, SETTINGS, 20, Quiet())
     assert not any(item.holds for item in result.at_margin)
     assert not result.holds
 

@@ -1,0 +1,17 @@
+"""Fixtures of the tests of engines."""
+
+import time
+from collections.abc import Iterator
+from types import SimpleNamespace
+
+import pytest
+
+
+@pytest.fixture(scope="module")
+def impatient_milvus() -> Iterator[None]:
+    """Milvus's client waits half a second before it first asks whether an index is made."""
+    handler = pytest.importorskip("pymilvus.client.grpc_handler", reason="needs `milvus`")
+    clock = SimpleNamespace(**vars(time) | {"sleep": lambda seconds: time.sleep(seconds / 50)})
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(handler, "time", clock)
+        yield

@@ -1,0 +1,15 @@
+"""Settings of parts, read as a config's are."""
+
+from typing import Any
+
+from pydantic import TypeAdapter
+
+# By the type's identity, since what annotates it has no hash. To make one takes 50 ms.
+_ADAPTERS: dict[int, TypeAdapter[Any]] = {}
+
+
+def read_settings(kind: Any, value: Any) -> Any:
+    """Return the settings of `kind`, such as `EngineSettings`, that `value` gives."""
+    if id(kind) not in _ADAPTERS:
+        _ADAPTERS[id(kind)] = TypeAdapter(kind)
+    return _ADAPTERS[id(kind)].validate_python(value)
