@@ -13,7 +13,7 @@ from assay.retrievers.base.suggestions import suggest
 from assay.retrievers.model_files import hub
 from assay.retrievers.model_files.packages import Kind, PinnedModel
 from assay.retrievers.model_files.pins import find_pinned, pinned_names
-from assay.retrievers.model_files.recipes import Recipe, read_recipe
+from assay.retrievers.model_files.recipes import LIMITS, Recipe, read_limits, read_recipe
 from assay.retrievers.model_files.wheels import fetch
 from assay.retrievers.settings import Resources
 from assay.retrievers.store.digest import digest, digest_file
@@ -40,6 +40,11 @@ class ModelFiles(ABC):
     @abstractmethod
     def recipe(self) -> Recipe:
         """How the model wants its texts; where its backend knows better, the defaults."""
+
+    @property
+    @abstractmethod
+    def max_tokens(self) -> int | None:
+        """How many tokens of a text the model reads unless told otherwise; None if not stated."""
 
     def metadata(self, *packages: str) -> dict[str, Any]:
         """Return what identifies the model, and the versions of the `packages` that run it."""
@@ -80,6 +85,11 @@ class PinnedFiles(ModelFiles):
         pin = self._pin
         return Recipe(pin.pooling, pin.query_prefix, "", pin.max_tokens, pin.positions)
 
+    @property
+    def max_tokens(self) -> int:
+        """As pinned."""
+        return self._pin.max_tokens
+
     def location(self) -> Mapping[str, Any]:
         """Within the cached folder."""
         folder = fetch(self._pin, self._resources).path
@@ -115,6 +125,11 @@ class LocalFiles(ModelFiles):
         """As the folder's configuration files say."""
         return read_recipe(self._folder) if self._onnx else Recipe()
 
+    @property
+    def max_tokens(self) -> int | None:
+        """As the folder's configuration files say."""
+        return read_limits(self._folder)[0]
+
     def location(self) -> Mapping[str, Any]:
         """Within the folder."""
         return _location(self._folder, self._onnx)
@@ -141,6 +156,11 @@ class HubFiles(ModelFiles):
     def recipe(self) -> Recipe:
         """Left to sentence-transformers."""
         return Recipe()
+
+    @cached_property
+    def max_tokens(self) -> int | None:
+        """As the configuration files at the commit say, which are all that is fetched."""
+        return read_limits(hub.fetch(self.name, self._commit, LIMITS))[0]
 
     def location(self) -> Mapping[str, Any]:
         """The id at the commit."""

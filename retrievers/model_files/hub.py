@@ -2,6 +2,7 @@
 
 import os
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -46,8 +47,7 @@ def resolve(model: str) -> Commit:
     except RepositoryNotFoundError:
         reason = "the hub has no public model of that name"
     except Exception as error:  # the transport's errors differ between versions of the library
-        first = (str(error).strip() or type(error).__name__).splitlines()[0]
-        reason = f"the hub cannot be reached ({first})"
+        reason = _explain(error)
     try:
         folder = snapshot_download(model, local_files_only=True)
     except LocalEntryNotFoundError:
@@ -56,3 +56,24 @@ def resolve(model: str) -> Commit:
             f" (`assay models list`) or a local folder"
         ) from None
     return Commit(Path(folder).name, local=True)
+
+
+def fetch(model: str, commit: Commit, names: Sequence[str]) -> Path:
+    """Return a folder with those files of `names` that the hub model `model` has at `commit`.
+
+    Raises AssayError when they are not here and the hub cannot be reached.
+    """
+    from huggingface_hub import snapshot_download
+
+    try:
+        folder = snapshot_download(
+            model, revision=commit.sha, local_files_only=commit.local, allow_patterns=list(names)
+        )
+    except Exception as error:  # as above
+        raise AssayError(f"model {model}: {_explain(error)}") from None
+    return Path(folder)
+
+
+def _explain(error: Exception) -> str:
+    first = (str(error).strip() or type(error).__name__).splitlines()[0]
+    return f"the hub cannot be reached ({first})"

@@ -8,6 +8,7 @@ from typing import Any
 from assay.retrievers.base import AssayError
 from assay.retrievers.model_files.packages import Pooling
 
+LIMITS = ("config.json", "sentence_bert_config.json", "tokenizer_config.json")
 KNOWN_MODULES = ("Transformer", "Pooling", "Normalize")
 USUAL_TOKENS = 512
 UNBOUNDED = 1_000_000  # tokenizers state no limit as a huge number
@@ -34,13 +35,7 @@ def read_recipe(folder: Path) -> Recipe:
             raise AssayError(
                 f"{folder}: the ONNX backend lacks its layer {module.get('type')}; set backend: st"
             )
-    tokenizer = _read(folder / "tokenizer_config.json", {})
-    limits = (
-        tokenizer.get("model_max_length"),
-        _read(folder / "config.json", {}).get("max_position_embeddings"),
-    )
-    positions = min((int(limit) for limit in limits if limit and limit < UNBOUNDED), default=None)
-    usual = _read(folder / "sentence_bert_config.json", {}).get("max_seq_length")
+    usual, positions = read_limits(folder)
     prompts = _read(folder / "config_sentence_transformers.json", {})
     return Recipe(
         pooling=_read_pooling(folder),
@@ -49,6 +44,22 @@ def read_recipe(folder: Path) -> Recipe:
         max_tokens=usual or positions or USUAL_TOKENS,
         positions=positions,
     )
+
+
+def read_limits(folder: Path) -> tuple[int | None, int | None]:
+    """Return how many tokens of a text the model in `folder` reads, and how many it could at most.
+
+    None where no file tells.
+    """
+    limits = (
+        _read(folder / "tokenizer_config.json", {}).get("model_max_length"),
+        _read(folder / "config.json", {}).get("max_position_embeddings"),
+    )
+    # Some models state -1 where there is no limit.
+    bounds = (int(limit) for limit in limits if limit and 0 < limit < UNBOUNDED)
+    positions = min(bounds, default=None)
+    usual = _read(folder / "sentence_bert_config.json", {}).get("max_seq_length")
+    return usual or positions, positions
 
 
 def _read_pooling(folder: Path) -> Pooling:

@@ -56,13 +56,13 @@ class StEncoder(Encoder):
         return vector
 
     def metadata(self) -> Mapping[str, Any]:
-        """Name, build, digest, what was set otherwise than the model's own, and the runtime."""
+        """Name, build, digest, prefixes other than the model's own, tokens read, the runtime."""
         recipe = self._recipe
         return {
             **self._files.metadata(*PACKAGES),
             "query_prefix": recipe.query_prefix,
             "passage_prefix": recipe.passage_prefix,
-            "max_tokens": recipe.max_tokens,
+            "max_tokens": recipe.max_tokens or self._files.max_tokens,
         }
 
 

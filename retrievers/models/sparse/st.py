@@ -36,8 +36,9 @@ class StSparseEncoder(SparseEncoder):
         return self._encode("encode_query", text)
 
     def metadata(self) -> Mapping[str, Any]:
-        """Name, build, digest, the tokens read if not the model's own, and the runtime."""
-        return {**self._files.metadata(*PACKAGES), "max_tokens": self._max_tokens}
+        """Name, build, digest, the tokens read, and the runtime."""
+        max_tokens = self._max_tokens or self._files.max_tokens
+        return {**self._files.metadata(*PACKAGES), "max_tokens": max_tokens}
 
     def _encode(self, method: str, text: str) -> SparseVector:
         (row,) = self._model.run(method, [text], convert_to_sparse_tensor=False)

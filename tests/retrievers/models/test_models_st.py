@@ -107,19 +107,82 @@ from assay.retrievers.store.cache import Cache
 encoder = EncoderSettings(model="owner/name").build(Resources(Cache(Path(sys.argv[1]))))
 print(encoder.encode_passages(["a text"]).shape, encoder.metadata()["digest"])
 """
+SHA = "b" * 40
+
+
+def run_with_hub(code: str, folder: Path, tmp_path: Path, resources: Resources) -> list[str]:
+    """Run `code` where the hub is not reached and owner/name was downloaded from it; return what it
+    prints.
+    """
+    model = tmp_path / "hub" / "models--owner--name"
+    (model / "snapshots").mkdir(parents=True)
+    (model / "snapshots" / SHA).symlink_to(folder)
+    (model / "refs").mkdir()
+    (model / "refs" / "main").write_text(SHA)
+    command = [sys.executable, "-c", code, str(resources.cache.root)]
+    environment = {**os.environ, "HF_HUB_CACHE": str(tmp_path / "hub"), "HF_HUB_OFFLINE": "1"}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert done.stderr == ""
+    return done.stdout.splitlines()
 
 
 def test_a_hub_model_that_is_here_needs_no_hub(
     tmp_path: Path, folder: Path, model_workshop: Resources
 ) -> None:
-    sha = "b" * 40
-    model = tmp_path / "hub" / "models--owner--name"
-    (model / "snapshots").mkdir(parents=True)
-    (model / "snapshots" / sha).symlink_to(folder)
-    (model / "refs").mkdir()
-    (model / "refs" / "main").write_text(sha)
-    command = [sys.executable, "-c", ENCODE_FROM_HUB, str(model_workshop.cache.root)]
-    environment = {**os.environ, "HF_HUB_CACHE": str(tmp_path / "hub"), "HF_HUB_OFFLINE": "1"}
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-    assert done.stdout.strip() == f"(1, 384) {sha}"
-    assert done.stderr == ""
+    told = run_with_hub(ENCODE_FROM_HUB, folder, tmp_path, model_workshop)
+    assert told == [f"(1, 384) {SHA}"]
+
+
+@pytest.fixture
+def long_reader(folder: Path, tmp_path: Path) -> Path:
+    """A small ModernBERT of random weights that reads 8,192 tokens, as its large brothers do."""
+    from sentence_transformers import SentenceTransformer
+    from sentence_transformers.sentence_transformer.modules import Pooling, Transformer
+    from transformers import AutoTokenizer, ModernBertConfig, ModernBertModel, set_seed
+
+    set_seed(1)
+    tokenizer = AutoTokenizer.from_pretrained(str(folder), model_max_length=8192)
+    small = {"hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2}
+    config = ModernBertConfig(
+        **small, intermediate_size=16, vocab_size=len(tokenizer), reference_compile=False,
+        pad_token_id=0, cls_token_id=101, sep_token_id=102, bos_token_id=101, eos_token_id=102,
+    )  # fmt: skip
+    bare, whole = tmp_path / "bare", tmp_path / "long"
+    ModernBertModel(config).save_pretrained(bare)
+    tokenizer.save_pretrained(bare)
+    parts = [Transformer(str(bare)), Pooling(16, pooling_mode="mean")]
+    SentenceTransformer(modules=parts, device="cpu").save_pretrained(str(whole))
+    return whole
+
+
+READ_LONG = """
+import sys
+from pathlib import Path
+from assay.retrievers.base import Document, Quiet
+from assay.retrievers.documents.preparation import DocumentSettings
+from assay.retrievers.pipeline.config import PipelineConfig
+from assay.retrievers.pipeline.ingestion import ingest
+from assay.retrievers.settings import Resources
+from assay.retrievers.store.cache import Cache
+
+long = "quay berth mooring " * 1000
+documents = [Document("quay.md", long + "ferry"), Document("dogs.md", long + "dogs")]
+resources = Resources(Cache(Path(sys.argv[1])), progress=Quiet())
+for encoder in ({"model": "owner/name"}, {"model": "owner/name", "max_tokens": 512}):
+    leg = {"type": "dense", "encoder": encoder}
+    config = PipelineConfig(
+        name="long", documents={"chunker": {"type": "document"}}, retriever={"legs": {"dense": leg}}
+    )
+    made = ingest(documents, config, resources)
+    with config.build(resources) as retriever:
+        retriever.index(documents)
+        first, second = retriever.search("ferry", 2).hits
+    print(made.window, sum(item.unread for item in made.documents), first.score == second.score)
+"""
+
+
+def test_an_encoder_of_the_hub_reads_8192_tokens(
+    tmp_path: Path, long_reader: Path, model_workshop: Resources
+) -> None:
+    told = run_with_hub(READ_LONG, long_reader, tmp_path, model_workshop)
+    assert told == ["8192 0 False", "512 2 True"]
