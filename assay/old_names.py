@@ -8,10 +8,15 @@ import sys
 import warnings
 from collections.abc import Sequence
 from importlib import import_module
-from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
 from types import ModuleType
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from importlib.abc import Loader
+else:
+    Loader = object
 
 OLD = ("eval", "retrievers")
 # Modules that plug-ins import, and that went into a package.
@@ -40,8 +45,11 @@ MOVED = {
 }
 
 
-class OldNameFinder(MetaPathFinder, Loader):
-    """Finds `retrievers.base` as `assay.retrievers.base`."""
+class OldNameFinder(Loader):
+    """Finds `retrievers.base` as `assay.retrievers.base`.
+
+    A finder and a loader as `importlib.abc` has them, whose import would double that of Assay.
+    """
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
@@ -53,6 +61,9 @@ class OldNameFinder(MetaPathFinder, Loader):
         if fullname == top and _belongs_to_user(top):
             return None
         return ModuleSpec(fullname, self, is_package=True)
+
+    def create_module(self, spec: ModuleSpec) -> None:
+        """Leave making the module to Python."""
 
     def exec_module(self, module: ModuleType) -> None:
         """Put the module of the new name in place of `module`. Raises ImportError."""

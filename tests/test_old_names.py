@@ -86,7 +86,7 @@ def test_a_module_that_went_into_a_package_is_found(old: str) -> None:
 def test_without_links_the_folders_are_found(tmp_path: Path) -> None:
     """As Git writes them on Windows: files that hold where they lead."""
     (tmp_path / "assay").mkdir()
-    for name in ("__init__.py", "old_names.py"):
+    for name in ("__init__.py", "old_names.py", "start.py"):
         (tmp_path / "assay" / name).write_text((ROOT / "assay" / name).read_text())
     for name in ("eval", "retrievers"):
         (tmp_path / "assay" / name).write_text(f"../{name}")

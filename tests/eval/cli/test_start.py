@@ -1,0 +1,21 @@
+"""Ctrl-C before the command line has been imported."""
+
+import signal
+import subprocess
+import sys
+
+CODE = """
+import os, signal, sys
+class Finder:
+    def find_spec(self, name, path=None, target=None):
+        if name == "assay.eval.cli.main":
+            os.kill(os.getpid(), signal.SIGINT)
+sys.meta_path.insert(0, Finder())
+from assay.start import main
+main()
+"""
+
+
+def test_it_ends_without_a_traceback() -> None:
+    done = subprocess.run([sys.executable, "-c", CODE], capture_output=True, text=True)
+    assert (done.returncode, done.stdout, done.stderr) == (-signal.SIGINT, "", "")
