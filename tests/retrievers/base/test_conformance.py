@@ -1,7 +1,7 @@
 """Every retriever keeps every rule, and every rule catches a retriever that breaks it."""
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -20,9 +20,28 @@ from assay.retrievers.conformance import (
     make_rules,
     require,
 )
+from assay.retrievers.models.base import Vectors
+from assay.retrievers.models.onnx import OnnxEncoder
 from assay.retrievers.pipeline.config import PipelineConfig
 from assay.retrievers.settings import Resources
 from assay.retrievers.store.cache import Cache, default_root
+
+
+@pytest.fixture(scope="module", autouse=True)
+def encoded_once() -> Iterator[None]:
+    """All rules ask the same queries. What encodes them keeps rules of its own."""
+    kept: dict[tuple[str, str, str], Vectors] = {}
+    encode = OnnxEncoder.encode_query
+
+    def encode_once(self: OnnxEncoder, text: str) -> Vectors:
+        key = (self.identity, self._recipe.query_prefix, text)
+        if key not in kept:
+            kept[key] = encode(self, text)
+        return kept[key]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(OnnxEncoder, "encode_query", encode_once)
+        yield
 
 
 def ties_by_descending_id(subject: Subject) -> None:
