@@ -186,8 +186,9 @@ def find_target(folder: Path, name: str | None, output: Path | None) -> Path:
 def add(questions: Path, target: Path) -> AuthoredCollection:
     """Add questions to the collection that `author` made in the folder `target`.
 
-    Its documents are as they lie there now. Raises AssayError when there is no such collection, or
-    the questions cannot be read; where none can be placed nothing is written.
+    Its documents are as they lie there now. What a killed call began is finished by the same call.
+    Raises AssayError when there is no such collection, or the questions cannot be read; where none
+    can be placed nothing is written.
     """
     with changing(target):
         return _add(questions, target.absolute())
@@ -204,7 +205,7 @@ def _add(questions: Path, target: Path) -> AuthoredCollection:
     known = JudgedQuestions({query["_id"]: query for query in queries}, judgments)
     judged = locate(read_questions(questions), documents, known)
     made = AuthoredCollection(card.name, target / FILE, target / PIPELINE, len(documents), judged)
-    if len(judged.judgments) == len(judgments):
+    if len(judged.judgments) == len(judgments) and judged.unlocated:
         return replace(made, written=False)
     write_atomically(paths[0], render_rows(list(judged.queries.values())).encode())
     write_atomically(paths[1], render_rows(judged.judgments).encode())

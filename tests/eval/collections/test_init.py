@@ -206,6 +206,23 @@ def test_what_could_not_be_placed_is_mended_and_added(here: Path) -> None:
     assert len(load("my-docs").queries) == 3
 
 
+def test_the_same_call_finishes_what_a_killed_one_began(here: Path) -> None:
+    first = ask(here, {"question": "Phone?", "quote": "Call us."}, columns="question quote")
+    assert run("my-docs", "--questions", first).exit_code == 0
+    row = {"question": "Setup?", "quote": "Install the client"}
+    second = ask(here, row, columns="question quote")
+    card = here / "datasets/my-docs/dataset.yaml"
+    sealed = card.read_bytes()
+    assert run("my-docs", "--questions", second, "--add").exit_code == 0
+    whole = card.read_bytes()
+    card.write_bytes(sealed)  # as a kill before the card was sealed leaves it
+    for _ in range(2):
+        assert run("my-docs", "--questions", second, "--add").exit_code == 0
+        assert card.read_bytes() == whole
+        assert len(load("my-docs").queries) == 2
+        assert check(find_card("my-docs")) == []
+
+
 def test_questions_of_a_spreadsheet(here: Path) -> None:
     book = openpyxl.Workbook()
     for row in (["Question", "Quote", "Grade"], ["Phone?", "Call us.", 2], [None, None, None]):
