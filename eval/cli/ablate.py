@@ -19,7 +19,6 @@ from assay.eval.cli.output import (
 
 if TYPE_CHECKING:
     from rich.console import Console
-    from rich.table import Table
 
     from assay.eval.studies.ablation.analysis import Ablation, Row
     from assay.eval.studies.ablation.running import AblationPlan
@@ -112,83 +111,48 @@ def _list(plan: "AblationPlan", as_json: bool) -> None:
 
 
 def _print(found: "Ablation") -> None:
-    """Print both tables, what they come to, and what the figures mean."""
+    """Print what the parts come to, then both tables."""
     console = make_console()
-    for line in found.warnings:
-        console.print(line, style="bold red", markup=False)
     title = f"{found.name} on {found.collection} (n = {found.queries})"
     console.print(title, style="bold", markup=False)
-    title = "Each part of the whole: the pipeline minus without it"
-    _print_rows(console, found, found.removals, title)
-    if found.additions:
-        legs = ", ".join(found.plain_legs)
-        title = f"Each part alone: the plain pipeline ({legs}) with it minus plain"
-        _print_rows(console, found, found.additions, title)
     for line in found.conclusions:
         console.print(line, markup=False)
-    console.print(_explain(found))
+    _print_rows(console, found, found.removals, "The whole pipeline, less that without the part:")
+    if found.additions:
+        legs = ", ".join(found.plain_legs)
+        title = f"The plain pipeline ({legs}) with the part, less that without it:"
+        _print_rows(console, found, found.additions, title)
+    console.print(
+        "Intervals hold for both tables at once. p95: of the part itself. The report has other "
+        "measures, tokens, and the time of whole searches."
+    )
+    for line in found.warnings:
+        console.print(line, style="bold red", markup=False)
 
 
 def _print_rows(console: "Console", found: "Ablation", rows: "Sequence[Row]", title: str) -> None:
-    console.print()
-    print_table(console, _table(found, rows, title))
+    from rich.markup import escape
+
+    from assay.eval.report.formats import p_value
+    from assay.eval.studies.ablation.analysis import milliseconds
+
+    console.print(f"\n{title}", markup=False)
+    figures = (found.measures[0], "95 % interval", "p", "p95 ms")
+    table = make_table("part", *figures, ruled=False, whole=True)
+    for row in rows:
+        if row.differences:
+            item = row.differences[0]
+            between = f"{item.interval.low:+.3f} … {item.interval.high:+.3f}"
+            own = milliseconds(row.own.p95) if row.own else "–"
+            table.add_row(escape(row.label), _value(item), between, p_value(item.adjusted), own)
+    print_table(console, table)
     for row in rows:
         if row.finding:
             console.print(f"  {row.label}: {row.finding}", markup=False)
     console.print()
 
 
-def _table(found: "Ablation", rows: "Sequence[Row]", title: str) -> "Table":
-    from rich.markup import escape
-
-    from assay.eval.report.formats import p_value
-
-    first, *others = found.measures
-    headings = [first, "95 % simult.", "p", *(name for other in others for name in (other, "p"))]
-    costs = ("changed", "tokens", "p95 ms", "in all")
-    table = make_table("part", *headings, *costs, title=escape(title), ruled=False, whole=True)
-    table.columns[0].no_wrap = False
-    for row in rows:
-        if row.differences:
-            item, *further = row.differences
-            cells = [_value(item), _interval(item), p_value(item.adjusted)]
-            cells += [text for item in further for text in (_value(item), p_value(item.adjusted))]
-            table.add_row(escape(row.label), *cells, *_costs(row))
-    return table
-
-
 def _value(item: "Difference") -> str:
     text = f"{item.difference.value:+.3f}"
     style = STYLES.get(item.verdict)
     return f"[{style}]{text}[/]" if style else text
-
-
-def _interval(item: "Difference") -> str:
-    return f"{item.interval.low:+.3f} … {item.interval.high:+.3f}"
-
-
-def _costs(row: "Row") -> tuple[str, ...]:
-    from assay.eval.studies.ablation.analysis import milliseconds
-
-    own = milliseconds(row.own.p95) if row.own else "–"
-    total = f"{row.total.value:+.1f}" if row.total else "–"
-    return f"{row.changed_top}/{row.queries}", f"{row.tokens:+.0f}", own, total
-
-
-def _explain(found: "Ablation") -> str:
-    from assay.eval.report.formats import adjusted
-    from assay.eval.statistics.significance import RESAMPLES
-
-    family = adjusted(found.tests, "of both tables together")
-    turns = (
-        "in all: median difference of the whole search in ms; all pipelines were timed interleaved "
-        "in one job."
-    )
-    return (
-        "95 % simult.: the interval that holds for both tables at once; it excludes 0 where, and "
-        "only where, p is at most .05. p: randomisation of signs, "
-        f"{RESAMPLES:,} draws, {family}{', ' * bool(family)}none where "
-        "too few queries changed. changed: queries whose first ten hits differ. tokens: by how "
-        "many the first ten hits grow. p95: milliseconds of the part itself by the traces. "
-        f"{turns if found.timed else 'Nothing was timed interleaved.'}"
-    )
