@@ -71,7 +71,8 @@ def _print_fitted(fitted: "FittedThreshold") -> None:
         for signal in fitted.answering.signals:
             table.add_row(signal.words, f"{signal.auc.value:.3f}", _interval(signal.auc))
         print_table(console, table)
-    heads = ("nothing returned, answered", "95 % interval", "unanswered", "95 % interval")
+    console.print("Share of queries for which nothing is returned:")
+    heads = ("answered", "95 % interval", "unanswered", "95 % interval")
     table = make_table(f"{fitted.signal.step} below", *heads, whole=True)
     for trade in fitted.trades:
         cells = [

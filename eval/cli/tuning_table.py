@@ -7,7 +7,7 @@ from assay.eval.cli.output import make_console, make_table, print_table
 from assay.eval.report.formats import interval
 from assay.eval.running.search_space import describe, label
 from assay.eval.runs.config_keys import shorten
-from assay.eval.studies.tuning.page import CHOSEN_BY, describe_gain, explain, gain
+from assay.eval.studies.tuning.page import CHOSEN_BY, describe_gain, explain
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from assay.eval.studies.tuning.running import TunedPipeline
 
 MOST_COLUMNS = 10
-MOST_ROWS = 20
+MOST_ROWS = 10
 STYLES = {"worth taking": "bold green", "gain not shown": "bold yellow"}
 
 
@@ -28,19 +28,20 @@ def print_tuning(tuned: "TunedPipeline") -> None:
     console = make_console()
     title = f"{settings.name} on {settings.dataset}: {tuning.measure}, n = {tuning.queries}"
     console.print(title, style="bold", markup=False)
-    console.print(f"space {space.source}: {len(tuning.points)} of {len(space.points)} points tried")
-    for line in space.lines():
-        console.print(f"  {line}", markup=False)
-    print_table(console, _gains(tuning))
     console.print(describe_gain(tuning), style=STYLES.get(tuning.verdict, "bold"))
+    console.print()
+    print_table(console, _gains(tuning))
     for line in explain(tuning):
         console.print(line, markup=False)
     console.print()
     _print_surface(console, tuning, space)
+    console.print(f"space {space.source}: {len(tuning.points)} of {len(space.points)} points tried")
+    for line in space.lines():
+        console.print(f"  {line}", markup=False)
 
 
 def _gains(tuning: "TuningResult") -> "Table":
-    table = make_table("", tuning.measure, "gain", "95 % interval", "p", whole=True)
+    table = make_table("", tuning.measure, "gain", "95 % interval", "p", ruled=False, whole=True)
     given = tuning.given
     table.add_row("as given", f"{given.value:.3f}", "", f"{given.low:.3f} – {given.high:.3f}", "")
     for name, estimate, p in (
@@ -63,7 +64,7 @@ def _print_surface(console: "Console", tuning: "TuningResult", space: "Space") -
             return
     print_table(console, _list(tuning))
     if len(tuning.points) > MOST_ROWS:
-        console.print(f"the best {MOST_ROWS} of {len(tuning.points)}; the JSON has all")
+        console.print(f"the best {MOST_ROWS} of {len(tuning.points)}; the report has all")
 
 
 def _grid(
@@ -91,9 +92,8 @@ def _grid(
 def _list(tuning: "TuningResult") -> "Table":
     from rich.markup import escape
 
-    table = make_table("point", "mean", "gain, not cross-validated", "chosen", whole=True)
+    table = make_table("point", "mean", "naive gain", "chosen", ruled=False, whole=True)
     for item in sorted(tuning.points, key=lambda item: -item.mean)[:MOST_ROWS]:
-        table.add_row(
-            escape(label(item.settings)), f"{item.mean:.3f}", gain(item.gain), str(item.chosen)
-        )
+        naive = f"{item.gain.value:+.3f}"
+        table.add_row(escape(label(item.settings)), f"{item.mean:.3f}", naive, str(item.chosen))
     return table
