@@ -77,7 +77,8 @@ def _print_hit(
     title = chunk.title or (around.title if around else "")
     path = " > ".join(dict.fromkeys(filter(None, (title, *chunk.headings))))
     legs = ", ".join(f"{name} {placed.rank}" for name, placed in hit.legs.items())
-    place = f"{source} {chunk.start}–{chunk.end}"
+    page = f" page {around.page}," if around and around.page else ""
+    place = f"{source}{page} {chunk.start}–{chunk.end}"
     console.print()
     console.print(f"{rank}. {path or source}", style="bold", markup=False)
     beside = (f"score {hit.score:.4g}", f"ranks: {legs or 'in no leg'}", place)

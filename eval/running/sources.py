@@ -54,7 +54,11 @@ def open_source(
     return DocumentSource(
         name=re.sub(r"[^\w.-]+", "-", place.resolve().name).strip("-.") or "folder",
         documents=[
-            replace(make_document(item.id, item.converted.text), origin=str(folder / item.path))
+            replace(
+                make_document(item.id, item.converted.text),
+                origin=str(folder / item.path),
+                pages=item.converted.pages,
+            )
             for item in read.documents
         ],
         files={item.id: item for item in read.documents},

@@ -58,7 +58,8 @@ class Document:
 
     `passages` are given units of retrieval (BEIR and TREC collections have them); without any,
     a chunker chooses. `contexts` come with the collection. Offsets count code points of `text`.
-    `origin` is the path of the file that the text was made of, "" where it is not known.
+    `origin` is the path of the file that the text was made of, "" where it is not known, `pages`
+    the offsets at which its pages begin, if it has pages and they are known.
     """
 
     id: str
@@ -68,6 +69,7 @@ class Document:
     contexts: tuple[Context, ...] = ()
     metadata: Mapping[str, Any] = field(default_factory=dict)
     origin: str = ""
+    pages: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

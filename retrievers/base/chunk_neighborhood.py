@@ -37,11 +37,12 @@ class ChunkNeighborhood:
     `split` where one of them goes on in another chunk. `defined_in` is the section of each of the
     hit's definitions. `outgoing` and `incoming` are None where documents stay in their files, all
     of which would have to be parsed for them, and where the config has `documents.references` off,
-    as then `references` are left out. `title` is the document's, `source` the file that it
-    was made of, by which it is cited. `language` is what its frontmatter says it is in, or else
-    what its text looks like, `summary` what it says it is about, or else its first paragraph.
-    `updated_at` is the day (ISO 8601) on which its frontmatter says it was last changed, or else
-    that of its file; "" where neither is known.
+    as then `references` are left out. `title` is the document's, `source` the file that it was made
+    of, by which it is cited, and `page` the one on which the chunk begins, where that is known.
+    `language` is what its frontmatter says it is in, or else what its text looks like, `summary`
+    what it says it is about, or else its first paragraph. `updated_at` is the day (ISO
+    8601) on which its frontmatter says it was last changed, or else that of its file; "" where
+    neither is known.
     """
 
     order: int
@@ -59,6 +60,7 @@ class ChunkNeighborhood:
     summary: str = ""
     title: str = ""
     source: str = ""
+    page: int | None = None
     updated_at: str = ""
 
     def as_json(self) -> Mapping[str, Any]:

@@ -1,5 +1,6 @@
 """What is around the chunks of a corpus, as its documents tell."""
 
+from bisect import bisect
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
@@ -88,6 +89,7 @@ class NeighborhoodReader:
             summary=summarise(structure),
             title=document.title,
             source=_cite(document),
+            page=bisect(document.pages, chunk.start) or None,
             updated_at=_date(document, structure.frontmatter),
         )
 

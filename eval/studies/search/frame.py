@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 AROUND = (
-    "title", "source", "updated_at", "language", "summary", "level", "order", "total", "combined",
-    "split", "parents", "references", "outgoing", "incoming",
+    "title", "source", "page", "updated_at", "language", "summary", "level", "order", "total",
+    "combined", "split", "parents", "references", "outgoing", "incoming",
 )  # fmt: skip
 
 
@@ -43,9 +43,9 @@ class SearchResult:
         `rank.<leg>` is the rank at which a leg lists the chunk, none where it does not. `kind`,
         `section`, `headings` and `context` are the chunk's; `level`, `order`, `total`, `combined`,
         `split`, `parents`, `references`, `outgoing` and `incoming` those of its neighborhood;
-        `title`, `source`, `updated_at`, `language` and `summary` those of its document, none where
-        a retriever lists no chunks (see `ChunkNeighborhood`); `definitions` are objects with a
-        term's text, exceptions and source.
+        `title`, `source`, `page`, `updated_at`, `language` and `summary` those of its document,
+        none where a retriever lists no chunks (see `ChunkNeighborhood`); `definitions` are objects
+        with a term's text, exceptions and source.
         """
         from pandas import DataFrame, RangeIndex
 
@@ -72,7 +72,7 @@ class SearchResult:
             "text": [hit.chunk.text for hit in hits],
         }
         index = RangeIndex(1, len(hits) + 1, name="rank")
-        return DataFrame(columns, index=index).astype(dict.fromkeys(ranks, "Int64"))
+        return DataFrame(columns, index=index).astype(dict.fromkeys([*ranks, "page"], "Int64"))
 
     @cached_property
     def trace(self) -> "DataFrame":

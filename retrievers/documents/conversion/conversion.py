@@ -54,7 +54,8 @@ class BlankError(ConversionError):
 class ConvertedText:
     """The text of a file of `size` bytes and the encoding it was in, "" if it was converted.
 
-    `seconds` are those of the work, also when its result came from the cache.
+    `seconds` are those of the work, also when its result came from the cache. `pages` are where
+    those of a PDF begin in the text; none where that is not known.
     """
 
     text: str
@@ -62,6 +63,7 @@ class ConvertedText:
     encoding: str = ""
     seconds: float = 0.0
     cached: bool = False
+    pages: tuple[int, ...] = ()
 
 
 class Converter:
@@ -123,7 +125,14 @@ class Converter:
         if "reason" in answer:
             raise ConversionError(answer["reason"])
         text = _with_title(answer["text"], answer["title"], suffix)
-        return ConvertedText(text, len(data), seconds=answer["seconds"], cached=stored is not None)
+        shift = len(text) - len(answer["text"])
+        return ConvertedText(
+            text,
+            len(data),
+            seconds=answer["seconds"],
+            cached=stored is not None,
+            pages=tuple(start and start + shift for start in answer.get("pages", ())),
+        )
 
     def _ask(self, suffix: str, data: bytes) -> dict[str, Any]:
         process = self._process = self._process or _start()

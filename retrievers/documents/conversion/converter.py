@@ -2,7 +2,8 @@
 
 `conversion` starts it as `python -m assay.retrievers.documents.conversion.converter`. It may be
 killed at any moment. A request is a line of JSON, `{"suffix": ".pdf", "size": 1234}`, and as many
-bytes. An answer is a line of JSON: `text`, `title` and `seconds`, or a `reason` why there is none.
+bytes. An answer is a line of JSON: `text`, `title`, `pages` (where each begins in the text, none
+where that is not known) and `seconds`, or a `reason` why there is none.
 """
 
 import contextlib
@@ -15,7 +16,8 @@ import time
 import warnings
 from typing import Any
 
-from assay.retrievers.documents.conversion.page_headings import mark_headings
+from assay.retrievers.documents.conversion.page_headings import mark_headings, read_lines
+from assay.retrievers.documents.conversion.page_starts import find_pages
 
 NAVIGATION = "nav, [role=navigation], [role=contentinfo], footer"
 CONTENT = ("article", "blockquote", "section", "aside")
@@ -64,14 +66,17 @@ def _convert(suffix: str, data: bytes) -> dict[str, Any]:
         # A table needs a head in Markdown: where a document names none, its first row.
         result = converter.convert(io.BytesIO(data), told, table_infer_header=True)
         text = tidy(result.markdown)
+        pages: list[int] = []
         if suffix == ".pdf":
-            text = tidy(mark_headings(text, data))
+            lines = list(read_lines(data))
+            text = tidy(mark_headings(text, lines))
+            pages = find_pages(text, lines)
         seconds = time.perf_counter() - begin
     except MemoryError:
         return {"reason": f"needs more than {BYTES_OF_MEMORY >> 30} GB of memory to convert"}
     except Exception as error:  # each format has libraries, and errors, of its own
         return {"reason": _explain(error)}
-    return {"text": text, "title": result.title or "", "seconds": seconds}
+    return {"text": text, "title": result.title or "", "pages": pages, "seconds": seconds}
 
 
 def tidy(text: str) -> str:

@@ -27,7 +27,8 @@ SPACES = re.compile(r"\s+")
 class Line:
     """A line of a page: its text without spaces, size in points, whether all of it is bold.
 
-    `block` is the number of the block it stands in, `alone` whether it is the only line there.
+    `block` is the number of the block it stands in, `alone` whether it is the only line there,
+    `page` the number of its page, from 1.
     """
 
     text: str
@@ -35,15 +36,15 @@ class Line:
     bold: bool
     block: int
     alone: bool
+    page: int
 
 
-def mark_headings(markdown: str, data: bytes) -> str:
-    """Return the text `markdown` of the PDF `data` with its headings marked by their levels.
+def mark_headings(markdown: str, lines: Sequence[Line]) -> str:
+    """Return the text `markdown` of a PDF of these `lines` with its headings marked by level.
 
     The largest size is level 1. A line that is only bold must stand alone, and is one level below
     the smallest size.
     """
-    lines = list(_read_lines(data))
     levels = _find_levels(lines)
     if not levels:
         return markdown
@@ -97,12 +98,14 @@ def _find_levels(lines: Sequence[Line]) -> dict[Line, int]:
     return {line: min(ranks.get(line.size, len(larger) + 1), DEEPEST) for line in headings}
 
 
-def _read_lines(data: bytes) -> Iterator[Line]:
+def read_lines(data: bytes) -> Iterator[Line]:
+    """Yield the lines of the PDF `data` that have letters, page by page."""
     from pdfminer.high_level import extract_pages
     from pdfminer.layout import LTChar, LTTextContainer, LTTextLine
 
-    blocks = (block for page in extract_pages(io.BytesIO(data)) for block in page)
-    for number, block in enumerate(blocks):
+    pages = enumerate(extract_pages(io.BytesIO(data)), start=1)
+    blocks = ((page, block) for page, blocks in pages for block in blocks)
+    for number, (page, block) in enumerate(blocks):
         if not isinstance(block, LTTextContainer):
             continue
         lines: list[LTTextLine] = [item for item in block if isinstance(item, LTTextLine)]
@@ -110,7 +113,8 @@ def _read_lines(data: bytes) -> Iterator[Line]:
             text = SPACES.sub("", line.get_text())
             letters = [item for item in line if isinstance(item, LTChar)]
             if text and letters:
-                yield Line(text, _size(letters), _is_bold(letters), number, len(lines) == 1)
+                alone = len(lines) == 1
+                yield Line(text, _size(letters), _is_bold(letters), number, alone, page)
 
 
 def _size(letters: Iterable["LTChar"]) -> float:

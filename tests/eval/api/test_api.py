@@ -110,13 +110,14 @@ def test_a_folder_or_a_file_of_documents_is_searched(tmp_path: Path, key: str) -
 def test_a_file_is_cited_as_itself_by_title_and_date(tmp_path: Path) -> None:
     (tmp_path / "rules.md").write_text("---\ntitle: Rules\nupdated: 2024-05-01\n---\nMoor north.\n")
     canvas = Canvas(str(tmp_path / "fees.pdf"))
+    canvas.showPage()
     canvas.drawString(72, 700, "The fees of mooring are twelve euros a night.")
     canvas.save()
     os.utime(tmp_path / "fees.pdf", (1_700_000_000, 1_700_000_000))
     found = search("bm25", "moor fees mooring", documents=tmp_path).hits.set_index("source")
-    columns = ["title", "updated_at", "language"]
+    columns = ["title", "updated_at", "language", "page"]
     assert list(found.loc["rules.md", columns[:2]]) == ["Rules", "2024-05-01"]
-    assert list(found.loc["fees.pdf", columns]) == ["fees.pdf", "2023-11-14", "en"]
+    assert list(found.loc["fees.pdf", columns]) == ["fees.pdf", "2023-11-14", "en", 2]
 
 
 def test_a_search_tells_what_is_around_its_hits() -> None:

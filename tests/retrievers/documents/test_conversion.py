@@ -4,6 +4,7 @@ import os
 import shutil
 import subprocess
 import sys
+from bisect import bisect
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -92,6 +93,36 @@ def test_fonts_tell_headings_of_a_pdf(converter: Converter, tmp_path: Path) -> N
     assert [line for line in lines if line.startswith("#")] == [f"# {long}", "## Refunds of a fare"]
     assert lines[0] == "Refunds of a fare"
     assert lines.count("Harbourline") == 3
+
+
+@pytest.mark.parametrize("tables", [False, True])
+def test_pages_of_a_pdf_are_known(converter: Converter, tmp_path: Path, tables: bool) -> None:
+    """A converter reads a PDF with tables in another way; a scan of a cover holds no text."""
+    from reportlab.lib.styles import ParagraphStyle
+    from reportlab.pdfgen.canvas import Canvas
+    from reportlab.platypus import PageBreak, Paragraph, SimpleDocTemplate, Spacer, Table
+
+    body = ParagraphStyle("body", fontSize=10, spaceAfter=12)
+    names = ("quay", "berth", "mooring", "ferry", "lighthouse")
+    flow = [Spacer(1, 1), PageBreak()]
+    for name in names:
+        flow += [Paragraph("Harbour manual", body), Paragraph(f"Here the {name} opens.", body)]
+        flow += [Paragraph(f"Whoever keeps the {name} keeps it clean at all hours. " * 9, body)]
+        if tables:
+            rows = [["Item", "Fee", "Unit"], *([f"{name} {n}", f"{n}0", "day"] for n in range(25))]
+            flow += [Table(rows, colWidths=[150, 150, 150])]
+        flow += [Paragraph(f"Here the {name} closes.", body), PageBreak()]
+
+    def number(canvas: Canvas, _: SimpleDocTemplate) -> None:
+        canvas.drawString(280, 30, f"Page {canvas.getPageNumber()}")
+
+    pdf = SimpleDocTemplate(str(tmp_path / "a.pdf"), invariant=1)
+    pdf.build(flow, onLaterPages=number)
+    found = converter.convert(tmp_path / "a.pdf")
+    assert ("|" in found.text) == tables
+    for page, name in enumerate(names, start=2):
+        for words in (f"Here the {name} opens", f"Here the {name} closes"):
+            assert bisect(found.pages, found.text.index(words)) == page
 
 
 def test_what_surrounds_a_page_is_left_out(converter: Converter, tmp_path: Path) -> None:
