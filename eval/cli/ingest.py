@@ -121,6 +121,7 @@ def _print_checks(found: "IngestionChecks") -> None:
         table.add_row(item.name, *shown, "" if item.verdict == "shown" else verdict)
     print_table(console, table)
     for told, names in (
+        ("not taken in any more", found.gone),
         ("without a chunk now", found.empty),
         ("of as many words, cut otherwise", found.recut),
     ):

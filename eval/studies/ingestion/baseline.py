@@ -29,6 +29,7 @@ SIZES: Mapping[str, Callable[[Mapping[str, Any]], float | None]] = {
     "tokens of a chunk, p50": lambda figures: figures["tokens"].get("p50"),
     "tokens of a chunk, p95": lambda figures: figures["tokens"].get("p95"),
     "share of chunks of 800 to 1,500 tokens": lambda figures: figures["on_target"],
+    "terms to expand queries with": lambda figures: figures.get("vocabulary"),
 }
 SECONDS = "seconds per 100 pages"
 
@@ -61,12 +62,13 @@ class IngestionCheck:
 class IngestionChecks:
     """An ingestion against the baseline `base`, with the documents that explain the figures.
 
-    `empty` had chunks and have none; `recut` have as many words as before and other chunks: the
-    pipeline cuts them otherwise.
+    `gone` are no longer taken in; `empty` had chunks and have none; `recut` have as many words as
+    before and other chunks: the pipeline cuts them otherwise.
     """
 
     base: str
     checks: tuple[IngestionCheck, ...]
+    gone: tuple[str, ...]
     empty: tuple[str, ...]
     recut: tuple[str, ...]
 
@@ -80,7 +82,8 @@ def check(made: Ingestion, file: Path) -> IngestionChecks:
     """Hold an ingestion against that of `file`, or of `ingestion.json` in the folder `file`.
 
     More of what no document may cause, or a document that gives no chunk any more, is a regression.
-    Sizes are "changed" where they differ. Times are shown: of two machines they mean nothing.
+    Sizes are "changed" where they differ. Times and what the cache had are shown: of two machines
+    they mean nothing.
     Raises AssayError where `file` cannot be read.
     """
     kept = _read(file / "ingestion.json" if file.is_dir() else file)
@@ -95,12 +98,15 @@ def check(made: Ingestion, file: Path) -> IngestionChecks:
     checks += [_judge(name, read(before), read(now)) for name, read in SIZES.items()]
     pace = [figures["seconds_per_100_pages"]["with_embedding"] for figures in (before, now)]
     checks.append(IngestionCheck(SECONDS, pace[0], pace[1], "shown"))
+    hits = before.get("cache_hit_rate"), now["cache_hit_rate"]
+    checks.append(IngestionCheck("cache hit rate", *hits, "shown"))
+    gone = tuple(sorted(old.keys() - {item.id for item in made.documents}))
     recut = tuple(
         item.id
         for base, item in known
         if base.words == item.words and sorted(base.tokens) != sorted(item.tokens)
     )
-    return IngestionChecks(kept.id, tuple(checks), empty, recut)
+    return IngestionChecks(kept.id, tuple(checks), gone, empty, recut)
 
 
 def _judge(

@@ -221,7 +221,13 @@ def change(number: int, **values: Any) -> Ingestion:
 def test_the_same_ingestion_passes(base: Path) -> None:
     found = check(BASE, base / "ingestion.json")
     assert {item.verdict for item in found.checks} == {"pass", "shown"}
-    assert (found.fails, found.empty, found.recut) == (False, (), ())
+    assert (found.fails, found.gone, found.empty, found.recut) == (False, (), (), ())
+
+
+def test_documents_that_are_gone_are_named(base: Path) -> None:
+    found = check(replace(BASE, documents=BASE.documents[:1]), base)
+    assert (found.gone, found.fails) == (("b.md",), False)
+    assert next(item.name for item in found.checks if item.verdict == "changed") == "documents"
 
 
 @pytest.mark.parametrize(
