@@ -1,7 +1,9 @@
 """DuckDB: its extensions fts and vss in one database file, fused in one SQL statement."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
+from threading import Lock
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from assay.retrievers.base import AssayError
@@ -55,10 +57,14 @@ class DuckDbSettings(DuckDbFileSettings):
 
 
 class OpenIndex(NamedTuple):
-    """A database in memory to which the file is attached, and connections to it."""
+    """A database in memory to which the file is attached, and connections to it.
+
+    `turn` is held by who searches: in a graph, which is not safe among threads, one after another.
+    """
 
     database: "duckdb.DuckDBPyConnection"
     pool: "Pool[duckdb.DuckDBPyConnection]"
+    turn: AbstractContextManager[Any]
 
 
 class DuckDbEngine(
@@ -88,7 +94,8 @@ class DuckDbEngine(
     def _open(self, folder: Path) -> OpenIndex:
         extensions = EXACT if self._exact else APPROXIMATE
         database = open_file(folder / FILE, self._resources.threads, extensions)
-        return OpenIndex(database, Pool(lambda: self._connect(database)))
+        turn = nullcontext() if self._exact else Lock()
+        return OpenIndex(database, Pool(lambda: self._connect(database)), turn)
 
     def _release(self, opened: OpenIndex) -> None:
         opened.pool.close()
@@ -134,7 +141,7 @@ class DuckDbEngine(
         import duckdb
 
         try:
-            with opened.pool.lend() as connection:
+            with opened.turn, opened.pool.lend() as connection:
                 rows: list[Scored] = connection.execute(statement, parameters).fetchall()
         except duckdb.Error as error:
             raise AssayError(f"engine duckdb: {str(error).splitlines()[0]}") from None
