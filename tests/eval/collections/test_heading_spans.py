@@ -13,7 +13,7 @@ from assay.eval.collections.authoring.span_location import locate
 from assay.eval.collections.card_files import read_card
 from assay.eval.collections.heading_spans import find_text_end
 from assay.retrievers.base import Document
-from assay.retrievers.base.markdown import read_headings
+from assay.retrievers.base.markdown import find_headings, line_starts, read_headings, tokenize
 
 TEXT = """\
 ---
@@ -160,3 +160,20 @@ def test_a_question_that_quotes_a_heading_alone_is_not_located() -> None:
     )
     assert [item.question.line for item in locate(questions, documents).unlocated] == [0]
     assert not locate(questions[:1], {"a.txt": Document("a.txt", TEXT)}).unlocated
+
+
+MARKUP = st.lists(
+    st.sampled_from(
+        ["# A *b*", "## [B][r] `c`", "[r]: u 'T'", "> # quoted", "- # item", "```", "a\n===",
+         "b **c\nd\n---",
+         "<div>", "| a |\n|-|\n| # b |", "### ![i](u) [[w|x]]", "\\# no", "# \\*d\\* &amp;", ""]
+    ),
+    max_size=10,
+)  # fmt: skip
+
+
+@given(MARKUP, st.sampled_from(["\n", "\n\n", "\r\n"]))
+def test_headings_are_those_of_the_whole_document_read(lines: list[str], between: str) -> None:
+    text = between.join(lines)
+    whole = find_headings(tokenize(text), line_starts(text, 0))
+    assert list(read_headings(text)) == whole
