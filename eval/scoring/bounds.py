@@ -25,13 +25,9 @@ from numpy.typing import NDArray
 
 from assay.eval.scoring import measures
 from assay.eval.scoring.calculation import ByQuery
-from assay.eval.scoring.grid import Grid
-from assay.eval.scoring.kinds import AP, MRR, NDCG, Hit, P, Recall
+from assay.eval.scoring.grid import Bools, Counts, Floats, Grid, Levels, add_up, divide, fill
 from assay.eval.scoring.measure import Measure
 
-Bools = NDArray[np.bool_]
-Counts = NDArray[np.int64]
-Floats = NDArray[np.float64]
 # Numbers that an array of all ways to raise the unjudged hits of some queries may hold.
 AT_ONCE = 4_000_000
 
@@ -44,30 +40,14 @@ def bound(name: str, grid: Grid) -> tuple[ByQuery, ByQuery] | None:
     measure = measures.find(name)
     if not measure.bounds:
         return None
-    find = _WAYS[type(measure)]
-    unjudged = grid.unjudged & grid.mark_above(measure)
-    found = [find(grid, unjudged, measure, highest) for highest in (False, True)]
-    lowest, highest = (dict(zip(grid.queries, side.tolist(), strict=True)) for side in found)
+    unjudged = grid.unjudged & grid.mark(grid.limit(measure.cutoff, measure.budget))
+    if measure.bounds == "rising":
+        sides = [measure.score_columns(grid), measure.score_columns(grid.add_relevant(unjudged))]
+    else:
+        find = _bound_ap if measure.bounds == "AP" else _bound_ndcg
+        sides = [find(grid, unjudged, measure, highest) for highest in (False, True)]
+    lowest, highest = (dict(zip(grid.queries, side.tolist(), strict=True)) for side in sides)
     return lowest, highest
-
-
-def _bound_recall(grid: Grid, unjudged: Bools, measure: Measure, highest: bool) -> Floats:
-    more = np.count_nonzero(unjudged, axis=1) * highest
-    found = (grid.coming[0] * grid.mark_above(measure)).sum(axis=1) + more
-    return _divide(found, grid.relevant[0] + more)
-
-
-def _bound_by_places(grid: Grid, unjudged: Bools, measure: Measure, highest: bool) -> Floats:
-    """Bound Hit, MRR and P, by which places are filled with all unjudged hits raised or none."""
-    arriving = grid.coming[0] + unjudged * highest
-    filled = _fill(arriving, measure.cutoff or _count_places(grid, unjudged))
-    match measure:
-        case Hit():
-            return filled.any(axis=1).astype(float)
-        case MRR():
-            return _divide(np.asarray(filled.any(axis=1)), np.argmax(filled, axis=1) + 1)
-        case _:
-            return _divide(np.count_nonzero(filled, axis=1), np.array(filled.shape[1]))
 
 
 def _bound_ap(grid: Grid, unjudged: Bools, measure: Measure, highest: bool) -> Floats:
@@ -77,11 +57,11 @@ def _bound_ap(grid: Grid, unjudged: Bools, measure: Measure, highest: bool) -> F
     them are tried.
     """
 
-    def find(part: Grid, raised: Bools, allowed: Bools, width: int) -> Floats:
-        filled = _fill(part.coming[0][:, None] + raised, width)
+    def find(part: Levels, raised: Bools, allowed: Bools, width: int) -> Floats:
+        filled = fill(part.coming[0][:, None] + raised, width)
         precisions = np.cumsum(filled, axis=2) / np.arange(1, width + 1) * filled
         totals = part.relevant[0][:, None] + np.arange(raised.shape[1])
-        scores = _divide(_sum(precisions), totals)
+        scores = divide(add_up(precisions), totals)
         if highest:
             return np.asarray(np.max(scores, axis=1, where=allowed, initial=0))
         return np.asarray(np.min(scores, axis=1, where=allowed, initial=1))
@@ -101,10 +81,10 @@ def _bound_ndcg(grid: Grid, unjudged: Bools, measure: Measure, highest: bool) ->
     """
     sign = 1 if highest else -1
 
-    def find(part: Grid, raised: Bools, allowed: Bools, width: int) -> Floats:
+    def find(part: Levels, raised: Bools, allowed: Bools, width: int) -> Floats:
         logarithms = np.array([math.log2(place + 2) for place in range(width)])
         reached = np.concatenate([[0.0], np.cumsum(1 / logarithms)])
-        filled = np.stack([_fill(level[:, None] + raised, width) for level in part.coming])
+        filled = np.stack([fill(level[:, None] + raised, width) for level in part.coming])
         gains = filled @ (1 / logarithms)
         totals = part.relevant[:, :, None] + np.arange(raised.shape[1])
         ideals = reached[np.minimum(totals, width)]
@@ -117,30 +97,20 @@ def _bound_ndcg(grid: Grid, unjudged: Bools, measure: Measure, highest: bool) ->
 
         numbers = np.zeros(part.relevant.shape, dtype=np.int64)
         while True:
-            ratios = _divide(take(gains, numbers), take(ideals, numbers))
+            ratios = divide(take(gains, numbers), take(ideals, numbers))
             values = sign * (gains - ratios[:, None] * ideals)
             moved = _descend(np.where(allowed, values, -np.inf))
-            change = sign * (_divide(take(gains, moved), take(ideals, moved)) - ratios)
+            change = sign * (divide(take(gains, moved), take(ideals, moved)) - ratios)
             if not np.any(change > 1e-12):
                 break
             numbers = np.where(change > 1e-12, moved, numbers)
         # In the order in which trec_eval adds, so that what is judged throughout equals its score.
         ideal = np.arange(width) < (part.relevant + numbers)[:, :, None]
-        return _divide(
-            _sum(take(filled, numbers) / logarithms), _sum(ideal.sum(axis=0) / logarithms)
+        return divide(
+            add_up(take(filled, numbers) / logarithms), add_up(ideal.sum(axis=0) / logarithms)
         )
 
     return _try_numbers(grid, unjudged, measure, highest, find)
-
-
-_WAYS: dict[type[Measure], Callable[[Grid, Bools, Measure, bool], Floats]] = {
-    Hit: _bound_by_places,
-    MRR: _bound_by_places,
-    P: _bound_by_places,
-    Recall: _bound_recall,
-    AP: _bound_ap,
-    NDCG: _bound_ndcg,
-}
 
 
 def _try_numbers(
@@ -148,20 +118,20 @@ def _try_numbers(
     unjudged: Bools,
     measure: Measure,
     first: bool,
-    find: Callable[[Grid, Bools, Bools, int], Floats],
+    find: Callable[[Levels, Bools, Bools, int], Floats],
 ) -> Floats:
     """Return what `find` does of every query, some at a time.
 
-    It is given their part of the grid; which hits are raised with each number of them raised, the
+    It is given their items by level; which hits are raised with each number of them raised, the
     `first` or the last, of shape (queries, numbers, hits); which of these numbers there are, of
     shape (queries, numbers); and how many places count.
     """
     most = int(np.count_nonzero(unjudged, axis=1).max(initial=0))
     places = _count_places(grid, unjudged)
     width = min(measure.cutoff or places, places)
-    size = max(1, AT_ONCE // (len(grid.coming) * (most + 1) * max(width, unjudged.shape[1])))
+    size = max(1, AT_ONCE // (len(grid.levels.coming) * (most + 1) * max(width, unjudged.shape[1])))
     found = []
-    for number, part in enumerate(grid.split(size)):
+    for number, part in enumerate(grid.levels.split(size)):
         open_ = unjudged[number * size : (number + 1) * size]
         count = np.count_nonzero(open_, axis=1)[:, None]
         order = np.cumsum(open_, axis=1)
@@ -177,23 +147,8 @@ def _count_places(grid: Grid, unjudged: Bools) -> int:
 
     Not fewer than an ideal order takes.
     """
-    more = np.count_nonzero(unjudged, axis=1) + grid.relevant[0]
+    more = np.count_nonzero(unjudged, axis=1) + grid.relevant
     return int(max(1, unjudged.shape[1] + more.max(initial=0)))
-
-
-def _fill(arriving: Counts, width: int) -> Bools:
-    """Return which of the first `width` places gold items take, as `fill_places` has it.
-
-    `arriving`, of shape (…, hits), counts the items that come at each hit.
-    """
-    waiting = np.zeros(arriving.shape[:-1], dtype=np.int64)
-    filled = np.zeros((*arriving.shape[:-1], width), dtype=bool)
-    for place in range(width):
-        if place < arriving.shape[-1]:
-            waiting = waiting + arriving[..., place]
-        filled[..., place] = waiting > 0
-        waiting = waiting - filled[..., place]
-    return filled
 
 
 def _descend(values: Floats) -> Counts:
@@ -215,15 +170,3 @@ def _descend(values: Floats) -> Counts:
         numbers.append(number)
         number = np.take_along_axis(to, number[:, None], axis=1)[:, 0]
     return np.array(numbers)
-
-
-def _sum(values: Floats) -> Floats:
-    """Return the sums of the last axis, added from left to right as trec_eval does."""
-    sums: Floats = np.cumsum(values, axis=-1)[..., -1]
-    return sums
-
-
-def _divide(above: NDArray[np.generic], below: NDArray[np.generic]) -> Floats:
-    """Return the quotients, 0 where nothing is relevant."""
-    zeros = np.zeros(np.broadcast_shapes(above.shape, below.shape))
-    return np.asarray(np.divide(above, below, out=zeros, where=below != 0))

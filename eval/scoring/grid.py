@@ -1,77 +1,187 @@
 """The joined rankings of a run side by side in arrays, for what looks at all queries at once."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.eval.scoring.calculation import Gold, Joined
-from assay.eval.scoring.measure import Measure
+from assay.eval.scoring.calculation import Gold, Joined, count_fitting
+
+Bools = NDArray[np.bool_]
+Counts = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+
+class Levels(NamedTuple):
+    """Items by the least grades 1, 2, … that they have, to the highest of any.
+
+    `coming`, of shape (levels, queries, hits), counts those that count at each hit, and `relevant`,
+    of shape (levels, queries), all there are.
+    """
+
+    coming: Counts
+    relevant: Counts
+
+    def split(self, size: int) -> Iterator["Levels"]:
+        """Yield these in parts of `size` queries."""
+        for begin in range(0, self.relevant.shape[1], size):
+            rows = slice(begin, begin + size)
+            yield Levels(self.coming[:, rows], self.relevant[:, rows])
 
 
 @dataclass(frozen=True)
 class Grid:
     """Joined rankings in arrays, a row a query in the order of `queries`, a column a hit.
 
-    Shorter rankings end in columns where all is 0. `returned` and `judged`, of shape
-    (queries, hits), say where there is a hit and whether it covers a gold item. `coming`, of shape
-    (levels, queries, hits), counts the items of at least grade 1, 2, … that count at each hit, and
-    `relevant`, of shape (levels, queries), all there are; levels go to the highest grade of any.
+    Shorter rankings end in columns where all is 0. `lengths` are those of the rankings. `judged`,
+    of shape (queries, hits), says which hits cover a gold item. `found` are row, column and grade
+    of each item that counts, and `gold` row and grade of each relevant one there is.
     """
 
     queries: tuple[str, ...]
     joined: Joined
-    returned: NDArray[np.bool_]
-    judged: NDArray[np.bool_]
-    coming: NDArray[np.int64]
-    relevant: NDArray[np.int64]
+    lengths: Counts
+    judged: Bools
+    found: Counts
+    gold: Counts
 
     @cached_property
-    def unjudged(self) -> NDArray[np.bool_]:
+    def unjudged(self) -> Bools:
         """Where there is a hit that no one has judged, of shape (queries, hits)."""
-        return self.returned & ~self.judged
+        return (np.arange(self.judged.shape[1]) < self.lengths[:, None]) & ~self.judged
 
-    def limit(self, measure: Measure) -> NDArray[np.int64]:
-        """Return how many of the first hits of each query the measure looks at."""
-        return np.array([len(measure.cut(self.joined[query])) for query in self.queries], int)
+    @cached_property
+    def counts(self) -> Counts:
+        """How many items count at each hit, of shape (queries, hits)."""
+        return self._count_found(1)
 
-    def mark_above(self, measure: Measure) -> NDArray[np.bool_]:
-        """Return where the hits stand that the measure looks at, of shape (queries, hits)."""
-        return np.arange(self.returned.shape[1]) < self.limit(measure)[:, None]
+    @cached_property
+    def relevant(self) -> Counts:
+        """How many relevant items each query has."""
+        return np.bincount(self.gold[0], minlength=len(self.queries))
 
-    def split(self, size: int) -> Iterator["Grid"]:
-        """Yield this grid in parts of `size` queries."""
-        for begin in range(0, len(self.queries), size):
-            rows = slice(begin, begin + size)
-            yield replace(
-                self,
-                queries=self.queries[rows],
-                returned=self.returned[rows],
-                judged=self.judged[rows],
-                coming=self.coming[:, rows],
-                relevant=self.relevant[:, rows],
-            )
+    @cached_property
+    def levels(self) -> Levels:
+        """The items by grade."""
+        rows, grades = self.gold
+        least = range(1, max(1, grades.max(initial=0)) + 1)
+        size = len(self.queries)
+        relevant = [np.bincount(rows[grades >= grade], minlength=size) for grade in least]
+        return Levels(np.array([self._count_found(grade) for grade in least]), np.array(relevant))
+
+    @cached_property
+    def places(self) -> Counts:
+        """The grade at each place, of shape (queries, places).
+
+        See `assay.eval.scoring.join.fill_places`, which gives places to the items themselves.
+        """
+        rows, columns, grades = self.found
+        several = np.count_nonzero(self.counts, axis=1)
+        width = self.judged.shape[1] + int(
+            (np.bincount(rows, minlength=len(several)) - several).max(initial=0)
+        )
+        places = np.zeros((len(self.queries), width), dtype=np.int64)
+        if width == self.judged.shape[1]:
+            places[rows, columns] = grades
+            return places
+        before = 0
+        for grade in np.unique(grades):
+            places += fill(self._count_found(grade), width) * (grade - before)
+            before = grade
+        return places
+
+    @cached_property
+    def ideal(self) -> Counts:
+        """The grades of the relevant items of each query, best first, of shape (queries, items)."""
+        grades = self.gold[1, np.lexsort((-self.gold[1], self.gold[0]))]
+        ordered = np.zeros((len(self.queries), self.relevant.max(initial=0)), dtype=np.int64)
+        ordered[np.arange(ordered.shape[1]) < self.relevant[:, None]] = grades
+        return ordered
+
+    def limit(self, cutoff: int | None, budget: int | None = None) -> Counts:
+        """Return how many of the first hits of each query lie within a cutoff or a budget."""
+        if budget:
+            return np.array([count_fitting(self.joined[id_], budget) for id_ in self.queries], int)
+        return self.lengths if cutoff is None else np.minimum(self.lengths, cutoff)
+
+    def mark(self, limits: Counts) -> Bools:
+        """Return where so many first hits of each query stand, of shape (queries, hits)."""
+        return np.arange(self.judged.shape[1]) < limits[:, None]
+
+    def add_relevant(self, hits: Bools) -> "Grid":
+        """Return this grid with one more relevant item at each of some unjudged `hits`."""
+        rows, columns = np.nonzero(hits)
+        ones = np.ones_like(rows)
+        return replace(
+            self,
+            judged=self.judged | hits,
+            found=np.hstack([self.found, [rows, columns, ones]]),
+            gold=np.hstack([self.gold, [rows, ones]]),
+        )
+
+    def _count_found(self, grade: int) -> Counts:
+        """Return how many items of at least this grade count at each hit."""
+        counts = np.zeros(self.judged.shape, dtype=np.int64)
+        rows, columns, grades = self.found
+        np.add.at(counts, (rows[grades >= grade], columns[grades >= grade]), 1)
+        return counts
 
 
 def lay_out(joined: Joined, gold: Gold) -> Grid:
     """Return the rankings of the queries of `gold` side by side."""
     queries = tuple(gold)
-    levels = max([1, *(item.grade for items in gold.values() for item in items)])
-    width = max((len(joined[query]) for query in queries), default=0)
-    returned = np.zeros((len(queries), width), dtype=bool)
-    judged = np.zeros_like(returned)
-    coming = np.zeros((levels, *returned.shape), dtype=np.int64)
-    relevant = np.zeros((levels, len(queries)), dtype=np.int64)
-    for row, query in enumerate(queries):
-        hits = joined[query]
-        returned[row, : len(hits)] = True
-        judged[row, : len(hits)] = [hit.judged for hit in hits]
-        for column, hit in enumerate(hits):
-            for item in hit.found:
-                coming[: item.grade, row, column] += 1
-        for item in gold[query]:
-            if item.grade > 0:  # as few are
-                relevant[: item.grade, row] += 1
-    return Grid(queries, joined, returned, judged, coming, relevant)
+    rankings = [joined[query] for query in queries]
+    lengths = np.array([len(hits) for hits in rankings], dtype=np.int64)
+    judged = np.zeros((len(queries), lengths.max(initial=0)), dtype=bool)
+    judged[np.arange(judged.shape[1]) < lengths[:, None]] = [
+        hit.judged for hits in rankings for hit in hits
+    ]
+    found = [
+        (row, column, item.grade)
+        for row, hits in enumerate(rankings)
+        for column, hit in enumerate(hits)
+        for item in hit.found
+    ]
+    relevant = [
+        (row, item.grade)
+        for row, items in enumerate(gold.values())
+        for item in items
+        if item.grade > 0
+    ]
+    return Grid(queries, joined, lengths, judged, _transpose(found, 3), _transpose(relevant, 2))
+
+
+def fill(arriving: Counts, width: int) -> Bools:
+    """Return which of the first `width` places have an item, of shape (..., places).
+
+    `arriving`, of shape (..., hits), counts the items that come at each hit.
+    """
+    waiting = np.zeros(arriving.shape[:-1], dtype=np.int64)
+    filled = np.zeros((*arriving.shape[:-1], width), dtype=bool)
+    for place in range(width):
+        if place < arriving.shape[-1]:
+            waiting = waiting + arriving[..., place]
+        filled[..., place] = waiting > 0
+        waiting = waiting - filled[..., place]
+    return filled
+
+
+def add_up(values: Floats) -> Floats:
+    """Return the sums of the last axis, added from left to right as trec_eval does."""
+    if not values.shape[-1]:
+        return np.zeros(values.shape[:-1])
+    sums: Floats = np.cumsum(values, axis=-1)[..., -1]
+    return sums
+
+
+def divide(above: NDArray[np.generic], below: NDArray[np.generic]) -> Floats:
+    """Return the quotients, 0 where the divisor is."""
+    zeros = np.zeros(np.broadcast_shapes(above.shape, below.shape))
+    return np.asarray(np.divide(above, below, out=zeros, where=below != 0))
+
+
+def _transpose(rows: Sequence[tuple[int, ...]], columns: int) -> Counts:
+    return np.array(rows, dtype=np.int64).reshape(-1, columns).T

@@ -1,12 +1,16 @@
 """The measures of rankings, a class each."""
 
+import math
 import re
 from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
+import numpy as np
+
 from assay.eval.collections.collection import GoldItem
 from assay.eval.scoring import calculation
+from assay.eval.scoring.grid import Floats, Grid, add_up, divide
 from assay.eval.scoring.join import JoinedHit
 from assay.eval.scoring.measure import ANY, COUNT, SHARE, Measure
 from assay.eval.scoring.own import OwnMeasure
@@ -19,11 +23,20 @@ class Hit(TrecMeasure):
     meaning = "queries with a relevant passage in {first}"
     bounds = "rising"
 
+    def score_columns(self, grid: Grid) -> Floats:
+        return np.asarray(grid.places[:, : self.cutoff].any(axis=1), float)
+
 
 class MRR(TrecMeasure):
     standard = "RR"
     meaning = "1 / rank of the first relevant passage, 0 beyond {k}"
     bounds = "rising"
+
+    def score_columns(self, grid: Grid) -> Floats:
+        relevant = grid.places[:, : self.cutoff] > 0
+        if not relevant.shape[1]:
+            return np.zeros(len(grid.queries))
+        return divide(np.asarray(relevant.any(axis=1)), relevant.argmax(axis=1) + 1)
 
 
 class NDCG(TrecMeasure):
@@ -47,6 +60,13 @@ class NDCG(TrecMeasure):
             raise AssayError(f"measures: {name}: dcg='exp-log2' and gains: give one of them")
         return super().check(name)
 
+    def score_columns(self, grid: Grid) -> Floats:
+        gains, ideal = (
+            add_up(grades / [math.log2(place + 2) for place in range(grades.shape[1])])
+            for grades in (grid.places[:, : self.cutoff], grid.ideal[:, : self.cutoff])
+        )
+        return divide(gains, ideal)
+
 
 class HitNDCG(TrecMeasure):
     name = "hit_nDCG"
@@ -65,6 +85,10 @@ class Recall(OwnMeasure):
     bounds = "rising"
     forms = ("@ktok",)
 
+    def score_columns(self, grid: Grid) -> Floats:
+        counted = grid.counts * grid.mark(grid.limit(self.cutoff, self.budget))
+        return divide(counted.sum(axis=1), grid.relevant)
+
     def score(self, ranking: Sequence[JoinedHit], gold: Sequence[GoldItem]) -> float:
         least = int(self.options.get("rel", 1))
         relevant = sum(item.grade >= least for item in gold)
@@ -82,10 +106,19 @@ class P(TrecMeasure):
     meaning = "gold items in {first} hits, one a rank"
     bounds = "rising"
 
+    def score_columns(self, grid: Grid) -> Floats:
+        found = np.count_nonzero(grid.places[:, : self.cutoff], axis=1)
+        return divide(found, np.array(self.cutoff))
+
 
 class AP(TrecMeasure):
     meaning = "mean of the precisions at the gold items of {first}"
     bounds = "AP"
+
+    def score_columns(self, grid: Grid) -> Floats:
+        relevant = grid.places[:, : self.cutoff] > 0
+        ranks = np.arange(1, relevant.shape[1] + 1)
+        return divide(add_up(np.cumsum(relevant, axis=1) / ranks * relevant), grid.relevant)
 
 
 class ERR(TrecMeasure):
@@ -100,6 +133,10 @@ class Judged(TrecMeasure):
     meaning = "judged among {first}"
     direction = "neither"
     of_hits = True
+
+    def score_columns(self, grid: Grid) -> Floats:
+        limits = grid.limit(self.cutoff)
+        return divide(np.count_nonzero(grid.judged & grid.mark(limits), axis=1), limits)
 
 
 class Tokens(OwnMeasure):

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any, ClassVar, Literal
 
 from assay.eval.scoring.calculation import ByQuery, Gold, Joined, count_fitting
+from assay.eval.scoring.grid import Floats, Grid
 from assay.eval.scoring.join import JoinedHit
 
 Direction = Literal["higher", "lower", "neither"]
@@ -67,6 +68,11 @@ class Measure(ABC):
             self.bounds = ""
 
     @property
+    def columnar(self) -> bool:
+        """Whether all queries are scored at once, of arrays."""
+        return not self.options and type(self).score_columns is not Measure.score_columns
+
+    @property
     def is_ranked(self) -> bool:
         """Whether runs are better or worse by it, not merely different."""
         return self.direction != "neither"
@@ -85,6 +91,10 @@ class Measure(ABC):
     def cut(self, hits: Sequence[JoinedHit]) -> Sequence[JoinedHit]:
         """Return the hits it looks at: no place depends on a hit below it."""
         return hits[: count_fitting(hits, self.budget) if self.budget else self.cutoff]
+
+    def score_columns(self, grid: Grid) -> Floats:
+        """Return the score of every query of a grid; only where it is `columnar`."""
+        raise NotImplementedError
 
     def check(self, name: str) -> bool:
         """Say whether it is computed here. Raises AssayError where that fails with its options."""

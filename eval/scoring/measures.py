@@ -17,6 +17,7 @@ from functools import lru_cache
 
 from assay.eval.scoring import calculation, generated, own
 from assay.eval.scoring.calculation import Gold, Joined, Scores
+from assay.eval.scoring.grid import Grid, lay_out
 from assay.eval.scoring.kinds import KINDS, SHOWN, choose, show_name
 from assay.eval.scoring.measure import Measure
 from assay.eval.scoring.standard import MOST, TrecMeasure, parse
@@ -128,15 +129,17 @@ def score(names: Sequence[str], joined: Joined, gold: Gold) -> Scores:
     add. Raises AssayError where a measure has no name, or cannot score these judgments.
     """
     found = {item.name: item for item in map(find, names)}
-    trec = [item for item in found.values() if isinstance(item, TrecMeasure) and not item.of_hits]
-    scores: Scores = {}
+    columnar = [item for item in found.values() if item.columnar]
+    scores = score_columns(columnar, lay_out(joined, gold)) if columnar else {}
+    others = [item for item in found.values() if item.name not in scores]
+    trec = [item for item in others if isinstance(item, TrecMeasure) and not item.of_hits]
     if trec:
         deepest = max(item.cutoff or sys.maxsize for item in trec)
         first = {query: hits[:deepest] for query, hits in joined.items()}
         qrels, run = calculation.qrels(first, gold), calculation.run(first)
         alone = [item for item in trec if item.options or item.find_scorer()]
-        scores = {item.name: item.score_trec(qrels, run) for item in alone}
-        together = {item.standard: item.name for item in trec if item.name not in scores}
+        scores |= {item.name: item.score_trec(qrels, run) for item in alone}
+        together = {item.standard: item.name for item in trec if item not in alone}
         calculated = calculation.calculate(list(together), qrels, run)
         scores |= {name: calculated[standard] for standard, name in together.items()}
     return {
@@ -144,6 +147,14 @@ def score(names: Sequence[str], joined: Joined, gold: Gold) -> Scores:
         if name in scores
         else item.score_queries({query: item.cut(hits) for query, hits in joined.items()}, gold)
         for name, item in found.items()
+    }
+
+
+def score_columns(measures: Iterable[Measure], grid: Grid) -> Scores:
+    """Return {measure: {query id: score}} of measures that are columnar."""
+    return {
+        item.name: dict(zip(grid.queries, item.score_columns(grid).tolist(), strict=True))
+        for item in measures
     }
 
 

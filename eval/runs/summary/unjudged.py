@@ -22,7 +22,7 @@ from assay.eval.runs.summary.means import estimate_scores
 from assay.eval.scoring import measures
 from assay.eval.scoring.bounds import bound
 from assay.eval.scoring.calculation import Gold, Joined, Scores
-from assay.eval.scoring.grid import Grid, lay_out
+from assay.eval.scoring.grid import Grid, divide, lay_out
 from assay.eval.statistics.estimates import SHARE, Estimate, estimate_mean
 
 
@@ -85,8 +85,8 @@ def share_judged(name: str, grid: Grid) -> dict[str, float]:
     With a budget of tokens, k is the number of hits that fit into it. 0 where there are no hits.
     """
     measure = measures.find(name)
-    judged = np.count_nonzero(grid.judged & grid.mark_above(measure), axis=1)
-    shares = judged / np.maximum(grid.limit(measure), 1)
+    limits = grid.limit(measure.cutoff, measure.budget)
+    shares = divide(np.count_nonzero(grid.judged & grid.mark(limits), axis=1), limits)
     return dict(zip(grid.queries, shares.tolist(), strict=True))
 
 

@@ -161,6 +161,29 @@ def test_where_all_is_judged_nothing_is_open(case) -> None:
         assert bound(name, lay_out(joined, items)) == ({"q": plain[name]}, {"q": plain[name]})
 
 
+COLUMNAR = (*BOUNDED, "Judged@3", "P@30", "nDCG@20")
+
+
+@settings(deadline=None)
+@given(st.lists(several, min_size=1, max_size=4))
+def test_scores_of_columns_are_ir_measures_to_the_bit(cases) -> None:
+    """Each measure by itself, which has ir-measures score TREC run and qrels, or asks our own."""
+    gold = {
+        str(i): [item for place, each in grades.items() for item in split(place, each)]
+        for i, (_, _, grades) in enumerate(cases)
+    }
+    joined = {
+        str(i): rank(order[:length], gold[str(i)])["q"]
+        for i, (order, length, _) in enumerate(cases)
+    }
+    found = measures.score(COLUMNAR, joined, gold)
+    for name in COLUMNAR:
+        measure = measures.find(name)
+        assert measure.columnar
+        cut = {query: measure.cut(hits) for query, hits in joined.items()}
+        assert found[measure.name] == measure.score_queries(cut, gold)
+
+
 # Means over queries, as scoring each ranking with its unjudged hits judged gave them.
 RESCORED = {
     "MRR@10": (0.18003968253968253, 0.575),
