@@ -1,12 +1,16 @@
 """Ingestion: documents cut, contextualised, embedded and indexed, with what became of each."""
 
+import json
 import time
 from bisect import bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
 
 from assay.retrievers.base import AssayError, Chunk, Document
 from assay.retrievers.base.ingestion import DocumentReport, IngestReport
+from assay.retrievers.base.installation import read_version
 from assay.retrievers.corpus.corpus import Corpus
 from assay.retrievers.documents.chunk_cache import ChunkedDocuments
 from assay.retrievers.documents.chunkers import CombineSplitChunker
@@ -23,6 +27,10 @@ from assay.retrievers.models.tokens import Tokenizer
 from assay.retrievers.pipeline.config import PipelineConfig
 from assay.retrievers.pipeline.pipeline import PipelineSettings
 from assay.retrievers.settings import Resources
+from assay.retrievers.store.digest import digest
+from assay.retrievers.store.sources import digest_imports
+
+FACTS = "facts.json"
 
 
 def ingest(
@@ -68,17 +76,25 @@ def ingest(
         if name != "chunk" and not name.endswith(".embed")
     }
     window = find_window(list_encoders((leg for leg in legs if leg.cuts_short), resources))
-    inspector = _Inspector(documents, config, resources, window)
+    inspected = _inspect(documents, config, resources, window, cut, chunks)
     ids = [chunk.id for found in cut.chunks.values() for chunk in found]
+    cuts = any(not (config.documents.passages and item.passages) for item in documents)
     return IngestReport(
         documents=tuple(
-            inspector.inspect(document, cut, chunks[document.id], embedding)
-            for document in documents
+            replace(
+                item,
+                embedded=embedding.fresh[item.id],
+                seconds={
+                    **({"chunk": cut.seconds[item.id]} if item.id in cut.seconds else {}),
+                    **({"embed": embedding.seconds[item.id]} if embedding.fresh[item.id] else {}),
+                },
+            )
+            for item in inspected
         ),
         seconds=seconds | indexes,
         cached=(*cached, *(name for name in report.cached if name in indexes)),
         collisions=len(ids) - len(set(ids)),
-        limit=inspector.limit,
+        limit=config.documents.chunker.limit if cuts else None,
         window=window,
         bytes=report.bytes,
         facts=facts,
@@ -107,6 +123,44 @@ class _DocumentEmbedder:
         return sum(known) if len(known) == len(taken) else None
 
 
+def _inspect(
+    documents: Sequence[Document],
+    config: PipelineConfig,
+    resources: Resources,
+    window: int | None,
+    cut: ChunkedDocuments,
+    chunks: Mapping[str, Sequence[Chunk]],
+) -> list[DocumentReport]:
+    """Return what became of each document, times apart; from the cache where nothing changed."""
+
+    def make(folder: Path) -> None:
+        inspector = _Inspector(documents, config, resources, window)
+        found = [inspector.inspect(item, cut, chunks[item.id]) for item in documents]
+        (folder / FACTS).write_text(json.dumps([asdict(item) for item in found]))
+
+    def read(folder: Path) -> list[DocumentReport]:
+        return [
+            DocumentReport(
+                **values
+                | {
+                    "tokens": tuple(values["tokens"]),
+                    "parts": tuple(map(tuple, values["parts"])),
+                }
+            )
+            for values in json.loads((folder / FACTS).read_text())
+        ]
+
+    key = digest(
+        digest_imports(__name__),
+        read_version("markdown-it-py"),
+        config.documents,
+        window,
+        [(item.id, item.title, item.text) for item in documents],
+        [chunk.searchable for item in documents for chunk in chunks[item.id]],
+    )
+    return resources.cache.load("ingestion_facts", key, make, read)[1]
+
+
 class _Inspector:
     """Looks at what became of the documents, after the fact and outside of any timing."""
 
@@ -125,29 +179,24 @@ class _Inspector:
         self._chunker = settings.chunker
         self._reads_references = settings.references
         self._window = window
-        self.limit = self._chunker.limit if cut else None
+        self._limit = self._chunker.limit if cut else None
 
     def inspect(
         self,
         document: Document,
         cut: ChunkedDocuments,
         chunks: Sequence[Chunk],
-        embedding: _DocumentEmbedder,
     ) -> DocumentReport:
         structure = self._structures.get(document.id)
         known, count = cut.tokens, self._tokenizer.count
         tokens = tuple(known[chunk.id] if structure else count(chunk.text) for chunk in chunks)
         read = structure if self._reads_references else None
         references = find_references(read) if read else []
-        fresh = embedding.fresh[document.id]
         combination = self._combine(structure) if structure else None
-        seconds = {"chunk": cut.seconds[document.id]} if document.id in cut.seconds else {}
-        if fresh:
-            seconds["embed"] = embedding.seconds[document.id]
         return DocumentReport(
             id=document.id,
             tokens=tokens,
-            oversize=sum(size > self.limit for size in tokens) if self.limit else 0,
+            oversize=sum(size > self._limit for size in tokens) if self._limit else 0,
             unread=count_unread(
                 [chunk.searchable for chunk in chunks], self._window, self._tokenizer
             ),
@@ -156,8 +205,8 @@ class _Inspector:
             definitions=len(find_definitions(structure)) if structure else 0,
             references=len(references),
             resolved=sum(self._targets.find(item, document.id) is not None for item in references),
-            embedded=fresh,
-            seconds=seconds,
+            embedded=0,
+            seconds={},
             note=structure.frontmatter.note if structure else "",
             combined=sum(_is_combined(chunk, structure) for chunk in chunks) if structure else 0,
             split=sum(_is_split(chunk, structure) for chunk in chunks) if structure else 0,
