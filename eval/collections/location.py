@@ -2,6 +2,7 @@
 
 import os
 import re
+from contextlib import suppress
 from pathlib import Path
 
 from assay.eval.collections.card import Card, Download
@@ -110,3 +111,20 @@ def _elsewhere(card: Card) -> str:
 
 def _name(variable: re.Match[str]) -> str:
     return variable[1] or variable[2]
+
+
+def list_changed(card: Card, since: float) -> list[str]:
+    """Return the files that a card names, and that changed after `since`, in seconds since 1970.
+
+    They are named relative to where the data lies.
+    """
+    if not card.has_folder:
+        return []
+    root, found = find_data(card), []
+    for name in card.names():
+        path = root / name
+        for file in card.list_files(path) if path.is_dir() else [path]:
+            with suppress(OSError):  # gone meanwhile
+                if file.stat().st_mtime > since:
+                    found.append(os.path.relpath(file, root))
+    return found

@@ -1,11 +1,13 @@
 """Making the run of a config, and sending it to the tracking store."""
 
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from assay.eval import tracking
 from assay.eval.collections.loading import load
+from assay.eval.collections.location import list_changed
 from assay.eval.configs.locations import reports_folder
 from assay.eval.configs.resources import make_resources
 from assay.eval.report.run_page import page
@@ -25,6 +27,8 @@ if TYPE_CHECKING:
     from assay.eval.collections.collection import Collection
     from assay.eval.configs.config import RunConfig
 
+NAMED = 5  # changed files that are named
+
 
 def make_run(
     settings: "RunConfig",
@@ -37,14 +41,22 @@ def make_run(
 
     `resources` are the user's where none are given; what `search` returns answers the queries.
     """
+    begin = time.time()
     collection = load(settings.dataset, progress)
     plan = make_plan(settings, rerun)
     searcher = search(settings, collection) if search else None
     resources = resources or make_resources(progress)
     with settings.build(resources) as retriever:
-        return execute_point(
+        outcome = execute_point(
             plan, retriever, collection, reports_folder(), progress, resources.cache, searcher
         )
+    if changed := list_changed(collection.card, begin):
+        more = f" and {len(changed) - NAMED} more" if len(changed) > NAMED else ""
+        progress.say(
+            f"{collection.name}: changed during the run: {', '.join(changed[:NAMED])}{more}; it "
+            "judged what stood there before: run it again"
+        )
+    return outcome
 
 
 def make_plan(settings: "RunConfig", rerun: bool = False) -> RunSpec:

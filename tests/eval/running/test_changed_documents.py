@@ -1,0 +1,47 @@
+"""Documents that are edited while a run is made."""
+
+import shutil
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import TypeVar
+
+import pytest
+from tools.processes import ROOT
+
+from assay.eval.configs.config import load_config
+from assay.eval.running.run import make_run
+from assay.retrievers.base import Quiet
+
+T = TypeVar("T")
+
+
+class Editing(Quiet):
+    """Edits a document as soon as queries are searched."""
+
+    def __init__(self, file: Path) -> None:
+        self._file = file
+        self.said: list[str] = []
+
+    def say(self, message: str) -> None:
+        self.said.append(message)
+
+    def track(self, items: Iterable[T], label: str, total: int) -> Iterator[T]:
+        if label == "searching":
+            self._file.write_text("# Another\n")
+        yield from items
+
+
+def test_a_run_tells_which_documents_changed_meanwhile(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ASSAY_REPORTS", str(tmp_path / "reports"))
+    folder = tmp_path / "ferry"
+    shutil.copytree(ROOT / "datasets/harbourline", folder)
+    first = next(path for path in sorted((folder / "docs").rglob("*.md")))
+    progress = Editing(first)
+    make_run(load_config("bm25", [f"dataset={folder}"]), False, progress)
+    (line,) = [line for line in progress.said if "changed during" in line]
+    assert f"changed during the run: {first.relative_to(folder)};" in line
+    again = Editing(tmp_path / "elsewhere.md")
+    make_run(load_config("bm25", ["dataset=harbourline"]), True, again)
+    assert not [line for line in again.said if "changed during" in line]
