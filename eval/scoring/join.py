@@ -129,6 +129,11 @@ def fill_places(hits: Sequence[JoinedHit]) -> list[RankedItem]:
     yet, else the chunk itself. Items left after the last hit follow it. So an item stands at the
     rank of its hit or below, and of all such orders this has the highest DCG.
     """
+    if all(len(hit.found) < 2 for hit in hits):  # as nearly always, and then none waits
+        return [
+            RankedItem(rank, hit.found[0].id if hit.found else hit.name, hit.grade)
+            for rank, hit in enumerate(hits, start=1)
+        ]
     waiting: list[RankedItem] = []
     places = []
     for rank, hit in enumerate(hits, start=1):

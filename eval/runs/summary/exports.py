@@ -3,8 +3,11 @@
 import csv
 import io
 import json
+from collections.abc import Iterable
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from assay.eval.runs.stored import StoredRun
 from assay.eval.runs.summary.summary import Summary
@@ -13,7 +16,7 @@ from assay.eval.scoring.join import fill_places
 from assay.retrievers.store.files import write_atomically
 
 if TYPE_CHECKING:
-    from pyarrow import Table
+    from pyarrow import Array, Table
 
 RUN = "run.trec"
 QRELS = "qrels.trec"
@@ -21,7 +24,6 @@ ITEMS = "items.csv"
 PER_QUERY = "per_query.parquet"
 PER_QUERY_CSV = "per_query.csv"
 ATTRIBUTION = "attribution.json"
-TEXTS = ("query_id", "type", "text")
 FILES = (RUN, QRELS, ITEMS, PER_QUERY, PER_QUERY_CSV, ATTRIBUTION)
 
 
@@ -55,18 +57,16 @@ def _trec_run(run: StoredRun) -> str:
 
 def _items(run: StoredRun) -> str:
     rows: list[tuple[str | int, ...]] = [("query", "rank", "chunk", "tokens", "item", "grade")]
-    tokens: dict[str, int] = {}
+    chunks: dict[str, tuple[str, int]] = {}
     for query, hits in run.joined.items():
         word = as_word(query)
         for rank, hit in enumerate(hits, start=1):
-            id_ = hit.name
-            if id_ not in tokens:
-                tokens[id_] = calculation.count_tokens(hit.chunk)
-            row = word, rank, as_word(id_), tokens[id_]
+            if (chunk := chunks.get(id_ := hit.name)) is None:
+                chunk = chunks[id_] = as_word(id_), calculation.count_tokens(hit.chunk)
             if hit.found:
-                rows += [(*row, as_word(item.id), item.grade) for item in hit.found]
+                rows += [(word, rank, *chunk, as_word(item.id), item.grade) for item in hit.found]
             else:
-                rows.append((*row, "", 0))
+                rows.append((word, rank, *chunk, "", 0))
     text = io.StringIO()
     csv.writer(text, lineterminator="\n").writerows(rows)
     return text.getvalue()
@@ -83,27 +83,39 @@ def _trec_qrels(run: StoredRun) -> str:
 def tabulate_queries(summary: Summary) -> "Table":
     """Return a row a query: id, type, text, its score in each measure, and its milliseconds."""
     import pyarrow as pa
-    from pyarrow.json import ParseOptions, ReadOptions, read_json
 
+    queries = summary.run.queries
     timed = {item.query_id: item.milliseconds["total"] for item in summary.run.latency}
-    rows = [
-        {
-            "query_id": id_,
-            "type": query.type,
-            "text": query.text,
-            **{name: scores[id_] for name, scores in summary.scores.items()},
-            "milliseconds": timed.get(id_),
-        }
-        for id_, query in summary.run.queries.items()
-    ]
-    types = dict.fromkeys(rows[0], pa.float64()) | dict.fromkeys(TEXTS, pa.string())
-    # By way of JSON, since what makes an array of a list imports pandas, for half a second.
-    content = "\n".join(map(json.dumps, rows)).encode()
-    return read_json(
-        io.BytesIO(content),
-        ReadOptions(block_size=len(content) + 1),
-        ParseOptions(explicit_schema=pa.schema(types)),
-    )
+    columns = {
+        "query_id": _as_strings(queries),
+        "type": _as_strings(query.type for query in queries.values()),
+        "text": _as_strings(query.text for query in queries.values()),
+        **{
+            name: _as_numbers(map(scores.__getitem__, queries))
+            for name, scores in summary.scores.items()
+        },
+        "milliseconds": _as_numbers(map(timed.get, queries)),
+    }
+    return pa.table(columns)
+
+
+# Of buffers, since what makes an array of a list imports pandas, for half a second.
+def _as_strings(values: Iterable[str]) -> "Array[Any]":
+    import pyarrow as pa
+
+    encoded = [value.encode() for value in values]
+    ends = np.cumsum([0, *map(len, encoded)])
+    buffers = [None, pa.py_buffer(ends), pa.py_buffer(b"".join(encoded))]
+    return pa.Array.from_buffers(pa.large_string(), len(encoded), buffers).cast(pa.string())
+
+
+def _as_numbers(values: Iterable[float | None]) -> "Array[Any]":
+    import pyarrow as pa
+
+    numbers = np.array(list(values), dtype=float)  # not a number where there is none
+    known = np.packbits(~np.isnan(numbers), bitorder="little")
+    buffers = [pa.py_buffer(known), pa.py_buffer(numbers)]
+    return pa.Array.from_buffers(pa.float64(), len(numbers), buffers)
 
 
 def _as_parquet(table: "Table") -> bytes:
@@ -120,7 +132,7 @@ def _as_csv(table: "Table") -> str:
     text = io.StringIO()
     rows = csv.writer(text, lineterminator="\n")
     rows.writerow(table.column_names)
-    rows.writerows(row.values() for row in table.to_pylist())
+    rows.writerows(zip(*(column.to_pylist() for column in table.columns), strict=True))
     return text.getvalue()
 
 
