@@ -187,7 +187,7 @@ def _tell(error: Exception) -> tuple[str, int]:
     from assay.retrievers.base import AssayError, explain_os_error
 
     if isinstance(error, AssayError):
-        return str(error), 2
+        return str(error), error.status
     if isinstance(error, OSError):
         return explain_os_error(error), 2
     reason = " ".join(str(error).split())

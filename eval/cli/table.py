@@ -53,6 +53,8 @@ def print_summary(summary: Summary, reused: bool = False, by_type: bool = False)
         print_text(summary.unknown_load, "dim")
     if run.manifest.retries:
         print_text(f"{retried(run.manifest.retries)}.")
+    if summary.leaks:
+        print_text(summary.leaks, "dim")
     if summary.models:
         print_text(f"{summary.models}.", "dim")
     if reused:

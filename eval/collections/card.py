@@ -5,9 +5,10 @@ from math import inf
 from pathlib import Path
 from typing import Annotated, ClassVar, Literal
 
-from pydantic import Field, PrivateAttr
+from pydantic import Field, PrivateAttr, model_validator
 
 from assay.retrievers.settings import Settings
+from assay.retrievers.settings.fields import DeclaredType, find_type
 from assay.retrievers.settings.trust import NeedsNoTrust, check_place
 
 FILE = "dataset.yaml"
@@ -101,11 +102,36 @@ class Card(Settings):
         description="the kind of search that the questions favour, with the figures that show it; "
         "every comparison on the collection repeats it",
     )
+    fields: dict[str, DeclaredType] = Field(
+        default_factory=dict,
+        description="what queries may filter by: fields of the documents' metadata, with the type "
+        "of their values",
+    )
+    readers: str = Field(
+        "",
+        description="the field that names the groups who may read a document; one without it is "
+        "read by no principal",
+    )
+    principals: dict[str, Annotated[list[str], Field(min_length=1)]] = Field(
+        default_factory=dict,
+        description="the groups of each principal, by the name that queries give it",
+    )
     sizes: Sizes | None = Field(None, description="written by `assay dataset seal`")
     digests: dict[str, Sha256] = Field(
         default_factory=dict, description="SHA-256 by file; written by `assay dataset seal`"
     )
     _path: Path | None = PrivateAttr(None)
+
+    @model_validator(mode="after")
+    def _has_readers(self) -> "Card":
+        declared = self.fields.get(self.readers, "")
+        if self.readers and find_type(declared or "boolean") != "text":
+            texts = [name for name, type_ in self.fields.items() if find_type(type_) == "text"]
+            allowed = f"; allowed: {', '.join(texts) or 'a field of text, named in `fields`'}"
+            raise ValueError(f"readers: {self.readers} is no field of text{allowed}")
+        if self.principals and not self.readers:
+            raise ValueError("principals: need `readers`, the field that names who may read")
+        return self
 
     @property
     def path(self) -> Path | None:
@@ -172,7 +198,9 @@ class Card(Settings):
 class FileCard(Card):
     """A card of files."""
 
-    queries: str = Field("queries.jsonl", description="rows with _id, text and, if any, type")
+    queries: str = Field(
+        "queries.jsonl", description="rows with _id, text and, if any, type, filter, principal"
+    )
     judgments: dict[VariantName, str | list[str]] = Field(
         min_length=1, description="files of judgments by variant; the first variant is the default"
     )

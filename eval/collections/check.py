@@ -7,10 +7,11 @@ from typing import Any
 from assay.eval.collections.card import Card, Sizes
 from assay.eval.collections.collection import Collection, Query
 from assay.eval.collections.digests import measure_digest, measure_sizes
-from assay.eval.collections.formats.source import GoldBook, Source
+from assay.eval.collections.formats.source import GoldBook, Register, Source
 from assay.eval.collections.heading_spans import find_answer_end
 from assay.eval.collections.judgment_source import describe_models
 from assay.eval.collections.loading import open_source
+from assay.eval.collections.permissions import find_faults, keep_allowed
 from assay.eval.collections.problems import QUIET, Problem, Problems
 from assay.retrievers.base import AssayError, Document, Progress
 from assay.retrievers.base.scripts import CODES, describe_unspaced, find_unspaced
@@ -87,10 +88,33 @@ def _check_content(
         if judged and name not in judged:
             problems.warn(row.file, row.line, f'query "{name}" has no judgment')
     _check_language(card, documents, place, problems)
+    _check_permissions(card, documents, queries, books, problems)
     if card.sizes is not None and legible:
         first = [tuple(items.values()) for items in books[card.variants[0]].items.values()]
         actual = measure_sizes(documents.values(), first)
         _check_sizes(card.sizes, actual, place, problems)
+
+
+def _check_permissions(
+    card: Card,
+    documents: Mapping[str, Document],
+    queries: Register[Query],
+    books: Mapping[str, GoldBook],
+    problems: Problems,
+) -> None:
+    """Say what metadata is not as the card declares it, and what queries may find no answer."""
+    place = card.path or Path(card.name)
+    for message, wrong in find_faults(card, documents.values()) if card.fields else ():
+        (problems.error if wrong else problems.warn)(place, 0, message)
+    for book in books.values():
+        for name, items in book.items.items():
+            if any(item.grade > 0 for item in items.values()) and not any(
+                item.grade > 0
+                for item in keep_allowed(card, queries.items[name], items.values(), documents)
+            ):
+                row = queries.rows[name]
+                message = f'query "{name}" may find none of its answers; it scores 0 always'
+                problems.warn(row.file, row.line, message)
 
 
 def _check_grades(book: GoldBook, queries: Mapping[str, Query], problems: Problems) -> None:

@@ -25,12 +25,18 @@ Span = tuple[str, int, int]  # a document's id, start and end
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """A question put to the collection; `type` groups queries in reports."""
+    """A question put to the collection; `type` groups queries in reports.
+
+    `filter` is a filter as it is written in JSON, `principal` the name of who asks, as the card has
+    it.
+    """
 
     id: str
     text: str
     type: str = ""
     metadata: Mapping[str, Any] = field(default_factory=dict)
+    filter: Mapping[str, Any] = field(default_factory=dict)
+    principal: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,7 +193,8 @@ class Collection:
 
     def _list_rest(self) -> Iterator[list[Any]]:
         for query in self.queries:
-            yield ["query", query.id, query.text, query.type]
+            asked = [query.filter, query.principal] if query.filter or query.principal else []
+            yield ["query", query.id, query.text, query.type, *asked]
         for items in self.gold.values():
             for gold in items:
                 span = [gold.doc_id, gold.start, gold.end]
@@ -195,3 +202,5 @@ class Collection:
                 judge = judge if gold.by_model != self.card.by_model else []
                 yield ["gold", gold.query_id, gold.id, *span, gold.grade, gold.passage_id, *judge]
         yield ["options", self.drop_self_matches]
+        if self.card.readers:
+            yield ["permissions", self.card.readers, self.card.principals]

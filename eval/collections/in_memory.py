@@ -3,23 +3,30 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from re import fullmatch
+from typing import Any
 
 from assay.eval.collections.card import NAME, Card
 from assay.eval.collections.collection import Collection, GoldItem, Query
 from assay.eval.collections.formats.places import resolve_judgment
 from assay.eval.collections.formats.rows import Row, RowError, describe_unknown
-from assay.eval.collections.formats.source import GoldBook, QueryRegister, Register
+from assay.eval.collections.formats.source import GoldBook, QueryRegister, Register, restrict_query
+from assay.eval.collections.permissions import keep_allowed
 from assay.eval.collections.problems import Problems
 from assay.eval.collections.tables import DOCUMENTS, JUDGMENTS, QUERIES, Table, read_rows
 from assay.retrievers.base import AssayError, Document, Passage
 from assay.retrievers.base.quotes import Locator
+from assay.retrievers.settings import validate
 from assay.retrievers.store.lazy_sequence import IdSequence
 
 IN_MEMORY = "in-memory"
 
 
 def make_collection(
-    documents: Table, queries: Table, judgments: Table, name: str = IN_MEMORY
+    documents: Table,
+    queries: Table,
+    judgments: Table,
+    name: str = IN_MEMORY,
+    permissions: Mapping[str, Any] | None = None,
 ) -> Collection:
     """Return the collection of documents, queries and judgments that are here in Python.
 
@@ -30,6 +37,9 @@ def make_collection(
     `queries`: {id: text}, or {id: {"text": …, "type": …}}.
     `judgments`: by query id {document id: grade}, or a list of (document id, grade),
     (document id, start, end), (document id, start, end, grade), document ids and quotes.
+
+    `permissions`: what a card says of `fields`, `readers` and `principals`, for queries that have a
+    `filter` or a `principal`; the fields are those of documents' `metadata`.
 
     Where every judgment is of a whole document, the documents are passages that the collection
     prescribes, as BEIR's are; where one is of a span, pipelines cut the documents themselves.
@@ -42,12 +52,14 @@ def make_collection(
             "'-', a letter or digit first"
         )
     problems = Problems(strict=True)
+    described = {"name": name, "title": name, "format": IN_MEMORY, **(permissions or {})}
+    card = validate(Card, described, "permissions")
     texts = read_documents(documents)
     asked = QueryRegister(problems)
     for row in read_rows(queries, QUERIES, problems):
         with problems.of(row):
             query = Query(row.string("query_id"), row.string("text"), row.string("type", ""))
-            asked.add_query(row, query)
+            asked.add_query(row, restrict_query(query, row, card))
     gold = _read_gold(judgments, texts, asked.items, problems)
     if not gold:
         raise AssayError("judgments: there are none; a collection needs at least one")
@@ -65,8 +77,12 @@ def make_collection(
         title=name,
         documents=tuple(texts.values()),
         queries=tuple(query for query in asked.items.values() if query.id in gold),
-        gold={query: gold[query] for query in asked.items if query in gold},
-        card=Card(name=name, title=name, format=IN_MEMORY),
+        gold={
+            id_: keep_allowed(card, query, gold[id_], texts)
+            for id_, query in asked.items.items()
+            if id_ in gold
+        },
+        card=card,
     )
 
 

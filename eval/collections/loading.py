@@ -10,6 +10,7 @@ from assay.eval.collections.collection import Collection
 from assay.eval.collections.formats.registry import find_format
 from assay.eval.collections.formats.source import Source
 from assay.eval.collections.location import describe_location, find_data
+from assay.eval.collections.permissions import keep_allowed
 from assay.eval.collections.problems import QUIET, Problems
 from assay.retrievers.base import Document, Progress
 from assay.retrievers.store.lazy_sequence import ById
@@ -38,12 +39,16 @@ def load_card(
     documents = source.documents() if documents is None else documents
     queries = source.queries().items
     gold = source.gold(variant, documents, queries).items
+    asked = [query for query in queries.values() if query.id in gold]
     return Collection(
         name=card.name if variant == card.variants[0] else f"{card.name}:{variant}",
         title=card.title,
         documents=list_documents(documents),
-        queries=tuple(query for query in queries.values() if query.id in gold),
-        gold={name: tuple(gold[name].values()) for name in queries if name in gold},
+        queries=tuple(asked),
+        gold={
+            query.id: keep_allowed(card, query, gold[query.id].values(), documents)
+            for query in asked
+        },
         card=card,
         drop_self_matches=card.drop_self_matches,
         progress=progress,

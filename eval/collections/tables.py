@@ -39,6 +39,8 @@ QUERIES = Columns(
         "query_id": ("query_id", "_id", "qid", "query-id", "id"),
         "text": ("text", "query"),
         "type": ("type",),
+        "filter": ("filter",),
+        "principal": ("principal",),
     },
     ("query_id", "text"),
 )

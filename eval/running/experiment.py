@@ -139,11 +139,11 @@ def find_collection(given: Any, progress: Progress) -> Collection:
     if isinstance(given, str | Path):
         return load(str(given), progress)
     keys = {"documents", "queries", "judgments"}
-    if not isinstance(given, Mapping) or not keys <= set(given) <= {*keys, "name"}:
+    if not isinstance(given, Mapping) or not keys <= set(given) <= {*keys, "name", "permissions"}:
         kind = ", ".join(map(str, given)) if isinstance(given, Mapping) else type(given).__name__
         raise AssayError(
             "collection: must be a name, a folder, a Collection, or a mapping with documents, "
-            f"queries, judgments and, optionally, name; not {kind}"
+            f"queries, judgments and, optionally, name and permissions; not {kind}"
         )
     return make_collection(**given)
 

@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING, NamedTuple
 from pydantic import ValidationError
 
 from assay.eval.collections.collection import Collection, Query
+from assay.eval.collections.permissions import list_allowed
 from assay.eval.runs.execution.interleaved_timing import ROUNDS, InterleavedTiming, alternate
 from assay.eval.runs.latency import LatencySettings, choose_spaced
 from assay.eval.runs.machine_load import LoadMeter
 from assay.retrievers.base import Progress, Retriever
 from assay.retrievers.settings import Resources
+from assay.retrievers.settings.filters import Filter
 from assay.retrievers.store.files import write_atomically
 
 if TYPE_CHECKING:
@@ -95,32 +97,39 @@ def time_together(
     rounds: int = ROUNDS,
 ) -> InterleavedTiming:
     """Time `systems` on the `chosen` queries, (id, text), by turns."""
-    asks_server = False
+    asks_server, allowed = False, list_allowed(collection)
     with ExitStack() as stack:
         contenders = []
         for build, depth in systems.values():
             retriever = stack.enter_context(build())
             retriever.index(collection.documents)
             timed = retriever.without_query_cache()
-            for _, text in chosen[: limits.warm_up]:
-                timed.search(text, depth)
-            contenders.append(_time(timed, depth))
+            contender = _time(timed, depth, allowed)
+            for query in chosen[: limits.warm_up]:
+                contender(query)
+            contenders.append(contender)
             asks_server |= bool(retriever.list_remote())
-        texts = [text for _, text in chosen]
         meter = LoadMeter(asks_server)
-        times = alternate(contenders, texts, limits.seconds, progress, rounds)
+        times = alternate(contenders, chosen, limits.seconds, progress, rounds)
         load = meter.end()
     reached = [id_ for id_, _ in chosen][: len(times[0])]
     milliseconds = dict(zip(systems, times, strict=True))
     return InterleavedTiming(queries=reached, milliseconds=milliseconds, load=load)
 
 
-def _time(retriever: Retriever, depth: int) -> Callable[[str], float]:
-    """Return what searches for a text and gives the milliseconds, without waits for retries."""
+def _time(
+    retriever: Retriever, depth: int, allowed: Mapping[str, Filter]
+) -> Callable[[tuple[str, str]], float]:
+    """Return what searches for an (id, text) and gives the milliseconds, without waits for retries.
 
-    def measure(text: str) -> float:
+    `allowed` says what some queries may find.
+    """
+
+    def measure(query: tuple[str, str]) -> float:
+        id_, text = query
         begin = time.perf_counter()
-        ranking = retriever.search(text, depth)
+        asked = retriever.restrict(allowed[id_]) if id_ in allowed else retriever
+        ranking = asked.search(text, depth)
         return (time.perf_counter() - begin) * 1000 - sum(i.waited for i in ranking.trace)
 
     return measure

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from assay.eval.collections.collection import GoldItem, Query
 from assay.eval.scoring.join import RetrievedChunk, covers
 from assay.retrievers.base import Chunk, Ranking, Retriever
+from assay.retrievers.settings.filters import Filter
 from assay.retrievers.store.chunk_store import ChunkStore
 from assay.retrievers.store.lazy_sequence import LazyIds
 
@@ -39,9 +40,13 @@ class GoldRankFinder:
         self._list_chunks = _group(chunks, prescribed)
 
     def place(
-        self, query: Query, ranking: Ranking, gold: Sequence[GoldItem]
+        self,
+        query: Query,
+        ranking: Ranking,
+        gold: Sequence[GoldItem],
+        allowed: Filter | None = None,
     ) -> dict[str, GoldRank]:
-        """Return the rank of every relevant item of `gold` by its id.
+        """Return the rank of every relevant item of `gold` by its id, among what is `allowed`.
 
         Legs are asked to go deeper only where one of them handed on no chunk that covers an item.
         The result is empty where the retriever does not tell its chunks.
@@ -58,7 +63,10 @@ class GoldRankFinder:
             for item, ids in wanted.items()
             if ids and any(ids.isdisjoint(listed) for listed in lists)
         }
-        probed = self._retriever.probe(query.text, self._depth) if lacking else {}
+        asked = self._retriever
+        if lacking and allowed is not None:
+            asked = asked.restrict(allowed)
+        probed = asked.probe(query.text, self._depth) if lacking else {}
         looked_for = set().union(*(wanted[item] for item in lacking))
         ranked = {leg: _rank(ids, dropped, looked_for) for leg, ids in probed.items()}
         return {

@@ -3,9 +3,10 @@
 import random
 import time
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from types import MappingProxyType
 
 from pydantic import Field
 
@@ -14,7 +15,9 @@ from assay.eval.runs.machine_load import LoadMeter, MachineLoad
 from assay.retrievers.base import Progress, Ranking, Retriever
 from assay.retrievers.base.stopwatch import Stopwatch
 from assay.retrievers.settings import Settings
+from assay.retrievers.settings.filters import Filter
 
+NOTHING: Mapping[str, Filter] = MappingProxyType({})
 TOTAL = "total"
 RETRIES = "retries"  # among the counts of a trace: calls that failed and were made again
 
@@ -86,17 +89,24 @@ def measure(
     depth: int,
     settings: LatencySettings,
     progress: Progress,
+    allowed: Mapping[str, Filter] = NOTHING,
 ) -> Latency:
     """Time `queries`, given as (id, text), on an indexed retriever.
+
+    `allowed` says what some of them may find, by id.
 
     The clock is monotonic and read outside the retriever for the total; times of stages are the
     retriever's own. Throughput is measured apart, with `settings.concurrency` threads.
     """
     timed = retriever.without_query_cache()
+
+    def search(query_id: str, text: str) -> Ranking:
+        return _search(timed, query_id, text, depth, allowed.get(query_id))
+
     chosen = choose_spaced(queries, settings.queries)
     meter = LoadMeter(bool(retriever.list_remote())) if chosen else None
     for query_id, text in chosen[: settings.warm_up]:
-        _search(timed, query_id, text, depth)
+        search(query_id, text)
     samples: list[LatencySample] = []
     retries = 0
     deadline = time.perf_counter() + settings.seconds
@@ -104,7 +114,7 @@ def measure(
         if time.perf_counter() > deadline:
             break
         watch = Stopwatch()
-        ranking = _search(timed, query_id, text, depth)
+        ranking = search(query_id, text)
         watch.stop(TOTAL)
         watch.wall[TOTAL] -= sum(i.waited for i in ranking.trace)
         stages: dict[str, float] = defaultdict(float)
@@ -116,7 +126,7 @@ def measure(
             retries += entry.counts.get(RETRIES, 0)
         samples.append(LatencySample(query_id, {**watch.wall, **stages}, {**watch.cpu, **cpu}))
     load = meter.end() if meter else None
-    throughput = _throughput(timed, chosen, depth, settings)
+    throughput = _throughput(search, chosen, settings)
     remote = _list_remote(timed, samples)
     return Latency(tuple(samples), throughput, settings.concurrency, retries, remote, load)
 
@@ -129,7 +139,9 @@ def _list_remote(retriever: Retriever, samples: Sequence[LatencySample]) -> tupl
 
 
 def _throughput(
-    retriever: Retriever, queries: Sequence[tuple[str, str]], depth: int, settings: LatencySettings
+    find: Callable[[str, str], Ranking],
+    queries: Sequence[tuple[str, str]],
+    settings: LatencySettings,
 ) -> float | None:
     if not queries:
         return None
@@ -138,7 +150,7 @@ def _throughput(
     def search(query: tuple[str, str]) -> bool:
         if time.perf_counter() - begin > settings.seconds:
             return False
-        _search(retriever, *query, depth)
+        find(*query)
         return True
 
     with ThreadPoolExecutor(settings.concurrency) as pool:
@@ -146,9 +158,12 @@ def _throughput(
     return done / (time.perf_counter() - begin)
 
 
-def _search(retriever: Retriever, query_id: str, text: str, depth: int) -> Ranking:
+def _search(
+    retriever: Retriever, query_id: str, text: str, depth: int, allowed: Filter | None
+) -> Ranking:
     with naming(f"{name_retriever(retriever)}: query {query_id}"):
-        return retriever.search(text, depth)
+        asked = retriever if allowed is None else retriever.restrict(allowed)
+        return asked.search(text, depth)
 
 
 def choose_spaced(queries: Sequence[tuple[str, str]], count: int) -> list[tuple[str, str]]:

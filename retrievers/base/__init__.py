@@ -16,7 +16,18 @@ T = TypeVar("T")
 
 
 class AssayError(Exception):
-    """Something the user can mend. Its message is one line: what, where, and what is allowed."""
+    """Something the user can mend. Its message is one line: what, where, and what is allowed.
+
+    `status` is the exit code of a command that it ends.
+    """
+
+    status = 2
+
+
+class LeakError(AssayError):
+    """A retriever gave a query what its principal may not read, or what its filter leaves out."""
+
+    status = 1
 
 
 def cut(text: str, most: int = 100) -> str:
@@ -200,6 +211,21 @@ class IndexReport:
     facts: Mapping[str, Any] = field(default_factory=dict)
 
 
+class MetadataFilter(Protocol):
+    """Which documents may be found: `assay.retrievers.settings.filters` has the filters of files.
+
+    Its `repr` tells it from others.
+    """
+
+    def matches(self, metadata: Mapping[str, Any], /) -> bool:
+        """Say whether a document of this metadata may be found."""
+        ...
+
+    def as_json(self) -> Mapping[str, Any]:
+        """Return it as JSON values, as a service elsewhere may be given it."""
+        ...
+
+
 class Retriever(ABC):
     """A configured retriever. `index` is called once, before any `search`.
 
@@ -250,6 +276,24 @@ class Retriever(ABC):
             The same hits. Their trace, their ranks in the legs and `others` may be left out.
         """
         return self.search(query, k)
+
+    def restrict(self, allowed: MetadataFilter) -> "Retriever":
+        """The same retriever, on the same indexes, that finds what `allowed` lets be found.
+
+        Args:
+            allowed: What the metadata of a chunk's document must meet.
+
+        Returns:
+            A retriever that is asked once or often. Making it is part of a timed search.
+
+        Raises:
+            AssayError: The retriever cannot.
+        """
+        raise AssayError(
+            f"{type(self).__name__} has no restrict(), and the collection's queries have filters "
+            "or principals; write it (see assay.retrievers.base.Retriever), or take queries "
+            "without them"
+        )
 
     def without_query_cache(self) -> "Retriever":
         """The same retriever with every per-query cache off: what latency is measured on."""

@@ -1,9 +1,19 @@
 """A retriever of somebody's own, whose answers may be what functions may return."""
 
+import copy
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Self
 
-from assay.retrievers.base import AssayError, Chunk, Document, Hit, IndexReport, Ranking, Retriever
+from assay.retrievers.base import (
+    AssayError,
+    Chunk,
+    Document,
+    Hit,
+    IndexReport,
+    MetadataFilter,
+    Ranking,
+    Retriever,
+)
 from assay.retrievers.base.answers import NamedChunks
 
 
@@ -36,6 +46,12 @@ class AdaptedRetriever(Retriever):
     def search_plain(self, query: str, k: int) -> Ranking:
         """Return its plain answer as `search` does."""
         return self._adapt(query, self.adapted.search_plain(query, k), k)
+
+    def restrict(self, allowed: MetadataFilter) -> Self:
+        """Return its own, adapted."""
+        other = copy.copy(self)
+        other.adapted = self.adapted.restrict(allowed)
+        return other
 
     def without_query_cache(self) -> Retriever:
         """Return its own, adapted."""

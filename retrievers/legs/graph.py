@@ -1,5 +1,6 @@
 """The graph leg: from the best chunks of other legs along links, references and relations."""
 
+import copy
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -13,7 +14,7 @@ from assay.retrievers.base.stopwatch import Stopwatch
 from assay.retrievers.corpus.corpus import Corpus
 from assay.retrievers.documents.references.links import DocumentNames, LinkKind, find_links
 from assay.retrievers.fusion.fusion import RrfSettings
-from assay.retrievers.fusion.ranking import Scored, ordered
+from assay.retrievers.fusion.ranking import Positions, Scored, ordered
 from assay.retrievers.legs.base import Kind, Leg, LegResult, LegSettings
 from assay.retrievers.settings import Resources, Settings
 from assay.retrievers.store.cache import Folder
@@ -72,6 +73,7 @@ class GraphLeg(Leg):
         self._chunks: Sequence[Chunk] = ()
         self._edges: Mapping[int, Mapping[int, LinkKind]] = {}
         self._weights: Mapping[str, float] = settings.weights.model_dump()
+        self._allowed: frozenset[int] | None = None
 
     def index(self, corpus: Corpus) -> IndexReport:
         """Find the edges between the chunks, or find this done in the cache."""
@@ -99,6 +101,8 @@ class GraphLeg(Leg):
             carried: dict[int, float] = {}
             for position, score in reached:
                 for target, kind in self._edges.get(position, {}).items():
+                    if self._allowed is not None and target not in self._allowed:
+                        continue
                     share = score * self._weights[kind] * self._settings.decay**hop
                     carried[target] = carried.get(target, 0.0) + share
                     steps.append((-share, position, target))
@@ -109,6 +113,12 @@ class GraphLeg(Leg):
         note = "; ".join(self._tell(source, target) for _, source, target in sorted(steps)[:SHOWN])
         watch.stop("search")
         return LegResult(candidates, watch.wall, note, cpu=watch.cpu)
+
+    def restrict(self, allowed: Positions) -> Leg:
+        """The same leg, whose paths keep to the chunks at `allowed`."""
+        other = copy.copy(self)
+        other._allowed = frozenset(allowed.tolist())
+        return other
 
     def _choose(self, edges: Sequence[Edge]) -> dict[int, dict[int, LinkKind]]:
         """Return the heaviest edge from each chunk to each, of those that carry anything."""

@@ -11,6 +11,7 @@ from assay.retrievers.base import (
     Document,
     Hit,
     IndexReport,
+    MetadataFilter,
     Ranking,
     Retriever,
     StageTrace,
@@ -25,6 +26,7 @@ from assay.retrievers.legs.leg_set import LegGroup
 from assay.retrievers.legs.truncation import count_unread, find_window, list_encoders
 from assay.retrievers.models.tokens import Tokenizer
 from assay.retrievers.pipeline import telemetry
+from assay.retrievers.pipeline.permissions import Allowed, Permissions
 from assay.retrievers.pipeline.query_cache import Answers
 from assay.retrievers.pipeline.shape import PipelineShape
 from assay.retrievers.query.base import QueryStep
@@ -94,6 +96,8 @@ class Pipeline(Retriever):
             fusion=settings.fusion.type if settings.fusion else "",
         )
         self._corpus = Corpus(())
+        self._permissions = Permissions(self._corpus)
+        self._allowed: Allowed | None = None
         self._context_source = "none"
 
     @property
@@ -105,6 +109,7 @@ class Pipeline(Retriever):
         """Cut, contextualise and index `documents`."""
         prepared, self._corpus = self._parts.prepare(documents, self._documents, self._resources)
         self._context_source = prepared.context_source
+        self._permissions = Permissions(self._corpus)
         say = self._resources.progress.say
         report = self._legs.index(self._corpus, lambda problem: say(f"warning: {problem}"))
         for _, step in self._steps:
@@ -141,7 +146,7 @@ class Pipeline(Retriever):
         # What a pipeline with a fault answers is no answer for those without.
         if self._answers is None or self._legs.down:
             return self._search(query, k), False
-        key = self._answers.key(query, k)
+        key = self._answers.key(query, k, self._allowed.key if self._allowed else "")
         known = self._answers.find(key)
         if known is not None:
             return known, True
@@ -183,6 +188,15 @@ class Pipeline(Retriever):
         returned = {hit.chunk.id for hit in hits[:k]}
         others = (chunk for id_, chunk in named.items() if id_ not in returned)
         return Ranking(tuple(hits[:k]), tuple(trace), tuple(others), (*degraded, *down.values()))
+
+    def restrict(self, allowed: MetadataFilter) -> "Pipeline":
+        """The same pipeline, on the same indexes, that finds what `allowed` lets be found."""
+        other = copy.copy(self)
+        found = self._permissions.find(allowed)
+        other._allowed = found if self._allowed is None else self._allowed & found
+        documents = other._allowed.documents
+        other._stages = [(name, stage.restrict(documents)) for name, stage in self._stages]
+        return other
 
     def without_query_cache(self) -> "Pipeline":
         """The same pipeline, on the same indexes, with every per-query cache off."""
@@ -244,6 +258,9 @@ class Pipeline(Retriever):
         """Return the request that the query steps make of `query`, and what they could not do."""
         request = LegQuery(query)
         degraded: list[str] = []
+        if self._allowed is not None:
+            request = LegQuery(query, allowed=self._allowed.positions)
+            trace.append(StageTrace("restriction", "query", 0.0, counts=self._allowed.counts))
         for name, step in self._steps:
             watch = Stopwatch()
             with charges.watch() as watched:

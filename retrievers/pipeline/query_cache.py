@@ -93,9 +93,10 @@ class Answers:
         self._epochs = _find_epochs(corpus)
         self._identity = digest(identity, _digest_code(), self._epochs)
 
-    def key(self, query: str, k: int) -> str:
-        """Return what an answer about the present corpus is found by."""
-        return digest(self._identity, ascii(query), k)  # a query may hold what has no encoding
+    def key(self, query: str, k: int, allowed: str = "") -> str:
+        """Return what an answer about the corpus, or what is `allowed` of it, is found by."""
+        asked = ascii(query)  # a query may hold what has no encoding
+        return digest(self._identity, asked, k, allowed)
 
     def find(self, key: str) -> Ranking | None:
         """Return the answer stored under `key`, unless a document has another epoch by now."""

@@ -9,7 +9,7 @@ from typing import Any, Self
 from assay.retrievers.base import Document, IndexReport, Retriever
 from assay.retrievers.corpus.corpus import Corpus
 from assay.retrievers.documents.preparation import DocumentSettings, PreparedDocuments
-from assay.retrievers.fusion.ranking import Scored
+from assay.retrievers.fusion.ranking import Positions, Scored
 from assay.retrievers.legs.base import Leg, LegResult, LegSettings
 from assay.retrievers.legs.leg_result_cache import LegResultCache, name_lists
 from assay.retrievers.pipeline.config import PipelineConfig
@@ -175,6 +175,10 @@ class SharedLeg(Leg):
         if type(self._own.leg).follow is Leg.follow:
             return self.search(query, depth)
         return self._own.leg.follow(query, depth, found)
+
+    def restrict(self, allowed: Positions) -> Leg | None:
+        """The leg itself for some of the chunks; what it finds is not remembered."""
+        return self._own.leg.restrict(allowed)
 
     def without_query_cache(self) -> Leg:
         """Return the leg itself, which searches each time."""

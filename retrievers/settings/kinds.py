@@ -76,7 +76,7 @@ def list_fields(kind: Any) -> Mapping[str, Any]:
     """
     if isinstance(kind, type) and issubclass(kind, BaseModel):
         return {
-            name: Annotated[(field.annotation, *field.metadata)]
+            field.alias or name: Annotated[(field.annotation, *field.metadata)]
             if field.metadata
             else field.annotation
             for name, field in kind.model_fields.items()

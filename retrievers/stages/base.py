@@ -2,7 +2,7 @@
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any, ClassVar, Literal
@@ -61,6 +61,13 @@ class Stage(ABC):
     def follow(self, query: str, expansion: Sequence[str], hits: Sequence[Hit]) -> StageResult:
         """As `apply`, for a stage that has use for the words an `expand` step added to `query`."""
         return self.apply(query, hits)
+
+    def restrict(self, documents: Set[str]) -> "Stage":
+        """The same stage, that tells of these documents alone.
+
+        It is given no hits of others; a stage that adds something of another document overrides it.
+        """
+        return self
 
     def without_query_cache(self) -> "Stage":
         """The same stage with every per-query cache off."""

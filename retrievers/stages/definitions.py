@@ -1,6 +1,7 @@
 """Definitions: hits carry what the documents say the terms in them mean."""
 
-from collections.abc import Iterator, Sequence
+import copy
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import replace
 from itertools import takewhile
 from typing import Literal
@@ -38,6 +39,7 @@ class Definitions(Stage):
         self._depth = depth
         self._limit = limit
         self._resources = resources
+        self._documents: Set[str] | None = None
         self.index(Corpus(()), 1.0)
 
     def index(self, corpus: Corpus, top: float) -> None:
@@ -53,6 +55,12 @@ class Definitions(Stage):
         note = f"{sum(sizes)} definitions for {counts['hits']} hits" if any(sizes) else ""
         return StageResult([*given, *hits[self._depth :]], note, counts)
 
+    def restrict(self, documents: Set[str]) -> Stage:
+        """The same stage, that tells what these documents define."""
+        other = copy.copy(self)
+        other._documents = documents
+        return other
+
     def _define(self, chunk: Chunk) -> tuple[Definition, ...]:
         """Return the definitions of terms in `chunk` in the order of the terms.
 
@@ -60,7 +68,11 @@ class Definitions(Stage):
         """
         found = []
         for term in dict.fromkeys(self._terms(chunk.text)):
-            entries = self._glossary.entries[term]
+            entries = [
+                entry
+                for entry in self._glossary.entries[term]
+                if self._documents is None or entry.doc_id in self._documents
+            ]
             here = (
                 entry.doc_id == chunk.doc_id and chunk.start <= entry.definition.at < chunk.end
                 for entry in entries

@@ -92,7 +92,7 @@ class BeirSource(Source[BeirCard]):
     def queries(self) -> Register[Query]:
         """Return the queries there are, judged or not."""
         path = self._root / self._card.queries
-        return read_query_rows(read_jsonl(path, self._problems), self._problems)
+        return read_query_rows(read_jsonl(path, self._problems), self._problems, self._card)
 
     def gold(
         self, variant: str, documents: Mapping[str, Document], queries: Mapping[str, Query]

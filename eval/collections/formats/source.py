@@ -10,8 +10,9 @@ from typing import Any, ClassVar, Generic, Literal, TypeVar
 from assay.eval.collections.card import Card
 from assay.eval.collections.collection import DocumentShelf, GoldItem, Label, Query, Span
 from assay.eval.collections.formats.rows import Row, RowError, describe_unknown
+from assay.eval.collections.permissions import find_allowed
 from assay.eval.collections.problems import Problems
-from assay.retrievers.base import Chunk, Document
+from assay.retrievers.base import AssayError, Chunk, Document
 from assay.retrievers.store.lazy_sequence import ById, IdSequence, PassageSequence
 
 T = TypeVar("T")
@@ -223,16 +224,31 @@ class GoldBook:
             self._problems.warn(row.file, row.line, message)
 
 
-def read_query_rows(rows: Iterator[Row], problems: Problems) -> QueryRegister:
-    """Return the queries of JSON Lines rows: `_id`, `text`, `type` (or metadata.type)."""
+def read_query_rows(rows: Iterator[Row], problems: Problems, card: Card) -> QueryRegister:
+    """Return the queries of JSON Lines rows: `_id`, `text`, `type` (or metadata.type).
+
+    And `filter` and `principal`, which must fit the card.
+    """
     register = QueryRegister(problems)
     for row in rows:
         with problems.of(row):
             metadata = row.mapping("metadata")
             kind = row.string("type", Row(row.file, row.line, metadata).string("type", ""))
             query = Query(row.string("_id"), row.string("text"), kind, metadata)
-            register.add_query(row, query)
+            register.add_query(row, restrict_query(query, row, card))
     return register
+
+
+def restrict_query(query: Query, row: Row, card: Card) -> Query:
+    """Return `query` with the filter and the principal that its row has. Raises RowError."""
+    if not row.has("filter") and not row.has("principal"):
+        return query
+    found = replace(query, filter=row.mapping("filter"), principal=row.string("principal", ""))
+    try:
+        find_allowed(card, found)
+    except AssayError as error:
+        raise RowError(f'query "{query.id}": {error}') from None
+    return found
 
 
 def span_documents(documents: Mapping[str, Document]) -> Mapping[str, Span]:

@@ -180,6 +180,8 @@ def _warnings(summary: Summary) -> tuple[str, ...]:
         f"Degraded: {line} ({times:,} of {count(searched, 'query', 'queries')})"
         for line, times in manifest.degraded.items()
     ]
+    if summary.leaks:
+        lines.append(summary.leaks)
     if summary.models:
         lines.append(f"{summary.models}.")
     return (*lines, *summary.cautions)

@@ -12,6 +12,7 @@ from typing import Any
 
 from assay.eval.collections.check import check_judged
 from assay.eval.collections.collection import Collection, GoldItem
+from assay.eval.collections.permissions import list_allowed
 from assay.eval.runs import environment
 from assay.eval.runs.code_identity import describe_class
 from assay.eval.runs.contract import name_retriever, naming
@@ -171,7 +172,12 @@ def _make(
         ),
     )
     latency = measure(
-        retriever, [(query.id, query.text) for query in queries], plan.depth, plan.latency, progress
+        retriever,
+        [(query.id, query.text) for query in queries],
+        plan.depth,
+        plan.latency,
+        progress,
+        list_allowed(collection),
     )
     folder.write_rows("latency.jsonl", (as_row(sample) for sample in latency.samples))
     retries = folder.count_retries() + latency.retries

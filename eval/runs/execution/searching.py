@@ -2,9 +2,12 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Literal
 
 from assay.eval.collections.collection import Collection, Query
+from assay.eval.collections.permissions import find_allowed
 from assay.eval.runs.contract import check_index, check_ranking, name_retriever, naming
+from assay.eval.runs.execution.leaks import check_leaks
 from assay.eval.runs.gold_ranks import GoldRank, GoldRankFinder, matches_itself
 from assay.retrievers.base import Chunk, IndexReport, Ranking, Retriever
 
@@ -39,10 +42,11 @@ def search(
 
     Given to several searches, `validated`, empty at first, spares chunks a second check.
 
-    Raises AssayError, naming the query, where the retriever fails or breaks its contract.
+    Raises AssayError, naming the query, where the retriever fails or breaks its contract, and
+    LeakError where it shows what the query may not find.
     """
     known = {} if validated is None else validated
-    return _ask(retriever, retriever.search, collection, query, depth, known)
+    return _ask(retriever, "search", collection, query, depth, known)
 
 
 def search_plain(
@@ -53,7 +57,7 @@ def search_plain(
     validated: dict[int, Chunk],
 ) -> Ranking:
     """Do as `search`, for those who need chunks and their order alone."""
-    return _ask(retriever, retriever.search_plain, collection, query, depth, validated)
+    return _ask(retriever, "search_plain", collection, query, depth, validated)
 
 
 def answer(
@@ -72,7 +76,8 @@ def answer(
     for query in queries:
         ranking = search(retriever, collection, query, depth, validated)
         with naming(f"{name_retriever(retriever)}: query {query.id}"):
-            gold_ranks = finder.place(query, ranking, collection.gold[query.id])
+            allowed = find_allowed(collection.card, query)
+            gold_ranks = finder.place(query, ranking, collection.gold[query.id], allowed)
         yield QueryResult(query, ranking, gold_ranks)
 
 
@@ -90,16 +95,20 @@ def sample(queries: tuple[Query, ...], limit: int | None) -> list[Query]:
 
 def _ask(
     retriever: Retriever,
-    find: Callable[[str, int], Ranking],
+    how: Literal["search", "search_plain"],
     collection: Collection,
     query: Query,
     depth: int,
     validated: dict[int, Chunk],
 ) -> Ranking:
     k = depth + collection.drop_self_matches
+    allowed = find_allowed(collection.card, query)
     with naming(f"{name_retriever(retriever)}: query {query.id}"):
-        found = find(query.text, k)
+        asked = retriever if allowed is None else retriever.restrict(allowed)
+        found = getattr(asked, how)(query.text, k)
     ranking = check_ranking(found, retriever, query.id, k, collection.texts, validated)
+    if allowed is not None:
+        check_leaks(ranking, collection, query, name_retriever(retriever))
     return _without_self(ranking, query.id, depth) if collection.drop_self_matches else ranking
 
 

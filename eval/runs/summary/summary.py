@@ -17,6 +17,7 @@ from assay.eval.runs.stored import StoredRun
 from assay.eval.runs.summary.attribution import Attribution, attribute
 from assay.eval.runs.summary.cost import Cost, find_cost
 from assay.eval.runs.summary.generated_answers import Answers, examine_answers
+from assay.eval.runs.summary.leaks import describe_bound
 from assay.eval.runs.summary.legs_alone import LegAlone, score_legs
 from assay.eval.runs.summary.means import estimate_scores
 from assay.eval.runs.summary.unanswerable_queries import Abstention, examine_answering
@@ -93,6 +94,11 @@ class Summary:
         order = describe_order(manifest.rising_scores)
         lines = [order, describe_unread(manifest.index), mixed]
         return (*better, *filter(None, lines), *self.delays)
+
+    @cached_property
+    def leaks(self) -> str:
+        """How often queries with a principal may leak where none did; "" without principals."""
+        return describe_bound(self.run.queries)
 
     @cached_property
     def models(self) -> str:

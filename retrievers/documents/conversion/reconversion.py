@@ -4,6 +4,7 @@ What is found is placed in the documents as they were given, so that pipelines w
 converters are judged on the same text.
 """
 
+import copy
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -17,6 +18,7 @@ from assay.retrievers.base import (
     Definition,
     Document,
     IndexReport,
+    MetadataFilter,
     Ranking,
     Retriever,
 )
@@ -109,6 +111,12 @@ class ReconvertingRetriever(Retriever):
             for hit in found.hits
         )
         return replace(found, hits=hits, others=tuple(map(self._place, found.others)))
+
+    def restrict(self, allowed: MetadataFilter) -> Retriever:
+        """The same, that finds what `allowed` lets be found."""
+        other = copy.copy(self)
+        other._inner = self._inner.restrict(allowed)
+        return other
 
     def without_query_cache(self) -> Retriever:
         """The same, with every per-query cache off."""
