@@ -1,5 +1,6 @@
 """What a pipeline searches: chunks, and the documents they were cut from."""
 
+from array import array
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 
@@ -74,9 +75,14 @@ class Corpus:
 
     def name(self, positions: Sequence[int]) -> Sequence[str]:
         """Return the ids of the chunks at `positions`."""
-        if isinstance(self.chunks, ChunkStore):
-            return LazyIds(self.chunks, positions)
-        return [self.chunks[i].id for i in positions]
+        return LazyIds(self._shelf, positions)
+
+    @cached_property
+    def _shelf(self) -> IdSequence[Chunk]:
+        chunks = self.chunks
+        if isinstance(chunks, ChunkStore):
+            return chunks
+        return IdSequence(array("q", (hash(chunk.id) for chunk in chunks)), chunks.__getitem__)
 
     @cached_property
     def by_document(self) -> Mapping[str, Sequence[int]]:
