@@ -73,6 +73,7 @@ test-live: .venv/dev.installed ## run the tests of servers that WEAVIATE_URL, OP
 bench: .venv/dev.installed ## measure latency by number of chunks, and beside libraries called directly: [BENCH_ARGS="..."]
 	@$(BIN)/python -m benchmarks.latency $(BENCH_ARGS)
 	@$(BIN)/python -m benchmarks.ratios
+	@$(BIN)/python -m benchmarks.scoring
 
 bench-scale: setup ## measure runs by number of passages: [BENCH_ARGS="--passages 100000 1000000"]
 	@$(BIN)/python -m benchmarks.scale $(BENCH_ARGS)
