@@ -1,5 +1,6 @@
 """Searching documents, and taking them in."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +11,7 @@ from assay.retrievers.base import AssayError
 
 if TYPE_CHECKING:
     from assay.eval.api.systems import Judged, System
+    from assay.retrievers.settings.filters import Filter
 
 
 def search(
@@ -19,6 +21,8 @@ def search(
     collection: "Judged | None" = None,
     documents: Table | str | Path | None = None,
     k: int = 10,
+    filter: "Filter | Mapping[str, Any] | None" = None,  # noqa: A002 - its name in files
+    principal: str = "",
 ) -> SearchResult:
     """Search for one query, as `assay search` does; nothing is stored.
 
@@ -30,6 +34,8 @@ def search(
         documents: What is searched instead: {id: text}, a DataFrame, rows, a folder or a file; no
             judgments needed.
         k: The most hits to return.
+        filter: What may be found, as docs/collections.md has it.
+        principal: Who asks, by the name that the collection's card has.
 
     Returns:
         The hits with their spans and scores, and what every step did, as DataFrames. Times of a
@@ -72,11 +78,13 @@ def search(
     experiment = make_experiment(what, overrides, searched, {}, ConsoleProgress())
     with experiment.build() as retriever:
         searching.index(retriever, experiment.collection)
-        asked = Query(repr(query), query)
+        condition = dict(filter or {}) if isinstance(filter, Mapping | None) else filter.as_json()
+        asked = Query(repr(query), query, filter=condition, principal=principal)
         ranking = searching.search(retriever, experiment.collection, asked, k)
         around = read_neighborhoods(
             retriever,
-            experiment.collection.documents,
+            experiment.collection,
+            asked,
             ranking.hits,
             make_resources(),
             references=experiment.plan.config.get("documents", {}).get("references", True),

@@ -1,7 +1,8 @@
 """`assay search`: one query, what is found, and what every step did."""
 
+import json
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -29,9 +30,24 @@ SHOWN = 5  # references of a hit that are shown
     "-k", "--k", type=options.at_least(1), default=5, show_default=True, help="Hits to show."
 )
 @click.option("--context", is_flag=True, help="Print the context that a prompt would get.")
+@click.option(
+    "--filter",
+    "condition",
+    default="{}",
+    show_default="none",
+    help='What may be found, as JSON: {"field": "product", "equals": "MK-60"}.',
+)
+@click.option("--principal", default="", help="Who asks, by the name that the card has.")
 @options.JSON
 def search(
-    config: Path, query: str, overrides: tuple[str, ...], k: int, context: bool, as_json: bool
+    config: Path,
+    query: str,
+    overrides: tuple[str, ...],
+    k: int,
+    context: bool,
+    condition: str,
+    principal: str,
+    as_json: bool,
 ) -> None:
     """Search the collection of CONFIG for QUERY: hits, and a trace of every step.
 
@@ -40,11 +56,26 @@ def search(
     Times are those of a second search, with models loaded and without cached answers. The context
     is what the stage `context` keeps; without that stage, the hits shown.
     """
+    from assay.eval.collections.collection import Query
     from assay.eval.configs.config import load_config
     from assay.eval.studies.search import search as searching
 
-    found = searching.search(load_config(config, overrides), query, k, context)
+    asked = Query(repr(query), query, filter=_read_filter(condition), principal=principal)
+    found = searching.search(load_config(config, overrides), asked, k, context)
     present(found, as_json, _print)
+
+
+def _read_filter(condition: str) -> dict[str, Any]:
+    from assay.retrievers.base import AssayError
+
+    try:
+        found = json.loads(condition)
+    except (ValueError, RecursionError):
+        found = None
+    if not isinstance(found, dict):
+        example = '{"field": "product", "equals": "MK-60"}'
+        raise AssayError(f"--filter: not a filter in JSON; allowed: one such as {example}")
+    return found
 
 
 def _print(found: "SearchAnswer") -> None:

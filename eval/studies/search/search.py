@@ -7,11 +7,12 @@ from typing import Any, NamedTuple
 from assay.eval.collections.collection import Collection, Query
 from assay.eval.collections.in_memory import gather_unjudged
 from assay.eval.collections.loading import load
+from assay.eval.collections.permissions import find_allowed
 from assay.eval.configs.config import RunConfig
 from assay.eval.configs.resources import make_resources
 from assay.eval.running.sources import is_bare, open_source
 from assay.eval.runs.execution import searching
-from assay.retrievers.base import Document, Hit, Ranking, Retriever, StageTrace
+from assay.retrievers.base import Hit, Ranking, Retriever, StageTrace
 from assay.retrievers.base.chunk_neighborhood import ChunkNeighborhood
 from assay.retrievers.documents.conversion.converters import AnyConverter
 from assay.retrievers.pipeline import telemetry
@@ -91,10 +92,11 @@ class SearchAnswer:
         }
 
 
-def search(settings: RunConfig, query: str, k: int, context: bool) -> SearchAnswer:
-    """Search the collection of `settings` for `query`, twice, and return the second search.
+def search(settings: RunConfig, asked: Query, k: int, context: bool) -> SearchAnswer:
+    """Search the collection of `settings` for `asked`, twice, and return the second search.
 
-    A folder or file of documents without a card is searched too.
+    A folder or file of documents without a card is searched too. Raises AssayError, as for a filter
+    or a principal that the card does not know.
 
     By then models are loaded; no answer comes from a cache. With `context` it holds what a prompt
     would get: what the stage `context` keeps, or without that stage the first `k` hits.
@@ -103,20 +105,19 @@ def search(settings: RunConfig, query: str, k: int, context: bool) -> SearchAnsw
     collection = open_collection(settings.dataset, resources, settings.documents.converter)
     with settings.build(resources) as retriever:
         searching.index(retriever, collection)
-        asked = Query(repr(query), query)
         with telemetry.silence():
             searching.search(retriever, collection, asked, 1)
         uncached = retriever.without_query_cache()
         ranking = searching.search(uncached, collection, asked, max(k, settings.depth))
         hits, references = ranking.hits[:k], settings.documents.references
         around = read_neighborhoods(
-            retriever, collection.documents, hits, resources, references=references
+            retriever, collection, asked, hits, resources, references=references
         )
     recipe = settings.retriever
     stages = recipe.stages if isinstance(recipe, PipelineSettings) else []
     budgeted = any(stage.type == "context" for stage in stages)
     assembled = assemble(ranking.hits if budgeted else ranking.hits[:k]) if context else None
-    return SearchAnswer(settings.name, collection.name, query, ranking, k, assembled, around)
+    return SearchAnswer(settings.name, collection.name, asked.text, ranking, k, assembled, around)
 
 
 def open_collection(
@@ -131,7 +132,8 @@ def open_collection(
 
 def read_neighborhoods(
     retriever: Retriever,
-    documents: Sequence[Document],
+    collection: Collection,
+    asked: Query,
     hits: Sequence[Hit],
     resources: Resources,
     *,
@@ -139,11 +141,15 @@ def read_neighborhoods(
 ) -> dict[str, ChunkNeighborhood]:
     """Return the neighborhoods of `hits` by chunk id; none where `retriever` lists no chunks.
 
-    `references` says whether cross-references are read.
+    What `asked` may not find is no neighbor. `references` says whether cross-references are read.
     """
-    chunks = retriever.list_chunks()
+    chunks, documents = retriever.list_chunks(), collection.documents
     if not (chunks and hits):
         return {}
+    if (allowed := find_allowed(collection.card, asked)) is not None:
+        documents = [item for item in documents if allowed.matches(item.metadata)]
+        held = {item.id for item in documents}
+        chunks = [chunk for chunk in chunks if chunk.doc_id in held]
     reader = NeighborhoodReader(chunks, documents, resources, references)
     found = ((hit.chunk.id, reader.read(hit)) for hit in hits)
     return {id_: around for id_, around in found if around is not None}

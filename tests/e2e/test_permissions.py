@@ -1,0 +1,116 @@
+"""A collection with principals, from the command line: what is shown, and what a leak does."""
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from assay.eval.cli.main import main
+from assay.retrievers.legs.leg_set import LegGroup
+
+CARD = """\
+name: kept
+title: Kept
+format: native
+fields: {audience: list of text, year: number}
+readers: audience
+principals: {anna: [staff, public], carl: [public]}
+"""
+OPEN = """\
+---
+audience: [public]
+year: 2020
+---
+# Valves
+
+A valve closes the pipe. See [the price list](prices.md).
+"""
+SECRET = """\
+---
+audience: [staff]
+year: 2024
+---
+# Prices
+
+The valve has a margin of ten. See [valves](valves.md).
+"""
+
+
+@pytest.fixture
+def collection(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    folder = tmp_path / "kept"
+    (folder / "docs").mkdir(parents=True)
+    (folder / "dataset.yaml").write_text(CARD)
+    (folder / "docs" / "valves.md").write_text(OPEN)
+    (folder / "docs" / "prices.md").write_text(SECRET)
+    queries = [{"_id": f"q{i}", "text": "valve", "principal": "carl"} for i in range(2)]
+    gold = [
+        {"query_id": f"q{i}", "path": name, "grade": 1}
+        for i in range(2)
+        for name in ("valves.md", "prices.md")
+    ]
+    for name, rows in (("queries", queries), ("judgments", gold)):
+        (folder / f"{name}.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    monkeypatch.setenv("ASSAY_REPORTS", str(tmp_path / "reports"))
+    monkeypatch.setenv("ASSAY_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path}/mlflow.db")
+    monkeypatch.chdir(tmp_path)
+    return folder
+
+
+def call(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *words: Any
+) -> tuple[int, str]:
+    monkeypatch.setattr(sys, "argv", ["assay", *map(str, words)])
+    try:
+        main()
+        status = 0
+    except SystemExit as left:
+        status = int(left.code or 0)
+    said = capsys.readouterr()
+    return status, f"{said.out}{said.err}"
+
+
+def test_what_a_principal_may_not_read_is_shown_nowhere_and_a_leak_fails_run_and_gate(
+    collection: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def assay(*words: Any) -> tuple[int, str]:
+        return call(monkeypatch, capsys, *words)
+
+    assert assay("dataset", "check", collection)[0] == 0
+    where = f"dataset={collection}"
+    status, shown = assay("search", "bm25", "valve", where, "--principal", "carl")
+    assert (status, "valves.md" in shown, "prices.md (" in shown) == (0, True, False)
+    assert "margin" not in shown
+    newer = json.dumps({"field": "year", "range": {"gt": 2020}})
+    status, shown = assay("search", "bm25", "valve", where, "--filter", newer)
+    assert (status, "margin" in shown) == (0, True)
+    for wrong, told in (
+        (("--principal", "karl"), "allowed: anna, carl; did you mean carl?"),
+        (("--filter", "{"), "--filter: not a filter in JSON"),
+        (("--filter", '{"field": "year", "equals": "x"}'), "year: 'x' is no number"),
+    ):
+        status, said = assay("search", "bm25", "valve", where, *wrong)
+        assert (status, told in said, said.count("\n")) == (2, True, 1), said
+
+    status, said = assay("run", "bm25", where, "latency.queries=2")
+    assert status == 0, said
+    assert "No leak in 2 queries with a principal" in said.replace("\n", " ")
+    (page,) = (collection.parent / "reports").glob("*/report.html")
+    assert "No leak in 2 queries" in page.read_text()
+    assert "margin of ten" not in page.read_text()
+
+    def search_all(
+        self: LegGroup, name: str, request: Any, allowed: Any, depth: int, found: Any
+    ) -> Any:
+        return self._search(name, self._legs[name], request, depth, found)
+
+    monkeypatch.setattr(LegGroup, "_search_allowed", search_all)
+    for command in (("run", "bm25", where, "--rerun"), ("gate", "bm25", where)):
+        status, said = assay(*command, "depth=50")
+        assert status == 1, said
+        assert "leak: query q0 shows chunk " in said
+        assert "of document prices.md" in said
+        assert "principal carl may not read" in said
