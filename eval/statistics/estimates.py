@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 CONFIDENCE = 0.95
 TAIL = (1 - CONFIDENCE) / 2
 RESAMPLES = 10_000
+BATCH = 1_000
 SEED = 20_240_517
 MEDIAN = 50
 FEWEST_PAIRS, FEWEST_PAIRS_BEYOND = 6, 20  # for a ratio of medians, of higher percentiles
@@ -171,27 +172,25 @@ def estimate_share(successes: int, n: int) -> Estimate:
 
 
 def _estimate(samples: Sequence[Sequence[float]], statistic: Callable[..., Any]) -> Estimate:
-    """Bootstrap as SciPy does: 10,000 resamples, percentile intervals, a fixed seed.
+    """Bootstrap: 10,000 resamples, percentile intervals, a fixed seed.
 
     Several samples are paired. Samples of one value, or of equal values, have an interval of no
-    width.
+    width. It is what `scipy.stats.bootstrap` returns, to the bit; to import that takes longer.
     """
-    from scipy.stats import bootstrap
-
     data = [np.asarray(sample, dtype=float) for sample in samples]
-    if not len(data[0]):
+    size = len(data[0])
+    if not size:
         raise ValueError("an estimate needs at least one value")
     value = float(statistic(*data, axis=0))
     if all(np.all(values == values[0]) for values in data):
-        return Estimate(value, value, value, len(data[0]))
-    interval = bootstrap(
-        data,
-        statistic,
-        n_resamples=RESAMPLES,
-        batch=1000,
-        paired=len(data) > 1,
-        confidence_level=CONFIDENCE,
-        method="percentile",
-        rng=np.random.default_rng(SEED),
-    ).confidence_interval
-    return Estimate(value, float(interval.low), float(interval.high), len(data[0]))
+        return Estimate(value, value, value, size)
+    rng = np.random.default_rng(SEED)
+    drawn = (rng.integers(0, size, (BATCH, size)) for _ in range(RESAMPLES // BATCH))
+    found = [statistic(*(values[places] for values in data), axis=-1) for places in drawn]
+    ordered = np.sort(np.concatenate(found))
+    # Between the values on both sides; np.percentile rounds otherwise.
+    shares = np.array([TAIL, 1 - TAIL])
+    place, between = np.divmod(shares * RESAMPLES + (1 - shares), 1)
+    before = place.astype(int) - 1
+    low, high = (1 - between) * ordered[before] + between * ordered[before + 1]
+    return Estimate(value, float(low), float(high), size)

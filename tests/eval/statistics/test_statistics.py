@@ -6,6 +6,7 @@ from numpy.typing import NDArray
 from scipy.stats import binom, binomtest, lognorm, norm, quantile_test, ttest_1samp
 
 from assay.eval.runs.summary.means import estimate_changes, estimate_scores
+from assay.eval.statistics import estimates
 from assay.eval.statistics.estimates import (
     SHARE,
     Estimate,
@@ -153,3 +154,23 @@ def test_means_of_few_scores_hold_the_truth() -> None:
     low, high = np.percentile(means, (2.5, 97.5), axis=1)
     by_bootstrap = np.count_nonzero((low <= scores.mean()) & (scores.mean() <= high))
     assert hold(samples, float(scores.mean())) >= 0.94 * len(samples) > by_bootstrap
+
+
+@pytest.mark.parametrize("n", [2, 5, 40])
+def test_the_bootstrap_is_scipys_to_the_bit(n: int) -> None:
+    from scipy.stats import bootstrap
+
+    draw = np.random.default_rng(n)
+    base = draw.exponential(size=n)
+    other = base * draw.uniform(0.5, 2, size=n)
+    found = estimates.estimate_percentile_ratio(base.tolist(), other.tolist(), 95)
+    expected = bootstrap(
+        (base, other),
+        lambda a, b, axis: np.percentile(b, 95, axis=axis) / np.percentile(a, 95, axis=axis),
+        n_resamples=estimates.RESAMPLES,
+        batch=estimates.BATCH,
+        paired=True,
+        method="percentile",
+        rng=np.random.default_rng(estimates.SEED),
+    ).confidence_interval
+    assert (found.low, found.high) == (expected.low, expected.high)
