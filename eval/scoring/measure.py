@@ -16,6 +16,7 @@ Range = tuple[float, float]
 SHARE: Range = (0.0, 1.0)
 COUNT: Range = (0.0, math.inf)
 ANY: Range = (-math.inf, math.inf)
+SCORING = frozenset({"score", "score_queries", "score_columns", "find_scorer"})
 
 
 class Measure(ABC):
@@ -70,7 +71,9 @@ class Measure(ABC):
     @property
     def columnar(self) -> bool:
         """Whether all queries are scored at once, of arrays."""
-        return not self.options and type(self).score_columns is not Measure.score_columns
+        # A class that says anew how queries are scored is not scored by its parent's columns.
+        last = next(kind for kind in type(self).__mro__ if SCORING & vars(kind).keys())
+        return not self.options and "score_columns" in vars(last) and last is not Measure
 
     @property
     def is_ranked(self) -> bool:

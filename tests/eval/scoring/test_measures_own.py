@@ -11,6 +11,8 @@ from assay.eval.configs.config import load_config
 from assay.eval.report.run_page.page import write
 from assay.eval.runs.summary.summary import summarise
 from assay.eval.scoring import measures
+from assay.eval.scoring.kinds import Hit
+from assay.eval.scoring.measure import ByQuery, Gold, Joined
 from assay.eval.studies.comparison.analysis import compare
 from assay.eval.studies.gate.settings import GateSettings
 from assay.retrievers.base import AssayError
@@ -42,6 +44,21 @@ def plug(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]
 def _forget() -> object:
     yield
     measures.find.cache_clear()
+
+
+def test_a_measure_made_of_another_is_scored_by_its_own_rule() -> None:
+    class Halved(Hit):
+        name = "Halved"
+
+        def score_queries(self, joined: Joined, gold: Gold) -> ByQuery:
+            return dict.fromkeys(gold, 0.5)
+
+    class Renamed(Hit):
+        name = "Renamed"
+
+    assert Hit(cutoff=5).columnar
+    assert Renamed(cutoff=5).columnar
+    assert not Halved(cutoff=5).columnar
 
 
 def test_a_measure_is_used_as_others_are(tmp_path, plug) -> None:
