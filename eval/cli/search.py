@@ -33,11 +33,12 @@ SHOWN = 5  # references of a hit that are shown
 @click.option(
     "--filter",
     "condition",
+    metavar="JSON",
     default="{}",
-    show_default="none",
-    help='What may be found, as JSON: {"field": "product", "equals": "MK-60"}.',
+    show_default=False,
+    help='What may be found: {"field": "product", "equals": "MK-60"}.',
 )
-@click.option("--principal", default="", help="Who asks, by the name that the card has.")
+@click.option("--principal", metavar="NAME", default="", help="Who asks, by the name that the card has.")
 @options.JSON
 def search(
     config: Path,
