@@ -38,7 +38,9 @@ SHOWN = 5  # references of a hit that are shown
     show_default=False,
     help='What may be found: {"field": "product", "equals": "MK-60"}.',
 )
-@click.option("--principal", metavar="NAME", default="", help="Who asks, by the name that the card has.")
+@click.option(
+    "--principal", metavar="NAME", default="", help="Who asks, by the name that the card has."
+)
 @options.JSON
 def search(
     config: Path,
