@@ -88,7 +88,8 @@ def ingest(
         if against:
             _print_checks(against)
         print_places(report=page, mlflow_run=tracked)
-    sys.exit(1 if against and against.fails else 0)
+    if against and against.fails:
+        sys.exit(1)
 
 
 def _print(made: "Ingestion") -> None:

@@ -224,11 +224,14 @@ class GoldBook:
             self._problems.warn(row.file, row.line, message)
 
 
-def read_query_rows(rows: Iterator[Row], problems: Problems, card: Card) -> QueryRegister:
+def read_query_rows(
+    rows: Iterator[Row], problems: Problems, card: Card | None = None
+) -> QueryRegister:
     """Return the queries of JSON Lines rows: `_id`, `text`, `type` (or metadata.type).
 
-    And `filter` and `principal`, which must fit the card.
+    And `filter` and `principal`, which must fit the card; without one they are refused.
     """
+    card = card or Card(name="none", title="", format="")
     register = QueryRegister(problems)
     for row in rows:
         with problems.of(row):

@@ -121,15 +121,16 @@ def _decide(anchor: Anchor, places: Sequence[QuoteSpan], texts: Mapping[str, str
     }
     most = max(support.values())
     rivals = [place for place in places if most - support[place] < MARGIN]
-    certain = most >= MARGIN or (is_distinctive(anchor.exact) and anchor.copies <= 1)
+    certain = is_distinctive(anchor.exact) and anchor.copies <= 1
     own = [place for place in places if place.doc_id == anchor.path]
     unmoved = [place for place in own if place.start == anchor.start]
     headed = _list_under_headings(anchor, own, texts) if len(rivals) > 1 else []
-    for narrower, decides in ((headed, True), (own, False), (unmoved, True)):
+    for narrower in (headed, own, unmoved):
         if len(rivals) > 1 and (fewer := [place for place in rivals if place in narrower]):
             rivals = fewer
-            certain |= decides and len(rivals) == 1
-    if len(rivals) > 1 or not (certain or (unmoved == places and anchor.copies <= 1)):
+            certain |= narrower is headed and len(rivals) == 1
+    certain |= support[rivals[0]] >= MARGIN or (unmoved == places and anchor.copies <= 1)
+    if len(rivals) > 1 or not certain:
         listed = sorted(places, key=lambda place: (-support[place], place.doc_id, place.start))
         return Finding(Status.AMBIGUOUS, proposals=tuple(Proposal(i, 1.0) for i in listed[:5]))
     (place,) = rivals

@@ -118,6 +118,7 @@ def test_a_store_out_of_reach_loses_nothing(
     (folder,) = (tmp_path / "reports").glob("compare-*")
     assert {file.name for file in folder.iterdir()} == {
         "comparison.json",
+        "differences.csv",
         "report.html",
         "report.md",
     }

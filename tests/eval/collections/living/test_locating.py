@@ -227,6 +227,19 @@ def render(lines: list[Line]) -> str:
     return "".join(f"{line.text}\n" for line in lines)
 
 
+def test_a_copy_in_the_same_document_needs_surroundings_of_its_own() -> None:
+    text = "meter river permit harbour lamp frost council stone gate"
+    old = f"The first lines of it\n{text}\n{text}\nharbour gate and the rest\n"
+    start = old.rindex(text)
+    item = anchor("a.md", old, start, start + len(text), 2)
+    new = {
+        "a.md": f"The first lines of it\n{text}\n",
+        "b.md": f"{text}\nharbour river and the rest\n",
+    }
+    (found,) = locate_all([item], {name: Document(name, new[name], "") for name in new})
+    assert (found.status, found.place) == (Status.AMBIGUOUS, None)
+
+
 @settings(max_examples=300, deadline=None)
 @given(histories())
 def test_a_line_is_found_where_it_went_or_not_at_all(
