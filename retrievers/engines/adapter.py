@@ -1,5 +1,6 @@
 """What the adapters of all engines have in common: one index, made or found, then asked."""
 
+import copy
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from itertools import compress, count
@@ -16,7 +17,7 @@ from assay.retrievers.engines.base import (
 from assay.retrievers.engines.capabilities import Search
 from assay.retrievers.engines.raw_client import BareClient
 from assay.retrievers.engines.recall import measure_recall
-from assay.retrievers.fusion.ranking import Scored, ordered
+from assay.retrievers.fusion.ranking import Positions, Scored, ordered
 from assay.retrievers.models.base import Vectors
 from assay.retrievers.settings import Resources, name_type
 from assay.retrievers.store.digest import digest, digest_texts
@@ -46,6 +47,7 @@ class Adapter(Engine, Generic[S, H]):
     """
 
     _sorts_dense: ClassVar[bool] = False
+    _allowed: Positions | None = None
 
     def __init__(self, settings: S, resources: Resources) -> None:
         self.depth = settings.depth
@@ -112,6 +114,14 @@ class Adapter(Engine, Generic[S, H]):
             self._search_dense(self._opened, vector, self.depth.dense),
             self._search_keyword(self._opened, text, self.depth.keyword),
         )
+
+    def restrict(self, allowed: Positions) -> Engine | None:
+        """Return the same for some of the texts, where the capabilities say that it can."""
+        if not self._settings.capabilities.restricts:
+            return None
+        other = copy.copy(self)
+        other._allowed = allowed
+        return other
 
     @property
     def reproducible(self) -> bool:

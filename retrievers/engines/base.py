@@ -12,7 +12,7 @@ from assay.retrievers.engines.capabilities import SEARCHES, Capabilities, Search
 from assay.retrievers.engines.crud import LiveRows
 from assay.retrievers.engines.formulas import Formula
 from assay.retrievers.engines.raw_client import BareClient
-from assay.retrievers.fusion.ranking import Scored
+from assay.retrievers.fusion.ranking import Positions, Scored
 from assay.retrievers.models.base import Vectors
 from assay.retrievers.settings import Resources, Settings
 
@@ -131,6 +131,13 @@ class Engine(ABC):
         What `assay parity` holds an engine to that has keyword search alone.
         """
         raise AssayError(f"{self.metadata()['engine']}: no formula of its keyword scores is stated")
+
+    def restrict(self, allowed: Positions) -> "Engine | None":
+        """The same engine, on the same index, that finds only the texts at `allowed`, which rise.
+
+        Both lists that it fuses are of these texts. None where the engine cannot.
+        """
+        return None
 
     def lists(self, text: str, vector: Vectors) -> EngineLists:
         """Return, fetched apart, the two lists that `hybrid` fuses, in the order that it does."""

@@ -1,5 +1,6 @@
 """Legs inside an engine: its own hybrid query, and its dense and its keyword search alone."""
 
+import copy
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, Literal
@@ -14,7 +15,7 @@ from assay.retrievers.engines.base import Engine
 from assay.retrievers.engines.capabilities import Search
 from assay.retrievers.engines.qdrant.edge import QdrantEdgeSettings
 from assay.retrievers.engines.registry import EngineSettings
-from assay.retrievers.fusion.ranking import Scored
+from assay.retrievers.fusion.ranking import Positions, Scored
 from assay.retrievers.legs.base import Kind, Leg, LegResult, LegSettings
 from assay.retrievers.legs.truncation import find_bill
 from assay.retrievers.models.base import Vectors
@@ -88,6 +89,15 @@ class EngineLeg(Leg):
             waited=watched.waited + cost.milliseconds,
             cpu=watch.cpu,
         )
+
+    def restrict(self, allowed: Positions) -> Leg | None:
+        """The same leg in the same index, where the engine can pass over texts as it searches."""
+        engine = self._engine.restrict(allowed)
+        if engine is None:
+            return None
+        other = copy.copy(self)
+        other._engine = engine
+        return other
 
     def metadata(self) -> Mapping[str, Any]:
         """The facts of the engine and of the encoder."""

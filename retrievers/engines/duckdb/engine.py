@@ -29,15 +29,16 @@ from assay.retrievers.settings import Resources
 if TYPE_CHECKING:
     import duckdb
 
+ALLOWED = "position IN (SELECT unnest($allowed::BIGINT[]))"
 # The engine adds up in an order of its own, by thread and by text. Rounding keeps equal evidence
 # equal; null is the score of a text that shares no term.
 MATCHES = f"""SELECT position, round(score, {DECIMALS}) AS score FROM (
     SELECT position, fts_main_texts.match_bm25(position, $text, k := $k1, b := $b) AS score
-    FROM texts
+    FROM texts WHERE {{allowed}}
 ) WHERE score IS NOT NULL ORDER BY 2 DESC, position LIMIT $keyword_depth"""
 NEIGHBOURS = """SELECT position,
     array_cosine_similarity(embedding, $vector::FLOAT[{dimensions}])::DOUBLE AS score
-FROM texts ORDER BY score DESC, position LIMIT $dense_depth"""
+FROM texts WHERE {allowed} ORDER BY score DESC, position LIMIT $dense_depth"""
 # The graph is used only where the bare distance is selected and ordered by, and nothing else.
 GRAPH_NEIGHBOURS = """SELECT position, 1 - distance::DOUBLE AS score FROM (
     SELECT position, array_cosine_distance(embedding, $vector::FLOAT[{dimensions}]) AS distance
@@ -110,15 +111,25 @@ class DuckDbEngine(
         return connection
 
     def _select_dense(self, vector: Vectors, limit: int) -> Select:
-        statement = NEIGHBOURS if self._settings.exact else GRAPH_NEIGHBOURS
-        return Select(
-            statement.format(dimensions=len(vector)),
-            {"vector": vector.tolist(), "dense_depth": limit},
+        # With a condition the graph is not used: every text that may be found is compared.
+        exact = self._settings.exact or self._allowed is not None
+        statement = NEIGHBOURS if exact else GRAPH_NEIGHBOURS
+        return self._select(
+            statement.replace("{dimensions}", str(len(vector))),
+            vector=vector.tolist(),
+            dense_depth=limit,
         )
 
     def _select_keyword(self, text: str, limit: int) -> Select:
         bm25 = self._settings.bm25
-        return Select(MATCHES, {"text": text, "k1": bm25.k1, "b": bm25.b, "keyword_depth": limit})
+        return self._select(MATCHES, text=text, k1=bm25.k1, b=bm25.b, keyword_depth=limit)
+
+    def _select(self, statement: str, **parameters: Any) -> Select:
+        """Return a statement for the texts that may be found."""
+        if self._allowed is None:
+            return Select(statement.format(allowed="true"), parameters)
+        listed = self._allowed.tolist()
+        return Select(statement.format(allowed=ALLOWED), {**parameters, "allowed": listed})
 
     def _connect_bare(self, opened: OpenIndex) -> BareConnection:
         import duckdb

@@ -55,6 +55,7 @@ class DuckDbFileSettings(StatementSettings):
         modules=("duckdb", "duckdb_extension_fts", "duckdb_extension_vss"),
         packages=("duckdb", "duckdb-extension-fts", "duckdb-extension-vss"),
         live=True,
+        restricts=True,
     )
     words: ClassVar[WordKey | None] = WordKey("", {})
     type: Literal["duckdb"]

@@ -1,5 +1,6 @@
 """FAISS: vectors alone, in an index that is one file."""
 
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -108,19 +109,33 @@ class FaissEngine(EmbeddedEngine[FaissSettings, "faiss.Index"]):
         return BareClient(dense, None, lambda: None)
 
     def _tell_search(self, most: int) -> "faiss.SearchParameters | None":
-        if self._exact:
-            return None
         import faiss
 
-        index = self._settings.index
+        index, selector = self._settings.index, self._select()
+        if self._exact:
+            return None if selector is None else faiss.SearchParameters(sel=selector)
         if index.type == "hnsw":
-            return faiss.SearchParametersHNSW(efSearch=max(index.ef, most))
-        probing = faiss.SearchParametersIVF(nprobe=index.nprobe)
+            width = max(index.ef, most)
+            if self._allowed is not None:  # so that as many of them are met as of all
+                share = max(len(self._allowed), 1) / self._texts
+                width = min(math.ceil(width / share), self._texts)
+            return faiss.SearchParametersHNSW(efSearch=width, sel=selector)
+        probing = faiss.SearchParametersIVF(nprobe=index.nprobe, sel=selector)
         if index.refine_factor is None:
             return probing
         return faiss.IndexRefineSearchParameters(
             k_factor=index.refine_factor, base_index_params=probing
         )
+
+    def _select(self) -> "faiss.IDSelector | None":
+        """Return a bitmap of the texts that may be found; None where all may be."""
+        if self._allowed is None:
+            return None
+        import faiss
+
+        chosen = np.zeros(self._texts, bool)
+        chosen[self._allowed] = True
+        return faiss.IDSelectorBitmap(np.packbits(chosen, bitorder="little"))
 
 
 class FaissRows(LiveRows):

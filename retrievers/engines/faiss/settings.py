@@ -65,6 +65,7 @@ class FaissFileSettings(StoreSettings):
         modules=("faiss",),
         packages=("faiss-cpu",),
         live=True,
+        restricts=True,
         reproducible="always",
     )
     type: Literal["faiss"]

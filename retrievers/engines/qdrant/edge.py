@@ -35,7 +35,7 @@ class QdrantEdgeSettings(QdrantStoreSettings):
     """Qdrant Edge, in this process: dense and BM25 lists fused inside the engine."""
 
     capabilities: ClassVar[Capabilities] = Capabilities(
-        "engine", approximate=("hnsw",), packages=("qdrant-edge-py",), live=True
+        "engine", approximate=("hnsw",), packages=("qdrant-edge-py",), live=True, restricts=True
     )
     type: Literal["qdrant-edge"] = "qdrant-edge"
 
@@ -101,12 +101,16 @@ class QdrantEdgeEngine(
         import qdrant_edge as q
 
         query = q.Query.Nearest(vector.tolist(), using="dense")
-        return _ask(opened, q.QueryRequest(limit=limit, query=query, params=self._search_params()))
+        request = q.QueryRequest(
+            limit=limit, query=query, params=self._search_params(), filter=self._filter()
+        )
+        return _ask(opened, request)
 
     def _search_keyword(self, opened: OpenIndex, text: str, limit: int) -> list[Scored]:
         import qdrant_edge as q
 
-        return _ask(opened, q.QueryRequest(limit=limit, query=self._keyword_query(text)))
+        query = self._keyword_query(text)
+        return _ask(opened, q.QueryRequest(limit=limit, query=query, filter=self._filter()))
 
     def _search_hybrid(
         self, opened: OpenIndex, text: str, vector: Vectors, limit: int
@@ -122,8 +126,11 @@ class QdrantEdgeEngine(
                     limit=depth.dense,
                     query=q.Query.Nearest(vector.tolist(), using="dense"),
                     params=self._search_params(),
+                    filter=self._filter(),
                 ),
-                q.Prefetch(limit=depth.keyword, query=self._keyword_query(text)),
+                q.Prefetch(
+                    limit=depth.keyword, query=self._keyword_query(text), filter=self._filter()
+                ),
             ],
             query=self._fusion(),
         )
@@ -136,6 +143,14 @@ class QdrantEdgeEngine(
             return q.Fusion.Dbsf()
         weights = self._settings.weights
         return q.Fusion.Rrf(k=self._settings.k, weights=[weights.dense, weights.keyword])
+
+    def _filter(self) -> "qdrant_edge.Filter | None":
+        """Return what is met by the texts that may be found; None where all may be."""
+        if self._allowed is None:
+            return None
+        import qdrant_edge as q
+
+        return q.Filter(must=[q.HasIdCondition(set(self._allowed.tolist()))])
 
     def _keyword_query(self, text: str) -> "qdrant_edge.Query":
         import qdrant_edge as q

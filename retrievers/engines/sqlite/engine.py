@@ -1,5 +1,6 @@
 """SQLite: FTS5 and sqlite-vec in one database file, fused in one SQL statement."""
 
+import json
 from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
@@ -29,14 +30,16 @@ if TYPE_CHECKING:
 Connections: TypeAlias = "Pool[apsw.Connection]"
 # FTS5's bm25() takes no others; a term of more than half of the texts weighs 0.000001.
 K1, B = 1.2, 0.75
+ALLOWED = "rowid IN (SELECT value FROM json_each($allowed))"
 # A vec0 query refuses more neighbours.
 MOST_NEIGHBOURS = 4096
 NEIGHBOURS = """SELECT rowid AS position, 1 - distance AS score
-FROM vectors WHERE embedding MATCH $vector AND k = $dense_depth"""
+FROM vectors WHERE embedding MATCH $vector AND k = $dense_depth AND {allowed}"""
 ALL_NEIGHBOURS = """SELECT rowid AS position, 1 - vec_distance_cosine(embedding, $vector) AS score
-FROM vectors ORDER BY score DESC, position LIMIT $dense_depth"""
+FROM vectors WHERE {allowed} ORDER BY score DESC, position LIMIT $dense_depth"""
 MATCHES = """SELECT rowid AS position, -bm25(texts) AS score
-FROM texts WHERE texts MATCH $terms ORDER BY score DESC, position LIMIT $keyword_depth"""
+FROM texts WHERE texts MATCH $terms AND {allowed}
+ORDER BY score DESC, position LIMIT $keyword_depth"""
 
 
 class SqliteSettings(SqliteFileSettings):
@@ -93,10 +96,17 @@ class SqliteEngine(
 
     def _select_dense(self, vector: Vectors, limit: int) -> Select:
         statement = NEIGHBOURS if limit <= MOST_NEIGHBOURS else ALL_NEIGHBOURS
-        return Select(statement, {"vector": vector.tobytes(), "dense_depth": limit})
+        return self._select(statement, vector=vector.tobytes(), dense_depth=limit)
 
     def _select_keyword(self, text: str, limit: int) -> Select:
-        return Select(MATCHES, {"terms": self._write_terms(text), "keyword_depth": limit})
+        return self._select(MATCHES, terms=self._write_terms(text), keyword_depth=limit)
+
+    def _select(self, statement: str, **parameters: Any) -> Select:
+        """Return a statement for the texts that may be found."""
+        if self._allowed is None:
+            return Select(statement.format(allowed="true"), parameters)
+        listed = json.dumps(self._allowed.tolist())
+        return Select(statement.format(allowed=ALLOWED), {**parameters, "allowed": listed})
 
     def _write_terms(self, text: str) -> str:
         """Return the words of `text`, each term once, as strings of FTS5 joined by OR.

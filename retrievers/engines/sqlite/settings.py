@@ -18,6 +18,7 @@ class SqliteFileSettings(StatementSettings):
         modules=("apsw", "sqlite_vec"),
         packages=("apsw", "sqlite-vec"),
         live=True,
+        restricts=True,
     )
     words: ClassVar[WordKey | None] = WordKey("", {})
     type: Literal["sqlite"]
