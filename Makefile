@@ -98,7 +98,7 @@ lock: setup ## resolve pyproject.toml into requirements/: [LOCK_ARGS=--upgrade]
 	echo rfc3987-syntax | $(COMPILE) --group build --group dev --group docs --group release \
 		$(EXTRAS:%=--extra %) --excludes /dev/stdin --constraints requirements/base.txt \
 		--output-file requirements/dev.txt
-	for name in docs release; do $(COMPILE) --group build --group $$name \
+	for name in docs release audit; do $(COMPILE) --group build --group $$name \
 		--constraints requirements/dev.txt --output-file requirements/$$name.txt; done
 	echo torch | $(COMPILE) --group build --extra st --excludes /dev/stdin \
 		--constraints requirements/dev.txt --output-file requirements/st.txt

@@ -192,10 +192,37 @@ def test_only_a_tag_is_published_and_no_secret_is_needed() -> None:
     jobs = workflow["jobs"]
     assert workflow["permissions"] == {"contents": "read"}
     assert jobs["publish"]["needs"] == "build"
-    assert jobs["publish"]["permissions"] == {"id-token": "write"}
+    assert jobs["publish"]["permissions"] == {
+        "contents": "read",
+        "id-token": "write",
+        "attestations": "write",
+    }
     assert "permissions" not in jobs["build"]
     assert "secrets." not in text
     targets = re.findall(r"make ([a-z-]+)", text)
     makefile = (ROOT / "Makefile").read_text()
     assert targets
     assert all(f"\n{target}:" in makefile for target in targets)
+
+
+def test_actions_of_others_are_pinned_by_commit() -> None:
+    ours = [*(ROOT / ".github/workflows").glob("*.yml"), ROOT / "action.yml"]
+    texts = [path.read_text() for path in (*ours, ROOT / "eval/studies/gate/workflows.py")]
+    used = [name for text in texts for name in re.findall(r"uses: (\S+)", text)]
+    others = [name for name in used if name != "./"]
+    assert len(others) > 15
+    assert [name for name in others if not re.search("@[0-9a-f]{40}$", name)] == []
+
+
+def test_workflows_hold_nothing_that_zizmor_finds_unsafe() -> None:
+    zizmor = Path(sys.executable).with_name("zizmor")
+    command = [
+        str(zizmor),
+        "--offline",
+        "--min-severity",
+        "medium",
+        ".github/workflows",
+        "action.yml",
+    ]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr

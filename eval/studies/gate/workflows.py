@@ -49,13 +49,13 @@ jobs:
       ASSAY_CACHE: ${{{{ github.workspace }}}}/.assay/cache
       ACCEPT: ${{{{ github.event_name == 'push' && '--accept-corpus' || '' }}}}
     steps:
-      - uses: actions/checkout@v4
+      - uses: actions/checkout@11d5960a326750d5838078e36cf38b85af677262 # v4.4.0
         with:
           persist-credentials: false
-      - uses: actions/setup-python@v5
+      - uses: actions/setup-python@a26af69be951a213d495a4c3e4e4022e16d87065 # v5.6.0
         with:
           python-version: "3.11"
-      - uses: actions/cache@v4
+      - uses: actions/cache@0057852bfaa89a56745cba8c7296529d2fc39830 # v4.3.0
         with:
           path: .assay/cache/models
           key: assay-models-{version}
@@ -65,7 +65,7 @@ jobs:
         run: |
           git add --all -- reports/baselines '*versions.jsonl'
           git diff --cached --binary > assay-accepted.patch
-      - uses: actions/upload-artifact@v4
+      - uses: actions/upload-artifact@ea165f8d65b6e75b540449e92b4886f43607fa02 # v4.6.2
         if: always()
         with:
           name: assay-gate
@@ -79,8 +79,8 @@ jobs:
     permissions:
       contents: write
     steps:
-      - uses: actions/checkout@v4
-      - uses: actions/download-artifact@v4
+      - uses: actions/checkout@11d5960a326750d5838078e36cf38b85af677262 # v4.4.0
+      - uses: actions/download-artifact@d3f86a106a0bac45b974a628896c90dbdf5c8093 # v4.3.0
         with:
           name: assay-gate
       - run: |
