@@ -90,7 +90,11 @@ def _check_content(
     _check_language(card, documents, place, problems)
     _check_permissions(card, documents, queries, books, problems)
     if card.sizes is not None and legible:
-        first = [tuple(items.values()) for items in books[card.variants[0]].items.values()]
+        first = [  # as a sealed card counts them
+            keep_allowed(card, queries.items[name], items.values(), documents)
+            for name, items in books[card.variants[0]].items.items()
+            if name in queries.items
+        ]
         actual = measure_sizes(documents.values(), first)
         _check_sizes(card.sizes, actual, place, problems)
 

@@ -1,0 +1,40 @@
+"""The collection of filtered queries: made again the same, sound, and without a leak."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+from tools.processes import ROOT
+
+from assay.eval.collections import check, find_card, load
+from assay.eval.collections.permissions import find_allowed
+from scripts import filtered_queries
+
+KEPT = ROOT / "datasets/tarnwick_filters"
+
+
+def test_it_is_made_again_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / filtered_queries.FOLDER
+    folder.mkdir(parents=True)
+    (tmp_path / "datasets/tarnwick").symlink_to(ROOT / "datasets/tarnwick")
+    shutil.copy(KEPT / "dataset.yaml", folder)
+    monkeypatch.chdir(tmp_path)
+    filtered_queries.main()
+    for name in ("queries.jsonl", "judgments.jsonl", "dataset.yaml"):
+        assert (folder / name).read_bytes() == (KEPT / name).read_bytes()
+
+
+def test_each_query_may_find_an_answer_that_tarnwick_has() -> None:
+    card = find_card(str(KEPT))
+    assert not [item for item in check(card) if item.severity == "error"]
+    made, whole = load(str(KEPT)), load("tarnwick:all")
+    assert len(made.queries) == 3 * filtered_queries.OF_EACH
+    for query in made.queries:
+        allowed = find_allowed(card, query)
+        assert allowed
+        old = {(i.doc_id, i.start, i.end): i.grade for i in whole.gold[query.metadata["from"]]}
+        gold = made.gold[query.id]
+        assert any(item.grade >= filtered_queries.ANSWERS for item in gold)
+        for item in gold:
+            assert allowed.matches(made.by_id[item.doc_id].metadata)
+            assert old[item.doc_id, item.start, item.end] == item.grade
