@@ -2,8 +2,8 @@
 
 `python scripts/filtered_queries.py` writes the same again.
 
-Nothing is judged anew: a query keeps those judgments of tarnwick that are of documents its principal
-may read. At least one passage that answers may be found.
+Nothing is judged anew: a query keeps those judgments of tarnwick that are of documents its
+principal may read. At least one passage that answers may be found.
 """
 
 import json
@@ -99,7 +99,7 @@ def main() -> None:
 def make_reader(limits: Condition) -> Callable[[Document], bool]:
     """Return what says whether a document may be read by the principal of a query."""
     if "principal" not in limits:
-        return lambda document: True
+        return lambda _: True
     may = PRINCIPALS[limits["principal"]]
     return lambda document: document.metadata.get("category") in may
 
