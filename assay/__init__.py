@@ -1,7 +1,8 @@
 """Assay: which retrieval pipeline should I ship, and can I believe the difference?
 
 `run`, `compare`, `search`, `ingest`, `load_runs` and `load_tracked_runs` are the Python API, loaded
-when first used. `assay.retrievers` holds the pipelines, `assay.eval` what judges them.
+when first used; `step` records the steps of a pipeline of your own. `assay.retrievers` holds the
+pipelines, `assay.eval` what judges them.
 """
 
 from pathlib import Path
@@ -11,17 +12,20 @@ from assay import old_names
 
 if TYPE_CHECKING:
     from assay.eval.api import compare, ingest, load_runs, load_tracked_runs, run, search
+    from assay.retrievers.foreign.steps import step
 else:
 
     def __getattr__(name: str) -> object:
         if name not in __all__:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        from assay.eval import api
-
+        if name == "step":
+            from assay.retrievers.foreign import steps as api
+        else:
+            from assay.eval import api
         return getattr(api, name)
 
 
-__all__ = ["compare", "ingest", "load_runs", "load_tracked_runs", "run", "search"]
+__all__ = ["compare", "ingest", "load_runs", "load_tracked_runs", "run", "search", "step"]
 
 # A checkout has links to `eval` and `retrievers` here. Git on Windows makes text files of them.
 if not Path(__file__).with_name("eval").is_dir():

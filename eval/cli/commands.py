@@ -140,6 +140,14 @@ GROUPS = {
                 "ragas hybrid --provider openai --dry-run",
             ),
         ),
+        "traces": Entry(
+            "traces:traces",
+            "Explain and sample the searches of your own system.",
+            (
+                "traces read spans.jsonl --dataset documents --output traced",
+                "traces read mlflow:shop --json",
+            ),
+        ),
         "dataset": Entry(
             "dataset:dataset",
             "List, show and check collections.",

@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -15,19 +15,36 @@ from assay.retrievers.base.answers import Place, describe_rising, read_answer, r
 from assay.retrievers.store.digest import digest_file
 
 Systems = Mapping[str, Mapping[str, Sequence[Place]]]
+STEP_KINDS = ("query", "leg", "fusion", "stage")  # those of assay.retrievers.base.StageTrace
+STEPS = (
+    '`steps` are [{"name": …, "kind": …, "ranking": […], "milliseconds": …}, …], each kind one of '
+    + ", ".join(STEP_KINDS)
+)
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedStep:
+    """What one step of a search made elsewhere put out, best first; () of one without a list."""
+
+    name: str
+    kind: str
+    milliseconds: float
+    places: tuple[Place, ...]
 
 
 @dataclass(frozen=True)
 class RunFile:
     """The rankings of each system in a file: passages or documents, best first, by query.
 
-    `digest` is the SHA-256, in hex, of the file; `notes` are lines on what is odd in it.
+    `digest` is the SHA-256, in hex, of the file; `notes` are lines on what is odd in it. `steps`
+    are those of the same searches, where the file tells them.
     """
 
     path: Path
     digest: str
     systems: Systems
     notes: tuple[str, ...] = ()
+    steps: Mapping[str, Mapping[str, Sequence[RecordedStep]]] = field(default_factory=dict)
 
 
 def read_run_file(path: Path, ties: Ties = "ranks") -> RunFile:
@@ -69,8 +86,11 @@ def make_run_file(rankings: Mapping[Any, Any], name: str) -> RunFile:
     return RunFile(Path(name), hashlib.sha256(content).hexdigest(), {name: places}, notes)
 
 
-def _read_json(path: Path, text: str) -> tuple[Systems, tuple[str, ...]]:
+def _read_json(
+    path: Path, text: str
+) -> tuple[Systems, tuple[str, ...], Mapping[str, Mapping[str, Sequence[RecordedStep]]]]:
     systems: dict[str, dict[str, Sequence[Place]]] = {}
+    steps: dict[str, dict[str, Sequence[RecordedStep]]] = {}
     rising: dict[str, list[str]] = {}
     for number, line in enumerate(split_lines(text), start=1):
         if not line.strip():
@@ -95,7 +115,21 @@ def _read_json(path: Path, text: str) -> tuple[Systems, tuple[str, ...]]:
         rankings[str(query)] = tuple(place for place, _ in read)
         if rises([score for _, score in read]):
             rising.setdefault(str(system), []).append(str(query))
-    return systems, _describe_rising(path, rising, systems)
+        if row.get("steps"):
+            try:
+                told = tuple(map(_read_step, row["steps"]))
+            except (AssayError, KeyError, TypeError, ValueError, AttributeError):
+                raise AssayError(f"{path}:{number}: query {query}: {STEPS}") from None
+            steps.setdefault(str(system), {})[str(query)] = told
+    return systems, _describe_rising(path, rising, systems), steps
+
+
+def _read_step(step: Mapping[str, Any]) -> RecordedStep:
+    if step["kind"] not in STEP_KINDS or not isinstance(step["name"], str):
+        raise ValueError
+    places = tuple(place for place, _ in read_answer(step.get("ranking") or []))
+    taken = float(step.get("milliseconds", 0))
+    return RecordedStep(step["name"], step["kind"], taken, places)
 
 
 def _describe_rising(

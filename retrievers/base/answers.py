@@ -97,7 +97,7 @@ class NamedChunks:
         return self._located[key]
 
     def _find_text(self, text: str, names: Sequence[str], near: int | None) -> Chunk:
-        named = (self._find_document(name) for name in names)
+        named = (self.find_documents(name) for name in names)
         within = next((ids for ids in named if len(ids) == 1), [])
         places = self._locator.find(text, within) or self._locator.find(text)
         if near is not None and len({place.doc_id for place in places}) == 1:
@@ -120,8 +120,10 @@ class NamedChunks:
                 return Span(name, start, start + len(wanted))
         return None
 
-    def _find_document(self, name: str) -> Sequence[str]:
-        """Return the ids that `name` may mean; of a path from the root, the id it ends with."""
+    def find_documents(self, name: str) -> Sequence[str]:
+        """Return the ids that `name`, an id, a title or a path, may mean; of a path from the root,
+        the id it ends with.
+        """
         if found := self._locator.find_documents(name):
             return found
         end = self._locator.find_end(name)
@@ -129,7 +131,7 @@ class NamedChunks:
 
     def _offer(self, name: str) -> str:
         """Return the document that `name` may mean, or else one that there is."""
-        meant = self._find_document(name)
+        meant = self.find_documents(name)
         if len(meant) == 1:
             return f"; did you mean {meant[0]}?"
         return f"; one there is {next(iter(self._documents), 'none')}"

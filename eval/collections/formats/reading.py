@@ -39,7 +39,7 @@ def read_text(path: Path, problems: Problems, *, encoding: str = "utf-8-sig") ->
     return "" if unreadable.
     """
     text = ""
-    with telling(path, problems), _open(path) as file:
+    with telling(path, problems), open_unpacked(path) as file:
         text += file.read().decode(encoding)
     return text
 
@@ -87,7 +87,8 @@ def metering(path: Path, size: int, problems: Problems) -> Iterator[Callable[[in
             bar.close()
 
 
-def _open(path: Path) -> gzip.GzipFile | BufferedReader:
+def open_unpacked(path: Path) -> gzip.GzipFile | BufferedReader:
+    """Open a file to be read, unpacked if it ends in .gz."""
     return gzip.open(path) if path.suffix == GZIP else path.open("rb")
 
 
@@ -106,7 +107,7 @@ def read_lines(path: Path, problems: Problems) -> Iterator[tuple[int, str]]:
     """Yield (number, line) of every line of `path` that is not blank, up to one that is broken."""
     with (
         telling(path, problems),
-        _open(path) as file,
+        open_unpacked(path) as file,
         metering(path, measure(path), problems) as reach,
     ):
         i = 0

@@ -1,12 +1,12 @@
 """Rankings made elsewhere, judged as if they were searched here."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from typing import Any
 
 from assay.eval.collections.collection import Collection
-from assay.eval.runs.run_files import RunFile
+from assay.eval.runs.run_files import RecordedStep, RunFile
 from assay.retrievers.base import (
     AssayError,
     Chunk,
@@ -16,10 +16,12 @@ from assay.retrievers.base import (
     MetadataFilter,
     Ranking,
     Retriever,
+    StageTrace,
     cut,
 )
-from assay.retrievers.base.answers import NamedChunks
+from assay.retrievers.base.answers import NamedChunks, Place
 
+_Step = tuple[RecordedStep, Sequence[Chunk]]
 MOST = 1000  # characters of a message: an id in it may be of any length
 # What becomes of queries of the collection that have no ranking.
 FAIL, ZERO, DROP = "fail", "zero", "drop"
@@ -29,7 +31,7 @@ class Replay(Retriever):
     """Answers each query of a collection with the ranking that a system gave it elsewhere.
 
     A ranking may name passages that the collection prescribes, or whole documents. Queries
-    without a ranking find nothing.
+    without a ranking find nothing. Steps that the file tells become the trace.
     """
 
     def __init__(self, file: RunFile, system: str, collection: Collection) -> None:
@@ -46,19 +48,23 @@ class Replay(Retriever):
                 f"(its first is {next(iter(rankings))}, the collection's "
                 f"{collection.queries[0].id})"
             )
-        self._answers: dict[str, Sequence[Chunk]] = {}
+        self._answers: dict[str, tuple[Sequence[Chunk], Sequence[_Step]]] = {}
+        steps = file.steps.get(system, {})
         find = cache(self._chunks.find)
+
+        def find_all(places: Sequence[Place]) -> list[Chunk]:
+            # A place may be named twice: by an id, by a span, by its text.
+            return list({chunk.id: chunk for chunk in map(find, places)}.values())
+
         for query in collection.queries:
             try:
-                found = list(map(find, rankings.get(query.id, ())))
+                found = find_all(rankings.get(query.id, ()))
+                told = [(step, find_all(step.places)) for step in steps.get(query.id, ())]
             except AssayError as error:
                 raise AssayError(
                     f"{file.path}: query {query.id}: {cut(str(error), MOST)}"
                 ) from None
-            if len({chunk.id for chunk in found}) < len(found):
-                # A place was named twice: by an id, by a span, by its text.
-                found = list({chunk.id: chunk for chunk in found}.values())
-            if self._answers.setdefault(query.text, found) != found:
+            if self._answers.setdefault(query.text, (found, told)) != (found, told):
                 raise AssayError(
                     f"{file.path}: query {query.id}: another query has the same text and "
                     "another ranking; one of them must go"
@@ -70,8 +76,21 @@ class Replay(Retriever):
 
     def search(self, query: str, k: int) -> Ranking:
         """Return the first `k` of the ranking, with 1 / rank for scores."""
-        found = self._answers.get(query, ())[:k]
-        return Ranking(tuple(Hit(chunk, 1 / rank) for rank, chunk in enumerate(found, start=1)))
+        found, steps = self._answers.get(query, ((), ()))
+        hits = tuple(Hit(chunk, score) for chunk, score in _score(found[:k]))
+        trace = tuple(
+            StageTrace(
+                step.name,
+                step.kind,
+                step.milliseconds,
+                tuple((chunk.id, score) for chunk, score in _score(listed)),
+            )
+            for step, listed in steps
+        )
+        returned = {hit.chunk.id for hit in hits}
+        named = {chunk.id: chunk for _, listed in steps for chunk in listed}
+        others = tuple(chunk for id_, chunk in named.items() if id_ not in returned)
+        return Ranking(hits, trace, others)
 
     def restrict(self, allowed: MetadataFilter) -> "Replay":
         """Return itself: whoever made the rankings was to mind what may be found."""
@@ -84,6 +103,11 @@ class Replay(Retriever):
     def metadata(self) -> Mapping[str, Any]:
         """Return the digest of the file."""
         return {"run_file": self._file.digest}
+
+
+def _score(chunks: Sequence[Chunk]) -> Iterator[tuple[Chunk, float]]:
+    """Yield each chunk with 1 / rank."""
+    return ((chunk, 1 / rank) for rank, chunk in enumerate(chunks, start=1))
 
 
 def cover(

@@ -45,10 +45,12 @@ def score_legs(run: StoredRun, measure: str) -> tuple[LegAlone, ...]:
     """Return the legs of a run in their order; none where nothing was fused, or of answers."""
     if measures.find(measure).of_answers:
         return ()
-    if not any(entry.name == FUSION for it in run.rankings.values() for entry in it.trace):
+    entries = (entry for it in run.rankings.values() for entry in it.trace)
+    fusion = next((entry.name for entry in entries if entry.kind == FUSION), None)
+    if fusion is None:
         return ()
     trails = follow(run)
-    fused = _score(run, trails, FUSION, measure)
+    fused = _score(run, trails, fusion, measure)
     if not fused:
         return ()
     names = order_steps(trails)

@@ -281,3 +281,25 @@ def test_the_command_says_what_it_cuts_and_judges_by_what_is_asked(
     for again, same in (([], True), (["--rerun"], False)):
         done = CliRunner().invoke(import_, [*arguments, *cut, *again])
         assert (json.loads(done.stdout)["runs"][0]["run"] == run["run"]) is same
+
+
+def test_steps_become_the_trace_and_a_wrong_one_is_refused(tmp_path: Path) -> None:
+    steps: list[dict[str, object]] = [
+        {"name": "rewrite", "kind": "query", "milliseconds": 1.5},
+        {"name": "bm25", "kind": "leg", "ranking": ["d2", {"doc_id": "d0"}]},
+        {"name": "rerank", "kind": "stage", "ranking": ["d0"], "milliseconds": 3},
+    ]
+    row = {"query_id": "q0", "system": "t", "ranking": ["d0"], "steps": steps}
+    collection = make_collection(3)
+    file = read_run_file(write(tmp_path, json.dumps(row)))
+    ranking = Replay(file, "t", collection).search("question 0", 10)
+    assert [(i.name, i.kind, i.milliseconds, i.candidates) for i in ranking.trace] == [
+        ("rewrite", "query", 1.5, ()),
+        ("bm25", "leg", 0, (("d2", 1), ("d0", 1 / 2))),
+        ("rerank", "stage", 3, (("d0", 1),)),
+    ]
+    assert [hit.chunk.id for hit in ranking.hits] == ["d0"]
+    assert [chunk.id for chunk in ranking.others] == ["d2"]
+    for wrong in ({"kind": "leg"}, {"name": "x", "kind": "rerank"}, 5, {"name": 1, "kind": "leg"}):
+        with pytest.raises(AssayError, match=r"run.txt:1: query q0: `steps` are .* one of query"):
+            read_run_file(write(tmp_path, json.dumps({**row, "steps": [wrong]})))

@@ -1,0 +1,95 @@
+"""`assay traces`: searches that somebody's own system made become rankings and queries."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from assay.eval.cli import options
+from assay.eval.cli.output import (
+    make_console,
+    make_table,
+    print_json,
+    print_next,
+    print_table,
+    print_text,
+    print_warnings,
+    show_path,
+)
+
+if TYPE_CHECKING:
+    from assay.eval.studies.traces.reading import TraceFigures, TraceReading
+
+SOURCES = click.argument("sources", nargs=-1, required=True, metavar="SOURCE...")
+NAME = click.option("--name", default="traces", show_default=True, help="What to call the system.")
+CONSENT = click.option("--consent", is_flag=True, help="Store the text of queries, masked.")
+
+
+@click.group()
+def traces() -> None:
+    """Read traces of your own system: OpenTelemetry, Phoenix, MLflow, Langfuse.
+
+    SOURCE is a file (OTLP as JSON, JSON Lines or protobuf; JSON or Parquet of Phoenix; JSON of
+    MLflow or Langfuse; .gz too) or mlflow:EXPERIMENT, in the store of MLFLOW_TRACKING_URI. Nothing
+    in it is run, and nothing is sent anywhere.
+    """
+
+
+@traces.command()
+@SOURCES
+@click.option("--dataset", help="A collection: write its queries alone, by its own ids and texts.")
+@click.option("--output", type=click.Path(path_type=Path), help="A new folder for run.jsonl.")
+@NAME
+@CONSENT
+@options.JSON
+def read(
+    sources: tuple[str, ...],
+    dataset: str | None,
+    output: Path | None,
+    name: str,
+    consent: bool,
+    as_json: bool,
+) -> None:
+    """Say what traces hold, and write the rankings of every step.
+
+    `assay import` judges the file that is written, and `assay explain` then tells at which step
+    correct passages were lost. Steps whose kind no span tells are marked (inferred).
+    """
+    from assay.eval.progress import ConsoleProgress
+    from assay.eval.studies.traces import reading
+
+    made = reading.read(sources, dataset, output, consent, name, ConsoleProgress())
+    if as_json:
+        print_json(made.as_json())
+        return
+    _print(made)
+    if dataset and made.files:
+        print_next(f"import {show_path(made.files[0])} --dataset {dataset}")
+
+
+def _print(made: "TraceReading") -> None:
+    print_figures(made.figures, made.spans)
+    print_warnings([*(f"{count:,} × {what}" for what, count in made.faults.items()), *made.notes])
+    for path in made.files:
+        click.echo(f"written: {show_path(path)}")
+
+
+def print_figures(figures: "TraceFigures", spans: int) -> None:
+    """Print what was read, and a table of the steps."""
+    from rich.markup import escape
+
+    told = figures.as_json()
+    sessions = f" of {told['sessions']:,} sessions" if told["sessions"] else ""
+    print_text(
+        f"{figures.searches:,} searches{sessions} in {spans:,} spans, {told['first']} to "
+        f"{told['last']}; {figures.without_hits:,} found nothing",
+        "bold",
+    )
+    table = make_table("step", "kind", "searches", "documents", "p50 ms", "p95 ms", left=("kind",))
+    for step in figures.steps.values():
+        name = escape(step.name) + (" (inferred)" if step.inferred else "")
+        latency = step.latency()
+        times = (f"{latency[i].value:.1f}" if latency else "–" for i in ("p50", "p95"))
+        mean = step.documents / step.searches
+        table.add_row(name, step.kind, f"{step.searches:,}", f"{mean:.1f}", *times)
+    print_table(make_console(), table)

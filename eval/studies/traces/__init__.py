@@ -1,0 +1,1 @@
+"""Traces of somebody's own pipeline: read, sampled, and turned into queries and rankings."""

@@ -1,0 +1,92 @@
+"""The documents that spans name, found among those of a collection or folder."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from assay.eval.studies.traces.documents import RecordedDocument
+from assay.eval.studies.traces.traces import Trace
+from assay.retrievers.base import AssayError, Chunk, Document
+from assay.retrievers.base.answers import NamedChunks
+
+Row = dict[str, Any]
+
+
+class DocumentMatcher:
+    """Finds recorded documents by their text in the file they name, in any file, by id or path.
+
+    `matched` and `missing` count them, each once; `some` are a few of those that are missing.
+    """
+
+    def __init__(self, documents: Iterable[Document]) -> None:
+        self._chunks = NamedChunks(documents)
+        self._found: dict[RecordedDocument, Chunk | None] = {}
+        self.some: list[str] = []
+
+    @property
+    def matched(self) -> int:
+        """How many were found."""
+        return len(self._found) - self.missing
+
+    @property
+    def missing(self) -> int:
+        """How many were not."""
+        return sum(chunk is None for chunk in self._found.values())
+
+    def find(self, document: RecordedDocument) -> Chunk | None:
+        """Return where a document of a span stands; None where that is not known."""
+        document = document._replace(score=None)
+        if document not in self._found:
+            found = self._found[document] = self._look_for(document)
+            if found is None and len(self.some) < 3:
+                self.some.append(document.key)
+        return self._found[document]
+
+    def _look_for(self, document: RecordedDocument) -> Chunk | None:
+        names = [name for name in (*document.names, document.id) if name]
+        if document.content.strip():
+            try:
+                return self._chunks.find_text(document.content, names, document.start)
+            except AssayError:
+                pass  # edited since, or in several places: its id may still tell
+        for name in (document.id, *document.names):
+            try:
+                return self._chunks.find(name)
+            except AssayError:
+                known = self._chunks.find_documents(name) if name else ()
+                if len(known) == 1 and not document.content.strip():
+                    return self._chunks.find(known[0])
+        return None
+
+
+def render_run(
+    trace: Trace, query_id: str, system: str, matcher: DocumentMatcher | None = None
+) -> Row:
+    """Return the row of a run file: the ranking of a search, and that of every step.
+
+    Without a matcher documents have the names that the spans give them. One that is not found is
+    left out, and those below it move up.
+    """
+
+    def rank(documents: Sequence[RecordedDocument]) -> list[Row]:
+        hits: dict[tuple[Any, ...], Row] = {}
+        for document in documents:
+            score = {} if document.score is None else {"score": document.score}
+            if matcher is None:
+                name = document.id or next(iter(document.names), "")
+                hits.setdefault((name,), {"id": name} | score)
+            elif chunk := matcher.find(document):
+                place = {"doc_id": chunk.doc_id, "start": chunk.start, "end": chunk.end}
+                hits.setdefault(tuple(place.values()), place | score)
+        hits.pop(("",), None)
+        return list(hits.values())
+
+    steps = [
+        {
+            "name": f"{step.name} (inferred)" if step.inferred else step.name,
+            "kind": step.kind,
+            "milliseconds": step.milliseconds,
+            "ranking": rank(step.documents or ()),
+        }
+        for step in trace.steps
+    ]
+    return {"query_id": query_id, "system": system, "ranking": rank(trace.found), "steps": steps}

@@ -1,0 +1,197 @@
+"""What traces hold, in figures; and their queries and rankings as files."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from assay.eval.collections.authoring.author import QUERIES, render_rows
+from assay.eval.collections.loading import load
+from assay.eval.statistics.estimates import OpenEstimate, estimate_percentile
+from assay.eval.studies.traces.matching import DocumentMatcher, render_run
+from assay.eval.studies.traces.personal_data import Masker
+from assay.eval.studies.traces.spans import SECOND
+from assay.eval.studies.traces.traces import Trace, TraceBook, open_book
+from assay.retrievers.base import AssayError, Progress
+from assay.retrievers.store.files import write_atomically
+from assay.retrievers.store.locks import changing
+
+RUN = "run.jsonl"
+
+
+@dataclass(slots=True)
+class StepFigures:
+    """A step by its name: how many searches made it, how many documents it put out on average."""
+
+    name: str
+    kind: str
+    inferred: bool
+    searches: int = 0
+    documents: int = 0
+    times: list[float] = field(default_factory=list)
+
+    def latency(self) -> Mapping[str, OpenEstimate]:
+        """Return the percentiles of its milliseconds, none where its spans have no length."""
+        known = any(self.times)
+        return {f"p{i}": estimate_percentile(self.times, i) for i in (50, 95)} if known else {}
+
+    def as_json(self) -> dict[str, Any]:
+        """Return it as JSON values."""
+        mean = self.documents / self.searches
+        about = {"name": self.name, "kind": self.kind, "inferred": self.inferred}
+        latency = {name: asdict(figure) for name, figure in self.latency().items()}
+        return {**about, "searches": self.searches, "documents": mean, "milliseconds": latency}
+
+
+@dataclass(slots=True)
+class TraceFigures:
+    """What was read: searches, the time from the first to the last, and each step."""
+
+    searches: int = 0
+    without_hits: int = 0
+    answered: int = 0
+    sessions: set[str] = field(default_factory=set)
+    first: int = 0
+    last: int = 0
+    steps: dict[str, StepFigures] = field(default_factory=dict)
+
+    def add(self, trace: Trace) -> None:
+        """Count a search."""
+        self.searches += 1
+        self.without_hits += not trace.found
+        self.answered += bool(trace.answer)
+        self.sessions |= {trace.session} - {""}
+        self.first = min(self.first or trace.time, trace.time)
+        self.last = max(self.last, trace.time)
+        for step in trace.steps:
+            known = self.steps.setdefault(
+                step.name, StepFigures(step.name, step.kind, step.inferred)
+            )
+            known.searches += 1
+            known.documents += len(step.documents or ())
+            known.times.append(step.milliseconds)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return it as JSON values."""
+        return {
+            "searches": self.searches,
+            "without_hits": self.without_hits,
+            "with_answer": self.answered,
+            "sessions": len(self.sessions),
+            "first": tell_time(self.first),
+            "last": tell_time(self.last),
+            "steps": [step.as_json() for step in self.steps.values()],
+        }
+
+
+@dataclass(frozen=True)
+class TraceReading:
+    """The figures of traces, what was passed over, and the files that were written."""
+
+    spans: int
+    figures: TraceFigures
+    faults: Mapping[str, int]
+    notes: Sequence[str]
+    files: Sequence[Path]
+
+    def as_json(self) -> dict[str, Any]:
+        """Return it as JSON values."""
+        told = {"faults": dict(self.faults), "notes": list(self.notes)}
+        files = [str(path) for path in self.files]
+        return {"spans": self.spans, **self.figures.as_json(), **told, "files": files}
+
+
+def read(
+    sources: Sequence[str],
+    dataset: str | None,
+    output: Path | None,
+    consent: bool,
+    name: str,
+    progress: Progress,
+) -> TraceReading:
+    """Read `sources`, and write their rankings to `output`, a folder that is made.
+
+    With a `dataset` the searches of its queries alone are written, the last of each, with its
+    documents for those that spans name. Otherwise each search is a query of its own, whose text,
+    masked, is written where there is `consent`. Raises AssayError.
+    """
+    if output and output.exists():
+        raise AssayError(f"{output}: is there already; say --output with another folder")
+    with open_book(sources) as book:
+        figures = TraceFigures()
+        if dataset is None:
+            rows, queries, notes = _name_searches(book, figures, name, bool(output), consent)
+        else:
+            queries = []
+            rows, notes = _match_searches(book, figures, dataset, name, progress)
+        faults, spans = book.faults, book.spans
+    if not figures.searches:
+        raise AssayError(f"{sources[0]}: no span tells retrieved documents and a query")
+    files = {RUN: rows} | ({QUERIES: queries} if queries else {})
+    written = []
+    if output:
+        with changing(output):
+            for file, content in files.items():
+                write_atomically(output / file, render_rows(content).encode())
+                written.append(output / file)
+    return TraceReading(spans, figures, Counter(faults), notes, written)
+
+
+def tell_time(nanoseconds: int) -> str:
+    """Return a time as ISO 8601 writes it, in seconds."""
+    return datetime.fromtimestamp(nanoseconds / SECOND, UTC).isoformat(timespec="seconds")
+
+
+def describe_missing(matcher: DocumentMatcher) -> list[str]:
+    """Say how many recorded documents are not in the folder."""
+    if not matcher.missing:
+        return []
+    some = ", ".join(repr(name[:40]) for name in matcher.some)
+    return [
+        f"{matcher.missing:,} of {matcher.matched + matcher.missing:,} recorded documents are not "
+        f"in the collection ({some}): they are left out, and what stood below them moves up"
+    ]
+
+
+def _name_searches(
+    book: TraceBook, figures: TraceFigures, name: str, kept: bool, consent: bool
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]], list[str]]:
+    """Return the rows of all searches, with the ids of their traces, and with consent queries."""
+    masker = Masker()
+    rows, queries = [], []
+    for trace in _count(book, figures):
+        if kept:
+            rows.append(render_run(trace, trace.id, name))
+        if kept and consent:
+            about = {"time": tell_time(trace.time)}
+            queries.append({"_id": trace.id, "text": masker.mask(trace.query), "metadata": about})
+    return rows, queries, masker.describe()
+
+
+def _match_searches(
+    book: TraceBook, figures: TraceFigures, dataset: str, name: str, progress: Progress
+) -> tuple[list[dict[str, Any]], list[str]]:
+    collection = load(dataset, progress)
+    ids = {query.text.strip(): query.id for query in collection.queries}
+    matcher = DocumentMatcher(collection.documents)
+    found: dict[str, tuple[int, dict[str, Any]]] = {}
+    others = 0
+    for trace in _count(book, figures):
+        query = ids.get(trace.query)
+        if query is None:
+            others += 1
+        elif query not in found or trace.time >= found[query][0]:
+            found[query] = trace.time, render_run(trace, query, name, matcher)
+    if not found:
+        raise AssayError(f"--dataset {dataset}: none of its queries is asked in the traces")
+    notes = [f"{others:,} searches are not of queries of {dataset}"] if others else []
+    rows = [found[query][1] for query in ids.values() if query in found]
+    return rows, [*notes, *describe_missing(matcher)]
+
+
+def _count(book: TraceBook, figures: TraceFigures) -> Iterator[Trace]:
+    for trace in book.traces():
+        figures.add(trace)
+        yield trace

@@ -1,0 +1,239 @@
+"""Spans of OpenTelemetry, Phoenix, MLflow and Langfuse as one plain record."""
+
+import base64
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from datetime import UTC, datetime
+from typing import Any, NamedTuple
+
+from assay.eval.studies.traces.documents import (
+    RecordedDocument,
+    clean,
+    find_list,
+    look_up,
+    parse,
+    read_documents,
+    read_query,
+)
+from assay.retrievers.base.printing import replace_controls
+
+# The span kinds of OpenInference, to which those of the others are mapped.
+RETRIEVER, RERANKER, TOOL, LLM, OTHER = "RETRIEVER", "RERANKER", "TOOL", "LLM", ""
+KINDS = {
+    "RETRIEVER": RETRIEVER, "RETRIEVAL": RETRIEVER, "SEARCH_MEMORY": RETRIEVER,
+    "RERANKER": RERANKER, "TOOL": TOOL, "EXECUTE_TOOL": TOOL, "LLM": LLM, "CHAT_MODEL": LLM,
+    "GENERATION": LLM, "CHAT": LLM, "GENERATE_CONTENT": LLM, "TEXT_COMPLETION": LLM,
+}  # fmt: skip
+KIND_NAMES = (
+    "openinference.span.kind", "mlflow.spanType", "langfuse.observation.type",
+    "gen_ai.operation.name", "span_kind",
+)  # fmt: skip
+SESSIONS = ("session.id", "langfuse.session.id", "gen_ai.conversation.id", "mlflow.trace.session")
+ASKED = ("gen_ai.retrieval.query.text", "reranker.query")
+INPUTS = ("input.value", "mlflow.spanInputs", "langfuse.observation.input", "assay.query")
+OUTPUTS = ("output.value", "mlflow.spanOutputs", "langfuse.observation.output")
+STEP = "assay.step.kind"
+LISTED = ("retrieval.documents", "reranker.output_documents", "gen_ai.retrieval.documents")
+LONGEST = 60  # characters of a name
+SECOND = 1_000_000_000  # nanoseconds
+VALUES = ("stringValue", "boolValue", "intValue", "doubleValue", "bytesValue")
+
+
+class SpanError(Exception):
+    """A span cannot be used; the message says why, in a few words."""
+
+
+class Span(NamedTuple):
+    """What of a span matters here; times are nanoseconds of the epoch.
+
+    `step` is the kind of step that the span names itself, `found` the list it put out, None where
+    it tells none, `given` the list that it was given. `is_told` says that its kind is its own word.
+    """
+
+    trace: str
+    id: str
+    parent: str
+    name: str
+    begin: int
+    end: int
+    kind: str
+    step: str
+    query: str
+    found: list[RecordedDocument] | None
+    given: list[RecordedDocument] | None
+    answer: str
+    session: str
+
+
+def expand(raw: Any) -> Iterator[Mapping[str, Any]]:
+    """Yield the spans in one object of a file: of a batch of OTLP, a trace, or a span.
+
+    Raises SpanError where it is none of them.
+    """
+    if not isinstance(raw, Mapping):
+        raise SpanError("not an object")
+    for batch in _list(raw.get("resourceSpans")):
+        for scope in _list(batch.get("scopeSpans")):
+            yield from _list(scope.get("spans"))
+    if "resourceSpans" in raw:
+        return
+    data = raw.get("data")
+    spans = data.get("spans") if isinstance(data, Mapping) else raw.get("spans")
+    if spans is not None:  # MLflow's trace
+        info = raw.get("info")
+        told = info.get("trace_metadata") if isinstance(info, Mapping) else {}
+        session = {"session.id": dict(told or {}).get("mlflow.trace.session")}
+        yield from ({"trace_attributes": session, **span} for span in _list(spans))
+    elif isinstance(raw.get("observations"), list):  # Langfuse's trace
+        session = {"session.id": raw.get("sessionId")}
+        root = {**raw, "traceId": raw.get("id"), "startTime": raw.get("timestamp")}
+        yield {**root, "trace_attributes": session}
+        for item in _list(raw["observations"]):
+            parent = item.get("parentObservationId") or raw.get("id")
+            yield {"traceId": raw.get("id"), **item, "parentObservationId": parent}
+    else:
+        yield raw
+
+
+def read_span(raw: Mapping[str, Any]) -> Span:
+    """Return the record of a span of any form. Raises SpanError for one without ids or times."""
+    attributes = _read_attributes(raw)
+    context = raw.get("context")
+    context = context if isinstance(context, Mapping) else {}
+
+    def pick(*names: str) -> Any:
+        both = (source.get(name) for name in names for source in (raw, context))
+        return next((value for value in both if value not in (None, "")), None)
+
+    trace, id_ = (
+        _read_id(pick(*names))
+        for names in (
+            ("traceId", "trace_id", "context.trace_id"),
+            ("spanId", "span_id", "context.span_id", "id"),
+        )
+    )
+    if not trace or not id_:
+        raise SpanError("no trace id or span id")
+    begin = _read_time(pick("startTimeUnixNano", "start_time_unix_nano", "startTime", "start_time"))
+    if begin is None:
+        raise SpanError("no start time")
+    end = _read_time(pick("endTimeUnixNano", "end_time_unix_nano", "endTime", "end_time"))
+    parent = pick("parentSpanId", "parent_span_id", "parent_id", "parentObservationId", "parentId")
+    kind = _read_kind(attributes)
+    output = _first(attributes, OUTPUTS)
+    found = _read_found(attributes, output, kind)
+    asked = _first(attributes, ASKED)
+    return Span(
+        trace,
+        id_,
+        _read_id(parent),
+        replace_controls(clean(raw.get("name")))[:LONGEST] or "span",
+        begin,
+        begin if end is None else end,
+        kind,
+        clean(attributes.get(STEP)),
+        read_query(_first(attributes, INPUTS) if asked is None else asked),
+        found,
+        find_list(attributes, "reranker.input_documents"),
+        "" if found is not None else _read_answer(output),
+        clean(_first(attributes, SESSIONS)),
+    )
+
+
+def _list(value: Any) -> list[Mapping[str, Any]]:
+    if value is not None and not isinstance(value, list):
+        raise SpanError("no list where spans should be")
+    items = value or []
+    if not all(isinstance(item, Mapping) for item in items):
+        raise SpanError("not an object")
+    return items
+
+
+def _read_attributes(raw: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the attributes: a list of OTLP, a mapping, columns of a table, or Langfuse's keys."""
+    given = raw.get("attributes")
+    if isinstance(given, list):
+        pairs = {str(item.get("key")): _read_value(item.get("value")) for item in _list(given)}
+    else:
+        pairs = dict(given) if isinstance(given, Mapping) else {}
+    pairs |= raw.get("trace_attributes") or {}
+    pairs |= {k[11:]: v for k, v in raw.items() if k.startswith("attributes.") and v is not None}
+    if "span_kind" in raw:
+        pairs["span_kind"] = raw["span_kind"]
+    if "traceId" in raw and "startTime" in raw:  # Langfuse; OTLP says startTimeUnixNano
+        said = parse(raw.get("metadata"))
+        if isinstance(said, Mapping) and isinstance(said.get("attributes"), Mapping):
+            pairs |= said["attributes"]
+        keys = ("type", "input", "output")
+        pairs |= {f"langfuse.observation.{key}": raw.get(key) for key in keys}
+        pairs.setdefault("session.id", raw.get("sessionId"))
+    return pairs
+
+
+def _read_value(value: Any) -> Any:
+    if not isinstance(value, Mapping):
+        return None
+    if isinstance(value.get("arrayValue"), Mapping):
+        return [_read_value(item) for item in value["arrayValue"].get("values") or ()]
+    if isinstance(value.get("kvlistValue"), Mapping):
+        items = _list(value["kvlistValue"].get("values"))
+        return {str(item.get("key")): _read_value(item.get("value")) for item in items}
+    return next((value[name] for name in VALUES if name in value), None)
+
+
+def _first(attributes: Mapping[str, Any], names: tuple[str, ...]) -> Any:
+    values = (look_up(attributes, name) for name in names)
+    return next((value for value in values if value is not None), None)
+
+
+def _read_kind(attributes: Mapping[str, Any]) -> str:
+    given = (parse(look_up(attributes, name)) for name in KIND_NAMES)
+    kinds = (KINDS.get(kind.upper(), OTHER) for kind in given if isinstance(kind, str))
+    return next(filter(None, kinds), OTHER)
+
+
+def _read_found(
+    attributes: Mapping[str, Any], output: Any, kind: str
+) -> list[RecordedDocument] | None:
+    lists = (find_list(attributes, name) for name in LISTED)
+    if (found := next((i for i in lists if i is not None), None)) is not None:
+        return found
+    if kind in (TOOL, LLM):
+        return None
+    found = read_documents(output)
+    # A list may be anything where the span does not say that it retrieved.
+    if found and kind == OTHER and not all(item.content for item in found):
+        return None
+    return found if found or kind in (RETRIEVER, RERANKER) else None
+
+
+def _read_answer(output: Any) -> str:
+    value = parse(output)
+    return clean(value) if isinstance(value, str) else read_query(value)
+
+
+def _read_id(value: Any) -> str:
+    """Return an id in hexadecimal digits where it is one of OpenTelemetry, else as it is."""
+    text = clean(value).removeprefix("0x")
+    if len(text) in (12, 24) and text.endswith("="):  # MLflow writes base64
+        with suppress(ValueError):
+            text = base64.b64decode(text, validate=True).hex()
+    return text[:200].lower() if text.strip("0") else ""
+
+
+def _read_time(value: Any) -> int | None:
+    """Return a time as nanoseconds of the epoch; numbers tell their unit by their size."""
+    if isinstance(value, datetime):
+        return round((value if value.tzinfo else value.replace(tzinfo=UTC)).timestamp() * SECOND)
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        try:
+            return _read_time(datetime.fromisoformat(value))
+        except (TypeError, ValueError, OverflowError):
+            return None
+    if not 0 < number < 1e19:
+        return None
+    if number > 1e17:  # nanoseconds, of which a float would lose some
+        return int(value) if not isinstance(value, str) or value.isdecimal() else round(number)
+    return round(number * next(unit for unit in (1e9, 1e6, 1e3) if number * unit < 1e20))

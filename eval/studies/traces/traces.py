@@ -1,0 +1,234 @@
+"""Spans become traces: what was asked, and the list of every step, in their order."""
+
+import json
+import re
+import sqlite3
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, replace
+from itertools import groupby
+
+from assay.eval.studies.traces.documents import RecordedDocument, unique
+from assay.eval.studies.traces.files import read_spans
+from assay.eval.studies.traces.spans import RERANKER, RETRIEVER, TOOL, Span
+
+LEG, FUSION, STAGE, QUERY = "leg", "fusion", "stage", "query"
+KINDS = (QUERY, LEG, FUSION, STAGE)
+FUSES = re.compile(r"fus(?:e|ion)|\brrf\b|merge|combin|ensemble|hybrid|interleav", re.IGNORECASE)
+MILLION = 1_000_000  # nanoseconds of a millisecond
+
+
+@dataclass(frozen=True, slots=True)
+class TracedStep:
+    """A step of a search: its list, best first; without one, where it only changed the query.
+
+    `inferred` says that its kind, or its list, is not in a span's own words.
+    """
+
+    name: str
+    kind: str
+    milliseconds: float
+    documents: Sequence[RecordedDocument] | None
+    inferred: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """A search somebody made: `time` is in nanoseconds of the epoch, `steps` in their order."""
+
+    id: str
+    query: str
+    time: int
+    milliseconds: float
+    session: str
+    answer: str
+    steps: tuple[TracedStep, ...]
+
+    @property
+    def found(self) -> Sequence[RecordedDocument]:
+        """The list of the last step: what was retrieved in the end."""
+        lists = [step.documents for step in self.steps if step.documents is not None]
+        return lists[-1]
+
+
+class TraceBook:
+    """The spans of all sources by trace, in a private file that is gone when it is closed.
+
+    `faults` counts what was passed over, in words, `spans` what was read.
+    """
+
+    def __init__(self, database: sqlite3.Connection) -> None:
+        self.faults: Counter[str] = Counter()
+        self.spans = 0
+        self._database = database
+        database.execute("PRAGMA journal_mode = OFF")
+        database.execute(
+            "CREATE TABLE span (trace TEXT, id TEXT, content TEXT, PRIMARY KEY (trace, id))"
+            " WITHOUT ROWID"
+        )
+
+    def add(self, source: str) -> None:
+        """Add the spans of a source. Raises AssayError."""
+        for span in read_spans(source, self.faults):
+            row = (span.trace, span.id, json.dumps(span))
+            new = self._database.execute(
+                "INSERT OR IGNORE INTO span VALUES (?, ?, ?)", row
+            ).rowcount
+            self.spans += new
+            if not new:
+                self.faults["span with an id that came before"] += 1
+
+    def traces(self) -> Iterator[Trace]:
+        """Yield the searches there are, by their ids."""
+        rows = self._database.execute("SELECT trace, content FROM span ORDER BY trace, id")
+        for _, group in groupby(rows, key=lambda row: str(row[0])):
+            yield from read_traces([_decode(content) for _, content in group], self.faults)
+
+
+@contextmanager
+def open_book(sources: Iterable[str]) -> Iterator[TraceBook]:
+    """Yield the spans of `sources`: see `read_spans`."""
+    with closing(sqlite3.connect("")) as database:  # "": a file of SQLite's own, without a name
+        book = TraceBook(database)
+        for source in sources:
+            book.add(source)
+        yield book
+
+
+def read_traces(spans: Sequence[Span], faults: Counter[str]) -> Iterator[Trace]:
+    """Yield the searches among the spans of one trace.
+
+    That is what stands below each root, and below each call of a tool that retrieves. A span whose
+    parent is not there is a root.
+    """
+    known = {span.id for span in spans}
+    children: dict[str, list[Span]] = {}
+    roots = []
+    for span in sorted(spans, key=lambda span: (span.begin, span.id)):
+        if span.parent in known and span.parent != span.id:
+            children.setdefault(span.parent, []).append(span)
+        else:
+            roots.append(span)
+    seen = 0
+    searches: list[tuple[Span, list[Span]]] = []
+    for root in roots:
+        queue = [(root, -1)]
+        while queue:
+            span, owner = queue.pop()
+            seen += 1
+            if owner < 0 or span.kind == TOOL:
+                searches.append((span, []))
+                owner = len(searches) - 1
+            searches[owner][1].append(span)
+            below = children.get(span.id, ())
+            queue += [(child, owner) for child in below]
+            if span.end < span.begin or any(child.begin < span.begin for child in below):
+                faults["span whose clock is not that of its parent (kept)"] += 1
+    if seen < len(spans):
+        faults["span that is its own ancestor"] += len(spans) - seen
+    silent = sum(span.kind == RETRIEVER and span.found is None for span in spans)
+    if silent:
+        faults["retriever span that tells no documents"] += silent
+    made = []
+    for root, within in searches:
+        inside = {span.id for span in within}
+        searched = any(span.found is not None for span in within)
+        if searched and (trace := _read_trace(root, inside, children, faults)):
+            made.append(trace)
+    for number, trace in enumerate(made):
+        yield replace(trace, id=f"{trace.id}-{number + 1}") if number else trace
+
+
+def _read_trace(
+    root: Span, inside: set[str], children: dict[str, list[Span]], faults: Counter[str]
+) -> Trace | None:
+    steps: list[TracedStep] = []
+    spans = _walk(root, inside, children, steps)
+    asked = next((span.query for span in (root, *spans) if span.query), "")
+    if not asked:
+        faults["search without a query"] += 1
+        return None
+    return Trace(
+        root.trace,
+        asked,
+        root.begin,
+        _milliseconds(root),
+        next((span.session for span in (root, *spans) if span.session), ""),
+        root.answer,
+        tuple(_close(steps)),
+    )
+
+
+def _walk(
+    root: Span, inside: set[str], children: dict[str, list[Span]], steps: list[TracedStep]
+) -> list[Span]:
+    """Add the steps below and of `root` to `steps`, each behind its own; return their spans."""
+    order: list[Span] = []
+    stack: list[tuple[Span, int | None]] = [(root, None)]
+    while stack:
+        span, before = stack.pop()
+        if before is None:
+            stack.append((span, len(steps)))
+            below = [child for child in children.get(span.id, ()) if child.id in inside]
+            stack += [(child, None) for child in reversed(below)]
+            continue
+        order.append(span)
+        steps += _read_steps(span, steps, before)
+    return order
+
+
+def _read_steps(span: Span, steps: Sequence[TracedStep], before: int) -> Iterator[TracedStep]:
+    """Yield the step that a span is, given those before it, from `before` on those within it."""
+    taken = _milliseconds(span)
+    if span.step in KINDS:
+        yield TracedStep(span.name, span.step, taken, span.found)
+        return
+    if span.found is None:
+        return
+    earlier = [step for step in steps if step.documents is not None]
+    within = [step for step in steps[before:] if step.documents is not None]
+    if within and _keys(within[-1].documents) == _keys(span.found):
+        return  # it hands on what its last step found
+    if span.kind == RERANKER:
+        if not earlier and span.given:
+            yield TracedStep(f"given to {span.name}", LEG, 0.0, span.given, inferred=True)
+        yield TracedStep(span.name, STAGE, taken, span.found)
+    elif span.kind == RETRIEVER and not within and not _fuses(span.name, earlier):
+        yield TracedStep(span.name, LEG, taken, span.found)
+    elif _fuses(span.name, earlier) or sum(step.kind == LEG for step in within) > 1:
+        yield TracedStep(span.name, FUSION, taken, span.found, inferred=True)
+    else:
+        kind = STAGE if earlier else LEG
+        yield TracedStep(span.name, kind, taken, span.found, inferred=True)
+
+
+def _fuses(name: str, earlier: Sequence[TracedStep]) -> bool:
+    legs = sum(step.kind == LEG for step in earlier)
+    return legs > 1 and bool(FUSES.search(name)) and all(i.kind != FUSION for i in earlier)
+
+
+def _close(steps: Sequence[TracedStep]) -> list[TracedStep]:
+    """Return steps whose lists become one: of legs alone, one after the other as they ended."""
+    lists = [step for step in steps if step.documents is not None]
+    if len(lists) < 2 or any(step.kind != LEG for step in lists):
+        return list(steps)
+    merged = unique(document for step in lists for document in step.documents or ())
+    return [*steps, TracedStep("all lists", FUSION, 0.0, merged, inferred=True)]
+
+
+def _keys(documents: Sequence[RecordedDocument] | None) -> list[str]:
+    return [document.key for document in documents or ()]
+
+
+def _milliseconds(span: Span) -> float:
+    return max(0, span.end - span.begin) / MILLION
+
+
+def _decode(content: str) -> Span:
+    span = Span._make(json.loads(content))
+    found, given = (
+        each and [RecordedDocument._make((*i[:3], tuple(i[3]), i[4])) for i in each]
+        for each in (span.found, span.given)
+    )
+    return span._replace(found=found, given=given)

@@ -1,0 +1,170 @@
+"""Files that are torn, huge or hostile: what can be read is, the rest is counted in words."""
+
+import json
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from doubles.spans import DOGS, FERRY, emit_search, list_spans
+
+from assay.eval.studies.traces.files import TORN
+from assay.eval.studies.traces.traces import Trace, open_book
+from assay.retrievers.base import AssayError
+
+
+def read(path: Path) -> tuple[list[Trace], Counter[str]]:
+    with open_book([str(path)]) as book:
+        return list(book.traces()), book.faults
+
+
+def write(folder: Path, content: bytes | Any, name: str = "spans.json") -> Path:
+    path = folder / name
+    path.write_bytes(content if isinstance(content, bytes) else json.dumps(content).encode())
+    return path
+
+
+def test_a_torn_protobuf_gives_what_stands_before_the_tear(tmp_path: Path) -> None:
+    message = emit_search("dogs", [DOGS]).protobuf()
+    torn = message + emit_search("ferry", [FERRY]).protobuf()[:-20]
+    [trace], faults = read(write(tmp_path, torn, "a.pb"))
+    assert trace.query == "dogs"
+    assert faults == {TORN: 1}
+    behind = len(message).to_bytes(4) + message + b"\x00\x00"
+    [trace], faults = read(write(tmp_path, behind, "b.pb"))
+    assert faults == {TORN: 1}
+
+
+def test_a_torn_document_and_a_line_that_is_no_json(tmp_path: Path) -> None:
+    batch = emit_search("dogs", [DOGS]).otlp_json()
+    text = json.dumps({"data": [batch, batch]}, indent=1)
+    [trace], faults = read(write(tmp_path, text[:-30].encode()))
+    assert faults[TORN] == 1
+    good = json.dumps(batch)
+    lines = f'{good}\n{good[:60]}\n[1]\n"x"\n{{"a": {"[" * 100_000}\n'
+    [trace], faults = read(write(tmp_path, lines.encode(), "a.jsonl"))
+    assert trace.query == "dogs"
+    assert faults == {"line is not JSON": 2, "not an object": 2}
+
+
+def test_spans_without_ids_or_times_are_counted(tmp_path: Path) -> None:
+    batch = emit_search("dogs", [DOGS]).otlp_json()
+    root, child = sorted(list_spans(batch), key=lambda span: "parentSpanId" in span)
+    spans = [
+        {**root, "traceId": ""},
+        {**root, "spanId": "0" * 16},
+        {**root, "startTimeUnixNano": "soon"},
+        {**root, "startTimeUnixNano": -5},
+        child,
+    ]
+    [trace], faults = read(write(tmp_path, spans))
+    assert trace.query == "dogs"  # its parent is not there
+    assert faults == {"no trace id or span id": 2, "no start time": 2}
+
+
+def test_clocks_that_disagree_circles_and_ids_that_come_twice(tmp_path: Path) -> None:
+    batch = emit_search("dogs", [DOGS]).otlp_json()
+    root, child = sorted(list_spans(batch), key=lambda span: "parentSpanId" in span)
+    early = {**child, "startTimeUnixNano": "1000000000000000000", "endTimeUnixNano": "2"}
+    [trace], faults = read(write(tmp_path, [root, early, {**early, "name": "again"}]))
+    assert trace.steps[0].milliseconds == 0
+    assert faults == {
+        "span whose clock is not that of its parent (kept)": 2,
+        "span with an id that came before": 1,
+    }
+    circle = {**root, "parentSpanId": child["spanId"]}
+    found, faults = read(write(tmp_path, [circle, child]))
+    assert not found
+    assert faults == {"span that is its own ancestor": 2}
+
+
+def test_two_requests_under_one_trace_id_are_two_searches(tmp_path: Path) -> None:
+    spans = []
+    for query in ("dogs", "ferry"):
+        for span in list_spans(emit_search(query, [DOGS]).otlp_json()):
+            spans.append({**span, "traceId": "ab" * 16})
+    found, _ = read(write(tmp_path, spans))
+    assert [(trace.id, trace.query) for trace in found] == [
+        ("ab" * 16, "dogs"),
+        (f"{'ab' * 16}-2", "ferry"),
+    ]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+@pytest.mark.parametrize("form", ["a.jsonl", "a.json", "a.pb"])
+def test_an_attribute_of_100_mb_costs_bounded_memory(form: str, tmp_path: Path) -> None:
+    """In a process of its own, whose peak is its own too."""
+    good = emit_search("dogs", [DOGS])
+    huge = b"x" * 100_000_000
+    if form == "a.pb":
+        bad = emit_search("ferry", [{**FERRY, "text": huge.decode()}]).protobuf()
+        content = bad + good.protobuf()
+    else:
+        hole = emit_search("ferry", [{**FERRY, "text": "HOLE"}]).otlp_json()
+        batches = [hole, good.otlp_json()]
+        if form == "a.jsonl":
+            text = "".join(f"{json.dumps(batch)}\n" for batch in reversed(batches))
+        else:
+            text = json.dumps([span for batch in batches for span in list_spans(batch)])
+        content = text.encode().replace(b"HOLE", huge)
+    path = write(tmp_path, content, form)
+    script = (
+        "import sys\n"
+        "from assay.eval.studies.traces.traces import open_book\n"
+        "with open_book(sys.argv[1:]) as book:\n"
+        "    print([trace.query for trace in book.traces() if trace.query == 'dogs'])\n"
+        "print(open('/proc/self/status').read().partition('VmHWM:')[2].split()[0])\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script, str(path)], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    found, peak = done.stdout.splitlines()
+    assert found == "['dogs']"
+    assert int(peak) < 600_000  # KB
+
+
+def test_hostile_names_and_texts_are_shown_harmless(tmp_path: Path) -> None:
+
+    spans = list_spans(emit_search("dogs", [DOGS]).otlp_json())
+    spans[0]["name"] = "\x1b[31mred\u202e::error::" + "x" * 10_000
+    spans[0]["attributes"].append({"key": "input.value", "value": {"stringValue": "a \ud800 dog"}})
+    [trace], _ = read(write(tmp_path, spans))
+    name = trace.steps[0].name
+    assert "\x1b" not in name
+    assert "\u202e" not in name
+    assert len(name) <= 60
+    trace.query.encode()
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (b"", "it is empty"),
+        (b'{"a": 1}', "no trace id or span id"),
+        (b"{", TORN),
+        (b"\x1f\x8b rubbish", "message"),
+        (b"\x0a\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff", TORN),
+        (b"\x0a\x05rubbish", "message is not OTLP"),
+        (b"PAR1 rubbish", "cannot be read as Parquet"),
+        (b'{"resourceSpans": 5}', "no list where spans should be"),
+        (
+            b'{"resourceSpans": [{"scopeSpans": [{"spans": [{"attributes": [5]}]}]}]}',
+            "not an object",
+        ),
+    ],
+)
+def test_what_holds_no_span_is_refused_in_a_line(
+    content: bytes, reason: str, tmp_path: Path
+) -> None:
+    path = write(tmp_path, content, "x.bin")
+    with pytest.raises(AssayError) as told:
+        read(path)
+    assert str(told.value).startswith(f"{path}: ")
+    assert reason in str(told.value)
+    assert "\n" not in str(told.value)
+
+
+def test_no_such_file(tmp_path: Path) -> None:
+    with pytest.raises(AssayError, match="there is no such file"):
+        read(tmp_path / "none.json")

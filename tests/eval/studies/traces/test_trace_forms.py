@@ -1,0 +1,247 @@
+"""The same searches, in every form in which they are stored, are the same traces."""
+
+import gzip
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pyarrow
+import pytest
+from doubles.spans import DOGS, FERRY, Emitter, emit_search, flatten, list_spans
+from pyarrow import parquet
+
+from assay.eval.studies.traces.traces import Trace, open_book
+
+QUERY = "may dogs travel"
+
+
+def read(*paths: Path) -> tuple[list[Trace], Counter[str]]:
+    with open_book(map(str, paths)) as book:
+        return list(book.traces()), book.faults
+
+
+def phoenix(batch: dict[str, Any]) -> list[dict[str, Any]]:
+    """Spans as Phoenix's client returns them."""
+    return [
+        {
+            "name": span["name"],
+            "context": {"trace_id": span["traceId"], "span_id": span["spanId"]},
+            "parent_id": span.get("parentSpanId"),
+            "start_time": f"2026-11-26T18:00:0{i}.000000+00:00",
+            "end_time": f"2026-11-26T18:00:0{i}.250000+00:00",
+            "attributes": {
+                item["key"]: next(iter(item["value"].values())) for item in span["attributes"]
+            },
+        }
+        for i, span in enumerate(reversed(list_spans(batch)))
+    ]
+
+
+def frame(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Rows of Phoenix's DataFrame: contexts and attributes are columns, documents a list."""
+    documents = [
+        {
+            "document.id": item["id"],
+            "document.content": item["text"],
+            "document.score": item["score"],
+        }
+        for item in (DOGS, FERRY)
+    ]
+    return [
+        {
+            "name": row["name"],
+            "parent_id": row["parent_id"],
+            "span_kind": row["attributes"]["openinference.span.kind"],
+            "start_time": row["start_time"],
+            "end_time": row["end_time"],
+            "context.trace_id": row["context"]["trace_id"],
+            "context.span_id": row["context"]["span_id"],
+            "attributes.input.value": row["attributes"]["input.value"],
+            "attributes.output.value": row["attributes"].get("output.value"),
+            "attributes.session.id": row["attributes"].get("session.id"),
+            "attributes.retrieval.documents": documents if row["parent_id"] else None,
+        }
+        for row in rows
+    ]
+
+
+def mlflow(batch: dict[str, Any]) -> dict[str, Any]:
+    found = [{"page_content": i["text"], "id": i["id"], "score": i["score"]} for i in (DOGS, FERRY)]
+    told = {
+        "vectors": ("RETRIEVER", QUERY, found),
+        "chain": ("CHAIN", {"question": QUERY}, "on deck"),
+    }
+    spans = [
+        {
+            "trace_id": span["traceId"],
+            "span_id": span["spanId"],
+            "parent_span_id": span.get("parentSpanId"),
+            "name": span["name"],
+            "start_time_unix_nano": int(span["startTimeUnixNano"]),
+            "end_time_unix_nano": int(span["endTimeUnixNano"]),
+            "attributes": {
+                f"mlflow.span{key}": json.dumps(value)
+                for key, value in zip(
+                    ("Type", "Inputs", "Outputs"), told[span["name"]], strict=True
+                )
+            },
+        }
+        for span in list_spans(batch)
+    ]
+    return {"info": {"trace_metadata": {"mlflow.trace.session": "s1"}}, "data": {"spans": spans}}
+
+
+def langfuse(batch: dict[str, Any]) -> dict[str, Any]:
+    span = next(span for span in list_spans(batch) if span["name"] == "vectors")
+    return {
+        "id": span["traceId"],
+        "timestamp": "2026-11-26T18:00:00.000Z",
+        "name": "chain",
+        "sessionId": "s1",
+        "input": {"question": QUERY},
+        "output": "on deck",
+        "observations": [
+            {
+                "id": "o1",
+                "traceId": span["traceId"],
+                "type": "RETRIEVER",
+                "name": "vectors",
+                "startTime": "2026-11-26T18:00:00.100Z",
+                "endTime": "2026-11-26T18:00:00.200Z",
+                "parentObservationId": None,
+                "input": QUERY,
+                "output": [DOGS, FERRY],
+            }
+        ],
+    }
+
+
+def lines(rows: list[Any]) -> bytes:
+    return "".join(f"{json.dumps(row)}\n" for row in rows).encode()
+
+
+def write_all(folder: Path) -> dict[str, Path]:
+    emitter = emit_search(QUERY, [DOGS, FERRY])
+    message, batch = emitter.protobuf(), emitter.otlp_json()
+    spans = phoenix(batch)
+    contents = {
+        "message.pb": message,
+        "messages.pb": message + message,  # each span twice
+        "collector.pb": len(message).to_bytes(4) + message,
+        "otlp.json": json.dumps(batch).encode(),
+        "laid_out.json": json.dumps(batch, indent=1).encode(),
+        "marked.json": b"\xef\xbb\xbf" + json.dumps(batch, indent=1).encode(),
+        "otlp.jsonl": lines([batch, {"resourceSpans": []}]),
+        "otlp.jsonl.gz": gzip.compress(lines([batch, {"resourceSpans": []}])),
+        "phoenix.json": json.dumps(spans).encode(),
+        "phoenix_page.json": json.dumps({"data": spans, "next_cursor": None}).encode(),
+        "phoenix.jsonl": lines(spans),
+        "phoenix_frame.json": json.dumps(frame(spans)).encode(),
+        "mlflow.json": json.dumps(mlflow(batch)).encode(),
+        "mlflow.jsonl": lines([mlflow(batch), mlflow(batch)]),
+        "langfuse.json": json.dumps(langfuse(batch)).encode(),
+        "langfuse_list.json": json.dumps([langfuse(batch)], indent=2).encode(),
+    }
+    paths = {}
+    for name, content in contents.items():
+        paths[name] = folder / name
+        paths[name].write_bytes(content)
+    paths["phoenix.parquet"] = folder / "phoenix.parquet"
+    parquet.write_table(pyarrow.Table.from_pylist(frame(spans)), paths["phoenix.parquet"])
+    return paths
+
+
+@pytest.fixture(scope="module")
+def paths(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    return write_all(tmp_path_factory.mktemp("forms"))
+
+
+FORMS = [
+    "message.pb", "messages.pb", "collector.pb", "otlp.json", "laid_out.json", "marked.json",
+    "otlp.jsonl", "otlp.jsonl.gz", "phoenix.json", "phoenix_page.json", "phoenix.jsonl",
+    "phoenix_frame.json", "phoenix.parquet", "mlflow.json", "mlflow.jsonl", "langfuse.json",
+    "langfuse_list.json",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_every_form_holds_the_same_search(form: str, paths: dict[str, Path]) -> None:
+    [trace], faults = read(paths[form])
+    assert (trace.query, trace.session, trace.answer) == (QUERY, "s1", "on deck")
+    assert [(i.id, i.content, i.score) for i in trace.found] == [
+        tuple(DOGS.values()),
+        tuple(FERRY.values()),
+    ]
+    [step] = trace.steps
+    assert (step.name, step.kind, step.inferred) == ("vectors", "leg", False)
+    twice = form in ("messages.pb", "mlflow.jsonl")
+    assert list(faults.elements()) == ["span with an id that came before"] * 2 * twice
+
+
+def test_a_search_that_found_nothing_is_one(tmp_path: Path) -> None:
+    emitter = Emitter()
+    with emitter.span("search", openinference__span__kind="RETRIEVER", input__value=QUERY) as span:
+        span.set_attribute("output.value", '{"documents": []}')
+    (tmp_path / "a.pb").write_bytes(emitter.protobuf())
+    [trace], _ = read(tmp_path / "a.pb")
+    assert trace.found == []
+
+
+def test_genai_conventions(tmp_path: Path) -> None:
+    emitter = Emitter()
+    with emitter.span("retrieval kb", gen_ai__operation__name="retrieval") as span:
+        span.set_attribute("gen_ai.retrieval.query.text", QUERY)
+        span.set_attribute("gen_ai.conversation.id", "s2")
+        span.set_attribute(
+            "gen_ai.retrieval.documents", '[{"id": "c2", "score": 0.25}, {"id": "c1"}]'
+        )
+    (tmp_path / "a.pb").write_bytes(emitter.protobuf())
+    [trace], _ = read(tmp_path / "a.pb")
+    assert (trace.query, trace.session) == (QUERY, "s2")
+    assert [(i.id, i.score) for i in trace.found] == [("c2", 0.25), ("c1", None)]
+
+
+def test_lists_fused_and_reranked_are_stages_told_and_inferred(tmp_path: Path) -> None:
+    emitter = Emitter()
+    with emitter.span("answer", input__value=QUERY):
+        for name, found in (("dense", [FERRY, DOGS]), ("bm25", [DOGS])):
+            with emitter.span(name, openinference__span__kind="RETRIEVER") as span:
+                span.set_attributes(flatten(found))
+        with emitter.span("rrf", output__value=json.dumps([DOGS, FERRY])):
+            pass
+        with emitter.span("cross-encoder", openinference__span__kind="RERANKER") as span:
+            span.set_attributes(flatten([FERRY, DOGS], "reranker.output_documents"))
+    (tmp_path / "a.pb").write_bytes(emitter.protobuf())
+    [trace], _ = read(tmp_path / "a.pb")
+    assert [(step.name, step.kind, step.inferred) for step in trace.steps] == [
+        ("dense", "leg", False),
+        ("bm25", "leg", False),
+        ("rrf", "fusion", True),
+        ("cross-encoder", "stage", False),
+    ]
+    assert [i.id for i in trace.found] == ["c1", "c2"]
+
+
+def test_legs_that_nothing_joins_are_joined_in_their_order(tmp_path: Path) -> None:
+    emitter = Emitter()
+    with emitter.span("answer", input__value=QUERY):
+        for name, found in (("dense", [FERRY]), ("bm25", [DOGS, FERRY])):
+            with emitter.span(name, openinference__span__kind="RETRIEVER") as span:
+                span.set_attributes(flatten(found))
+    (tmp_path / "a.pb").write_bytes(emitter.protobuf())
+    [trace], _ = read(tmp_path / "a.pb")
+    assert trace.steps[-1].inferred
+    assert [i.id for i in trace.found] == ["c1", "c2"]
+
+
+def test_each_call_of_a_tool_that_retrieves_is_a_search_of_its_own(tmp_path: Path) -> None:
+    emitter = Emitter()
+    with emitter.span("agent", input__value="plan my trip"):
+        for query in ("dogs", "ferry"):
+            with emitter.span("tool", openinference__span__kind="TOOL", input__value=query):
+                emit_search(query, [DOGS], emitter)
+    (tmp_path / "a.pb").write_bytes(emitter.protobuf())
+    found, _ = read(tmp_path / "a.pb")
+    assert sorted(trace.query for trace in found) == ["dogs", "ferry"]
+    assert len({trace.id for trace in found}) == 2
