@@ -1,18 +1,19 @@
 """What a pipeline searches: chunks, and the documents they were cut from."""
 
-from array import array
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
+from typing import overload
 
 from assay.retrievers.base import Chunk, Document
 from assay.retrievers.base.frontmatter import Frontmatter, read_frontmatter
 from assay.retrievers.documents.structure.structure import Structure, parse_document
+from assay.retrievers.fusion.ranking import DeepList, Scored
 from assay.retrievers.models.base import Passages, ShelvedPassages
 from assay.retrievers.models.caching import CachingEncoder, EncodedTexts
 from assay.retrievers.settings import Resources
 from assay.retrievers.store.chunk_store import ChunkStore
 from assay.retrievers.store.digest import digest, digest_texts
-from assay.retrievers.store.lazy_sequence import ById, IdSequence, LazyIds
+from assay.retrievers.store.lazy_sequence import ById, IdSequence
 from assay.retrievers.text.analyzers import AnyAnalyzerSettings
 from assay.retrievers.text.base import Analyzer
 from assay.retrievers.text.term_counts import CorpusCounts, find_counts
@@ -73,16 +74,9 @@ class Corpus:
             return ById(self.chunks, int)
         return {chunk.id: position for position, chunk in enumerate(self.chunks)}
 
-    def name(self, positions: Sequence[int]) -> Sequence[str]:
-        """Return the ids of the chunks at `positions`."""
-        return LazyIds(self._shelf, positions)
-
-    @cached_property
-    def _shelf(self) -> IdSequence[Chunk]:
-        chunks = self.chunks
-        if isinstance(chunks, ChunkStore):
-            return chunks
-        return IdSequence(array("q", (hash(chunk.id) for chunk in chunks)), chunks.__getitem__)
+    def name(self, listed: Sequence[Scored]) -> "ListedIds":
+        """Return the ids of the chunks of a list."""
+        return ListedIds(self, listed)
 
     @cached_property
     def by_document(self) -> Mapping[str, Sequence[int]]:
@@ -131,3 +125,36 @@ class Corpus:
     def forget_analyzers(self) -> None:
         """Let whoever asks from now on have analyzers that have met no word."""
         self._analyzers.clear()
+
+
+class ListedIds(Sequence[str]):
+    """The ids of the chunks of a leg's list, made when they are read."""
+
+    def __init__(self, corpus: Corpus, listed: Sequence[Scored]) -> None:
+        self._corpus, self._listed = corpus, listed
+
+    def __len__(self) -> int:
+        return len(self._listed)
+
+    @overload
+    def __getitem__(self, i: int) -> str: ...
+
+    @overload
+    def __getitem__(self, i: slice) -> list[str]: ...
+
+    def __getitem__(self, i: int | slice) -> str | list[str]:
+        if isinstance(i, slice):
+            return [self._corpus.chunks[position].id for position, _ in self._listed[i]]
+        return self._corpus.chunks[self._listed[i][0]].id
+
+    def find(self, wanted: Iterable[str]) -> dict[str, int]:
+        """Return the place, from 0, of each of the `wanted` ids that is in the list."""
+        listed = self._listed
+        if isinstance(listed, DeepList):
+            find: Callable[[int], int | None] = listed.find
+        else:
+            find = {position: i for i, (position, _) in enumerate(listed)}.get
+        positions = self._corpus.positions
+        known = {id_: positions[id_] for id_ in wanted if id_ in positions}
+        places = {id_: find(position) for id_, position in known.items()}
+        return {id_: place for id_, place in places.items() if place is not None}

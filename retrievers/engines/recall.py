@@ -14,7 +14,7 @@ ROUNDING = 1e-6  # by which scores of one pair differ
 
 
 def measure_recall(
-    dense: Callable[[Vectors, int], list[Scored]],
+    dense: Callable[[Vectors, int], Sequence[Scored]],
     vectors: Vectors,
     queries: Sequence[Vectors] | None = None,
     depth: int = DEPTH,
@@ -31,7 +31,7 @@ def measure_recall(
 
 
 def measure_shares(
-    dense: Callable[[Vectors, int], list[Scored]],
+    dense: Callable[[Vectors, int], Sequence[Scored]],
     vectors: Vectors,
     queries: Sequence[Vectors],
     depth: int,

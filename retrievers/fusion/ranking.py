@@ -4,7 +4,9 @@ Chunks are held in descending order of their ids, so that a lower position wins 
 trec_eval's rule (equal scores by descending id), kept by every leg and stage.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+from typing import overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,29 +16,66 @@ Positions = NDArray[np.intp]
 
 DECIMALS = 9
 GROUPS = 10  # for each place wanted, of whose maxima the limit is guessed
+DEEP = 1_000  # places beyond which a list is sorted only when it is read
+
+
+class DeepList(Sequence[Scored]):
+    """The `depth` best (position, score) pairs, best first, sorted when they are first read.
+
+    `positions` rise, and `scores` are theirs.
+    """
+
+    def __init__(self, positions: Positions, scores: NDArray[np.floating], depth: int) -> None:
+        self._positions, self._scores = positions, scores
+        self._size = min(depth, len(scores))
+
+    def __len__(self) -> int:
+        return self._size
+
+    @overload
+    def __getitem__(self, i: int) -> Scored: ...
+
+    @overload
+    def __getitem__(self, i: slice) -> list[Scored]: ...
+
+    def __getitem__(self, i: int | slice) -> Scored | list[Scored]:
+        return self._pairs[i]
+
+    def find(self, position: int) -> int | None:
+        """Return the place, from 0, of what is at `position`, None where it is not among them."""
+        i = int(self._positions.searchsorted(position))
+        if i == len(self._positions) or self._positions[i] != position:
+            return None
+        score = self._scores[i]
+        ahead = np.count_nonzero(self._scores > score)
+        place = int(ahead + np.count_nonzero(self._scores[:i] == score))
+        return place if place < self._size else None
+
+    @cached_property
+    def _pairs(self) -> list[Scored]:
+        return _sort(self._positions, self._scores, self._size)
 
 
 def best(
     scores: NDArray[np.floating], depth: int, allowed: Positions | None = None
-) -> list[Scored]:
+) -> Sequence[Scored]:
     """Return the `depth` best (position, score) pairs of `scores`, best first.
 
     With `allowed`, which rise, those of these positions alone.
     """
     if allowed is not None:
-        return _name(allowed, best(scores[allowed], depth))
+        scores = scores[allowed]
     if depth < len(scores):
         # Everything that ties with the last place competes for it by position.
         candidates = np.flatnonzero(scores >= _find_floor(scores, depth))
     else:
         candidates = np.arange(len(scores))
-    order = candidates[np.argsort(-scores[candidates], kind="stable")][:depth]
-    return list(zip(order.tolist(), scores[order].tolist(), strict=True))
+    return _list(allowed, candidates, scores[candidates], depth)
 
 
 def best_matches(
     scores: NDArray[np.floating], depth: int, allowed: Positions | None = None
-) -> list[Scored]:
+) -> Sequence[Scored]:
     """Return the `depth` best (position, score) pairs of `scores` above 0, best first.
 
     With `allowed`, which rise, those of these positions alone.
@@ -45,7 +84,7 @@ def best_matches(
     that ties are broken by position whichever library scored.
     """
     if allowed is not None:
-        return _name(allowed, best_matches(scores[allowed], depth))
+        scores = scores[allowed]
     found = np.flatnonzero(scores > 0)
     held = scores[found]
     if depth < len(held):
@@ -54,14 +93,22 @@ def best_matches(
         near = held >= last - 10.0**-DECIMALS - abs(last) * 1e-12
         found, held = found[near], held[near]
     rounded = np.round(held, DECIMALS)
-    order = np.argsort(-rounded, kind="stable")[:depth]
-    order = order[rounded[order] > 0]
-    return list(zip(found[order].tolist(), rounded[order].tolist(), strict=True))
+    if not rounded.all():
+        found, rounded = found[rounded > 0], rounded[rounded > 0]
+    return _list(allowed, found, rounded, depth)
 
 
-def _name(allowed: Positions, found: list[Scored]) -> list[Scored]:
-    """Return pairs by the positions that `allowed` has where they count from 0."""
-    return [(int(allowed[i]), score) for i, score in found]
+def _list(
+    allowed: Positions | None, found: Positions, scores: NDArray[np.floating], depth: int
+) -> Sequence[Scored]:
+    """Return the best of what was `found`, by the positions of all where it is of `allowed`."""
+    positions = found if allowed is None else allowed[found]
+    return (DeepList if depth > DEEP else _sort)(positions, scores, depth)
+
+
+def _sort(positions: Positions, scores: NDArray[np.floating], depth: int) -> list[Scored]:
+    order = np.argsort(-scores, kind="stable")[:depth]
+    return list(zip(positions[order].tolist(), scores[order].tolist(), strict=True))
 
 
 def _find_floor(scores: NDArray[np.floating], depth: int) -> np.floating:

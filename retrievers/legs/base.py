@@ -29,7 +29,7 @@ class LegResult:
     fusion leaves as they are: the leg cannot tell which of them is meant.
     """
 
-    candidates: list[Scored]
+    candidates: Sequence[Scored]
     milliseconds: Mapping[str, float]
     note: str = ""
     counts: Mapping[str, int] = field(default_factory=dict)

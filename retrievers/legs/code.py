@@ -17,7 +17,7 @@ from assay.retrievers.base.installation import read_version
 from assay.retrievers.base.stopwatch import Stopwatch
 from assay.retrievers.corpus.corpus import Corpus
 from assay.retrievers.documents.code import CodeSpan, find_code, name_language
-from assay.retrievers.fusion.ranking import best_matches
+from assay.retrievers.fusion.ranking import Scored, best_matches
 from assay.retrievers.legs import bm25
 from assay.retrievers.legs.base import Kind, LegResult, LegSettings, ScoringLeg
 from assay.retrievers.legs.bm25 import Bm25sScorer, Formula
@@ -128,7 +128,8 @@ class CodeLeg(ScoringLeg):
         if self._settings.queries == "names" and not (asked or "`" in text or _hold_code(tokens)):
             terms = []
         watch.stop("analyse")
-        candidates, note = [], ""
+        candidates: Sequence[Scored] = []
+        note = ""
         if terms and len(self._positions):
             scores = np.array(self._scorer.score(terms))
             whole = [name for name in tokens if name in self._names]

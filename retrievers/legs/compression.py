@@ -7,6 +7,7 @@
   1 - 2 * (signs that differ) / dimensions.
 """
 
+from collections.abc import Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -65,7 +66,7 @@ class CompressedVectors:
         told = f"{form} of {self._dimensions} dimensions"
         return f"{told}, {self._rescore} rescored" if self._rescore else told
 
-    def search(self, vector: Vectors, depth: int) -> list[Scored]:
+    def search(self, vector: Vectors, depth: int) -> Sequence[Scored]:
         """Return the `depth` best rows, best first; a smaller depth gives the head of the list."""
         scores = self._score(_shorten(vector[None], self._dimensions)[0])
         if self._rescore is None:

@@ -185,7 +185,7 @@ class DenseLeg(ScoringLeg):
             self._recall = measure_recall(self._compressed.search, self._matrix)
         return seconds
 
-    def _search_exactly(self, vector: Vectors, depth: int) -> list[Scored]:
+    def _search_exactly(self, vector: Vectors, depth: int) -> Sequence[Scored]:
         # Row by row: a product of matrix and vector would give equal rows scores that differ in the
         # last digit, and so break ties at random. On one core it is no faster.
         allowed, rows = self._allowed, len(self._matrix)

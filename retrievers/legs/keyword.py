@@ -9,7 +9,7 @@ from assay.retrievers.base import IndexReport
 from assay.retrievers.base.installation import read_version
 from assay.retrievers.base.stopwatch import Stopwatch
 from assay.retrievers.corpus.corpus import Corpus
-from assay.retrievers.fusion.ranking import best_matches
+from assay.retrievers.fusion.ranking import Scored, best_matches
 from assay.retrievers.legs.base import Kind, LegResult, LegSettings, ScoringLeg
 from assay.retrievers.legs.bm25 import (
     K1,
@@ -136,7 +136,7 @@ class KeywordLeg(ScoringLeg):
         watch = Stopwatch()
         terms = self._analyzer.analyze(query)
         watch.stop("analyse")
-        candidates = []
+        candidates: Sequence[Scored] = []
         if self._scorer is not None and terms:
             candidates = best_matches(self._scorer.score(terms), depth, self._allowed)
         watch.stop("search")

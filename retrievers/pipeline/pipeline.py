@@ -215,10 +215,7 @@ class Pipeline(Retriever):
         """Return each leg's list of chunk ids to `depth`."""
         request, _ = self._ask(query, [])
         results = self._legs.search(request, dict(self._legs.down), depth)
-        return {
-            name: self._corpus.name([i for i, _ in result.candidates])
-            for name, result in results.items()
-        }
+        return {name: self._corpus.name(result.candidates) for name, result in results.items()}
 
     def metadata(self) -> Mapping[str, Any]:
         """The source of contexts, facts of each leg and stage, digests of what was plugged in."""

@@ -1,7 +1,7 @@
 """Sequences longer than memory should hold: what is in them is made anew when it is asked for."""
 
 from array import array
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, overload
 
@@ -105,22 +105,6 @@ class IdSequence(LazySequence[N]):
 
 class PassageSequence(IdSequence[N]):
     """Documents that are one prescribed passage each, with the document's id."""
-
-
-class LazyIds(LazySequence[str]):
-    """The ids of the items at `places` of a shelf."""
-
-    def __init__(self, shelf: IdSequence[Any], places: Sequence[int]) -> None:
-        super().__init__(len(places), lambda i: shelf[places[i]].id)
-        self._shelf, self._places = shelf, places
-
-    def find(self, wanted: Set[str]) -> dict[str, int]:
-        """Return where each of the `wanted` ids stands; only items that may have one are made."""
-        import numpy as np
-
-        hashes = self._shelf.hashes[np.asarray(self._places, np.intp)]
-        near = np.isin(hashes, np.array([hash(id_) for id_ in wanted], np.int64))
-        return {id_: i for i in near.nonzero()[0].tolist() if (id_ := self[i]) in wanted}
 
 
 class ById(Mapping[str, V], Generic[V]):

@@ -20,7 +20,7 @@ class ListObservation(Observation):
         self.depth = engine.depth
         self.limit = min(DEPTH, len(vectors))
         if "dense" in engine.searches:
-            self.lists = EngineLists(best(vectors @ vector, len(vectors)), [])
+            self.lists = EngineLists(list(best(vectors @ vector, len(vectors))), [])
             self.returned = engine.dense(vector, self.limit)
         else:
             self.lists = EngineLists([], engine.score_terms(text))

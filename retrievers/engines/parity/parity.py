@@ -70,7 +70,7 @@ class Observation:
     def exact(self) -> list[Scored]:
         """The dense list that comparing with every vector gives, several times as deep too."""
         # A graph that is not connected returns fewer texts than it was asked for.
-        return best(self._vectors @ self._vector, self._deepen(self.depth.dense))
+        return list(best(self._vectors @ self._vector, self._deepen(self.depth.dense)))
 
     def _deepen(self, depth: int) -> int:
         return min(max(DEEPER * depth, DEEPEST), len(self._vectors))

@@ -11,6 +11,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -27,13 +28,14 @@ from assay.eval.runs.gold_ranks import GoldRank, GoldRankFinder
 from assay.retrievers.base import AssayError, Chunk, Document
 from assay.retrievers.corpus.corpus import Corpus
 from assay.retrievers.documents.preparation import DocumentSettings, prepare
+from assay.retrievers.fusion.ranking import best_matches
 from assay.retrievers.pipeline.config import PipelineConfig
 from assay.retrievers.pipeline.variants import Variants
 from assay.retrievers.settings import Resources
 from assay.retrievers.store import lazy_sequence as shelf
 from assay.retrievers.store.cache import Cache
 from assay.retrievers.store.digest import digest, digest_texts
-from assay.retrievers.store.lazy_sequence import IdSequence, LazyIds, PassageSequence
+from assay.retrievers.store.lazy_sequence import IdSequence, PassageSequence
 
 IDS = st.text("ab\u00e9\u4e00\U0001f600", min_size=1, max_size=4)
 TEXTS = st.text("ab \u00e9\n\u2028", max_size=12)
@@ -150,9 +152,11 @@ def test_items_are_placed_alike_beyond_what_legs_hand_on(
 @given(st.lists(IDS, unique=True), st.sets(IDS), st.randoms(use_true_random=False))
 def test_names_are_found_where_they_stand(ids: list[str], wanted: set[str], draw: Random) -> None:
     chunks = [Chunk(id_, id_, 0, 0, "") for id_ in ids]
-    places = draw.sample(range(len(ids)), draw.randint(0, len(ids)))
-    names = LazyIds(IdSequence(array("q", map(hash, ids)), chunks.__getitem__), places)
-    listed = [ids[place] for place in places]
+    scores = np.array([draw.randint(0, 3) / 2 for _ in ids])
+    listing = best_matches(scores, draw.choice([1, 3, 2000]))
+    corpus = Corpus(chunks)
+    names = corpus.name(listing)
+    listed = [corpus.chunks[place].id for place, _ in listing]
     assert list(names) == listed
     assert names.find(wanted) == {id_: i for i, id_ in enumerate(listed) if id_ in wanted}
 

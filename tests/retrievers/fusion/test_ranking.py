@@ -25,4 +25,5 @@ def test_the_best_are_the_head_of_all_in_order(size: int, depth: int) -> None:
     ]
     for scores in several:
         order = np.argsort(-scores, kind="stable")[:depth]
-        assert best(scores, depth) == list(zip(order.tolist(), scores[order].tolist(), strict=True))
+        expected = list(zip(order.tolist(), scores[order].tolist(), strict=True))
+        assert list(best(scores, depth)) == expected

@@ -162,8 +162,8 @@ def _search_legs(bench: Bench, resources: Resources) -> dict[str, EngineLists]:
         leg.index(Corpus(bench.chunks, bench.collection.documents))
         return {
             query.id: EngineLists(
-                best(bench.vectors @ bench.encoded[query.id], KEYWORD_LEG.depth),
-                leg.search(query.text, KEYWORD_LEG.depth).candidates,
+                list(best(bench.vectors @ bench.encoded[query.id], KEYWORD_LEG.depth)),
+                list(leg.search(query.text, KEYWORD_LEG.depth).candidates),
             )
             for query in resources.progress.track(bench.asked, "searching", len(bench.asked))
         }

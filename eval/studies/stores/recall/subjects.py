@@ -56,7 +56,7 @@ class ExactOrCompressed:
     def dense(self, vector: Vectors, limit: int) -> list[Scored]:
         """Return the best texts by that form."""
         assert self._vectors is not None, "search before index"
-        return self._vectors.search(vector, limit)
+        return list(self._vectors.search(vector, limit))
 
     def metadata(self) -> Mapping[str, Any]:
         """The form."""
