@@ -4,6 +4,8 @@
 repository at an old commit and judges them by `assay init`; a question is six words of a line. Then
 it replays the commits that changed the files: a sync after each, and now and then a gate, always
 with the baseline of the first commit. Where a line is at the end is told by `git blame --reverse`.
+With `--power` it says how often a gate finds a worse pipeline by questions drawn from those that
+still count at the end, and from all of them on the documents of the first commit.
 """
 
 import argparse
@@ -24,27 +26,35 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import numpy as np
+
 from assay.eval.collections.catalog import find_card
 from assay.eval.collections.history.revisions import extract
 from assay.eval.collections.living.findings import Status
 from assay.eval.collections.living.sync import sync
 from assay.eval.collections.loading import load
 from assay.eval.running.run_references import resolve
+from assay.eval.runs import generated_answers
 from assay.eval.studies.gate import baseline as baselining
 from assay.eval.studies.gate.running import judge_target
 from assay.eval.studies.gate.settings import GateSettings
 from assay.retrievers.base import AssayError, Quiet
 from assay.retrievers.store.files import write_atomically
+from benchmarks import gate_power
 
 WORDS = re.compile(r"\w{3,}")
 ASKED, LEAST = 6, 8  # words of a question, and of a line that is drawn
 # Questions are words of the lines, so that the keyword leg is what matters.
 PLANTED = {
     "keyword leg removed": "retriever.mode=semantic",
+    "keyword leg of 3 hits": "retriever.legs.keyword.depth=3",
+    "keyword leg of 1 hit": "retriever.legs.keyword.depth=1",
     "dense leg removed": "retriever.mode=keyword",
     "chunk size halved": "documents.chunker.max_tokens=400",
 }
 CONFIG = "hybrid"
+POWER = ("pipeline", "documents", "questions", "drop of nDCG@10", "found")
+DRAWN = 60  # questions of a gate whose power is told
 ASSAY = str(Path(sys.executable).with_name("assay"))
 
 
@@ -67,6 +77,7 @@ class Replay:
     wrong: int = 0  # of these: anchored elsewhere
     gates: dict[str, Counter[str]] = field(default_factory=dict)
     reworded: list[dict[str, Any]] = field(default_factory=list)
+    power: list[list[Any]] = field(default_factory=list)  # rows, as their heads in POWER have it
 
 
 def git(repository: Path, *arguments: str) -> str:
@@ -142,7 +153,37 @@ def judge(baselines: Path, overrides: Sequence[str], settings: GateSettings) -> 
     return report.verdict, all(item.difference.value == 0 for item in report.measures)
 
 
-def replay(repository: Path, folder: str, count: int, quotes: int, gates: int, seed: int) -> Replay:
+def measure_power(frozen: Path, living: Path, draws: int, seed: int) -> Iterator[list[Any]]:
+    """Yield how often a gate finds each planted pipeline on either collection.
+
+    Each of the `draws` is of `DRAWN` of its questions, with replacement.
+    """
+    settings = GateSettings()
+    names, effects = list(settings.measures), list(settings.measures.values())
+
+    def score(judged: Path, *change: str) -> gate_power.Numbers:
+        run = resolve(CONFIG, (f"dataset={judged}", "latency.queries=0", *change), Quiet())
+        scores = generated_answers.score(run, names)
+        return np.array([[scores[name][query] for name in names] for query in run.queries])
+
+    for what, change in PLANTED.items():
+        for documents, judged in (("first commit", frozen), ("last commit", living)):
+            differences = score(judged, change) - score(judged)
+            rng = np.random.default_rng(seed)
+            found = sum(
+                "regression"
+                in gate_power.judge(
+                    differences[rng.integers(len(differences), size=DRAWN)], effects, settings
+                )
+                for _ in range(draws)
+            )
+            lost = -differences[:, 0].mean()
+            yield [what, documents, len(differences), f"{lost:+.3f}", f"{found / draws:.2f}"]
+
+
+def replay(
+    repository: Path, folder: str, count: int, quotes: int, gates: int, draws: int, seed: int
+) -> Replay:
     """Replay the last `count` commits of a repository's documents."""
     commits = list_commits(repository, folder, count)
     with TemporaryDirectory() as made:
@@ -185,6 +226,12 @@ def replay(repository: Path, folder: str, count: int, quotes: int, gates: int, s
                         result.errors += 1
                         print(f"{commit[:12]}: {name}: {error}")
         check(result, repository, folder, drawn, documents, judged)
+        if draws:
+            first, frozen = root / "first", root / "frozen"
+            write_documents(repository, commits[0], folder, first)
+            made_by = ("init", str(first), "--questions", str(table), "--output", str(frozen))
+            subprocess.run([ASSAY, *made_by], check=True, stdout=subprocess.DEVNULL)
+            result.power = list(measure_power(frozen, judged, draws, seed))
     return result
 
 
@@ -241,6 +288,10 @@ def show(result: Replay, made: Mapping[int, Mapping[str, int]]) -> None:
         f"\nverbatim at the end: {result.survivors}, of these counted: {result.anchored}; "
         f"followed by git: {result.blamed}, at that line: {result.right}, elsewhere: {result.wrong}"
     )
+    if result.power:
+        print(f"\n| {' | '.join(POWER)} |\n{'| --- ' * len(POWER)}|")
+    for row in result.power:
+        print(f"| {' | '.join(map(str, row))} |")
     for name, tally in result.gates.items():
         print(f"gate, {name}: {', '.join(f'{n} {word}' for word, n in sorted(tally.items()))}")
 
@@ -253,13 +304,14 @@ def main() -> None:
     parser.add_argument("--commits", type=int, default=200)
     parser.add_argument("--quotes", type=int, default=300)
     parser.add_argument("--gates", type=int, default=10)
+    parser.add_argument("--power", type=int, default=0, metavar="DRAWS")
     parser.add_argument("--seed", type=int, default=7)
     parser.add_argument("--output", type=Path, help="where the JSON goes")
     given = parser.parse_args()
     output = given.output.absolute() if given.output else None
     result = replay(
         given.repository.absolute(), given.folder, given.commits, given.quotes, given.gates,
-        given.seed,
+        given.power, given.seed,
     )  # fmt: skip
     show(result, result.statuses)
     if output:
