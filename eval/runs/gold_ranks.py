@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from assay.eval.collections.collection import GoldItem, Query
 from assay.eval.scoring.join import RetrievedChunk, covers
 from assay.retrievers.base import Chunk, Ranking, Retriever
-from assay.retrievers.corpus.corpus import ListedIds
 from assay.retrievers.settings.filters import Filter
 from assay.retrievers.store.chunk_store import ChunkStore
+from assay.retrievers.store.lazy_sequence import IdList
 
 DEEPEST = 10_000  # candidates a leg is asked for at most
 
@@ -90,7 +90,7 @@ class GoldRankFinder:
 
 def _rank(ids: Sequence[str], dropped: Set[str], wanted: Set[str]) -> dict[str, int]:
     """As `rank_ids`; of a pipeline's list only those that are `wanted`."""
-    if not isinstance(ids, ListedIds):
+    if not isinstance(ids, IdList):
         return rank_ids(ids, dropped)
     places = ids.find(wanted | dropped)
     ahead = [places[id_] for id_ in dropped if id_ in places]

@@ -13,7 +13,7 @@ from assay.retrievers.models.caching import CachingEncoder, EncodedTexts
 from assay.retrievers.settings import Resources
 from assay.retrievers.store.chunk_store import ChunkStore
 from assay.retrievers.store.digest import digest, digest_texts
-from assay.retrievers.store.lazy_sequence import ById, IdSequence
+from assay.retrievers.store.lazy_sequence import ById, IdList, IdSequence
 from assay.retrievers.text.analyzers import AnyAnalyzerSettings
 from assay.retrievers.text.base import Analyzer
 from assay.retrievers.text.term_counts import CorpusCounts, find_counts
@@ -127,7 +127,7 @@ class Corpus:
         self._analyzers.clear()
 
 
-class ListedIds(Sequence[str]):
+class ListedIds(IdList):
     """The ids of the chunks of a leg's list, made when they are read."""
 
     def __init__(self, corpus: Corpus, listed: Sequence[Scored]) -> None:
@@ -148,7 +148,7 @@ class ListedIds(Sequence[str]):
         return self._corpus.chunks[self._listed[i][0]].id
 
     def find(self, wanted: Iterable[str]) -> dict[str, int]:
-        """Return the place, from 0, of each of the `wanted` ids that is in the list."""
+        """Return the place of each, counted from the scores where the list was not sorted yet."""
         listed = self._listed
         if isinstance(listed, DeepList):
             find: Callable[[int], int | None] = listed.find

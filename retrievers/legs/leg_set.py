@@ -3,7 +3,7 @@
 import copy
 import math
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
@@ -150,18 +150,14 @@ class LegGroup:
         if restricted is not None:
             return self._search(name, restricted, request, depth, found)
         results: list[LegResult] = []
-        asked = 0
-        step = min(size, math.ceil(MARGIN * depth * size / max(len(allowed), 1)))
-        while True:
+
+        def search(step: int) -> Sequence[Scored]:
             results.append(self._search(name, leg, request, step, found))
-            listed = results[-1].candidates
-            kept = [scored for scored in listed if scored[0] in allowed]
-            asked += step
-            if len(kept) >= depth or len(listed) < step or step >= size:
-                break
-            step = min(size, GROWTH * step)
+            return results[-1].candidates
+
+        kept, asked = over_fetch(search, allowed, depth, size)
         told = _add(results)
-        return replace(told, candidates=kept[:depth], counts={**told.counts, "asked": asked})
+        return replace(told, candidates=kept, counts={**told.counts, "asked": asked})
 
     def _search(
         self,
@@ -236,6 +232,24 @@ def _fuse(results: Sequence[LegResult], damping: int, depth: int) -> LegResult:
             )
         ),
     )
+
+
+def over_fetch(
+    search: Callable[[int], Sequence[Scored]], allowed: Set[int], depth: int, size: int
+) -> tuple[list[Scored], int]:
+    """Return the best `depth` that are `allowed`, and for how many of all `size` was asked.
+
+    `search` is asked for more, in growing steps, until enough may be found or it has no more.
+    """
+    asked = 0
+    step = min(size, math.ceil(MARGIN * depth * size / max(len(allowed), 1)))
+    while True:
+        listed = search(step)
+        kept = [scored for scored in listed if scored[0] in allowed]
+        asked += step
+        if len(kept) >= depth or len(listed) < step or step >= size:
+            return kept[:depth], asked
+        step = min(size, GROWTH * step)
 
 
 def _add(results: Sequence[LegResult]) -> LegResult:

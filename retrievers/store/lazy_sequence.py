@@ -1,5 +1,6 @@
 """Sequences longer than memory should hold: what is in them is made anew when it is asked for."""
 
+from abc import abstractmethod
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache
@@ -105,6 +106,14 @@ class IdSequence(LazySequence[N]):
 
 class PassageSequence(IdSequence[N]):
     """Documents that are one prescribed passage each, with the document's id."""
+
+
+class IdList(Sequence[str]):
+    """Ids that know where they stand without all of them being made."""
+
+    @abstractmethod
+    def find(self, wanted: Iterable[str]) -> dict[str, int]:
+        """Return the place, from 0, of each of the `wanted` ids that is in the list."""
 
 
 class ById(Mapping[str, V], Generic[V]):

@@ -174,6 +174,19 @@ def test_engines_timed(assay_json: Callable[..., Any], tmp_path: Path) -> None:
     assert f": sqlite {store['version']}" in page
 
 
+def test_filters_measured(assay_json: Callable[..., Any]) -> None:
+    pytest.importorskip("faiss", reason="needs the extra `faiss`")
+    pytest.importorskip("zvec", reason="needs the extra `zvec`")
+    found = assay_json("engines", "filters", "faiss", "zvec", "--limit", "3")
+    for measured in found["engines"]:
+        pushed_down = measured["engine"] == "faiss"
+        assert measured["restricted"] is pushed_down
+        assert len(measured["searches"]) == 15
+        assert all(item["short"] == 0 for item in measured["searches"])
+        assert all(item["recall"]["value"] == 1 for item in measured["searches"])
+        assert any(item["asked"] > found["depth"] for item in measured["searches"]) != pushed_down
+
+
 def test_an_engine_that_cannot_be(assay: Callable[..., Any]) -> None:
     done = assay("run", "configs/native_hybrid.yaml", "--engine", "azure-cosmos-mongo")
     assert done.returncode == 2

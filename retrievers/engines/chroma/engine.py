@@ -77,8 +77,15 @@ class ChromaEngine(EmbeddedEngine[ChromaSettings, OpenIndex]):
         opened.copy.close()
 
     def _search_dense(self, opened: OpenIndex, vector: Vectors, limit: int) -> list[Scored]:
+        allowed = None if self._allowed is None else list(map(str, self._allowed.tolist()))
+        size = self._texts if allowed is None else len(allowed)
+        if not size:  # of no ids it would search all
+            return []
         found = opened.collection.query(
-            query_embeddings=vector[None], n_results=min(limit, self._texts), include=["distances"]
+            query_embeddings=vector[None],
+            n_results=min(limit, size),
+            ids=allowed,
+            include=["distances"],
         )
         ids, distances = found["ids"][0], found["distances"][0]
         return [(int(id_), 1 - far) for id_, far in zip(ids, distances, strict=True)]

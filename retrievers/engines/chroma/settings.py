@@ -20,6 +20,7 @@ class ChromaCollectionSettings(StoreSettings):
         modules=("chromadb",),
         packages=("chromadb",),
         live=True,
+        restricts=True,
     )
     type: Literal["chroma"]
     m: int = Field(

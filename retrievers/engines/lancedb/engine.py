@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -18,9 +18,11 @@ from assay.retrievers.models.base import Vectors
 from assay.retrievers.settings import Resources
 
 if TYPE_CHECKING:
+    import lancedb.query
     import lancedb.rerankers
     import pyarrow as pa
 
+Q = TypeVar("Q", bound="lancedb.query.LanceQueryBuilder")
 DATABASE = "database"
 # The engine's BM25 takes no others; its idf is ln(1 + (N - df + 0.5) / (df + 0.5)).
 K1, B = 1.2, 0.75
@@ -80,7 +82,7 @@ class LanceDbEngine(EmbeddedEngine[LanceDbSettings, OpenIndex]):
         return list(zip(opened.positions(found), (1 - far).tolist(), strict=True))
 
     def _search_keyword(self, opened: OpenIndex, text: str, limit: int) -> list[Scored]:
-        found = _match(opened, text, limit)
+        found = self._match(opened, text, limit)
         return list(zip(opened.positions(found), found["_score"].to_pylist(), strict=True))
 
     def _search_hybrid(
@@ -93,7 +95,7 @@ class LanceDbEngine(EmbeddedEngine[LanceDbSettings, OpenIndex]):
         """
         from lancedb.query import LanceHybridQueryBuilder
 
-        shared = opened.pool.submit(_match, opened, text, self.depth.keyword)
+        shared = opened.pool.submit(self._match, opened, text, self.depth.keyword)
         near = self._near(opened, vector, self.depth.dense)
         found = LanceHybridQueryBuilder._combine_hybrid_results(
             fts_results=shared.result(),
@@ -115,7 +117,7 @@ class LanceDbEngine(EmbeddedEngine[LanceDbSettings, OpenIndex]):
         bare = opened._replace(table=table)
         return BareClient(
             dense=lambda vector, limit: lambda: self._near(bare, vector, limit).to_pylist(),
-            keyword=lambda text, limit: lambda: _match(bare, text, limit).to_pylist(),
+            keyword=lambda text, limit: lambda: self._match(bare, text, limit).to_pylist(),
             close=lambda: None,
         )
 
@@ -123,6 +125,7 @@ class LanceDbEngine(EmbeddedEngine[LanceDbSettings, OpenIndex]):
         index = self._settings.index
         query = opened.table.search(vector, vector_column_name="vector", query_type="vector")
         query = query.distance_type(METRIC).limit(limit).select(["_distance"]).with_row_id(True)
+        query = self._filter(opened, query)
         if index.type == "flat":
             return query.to_arrow()
         query = query.nprobes(index.nprobes)
@@ -133,6 +136,22 @@ class LanceDbEngine(EmbeddedEngine[LanceDbSettings, OpenIndex]):
             query = query.ef(max(index.ef, limit * (index.refine_factor or 1)))
         return query.to_arrow()
 
+    def _match(self, opened: OpenIndex, text: str, limit: int) -> "pa.Table":
+        """Return the rows that have any of the terms of `text`, in which nothing is an operator."""
+        from lancedb.query import MatchQuery
+
+        query = opened.table.search(MatchQuery(text, "text"), query_type="fts")
+        query = query.limit(limit).select(["_score"]).with_row_id(True)
+        return self._filter(opened, query).to_arrow()
+
+    def _filter(self, opened: OpenIndex, query: Q) -> Q:
+        """Return a query for the rows that may be found."""
+        if self._allowed is None:
+            return query
+        rows = ", ".join(map(str, opened.rows[self._allowed].tolist()))
+        filtered: Q = query.where(f"_rowid IN ({rows})" if rows else "false", prefilter=True)
+        return filtered
+
     def _reranker(self) -> "lancedb.rerankers.Reranker":
         from lancedb.rerankers import LinearCombinationReranker, RRFReranker
 
@@ -140,11 +159,3 @@ class LanceDbEngine(EmbeddedEngine[LanceDbSettings, OpenIndex]):
         if settings.fusion == "rrf":
             return RRFReranker(settings.k)
         return LinearCombinationReranker(settings.weight, settings.fill)
-
-
-def _match(opened: OpenIndex, text: str, limit: int) -> "pa.Table":
-    """Return the rows that have any of the terms of `text`, in which nothing is an operator."""
-    from lancedb.query import MatchQuery
-
-    query = opened.table.search(MatchQuery(text, "text"), query_type="fts")
-    return query.limit(limit).select(["_score"]).with_row_id(True).to_arrow()

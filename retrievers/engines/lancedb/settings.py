@@ -79,6 +79,7 @@ class LanceTableSettings(StoreSettings):
         modules=("lancedb",),
         packages=("lancedb",),
         live=True,
+        restricts=True,
     )
     words: ClassVar[WordKey | None] = WordKey(
         "fts.tokenizer", dict.fromkeys(LANGUAGES, ("icu", "icu/split"))

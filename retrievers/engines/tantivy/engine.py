@@ -98,7 +98,13 @@ class TantivyEngine(EmbeddedEngine[TantivySettings, OpenIndex]):
         return open_index(folder / FOLDER, self._settings.text)
 
     def _search_keyword(self, opened: OpenIndex, text: str, limit: int) -> list[Scored]:
-        return _ask(opened, opened.make_query(text), limit)
+        from tantivy import Query
+
+        query = opened.make_query(text)
+        if self._allowed is not None:
+            wanted = Query.term_set_query(opened.schema, POSITION, self._allowed.tolist())
+            query = query.and_must_match(Query.const_score_query(wanted, 0.0))
+        return _ask(opened, query, limit)
 
     def _open_bare(self, opened: OpenIndex) -> BareClient:
         """Return the index's searcher itself: it has no client."""

@@ -29,6 +29,7 @@ class OpenIndex(NamedTuple):
     analyze: Analyze
     make_query: Callable[[str], "tantivy.Query"]
     whole: bool
+    schema: "tantivy.Schema"
 
 
 def make_analyze(settings: TantivyTextSettings) -> Analyze:
@@ -75,7 +76,7 @@ def open_index(path: Path, settings: TantivyTextSettings) -> OpenIndex:
     index.config_reader("manual", 0)  # else a thread looks for changes
     searcher, analyze = index.searcher(), make_analyze(settings)
     make_query = _prepare_queries(index.schema, analyze)
-    return OpenIndex(searcher, analyze, make_query, searcher.num_segments == 1)
+    return OpenIndex(searcher, analyze, make_query, searcher.num_segments == 1, index.schema)
 
 
 def _prepare_queries(
@@ -107,7 +108,7 @@ def _make_schema() -> "tantivy.Schema":
 
     builder = tantivy.SchemaBuilder()
     builder.add_text_field(TERMS, tokenizer_name=TOKENIZER, index_option="freq")
-    builder.add_unsigned_field(POSITION, fast=True)
+    builder.add_unsigned_field(POSITION, fast=True, indexed=True)
     return builder.build()
 
 

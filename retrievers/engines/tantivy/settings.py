@@ -53,7 +53,12 @@ class TantivyIndexSettings(StoreSettings):
     """What Tantivy can be told."""
 
     capabilities: ClassVar[Capabilities] = Capabilities(
-        "here", lists=("keyword",), extra="tantivy", modules=("tantivy",), packages=("tantivy",)
+        "here",
+        lists=("keyword",),
+        extra="tantivy",
+        modules=("tantivy",),
+        packages=("tantivy",),
+        restricts=True,
     )
     words: ClassVar[WordKey | None] = WordKey(
         "text.analyzer", {name: (name, *LANGUAGES) for name in LANGUAGES}

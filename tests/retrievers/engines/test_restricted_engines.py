@@ -14,7 +14,11 @@ from assay.retrievers.store.cache import Cache
 ROWS = 300
 WORDS = ("valve", "pipe", "meter", "pump", "flange")
 EMBEDDED: dict[str, dict[str, Any]] = {
+    "chroma": {},
+    "lancedb": {},
+    "lancedb hnsw": {"index": {"type": "hnsw-flat", "partitions": 1}},
     "sqlite": {},
+    "tantivy": {},
     "duckdb": {},
     "qdrant-edge": {},
     "faiss": {},
@@ -73,3 +77,15 @@ def test_a_restricted_engine_finds_the_best_of_the_texts_that_it_may(
             listed = restricted.hybrid(text, query, 10)
             assert {i for i, _ in listed} <= held
             assert len(listed) == min(10, size)
+
+
+def test_a_restricted_engine_finds_nothing_where_nothing_may_be_found(
+    engine: tuple[Engine, Any],
+) -> None:
+    whole, vectors = engine
+    restricted = whole.restrict(np.array([], np.intp))
+    assert restricted is not None
+    if "dense" in whole.searches:
+        assert restricted.dense(vectors[0], 5) == []
+    if "keyword" in whole.searches:
+        assert restricted.keyword("valve pipe", 5) == []

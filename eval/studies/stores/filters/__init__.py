@@ -1,0 +1,1 @@
+"""What filters cost engines, and what they make them miss."""
