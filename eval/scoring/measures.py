@@ -104,7 +104,7 @@ def check_rising(name: str) -> str:
 
 def split_names(text: str) -> list[str]:
     """Return the names in a list with commas, as `check_names` does."""
-    return check_names(name.strip() for name in re.split(r",(?![^(]*\))", text))
+    return check_names(name.strip() for name in re.split(r",(?![^(]{0,100}\))", text))
 
 
 def list_standard(names: Iterable[str]) -> dict[str, str]:

@@ -11,7 +11,7 @@ from assay.eval.statistics.estimates import OpenEstimate
 NOTE = "mlflow.note.content"
 REPORT = "report.html"
 SHOWN = ("p50", "p95")
-FOLDERS = re.compile(r"[^\s=]*/")
+FOLDERS = re.compile(r"(?<![^\s=])[^\s=]*/")
 MARKS = re.compile(r"([\\`*_\[\]<>|#~])")
 
 

@@ -39,8 +39,10 @@ SECONDS_FOR_LOCK = 120
 HOSTED = ("databricks", "databricks-uc", "uc")  # not paths: MLflow's names of servers
 PORTS = {"postgresql": 5432, "mysql": 3306, "mssql": 1433}
 # Greedy: a password that was not quoted may hold slashes and at-signs itself.
-CREDENTIALS = re.compile(r"://(?!/)\S*@")
-QUERY = re.compile(r"(://[^\s?]*)\?\S*")
+# A word up to its first `://`, each character read once.
+_SCHEME = r"(?<!\S)([^\s:]*+(?::(?!//[^/])[^\s:]*+)*+://"
+CREDENTIALS = re.compile(rf"{_SCHEME})\S*@")
+QUERY = re.compile(rf"{_SCHEME}[^\s?]*+)\?\S*")
 
 
 class TrackingError(AssayError):
@@ -65,7 +67,7 @@ def tracking_uri() -> str:
 
 def redact(text: str) -> str:
     """Return an address, or a text that quotes one, without credentials and query strings."""
-    return QUERY.sub(r"\1", CREDENTIALS.sub("://", text))
+    return QUERY.sub(r"\1", CREDENTIALS.sub(r"\1", text))
 
 
 def is_local(uri: str) -> bool:

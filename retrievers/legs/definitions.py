@@ -20,35 +20,35 @@ from assay.retrievers.text.tokens import fold
 ALIKE = 0.5  # share of words that a context and a title have in common, from which they are one
 LONGEST = 300  # characters of a query that can ask for a definition
 
-_THE = r"(?:(?:the|an?)\s+)?(?:(?:legal\s+)?(?:terms?|words?|phrases?|expressions?)\s+)?"
+_THE = r"(?:(?:the|an?) )?(?:(?:legal )?(?:terms?|words?|phrases?|expressions?) )?"
 _POLITE = re.compile(
-    r"\A(?:(?:please|tell me|explain|(?:can|could|would) you|do you know)\s+)+(?=\S)"
+    r"\A(?:(?:please|tell me|explain|(?:can|could|would) you|do you know) )+(?=\S)"
 )
-# Questions that can only be answered by a definition.
+# Questions, of single blanks, that can only be answered by a definition.
 _SURE = tuple(
-    re.compile(pattern)
+    re.compile(pattern, re.S)
     for pattern in (
-        rf"what\s+(?:does|do|did)\s+{_THE}(?P<term>.+?)\s+(?:mean|stand\s+for|refer\s+to)"
-        r"(?:\s+(?P<context>.+))?",
-        rf"(?:how|where)\s+(?:is|are)\s+{_THE}(?P<term>.+?)\s+defined(?:\s+(?P<context>.+))?",
-        rf"how\s+(?:does|do)\s+(?P<place>.+?)\s+define\s+{_THE}(?P<term>.+)",
-        r"(?:what(?:\s+is|\s+are|'s)\s+)?(?:the\s+)?(?:legal\s+)?(?:definitions?|meanings?)\s+"
-        rf"(?:of|for)\s+{_THE}(?P<term>.+)",
-        rf"(?:what\s+is\s+)?meant\s+by\s+{_THE}(?P<term>.+)",
-        rf"what\s+(?:counts\s+as|qualifies\s+as|is\s+(?:considered|called))\s+{_THE}(?P<term>.+)",
-        rf"define\s+{_THE}(?P<term>.+)",
-        rf"{_THE}(?P<term>.+?)\s+(?:definitions?|meanings?|means?|defined)",
+        rf"what (?:does|do|did) {_THE}(?P<term>.+?) (?:mean|stand for|refer to)"
+        r"(?: (?P<context>.+))?",
+        rf"(?:how|where) (?:is|are) {_THE}(?P<term>.+?) defined(?: (?P<context>.+))?",
+        rf"how (?:does|do) (?P<place>.+?) define {_THE}(?P<term>.+)",
+        r"(?:what(?: is| are|'s) )?(?:the )?(?:legal )?(?:definitions?|meanings?) "
+        rf"(?:of|for) {_THE}(?P<term>.+)",
+        rf"(?:what is )?meant by {_THE}(?P<term>.+)",
+        rf"what (?:counts as|qualifies as|is (?:considered|called)) {_THE}(?P<term>.+)",
+        rf"define {_THE}(?P<term>.+)",
+        rf"{_THE}(?P<term>.+?) (?:definitions?|meanings?|means?|defined)",
     )
 )
 # Questions that a definition may answer.
-_LIKELY = re.compile(rf"(?:what|who)(?:\s+is|\s+are|'s|'re)\s+{_THE}(?P<term>.+)")
+_LIKELY = re.compile(rf"(?:what|who)(?: is| are|'s|'re) {_THE}(?P<term>.+)")
 _QUOTES = re.compile(r"[\"“”„«»`*]|(?<!\w)'|'(?!\w)")
 
-_ARTICLE = re.compile(r"\A(?:an?|the)\s+")
+_ARTICLE = re.compile(r"\A(?:an?|the) ")
 # What leads from a term to the place it is used in.
 _WHERE = re.compile(
-    r"\s+(?:as\s+used\s+in|for(?:\s+(?:the\s+)?purposes?\s+of)?|in|under|within|per"
-    r"|according\s+to|pursuant\s+to)\s+(?:the\s+)?"
+    r" (?:as used in|for(?: (?:the )?purposes? of)?|in|under|within|per"
+    r"|according to|pursuant to) (?:the )?"
 )
 
 

@@ -31,7 +31,7 @@ CODE = re.compile(
     r"|::|->|=>|&&|\|\||[=!<>]=",
     re.IGNORECASE,
 )
-MEMBERS = re.compile(rf"_*{WORD}(?:_+{WORD})*_*")
+MEMBERS = re.compile(rf"(?:(?<!_)_+)?{WORD}(?:_+{WORD})*_*")
 # HTTPServer2 is HTTP, Server, 2; RNAs is one word.
 HUMPS = re.compile(r"[A-Z]+s?(?![a-z])|[A-Z]?[a-z]+|\d+")
 LETTERS_OR_DIGITS = re.compile(r"[^\d_]+|\d+")

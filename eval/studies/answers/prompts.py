@@ -21,7 +21,7 @@ TASK = (
 )
 _NAMED = r"(\d+)(?:\s*[-‐-―]\s*(\d+))?"  # a passage, or the first and the last of several
 NAMED = re.compile(_NAMED)
-CITED = re.compile(rf"\s*\[({_NAMED}(?:\s*[,;]\s*{_NAMED})*)\]")
+CITED = re.compile(rf"(?<!\s)\s*+\[({_NAMED}(?:\s*[,;]\s*{_NAMED})*)\]")
 # Some say why after the words asked for.
 ABSTAINED = re.compile(rf"\W*(?:{NOTHING}\b.*|(?i:{NOTHING})\W*)", re.S)
 

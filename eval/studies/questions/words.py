@@ -12,7 +12,7 @@ WORD = re.compile(rf"[{HAN}{KANA}{THAI}]|[^\W{HAN}{KANA}{THAI}]+(?:['’][^\W{HA
 IDENTIFIER = re.compile(
     r"""
     §§?\s?\d[\w.()-]*\w\)?            # § 4.2(a)
-    | \b(?=[\w./-]*\d)(?=[\w./-]*[A-Za-z])\w+(?:[./-]\w+)*   # E17, GV-400, ISO-9001
+    | \b(?=[\w./-]{0,60}\d)(?=[\w./-]{0,60}[A-Za-z])\w+(?:[./-]\w+)*   # E17, GV-400, ISO-9001
     | \b\d+(?:[.-]\d+)+\b             # 4.2.1
     | \b\w+_\w+                       # max_tokens
     | \b[a-z]+[A-Z]\w*                # getUser

@@ -85,7 +85,7 @@ OTHER_LAW = re.compile(
 )
 # para. 1 lit. f after Art. 6; paragraph 4 after Schedule 2
 BELOW = re.compile(
-    r"\s*,?\s*\b(?:paras?\b\.?|paragraphs?|points?|lit\.)\s*"
+    r"\s*+(?:,\s*+)?\b(?:paras?\b\.?|paragraphs?|points?|lit\.)\s*"
     rf"(?P<label>\d{{1,3}}[A-Za-z]?|\(?[a-z]\)?)(?P<labels>{LABELS})(?![\w%])",
     re.I,
 )

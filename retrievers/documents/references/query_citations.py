@@ -39,12 +39,13 @@ from assay.retrievers.documents.structure.numerals import (
 # How sure a form is: an id as such, a number with a sign or name before it, or a number alone.
 Form = Literal["id", "signed", "named", "bare"]
 
-# Repetitions have bounds: from each place where one may begin it is read to its end.
+# Repetitions have bounds: from each place where one may begin it is read to its end. Of white
+# space a query holds single blanks.
 _LEVEL = r"(?:(?:sub-?){0,9}(?:section|paragraph|clause|division)|subsec\.|(?:sub)?para\.?|cl\.)s?"
 _LABELLED = rf"{_LEVEL}\s+(?:{LABEL}{LABELS}|[0-9A-Za-z]{{1,3}}\b)"
 # subsection (c) of section 42-516; section 42-516, subsection (c)
-_BEFORE = rf"(?P<before>(?:{_LABELLED}\s*,?\s(?:of|in|under|to)\s(?:the\s)?){{1,9}})?"
-_AFTER = rf"(?P<after>(?:\s*,?\s*{_LABELLED}){{1,9}})?"
+_BEFORE = rf"(?P<before>(?:{_LABELLED} ?,? (?:of|in|under|to)\s(?:the\s)?){{1,9}})?"
+_AFTER = rf"(?P<after>(?: ?,? ?{_LABELLED}){{1,9}})?"
 # s. and ss. are too short to go without their stop.
 _SIGN = (
     rf"(?:{SIGNS}|(?<![\w.])(?:{write_pattern(SECTION_WORDS, SECTION_SHORTS, '')}s?\.?|ss?\.))"
@@ -131,7 +132,7 @@ class Mention:
         yield (self,)
         ranges = list(self._read_range())
         yield from ranges if self.plural else ()
-        head, *tail = re.split(rf"\s+{DASH}\s*|\s*{DASH}\s+", self.number)
+        head, *tail = re.split(rf"(?<!\s)\s+{DASH}\s*+|\s?{DASH}\s++", self.number)
         if tail:
             yield (replace(self, number=head),)
         if match := re.fullmatch(r"(.*\d)([A-Za-z]{1,2})", self.number):

@@ -21,8 +21,8 @@ _ABBREVIATION = re.compile(
 )
 # The number of a list's item, section or division, with nothing before it: `2.`, `Section 13.`
 _NUMBERED = re.compile(
-    rf"(?:\A|[:;\n])[\W_]*"
-    rf"(?:(?:(?:§+|{write_pattern(SECTION_WORDS, SECTION_SHORTS)})\s*"
+    rf"(?:\A|[:;\n])(?:[^\w:;\n]|_)*"
+    rf"(?:(?:(?:§|{write_pattern(SECTION_WORDS, SECTION_SHORTS)})\s*"
     rf"|{write_pattern(NAMES, ABBREVIATED)}\s+)(?:{NUMBER}|[IVXLC]+){LABELS}"
     rf"|\d{{1,3}}(?:\.\d{{1,3}})*{LABELS}|(?-i:[IVXLC]+|[ivx]+))\Z",
     re.I,

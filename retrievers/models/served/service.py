@@ -43,7 +43,7 @@ LARGEST = 128 * 2**20  # bytes of one answer
 # How services say that a text, or all texts of a call, are too long.
 TOO_LONG = re.compile(
     r"too many tokens|maximum context|context length|max(imum)? (allowed )?tokens|too large"
-    r"|must have less than|exceeds? .*(tokens|length|limit)|batch size",
+    r"|must have less than|exceeds? .{0,100}(tokens|length|limit)|batch size",
     re.I,
 )
 
