@@ -47,9 +47,8 @@ def bench(
     once, queries a second; seconds and size of the index, memory of the server where that tells it.
     Callers are threads of this process.
 
-    Then, of stores whose rows can be changed here: searches among 1 %, 10 % and 90 % of the rows,
-    by a label, with recall against exact search there; searches while rows are put; whether the
-    next search sees what was deleted or put anew.
+    Then, of stores whose rows can be changed here: searches while rows are put; whether the next
+    search sees what was deleted or put anew.
 
     Engines are measured one after another, in the order given, and the page is written after each:
     a call that is broken off goes on with the next engine. What a search would take more than two
@@ -95,7 +94,7 @@ def _print_benchmark(found: "Benchmark") -> None:
     searches = [item for store in found.stores for item in store.searches]
     _print(table, (line for item in searches for line in item.delays))
     if changed := list(list_change_rows(found)):
-        title = "rows that are filtered and changed"
+        title = "rows that change"
         table = make_table("engine", *list_change_headings(), title=title, whole=True)
         for row in changed:
             table.add_row(*map(escape, row))

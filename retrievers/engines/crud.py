@@ -1,7 +1,7 @@
-"""Rows that change while they are searched: filters, puts and deletions, apart from any index."""
+"""Rows that change while they are searched: puts and deletions, apart from any index."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Self
 
@@ -11,14 +11,14 @@ from assay.retrievers.models.base import Vectors
 
 
 class LiveRows(ABC):
-    """Rows of an id, a vector of unit length and a label, which are gone when they are closed.
+    """Rows of an id and a vector of unit length, which are gone when they are closed.
 
     One thread may put and delete while others search. What a call has put or deleted, searches
     that begin later see. Methods raise what the store raises.
     """
 
     @abstractmethod
-    def put(self, ids: Sequence[int], vectors: Vectors, labels: Sequence[str]) -> None:
+    def put(self, ids: Sequence[int], vectors: Vectors) -> None:
         """Add rows, in place of those that have the same ids; `vectors` is float32, a row each."""
 
     @abstractmethod
@@ -26,11 +26,8 @@ class LiveRows(ABC):
         """Remove rows; those that are not there are no error."""
 
     @abstractmethod
-    def search(self, vector: Vectors, limit: int, labels: Collection[str] = ()) -> list[Scored]:
-        """Return (id, cosine) of the nearest rows with any of `labels`, of all where none is given.
-
-        At most `limit`, best first.
-        """
+    def search(self, vector: Vectors, limit: int) -> list[Scored]:
+        """Return (id, cosine) of the nearest rows, at most `limit`, best first."""
 
     @abstractmethod
     def close(self) -> None:
@@ -57,8 +54,3 @@ class LiveFiles(LiveRows):
     @abstractmethod
     def release(self) -> None:
         """Close what is open; may be called twice."""
-
-
-def quote(words: Collection[str]) -> str:
-    """Return `words` as strings of SQL, with commas between."""
-    return ", ".join("'" + word.replace("'", "''") + "'" for word in sorted(words))

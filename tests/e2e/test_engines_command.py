@@ -164,7 +164,6 @@ def test_engines_timed(assay_json: Callable[..., Any], tmp_path: Path) -> None:
     assert [speed["callers"] for speed in store["searches"][0]["speeds"]] == [1, 8]
     assert all(speed["throughput"] > 0 for speed in store["searches"][0]["speeds"])
     changes = store["changes"]
-    assert [item["recall"]["value"] for item in changes["filters"]] == [1, 1, 1]
     assert set(changes["deletions"]["seconds"]) == set(changes["updates"]["seconds"]) == {0}
     (path,) = tmp_path.glob("engine_bench-*.md")
     page = path.read_text()

@@ -1,7 +1,7 @@
 """Chroma: vectors alone, in an HNSW graph."""
 
 import shutil
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -114,23 +114,18 @@ class ChromaRows(LiveFiles):
     client: "ClientAPI"
     records: "Records"
 
-    def put(self, ids: Sequence[int], vectors: Vectors, labels: Sequence[str]) -> None:
+    def put(self, ids: Sequence[int], vectors: Vectors) -> None:
         """Add rows, or replace them."""
-        self.records.upsert(
-            ids=[str(id_) for id_ in ids],
-            embeddings=vectors,
-            metadatas=[{"label": label} for label in labels],
-        )
+        self.records.upsert(ids=[str(id_) for id_ in ids], embeddings=vectors)
 
     def delete(self, ids: Sequence[int]) -> None:
         """Remove rows."""
         self.records.delete(ids=[str(id_) for id_ in ids])
 
-    def search(self, vector: Vectors, limit: int, labels: Collection[str] = ()) -> list[Scored]:
-        """Return the nearest rows with any of `labels` that the graph leads to."""
-        where: dict[str, Any] | None = {"label": {"$in": list(labels)}} if labels else None
+    def search(self, vector: Vectors, limit: int) -> list[Scored]:
+        """Return the nearest rows that the graph leads to."""
         found = self.records.query(
-            query_embeddings=vector[None], n_results=limit, where=where, include=["distances"]
+            query_embeddings=vector[None], n_results=limit, include=["distances"]
         )
         pairs = zip(found["ids"][0], found["distances"][0], strict=True)
         return ordered((int(id_), 1 - far) for id_, far in pairs)

@@ -18,7 +18,7 @@ from assay.retrievers.conformance import ConformanceError, check_rules, make_rul
 from assay.retrievers.engines.base import Engine, StoreSettings
 from assay.retrievers.engines.capabilities import SEARCHES
 from assay.retrievers.engines.conformance.live_rules import (
-    rows_are_found_by_their_labels,
+    rows_are_found_as_near_as_they_are,
     rows_are_searched_while_they_change,
     rows_change_for_the_next_search,
 )
@@ -246,7 +246,7 @@ RULES = make_rules(
     wrong_dimensions_are_told,
     threads_are_safe,
     facts_are_plain,
-    rows_are_found_by_their_labels,
+    rows_are_found_as_near_as_they_are,
     rows_change_for_the_next_search,
     rows_are_searched_while_they_change,
 )

@@ -1,11 +1,11 @@
-"""Rows in DuckDB: a table with a label beside each vector."""
+"""Rows in DuckDB: a table of ids and vectors."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from assay.retrievers.engines.copies import OwnFolder
-from assay.retrievers.engines.crud import LiveFiles, quote
+from assay.retrievers.engines.crud import LiveFiles
 from assay.retrievers.engines.duckdb.file import FILE, OFFLINE
 from assay.retrievers.engines.servers.pool import Pool
 from assay.retrievers.fusion.ranking import Scored
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import duckdb
 
 NEIGHBOURS = """SELECT id, array_cosine_similarity(embedding, $vector::FLOAT[{dimensions}])::DOUBLE
-FROM rows {labelled} ORDER BY 2 DESC, id LIMIT $limit"""
+FROM rows ORDER BY 2 DESC, id LIMIT $limit"""
 
 
 @dataclass
@@ -25,7 +25,7 @@ class DuckDbRows(LiveFiles):
     database: "duckdb.DuckDBPyConnection"
     pool: "Pool[duckdb.DuckDBPyConnection]"
 
-    def put(self, ids: Sequence[int], vectors: Vectors, labels: Sequence[str]) -> None:
+    def put(self, ids: Sequence[int], vectors: Vectors) -> None:
         """Add rows after those of the same ids are removed, all at once."""
         import pyarrow as pa
 
@@ -34,7 +34,6 @@ class DuckDbRows(LiveFiles):
             {
                 "id": pa.array(ids, pa.int32()),
                 "embedding": pa.FixedSizeListArray.from_arrays(flat, vectors.shape[1]),
-                "label": pa.array(labels, pa.string()),
             }
         )
         with self.pool.lend() as connection:
@@ -50,10 +49,9 @@ class DuckDbRows(LiveFiles):
         with self.pool.lend() as connection:
             connection.execute("DELETE FROM rows WHERE list_contains($ids, id)", {"ids": list(ids)})
 
-    def search(self, vector: Vectors, limit: int, labels: Collection[str] = ()) -> list[Scored]:
-        """Return the nearest rows with any of `labels`."""
-        labelled = f"WHERE label IN ({quote(labels)})" if labels else ""
-        statement = NEIGHBOURS.format(dimensions=len(vector), labelled=labelled)
+    def search(self, vector: Vectors, limit: int) -> list[Scored]:
+        """Return the nearest rows."""
+        statement = NEIGHBOURS.format(dimensions=len(vector))
         with self.pool.lend() as connection:
             given = {"vector": vector.tolist(), "limit": limit}
             found: list[Scored] = connection.execute(statement, given).fetchall()
@@ -73,9 +71,7 @@ def open_rows(dimensions: int, threads: int) -> DuckDbRows:
     try:
         options = {**OFFLINE, "threads": threads}
         database = duckdb.connect(str(folder.path / FILE), config=options)
-        database.execute(
-            f"CREATE TABLE rows (id INTEGER, embedding FLOAT[{dimensions}], label VARCHAR)"
-        )
+        database.execute(f"CREATE TABLE rows (id INTEGER, embedding FLOAT[{dimensions}])")
     except BaseException:
         folder.close()
         raise

@@ -1,11 +1,11 @@
-"""Rows in LanceDB: a table with a label beside each vector."""
+"""Rows in LanceDB: a table of ids and vectors."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from assay.retrievers.engines.copies import OwnFolder
-from assay.retrievers.engines.crud import LiveFiles, quote
+from assay.retrievers.engines.crud import LiveFiles
 from assay.retrievers.engines.lancedb.table import METRIC, TABLE
 from assay.retrievers.fusion.ranking import Scored
 from assay.retrievers.models.base import Vectors
@@ -21,9 +21,9 @@ class LanceRows(LiveFiles):
 
     table: "lancedb.table.Table"
 
-    def put(self, ids: Sequence[int], vectors: Vectors, labels: Sequence[str]) -> None:
+    def put(self, ids: Sequence[int], vectors: Vectors) -> None:
         """Add rows, or replace them."""
-        rows = _make_table(ids, vectors, labels)
+        rows = _make_table(ids, vectors)
         merge = self.table.merge_insert("id").when_matched_update_all()
         merge.when_not_matched_insert_all().execute(rows)
 
@@ -32,12 +32,10 @@ class LanceRows(LiveFiles):
         if ids:
             self.table.delete(f"id IN ({', '.join(map(str, ids))})")
 
-    def search(self, vector: Vectors, limit: int, labels: Collection[str] = ()) -> list[Scored]:
-        """Return the nearest rows with any of `labels`."""
+    def search(self, vector: Vectors, limit: int) -> list[Scored]:
+        """Return the nearest rows."""
         query = self.table.search(vector, vector_column_name="vector", query_type="vector")
         query = query.distance_type(METRIC).limit(limit).select(["id", "_distance"])
-        if labels:
-            query = query.where(f"label IN ({quote(labels)})", prefilter=True)
         found = query.to_arrow()
         far = found["_distance"].to_pylist()
         return [(id_, 1 - away) for id_, away in zip(found["id"].to_pylist(), far, strict=True)]
@@ -53,7 +51,7 @@ def open_rows(dimensions: int) -> LanceRows:
 
     folder = OwnFolder("lancedb")
     try:
-        empty = _make_table([], np.zeros((0, dimensions), np.float32), [])
+        empty = _make_table([], np.zeros((0, dimensions), np.float32))
         table = lancedb.connect(folder.path).create_table(TABLE, schema=empty.schema)
     except BaseException:
         folder.close()
@@ -61,7 +59,7 @@ def open_rows(dimensions: int) -> LanceRows:
     return LanceRows(table, folder=folder)
 
 
-def _make_table(ids: Sequence[int], vectors: Vectors, labels: Sequence[str]) -> "pa.Table":
+def _make_table(ids: Sequence[int], vectors: Vectors) -> "pa.Table":
     import pyarrow as pa
 
     return pa.table(
@@ -70,6 +68,5 @@ def _make_table(ids: Sequence[int], vectors: Vectors, labels: Sequence[str]) -> 
             "vector": pa.FixedSizeListArray.from_arrays(
                 pa.array(vectors.ravel(), pa.float32()), vectors.shape[1]
             ),
-            "label": pa.array(labels, pa.string()),
         }
     )

@@ -1,7 +1,7 @@
-"""Rows in PostgreSQL: a table with an indexed label beside each vector."""
+"""Rows in PostgreSQL: a table of ids and vectors."""
 
 import json
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from secrets import token_hex
 from typing import Any
@@ -14,14 +14,13 @@ from assay.retrievers.fusion.ranking import Scored
 from assay.retrievers.models.base import Vectors
 
 CREATE = """CREATE UNLOGGED TABLE {table} (
-    id integer PRIMARY KEY, embedding vector({dimensions}) NOT NULL, label text NOT NULL
+    id integer PRIMARY KEY, embedding vector({dimensions}) NOT NULL
 );
-CREATE INDEX ON {table} (label);
 COMMENT ON TABLE {table} IS {stamp}"""
-PUT = """INSERT INTO {table} SELECT id, embedding::vector, label
-FROM unnest(%s::integer[], %s::text[], %s::text[]) AS given(id, embedding, label)
-ON CONFLICT (id) DO UPDATE SET embedding = EXCLUDED.embedding, label = EXCLUDED.label"""
-NEIGHBOURS = """SELECT id, -(embedding <#> %(vector)s::vector) FROM {table} {labelled}
+PUT = """INSERT INTO {table} SELECT id, embedding::vector
+FROM unnest(%s::integer[], %s::text[]) AS given(id, embedding)
+ON CONFLICT (id) DO UPDATE SET embedding = EXCLUDED.embedding"""
+NEIGHBOURS = """SELECT id, -(embedding <#> %(vector)s::vector) FROM {table}
 ORDER BY embedding <#> %(vector)s::vector, id LIMIT %(limit)s"""
 
 
@@ -42,21 +41,20 @@ class PostgresRows(LiveRows):
         server.run(lambda c: c.execute("CREATE EXTENSION IF NOT EXISTS vector"))
         server.run(lambda c: c.execute(statement))
 
-    def put(self, ids: Sequence[int], vectors: Vectors, labels: Sequence[str]) -> None:
+    def put(self, ids: Sequence[int], vectors: Vectors) -> None:
         """Add rows, or replace them."""
-        self._run(PUT, [list(ids), [write_vector(vector) for vector in vectors], list(labels)])
+        self._run(PUT, [list(ids), [write_vector(vector) for vector in vectors]])
 
     def delete(self, ids: Sequence[int]) -> None:
         """Remove rows."""
         self._run("DELETE FROM {table} WHERE id = ANY(%s)", [list(ids)])
 
-    def search(self, vector: Vectors, limit: int, labels: Collection[str] = ()) -> list[Scored]:
-        """Return the nearest rows with any of `labels`."""
+    def search(self, vector: Vectors, limit: int) -> list[Scored]:
+        """Return the nearest rows."""
         from psycopg.sql import SQL
 
-        labelled = SQL("WHERE label = ANY(%(labels)s)" if labels else "")
-        statement = SQL(NEIGHBOURS).format(table=self._table, labelled=labelled)
-        given = {"vector": write_vector(vector), "limit": limit, "labels": list(labels)}
+        statement = SQL(NEIGHBOURS).format(table=self._table)
+        given = {"vector": write_vector(vector), "limit": limit}
         return self._server.run(lambda c: c.execute(statement, given).fetchall())
 
     def close(self) -> None:

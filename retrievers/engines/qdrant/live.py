@@ -1,6 +1,6 @@
-"""Rows in Qdrant Edge: points with a label in their payload, which is indexed."""
+"""Rows in Qdrant Edge: points of a shard."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -21,13 +21,13 @@ class QdrantRows(LiveFiles):
 
     shard: "qdrant_edge.EdgeShard"
 
-    def put(self, ids: Sequence[int], vectors: Vectors, labels: Sequence[str]) -> None:
+    def put(self, ids: Sequence[int], vectors: Vectors) -> None:
         """Add points, or replace them."""
         import qdrant_edge as q
 
         points = [
-            q.Point(id_, {"dense": vector.tolist()}, {"label": label})
-            for id_, vector, label in zip(ids, vectors, labels, strict=True)
+            q.Point(id_, {"dense": vector.tolist()}, {})
+            for id_, vector in zip(ids, vectors, strict=True)
         ]
         self.shard.update(q.UpdateOperation.upsert_points(points))
 
@@ -37,15 +37,13 @@ class QdrantRows(LiveFiles):
 
         self.shard.update(q.UpdateOperation.delete_points(list(ids)))
 
-    def search(self, vector: Vectors, limit: int, labels: Collection[str] = ()) -> list[Scored]:
-        """Return the nearest points with any of `labels`."""
+    def search(self, vector: Vectors, limit: int) -> list[Scored]:
+        """Return the nearest points."""
         import qdrant_edge as q
 
-        wanted = q.FieldCondition("label", match=q.MatchAny(list(labels)))
         request = q.QueryRequest(
             limit=limit,
             query=q.Query.Nearest(vector.tolist(), using="dense"),
-            filter=q.Filter(must=[wanted]) if labels else None,
             params=q.SearchParams(exact=True),
         )
         return [(int(point.id), point.score) for point in self.shard.query(request)]
@@ -64,8 +62,6 @@ def open_rows(dimensions: int, settings: QdrantStoreSettings, threads: int) -> Q
         path = folder.path / "shard"
         path.mkdir()
         shard = q.EdgeShard.create(str(path), make_config(dimensions, settings, threads))
-        index = q.UpdateOperation.create_field_index("label", q.PayloadSchemaType.Keyword)
-        shard.update(index)
     except BaseException:
         folder.close()
         raise

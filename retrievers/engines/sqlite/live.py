@@ -1,11 +1,11 @@
-"""Rows in SQLite: a virtual table of sqlite-vec with a label beside each vector."""
+"""Rows in SQLite: a virtual table of sqlite-vec."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from assay.retrievers.engines.copies import OwnFolder
-from assay.retrievers.engines.crud import LiveFiles, quote
+from assay.retrievers.engines.crud import LiveFiles
 from assay.retrievers.engines.servers.pool import Pool
 from assay.retrievers.engines.sqlite.file import FILE, load_vec0
 from assay.retrievers.fusion.ranking import Scored, ordered
@@ -15,8 +15,7 @@ if TYPE_CHECKING:
     import apsw
 
 BUSY_MS = 10_000  # a writer waits so long for another
-NEIGHBOURS = """SELECT rowid, 1 - distance FROM rows
-WHERE embedding MATCH ? AND k = ? {labelled}"""
+NEIGHBOURS = "SELECT rowid, 1 - distance FROM rows WHERE embedding MATCH ? AND k = ?"
 
 
 @dataclass
@@ -25,25 +24,22 @@ class SqliteRows(LiveFiles):
 
     pool: "Pool[apsw.Connection]"
 
-    def put(self, ids: Sequence[int], vectors: Vectors, labels: Sequence[str]) -> None:
+    def put(self, ids: Sequence[int], vectors: Vectors) -> None:
         """Add rows after those of the same ids are removed, all at once: it has no other way."""
-        rows = zip(ids, (row.tobytes() for row in vectors), labels, strict=True)
+        rows = zip(ids, (row.tobytes() for row in vectors), strict=True)
         with self.pool.lend() as connection, connection:
             connection.executemany("DELETE FROM rows WHERE rowid = ?", ((id_,) for id_ in ids))
-            connection.executemany(
-                "INSERT INTO rows(rowid, embedding, label) VALUES (?, ?, ?)", rows
-            )
+            connection.executemany("INSERT INTO rows(rowid, embedding) VALUES (?, ?)", rows)
 
     def delete(self, ids: Sequence[int]) -> None:
         """Remove rows."""
         with self.pool.lend() as connection, connection:
             connection.executemany("DELETE FROM rows WHERE rowid = ?", ((id_,) for id_ in ids))
 
-    def search(self, vector: Vectors, limit: int, labels: Collection[str] = ()) -> list[Scored]:
-        """Return the nearest rows with any of `labels`."""
-        statement = NEIGHBOURS.format(labelled=f"AND label IN ({quote(labels)})" if labels else "")
+    def search(self, vector: Vectors, limit: int) -> list[Scored]:
+        """Return the nearest rows."""
         with self.pool.lend() as connection:
-            found = connection.execute(statement, (vector.tobytes(), limit)).fetchall()
+            found = connection.execute(NEIGHBOURS, (vector.tobytes(), limit)).fetchall()
         return ordered(found)
 
     def release(self) -> None:
@@ -68,7 +64,7 @@ def open_rows(dimensions: int) -> SqliteRows:
         with rows.pool.lend() as connection:
             connection.execute(
                 "CREATE VIRTUAL TABLE rows USING "
-                f"vec0(embedding float[{dimensions}] distance_metric=cosine, label text)"
+                f"vec0(embedding float[{dimensions}] distance_metric=cosine)"
             )
     except BaseException:
         rows.close()

@@ -33,7 +33,7 @@ def test_it_searches_by_its_graph_and_says_so(tmp_path: Path) -> None:
     poor, built = measure(m=4, ef_construction=4, ef=1)
     wide, cached = measure(m=4, ef_construction=4, ef=350)
     good, anew = measure()
-    assert 0 < poor < wide <= good <= 1
+    assert 0 < poor < min(wide, good)  # a graph that several threads made is never twice the same
     assert (built, cached, anew) == ((), ("engine",), ())
 
 

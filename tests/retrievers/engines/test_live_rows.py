@@ -1,6 +1,6 @@
 """Rows that change while they are searched: each rule catches a store that breaks it."""
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -21,24 +21,12 @@ pytest.importorskip("faiss", reason="needs the extra `faiss`")
 RULES = {rule.name: rule for rule in conformance.RULES}
 
 
-class LiveIgnorant(faiss_live.FaissRows):  # type: ignore[misc]
-    """Finds rows whatever their labels."""
+class FindsFarthest(faiss_live.FaissRows):  # type: ignore[misc]
+    """Leaves out what is nearest."""
 
-    def search(self, vector: Vectors, limit: int, labels: Collection[str] = ()) -> list[Scored]:
-        found: list[Scored] = super().search(vector, limit)
-        return found
-
-
-class FilterLater(faiss_live.FaissRows):  # type: ignore[misc]
-    """Looks for labels among the nearest rows alone."""
-
-    def search(self, vector: Vectors, limit: int, labels: Collection[str] = ()) -> list[Scored]:
-        nearest: list[Scored] = super().search(vector, limit)
-        return [
-            pair
-            for pair in nearest
-            if not labels or self._labels[pair[0]] in {self._numbers.get(one) for one in labels}
-        ]
+    def search(self, vector: Vectors, limit: int) -> list[Scored]:
+        found: list[Scored] = super().search(vector, limit + 1)
+        return found[1:]
 
 
 class KeepsDeleted(faiss_live.FaissRows):  # type: ignore[misc]
@@ -51,27 +39,22 @@ class KeepsDeleted(faiss_live.FaissRows):  # type: ignore[misc]
 class PutsTwice(faiss_live.FaissRows):  # type: ignore[misc]
     """Leaves the row that it replaces."""
 
-    def put(self, ids: Sequence[int], vectors: Vectors, labels: Sequence[str]) -> None:
-        others = faiss_live.np.asarray(ids)
-        if len(self._labels) > max(ids):
-            self._index.add_with_ids(vectors, others)
-        else:
-            super().put(ids, vectors, labels)
+    def put(self, ids: Sequence[int], vectors: Vectors) -> None:
+        self._index.add_with_ids(vectors, faiss_live.np.asarray(ids))
 
 
 class ForgetsLast(faiss_live.FaissRows):  # type: ignore[misc]
     """Loses one row of a batch where there are rows already."""
 
-    def put(self, ids: Sequence[int], vectors: Vectors, labels: Sequence[str]) -> None:
+    def put(self, ids: Sequence[int], vectors: Vectors) -> None:
         kept = len(ids) - (self._index.ntotal > 0)
-        super().put(ids[:kept], vectors[:kept], labels[:kept])
+        super().put(ids[:kept], vectors[:kept])
 
 
 @pytest.mark.parametrize(
     ("rule", "rows"),
     [
-        ("rows_are_found_by_their_labels", LiveIgnorant),
-        ("rows_are_found_by_their_labels", FilterLater),
+        ("rows_are_found_as_near_as_they_are", FindsFarthest),
         ("rows_change_for_the_next_search", KeepsDeleted),
         ("rows_change_for_the_next_search", PutsTwice),
         ("rows_are_searched_while_they_change", KeepsDeleted),

@@ -16,7 +16,7 @@ from assay.eval.studies.stores.engines.benchmark import (
     SearchMeasurement,
     StoreResult,
 )
-from assay.eval.studies.stores.engines.change_figures import FILTERS, ChangesResult, Sight
+from assay.eval.studies.stores.engines.change_figures import ChangesResult, Sight
 from assay.retrievers.base import AssayError
 
 BENCHMARK = "engine_bench"
@@ -107,9 +107,8 @@ def list_rows(found: Benchmark) -> Iterator[tuple[str, ...]]:
 
 def list_change_headings() -> list[str]:
     """Return the headings of the figures of rows that change."""
-    filters = (f"{name}, {share:.0%}" for share in FILTERS for name in ("recall", "p50 ms"))
     beside = ("p50 ms, beside puts", "rows put/s, beside searches")
-    return ["rows put/s", "p50 ms", *filters, *beside, "deletions seen at once", "updates"]
+    return ["rows put/s", "p50 ms", *beside, "deletions seen at once", "updates"]
 
 
 def list_change_rows(found: Benchmark) -> Iterator[tuple[str, ...]]:
@@ -122,9 +121,6 @@ def list_change_rows(found: Benchmark) -> Iterator[tuple[str, ...]]:
 def _list_changes(changes: ChangesResult) -> Iterator[str]:
     yield amount(changes.rate)
     yield amount(changes.latency["p50"].value)
-    for item in changes.filters:
-        yield score(item.recall.value)
-        yield amount(item.latency["p50"].value)
     yield amount(changes.latency_beside["p50"].value)
     yield amount(changes.rate_beside)
     yield _describe_sight(changes.deletions)

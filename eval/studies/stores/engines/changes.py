@@ -1,19 +1,10 @@
-"""Where rows of a store are put, filtered, searched meanwhile, deleted and put anew."""
+"""Where rows of a store are put, searched meanwhile, deleted and put anew."""
 
 import time
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 
-import numpy as np
-
-from assay.eval.statistics.estimates import SHARE, Estimate, estimate_mean
-from assay.eval.studies.stores.engines.change_figures import (
-    FILTERS,
-    LABELS,
-    ChangesResult,
-    FilterResult,
-    Sight,
-)
+from assay.eval.studies.stores.engines.change_figures import ChangesResult, Sight
 from assay.eval.studies.stores.engines.timing import WARM_UP, find_percentiles
 from assay.retrievers.base import Progress
 from assay.retrievers.engines.base import Engine
@@ -26,37 +17,6 @@ FIRST = 0.8  # of the rows are there before others are put beside searches
 PROBES = 20  # changes of each kind
 PATIENCE = 3.0  # seconds until a change that no search sees is given up
 PAUSE = 0.01
-SEED = 7
-CHANGED = "changed"
-
-
-class LabelledVectors:
-    """The rows that are put: vectors of unit length, and labels drawn for them by LABELS."""
-
-    def __init__(self, vectors: Vectors) -> None:
-        self.vectors = vectors
-        drawn = np.random.default_rng(SEED).permutation(len(vectors)) / len(vectors)
-        bounds = np.cumsum(list(LABELS.values()))[:-1]
-        self.labels = np.array(list(LABELS))[np.searchsorted(bounds, drawn, side="right")]
-
-    def put(self, rows: LiveRows, begin: int, end: int) -> None:
-        """Put the rows from `begin` to `end`, BATCH of them at once."""
-        for i in range(begin, end, BATCH):
-            ids = range(i, min(i + BATCH, end))
-            rows.put(ids, self.vectors[i : ids.stop], self.labels[i : ids.stop].tolist())
-
-    def measure_recall(
-        self, rows: LiveRows, queries: Sequence[Vectors], labels: Collection[str]
-    ) -> Estimate:
-        """Return the share of the nearest rows with `labels` that searches find."""
-        allowed = np.flatnonzero(np.isin(self.labels, list(labels)))
-        shares = []
-        for query in queries:
-            scores = self.vectors[allowed] @ query
-            wanted = allowed[np.argsort(-scores, kind="stable")[:DEPTH]]
-            found = [id_ for id_, _ in rows.search(query, DEPTH, labels)]
-            shares.append(len(np.intersect1d(wanted, found)) / max(len(wanted), 1))
-        return estimate_mean(shares, SHARE)
 
 
 def measure_changes(
@@ -66,31 +26,21 @@ def measure_changes(
 
     `queries` are vectors. Raises what the store raises.
     """
-    given = LabelledVectors(vectors)
     first = round(FIRST * len(vectors))
     with engine.open_live(vectors.shape[1]) as rows:
         begin = time.perf_counter()
-        given.put(rows, 0, first)
+        _put(rows, vectors, 0, first)
         rate = first / (time.perf_counter() - begin)
         beside = _search_beside(
-            rows, queries, lambda: given.put(rows, first, len(vectors)), progress
+            rows, queries, lambda: _put(rows, vectors, first, len(vectors)), progress
         )
-        latency = find_percentiles(_time(rows, queries, ()))
-        filters = tuple(
-            FilterResult(
-                share,
-                given.measure_recall(rows, queries, labels),
-                find_percentiles(_time(rows, queries, labels)),
-            )
-            for share, labels in FILTERS.items()
-        )
-        seen = [_change(rows, given, query) for query in queries[:PROBES]]
+        latency = find_percentiles(_time(rows, queries))
+        seen = [_change(rows, vectors, query) for query in queries[:PROBES]]
     return ChangesResult(
         rows=len(vectors),
         batch=BATCH,
         rate=rate,
         latency=latency,
-        filters=filters,
         rate_beside=(len(vectors) - first) / beside[0],
         latency_beside=find_percentiles(beside[1]),
         deletions=Sight(tuple(deleted for deleted, _ in seen)),
@@ -98,16 +48,23 @@ def measure_changes(
     )
 
 
-def _time(rows: LiveRows, queries: Sequence[Vectors], labels: Collection[str]) -> list[float]:
+def _put(rows: LiveRows, vectors: Vectors, begin: int, end: int) -> None:
+    """Put the rows from `begin` to `end`, BATCH of them at once."""
+    for i in range(begin, end, BATCH):
+        ids = range(i, min(i + BATCH, end))
+        rows.put(ids, vectors[i : ids.stop])
+
+
+def _time(rows: LiveRows, queries: Sequence[Vectors]) -> list[float]:
     """Return the milliseconds of each query, after a warm-up."""
     for query in queries[:WARM_UP]:
-        rows.search(query, DEPTH, labels)
-    return [_take(rows, query, labels) for query in queries]
+        rows.search(query, DEPTH)
+    return [_take(rows, query) for query in queries]
 
 
-def _take(rows: LiveRows, query: Vectors, labels: Collection[str] = ()) -> float:
+def _take(rows: LiveRows, query: Vectors) -> float:
     begin = time.perf_counter()
-    rows.search(query, DEPTH, labels)
+    rows.search(query, DEPTH)
     return (time.perf_counter() - begin) * 1e3
 
 
@@ -131,20 +88,18 @@ def _search_beside(
     return ended[-1] - begin, taken
 
 
-def _change(
-    rows: LiveRows, given: LabelledVectors, query: Vectors
-) -> tuple[float | None, float | None]:
-    """Delete the row that is nearest to a query, and put it anew with another vector and label.
+def _change(rows: LiveRows, vectors: Vectors, query: Vectors) -> tuple[float | None, float | None]:
+    """Delete the row that is nearest to a query, and put it anew with another vector.
 
     Return the seconds until a search saw the one and the other, and leave the row as it was.
     """
     ((nearest, _),) = rows.search(query, 1)
     rows.delete([nearest])
     deleted = _await(lambda: all(id_ != nearest for id_, _ in rows.search(query, DEPTH)))
-    turned = -given.vectors[nearest]
-    rows.put([nearest], turned[None], [CHANGED])
-    updated = _await(lambda: [id_ for id_, _ in rows.search(turned, 1, [CHANGED])] == [nearest])
-    given.put(rows, nearest, nearest + 1)
+    turned = -vectors[nearest]
+    rows.put([nearest], turned[None])
+    updated = _await(lambda: [id_ for id_, _ in rows.search(turned, 1)] == [nearest])
+    _put(rows, vectors, nearest, nearest + 1)
     return deleted, updated
 
 

@@ -159,13 +159,13 @@ def _time(bench: Bench, subject: Subject, resources: Resources) -> dict[str, lis
 
 def _change(bench: Bench, subject: Subject, resources: Resources) -> ChangesResult | None:
     """Return what the store does with rows that change; `lacking` is told where it fails."""
-    resources.progress.say(f"{subject.name}: filters and changes")
+    resources.progress.say(f"{subject.name}: changes")
     queries = [bench.encoded[query.id] for query in bench.timed]
     try:
         return measure_changes(subject.engine, bench.vectors, queries, resources.progress)
     except Exception as error:  # rows raise whatever their store raises
         reason = " ".join(f"{type(error).__name__}: {error}".split())
-        subject.lacking["filters and changes"] = cut(reason)
+        subject.lacking["changes"] = cut(reason)
         return None
 
 

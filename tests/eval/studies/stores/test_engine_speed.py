@@ -1,7 +1,7 @@
 """Bare clients of stores, and stores side by side."""
 
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from contextlib import closing
 from threading import Barrier, Lock
 from types import SimpleNamespace
@@ -59,7 +59,7 @@ def _position(row: Any) -> int:
 
 
 class Lagging(FaissRows):
-    """Shows a deletion to the second search after it, never what is put anew, and half of a filter.
+    """Shows a deletion to the second search after it, and never what is put anew.
 
     What it does is what `measure_changes` is to find.
     """
@@ -71,15 +71,15 @@ class Lagging(FaissRows):
     def delete(self, ids: Sequence[int]) -> None:
         self.begun, self.pending = True, frozenset(ids)
 
-    def put(self, ids: Sequence[int], vectors: Vectors, labels: Sequence[str]) -> None:
+    def put(self, ids: Sequence[int], vectors: Vectors) -> None:
         if not self.begun:
-            super().put(ids, vectors, labels)
+            super().put(ids, vectors)
         self.hidden = self.pending = frozenset()
 
-    def search(self, vector: Vectors, limit: int, labels: Collection[str] = ()) -> list[Scored]:
-        found = [row for row in super().search(vector, limit, labels) if row[0] not in self.hidden]
+    def search(self, vector: Vectors, limit: int) -> list[Scored]:
+        found = [row for row in super().search(vector, limit) if row[0] not in self.hidden]
         self.hidden, self.pending = self.hidden | self.pending, frozenset()
-        return [row for row in found if row[0] % 2] if labels else found
+        return found
 
 
 def test_what_a_store_does_with_changes_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -95,14 +95,8 @@ def test_what_a_store_does_with_changes_is_found(monkeypatch: pytest.MonkeyPatch
 
     honest, lagging = look(FaissRows), look(Lagging)
     assert honest.deletions == honest.updates == Sight((0.0, 0.0, 0.0))
-    assert [(item.share, item.recall.value) for item in honest.filters] == [
-        (0.01, 1.0),
-        (0.1, 1.0),
-        (0.9, 1.0),
-    ]
     assert (honest.rows, honest.batch) == (1200, 500)
     assert min(honest.rate, honest.rate_beside, honest.latency_beside["p50"].value) > 0
-    assert all(0.2 < item.recall.value < 0.8 for item in lagging.filters)
     assert lagging.updates == Sight((None, None, None))
     assert all(waited is not None and 0 < waited < 1.0 for waited in lagging.deletions.seconds)
 
