@@ -19,12 +19,20 @@ def config() -> None:
 @options.OVERRIDES
 @options.dataset("overrides")
 @options.JSON
-def show(path: Path, overrides: tuple[str, ...], as_json: bool) -> None:
+@click.option("--trust", "asked", is_flag=True, help="Show what PATH and its bases ask trust for.")
+def show(path: Path, overrides: tuple[str, ...], as_json: bool, asked: bool) -> None:
     """Show the config at PATH with bases, overrides and defaults."""
     import yaml
 
-    from assay.eval.configs.config import load_config
+    from assay.eval.configs.config import list_trusted, load_config
 
+    if asked:
+        told = list_trusted(path)
+        if as_json:
+            print_json(told)
+        else:
+            click.echo("\n".join(told) or f"{path}: asks for nothing that needs trust")
+        return
     values = load_config(path, overrides).model_dump(mode="json")
     if as_json:
         print_json(values)

@@ -104,7 +104,8 @@ def label(
     card, variant = find(name)
     card = finish_labelling(card)
     if serve:
-        judged = load_card(card, variant)
+        with changing(card.folder):  # or its files are read while another process adds to them
+            judged = load_card(*find(name))
         _serve(file, rows, judged, highest, _check_judge(judge), port, seed, as_json)
         return
     with changing(output or card.folder):

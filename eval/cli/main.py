@@ -106,7 +106,7 @@ def _prepare(command: click.Command) -> None:
     if isinstance(command, click.Group):
         for inner in command.commands.values():
             _prepare(inner)
-    elif TRUST not in command.params:
+    elif not any("--trust" in option.opts for option in command.params):
         command.params.append(TRUST)
     for option in command.params:
         if isinstance(option, click.Option) and isinstance(

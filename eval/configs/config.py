@@ -15,7 +15,8 @@ from assay.eval.scoring import measures
 from assay.retrievers.base import AssayError
 from assay.retrievers.pipeline.config import PipelineConfig
 from assay.retrievers.settings import explain_errors
-from assay.retrievers.settings.files import read_mapping
+from assay.retrievers.settings.files import parse_mapping, read_mapping, read_text
+from assay.retrievers.settings.trust import list_asked
 
 
 class RunConfig(PipelineConfig):
@@ -116,10 +117,29 @@ def _read_with_bases(path: Path, above: tuple[Path, ...]) -> dict[str, Any]:
     if path.resolve() in above:
         raise AssayError(f"{path}: base: the files form a circle")
     values = read_mapping(path, config=True)
-    base = values.pop("base", None)
-    if base is None:
-        return values
-    if not isinstance(base, str):
-        raise AssayError(f"{path}: base: must be the path of a YAML file or the name of a config")
     above = (*above, path.resolve())
-    return merge(_read_with_bases(find_base(base, path, above), above), values)
+    base = _pop_base(values, path, above)
+    return merge(_read_with_bases(base, above), values) if base else values
+
+
+def list_trusted(path: Path) -> list[str]:
+    """Return what a config and its bases ask for that needs trust, a line each, with the file.
+
+    Nothing is imported, sent or read of what they name. Raises AssayError where one is no mapping.
+    """
+    told: list[str] = []
+    above: tuple[Path, ...] = ()
+    following: Path | None = path
+    while following and following.resolve() not in above:
+        values = parse_mapping(read_text(following, config=True), str(following))
+        above = (*above, following.resolve())
+        told += [f"{following}: {asked}" for asked in list_asked(values)]
+        following = _pop_base(values, following, above)
+    return told
+
+
+def _pop_base(values: dict[str, Any], path: Path, above: tuple[Path, ...]) -> Path | None:
+    base = values.pop("base", None)
+    if base is None or isinstance(base, str):
+        return base and find_base(base, path, above)
+    raise AssayError(f"{path}: base: must be the path of a YAML file or the name of a config")

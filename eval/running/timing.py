@@ -18,6 +18,7 @@ from assay.retrievers.base import Progress, Retriever
 from assay.retrievers.settings import Resources
 from assay.retrievers.settings.filters import Filter
 from assay.retrievers.store.files import write_atomically
+from assay.retrievers.store.locks import changing
 
 if TYPE_CHECKING:
     from assay.eval.configs.config import RunConfig
@@ -45,15 +46,16 @@ def find_timing(
     The same runs have the same timing ever after, as they have the same scores, unless `rerun` has
     it made again. None where `limits` allow no query.
     """
-    kept = None if rerun else read_timing(path)
-    if kept and systems.keys() <= kept.milliseconds.keys():
-        return kept
-    chosen = choose_spaced([(query.id, query.text) for query in queries], limits.queries)
-    if not chosen:
-        return None
-    timing = time_together(systems, collection, limits, chosen, progress, rounds)
-    write_atomically(path, f"{timing.model_dump_json(indent=1)}\n".encode())
-    return timing
+    with changing(path):
+        kept = None if rerun else read_timing(path)
+        if kept and systems.keys() <= kept.milliseconds.keys():
+            return kept
+        chosen = choose_spaced([(query.id, query.text) for query in queries], limits.queries)
+        if not chosen:
+            return None
+        timing = time_together(systems, collection, limits, chosen, progress, rounds)
+        write_atomically(path, f"{timing.model_dump_json(indent=1)}\n".encode())
+        return timing
 
 
 def find_config_timing(

@@ -73,11 +73,15 @@ def check_values(path: Path, values: Any) -> None:
     """Raise AssayError where `values`, read from `path`, ask for what needs trust it has not."""
     if is_trusted(path):
         return
-    if asked := dict(_find_asked(values)):
-        listed = "; ".join(f"{' '.join(key.split())}: {what}" for key, what in asked.items())
+    if asked := list_asked(values):
         raise AssayError(
-            f"{path}: {listed}; the file lies outside {Path.cwd()}: read it first, then {WAY_OUT}"
+            f"{path}: {'; '.join(asked)}; the file lies outside {Path.cwd()}: read it first, then {WAY_OUT}"
         )
+
+
+def list_asked(values: Any) -> list[str]:
+    """Return what `values` ask for that needs trust, each with its key."""
+    return [f"{' '.join(key.split())}: {what}" for key, what in dict(_find_asked(values)).items()]
 
 
 def may_name(place: Path, home: Path, file: Path) -> bool:

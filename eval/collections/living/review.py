@@ -98,7 +98,7 @@ class ReviewFile:
 
     def decide(self, id_: str, decision: int | None, judge: str) -> None:
         """Keep a decision; None takes it back. Raises AssayError for one that there is not."""
-        with changing(self.path):
+        with changing(self.path.parent):  # as a sync, which writes this file too
             items = self.read()
             item = items.get(id_)
             if item is None:

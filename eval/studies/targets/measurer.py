@@ -38,6 +38,7 @@ from assay.eval.studies.targets.settings import TargetsSettings
 from assay.retrievers.base import AssayError, Progress, Retriever
 from assay.retrievers.models.encoders import EncoderSettings
 from assay.retrievers.store.files import write_atomically
+from assay.retrievers.store.locks import changing
 from assay.retrievers.store.sources import digest_imports
 
 NOT_MEASURED = {"label", "at_least", "more_than", "at_most", "less_than"}
@@ -147,14 +148,15 @@ class ProjectTargetMeasurer:
     ) -> MeasuredValue:
         """Return what an experiment gave before, where nothing it depends on has changed."""
         path = self._stored / f"{self._identify(measurement)}.json"
-        if not self._again:
-            try:
-                return MeasuredValue.from_json(json.loads(path.read_bytes()))
-            except (OSError, ValueError, KeyError, TypeError):
-                pass
-        with self._timing(measurement.describe()):
-            found = make()
-        write_atomically(path, encode_json(found.as_json()))
+        with changing(path):
+            if not self._again:
+                try:
+                    return MeasuredValue.from_json(json.loads(path.read_bytes()))
+                except (OSError, ValueError, KeyError, TypeError):
+                    pass
+            with self._timing(measurement.describe()):
+                found = make()
+            write_atomically(path, encode_json(found.as_json()))
         return found
 
     def config(self, pipeline: str, dataset: str) -> RunConfig:

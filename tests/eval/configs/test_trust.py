@@ -315,3 +315,25 @@ def test_a_card_of_the_working_folder_names_what_lies_there(elsewhere: Path) -> 
         Path(name).mkdir()
     Path("set/dataset.yaml").write_text(f"{CARD}location: ../texts\njudgments: {{test: j.jsonl}}\n")
     assert find_data(read_card(Path("set/dataset.yaml"))).resolve() == Path("texts").resolve()
+
+
+def test_what_a_config_from_elsewhere_asks_for_is_shown_and_not_done(elsewhere: Path) -> None:
+    (elsewhere / "base.yaml").write_text("retriever: {type: python, class: 'mine:Mine'}\n")
+    path = elsewhere / "config.yaml"
+    path.write_text(
+        "name: x\nbase: base.yaml\n"
+        "retriever: {type: http, token_variable: SECRET, url: 'http://u:pass@host.example/x'}\n"
+    )
+    Path("mine.py").write_text("open('imported', 'w')\n")
+    shown = CliRunner().invoke(assay, ["config", "show", str(path), "--trust"])
+    assert shown.exit_code == 0, shown.output
+    assert shown.output.splitlines() == [
+        f"{path}: retriever.token_variable: sends what $SECRET holds",
+        f"{path}: retriever.url: sends texts to host.example",
+        f"{elsewhere / 'base.yaml'}: retriever.type: names code to run",
+        f"{elsewhere / 'base.yaml'}: retriever.class: names code to run",
+    ]
+    assert not Path("imported").exists()
+    assert isinstance(
+        CliRunner().invoke(assay, ["config", "show", str(path)]).exception, AssayError
+    )

@@ -2,7 +2,9 @@
 
 import errno
 import fcntl
+import json
 import os
+import random
 import signal
 import subprocess
 import sys
@@ -14,6 +16,7 @@ import pytest
 
 from assay.retrievers.base import AssayError
 from assay.retrievers.store.cache import Cache, default_root
+from assay.retrievers.store.files import write_atomically
 from assay.retrievers.store.locks import changing
 
 HOLD = """
@@ -90,3 +93,28 @@ def test_a_file_system_without_locks_is_told(
     message = r"the file system has no locks.*ASSAY_CACHE"
     with pytest.raises(AssayError, match=message), changing(tmp_path):
         pass
+
+
+@pytest.mark.parametrize("writers", [2, 3])
+def test_no_change_is_lost_whatever_the_order(writers: int, tmp_path: Path) -> None:
+    """Each round, a seeded order of who goes on at each point between reading and writing."""
+    path = tmp_path / "numbers.json"
+    for seed in range(100):
+        chance = random.Random(seed)
+        pauses = [[chance.choice((0, 0, 0.0002, 0.001)) for _ in range(3)] for _ in range(writers)]
+        path.write_text("[]")
+
+        def change(number: int, wait: list[float]) -> None:
+            time.sleep(wait[0])
+            with changing(path):
+                found = json.loads(path.read_bytes())
+                time.sleep(wait[1])
+                write_atomically(path, json.dumps([*found, number]).encode())
+                time.sleep(wait[2])
+
+        threads = [threading.Thread(target=change, args=item) for item in enumerate(pauses)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert sorted(json.loads(path.read_bytes())) == list(range(writers)), f"seed {seed}"

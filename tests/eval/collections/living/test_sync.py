@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from assay.eval.collections.living.review import FILE, ReviewFile
 from assay.eval.collections.living.sync import SyncReport, sync
 from assay.eval.collections.loading import load
 from assay.retrievers.base import AssayError
+from assay.retrievers.store.locks import changing
 
 FEE = "The yearly fee for a reader's card is twelve crowns."
 LOAN = "A book may be kept for four weeks, and longer if nobody waits for it."
@@ -152,6 +154,18 @@ def decide(own: Path, decision: int) -> None:
     review = ReviewFile(own / FILE)
     (item,) = review.read().values()
     review.decide(item.id, decision, "anna")
+
+
+def test_a_decision_waits_for_a_sync_that_would_undo_it(own: Path) -> None:
+    write(own, "guide.md", GUIDE.replace("twelve", "fifteen"))
+    run(own)
+    deciding = threading.Thread(target=decide, args=(own, 1))
+    with changing(own):
+        deciding.start()
+        deciding.join(0.5)
+        assert deciding.is_alive()
+    deciding.join()
+    assert [item.decision for item in ReviewFile(own / FILE).read().values()] == [1]
 
 
 def test_a_reworded_text_counts_once_a_person_has_said_so(own: Path) -> None:

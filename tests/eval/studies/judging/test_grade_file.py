@@ -5,6 +5,7 @@ import sqlite3
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 from samples.judged_guide import APT
@@ -55,3 +56,20 @@ def test_the_file_alone_holds_all_grades_while_the_page_is_open(
     copied = GradeFile(tmp_path / "copy.db")
     assert copied.read_grades() == grades.read_grades() != {}
     copied.close()
+
+
+def test_a_grade_is_on_the_disk_before_the_page_hears_of_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened: list[sqlite3.Connection] = []
+    connect = sqlite3.connect
+
+    def keep(*arguments: Any, **options: Any) -> sqlite3.Connection:
+        opened.append(connect(*arguments, **options))
+        return opened[-1]
+
+    monkeypatch.setattr(sqlite3, "connect", keep)
+    GradeFile(tmp_path / "pool.csv.grades.db")
+    full = 2
+    for connection in opened:
+        assert connection.execute("PRAGMA synchronous").fetchone()[0] >= full

@@ -179,3 +179,8 @@ def test_a_judge_has_a_name(table: Path, arguments: tuple[str, ...]) -> None:
     result = call(table, "--serve", *arguments)
     assert isinstance(result.exception, AssayError)
     assert "--judge NAME" in str(result.exception)
+
+
+def test_the_server_listens_to_this_machine_alone(server: JudgingServer) -> None:
+    assert server.socket.getsockname()[0] == "127.0.0.1"
+    assert server.address.startswith("http://127.0.0.1:")
