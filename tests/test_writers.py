@@ -49,7 +49,7 @@ def _name(node: ast.AST) -> str:
 
 
 def find_unlocked(sources: Mapping[Path, str]) -> set[str]:
-    """Return the functions that write what they read, and hold no lock, nor do all their callers."""
+    """Return the functions that write what they read, and no caller holds a lock."""
     functions = []
     for file, source in sources.items():
         for parent in ast.walk(ast.parse(source)):

@@ -19,7 +19,7 @@ def config() -> None:
 @options.OVERRIDES
 @options.dataset("overrides")
 @options.JSON
-@click.option("--trust", "asked", is_flag=True, help="Show what PATH and its bases ask trust for.")
+@click.option("--trust", "asked", is_flag=True, hidden=True)  # said in the help of `assay`
 def show(path: Path, overrides: tuple[str, ...], as_json: bool, asked: bool) -> None:
     """Show the config at PATH with bases, overrides and defaults."""
     import yaml

@@ -132,7 +132,8 @@ def assay() -> None:
     """Which retrieval pipeline should I ship, and can I believe the difference?
 
     Every command has --help, with two examples. --trust, which every command takes too, lets
-    configs and cards from elsewhere name code, addresses, variables and any folder.
+    configs and cards from elsewhere name code, addresses, variables and any folder; `assay config
+    show PATH --trust` shows what one asks for, and does none of it.
     """
 
 

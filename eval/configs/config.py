@@ -140,6 +140,8 @@ def list_trusted(path: Path) -> list[str]:
 
 def _pop_base(values: dict[str, Any], path: Path, above: tuple[Path, ...]) -> Path | None:
     base = values.pop("base", None)
-    if base is None or isinstance(base, str):
-        return base and find_base(base, path, above)
+    if base is None:
+        return None
+    if isinstance(base, str):
+        return find_base(base, path, above)
     raise AssayError(f"{path}: base: must be the path of a YAML file or the name of a config")

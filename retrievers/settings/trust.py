@@ -75,7 +75,8 @@ def check_values(path: Path, values: Any) -> None:
         return
     if asked := list_asked(values):
         raise AssayError(
-            f"{path}: {'; '.join(asked)}; the file lies outside {Path.cwd()}: read it first, then {WAY_OUT}"
+            f"{path}: {'; '.join(asked)}; the file lies outside {Path.cwd()}: read it first, then"
+            f" {WAY_OUT}"
         )
 
 
