@@ -296,6 +296,26 @@ def show(result: Replay, made: Mapping[int, Mapping[str, int]]) -> None:
         print(f"gate, {name}: {', '.join(f'{n} {word}' for word, n in sorted(tally.items()))}")
 
 
+def draw(result: Replay, path: Path) -> None:
+    """Draw what became of the judgments, commit by commit."""
+    import matplotlib as mpl
+
+    mpl.use("svg")
+    mpl.rcParams["svg.hashsalt"] = "living"
+    from matplotlib import pyplot as plt
+
+    numbers = sorted(result.statuses)
+    figure, axes = plt.subplots(figsize=(8, 3))
+    axes.stackplot(
+        numbers,
+        [[result.statuses[number][status.value] for number in numbers] for status in Status],
+        labels=[status.value for status in Status],
+    )
+    axes.set(xlabel="commits", ylabel="judgments", xlim=(1, numbers[-1]), ylim=(0, result.quotes))
+    axes.legend(loc="center left", bbox_to_anchor=(1, 0.5), frameon=False)
+    figure.savefig(path, bbox_inches="tight", metadata={"Date": None})
+
+
 def main() -> None:
     """Replay, and print."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -307,13 +327,17 @@ def main() -> None:
     parser.add_argument("--power", type=int, default=0, metavar="DRAWS")
     parser.add_argument("--seed", type=int, default=7)
     parser.add_argument("--output", type=Path, help="where the JSON goes")
+    parser.add_argument("--plot", type=Path, metavar="FILE", help="draw the judgments (.svg)")
     given = parser.parse_args()
     output = given.output.absolute() if given.output else None
+    plot = given.plot.absolute() if given.plot else None
     result = replay(
         given.repository.absolute(), given.folder, given.commits, given.quotes, given.gates,
         given.power, given.seed,
     )  # fmt: skip
     show(result, result.statuses)
+    if plot:
+        draw(result, plot)
     if output:
         write_atomically(output, json.dumps(vars(result), indent=1).encode())
 

@@ -27,6 +27,7 @@ CAPABILITIES = Capabilities(
     address="OPENSEARCH_URL",
     features=FEATURES,
     met="2.19.1, 3.6.0",
+    restricts=True,
 )
 # What a server says that lacks a plugin, by the plugin's name.
 PLUGINS = {

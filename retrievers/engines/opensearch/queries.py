@@ -6,9 +6,10 @@ from typing import Any, Literal
 from pydantic import Field, model_validator
 
 from assay.retrievers.base import AssayError
+from assay.retrievers.engines.lucene import match
 from assay.retrievers.engines.opensearch.client import OpenSearchClient
 from assay.retrievers.engines.opensearch.fusion import Space
-from assay.retrievers.fusion.ranking import Scored
+from assay.retrievers.fusion.ranking import Positions, Scored
 from assay.retrievers.models.base import Vectors
 from assay.retrievers.settings import Settings
 
@@ -46,16 +47,35 @@ class KnnSettings(Settings):
         return self
 
 
-def nearest(knn: KnnSettings, vector: Vectors, limit: int) -> dict[str, Any]:
-    """Return the query for the `limit` nearest texts; exact search orders all by nearness."""
+def nearest(
+    knn: KnnSettings, vector: Vectors, limit: int, allowed: Positions | None = None
+) -> dict[str, Any]:
+    """Return the query for the `limit` nearest texts; exact search orders all by nearness.
+
+    With `allowed`, of the texts at these positions.
+    """
+    among = None if allowed is None else _list_ids(allowed)
     if knn.method == "hnsw":
         query: dict[str, Any] = {"vector": vector.tolist(), "k": limit}
+        if among:
+            query["filter"] = among
         if knn.ef_search is not None:
             query["method_parameters"] = {"ef_search": knn.ef_search}
         return {"knn": {"vector": query}}
     params = {"field": "vector", "query_value": vector.tolist(), "space_type": knn.space}
     script = {"source": "knn_score", "lang": "knn", "params": params}
-    return {"script_score": {"query": {"match_all": {}}, "script": script}}
+    return {"script_score": {"query": among or {"match_all": {}}, "script": script}}
+
+
+def share_terms(text: str, allowed: Positions | None = None) -> dict[str, Any]:
+    """Return the query for texts that share a term with `text`, with `allowed` of these alone."""
+    if allowed is None:
+        return match(text)
+    return {"bool": {"must": [match(text)], "filter": [_list_ids(allowed)]}}
+
+
+def _list_ids(allowed: Positions) -> dict[str, Any]:
+    return {"ids": {"values": list(map(str, allowed.tolist()))}}
 
 
 def search(client: OpenSearchClient, name: str, size: int, body: Mapping[str, Any]) -> list[Scored]:

@@ -1,5 +1,6 @@
 """Engines that pass over texts as they search: held to what they find without, of those texts."""
 
+import os
 from typing import Any
 
 import numpy as np
@@ -13,10 +14,12 @@ from assay.retrievers.store.cache import Cache
 
 ROWS = 300
 WORDS = ("valve", "pipe", "meter", "pump", "flange")
-EMBEDDED: dict[str, dict[str, Any]] = {
+RESTRICTING: dict[str, dict[str, Any]] = {
     "chroma": {},
     "lancedb": {},
     "lancedb hnsw": {"index": {"type": "hnsw-flat", "partitions": 1}},
+    "opensearch": {},
+    "opensearch hnsw": {"knn": {"method": "hnsw"}},
     "sqlite": {},
     "tantivy": {},
     "duckdb": {},
@@ -28,13 +31,15 @@ EMBEDDED: dict[str, dict[str, Any]] = {
 
 def test_those_that_say_so_are_tested() -> None:
     restricting = {name for name, kind in ENGINES.types.items() if kind.capabilities.restricts}
-    assert restricting == {name.split()[0] for name in EMBEDDED}
+    assert restricting == {name.split()[0] for name in RESTRICTING}
 
 
-@pytest.fixture(scope="module", params=EMBEDDED)
+@pytest.fixture(scope="module", params=RESTRICTING)
 def engine(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Any:
     name = request.param.split()[0]
-    settings = ENGINES.types[name].model_validate({"type": name, **EMBEDDED[request.param]})
+    settings = ENGINES.types[name].model_validate({"type": name, **RESTRICTING[request.param]})
+    if (address := settings.capabilities.address) and not os.environ.get(address):
+        pytest.skip(f"needs {address}")
     resources = Resources(Cache(tmp_path_factory.mktemp("cache")), Quiet())
     made = settings.build(resources)
     chance = np.random.default_rng(3)
