@@ -15,8 +15,26 @@ case " $extras " in
 esac
 # sentence-transformers has a lock of its own, and torch comes from where there is a CPU build.
 if [ "$1" = st ]; then exec "${MAKE:-make}" --no-print-directory .venv/st.installed; fi
-pins=$(mktemp)
-trap 'rm -f "$pins"' EXIT
-grep -E '^[A-Za-z0-9._-]+==' requirements/dev.txt | sed 's/ *\\$//' >"$pins"
-.venv/bin/python -m pip install --disable-pip-version-check --no-build-isolation \
-    --constraint "$pins" --editable ".[$1]"
+# pip says which packages are missing, and the lock, by hash, which files they may be.
+pip=(.venv/bin/python -m pip --disable-pip-version-check)
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+grep -E '^[A-Za-z0-9._-]+==' requirements/dev.txt | sed 's/ *\\$//' >"$folder/pins"
+"${pip[@]}" install --quiet --dry-run --report "$folder/report" --no-build-isolation \
+    --constraint "$folder/pins" --editable ".[$1]"
+.venv/bin/python - "$folder" <<'END'
+import json, pathlib, re, sys
+
+folder = pathlib.Path(sys.argv[1])
+missing = [item["metadata"]["name"] for item in json.loads((folder / "report").read_bytes())["install"]]
+names = {re.sub(r"[-_.]+", "-", name).lower() for name in missing} - {"retrieval-assay"}
+locked = re.split(r"^(?=[A-Za-z0-9])", pathlib.Path("requirements/dev.txt").read_text(), flags=re.M)
+blocks = {part.partition("==")[0]: part for part in locked}
+if unknown := names - blocks.keys():
+    sys.exit(f"requirements/dev.txt lacks {', '.join(sorted(unknown))}: run make lock")
+(folder / "lock").write_text("".join(blocks[name] for name in names))
+END
+if [ -s "$folder/lock" ]; then
+    "${pip[@]}" install --no-deps --require-hashes --requirement "$folder/lock"
+fi
+"${pip[@]}" install --no-deps --no-build-isolation --editable .
