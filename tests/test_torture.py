@@ -34,6 +34,62 @@ def test_a_full_disk_is_one_line() -> None:
     check(outcomes)
 
 
+# What is spoiled before `assay` starts, so that a campaign has something to find.
+FAULTS = {
+    "a file written in place": """
+import time
+from assay.retrievers.store import files
+def write(path, content):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("wb") as file:
+        for begin in range(0, len(content), 4096):
+            file.write(content[begin : begin + 4096]); file.flush(); time.sleep(0.02)
+files.write_atomically = write
+""",
+    "a measure that another call of the same folder changes": """
+import sys
+from pathlib import Path
+from assay.eval.cli import output
+whole, again = output.print_json, Path("called").exists()
+Path("called").write_text("") if "--rerun" in sys.argv else None
+def spoil(value):
+    if isinstance(value, dict):
+        return {key: spoil(item) for key, item in value.items()}
+    return value * 0.999 if isinstance(value, float) else value
+output.print_json = lambda value: whole(spoil(value) if again else value)
+""",
+    "a process left behind": """
+import subprocess, sys
+subprocess.Popen([sys.executable, "-c", "import time; time.sleep(90)"],
+                 stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+""",
+    "a signal that prints a traceback": """
+import signal
+def fail(*_):
+    raise RuntimeError("caught")
+signal.signal(signal.SIGTERM, fail)
+""",
+}
+
+
+class FoundError(Exception):
+    """A campaign found something."""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_planted_fault_is_found_in_under_100_kills(
+    fault: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def say(line: str) -> None:
+        if not line.endswith(" 0 failures"):
+            raise FoundError(line)
+
+    monkeypatch.setenv("TORTURE_FAULT", FAULTS[fault])
+    with pytest.raises(FoundError):
+        torture_kills(96, 1, time.monotonic() + 500, say, track=False)
+
+
 def test_what_goes_wrong_is_counted_over_all_seeds() -> None:
     outcomes = [
         Outcome("kill `x`, fresh", 3, 1200, 7, ["lost"]),

@@ -14,7 +14,7 @@ from typing import Any
 ROOT = Path(__file__).parents[1]
 COLLECTION = ROOT / "datasets" / "harbourline"
 CONFIG = f"base: {ROOT}/configs/bm25.yaml\ndataset: mine\nlatency: {{queries: 0}}\n"
-CALL = [sys.executable, "-c", "from assay.eval.cli.main import main; main()"]
+CALL = "from assay.eval.cli.main import main; main()"
 SWEEP = "base: mine.yaml\naxes: {depth: [5, 10]}\ncollections: [mine]\n"
 K1 = "retriever.legs.keyword.k1=1.0,1.4"
 TARGETS = """
@@ -24,6 +24,7 @@ targets:
     as_written: half is found
     measurements: [{type: score, pipeline: mine, dataset: mine, measure: Recall@20, at_least: 0.5}]
 """
+ENGINES = ("qdrant-edge", "sqlite", "lancedb", "tantivy")
 QUESTIONS = "question,quote\nWhat may passengers choose?,the passenger may choose between\n"
 
 
@@ -85,6 +86,11 @@ def list_commands(folder: Path, *, track: bool) -> list[Command]:
             Command("baseline", ["baseline", "accept", run], _baseline),
             Command("gate", ["gate", run, "--junit", "gate.xml", "--markdown", "gate.md"], _gate),
         ]
+    commands += [
+        Command(f"run@{engine}", ["run", "mine.yaml", "--engine", engine, "--no-track", "--rerun"],
+                _measures)
+        for engine in ENGINES
+    ]  # fmt: skip
     if track:
         commands.append(Command("log", ["log", run], _stored))
     return commands
@@ -98,9 +104,14 @@ def list_writers(folder: Path) -> list[Command]:
 
 
 def start(folder: Path, arguments: Sequence[str], **environment: str) -> "subprocess.Popen[str]":
-    """Start `assay` in `folder`, with everything it keeps below it."""
+    """Start `assay` in `folder`, with everything it keeps below it, in a session of its own.
+
+    $TORTURE_FAULT is code run before it, to see whether a campaign finds what it spoils.
+    """
+    code = f"{os.environ.get('TORTURE_FAULT', '')}\n{CALL}"
     return subprocess.Popen(
-        [*CALL, *arguments],
+        [sys.executable, "-c", code, *arguments],
+        start_new_session=True,
         cwd=folder,
         env=_environment(folder) | environment,
         stdout=subprocess.PIPE,
@@ -165,7 +176,7 @@ def _derived(folder: Path, _said: dict[str, Any]) -> Any:
 
 
 def _baseline(folder: Path, _said: dict[str, Any]) -> Any:
-    return [sorted(json.loads(path.read_text())) for path in folder.glob("reports/baselines/*")]
+    return [json.loads(path.read_text()) for path in sorted(folder.glob("reports/baselines/*"))]
 
 
 def _gate(folder: Path, said: dict[str, Any]) -> Any:
@@ -177,4 +188,4 @@ def _tuned(folder: Path, _said: dict[str, Any]) -> Any:
 
 
 def _stored(_folder: Path, said: dict[str, Any]) -> Any:
-    return sorted(said)
+    return said

@@ -1,8 +1,14 @@
-"""Processes killed at random moments: afterwards the same command gives the same result."""
+"""Processes ended at random moments, by SIGKILL, SIGTERM and SIGINT.
+
+Afterwards the same command gives the same result, and no process is left of them.
+"""
 
 import json
+import os
 import random
 import shutil
+import signal
+import subprocess
 import tempfile
 import time
 from collections.abc import Callable
@@ -13,6 +19,8 @@ from typing import Any
 from torture.commands import Command, call, list_commands, prepare, start
 
 CHAIN = 4  # kills one after another before it is looked at what is left
+SIGNALS = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT)
+SECONDS_TO_END = 20  # after a signal, with all that it started
 
 
 @dataclass
@@ -59,14 +67,45 @@ def torture_kills(
 
 def _call_undisturbed(origin: Path, command: Command) -> tuple[Any, float]:
     """Return what comes of a command, and the seconds it takes. Raises RuntimeError if it fails."""
-    folder = _copy(origin, "warm")
-    begin = time.monotonic()
-    shown = _finish(folder, command)
-    seconds = time.monotonic() - begin
-    shutil.rmtree(folder)
-    if isinstance(shown, _Failed):
-        raise RuntimeError(f"{command.name}, undisturbed: {shown}")
-    return shown, seconds
+    shown = []
+    for state in ("fresh", "warm"):
+        folder = _copy(origin, state)
+        begin = time.monotonic()
+        shown.append(_finish(folder, command))
+        seconds = time.monotonic() - begin
+        shutil.rmtree(folder)
+        if isinstance(shown[-1], _Failed):
+            raise RuntimeError(f"{command.name}, undisturbed: {shown[-1]}")
+    return _agree(*shown), seconds
+
+
+class _Any:
+    """A value in which two undisturbed calls differ, as a time does."""
+
+
+def _agree(one: Any, other: Any) -> Any:
+    """Return the values in which two results agree, each at its place."""
+    if isinstance(one, dict) and isinstance(other, dict) and one.keys() == other.keys():
+        return {key: _agree(one[key], other[key]) for key in one}
+    if isinstance(one, list | tuple) and type(one) is type(other) and len(one) == len(other):
+        return [_agree(*pair) for pair in zip(one, other, strict=True)]
+    return one if one == other else _Any
+
+
+def _differ(expected: Any, found: Any, place: str = "") -> str:
+    """Return the place where a result is not as expected, "" where it is."""
+    if expected is _Any:
+        return ""
+    if isinstance(expected, dict) and isinstance(found, dict) and expected.keys() == found.keys():
+        pairs = [(key, expected[key], found[key]) for key in expected]
+    elif isinstance(expected, list) and isinstance(found, list | tuple):
+        if len(expected) != len(found):
+            return f"{place}: {len(found)} instead of {len(expected)}"
+        pairs = [(i, *pair) for i, pair in enumerate(zip(expected, found, strict=True))]
+    else:
+        return "" if expected == found else f"{place}: {found} instead of {expected}"
+    told = (_differ(wanted, had, f"{place}/{key}") for key, wanted, had in pairs)
+    return next(filter(None, told), "")
 
 
 def _kill(
@@ -85,15 +124,36 @@ def _kill(
             process = start(folder, [*command.arguments, "--json"])
             time.sleep(moment)
             outcome.struck += process.poll() is None
-            process.kill()
-            process.communicate()
+            if told := _end(process, chance.choice(SIGNALS)):
+                outcome.failures.append(f"{command.name} ended at {moment}: {told}")
             outcome.cases += 1
         found = _finish(folder, command)
-        if found != shown:
-            told = f"{found}"[:300]
-            outcome.failures.append(f"{command.name} after kills at {moments}: {told}")
+        if told := found if isinstance(found, _Failed) else _differ(shown, found):
+            outcome.failures.append(f"{command.name} after kills at {moments}: {told[:300]}")
     finally:
         shutil.rmtree(folder)
+
+
+def _end(process: "subprocess.Popen[str]", sent: signal.Signals) -> str:
+    """End a process by a signal; return what is wrong with how it ends, "" where nothing is."""
+    process.send_signal(sent)
+    try:
+        errors = process.communicate(timeout=SECONDS_TO_END)[1]
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
+        return f"still there {SECONDS_TO_END} s after {sent.name}, or what it started is"
+    if "Traceback" in errors:
+        return f"{sent.name}: {errors[-300:]}"
+    until = time.monotonic() + SECONDS_TO_END
+    while time.monotonic() < until:
+        try:
+            os.killpg(process.pid, 0)
+        except ProcessLookupError:
+            return ""
+        time.sleep(0.05)
+    os.killpg(process.pid, signal.SIGKILL)
+    return f"{sent.name} leaves processes behind"
 
 
 def _finish(folder: Path, command: Command) -> Any:
