@@ -6,6 +6,7 @@ from typing import Any, Literal
 from pydantic import Field
 
 from assay.retrievers.engines.analyzer_coverage import WordKey
+from assay.retrievers.fusion.ranking import Positions
 from assay.retrievers.settings import Settings
 
 Analyzer = Literal[
@@ -75,6 +76,17 @@ def make_body(
     }
 
 
-def match(text: str) -> dict[str, Any]:
-    """Return the query for texts that share a term with `text`; nothing in it is an operator."""
-    return {"match": {"text": {"query": text, "operator": "or"}}}
+def match(text: str, allowed: Positions | None = None) -> dict[str, Any]:
+    """Return the query for texts that share a term with `text`, with `allowed` of these alone.
+
+    Nothing in the text is an operator.
+    """
+    query = {"match": {"text": {"query": text, "operator": "or"}}}
+    if allowed is None:
+        return query
+    return {"bool": {"must": [query], "filter": [list_ids(allowed)]}}
+
+
+def list_ids(allowed: Positions) -> dict[str, Any]:
+    """Return the query for the texts at these positions."""
+    return {"ids": {"values": list(map(str, allowed.tolist()))}}

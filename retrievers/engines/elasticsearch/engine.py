@@ -31,6 +31,7 @@ class ElasticsearchSettings(ElasticsearchIndexSettings):
         address=ADDRESS,
         features=FEATURES,
         met="8.19.21, no fusion",
+        restricts=True,
     )
     type: Literal["elasticsearch"] = "elasticsearch"
 
@@ -64,7 +65,7 @@ class ElasticsearchEngine(StatedEngine[ElasticsearchSettings, ElasticsearchConne
         return [(position, 2 * score - 1) for position, score in found]
 
     def _search_keyword(self, opened: OpenedIndex, text: str, limit: int) -> list[Scored]:
-        return self._ask(opened, min(limit, self._texts), query=lucene.match(text))
+        return self._ask(opened, min(limit, self._texts), query=lucene.match(text, self._allowed))
 
     def _search_hybrid(
         self, opened: OpenedIndex, text: str, vector: Vectors, limit: int
@@ -73,7 +74,7 @@ class ElasticsearchEngine(StatedEngine[ElasticsearchSettings, ElasticsearchConne
         settings, depth = self._settings, self.depth.dense
         retrievers: list[dict[str, Any]] = [
             {"knn": self._near(vector, depth)},
-            {"standard": {"query": lucene.match(text)}},
+            {"standard": {"query": lucene.match(text, self._allowed)}},
         ]
         fusion: dict[str, Any] = {"rank_window_size": depth, "retrievers": retrievers}
         if settings.fusion == "rrf":
@@ -115,11 +116,13 @@ class ElasticsearchEngine(StatedEngine[ElasticsearchSettings, ElasticsearchConne
 
     def _near(self, vector: Vectors, limit: int) -> dict[str, Any]:
         most = limit if self._exact else max(limit, self._settings.candidates)
+        filtered = {} if self._allowed is None else {"filter": lucene.list_ids(self._allowed)}
         return {
             "field": "vector",
             "query_vector": vector.tolist(),
             "k": limit,
             "num_candidates": most,
+            **filtered,
         }
 
     def _ask(self, opened: OpenedIndex, size: int, **body: Any) -> list[Scored]:

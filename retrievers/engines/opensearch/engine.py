@@ -15,6 +15,7 @@ from assay.retrievers.engines.lucene import (
     SORTED,
     LuceneBm25Settings,
     make_body,
+    match,
 )
 from assay.retrievers.engines.opensearch.bare import open_client
 from assay.retrievers.engines.opensearch.client import (
@@ -25,7 +26,7 @@ from assay.retrievers.engines.opensearch.client import (
 from assay.retrievers.engines.opensearch.features import FAISS, WORDS
 from assay.retrievers.engines.opensearch.fusion import SPACES, FusionSettings, RankFusion
 from assay.retrievers.engines.opensearch.index import INDEX_NAME, OpenSearchIndexStore
-from assay.retrievers.engines.opensearch.queries import KnnSettings, nearest, search, share_terms
+from assay.retrievers.engines.opensearch.queries import KnnSettings, nearest, search
 from assay.retrievers.engines.opensearch.server import OpenSearchServer
 from assay.retrievers.engines.opensearch.versions import check_version
 from assay.retrievers.engines.raw_client import BareClient
@@ -162,7 +163,7 @@ class OpenSearchEngine(ServerEngine[OpenSearchSettings, OpenSearchClient]):
         return [(position, to_cosine(score)) for position, score in found]
 
     def _search_keyword(self, opened: OpenedIndex, text: str, limit: int) -> list[Scored]:
-        body = {"track_total_hits": False, "query": share_terms(text, self._allowed)}
+        body = {"track_total_hits": False, "query": match(text, self._allowed)}
         return search(opened.connection, opened.name, min(limit, self._texts), body)
 
     def _search_hybrid(
@@ -175,7 +176,7 @@ class OpenSearchEngine(ServerEngine[OpenSearchSettings, OpenSearchClient]):
         depth = self.depth
         queries = [
             nearest(self._settings.knn, vector, depth.dense, self._allowed),
-            share_terms(text, self._allowed),
+            match(text, self._allowed),
         ]
         hybrid = {"queries": queries, "pagination_depth": depth.keyword}
         processor = self._settings.fusion.make_processor()

@@ -6,7 +6,7 @@ from typing import Any, Literal
 from pydantic import Field, model_validator
 
 from assay.retrievers.base import AssayError
-from assay.retrievers.engines.lucene import match
+from assay.retrievers.engines.lucene import list_ids
 from assay.retrievers.engines.opensearch.client import OpenSearchClient
 from assay.retrievers.engines.opensearch.fusion import Space
 from assay.retrievers.fusion.ranking import Positions, Scored
@@ -54,7 +54,7 @@ def nearest(
 
     With `allowed`, of the texts at these positions.
     """
-    among = None if allowed is None else _list_ids(allowed)
+    among = None if allowed is None else list_ids(allowed)
     if knn.method == "hnsw":
         query: dict[str, Any] = {"vector": vector.tolist(), "k": limit}
         if among:
@@ -65,17 +65,6 @@ def nearest(
     params = {"field": "vector", "query_value": vector.tolist(), "space_type": knn.space}
     script = {"source": "knn_score", "lang": "knn", "params": params}
     return {"script_score": {"query": among or {"match_all": {}}, "script": script}}
-
-
-def share_terms(text: str, allowed: Positions | None = None) -> dict[str, Any]:
-    """Return the query for texts that share a term with `text`, with `allowed` of these alone."""
-    if allowed is None:
-        return match(text)
-    return {"bool": {"must": [match(text)], "filter": [_list_ids(allowed)]}}
-
-
-def _list_ids(allowed: Positions) -> dict[str, Any]:
-    return {"ids": {"values": list(map(str, allowed.tolist()))}}
 
 
 def search(client: OpenSearchClient, name: str, size: int, body: Mapping[str, Any]) -> list[Scored]:

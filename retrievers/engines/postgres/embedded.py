@@ -26,6 +26,7 @@ CAPABILITIES = Capabilities(
     embedded=True,
     met="18.4",
     live=True,
+    restricts=True,
 )
 
 

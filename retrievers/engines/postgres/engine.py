@@ -9,6 +9,7 @@ from pydantic import Field
 
 from assay.retrievers.engines.adapter import StoredIndex
 from assay.retrievers.engines.analyzer_coverage import WordKey
+from assay.retrievers.engines.base import Engine
 from assay.retrievers.engines.capabilities import Capabilities
 from assay.retrievers.engines.crud import LiveRows
 from assay.retrievers.engines.postgres.embedded import CAPABILITIES
@@ -29,7 +30,7 @@ from assay.retrievers.engines.statements import (
     StatementEngine,
     StatementSettings,
 )
-from assay.retrievers.fusion.ranking import Scored
+from assay.retrievers.fusion.ranking import Positions, Scored
 from assay.retrievers.models.base import Vectors
 from assay.retrievers.services.retries import RetrySettings
 from assay.retrievers.settings import Resources, Settings
@@ -46,7 +47,7 @@ SESSION = {
 # Vectors have unit length, so that their inner product is the cosine; <#> is its negative. An index
 # gives rows by distance alone, and can be used for no other order.
 NEIGHBOURS = """SELECT position, -(embedding <#> $vector::vector) AS score FROM {table}
-ORDER BY embedding <#> $vector::vector{ties} LIMIT $dense_depth"""
+WHERE {allowed} ORDER BY embedding <#> $vector::vector{ties} LIMIT $dense_depth"""
 # Each lexeme of the query is quoted, so that no character of it is an operator.
 MATCHES = r"""SELECT position, {rank}(terms, query, {normalisation})::float8 AS score
 FROM {table}, (
@@ -55,7 +56,7 @@ FROM {table}, (
     )::tsquery AS query
     FROM unnest(tsvector_to_array(to_tsvector('{language}'::regconfig, $text))) AS lexeme
 ) AS question
-WHERE terms @@ query ORDER BY score DESC, position LIMIT $keyword_depth"""
+WHERE terms @@ query AND {allowed} ORDER BY score DESC, position LIMIT $keyword_depth"""
 
 
 class TextSearchSettings(Settings):
@@ -141,6 +142,10 @@ class PostgresEngine(StatementEngine[PostgresSettings, str]):
         """Return rows of a table without a dense index."""
         return PostgresRows(self._server, dimensions)
 
+    def restrict(self, allowed: Positions) -> Engine | None:
+        """As any engine; an approximate index would filter only what it has found."""
+        return super().restrict(allowed) if self._exact else None
+
     @property
     def _exact(self) -> bool:
         return self._settings.index.type == "exact"
@@ -172,12 +177,21 @@ class PostgresEngine(StatementEngine[PostgresSettings, str]):
 
     def _select_dense(self, vector: Vectors, limit: int) -> Select:
         ties = ", position" if self._exact else ""
-        statement = NEIGHBOURS.format(table=self._opened, ties=ties)
-        return Select(statement, {"vector": write_vector(vector), "dense_depth": limit})
+        statement = NEIGHBOURS.replace("{ties}", ties)
+        return self._select(statement, {"vector": write_vector(vector), "dense_depth": limit})
 
     def _select_keyword(self, text: str, limit: int) -> Select:
-        statement = MATCHES.format(table=self._opened, **self._settings.text.model_dump())
-        return Select(statement, {"text": clean(text), "keyword_depth": limit})
+        return self._select(MATCHES, {"text": clean(text), "keyword_depth": limit})
+
+    def _select(self, statement: str, parameters: Mapping[str, Any]) -> Select:
+        """Return a statement for the texts that may be found."""
+        if self._allowed is None:
+            given, allowed = parameters, "true"
+        else:
+            given = {**parameters, "allowed": self._allowed.tolist()}
+            allowed = "position = ANY($allowed)"
+        words = self._settings.text.model_dump()
+        return Select(statement.format(table=self._opened, allowed=allowed, **words), given)
 
     def _connect_bare(self, opened: str) -> BareConnection:
         connection = self._server.connect_plainly()
