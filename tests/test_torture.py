@@ -63,12 +63,6 @@ import subprocess, sys
 subprocess.Popen([sys.executable, "-c", "import time; time.sleep(90)"],
                  stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 """,
-    "a signal that prints a traceback": """
-import signal
-def fail(*_):
-    raise RuntimeError("caught")
-signal.signal(signal.SIGTERM, fail)
-""",
 }
 
 

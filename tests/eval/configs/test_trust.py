@@ -19,7 +19,7 @@ from assay.eval.configs.config import load_config
 from assay.eval.studies.targets.target_settings import load_settings
 from assay.retrievers.base import AssayError
 from assay.retrievers.settings.files import read_mapping
-from assay.retrievers.settings.trust import ADDRESS, find_rule, list_settings
+from assay.retrievers.settings.trust import ADDRESS, find_rule, is_trusted, list_settings
 
 NAMING_PYTHON = [
     "retriever: {type: python, class: 'mine:Mine'}",
@@ -342,3 +342,8 @@ def test_what_a_config_from_elsewhere_asks_for_is_shown_and_not_done(elsewhere: 
 @pytest.mark.parametrize("address", ["http://u:pass@host.example/x", "u:pass@host.example"])
 def test_a_refusal_names_the_host_and_no_password(address: str) -> None:
     assert ADDRESS.describe(address) == "sends texts to host.example"
+
+
+def test_the_project_is_trusted_from_anywhere(elsewhere: Path) -> None:
+    assert is_trusted(Path(__file__).parents[3] / "configs" / "bm25.yaml")
+    assert not is_trusted(elsewhere / "bm25.yaml")
