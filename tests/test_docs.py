@@ -16,7 +16,6 @@ import pytest
 from tools.processes import ROOT
 
 import assay as package
-from assay.eval import api
 from assay.eval.cli.main import assay
 
 LISTED = subprocess.run(
@@ -144,7 +143,7 @@ def test_a_broken_link_is_found() -> None:
 
 @pytest.mark.parametrize("name", package.__all__)
 def test_a_function_of_the_python_api_says_all_of_itself(name: str) -> None:
-    function = getattr(api, name)
+    function = getattr(package, name)
     text = inspect.getdoc(function) or ""
     for section in ("Args", "Returns", "Raises", "Examples"):
         assert f"\n{section}:\n" in text, section

@@ -64,7 +64,8 @@ def read(
         return
     _print(made)
     if dataset and made.files:
-        print_next(f"import {show_path(made.files[0])} --dataset {dataset}")
+        missing = " --missing drop" if made.lacking else ""
+        print_next(f"import {show_path(made.files[0])} --dataset {dataset}{missing}")
 
 
 def _print(made: "TraceReading") -> None:

@@ -9,6 +9,7 @@ OBJECTS = {
         "assay.eval.api.ingest",
         "assay.eval.api.load_runs",
         "assay.eval.api.load_tracked_runs",
+        "assay.retrievers.foreign.steps.step",
     ],
     "What they return": [
         "assay.eval.studies.run.frame.RunResult",
@@ -50,7 +51,8 @@ title: Python API
 ---
 # Reference of the Python API
 
-`from assay import run, compare, search, ingest, load_runs, load_tracked_runs` are the functions;
+`from assay import run, compare, search, ingest, load_runs, load_tracked_runs, step` are the
+functions;
 [python.md](python.md) shows them at work. Bad input raises `AssayError`, whose message is one line.
 """
 

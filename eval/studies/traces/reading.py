@@ -95,6 +95,7 @@ class TraceReading:
     faults: Mapping[str, int]
     notes: Sequence[str]
     files: Sequence[Path]
+    lacking: int = 0  # queries of the collection that nobody asked
 
     def as_json(self) -> dict[str, Any]:
         """Return it as JSON values."""
@@ -123,9 +124,10 @@ def read(
         figures = TraceFigures()
         if dataset is None:
             rows, queries, notes = _name_searches(book, figures, name, bool(output), consent)
+            lacking = 0
         else:
             queries = []
-            rows, notes = _match_searches(book, figures, dataset, name, progress)
+            rows, notes, lacking = _match_searches(book, figures, dataset, name, progress)
         faults, spans = book.faults, book.spans
     if not figures.searches:
         raise AssayError(f"{sources[0]}: no span tells retrieved documents and a query")
@@ -136,7 +138,7 @@ def read(
             for file, content in files.items():
                 write_atomically(output / file, render_rows(content).encode())
                 written.append(output / file)
-    return TraceReading(spans, figures, Counter(faults), notes, written)
+    return TraceReading(spans, figures, Counter(faults), notes, written, lacking)
 
 
 def tell_time(nanoseconds: int) -> str:
@@ -172,7 +174,7 @@ def _name_searches(
 
 def _match_searches(
     book: TraceBook, figures: TraceFigures, dataset: str, name: str, progress: Progress
-) -> tuple[list[dict[str, Any]], list[str]]:
+) -> tuple[list[dict[str, Any]], list[str], int]:
     collection = load(dataset, progress)
     ids = {query.text.strip(): query.id for query in collection.queries}
     matcher = DocumentMatcher(collection.documents)
@@ -188,7 +190,9 @@ def _match_searches(
         raise AssayError(f"--dataset {dataset}: none of its queries is asked in the traces")
     notes = [f"{others:,} searches are not of queries of {dataset}"] if others else []
     rows = [found[query][1] for query in ids.values() if query in found]
-    return rows, [*notes, *describe_missing(matcher)]
+    if lacking := len(collection.queries) - len(rows):
+        notes.append(f"{lacking:,} of {len(collection.queries):,} queries are not in the traces")
+    return rows, [*notes, *describe_missing(matcher)], lacking
 
 
 def _count(book: TraceBook, figures: TraceFigures) -> Iterator[Trace]:
