@@ -28,6 +28,7 @@ FIT_OF = {
     "psycopg": "LGPL-3.0-only",
     "psycopg-binary": "LGPL-3.0-only",
     "pyte": "LGPL-3.0-only",
+    "python-stdnum": "LGPL-2.1-or-later",
 }
 # Read by hand: what the metadata does not say in words that can be told, or what is installed on
 # other systems alone.
@@ -38,6 +39,7 @@ READ = {
     "httpx2-jsfetch": "BSD-3-Clause",
     "huey": "MIT",
     "pyte": "LGPL-3.0-only",
+    "python-stdnum": "LGPL-2.1-or-later",
     "pypdfium2": "BSD-3-Clause AND Apache-2.0",
     "skops": "MIT",
     "pywin32": "PSF-2.0",
