@@ -122,14 +122,14 @@ def _read_with_bases(path: Path, above: tuple[Path, ...]) -> dict[str, Any]:
     return merge(_read_with_bases(base, above), values) if base else values
 
 
-def list_trusted(path: Path) -> list[str]:
+def list_trusted(config: str | Path) -> list[str]:
     """Return what a config and its bases ask for that needs trust, a line each, with the file.
 
     Nothing is imported, sent or read of what they name. Raises AssayError where one is no mapping.
     """
     told: list[str] = []
     above: tuple[Path, ...] = ()
-    following: Path | None = path
+    following: Path | None = find_config(split_engine(config)[0])
     while following and following.resolve() not in above:
         values = parse_mapping(read_text(following, config=True), str(following))
         above = (*above, following.resolve())

@@ -325,6 +325,8 @@ def test_what_a_config_from_elsewhere_asks_for_is_shown_and_not_done(elsewhere: 
         "retriever: {type: http, token_variable: SECRET, url: 'http://u:pass@host.example/x'}\n"
     )
     Path("mine.py").write_text("open('imported', 'w')\n")
+    named = CliRunner().invoke(assay, ["config", "show", "hybrid_rrf", "--trust"])
+    assert named.output == "hybrid_rrf: asks for nothing that needs trust\n"
     shown = CliRunner().invoke(assay, ["config", "show", str(path), "--trust"])
     assert shown.exit_code == 0, shown.output
     assert shown.output.splitlines() == [
