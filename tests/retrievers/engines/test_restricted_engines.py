@@ -1,6 +1,8 @@
-"""Engines that pass over texts as they search: held to what they find without, of those texts."""
+"""Engines that pass over texts as they search: what they find is what plain Python finds."""
 
 import os
+from datetime import UTC, datetime, timedelta
+from random import Random
 from typing import Any
 
 import numpy as np
@@ -10,6 +12,8 @@ from assay.retrievers.base import Quiet
 from assay.retrievers.engines.base import Engine
 from assay.retrievers.engines.registry import ENGINES
 from assay.retrievers.settings import Resources
+from assay.retrievers.settings.fields import Fields
+from assay.retrievers.settings.filters import read_filter
 from assay.retrievers.store.cache import Cache
 
 ROWS = 300
@@ -98,3 +102,108 @@ def test_a_restricted_engine_finds_nothing_where_nothing_may_be_found(
         assert restricted.dense(vectors[0], 5) == []
     if "keyword" in whole.searches:
         assert restricted.keyword("valve pipe", 5) == []
+
+
+FIELDS: Fields = {
+    "size": "number",
+    "kind": "text",
+    "tags": "list of text",
+    "done": "boolean",
+    "on": "date",
+}
+FILTERS = 500
+
+
+def draw_value(field: str, chance: Random) -> Any:
+    moment = datetime(2024, 1, 1, tzinfo=UTC) + timedelta(hours=chance.randrange(96))
+    return {
+        "size": chance.choice([0, 1, 2, 2.5]),
+        "kind": chance.choice(["Pump", "pump", "valve"]),
+        "tags": chance.choice("abc"),
+        "done": chance.random() < 0.5,
+        "on": moment.isoformat(),
+    }[field]
+
+
+def draw_document(chance: Random) -> dict[str, Any]:
+    document = {field: draw_value(field, chance) for field in FIELDS if chance.random() < 0.7}
+    document["tags"] = [draw_value("tags", chance) for _ in range(chance.randrange(3))]
+    return document
+
+
+def draw_filter(chance: Random, deeper: int = 2) -> dict[str, Any]:
+    kind = chance.choice(["and", "or", "not", "test", "test"]) if deeper else "test"
+    if kind == "not":
+        return {"not": draw_filter(chance, deeper - 1)}
+    if kind != "test":
+        return {kind: [draw_filter(chance, deeper - 1) for _ in range(chance.randint(1, 3))]}
+    field = chance.choice(list(FIELDS))
+    value, others = draw_value(field, chance), [draw_value(field, chance) for _ in range(2)]
+    tests = [{"equals": value}, {"in": others}, {"contains": others}]
+    tests.append({"exists": chance.random() < 0.5})
+    if field != "done":
+        tests.append({"range": {chance.choice(["ge", "gt", "le", "lt"]): value}})
+    return {"field": field, **chance.choice(tests)}
+
+
+def allows(asked: dict[str, Any], document: dict[str, Any]) -> bool:
+    """What a filter means, said once more in plain Python, without a look at the other."""
+    if "and" in asked:
+        return all(allows(part, document) for part in asked["and"])
+    if "or" in asked:
+        return any(allows(part, document) for part in asked["or"])
+    if "not" in asked:
+        return not allows(asked["not"], document)
+    field = asked["field"]
+    read = datetime.fromisoformat if field == "on" else lambda value: value
+    held = document.get(field)
+    values = [
+        read(value) for value in (held if isinstance(held, list) else [held]) if value is not None
+    ]
+    if "exists" in asked:
+        return bool(values) == asked["exists"]
+    if "equals" in asked:
+        return read(asked["equals"]) in values
+    if "in" in asked:
+        return bool({read(value) for value in asked["in"]} & set(values))
+    if "contains" in asked:
+        return {read(value) for value in asked["contains"]} <= set(values)
+    ((bound, limit),) = asked["range"].items()
+    limit = read(limit)
+    compare = {
+        "ge": lambda value: value >= limit,
+        "gt": lambda value: value > limit,
+        "le": lambda value: value <= limit,
+        "lt": lambda value: value < limit,
+    }[bound]
+    return any(compare(value) for value in values)
+
+
+def test_an_engine_finds_what_plain_python_finds_by_500_filters(
+    engine: tuple[Engine, Any],
+) -> None:
+    whole, vectors = engine
+    chance = Random(38)
+    documents = [draw_document(chance) for _ in range(ROWS)]
+    shares = set()
+    for _ in range(FILTERS):
+        asked = draw_filter(chance)
+        wanted = [i for i, document in enumerate(documents) if allows(asked, document)]
+        bound = read_filter(asked, "filter", FIELDS)
+        allowed = np.array([i for i in range(ROWS) if bound.matches(documents[i])], np.intp)
+        assert allowed.tolist() == wanted, asked
+        shares.add(len(wanted) * 10 // ROWS)
+        restricted = whole.restrict(allowed)
+        assert restricted is not None
+        if "dense" not in whole.searches:
+            found = restricted.keyword("valve pipe", 10)
+            listed = [pair for pair in whole.keyword("valve pipe", ROWS) if pair[0] in wanted]
+            assert [i for i, _ in found] == [i for i, _ in listed[:10]], asked
+            continue
+        query = vectors[chance.randrange(ROWS)]
+        found = restricted.dense(query, 10)
+        assert {i for i, _ in found} <= set(wanted), asked
+        if whole.metadata()["exact"]:
+            near = sorted(wanted, key=lambda i: (-float(vectors[i] @ query), i))
+            assert [i for i, _ in found] == near[:10], asked
+    assert len(shares) > 8, "filters of every selectivity"
