@@ -208,6 +208,7 @@ BUILDS_ON = {
     "sweep": {"comparison"},
     "targets": {"ingestion", "stores"},
     "threshold": {"tuning"},
+    "traces": {"questions"},
     "tuning": {"comparison", "sweep"},
 }
 

@@ -145,7 +145,7 @@ GROUPS = {
             "Explain and sample the searches of your own system.",
             (
                 "traces read spans.jsonl --dataset documents --output traced",
-                "traces read mlflow:shop --json",
+                "traces sample spans.jsonl --documents documents --consent",
             ),
         ),
         "dataset": Entry(

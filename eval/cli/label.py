@@ -105,12 +105,12 @@ def label(
     card = finish_labelling(card)
     if serve:
         with changing(card.folder):  # or its files are read while another process adds to them
-            judged = load_card(*find(name))
+            judged = load_card(*find(name), unjudged=True)
         _serve(file, rows, judged, highest, _check_judge(judge), port, seed, as_json)
         return
     with changing(output or card.folder):
         card, variant = find(name)  # another process may have sealed it again
-        judged = load_card(card, variant)
+        judged = load_card(card, variant, unjudged=True)
         rows, filled, by_model = _fill_in(file, rows, judged)
         problems = Problems(strict=False)
         labels = check_labels(rows, judged, highest or find_highest_grade(judged), problems)

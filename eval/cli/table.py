@@ -11,9 +11,11 @@ from assay.eval.runs.stored import describe_degraded, describe_without_hits
 from assay.eval.runs.summary.cost import dollars
 from assay.eval.runs.summary.summary import Summary, explain_open
 from assay.eval.scoring.measures import choose_headline, find
-from assay.eval.statistics.estimates import OpenEstimate
+from assay.eval.statistics.estimates import Estimate, OpenEstimate
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from rich.table import Table
 
     from assay.eval.studies.ingestion.dry_run import DryRun
@@ -33,7 +35,10 @@ def print_summary(summary: Summary, reused: bool = False, by_type: bool = False)
     if silent := describe_without_hits(run):
         console.print(silent, style="bold red")
     console.print()
-    print_table(console, _measures(summary))
+    print_table(console, _measures(summary.means))
+    if summary.traffic:
+        print_table(console, _measures(summary.traffic.measures, "for the traffic"))
+        print_text(summary.traffic.words)
     for words, share in summary.answering.rows if summary.answering else ():
         print_text(f"{words} (n = {share.n}): {share.value:.3f} ({_interval(share, 3)})")
     if by_type and summary.by_type:
@@ -108,16 +113,16 @@ def print_dry_run(found: "DryRun") -> None:
     console.print(f"In all about {total}; tokens are estimated at 3 bytes each.")
 
 
-def _measures(summary: Summary) -> "Table":
+def _measures(means: "Mapping[str, Estimate]", title: str = "measure") -> "Table":
     """Return a table of the measures; of many in two columns, so that a screen holds them."""
     cells = []
-    for name, mean in summary.means.items():
+    for name, mean in means.items():
         digits = find(name).digits
         cells.append((name, f"{mean.value:.{digits}f}", _interval(mean, digits)))
     rows = len(cells) if len(cells) <= MOST_ROWS else (len(cells) + 1) // 2
     parts = [part for part in (cells[:rows], cells[rows:]) if part]
-    first, *others = ["measure", "mean", "95 % interval"] * len(parts)
-    table = make_table(first, *others, left=("measure",), ruled=False, whole=True)
+    first, *others = [title, "mean", "95 % interval"] * len(parts)
+    table = make_table(first, *others, left=(title,), ruled=False, whole=True)
     for row in zip_longest(*parts, fillvalue=("", "", "")):
         table.add_row(*chain.from_iterable(row))
     return table

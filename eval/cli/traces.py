@@ -19,6 +19,7 @@ from assay.eval.cli.output import (
 
 if TYPE_CHECKING:
     from assay.eval.studies.traces.reading import TraceFigures, TraceReading
+    from assay.eval.studies.traces.sample_files import TrafficSample
 
 SOURCES = click.argument("sources", nargs=-1, required=True, metavar="SOURCE...")
 NAME = click.option("--name", default="traces", show_default=True, help="What to call the system.")
@@ -66,6 +67,92 @@ def read(
     if dataset and made.files:
         missing = " --missing drop" if made.lacking else ""
         print_next(f"import {show_path(made.files[0])} --dataset {dataset}{missing}")
+
+
+@traces.command()
+@SOURCES
+@click.option("--documents", required=True, help="The folder, or collection, that is searched.")
+@click.option(
+    "--number", type=options.at_least(1), default=150, show_default=True, help="Queries to draw."
+)
+@click.option("--seed", type=options.at_least(0), default=0, show_default=True, help="Of the draw.")
+@click.option(
+    "--depth",
+    type=options.at_least(1),
+    default=10,
+    show_default=True,
+    help="Judge so many hits of your system, and of --config, for every query.",
+)
+@click.option(
+    "--config",
+    default="bm25",
+    show_default=True,
+    help="A pipeline whose hits are judged beside those of your system.",
+)
+@click.option("--region", help="Country, as DE: finds telephone numbers as they are written there.")
+@click.option("--name", help="Name of the new collection.  [default: NAME-traffic]")
+@click.option(
+    "--output",
+    type=click.Path(path_type=Path),
+    help="Where the card goes.  [default: ./datasets/NAME]",
+)
+@CONSENT
+@options.JSON
+def sample(
+    sources: tuple[str, ...],
+    documents: str,
+    number: int,
+    seed: int,
+    depth: int,
+    config: str,
+    region: str | None,
+    name: str | None,
+    output: Path | None,
+    consent: bool,
+    as_json: bool,
+) -> None:
+    """Draw queries of your traffic to be judged, each with a known chance.
+
+    Searches of the same words count as one query. All that are asked most are drawn; of the others
+    some, by how often they are asked, whether they found nothing or scored low, and when. The
+    queries become a collection, without judgments yet, with the table pool.csv for `assay label`.
+    Once they are judged, `assay run` estimates every measure for the traffic, beside the mean over
+    queries.
+    """
+    from assay.eval.configs.config import load_config
+    from assay.eval.configs.resources import make_resources
+    from assay.eval.studies.traces import sample_files
+    from assay.retrievers.base import AssayError
+
+    if not consent:
+        raise AssayError(
+            "--consent: a sample stores the texts of queries, masked; say --consent to allow it"
+        )
+    spec = sample_files.SampleSpec(number, seed, depth, region)
+    resources = make_resources()
+    made = sample_files.sample(
+        sources, documents, spec, load_config(config, ()), name, output, resources
+    )
+    if as_json:
+        print_json(made.as_json())
+        return
+    _print_sample(made)
+
+
+def _print_sample(made: "TrafficSample") -> None:
+    print_text(
+        f"{len(made.drawn):,} of {made.queries:,} queries drawn, which stand for "
+        f"{made.searches:,} searches",
+        "bold",
+    )
+    table = make_table("stratum", "queries", "searches", "drawn", left=("stratum",))
+    for row in made.strata():
+        table.add_row(row[0], *(f"{figure:,}" for figure in row[1:]))
+    print_table(make_console(), table)
+    print_warnings([*(f"{count:,} × {what}" for what, count in made.faults.items()), *made.notes])
+    pool = show_path(made.folder / "pool.csv")
+    click.echo(f"{made.pairs:,} pairs to judge: {pool}")
+    print_next(f"label {pool} --serve --judge NAME")
 
 
 def _print(made: "TraceReading") -> None:

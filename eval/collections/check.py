@@ -28,9 +28,9 @@ def check_judged(collection: Collection) -> None:
     name = collection.name
     if not collection.queries:
         raise AssayError(
-            f"{name}: no query is judged, so nothing can be measured; `assay init FOLDER "
-            "--questions FILE --force` makes queries of a table of questions and quotes, and "
-            f"`assay dataset check {name}` says what a collection lacks"
+            f"{name}: no query is judged, so nothing can be measured; `assay label POOL` adds the "
+            "grades of a pool, `assay init FOLDER --questions FILE --force` makes queries of a "
+            f"table of questions and quotes, and `assay dataset check {name}` says what it lacks"
         )
     relevant = any(item.grade > 0 for items in collection.gold.values() for item in items)
     if not relevant and any(query.type != NO_ANSWER for query in collection.queries):
@@ -41,10 +41,13 @@ def check_judged(collection: Collection) -> None:
         )
 
 
-def check(card: Card, progress: Progress = QUIET, spans: bool = True) -> list[Problem]:
+def check(
+    card: Card, progress: Progress = QUIET, spans: bool = True, judged: bool = True
+) -> list[Problem]:
     """Return every problem of the card and of all its data, by file and line.
 
-    `spans` looks for relevant spans that are a heading alone, too.
+    `spans` looks for relevant spans that are a heading alone, too, and `judged` for judgments by
+    which something can be measured.
 
     An error keeps the collection, or a variant of its judgments, from loading, or says that the
     data is not what the card promises; a warning is something to look at; a note is as it was
@@ -57,7 +60,7 @@ def check(card: Card, progress: Progress = QUIET, spans: bool = True) -> list[Pr
         problems.warn(place, 0, f'name: "{card.name}" is not the name of the card\'s folder')
     try:
         source = open_source(card, problems)
-        _check_content(card, source, place, problems, spans)
+        _check_content(card, source, place, problems, spans, judged)
         _check_digests(card, place, problems)
     except AssayError as error:
         problems.error(place, 0, str(error))
@@ -65,14 +68,14 @@ def check(card: Card, progress: Progress = QUIET, spans: bool = True) -> list[Pr
 
 
 def _check_content(
-    card: Card, source: Source[Any], place: Path, problems: Problems, spans: bool
+    card: Card, source: Source[Any], place: Path, problems: Problems, spans: bool, judged: bool
 ) -> None:
     documents = source.documents()
     queries = source.queries()
     books = {variant: source.gold(variant, documents, queries.items) for variant in card.variants}
     legible = not problems.broken
     for variant, book in books.items():
-        if legible and queries.items and not _can_measure(book, queries.items):
+        if judged and legible and queries.items and not _can_measure(book, queries.items):
             message = "has no relevant judgment (a grade of 1 or more): nothing can be measured"
             problems.error(place, 0, f'judgments: "{variant}" {message}')
         _check_grades(book, queries.items, problems)
@@ -82,10 +85,10 @@ def _check_content(
     if card.by_model:
         by = f"judged_by: a model gave the grades that name nobody ({card.judged_by})"
         problems.note(place, by)
-    judged = set().union(*(book.items for book in books.values()))
+    known = set().union(*(book.items for book in books.values()))
     for name, row in queries.rows.items():
         # Where none is judged, that has been told, or why.
-        if judged and name not in judged:
+        if known and name not in known:
             problems.warn(row.file, row.line, f'query "{name}" has no judgment')
     _check_language(card, documents, place, problems)
     _check_permissions(card, documents, queries, books, problems)

@@ -30,23 +30,25 @@ def load_card(
     variant: str,
     progress: Progress = QUIET,
     documents: Mapping[str, Document] | None = None,
+    unjudged: bool = False,
 ) -> Collection:
     """Return the collection of `card` with the judgments of `variant`. Raises AssayError.
 
-    `documents` are those of its files, where they have been read.
+    `documents` are those of its files, where they have been read. Queries that nobody has judged
+    are left out unless `unjudged`.
     """
     source = open_source(card, Problems(strict=True, progress=progress))
     documents = source.documents() if documents is None else documents
     queries = source.queries().items
     gold = source.gold(variant, documents, queries).items
-    asked = [query for query in queries.values() if query.id in gold]
+    asked = [query for query in queries.values() if unjudged or query.id in gold]
     return Collection(
         name=card.name if variant == card.variants[0] else f"{card.name}:{variant}",
         title=card.title,
         documents=list_documents(documents),
         queries=tuple(asked),
         gold={
-            query.id: keep_allowed(card, query, gold[query.id].values(), documents)
+            query.id: keep_allowed(card, query, gold.get(query.id, {}).values(), documents)
             for query in asked
         },
         card=card,

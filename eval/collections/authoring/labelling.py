@@ -54,7 +54,8 @@ def add_in_place(
     additions = _render_additions(card, variant, labels)
     if reason := _why_not_in_place(card, list(additions)):
         raise _refuse(card, reason)
-    if wrong := [problem for problem in check(card, spans=False) if problem.severity == "error"]:
+    found = check(card, spans=False, judged=False)
+    if wrong := [problem for problem in found if problem.severity == "error"]:
         raise AssayError(f"{wrong[0]} (no judgment was added)")
     before = {path: path.read_bytes() for path in additions}
     added = {path: _append(path, content, additions[path]) for path, content in before.items()}

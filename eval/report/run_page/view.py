@@ -69,6 +69,8 @@ class View:
     warnings: tuple[str, ...]
     lede: tuple[str, ...]
     measures: tuple[MeasureRow, ...]
+    traffic: tuple[MeasureRow, ...]
+    traffic_words: str
     primary: str
     found_at: tuple[Bar, ...]
     type_measures: tuple[str, ...]
@@ -108,6 +110,11 @@ def make_view(summary: Summary) -> View:
         warnings=_warnings(summary),
         lede=_lede(summary),
         measures=tuple(_measure_row(name, mean) for name, mean in summary.means.items()),
+        traffic=tuple(
+            _measure_row(name, mean)
+            for name, mean in (summary.traffic.measures if summary.traffic else {}).items()
+        ),
+        traffic_words=summary.traffic.words if summary.traffic else "",
         primary=primary(summary),
         found_at=bars(rows, manifest.depth),
         type_measures=type_measures,

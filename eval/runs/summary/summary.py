@@ -20,6 +20,7 @@ from assay.eval.runs.summary.generated_answers import Answers, examine_answers
 from assay.eval.runs.summary.leaks import describe_bound
 from assay.eval.runs.summary.legs_alone import LegAlone, score_legs
 from assay.eval.runs.summary.means import estimate_scores
+from assay.eval.runs.summary.traffic import TrafficEstimates, estimate_traffic
 from assay.eval.runs.summary.unanswerable_queries import Abstention, examine_answering
 from assay.eval.runs.summary.unjudged import UnjudgedBounds, examine
 from assay.eval.scoring import measures
@@ -134,6 +135,11 @@ class Summary:
         )
 
     @cached_property
+    def traffic(self) -> TrafficEstimates | None:
+        """What the measures are for the traffic that queries were sampled from, if they were."""
+        return estimate_traffic(self.run.queries, self.scores)
+
+    @cached_property
     def unjudged(self) -> tuple[UnjudgedBounds, ...]:
         """What hits that no one has judged leave open in every measure."""
         return examine(self.run, self.scores)
@@ -152,6 +158,7 @@ class Summary:
                 name: {"mean": mean.value, "low": mean.low, "high": mean.high}
                 for name, mean in self.means.items()
             },
+            "traffic": self.traffic.as_json() if self.traffic else None,
             "ir_measures": measures.list_standard(self.means),
             "legs": {item.leg: item.as_json() for item in self.legs},
             "answering": self.answering.as_json() if self.answering else None,

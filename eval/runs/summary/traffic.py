@@ -1,0 +1,80 @@
+"""What a run scores for the traffic that its queries were sampled from.
+
+`assay traces sample` writes into the metadata of a query how often it was asked, and the stratum it
+was drawn from.
+"""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from assay.eval.collections.collection import Query
+from assay.eval.scoring.measures import find
+from assay.eval.statistics.estimates import Estimate
+from assay.eval.statistics.sampling import estimate_weighted_mean
+
+KEY = "traffic"
+FIELDS = ("frequency", "stratum", "members", "drawn", "searches", "of")
+
+
+@dataclass(frozen=True, slots=True)
+class TrafficEstimates:
+    """Each measure as the mean over searches, with its interval.
+
+    `searches` is how many searches the judged strata stand for, `share` their part of all of them;
+    `drawn` is the size of the sample of whose queries `judged` are judged.
+    """
+
+    measures: Mapping[str, Estimate]
+    searches: int
+    share: float
+    drawn: int
+    judged: int
+
+    @property
+    def words(self) -> str:
+        """What the figures are of, in a sentence."""
+        missing = f" {100 * (1 - self.share):.1f} % of it is in strata without a judgment."
+        return (
+            f"Weighted by how often queries are asked: an estimate for {self.searches:,} searches, "
+            f"from {self.judged} judged of {self.drawn} sampled queries."
+            + (missing if self.share < 1 else "")
+        )
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the figures as JSON values."""
+        return asdict(self)
+
+
+def estimate_traffic(
+    queries: Mapping[str, Query], scores: Mapping[str, Mapping[str, float]]
+) -> TrafficEstimates | None:
+    """Return what `scores`, {measure: {query: score}}, are for the traffic.
+
+    None where not every query of a run says how it was sampled. The queries that are judged are
+    taken for a random part of those drawn.
+    """
+    told = [query.metadata.get(KEY) for query in queries.values()]
+    drawn = [item for item in told if isinstance(item, Mapping) and set(FIELDS) <= item.keys()]
+    if not drawn or len(drawn) < len(told):
+        return None
+    strata = {str(item["stratum"]): item for item in drawn}
+    names = list(strata)
+    arguments = (
+        [float(item["frequency"]) for item in drawn],
+        [names.index(str(item["stratum"])) for item in drawn],
+        [int(item["members"]) for item in strata.values()],
+    )
+    seen = sum(int(item["searches"]) for item in strata.values())
+    return TrafficEstimates(
+        measures={
+            name: estimate_weighted_mean(
+                [found[query] for query in queries], *arguments, find(name).within
+            )
+            for name, found in scores.items()
+        },
+        searches=seen,
+        share=seen / int(drawn[0]["of"]),
+        drawn=sum(int(item["drawn"]) for item in strata.values()),
+        judged=len(drawn),
+    )

@@ -1,0 +1,79 @@
+"""Estimates for a finite population from a stratified sample of it."""
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from assay.eval.statistics.estimates import ANY, SHARE, TAIL, Estimate, Range, estimate_share
+
+
+def estimate_weighted_mean(
+    sample: Sequence[float],
+    sizes: Sequence[float],
+    strata: Sequence[int],
+    members: Sequence[int],
+    within: Range = ANY,
+) -> Estimate:
+    """Return the mean of a population whose units count by their sizes, with its interval.
+
+    Units were drawn with equal chances and without replacement in each stratum: `strata` numbers,
+    from 0, that of each value, and `members` says how many units it has. It is Hájek's estimate,
+    sum of w·y by sum of w with w = size / chance, with the linearised variance of a stratified
+    sample (Särndal, Swensson and Wretman 1992, 5.6 and 5.7) and Satterthwaite's degrees of freedom.
+    A stratum with a single value is put to the one before it, which makes the interval longer.
+    Where all values are equal, the interval of a share is that of Clopper and Pearson at Kish's
+    effective size, of other values it has no width. Strata without a value are no part of it.
+    """
+    y, size = np.asarray(sample, dtype=float), np.asarray(sizes, dtype=float)
+    n = len(y)
+    if not n:
+        raise ValueError("an estimate needs at least one value")
+    stratum = np.asarray(strata)
+    drawn = np.bincount(stratum, minlength=len(members))
+    weights = size * np.asarray(members)[stratum] / drawn[stratum]
+    total = float(np.sum(weights))
+    mean = float(np.sum(weights * y)) / total
+    census = all(count in (0, of) for count, of in zip(drawn, members, strict=True))
+    if census:
+        return Estimate(mean, mean, mean, n)
+    if np.all(y == y[0]):
+        effective = max(1, round(total**2 / float(np.sum(weights**2))))
+        if within == SHARE and y[0] in within:
+            bound = estimate_share(effective * int(y[0]), effective)
+            return Estimate(mean, bound.low, bound.high, n)
+        wide = n == 1 and np.all(np.isfinite(within))
+        return Estimate(mean, *(within if wide else (mean, mean)), n)
+    parts = _find_parts(stratum, members, size * (y - mean) / total)
+    variance = sum(part for part, _ in parts)
+    spread = sum(part**2 / freedom for part, freedom in parts)
+    if not spread:
+        return Estimate(mean, *(within if np.all(np.isfinite(within)) else (mean, mean)), n)
+    from scipy.special import stdtrit
+
+    half = float(stdtrit(variance**2 / spread, 1 - TAIL)) * math.sqrt(variance)
+    return Estimate(mean, max(mean - half, within[0]), min(mean + half, within[1]), n)
+
+
+def _find_parts(
+    stratum: np.ndarray, members: Sequence[int], residuals: np.ndarray
+) -> list[tuple[float, int]]:
+    """Return variance and degrees of freedom of every stratum, or group of such, that adds any."""
+    groups: list[tuple[int, np.ndarray]] = []
+    for number, of in enumerate(members):
+        values = residuals[stratum == number]
+        if not len(values) or len(values) == of:
+            continue
+        if groups and (len(values) == 1 or len(groups[-1][1]) == 1):
+            before, others = groups.pop()
+            of, values = before + of, np.concatenate([others, values])
+        groups.append((of, values))
+    if len(groups) > 1 and len(groups[-1][1]) == 1:
+        last, values = groups.pop()
+        before, others = groups.pop()
+        groups.append((before + last, np.concatenate([others, values])))
+    return [
+        (of * (of - n) * float(np.var(values, ddof=1)) / n, n - 1)
+        for of, values in groups
+        if (n := len(values)) > 1 and np.any(values != values[0])
+    ]

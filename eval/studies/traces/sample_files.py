@@ -1,0 +1,173 @@
+"""A sample of traffic as a collection to be judged: its queries, and the passages to judge."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from assay.eval.collections.authoring import author
+from assay.eval.collections.authoring.worksheet import Pair, render, trim
+from assay.eval.collections.card import FILE
+from assay.eval.collections.card_files import read_card
+from assay.eval.collections.collection import Query
+from assay.eval.collections.digests import seal
+from assay.eval.collections.in_memory import gather_unjudged
+from assay.eval.configs.config import RunConfig
+from assay.eval.runs.execution import searching
+from assay.eval.runs.summary.traffic import KEY
+from assay.eval.studies.questions.sources import QuestionSource, open_documents
+from assay.eval.studies.traces.matching import DocumentMatcher
+from assay.eval.studies.traces.personal_data import Masker
+from assay.eval.studies.traces.reading import describe_missing
+from assay.eval.studies.traces.sampling import TrafficQuery, draw, merge
+from assay.eval.studies.traces.traces import TraceBook, open_book
+from assay.retrievers.base import AssayError, Chunk
+from assay.retrievers.settings import Resources
+from assay.retrievers.store.locks import changing
+
+POOL = "pool.csv"
+
+
+@dataclass(frozen=True)
+class SampleSpec:
+    """How many queries are drawn and by which seed, and how deep their rankings are judged."""
+
+    number: int
+    seed: int
+    depth: int
+    region: str | None = None
+
+
+@dataclass(frozen=True)
+class TrafficSample:
+    """What was drawn of how many searches and queries, and where it was written."""
+
+    searches: int
+    queries: int
+    drawn: Sequence[TrafficQuery]
+    pairs: int
+    folder: Path
+    reference: str
+    faults: Mapping[str, int]
+    notes: Sequence[str]
+
+    def strata(self) -> list[tuple[str, int, int, int]]:
+        """Return each stratum with its queries, its searches, and how many queries are drawn."""
+        told = {i.stratum: (i.stratum, i.members, i.searches, i.drawn) for i in self.drawn}
+        return list(told.values())
+
+    def as_json(self) -> dict[str, Any]:
+        """Return it as JSON values."""
+        names = ("name", "queries", "searches", "drawn")
+        return {
+            "searches": self.searches,
+            "queries": self.queries,
+            "drawn": len(self.drawn),
+            "pairs": self.pairs,
+            "collection": self.reference,
+            "folder": str(self.folder),
+            "strata": [dict(zip(names, row, strict=True)) for row in self.strata()],
+            "faults": dict(self.faults),
+            "notes": list(self.notes),
+        }
+
+
+def sample(
+    sources: Sequence[str],
+    documents: str,
+    spec: SampleSpec,
+    config: RunConfig,
+    name: str | None,
+    output: Path | None,
+    resources: Resources,
+) -> TrafficSample:
+    """Draw queries of traffic and write them as a collection of `documents`, with a pool to judge.
+
+    The pool holds what the system that was traced found, and what the pipeline of `config` finds.
+    Raises AssayError, and then writes nothing.
+    """
+    masker = Masker(spec.region)
+    source = open_documents(documents, resources)
+    name = name or (author.slug(output.resolve().name) if output else f"{source.name}-traffic")
+    folder = author.find_target(source.origin.folder, name, output)
+    origin = source.origin.for_target(folder, source.documents)
+    files = (author.QUERIES, author.JUDGMENTS, POOL, author.PIPELINE, FILE)
+    author.check_target(origin, folder, files, force=False)
+    matcher = DocumentMatcher(source.documents.values())
+    with open_book(sources) as book:
+        queries = merge(book.traces(), masker, spec.seed)
+        if not queries:
+            raise AssayError(f"{sources[0]}: no span tells retrieved documents and a query")
+        searches = sum(query.frequency for query in queries)
+        drawn = draw(queries, spec.number, spec.seed)
+        asked = [Query(f"t{i}", query.text) for i, query in enumerate(drawn, start=1)]
+        recorded = _find_recorded(book, drawn, matcher)
+        faults = dict(book.faults)
+    pairs = list(_list_pairs(asked, drawn, recorded, source, spec, config, resources))
+    reference = author.refer_to(name, folder)
+    description = (
+        f"{len(drawn)} queries sampled (seed {spec.seed}) from {searches:,} searches of a running "
+        f"system, of which {len(queries):,} differ in their words."
+    )
+    content = {
+        author.QUERIES: author.render_rows(
+            [
+                {"_id": query.id, "text": query.text, "metadata": {KEY: of.tell_chance(searches)}}
+                for query, of in zip(asked, drawn, strict=True)
+            ]
+        ),
+        author.JUDGMENTS: "",
+        POOL: render(pairs, reference).decode(),
+        **author.describe(origin, name, folder, source.documents, "traces", description),
+    }
+    with changing(folder):
+        author.check_target(origin, folder, files, force=False)
+        author.write_files(origin, folder, content)
+        seal(read_card(folder / FILE))
+    notes = [*masker.describe(), *describe_missing(matcher)]
+    return TrafficSample(
+        searches, len(queries), drawn, len(pairs), folder, reference, faults, notes
+    )
+
+
+def _find_recorded(
+    book: TraceBook, drawn: Sequence[TrafficQuery], matcher: DocumentMatcher
+) -> dict[str, list[Chunk]]:
+    """Return by trace what the traced system found, as far as it is in the documents."""
+    wanted = {query.trace for query in drawn}
+    return {
+        trace.id: [chunk for document in trace.found if (chunk := matcher.find(document))]
+        for trace in book.traces()
+        if trace.id in wanted
+    }
+
+
+def _list_pairs(
+    asked: Sequence[Query],
+    drawn: Sequence[TrafficQuery],
+    recorded: Mapping[str, Sequence[Chunk]],
+    source: QuestionSource,
+    spec: SampleSpec,
+    config: RunConfig,
+    resources: Resources,
+) -> Iterator[Pair]:
+    """Yield what is to be judged of every query, each passage once."""
+    collection = gather_unjudged(list(source.documents.values()), source.name)
+    with config.build(resources) as retriever:
+        searching.index(retriever, collection)
+        work = resources.progress.track(
+            zip(asked, drawn, strict=True), "searching for passages to judge", len(asked)
+        )
+        for query, of in work:
+            hits = searching.search(retriever, collection, query, spec.depth).hits[: spec.depth]
+            found = [*recorded[of.trace][: spec.depth], *(hit.chunk for hit in hits)]
+            places: dict[tuple[str, int, int], Pair] = {}
+            for chunk in found:
+                start, end = trim(chunk.text, chunk.start)
+                text = chunk.text[start - chunk.start : end - chunk.start]
+                title = " > ".join(filter(None, (chunk.title, *chunk.headings)))
+                pair = Pair(query.id, query.text, "", chunk.doc_id, title, start, end, text)
+                known = places.setdefault((chunk.doc_id, start, end), pair)
+                if len(known.title) < len(title):
+                    places[chunk.doc_id, start, end] = pair
+            yield from places.values()

@@ -1,0 +1,142 @@
+"""Queries of traffic are drawn with known chances, judged, and stand for all searches."""
+
+import csv
+import json
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+from doubles.spans import Emitter, emit_search
+
+from assay.eval.cli.main import assay
+from assay.eval.studies.traces.personal_data import Masker
+from assay.eval.studies.traces.sampling import TrafficQuery, draw, merge
+from assay.eval.studies.traces.traces import open_book
+
+TEXTS = {
+    "dogs.md": "# Dogs\n\nDogs travel on deck.\n",
+    "bikes.md": "# Bicycles\n\nBicycles cost two pounds.\n",
+    "times.md": "# Times\n\nThe ferry sails twice a day.\n",
+}
+ASKED = {
+    "may dogs travel on deck?": ("dogs.md", 6),
+    "what do bicycles cost": ("bikes.md", 3),
+    "when does the ferry sail": ("times.md", 1),
+}
+
+
+def make_traffic() -> list[TrafficQuery]:
+    return [
+        TrafficQuery(
+            f"query {i}",
+            trace=str(i),
+            time=i,
+            frequency=max(1, 200 // (i + 1)),
+            found=i % 7 > 0,
+            score=(i * 37 % 100) / 100 if i % 7 else None,
+        )
+        for i in range(200)
+    ]
+
+
+def write_spans(folder: Path) -> Path:
+    emitter = Emitter()
+    for query, (name, times) in ASKED.items():
+        for i in range(times):
+            text = query.upper() if i % 2 else query
+            found = [{"id": name, "text": TEXTS[name].split("\n")[2], "score": 0.5}]
+            emit_search(text, found, emitter)
+    path = folder / "spans.json"
+    path.write_text(json.dumps(emitter.otlp_json()))
+    return path
+
+
+def invoke(arguments: list[str]) -> Result:
+    return CliRunner().invoke(assay, arguments)
+
+
+def test_words_asked_again_are_one_query(tmp_path: Path) -> None:
+    with open_book([str(write_spans(tmp_path))]) as book:
+        found = merge(book.traces(), Masker(), seed=0)
+    assert sorted(query.frequency for query in found) == [1, 3, 6]
+
+
+def test_strata_hold_every_search_and_their_places() -> None:
+    queries = make_traffic()
+    drawn = draw(queries, 60, seed=1)
+    assert len({query.trace for query in drawn}) == 60
+    strata = {query.stratum: query for query in drawn}
+    assert sum(query.members for query in strata.values()) == len(queries)
+    assert sum(query.searches for query in strata.values()) == sum(i.frequency for i in queries)
+    counted = Counter(query.stratum for query in drawn)
+    assert counted == {name: query.drawn for name, query in strata.items()}
+
+
+def test_chances_within_a_stratum_are_as_told() -> None:
+    times = 400
+    seen: Counter[str] = Counter()
+    chance = {}
+    for seed in range(times):
+        for query in draw(make_traffic(), 60, seed):
+            seen[query.trace] += 1
+            chance[query.trace] = query.drawn / query.members
+    assert len(chance) == 200
+    for trace, expected in chance.items():
+        spread = (expected * (1 - expected) / times) ** 0.5
+        assert abs(seen[trace] / times - expected) <= 4.5 * spread
+
+
+@pytest.mark.parametrize("number", [1, 2, 5, 199, 200, 500])
+def test_any_number_is_drawn(number: int) -> None:
+    assert len(draw(make_traffic(), number, seed=0)) == min(number, 200)
+
+
+def test_a_sample_is_judged_and_stands_for_the_traffic(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("ASSAY_REPORTS", str(tmp_path / "reports"))
+    docs = tmp_path / "docs"
+    docs.mkdir()
+    for name, text in TEXTS.items():
+        (docs / name).write_text(text)
+    spans = str(write_spans(tmp_path))
+    call = ["traces", "sample", spans, "--documents", "docs", "--output", "asked"]
+
+    refused = invoke(call)
+    assert "--consent" in str(refused.exception)
+    assert not Path("asked").exists()
+
+    made = invoke([*call, "--consent", "--json"])
+    assert made.exit_code == 0, made.output
+    told = json.loads(made.stdout)
+    assert (told["searches"], told["queries"], told["drawn"]) == (10, 3, 3)
+
+    unjudged = invoke(["run", "bm25", "--dataset", "asked", "--no-track"])
+    assert "no query is judged" in str(unjudged.exception)
+
+    pool = Path("asked/pool.csv")
+    with pool.open(encoding="utf-8-sig", newline="") as file:
+        rows = list(csv.DictReader(file))
+    correct = {query.casefold(): name for query, (name, _) in ASKED.items()}
+    # The query that is asked most is judged wrong, so that the weighted mean differs.
+    for row in rows:
+        right = correct[row["query"].casefold()] == row["doc_id"] != "dogs.md"
+        row["grade"] = str(int(right))
+    with pool.open("w", encoding="utf-8-sig", newline="") as file:
+        writer = csv.DictWriter(file, list(rows[0]))
+        writer.writeheader()
+        writer.writerows(rows)
+    labelled = invoke(["label", str(pool)])
+    assert labelled.exit_code == 0, labelled.output
+
+    run = ["run", "bm25", "--dataset", "asked", "--no-track"]
+    printed = invoke(run)
+    assert printed.exit_code == 0, printed.output
+    assert "an estimate for 10 searches" in printed.output
+    [page] = (tmp_path / "reports").glob("*/report.html")
+    assert "For the traffic" in page.read_text()
+    result = json.loads(invoke([*run, "--json"]).stdout)
+    assert result["measures"]["Hit@1"]["mean"] == pytest.approx(2 / 3)
+    assert result["traffic"]["measures"]["Hit@1"]["value"] == pytest.approx(0.4)
