@@ -9,6 +9,7 @@ from assay.eval.cli import options
 from assay.eval.cli.output import (
     make_console,
     make_table,
+    present,
     print_json,
     print_next,
     print_table,
@@ -18,11 +19,17 @@ from assay.eval.cli.output import (
 )
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
+    from assay.eval.studies.traces.drift_report import TrafficDrift
     from assay.eval.studies.traces.reading import TraceFigures, TraceReading
     from assay.eval.studies.traces.sample_files import TrafficSample
 
 SOURCES = click.argument("sources", nargs=-1, required=True, metavar="SOURCE...")
 NAME = click.option("--name", default="traces", show_default=True, help="What to call the system.")
+REGION = click.option(
+    "--region", help="Country, as DE: finds telephone numbers as they are written there."
+)
 CONSENT = click.option("--consent", is_flag=True, help="Store the text of queries, masked.")
 
 
@@ -89,7 +96,7 @@ def read(
     show_default=True,
     help="A pipeline whose hits are judged beside those of your system.",
 )
-@click.option("--region", help="Country, as DE: finds telephone numbers as they are written there.")
+@REGION
 @click.option("--name", help="Name of the new collection.  [default: NAME-traffic]")
 @click.option(
     "--output",
@@ -137,6 +144,63 @@ def sample(
         print_json(made.as_json())
         return
     _print_sample(made)
+
+
+@traces.command()
+@SOURCES
+@click.option(
+    "--at",
+    type=click.DateTime(["%Y-%m-%d", "%Y-%m-%dT%H:%M:%S"]),
+    help="Time of day in UTC at which the later period begins.  [default: the second SOURCE is it]",
+)
+@click.option("--dataset", help="A judged collection: what its queries stand for, and what not.")
+@REGION
+@CONSENT
+@options.JSON
+def drift(
+    sources: tuple[str, ...],
+    at: "datetime | None",
+    dataset: str | None,
+    region: str | None,
+    consent: bool,
+    as_json: bool,
+) -> None:
+    """Say what moved between two periods of traffic.
+
+    Two SOURCEs, the earlier first, or any with --at. Tested are how many searches found nothing,
+    scores, times, lengths and words of queries; where nothing moved, anything at all is found in
+    5 % of comparisons. With --dataset, queries to judge next are named. The page is written with
+    --consent, since it shows texts of queries.
+    """
+    from datetime import UTC
+
+    from assay.eval.configs.locations import reports_folder
+    from assay.eval.configs.resources import make_resources
+    from assay.eval.studies.traces import drift_report
+
+    moment = at.replace(tzinfo=UTC) if at else None
+    found = drift_report.compare(sources, moment, dataset, region, make_resources())
+    page = drift_report.write(found, reports_folder()) if consent else None
+    present(found, as_json, _print_drift, report=page)
+
+
+def _print_drift(found: "TrafficDrift") -> None:
+    from rich.markup import escape
+
+    from assay.eval.studies.traces.drift_report import HEADINGS, list_rows
+
+    for line in found.tell():
+        print_text(line, "bold")
+    if found.moved:
+        table = make_table(*HEADINGS, left=("what",))
+        for what, *figures in list_rows(found.moved):
+            table.add_row(escape(what), *figures)
+        print_table(make_console(), table)
+    if found.coverage and found.coverage.following:
+        print_text("Judge next, each with the searches that it stands for:")
+        for text, times in found.coverage.following:
+            print_text(f"{times:>6,}  {text}", indent=8)
+    print_warnings([f"{count:,} × {what}" for what, count in found.faults.items()])
 
 
 def _print_sample(made: "TrafficSample") -> None:

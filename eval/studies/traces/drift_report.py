@@ -1,0 +1,164 @@
+"""What moved between two periods of traffic, in words, figures and a page."""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from assay.eval.collections.loading import load
+from assay.eval.report.files import write_report
+from assay.eval.report.formats import amount, count
+from assay.eval.runs import environment
+from assay.eval.studies.traces.drift import SHARE, Search, Shift, find_shifts, read_searches
+from assay.eval.studies.traces.judged_coverage import SHOWN, JudgedCoverage, cover
+from assay.eval.studies.traces.personal_data import Masker
+from assay.eval.studies.traces.spans import SECOND
+from assay.eval.studies.traces.traces import open_book
+from assay.retrievers.base import AssayError
+from assay.retrievers.settings import Resources
+
+LEAST = 30  # searches of a period, and sessions that show something
+HEADINGS = ("what", "earlier", "later", "p")
+
+
+@dataclass(frozen=True)
+class TrafficDrift:
+    """Two periods with their `searches`, and all that was tested; what judged queries stand for."""
+
+    id: str
+    periods: tuple[str, str]
+    searches: tuple[int, int]
+    sessions: tuple[int, int]
+    shifts: Sequence[Shift]
+    dataset: str
+    coverage: JudgedCoverage | None
+    faults: Mapping[str, int]
+    notes: Sequence[str]
+    environment: Mapping[str, Any]
+
+    @property
+    def moved(self) -> list[Shift]:
+        """What chance would seldom do."""
+        return [shift for shift in self.shifts if shift.moved]
+
+    def tell(self) -> list[str]:
+        """Return what was found, in sentences."""
+        moved = f"{len(self.moved)} of" if self.moved else "None is shown to have moved of"
+        lines = [f"{moved} {len(self.shifts)} figures" + (" moved." if self.moved else ".")]
+        if min(self.sessions) < LEAST:
+            lines.append(
+                f"The periods have {self.sessions[0]} and {self.sessions[1]} sessions; fewer than "
+                f"{LEAST} seldom show that anything moved."
+            )
+        if self.coverage:
+            lines.append(
+                f"{self.coverage.far:.0%} of the later searches are as far from any of the "
+                f"{self.coverage.judged} judged queries of {self.dataset} as the farthest tenth of "
+                "the earlier ones."
+            )
+            if self.coverage.idle:
+                some = "; ".join(self.coverage.idle[:SHOWN])
+                lines.append(
+                    f"{len(self.coverage.idle)} judged queries stood for earlier searches and for "
+                    f"no later one: {some}"
+                )
+        return lines
+
+    def as_json(self) -> dict[str, Any]:
+        """Return it as JSON values."""
+        return {
+            "id": self.id,
+            "periods": [*self.periods],
+            "searches": [*self.searches],
+            "sessions": [*self.sessions],
+            "shifts": [shift.as_json() for shift in self.shifts],
+            "dataset": self.dataset or None,
+            "judged": self.coverage.as_json() if self.coverage else None,
+            "faults": dict(self.faults),
+            "notes": [*self.notes],
+            "environment": self.environment,
+        }
+
+
+def compare(
+    sources: Sequence[str],
+    at: datetime | None,
+    dataset: str | None,
+    region: str | None,
+    resources: Resources,
+) -> TrafficDrift:
+    """Compare two sources of traces, or what is before and after `at` in any. Raises AssayError."""
+    if at is None and len(sources) != 2:
+        raise AssayError(
+            f"drift: {count(len(sources), 'source')} without --at; allowed: two, the earlier "
+            "first, or any with --at TIME"
+        )
+    masker = Masker(region)
+    faults: dict[str, int] = {}
+
+    def read(chosen: Sequence[str]) -> list[Search]:
+        with open_book(chosen) as book:
+            found = read_searches(book.traces(), masker)
+        for what, times in book.faults.items():
+            faults[what] = faults.get(what, 0) + times
+        return found
+
+    if at is None:
+        base, now = (read([source]) for source in sources)
+        periods = (sources[0], sources[1])
+    else:
+        moment = int(at.timestamp()) * SECOND
+        known = read(sources)
+        base, now = ([i for i in known if (i.time >= moment) == late] for late in (False, True))
+        periods = (f"before {at:%Y-%m-%dT%H:%M:%S}", f"from {at:%Y-%m-%dT%H:%M:%S}")
+    for name, searches in zip(periods, (base, now), strict=True):
+        if len(searches) < LEAST:
+            raise AssayError(
+                f"{name}: has {count(len(searches), 'search', 'searches')}; at least {LEAST} are "
+                "needed in each period"
+            )
+    judged = load(dataset, resources.progress).queries if dataset else ()
+    coverage = cover(base, now, judged, resources) if judged else None
+    stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%S.%f")[:-3]
+    return TrafficDrift(
+        id=f"drift-{stamp}",
+        periods=periods,
+        searches=(len(base), len(now)),
+        sessions=(len({i.session for i in base}), len({i.session for i in now})),
+        shifts=find_shifts(base, now, coverage.nearest.tolist() if coverage else ()),
+        dataset=dataset or "",
+        coverage=coverage,
+        faults=faults,
+        notes=masker.describe(),
+        environment=environment.describe(),
+    )
+
+
+def list_rows(shifts: Sequence[Shift]) -> Iterator[tuple[str, str, str, str]]:
+    """Yield a row of each shift, as `HEADINGS` name its cells."""
+    for shift in shifts:
+        base, now = (_show(value, shift.unit) for value in (shift.base, shift.now))
+        yield shift.what, base, now, f"{shift.p:.4f}"
+
+
+def _show(value: float, unit: str) -> str:
+    if math.isnan(value):
+        return "–"
+    return f"{value:.1%}" if unit == SHARE else amount(value)
+
+
+def write(found: TrafficDrift, reports: Path) -> Path:
+    """Write `drift.json` and its page into a folder below `reports`; return the page's path."""
+    rows = list(list_rows(found.shifts))
+    values = {
+        "found": found,
+        "headings": HEADINGS,
+        "moved": rows[: len(found.moved)],
+        "others": rows[len(found.moved) :],
+        "lines": found.tell(),
+    }
+    return write_report(
+        "studies/traces/templates/drift", found, reports / found.id, values, markdown=False
+    )

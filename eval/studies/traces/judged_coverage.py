@@ -1,0 +1,97 @@
+"""Which searches the judged queries of a collection stand for, and which they do not."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.eval.collections.collection import Query
+from assay.eval.studies.traces.drift import Search
+from assay.retrievers.models.encoders import EncoderSettings
+from assay.retrievers.settings import Resources
+
+MOST = 5_000  # queries of each period that are encoded, those asked most
+FAR = 0.1  # share of the earlier searches that count as far from any judged query
+SHOWN = 10
+IDLE = 5  # later searches expected of a judged query that is told to have none
+Vectors = NDArray[np.float32]
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedCoverage:
+    """How near searches are to judged queries, by the cosine of their vectors.
+
+    A search is far where it is as far from each judged query as a tenth of the earlier searches.
+    `nearest` is, of each search of both periods, its similarity, NaN for queries that were not
+    encoded. `far` is the share of the later searches that are far. `idle` are the texts of judged
+    queries that stood for earlier searches and for no later one. `following` are the queries to
+    judge next, each with how many far searches it stands for.
+    """
+
+    judged: int
+    nearest: NDArray[np.float64]
+    far: float
+    idle: Sequence[str]
+    following: Sequence[tuple[str, int]]
+
+    def as_json(self) -> dict[str, Any]:
+        """Return it as JSON values."""
+        following = [{"query": text, "searches": times} for text, times in self.following]
+        return {"judged": self.judged, "far": self.far, "idle": [*self.idle], "next": following}
+
+
+def cover(
+    base: Sequence[Search], now: Sequence[Search], judged: Sequence[Query], resources: Resources
+) -> JudgedCoverage:
+    """Return what `judged` stand for in each of two periods."""
+    times = [Counter(search.key for search in period) for period in (base, now)]
+    texts = {search.key: search.text for search in (*base, *now)}
+    keys = list(dict.fromkeys(key for one in times for key, _ in one.most_common(MOST)))
+    encoder = EncoderSettings().build(resources)
+    vectors = _normalise(encoder.encode_passages([texts[key] for key in keys]))
+    queries = _normalise(encoder.encode_passages([query.text for query in judged]))
+    similar = vectors @ queries.T
+    best = dict(zip(keys, similar.max(axis=1).tolist(), strict=True))
+    owner = dict(zip(keys, similar.argmax(axis=1).tolist(), strict=True))
+    nearest = np.array([best.get(search.key, np.nan) for search in (*base, *now)])
+    limit = float(np.nanquantile(nearest[: len(base)], FAR))
+    far = [i for i, key in enumerate(keys) if best[key] < limit and times[1][key]]
+    counts = np.array([times[1][keys[i]] for i in far], float)
+    stands = [Counter[int](), Counter[int]()]
+    for key in keys:
+        if best[key] >= limit:
+            for one, count in zip(stands, times, strict=True):
+                one[owner[key]] += count[key]
+    # Of so many, none at all would seldom be chance.
+    enough = IDLE * len(base) / len(now)
+    idle = [i for i, count in stands[0].items() if count >= enough and not stands[1][i]]
+    return JudgedCoverage(
+        judged=len(judged),
+        nearest=nearest,
+        far=float(np.mean(nearest[len(base) :] < limit)),
+        idle=[judged[i].text for i in sorted(idle)],
+        following=[
+            (texts[keys[far[i]]], covered) for i, covered in _choose(vectors[far], counts, limit)
+        ],
+    )
+
+
+def _choose(vectors: Vectors, counts: NDArray[np.float64], limit: float) -> list[tuple[int, int]]:
+    """Return those that stand for most searches not yet stood for, and for how many each."""
+    near = vectors @ vectors.T >= limit
+    left = counts.copy()
+    chosen: list[tuple[int, int]] = []
+    while len(chosen) < SHOWN and left.any():
+        gains = near @ left
+        best = int(gains.argmax())
+        chosen.append((best, int(gains[best])))
+        left[near[best]] = 0
+    return chosen
+
+
+def _normalise(vectors: Vectors) -> Vectors:
+    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+    return np.asarray(vectors / np.maximum(lengths, np.finfo(np.float32).tiny), np.float32)

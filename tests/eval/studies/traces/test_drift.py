@@ -1,0 +1,107 @@
+"""What moves between two periods of traffic is found, and chance seldom is."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from doubles.spans import Emitter, emit_search, list_spans
+
+from assay.eval.cli.main import assay
+from assay.eval.studies.traces.drift import Search, find_shifts
+from assay.retrievers.base import AssayError
+
+WORDS = ("ferry", "dogs", "bikes", "times", "price", "deck", "winter", "harbour")
+
+
+def make(
+    rng: np.random.Generator, sessions: int, each: int, name: str, nothing: float = 0.1
+) -> list[Search]:
+    """Searches of sessions, each of which asks the same again and again."""
+    made = []
+    for i in range(sessions):
+        words = tuple(rng.choice(WORDS, 3, replace=False))
+        found = 0 if rng.random() < nothing else 10
+        for _ in range(each):
+            score = float(rng.normal()) if found else np.nan
+            text = " ".join(words)
+            made.append(
+                Search(text, text, 0, f"{name}{i}", words, found, "s", score, rng.exponential())
+            )
+    return made
+
+
+@pytest.mark.parametrize("each", [1, 5])
+def test_where_nothing_moved_little_is_found(each: int) -> None:
+    rng = np.random.default_rng(7)
+    alarms = sum(
+        find_shifts(make(rng, 40, each, "a"), make(rng, 60, each, "b"))[0].moved for _ in range(60)
+    )
+    assert alarms <= 8  # of 3 expected; more in .7 % of such trials
+
+
+def test_what_moved_comes_first() -> None:
+    rng = np.random.default_rng(3)
+    base, now = make(rng, 200, 1, "a"), make(rng, 200, 1, "b", nothing=0.35)
+    first, second, *_ = find_shifts(base, now)
+    assert (first.what, first.unit, first.moved) == ("found nothing", "share", True)
+    assert first.base == pytest.approx(np.mean([not search.found for search in base]))
+    assert first.now == pytest.approx(np.mean([not search.found for search in now]))
+    assert second.what == "documents returned"
+
+
+def write_spans(path: Path, queries: list[str]) -> str:
+    emitter = Emitter()
+    for query in queries:
+        emit_search(query, [{"id": "a", "text": "The ferry sails.", "score": 0.5}], emitter)
+    batch = emitter.otlp_json()
+    for span in list_spans(batch):  # each search in a session of its own
+        span["attributes"] = [i for i in span["attributes"] if i["key"] != "session.id"]
+    path.write_text(json.dumps(batch))
+    return str(path)
+
+
+def test_the_command_names_words_and_what_to_judge_next(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ASSAY_REPORTS", str(tmp_path / "reports"))
+    old = ["when does the ferry sail", "are dogs allowed on deck"] * 25
+    base = write_spans(tmp_path / "base.json", old)
+    now = write_spans(tmp_path / "now.json", [*old[:20], *["<b>wheelchair</b> ramp"] * 30])
+    docs = tmp_path / "docs"
+    docs.mkdir()
+    (docs / "a.md").write_text("The ferry sails.\n\nDogs travel on deck.\n")
+    (tmp_path / "q.csv").write_text(
+        "question,quote\nwhen does the ferry sail,The ferry sails.\n"
+        "are dogs allowed on deck,Dogs travel on deck.\n"
+    )
+    made = ["init", str(docs), "--questions", str(tmp_path / "q.csv")]
+    dataset = str(tmp_path / "judged")
+    assert CliRunner().invoke(assay, [*made, "--output", dataset]).exit_code == 0
+    call = ["traces", "drift", base, now, "--dataset", dataset]
+
+    printed = CliRunner().invoke(assay, call)
+    assert printed.exit_code == 0, printed.output
+    assert "the word wheelchair" in printed.output
+    assert "30  <b>wheelchair</b> ramp" in printed.output
+    assert not (tmp_path / "reports").exists()  # without consent no text is kept
+
+    told = CliRunner().invoke(assay, [*call, "--consent", "--json"])
+    found = json.loads(told.stdout)
+    assert found["judged"]["next"] == [{"query": "<b>wheelchair</b> ramp", "searches": 30}]
+    assert found["judged"]["far"] == pytest.approx(0.6)
+    [page] = (tmp_path / "reports").glob("drift-*/report.html")
+    assert "&lt;b&gt;wheelchair" in page.read_text()
+
+
+def test_bad_periods_are_told(tmp_path: Path) -> None:
+    path = write_spans(tmp_path / "few.json", ["ferry"] * 3)
+    for arguments, message in (
+        ([path], "1 source without --at"),
+        ([path, path], "has 3 searches; at least 30"),
+        ([path, "--at", "2020-01-01"], "before 2020-01-01T00:00:00: has 0 searches"),
+    ):
+        failed = CliRunner().invoke(assay, ["traces", "drift", *arguments])
+        assert isinstance(failed.exception, AssayError)
+        assert message in str(failed.exception)
