@@ -3,16 +3,14 @@
     python -m benchmarks.defaults                      # all of $ASSAY_DATA and what ships
     python -m benchmarks.defaults tarnwick:dev scifact
 
-`contextual before` is what `contextual` was: hybrid_rrf with the headings above each chunk, or the
-contexts that the collection ships. The last column is by how much contextual is above hybrid, by
-query, with its 95 % interval, which is not adjusted for the number of sets. Figures of sets that
-choices were made on look better than those of others.
+The last column is by how much contextual is above hybrid, by query, with its 95 % interval, which
+is not adjusted for the number of sets. Figures of sets that choices were made on look better than
+those of others.
 """
 
 import sys
 from datetime import UTC, datetime
 
-from assay.eval.collections.loading import load
 from assay.eval.configs.config import load_config
 from assay.eval.configs.locations import reports_folder
 from assay.eval.configs.resources import make_resources
@@ -25,7 +23,7 @@ SETS = (
     "anthropic_codebase", "scifact", "dccode_t42", "legalbench_contractnli", "cranfield",
     "tarnwick:dev", "harbourline",
 )  # fmt: skip
-NAMED = ("bm25", "semantic", "hybrid_rrf", "native_hybrid", "hybrid")
+NAMED = ("bm25", "semantic", "hybrid_rrf", "native_hybrid", "hybrid", "contextual")
 MEASURE = "nDCG@10"
 
 
@@ -33,19 +31,16 @@ def main() -> None:
     """Print the table, with the date and the commit."""
     git = environment.describe()["git"]
     print(f"{datetime.now(UTC).date()}, commit {git['commit'][:8]}\n")
-    print(f"| set | {' | '.join(NAMED)} | contextual before | contextual | contextual − hybrid |")
-    print("|---|" + "---:|" * (len(NAMED) + 3))
+    print(f"| set | {' | '.join(NAMED)} | contextual − hybrid |")
+    print("|---|" + "---:|" * (len(NAMED) + 1))
     for dataset in sys.argv[1:] or SETS:
         print(_measure(dataset), flush=True)
 
 
 def _measure(dataset: str) -> str:
     """Return the row of a collection."""
-    shipped = any(item.contexts for item in load(dataset).documents)
     given = [f"dataset={dataset}", "latency.queries=0"]
-    before = f"documents.context.source={'collection' if shipped else 'headings'}"
-    configs = {name: load_config(name, given) for name in (*NAMED, "contextual")}
-    configs["contextual before"] = load_config("hybrid_rrf", [*given, before])
+    configs = {name: load_config(name, given) for name in NAMED}
     tasks = [PointTask({"pipeline": name}, config) for name, config in configs.items()]
     ran = Runner(MEASURE, make_resources(), reports_folder(), stored=False).run(tasks)
     found = dict(zip(configs, (item.result for item in ran), strict=True))
@@ -54,10 +49,7 @@ def _measure(dataset: str) -> str:
     lead = estimate_difference(
         [of - scores["hybrid"][query] for query, of in scores["contextual"].items()], 1.0
     )
-    cells = [
-        score(means[name]) if name in means else "–"
-        for name in (*NAMED, "contextual before", "contextual")
-    ]
+    cells = [score(means[name]) if name in means else "–" for name in NAMED]
     change = f"{signed(lead.value)} ({interval(lead, signed, ' … ')})"
     return f"| {dataset} | {' | '.join(cells)} | {change} |"
 

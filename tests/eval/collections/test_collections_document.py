@@ -7,7 +7,7 @@ import pytest
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
-from assay.eval.collections.card import Card, Download, Sizes
+from assay.eval.collections.card import Card, Download
 from assay.eval.collections.formats.registry import FORMATS
 
 PAGE = Path(__file__).parents[3] / "docs" / "collections.md"
@@ -30,7 +30,7 @@ def list_rows(model: type[BaseModel], but: Mapping[str, FieldInfo] | None = None
     return [
         f"| `{name}` | {describe(field)} | {field.description} |"
         for name, field in model.model_fields.items()
-        if repr((but or {}).get(name)) != repr(field)
+        if repr((but or {}).get(name)) != repr(field) and not (but and name == "format")
     ]
 
 
@@ -38,7 +38,6 @@ ROWS = {
     "every card": list_rows(Card),
     **{name: list_rows(source.card_class, Card.model_fields) for name, source in FORMATS.items()},
     "location": list_rows(Download),
-    "sizes": list_rows(Sizes),
 }
 
 
