@@ -10,12 +10,11 @@ from typing import Any
 from assay.eval.collections.formats.reading import read_text
 from assay.eval.collections.problems import Problems
 from assay.eval.runs.trec_runs import FORMATS, Ties, read_trec, split_lines
-from assay.retrievers.base import AssayError
+from assay.retrievers.base import STEP_KINDS, AssayError
 from assay.retrievers.base.answers import Place, describe_rising, read_answer, rises
 from assay.retrievers.store.digest import digest_file
 
 Systems = Mapping[str, Mapping[str, Sequence[Place]]]
-STEP_KINDS = ("query", "leg", "fusion", "stage")  # those of assay.retrievers.base.StageTrace
 STEPS = (
     '`steps` are [{"name": …, "kind": …, "ranking": […], "milliseconds": …}, …], each kind one of '
     + ", ".join(STEP_KINDS)

@@ -159,11 +159,14 @@ class Hit:
     pinned: bool = field(default=False, compare=False)
 
 
+STEP_KINDS = ("query", "leg", "fusion", "stage")
+
+
 @dataclass(frozen=True, slots=True)
 class StageTrace:
     """What one stage did to one query.
 
-    `kind` is `query`, `leg`, `fusion` or `stage`; `candidates` are the (chunk id, score) pairs
+    `kind` is one of `STEP_KINDS`; `candidates` are the (chunk id, score) pairs
     the stage put out, best first. `note` says in words what it changed, where that is not plain,
     `counts` in numbers by name. `waited` is the milliseconds lost to calls that failed and were
     made again, which `milliseconds` leaves out, as does whoever times a search. `cpu_milliseconds`

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import math
 import os
 import threading
 import time
@@ -11,7 +12,9 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from assay.retrievers.base import (
+    STEP_KINDS,
     AssayError,
+    Chunk,
     Document,
     Hit,
     IndexReport,
@@ -33,6 +36,10 @@ EXPECTED = (
     'expected {"hits": [{"id": "…", "score": 1.0}, …]}, best first, where {"document", "start", '
     '"end"} or {"document", "text"} may stand for "id", and "score" may be left out'
 )
+EXPECTED_STEP = (
+    'expected steps as {"name": "bm25", "kind": "leg", "milliseconds": 1.5, "hits": […]}, of the '
+    f"kinds {', '.join(STEP_KINDS)}"
+)
 
 
 class HttpSettings(Settings):
@@ -41,7 +48,8 @@ class HttpSettings(Settings):
     An id is that of a chunk, as `documents:` cuts it, or of a whole document. A service with chunks
     of its own gives {"document", "start", "end", "score"} or {"document", "text", "score"} instead.
     The order of the hits is the ranking; scores may be left out. Indexing is the service's own
-    affair.
+    affair. Its answer may tell its "steps", in their order, which reports then show and explain:
+    {"name", "kind", "milliseconds", "hits"}, of the kind query, leg, fusion or stage.
     """
 
     type: Literal["http"]
@@ -128,15 +136,18 @@ class HttpRetriever(Retriever):
         with count_retries() as cost:
             try:
                 body = call(lambda: self._ask(query, k), retries, _is_passing)
-                best = self._read_hits(body, k)
+                answer = _read_answer(body)
+                best = self._rank(answer.get("hits"), body, k)
+                steps, others = self._read_steps(answer, body)
             except (_CallError, AssayError) as error:
                 shown = query if len(query) <= 60 else f"{query[:57]}..."
                 where = f"{self._settings.url}: query {shown!r}"
                 raise AssayError(f"{where}: {error}{retries.tell(_is_passing(error))}") from error
+        taken = (time.perf_counter() - begin) * 1e3 - cost.milliseconds
         trace = StageTrace(
             NAME,
-            "leg",
-            (time.perf_counter() - begin) * 1e3 - cost.milliseconds,
+            "stage" if steps else "leg",
+            max(0.0, taken - sum(step.milliseconds for step in steps)),
             tuple((hit.chunk.id, hit.score) for hit in best),
             counts={"retries": cost.retries} if cost.retries else {},
             waited=cost.milliseconds,
@@ -146,7 +157,8 @@ class HttpRetriever(Retriever):
             tuple(
                 Hit(hit.chunk, hit.score, {NAME: LegRank(rank, hit.score)}) for rank, hit in placed
             ),
-            (trace,),
+            (*steps, trace),
+            tuple(others[id_] for id_ in others.keys() - {hit.chunk.id for hit in best}),
         )
 
     def metadata(self) -> Mapping[str, Any]:
@@ -200,19 +212,44 @@ class HttpRetriever(Retriever):
                     raise _CallError(f"answered more than {LIMIT >> 20} MiB{_show(body)}")
         return response.status_code, bytes(body)
 
-    def _read_hits(self, body: bytes, k: int) -> tuple[Hit, ...]:
-        """Return the first distinct hits of an answer. Raises AssayError."""
-        try:
-            answer = json.loads(body)
-        except (ValueError, RecursionError) as error:
-            raise AssayError(f"the answer is not JSON: {error}; {EXPECTED}{_show(body)}") from None
-        rows = answer.get("hits") if isinstance(answer, dict) else None
+    def _rank(self, rows: Any, body: bytes, k: int) -> tuple[Hit, ...]:
+        """Return the first distinct hits of a list in an answer. Raises AssayError."""
         if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
             raise AssayError(f"the answer has no list of hits; {EXPECTED}{_show(body)}")
         try:
             return self._chunks.rank(rows, k)
         except AssayError as error:
             raise AssayError(f"{error}{_show(body)}") from None
+
+    def _read_steps(
+        self, answer: Mapping[str, Any], body: bytes
+    ) -> tuple[list[StageTrace], dict[str, Chunk]]:
+        """Return the steps that an answer tells, and all chunks in them. Raises AssayError."""
+        steps: list[StageTrace] = []
+        chunks: dict[str, Chunk] = {}
+        told = answer.get("steps") or []
+        for step in told if isinstance(told, list) else [told]:
+            match step:
+                case {"name": str(name), "kind": str(kind)} if kind in STEP_KINDS:
+                    taken = step.get("milliseconds", 0)
+                case _:
+                    taken = None
+            if type(taken) not in (int, float) or not 0 <= taken < math.inf:
+                raise AssayError(f"{EXPECTED_STEP}{_show(body)}")
+            hits = self._rank(step.get("hits", []), body, LIMIT)
+            chunks |= {hit.chunk.id: hit.chunk for hit in hits}
+            listed = tuple((hit.chunk.id, hit.score) for hit in hits)
+            steps.append(StageTrace(name, kind, float(taken), listed))
+        return steps, chunks
+
+
+def _read_answer(body: bytes) -> Mapping[str, Any]:
+    """Return an answer. Raises AssayError."""
+    try:
+        answer = json.loads(body)
+    except (ValueError, RecursionError) as error:
+        raise AssayError(f"the answer is not JSON: {error}; {EXPECTED}{_show(body)}") from None
+    return answer if isinstance(answer, dict) else {}
 
 
 def _is_passing(error: Exception) -> bool:

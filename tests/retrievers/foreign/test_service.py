@@ -97,9 +97,34 @@ def test_the_services_own_order_counts(url: str, tmp_path: Path) -> None:
     assert ask(url, tmp_path, {"hits": rows}) == [("p1", 1.0), ("a.md", 0.5)]
 
 
+def test_a_service_tells_its_steps(url: str, tmp_path: Path) -> None:
+    words = [{"id": "p2", "score": 2.5}, {"id": "p1", "score": 1}]
+    steps = [
+        {"name": "spelling", "kind": "query", "milliseconds": 0.25},
+        {"name": "words", "kind": "leg", "milliseconds": 0.5, "hits": words},
+    ]
+    Service.answer = {"hits": [{"id": "p2", "score": 2.5}], "steps": steps}
+    settings = HttpSettings(type="http", url=url)
+    with settings.build(DocumentSettings(), Resources(Cache(tmp_path))) as retriever:
+        retriever.index(DOCUMENTS)
+        found = retriever.search("what?", 3)
+    assert [(i.name, i.kind, i.candidates) for i in found.trace] == [
+        ("spelling", "query", ()),
+        ("words", "leg", (("p2", 2.5), ("p1", 1.0))),
+        ("service", "stage", (("p2", 2.5),)),
+    ]
+    assert [chunk.id for chunk in found.others] == ["p1"]
+    assert found.trace[1].milliseconds == 0.5
+
+
 @pytest.mark.parametrize(
     ("answer", "words"),
     [
+        ({"hits": [], "steps": [{"name": "words", "kind": "lag"}]}, "of the kinds query, leg"),
+        ({"hits": [], "steps": [{"kind": "leg"}]}, 'expected steps as {"name"'),
+        ({"hits": [], "steps": "words"}, "expected steps"),
+        ({"hits": [], "steps": [{"name": "w", "kind": "leg", "milliseconds": -1}]}, "expected st"),
+        ({"hits": [], "steps": [{"name": "w", "kind": "leg", "hits": [{"id": "x"}]}]}, "x is nei"),
         ({"hits": [{"id": "elsewhere", "score": 1}]}, "elsewhere is neither a passage nor"),
         ({"hits": [{"score": 1}]}, "is no hit"),
         ({"results": []}, "hits"),
