@@ -137,22 +137,20 @@ def render_markdown(results: Results) -> str:
         f"{RULE[0].upper()}{RULE[1:]}\n",
         "## How each was measured\n",
     ]
-    if details:
-        headings = ("id", "what was measured", "on, with further figures")
-        parts.append(_table(headings, _join_details(details)) + "\n")
-    if results.seconds:
-        parts.append(f"Time: {describe_seconds(results.seconds)}\n")
-    return "\n".join(parts)
+    return "\n".join([*parts, *_join_details(details)]) + "\n"
 
 
-def _join_details(details: Sequence[tuple[str, str, str]]) -> list[tuple[str, str, str]]:
-    """Return rows of id, what was measured and a note: one row for all collections of the same."""
+def _join_details(details: Sequence[tuple[str, str, str]]) -> list[str]:
+    """Return an item of id, what was measured and notes: one for all collections of the same."""
     joined: dict[tuple[str, str], list[str]] = {}
     for id_, description, note in details:
         what, _, place = description.partition(" on ")
         told = ": ".join(filter(None, (place, note)))
         joined.setdefault((id_, what.removesuffix(",")), []).append(told)
-    return [(id_, what, "; ".join(filter(None, notes))) for (id_, what), notes in joined.items()]
+    return [
+        f"- {id_}, {what}: {_safe('; '.join(filter(None, notes)))}"
+        for (id_, what), notes in joined.items()
+    ]
 
 
 def describe_seconds(seconds: Mapping[str, float]) -> str:

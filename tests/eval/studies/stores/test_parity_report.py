@@ -137,7 +137,7 @@ def test_the_page_of_all_is_made_of_its_facts(
     text = page.read_text()
     assert "Made by `assay parity --all harbour`." in text
     assert "explained: k (k = 2, not 61)" in text
-    assert "| opensearch | rrf with weights | 3.1 or later |" in text
+    assert "; rrf with weights (3.1)" in text
     assert "set OPENSEARCH\\_URL \\| &lt;b&gt;" in text
     assert "sum over both lists of 1 / (61 + rank), ranks from 0" in text
     for name in LISTS:
@@ -169,7 +169,7 @@ def test_engines_that_are_measured_again_stand_beside_the_others(
     assert page.read_text() == engines.render(found)
     assert "sqlite: measured on 2026-" in page.read_text()
     assert "qdrant-edge: measured on 2026-02-03" in page.read_text()
-    assert "| milvus | no address | by contract, never tested live |" in page.read_text()
+    assert "- milvus: no address; tested: by contract, never live\n" in page.read_text()
     with pytest.raises(AssayError, match=r"sqlite on harbour has queries 8, and qdrant-edge 7"):
         engines.write([replace(again, queries=7)], [], FACTS, tmp_path, keep="all")
     with pytest.raises(AssayError, match=r"has identity hashing, and qdrant-edge other"):
