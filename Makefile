@@ -67,7 +67,7 @@ test-slow: .venv/dev.installed ## run the tests that `make test` leaves out for 
 test-st: .venv/st.installed ## install sentence-transformers with torch and run the tests of `st`
 	$(BIN)/pytest -m st $(PYTEST_ARGS)
 
-test-live: .venv/dev.installed ## run the tests of servers that WEAVIATE_URL, OPENSEARCH_URL, QDRANT_URL, MILVUS_URL, ELASTICSEARCH_URL or REDIS_URL names
+test-live: .venv/dev.installed ## run the tests of servers that WEAVIATE_URL, OPENSEARCH_URL, QDRANT_URL, MILVUS_URL, ELASTICSEARCH_URL, REDIS_URL or PHOENIX_URL names
 	$(BIN)/pytest -m live $(PYTEST_ARGS)
 
 bench: .venv/dev.installed ## measure latency by number of chunks, and beside libraries called directly: [BENCH_ARGS="..."]
