@@ -67,14 +67,15 @@ def read_trec(path: Path, text: str, ties: Ties) -> tuple[Rankings, tuple[str, .
     ranked, by_id = _order(lines, groups)
     order = by_id if ties == "ids" else ranked
     ids = np.array(lines.ids.known, dtype=object)[lines.ids.codes[order]]
-    parts, begins = np.unique(groups[order], return_index=True)
+    ordered = groups[order]
+    begins = np.flatnonzero(~_repeats(ordered))
     rankings: Rankings = {tag: {} for tag in lines.tags.known}
-    for group, ranking in zip(parts.tolist(), np.split(ids, begins[1:]), strict=True):
+    for group, ranking in zip(ordered[begins].tolist(), np.split(ids, begins[1:]), strict=True):
         tag, query = divmod(group, count)
         rankings[lines.tags.known[tag]][lines.queries.known[query]] = tuple(ranking.tolist())
     falls = np.append(False, np.diff(lines.ranks[ranked]) < 0) & _repeats(groups[ranked])
     tied, against = (
-        [divmod(group, count) for group in np.unique(groups[odd]).tolist()]
+        [divmod(group, count) for group in sorted(set(groups[odd].tolist()))]
         for odd in (ranked[ranked != by_id], ranked[falls])
     )
     notes = []
@@ -146,7 +147,7 @@ def _read_plain(text: str) -> _Lines | None:
         return None
     systems = tags.codes * len(queries.known) + queries.codes
     places = systems * len(ids.known) + ids.codes
-    if len(np.unique(places)) < len(places):
+    if np.any(_repeats(np.sort(places))):
         return None
     return _Lines(tags, queries, ids, np.array(numbers)[ranks.codes], scores)
 
