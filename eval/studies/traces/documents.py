@@ -158,7 +158,8 @@ def _read_document(item: Any) -> RecordedDocument | None:
 
 
 def _pick_texts(item: Mapping[str, Any], names: Iterable[str]) -> list[str]:
-    return [clean(item[name]) for name in names if isinstance(item.get(name), str | int)]
+    found = map(item.get, names)
+    return [clean(value) for value in found if value is not None and isinstance(value, (str, int))]
 
 
 def _pick_number(item: Mapping[str, Any], names: Iterable[str]) -> float | None:

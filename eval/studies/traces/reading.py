@@ -169,7 +169,7 @@ def _name_searches(
         if kept and consent:
             about = {"time": tell_time(trace.time)}
             queries.append({"_id": trace.id, "text": masker.mask(trace.query), "metadata": about})
-    return rows, queries, masker.describe()
+    return rows, queries, masker.describe() if queries else []
 
 
 def _match_searches(
