@@ -1,11 +1,14 @@
 """What the adapters of all engines have in common: one index, made or found, then asked."""
 
 import copy
+import math
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from itertools import compress, count
 from operator import itemgetter, le
 from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
+
+import numpy as np
 
 from assay.retrievers.base import AssayError, IndexReport
 from assay.retrievers.engines.base import (
@@ -38,6 +41,13 @@ class StoredIndex(NamedTuple):
     cached: bool
 
 
+class Listed(NamedTuple):
+    """What a filter lists: the texts that may be found, or, with `others`, those that may not."""
+
+    positions: list[int]
+    others: bool
+
+
 class Adapter(Engine, Generic[S, H]):
     """An engine with its settings; `_opened` is what is asked, None where nothing is indexed.
 
@@ -47,6 +57,7 @@ class Adapter(Engine, Generic[S, H]):
     """
 
     _sorts_dense: ClassVar[bool] = False
+    _most_listed: ClassVar[float] = math.inf  # positions that one request can hold
     _allowed: Positions | None = None
 
     def __init__(self, settings: S, resources: Resources) -> None:
@@ -116,11 +127,17 @@ class Adapter(Engine, Generic[S, H]):
         )
 
     def restrict(self, allowed: Positions) -> Engine | None:
-        """Return the same for some of the texts, where the capabilities say that it can."""
-        if not self._settings.capabilities.restricts:
+        """Return the same for some of the texts, where the capabilities say that it can.
+
+        Not where neither those that may be found nor the others are few enough to be listed.
+        """
+        fewer = min(len(allowed), self._texts - len(allowed))
+        if not self._settings.capabilities.restricts or fewer > self._most_listed:
             return None
         other = copy.copy(self)
         other._allowed = allowed
+        if not len(allowed):  # the store is not asked
+            other._opened = None
         return other
 
     @property
@@ -195,6 +212,15 @@ class Adapter(Engine, Generic[S, H]):
         All of it, whatever the `limit`, where the engine breaks ties at random or does not say how.
         """
         raise self._lack("hybrid")
+
+    def _list_fewer(self) -> Listed | None:
+        """Return the shorter list of positions that says what may be found; None where all may."""
+        if self._allowed is None or len(self._allowed) == self._texts:
+            return None
+        if 2 * len(self._allowed) <= self._texts:
+            return Listed(self._allowed.tolist(), others=False)
+        others = np.delete(np.arange(self._texts), self._allowed)
+        return Listed(others.tolist(), others=True)
 
     def _check(self, search: Search, vector: Vectors) -> None:
         """Raise AssayError where there is no such search, or none of such a vector."""

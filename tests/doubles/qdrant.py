@@ -87,6 +87,7 @@ class QdrantDouble:
             query=asked.query,
             using=asked.using,
             prefetch=asked.prefetch,
+            query_filter=asked.filter,
             limit=asked.limit or 10,
             with_payload=False,
         )

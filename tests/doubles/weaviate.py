@@ -12,6 +12,7 @@ import re
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Collection as Names
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -58,7 +59,19 @@ class Collection:
     texts: dict[str, str] = field(default_factory=dict)
     vectors: dict[str, Any] = field(default_factory=dict)
 
-    def near(self, vector: Any, limit: int) -> Scores:
+    def allow(self, asked: Any) -> Names[str]:
+        """Return the identifiers that meet a request's filter."""
+        if not asked.HasField("filters"):
+            return self.texts.keys()
+        given = asked.filters
+        assert given.target.property == "_id"
+        listed = set(given.value_text_array.values)
+        if given.operator == given.OPERATOR_CONTAINS_NONE:
+            return self.texts.keys() - listed
+        assert given.operator == given.OPERATOR_CONTAINS_ANY
+        return self.texts.keys() & listed
+
+    def near(self, vector: Any, limit: int, allowed: Names[str]) -> Scores:
         """Return identifiers with their cosine distances, nearest first."""
         if not self.vectors:
             return []
@@ -67,10 +80,11 @@ class Collection:
             raise ValueError("vector lengths don't match")
         matrix = matrix / np.linalg.norm(matrix, axis=1, keepdims=True)
         distances = 1 - matrix @ (vector / np.linalg.norm(vector))
-        order = np.argsort(distances, kind="stable")[:limit]
-        return [(names[i], float(distances[i])) for i in order]
+        order = np.argsort(distances, kind="stable")
+        found = [(names[i], float(distances[i])) for i in order if names[i] in allowed]
+        return found[:limit]
 
-    def bm25(self, query: str, limit: int) -> Scores:
+    def bm25(self, query: str, limit: int, allowed: Names[str]) -> Scores:
         """Return identifiers with their BM25 scores, best first."""
         bm25 = self.schema["invertedIndexConfig"]["bm25"]
         stop = self.schema["invertedIndexConfig"]["stopwords"]["preset"] == "en"
@@ -84,18 +98,19 @@ class Collection:
                 often, length = counts[name][term], sum(counts[name].values())
                 norm = bm25["k1"] * (1 - bm25["b"] + bm25["b"] * length / mean)
                 scores[name] += idf * often * (bm25["k1"] + 1) / (often + norm)
-        return sorted(scores.items(), key=lambda pair: -np.float32(pair[1]))[:limit]
+        found = [pair for pair in scores.items() if pair[0] in allowed]
+        return sorted(found, key=lambda pair: -np.float32(pair[1]))[:limit]
 
-    def hybrid(self, asked: Any, limit: int) -> Scores:
+    def hybrid(self, asked: Any, limit: int, allowed: Names[str]) -> Scores:
         """Return identifiers with fused scores, best first."""
         alpha = asked.alpha_param if asked.use_alpha_param else asked.alpha
         depth = max(limit, LEAST_CANDIDATES)
         lists: list[tuple[float, Scores]] = []
         if alpha > 0:
-            near = self.near(np.frombuffer(asked.vector_bytes, np.float32), depth)
+            near = self.near(np.frombuffer(asked.vector_bytes, np.float32), depth, allowed)
             lists.append((alpha, [(name, 1 - distance) for name, distance in near]))
         if alpha < 1:
-            lists.append((1 - alpha, self.bm25(asked.query, depth)))
+            lists.append((1 - alpha, self.bm25(asked.query, depth, allowed)))
         ranked = asked.fusion_type == asked.FUSION_TYPE_RANKED
         fused: dict[str, np.float32] = {}
         for weight, found in lists:
@@ -142,15 +157,16 @@ class WeaviateDouble:
 
     def search(self, asked: Any) -> Any:
         collection = self.collections[asked.collection]
+        allowed = collection.allow(asked)
         if asked.HasField("near_vector"):
             near = asked.near_vector
             packed = near.vectors[0].vector_bytes if near.vectors else near.vector_bytes
-            found = collection.near(np.frombuffer(packed, np.float32), asked.limit)
+            found = collection.near(np.frombuffer(packed, np.float32), asked.limit, allowed)
             kind = "distance"
         elif asked.HasField("bm25_search"):
-            found, kind = collection.bm25(asked.bm25_search.query, asked.limit), "score"
+            found, kind = collection.bm25(asked.bm25_search.query, asked.limit, allowed), "score"
         else:
-            found, kind = collection.hybrid(asked.hybrid_search, asked.limit), "score"
+            found, kind = collection.hybrid(asked.hybrid_search, asked.limit, allowed), "score"
         reply = search_get_pb2.SearchReply()
         for name, value in found:
             told = reply.results.add().metadata

@@ -78,12 +78,9 @@ class ChromaEngine(EmbeddedEngine[ChromaSettings, OpenIndex]):
 
     def _search_dense(self, opened: OpenIndex, vector: Vectors, limit: int) -> list[Scored]:
         allowed = None if self._allowed is None else list(map(str, self._allowed.tolist()))
-        size = self._texts if allowed is None else len(allowed)
-        if not size:  # of no ids it would search all
-            return []
         found = opened.collection.query(
             query_embeddings=vector[None],
-            n_results=min(limit, size),
+            n_results=min(limit, self._texts if allowed is None else len(allowed)),
             ids=allowed,
             include=["distances"],
         )

@@ -17,6 +17,9 @@ from assay.retrievers.base import AssayError
 from assay.retrievers.conformance import ConformanceError, check_rules, make_rules, require
 from assay.retrievers.engines.base import Engine, StoreSettings
 from assay.retrievers.engines.capabilities import SEARCHES
+from assay.retrievers.engines.conformance.filter_rules import (
+    restricted_engines_find_the_rest_in_order,
+)
 from assay.retrievers.engines.conformance.live_rules import (
     rows_are_found_as_near_as_they_are,
     rows_are_searched_while_they_change,
@@ -249,6 +252,7 @@ RULES = make_rules(
     rows_are_found_as_near_as_they_are,
     rows_change_for_the_next_search,
     rows_are_searched_while_they_change,
+    restricted_engines_find_the_rest_in_order,
 )
 
 

@@ -116,7 +116,7 @@ class FaissEngine(EmbeddedEngine[FaissSettings, "faiss.Index"]):
         if index.type == "hnsw":
             width = max(index.ef, most)
             if self._allowed is not None:  # so that as many of them are met as of all
-                share = max(len(self._allowed), 1) / self._texts
+                share = len(self._allowed) / self._texts
                 width = min(math.ceil(width / share), self._texts)
             return faiss.SearchParametersHNSW(efSearch=width, sel=selector)
         probing = faiss.SearchParametersIVF(nprobe=index.nprobe, sel=selector)

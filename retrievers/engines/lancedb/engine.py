@@ -149,7 +149,7 @@ class LanceDbEngine(EmbeddedEngine[LanceDbSettings, OpenIndex]):
         if self._allowed is None:
             return query
         rows = ", ".join(map(str, opened.rows[self._allowed].tolist()))
-        filtered: Q = query.where(f"_rowid IN ({rows})" if rows else "false", prefilter=True)
+        filtered: Q = query.where(f"_rowid IN ({rows})", prefilter=True)
         return filtered
 
     def _reranker(self) -> "lancedb.rerankers.Reranker":

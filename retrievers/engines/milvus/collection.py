@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from assay.retrievers.base import AssayError
-from assay.retrievers.engines.base import LegDepths
+from assay.retrievers.engines.adapter import Listed
 from assay.retrievers.engines.milvus.settings import DEEPEST, MilvusIndexSettings
 from assay.retrievers.engines.servers.collection_store import batch
 from assay.retrievers.fusion.ranking import Scored
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 DENSE, KEYWORD = "dense", "keyword"
 LONGEST = 65_535  # bytes of a VARCHAR
+MOST_LISTED = 20_000  # of each, its parser makes a node
 ROWS_PER_INSERT = 1000
 BYTES_PER_INSERT = 8_000_000
 
@@ -94,17 +95,24 @@ def search_dense(
     vector: Vectors,
     limit: int,
     settings: MilvusIndexSettings,
+    listed: Listed | None = None,
     **options: Any,
 ) -> list[Scored]:
     """Return the texts of greatest cosine."""
-    return _read(client.search(name, **request_dense(vector, limit, settings), **options))
+    request = request_dense(vector, limit, settings)
+    return _read(client.search(name, filter=express(listed), **request, **options))
 
 
 def search_keyword(
-    client: "MilvusClient", name: str, text: str, limit: int, **options: Any
+    client: "MilvusClient",
+    name: str,
+    text: str,
+    limit: int,
+    listed: Listed | None = None,
+    **options: Any,
 ) -> list[Scored]:
     """Return the texts that share terms; Milvus in a file gives their scores below 0."""
-    found = client.search(name, **request_keyword(text, limit), **options)
+    found = client.search(name, filter=express(listed), **request_keyword(text, limit), **options)
     return [(position, abs(score)) for position, score in _read(found)]
 
 
@@ -132,6 +140,7 @@ def search_both(
     text: str,
     vector: Vectors,
     settings: MilvusIndexSettings,
+    listed: Listed | None = None,
     **options: Any,
 ) -> list[Scored]:
     """Return all that Milvus fuses of both lists."""
@@ -145,7 +154,7 @@ def search_both(
     )
     found = client.hybrid_search(
         name,
-        _make_requests(text, vector, depth, settings),
+        _make_requests(text, vector, settings, express(listed)),
         ranker,
         limit=depth.dense + depth.keyword,
         output_fields=[],
@@ -155,15 +164,23 @@ def search_both(
 
 
 def _make_requests(
-    text: str, vector: Vectors, depth: LegDepths, settings: MilvusIndexSettings
+    text: str, vector: Vectors, settings: MilvusIndexSettings, filtered: str
 ) -> list["AnnSearchRequest"]:
     from pymilvus import AnnSearchRequest
 
+    depth = settings.depth
     candidates = _choose_candidates(settings, depth.dense)
     return [
-        AnnSearchRequest([vector.tolist()], DENSE, candidates, limit=depth.dense),
-        AnnSearchRequest([text], KEYWORD, {}, limit=depth.keyword),
+        AnnSearchRequest([vector.tolist()], DENSE, candidates, depth.dense, filtered),
+        AnnSearchRequest([text], KEYWORD, {}, depth.keyword, filtered),
     ]
+
+
+def express(listed: Listed | None) -> str:
+    """Return the filter that is met by the texts that may be found; "" where all may be."""
+    if listed is None:
+        return ""
+    return f"position {'not in' if listed.others else 'in'} {listed.positions}"
 
 
 def _choose_candidates(settings: MilvusIndexSettings, limit: int) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from assay.retrievers.engines.capabilities import Capabilities
 from assay.retrievers.engines.milvus.bare import ask_client
 from assay.retrievers.engines.milvus.collection import (
     DENSE,
+    MOST_LISTED,
     create_collection,
     make_rows,
     search_both,
@@ -40,6 +41,7 @@ class MilvusSettings(MilvusIndexSettings, ServiceSettings):
         packages=("pymilvus",),
         address=ADDRESS,
         features=(BM25,),
+        restricts=True,
     )
     type: Literal["milvus"] = "milvus"
 
@@ -82,26 +84,32 @@ class MilvusEngine(StatedEngine[MilvusSettings, MilvusConnection]):
     """A collection of rows with a text, its vector, and its terms, which the server makes."""
 
     store = MilvusStore
+    _most_listed = MOST_LISTED
 
     def _search_dense(self, opened: OpenedCollection, vector: Vectors, limit: int) -> list[Scored]:
+        listed = self._list_fewer()
         return opened.connection.call(
             lambda client, **options: search_dense(
-                client, opened.name, vector, limit, self._settings, **options
+                client, opened.name, vector, limit, self._settings, listed, **options
             )
         )
 
     def _search_keyword(self, opened: OpenedCollection, text: str, limit: int) -> list[Scored]:
+        listed = self._list_fewer()
         return opened.connection.call(
-            lambda client, **options: search_keyword(client, opened.name, text, limit, **options)
+            lambda client, **options: search_keyword(
+                client, opened.name, text, limit, listed, **options
+            )
         )
 
     def _search_hybrid(
         self, opened: OpenedCollection, text: str, vector: Vectors, limit: int
     ) -> list[Scored]:
         """Return all fused texts: how ties are broken is not documented."""
+        listed = self._list_fewer()
         return opened.connection.call(
             lambda client, **options: search_both(
-                client, opened.name, text, vector, self._settings, **options
+                client, opened.name, text, vector, self._settings, listed, **options
             )
         )
 

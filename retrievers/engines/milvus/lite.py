@@ -13,6 +13,7 @@ from assay.retrievers.engines.declarative import StatedAdapter
 from assay.retrievers.engines.embedded import EmbeddedEngine
 from assay.retrievers.engines.milvus.bare import ask_client
 from assay.retrievers.engines.milvus.collection import (
+    MOST_LISTED,
     create_collection,
     make_rows,
     search_both,
@@ -41,6 +42,7 @@ class MilvusLiteSettings(MilvusIndexSettings):
         extra="milvus",
         modules=("pymilvus", "milvus_lite"),
         packages=("milvus-lite", "pymilvus"),
+        restricts=True,
     )
     type: Literal["milvus-lite"] = "milvus-lite"
 
@@ -64,6 +66,8 @@ class MilvusLiteEngine(
     StatedAdapter[MilvusLiteSettings, OpenIndex], EmbeddedEngine[MilvusLiteSettings, OpenIndex]
 ):
     """A collection in a folder, which one process may open: each works on a copy of its own."""
+
+    _most_listed = MOST_LISTED
 
     def _build(self, folder: Path, texts: Sequence[str], vectors: Vectors) -> None:
         path = folder / DATABASE
@@ -98,16 +102,18 @@ class MilvusLiteEngine(
         opened.copy.close()
 
     def _search_dense(self, opened: OpenIndex, vector: Vectors, limit: int) -> list[Scored]:
-        return search_dense(opened.client, COLLECTION, vector, limit, self._settings)
+        listed = self._list_fewer()
+        return search_dense(opened.client, COLLECTION, vector, limit, self._settings, listed)
 
     def _search_keyword(self, opened: OpenIndex, text: str, limit: int) -> list[Scored]:
-        return search_keyword(opened.client, COLLECTION, text, limit)
+        return search_keyword(opened.client, COLLECTION, text, limit, self._list_fewer())
 
     def _search_hybrid(
         self, opened: OpenIndex, text: str, vector: Vectors, limit: int
     ) -> list[Scored]:
         """Return all fused texts: how ties are broken is not documented."""
-        return search_both(opened.client, COLLECTION, text, vector, self._settings)
+        listed = self._list_fewer()
+        return search_both(opened.client, COLLECTION, text, vector, self._settings, listed)
 
     def _open_bare(self, opened: OpenIndex) -> BareClient:
         """Return a client of its own on the database, which stays open."""

@@ -28,6 +28,7 @@ CAPABILITIES = Capabilities(
     address="QDRANT_URL",
     features=(Feature("fusion by weights", (1, 17)),),
     met="1.18.3",
+    restricts=True,
     # It stores the points of a request in an order that differs each time, as qdrant-edge does.
     reproducible="never",
 )

@@ -146,11 +146,12 @@ class QdrantEdgeEngine(
 
     def _filter(self) -> "qdrant_edge.Filter | None":
         """Return what is met by the texts that may be found; None where all may be."""
-        if self._allowed is None:
-            return None
         import qdrant_edge as q
 
-        return q.Filter(must=[q.HasIdCondition(set(self._allowed.tolist()))])
+        if (listed := self._list_fewer()) is None:
+            return None
+        condition = q.HasIdCondition(set(listed.positions))
+        return q.Filter(must_not=[condition]) if listed.others else q.Filter(must=[condition])
 
     def _keyword_query(self, text: str) -> "qdrant_edge.Query":
         import qdrant_edge as q

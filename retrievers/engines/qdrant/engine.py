@@ -53,6 +53,9 @@ class QdrantEngine(
     server multiplies them by idf. An alias stands when the collection is whole.
     """
 
+    # The server takes 32 MB of JSON, in which a hybrid search lists them twice.
+    _most_listed = 1_000_000
+
     def __init__(self, settings: QdrantSettings, resources: Resources) -> None:
         super().__init__(settings, resources)
         self._embedder = make_embedder(settings.bm25)
@@ -80,12 +83,19 @@ class QdrantEngine(
         return found
 
     def _search_dense(self, opened: OpenedCollection, vector: Vectors, limit: int) -> list[Scored]:
-        params = self._params()
-        return self._ask(opened, limit, query=vector.tolist(), using="dense", search_params=params)
+        return self._ask(
+            opened,
+            limit,
+            query=vector.tolist(),
+            using="dense",
+            search_params=self._params(),
+            query_filter=self._filter(),
+        )
 
     def _search_keyword(self, opened: OpenedCollection, text: str, limit: int) -> list[Scored]:
-        terms = self._terms(text)
-        return self._ask(opened, limit, query=terms, using="keyword") if terms else []
+        if not (terms := self._terms(text)):
+            return []
+        return self._ask(opened, limit, query=terms, using="keyword", query_filter=self._filter())
 
     def _search_hybrid(
         self, opened: OpenedCollection, text: str, vector: Vectors, limit: int
@@ -98,12 +108,15 @@ class QdrantEngine(
             query=models.NearestQuery(nearest=vector.tolist()),
             using="dense",
             params=self._params(),
+            filter=self._filter(),
             limit=depth.dense,
         )
         lists = [(dense, weights.dense)]
         if terms := self._terms(text):
             nearest = models.NearestQuery(nearest=terms)
-            keyword = models.Prefetch(query=nearest, using="keyword", limit=depth.keyword)
+            keyword = models.Prefetch(
+                query=nearest, using="keyword", filter=self._filter(), limit=depth.keyword
+            )
             lists.append((keyword, weights.keyword))
         fused = self._ask(
             opened,
@@ -137,6 +150,17 @@ class QdrantEngine(
 
         exact = self._settings.exact
         return models.SearchParams(exact=exact, hnsw_ef=None if exact else self._settings.ef)
+
+    def _filter(self) -> "models.Filter | None":
+        """Return what is met by the texts that may be found; None where all may be."""
+        from qdrant_client import models
+
+        if (listed := self._list_fewer()) is None:
+            return None
+        condition = models.HasIdCondition(has_id=listed.positions)
+        if listed.others:
+            return models.Filter(must_not=[condition])
+        return models.Filter(must=[condition])
 
     def _ask(self, opened: OpenedCollection, limit: int, **query: Any) -> list[Scored]:
         found = opened.connection.search(

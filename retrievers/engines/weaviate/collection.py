@@ -123,7 +123,7 @@ class WeaviateCollectionStore(VectorStore[WeaviateConnection, WeaviateIndexSetti
             objects = [
                 DataObject(
                     properties={PROPERTY: texts[position]},
-                    uuid=UUID(int=FIRST_ID + position),
+                    uuid=to_id(position),
                     vector=self._vectors[position].tolist(),
                 )
                 for position in positions
@@ -177,6 +177,11 @@ class WeaviateCollectionStore(VectorStore[WeaviateConnection, WeaviateIndexSetti
                     f"indexing: {waiting} vectors wait"
                 )
             time.sleep(PAUSE)
+
+
+def to_id(position: int) -> UUID:
+    """Return the identifier of the object with the text at a position."""
+    return UUID(int=FIRST_ID + position)
 
 
 def to_position(identifier: UUID) -> int:

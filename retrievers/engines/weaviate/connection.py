@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from pydantic import Field
 
 from assay.retrievers.base import AssayError
-from assay.retrievers.engines.capabilities import Capabilities
+from assay.retrievers.engines.capabilities import Capabilities, Feature
 from assay.retrievers.services.addresses import read_address, read_port, shorten
 from assay.retrievers.services.retries import (
     DENIED_RPC,
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+FILTERS = Feature("filters by identifiers", (1, 33))
 CAPABILITIES = Capabilities(
     "engine",
     approximate=("hnsw",),
@@ -33,6 +34,7 @@ CAPABILITIES = Capabilities(
     packages=("weaviate-client",),
     address="WEAVIATE_URL",
     met="1.39.0",
+    restricts=True,
 )
 GRPC_PORT = "WEAVIATE_GRPC_PORT"
 KEY = "WEAVIATE_API_KEY"

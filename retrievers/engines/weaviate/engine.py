@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Literal, TypeAlias
 from pydantic import Field, model_validator
 
 from assay.retrievers.engines.analyzer_coverage import WordKey
-from assay.retrievers.engines.base import StoreSettings
+from assay.retrievers.engines.base import Engine, StoreSettings
 from assay.retrievers.engines.capabilities import Capabilities
 from assay.retrievers.engines.formulas import Formula, Head, ReciprocalRanks, RelativeScores
 from assay.retrievers.engines.raw_client import BareClient
@@ -16,16 +16,18 @@ from assay.retrievers.engines.weaviate.bare import open_client
 from assay.retrievers.engines.weaviate.collection import (
     PROPERTY,
     WeaviateCollectionStore,
+    to_id,
     to_position,
 )
 from assay.retrievers.engines.weaviate.connection import (
     CAPABILITIES,
+    FILTERS,
     WeaviateConnection,
     WeaviateConnectionSettings,
 )
 from assay.retrievers.engines.weaviate.server import WeaviateServer
 from assay.retrievers.engines.weaviate.settings import WeaviateIndexSettings
-from assay.retrievers.fusion.ranking import Scored
+from assay.retrievers.fusion.ranking import Positions, Scored
 from assay.retrievers.models.base import Vectors
 from assay.retrievers.settings import Resources
 
@@ -93,6 +95,12 @@ class WeaviateEngine(ServerEngine[WeaviateSettings, WeaviateConnection]):
     the depth, and as many fused texts are returned at most.
     """
 
+    _most_listed = 20_000
+
+    def restrict(self, allowed: Positions) -> Engine | None:
+        """Return the same for some of the texts, where the server can leave out others."""
+        return None if FILTERS.find_lack(self._facts["version"]) else super().restrict(allowed)
+
     @property
     def formula(self) -> Formula:
         """The fusion as Weaviate's source has it (usecases/traverser/hybrid)."""
@@ -141,6 +149,7 @@ class WeaviateEngine(ServerEngine[WeaviateSettings, WeaviateConnection]):
             lambda query: query.near_vector(
                 vector.tolist(),
                 limit=min(limit, self._texts),
+                filters=self._filter(),
                 return_metadata=MetadataQuery(distance=True),
                 return_properties=False,
             ),
@@ -157,6 +166,7 @@ class WeaviateEngine(ServerEngine[WeaviateSettings, WeaviateConnection]):
                 query_properties=[PROPERTY],
                 operator=BM25Operator.or_(minimum_match=1),
                 limit=min(limit, self._texts),
+                filters=self._filter(),
                 return_metadata=MetadataQuery(score=True),
                 return_properties=False,
             ),
@@ -181,11 +191,21 @@ class WeaviateEngine(ServerEngine[WeaviateSettings, WeaviateConnection]):
                 query_properties=[PROPERTY],
                 bm25_operator=BM25Operator.or_(minimum_match=1),
                 limit=self.depth.dense,
+                filters=self._filter(),
                 return_metadata=MetadataQuery(score=True),
                 return_properties=False,
             ),
         )
         return [(to_position(each.uuid), each.metadata.score) for each in found]
+
+    def _filter(self) -> Any:
+        """Return what is met by the texts that may be found; None where all may be."""
+        from weaviate.classes.query import Filter
+
+        if (listed := self._list_fewer()) is None:
+            return None
+        by_id, ids = Filter.by_id(), list(map(to_id, listed.positions))
+        return by_id.contains_none(ids) if listed.others else by_id.contains_any(ids)
 
 
 def _ask(opened: OpenedCollection, action: Callable[[Any], Any]) -> list[Any]:

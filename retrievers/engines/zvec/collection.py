@@ -45,7 +45,9 @@ def build_collection(
     for chosen in batch(positions, DOCUMENTS_PER_INSERT):
         statuses = collection.insert(
             [
-                zvec.Doc(str(i), fields={"text": texts[i]}, vectors={"dense": vectors[i]})
+                zvec.Doc(
+                    str(i), fields={"text": texts[i], "position": i}, vectors={"dense": vectors[i]}
+                )
                 for i in chosen
             ]
         )
@@ -75,7 +77,10 @@ def _make_schema(dimensions: int, settings: ZvecCollectionSettings) -> "zvec.Col
     )
     return zvec.CollectionSchema(
         "texts",
-        fields=zvec.FieldSchema("text", zvec.DataType.STRING),
+        fields=[
+            zvec.FieldSchema("text", zvec.DataType.STRING),
+            zvec.FieldSchema("position", zvec.DataType.INT64),
+        ],
         vectors=zvec.VectorSchema("dense", zvec.DataType.VECTOR_FP32, dimensions, index),
     )
 

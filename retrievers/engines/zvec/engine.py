@@ -36,6 +36,8 @@ class ZvecSettings(ZvecCollectionSettings):
 class ZvecEngine(EmbeddedEngine[ZvecSettings, "zvec.Collection"]):
     """A collection of documents that have a text's position as id, the text and its vector."""
 
+    _most_listed = 20_000  # the engine refuses more
+
     @property
     def formula(self) -> Formula:
         """The engine's fusion, whose sums it rounds to 32 bits."""
@@ -69,14 +71,24 @@ class ZvecEngine(EmbeddedEngine[ZvecSettings, "zvec.Collection"]):
         opened.close()
 
     def _search_dense(self, opened: "zvec.Collection", vector: Vectors, limit: int) -> list[Scored]:
-        found = opened.query(self._near(vector), topk=limit, output_fields=[])
+        found = self._ask(opened, self._near(vector), limit)
         if self._settings.metric == "cosine":  # the engine gives its distance
             return [(int(document.id), 1 - document.score) for document in found]
         return [(int(document.id), document.score) for document in found]
 
     def _search_keyword(self, opened: "zvec.Collection", text: str, limit: int) -> list[Scored]:
-        found = opened.query(_match(text), topk=limit, output_fields=[])
+        found = self._ask(opened, _match(text), limit)
         return [(int(document.id), document.score) for document in found]
+
+    def _ask(self, opened: "zvec.Collection", query: "zvec.Query", limit: int) -> "list[zvec.Doc]":
+        found: list[Any] = opened.query(query, topk=limit, filter=self._filter(), output_fields=[])
+        return found
+
+    def _filter(self) -> str | None:
+        """Return what is met by the texts that may be found; None where all may be."""
+        if (listed := self._list_fewer()) is None:
+            return None
+        return f"position {'not in' if listed.others else 'in'} ({str(listed.positions)[1:-1]})"
 
     def _search_hybrid(
         self, opened: "zvec.Collection", text: str, vector: Vectors, limit: int
@@ -91,6 +103,7 @@ class ZvecEngine(EmbeddedEngine[ZvecSettings, "zvec.Collection"]):
         context = QueryContext(
             topk=self.depth.dense + self.depth.keyword,
             queries=[self._near(vector), _match(text)],
+            filter=self._filter(),
             output_fields=[],
             reranker=self._fusion(),
         )

@@ -37,7 +37,12 @@ class ZvecCollectionSettings(StoreSettings):
     """What Zvec can be told."""
 
     capabilities: ClassVar[Capabilities] = Capabilities(
-        "engine", approximate=("hnsw",), extra="zvec", modules=("zvec",), packages=("zvec",)
+        "engine",
+        approximate=("hnsw",),
+        extra="zvec",
+        modules=("zvec",),
+        packages=("zvec",),
+        restricts=True,
     )
     words: ClassVar[WordKey | None] = WordKey(
         "analyzer.tokenizer", dict.fromkeys(LANGUAGES, ("jieba",))

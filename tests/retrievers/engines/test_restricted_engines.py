@@ -32,6 +32,14 @@ RESTRICTING: dict[str, dict[str, Any]] = {
     "qdrant-edge": {},
     "faiss": {},
     "faiss hnsw": {"index": {"type": "hnsw"}},
+    "milvus-lite": {},
+    "zvec": {},
+    "zvec hnsw": {"exact": False},
+    "milvus": {},
+    "qdrant": {},
+    "qdrant hnsw": {"exact": False},
+    "weaviate": {},
+    "weaviate hnsw": {"exact": False},
 }
 
 
@@ -102,6 +110,16 @@ def test_a_restricted_engine_finds_nothing_where_nothing_may_be_found(
         assert restricted.dense(vectors[0], 5) == []
     if "keyword" in whole.searches:
         assert restricted.keyword("valve pipe", 5) == []
+
+
+def test_a_restricted_engine_lists_no_more_texts_than_its_store_takes(
+    engine: tuple[Engine, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole, _ = engine
+    monkeypatch.setattr(type(whole), "_most_listed", 10)
+    sizes = (10, 11, ROWS - 11, ROWS - 10)
+    told = [whole.restrict(np.arange(size)) is not None for size in sizes]
+    assert told == [True, False, False, True]
 
 
 FIELDS: Fields = {
