@@ -7,6 +7,7 @@ import os
 import sys
 import warnings
 from collections.abc import Sequence
+from pathlib import Path
 
 import click
 
@@ -172,6 +173,8 @@ def _run(arguments: Sequence[str] | None) -> None:
         click.echo("assay: interrupted; what was finished is kept", err=True)
         sys.exit(130)
     except Exception as error:
+        if _allow(error):
+            _run(arguments)
         if words != given or os.environ.get("ASSAY_DEBUG", "0") not in ("", "0"):
             import traceback
 
@@ -181,6 +184,23 @@ def _run(arguments: Sequence[str] | None) -> None:
 
         click.echo(break_line(f"assay: {line}"), err=True)
         sys.exit(status)
+
+
+def _allow(error: Exception) -> bool:
+    """Ask on a terminal whether a file may do what it asks for; say whether to begin again."""
+    from assay.retrievers.settings.trust import SWITCH, TrustError
+
+    if not (isinstance(error, TrustError) and sys.stdin.isatty() and sys.stderr.isatty()):
+        return False
+    asked = "\n".join(f"  {line}" for line in error.asked)
+    click.echo(f"{error.path} lies outside {Path.cwd()} and asks for:\n{asked}", err=True)
+    try:
+        allowed = click.confirm("Allow it, as --trust does?", default=False, err=True)
+    except click.Abort:
+        return False
+    if allowed:
+        os.environ[SWITCH] = "1"
+    return allowed
 
 
 def _tell(error: Exception) -> tuple[str, int]:

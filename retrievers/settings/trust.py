@@ -23,6 +23,17 @@ PROJECT = Path(__file__).resolve().parents[2]
 WAY_OUT = f"--trust (or {SWITCH}=1) allows it"
 
 
+class TrustError(AssayError):
+    """The file at `path` asks for what needs trust it has not; `asked` says each with its key."""
+
+    def __init__(self, path: Path, asked: list[str]) -> None:
+        self.path, self.asked = path, asked
+        super().__init__(
+            f"{path}: {'; '.join(asked)}; the file lies outside {Path.cwd()}: read it first, then"
+            f" {WAY_OUT}"
+        )
+
+
 @dataclass(frozen=True, slots=True)
 class NeedsTrust:
     """Marks a field that only a trusted file may set, but for the values of `Settings.own_values`.
@@ -70,14 +81,9 @@ def trusts_all() -> bool:
 
 
 def check_values(path: Path, values: Any) -> None:
-    """Raise AssayError where `values`, read from `path`, ask for what needs trust it has not."""
-    if is_trusted(path):
-        return
-    if asked := list_asked(values):
-        raise AssayError(
-            f"{path}: {'; '.join(asked)}; the file lies outside {Path.cwd()}: read it first, then"
-            f" {WAY_OUT}"
-        )
+    """Raise TrustError where `values`, read from `path`, ask for what needs trust it has not."""
+    if not is_trusted(path) and (asked := list_asked(values)):
+        raise TrustError(path, asked)
 
 
 def list_asked(values: Any) -> list[str]:

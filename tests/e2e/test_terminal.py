@@ -81,3 +81,18 @@ with safe_streams():
     ]
     assert "\x9b" not in screen.output
     assert "\x1b]" not in screen.output
+
+
+@pytest.mark.parametrize(("answer", "told"), [(b"n\n", "--trust"), (b"y\n", "cannot be reached")])
+def test_what_a_foreign_file_asks_for_is_asked_before_it_is_done(
+    answer: bytes, told: str, environment: dict[str, str], tmp_path: Path
+) -> None:
+    config = tmp_path / "foreign.yaml"
+    config.write_text("name: foreign\nretriever: {type: http, url: 'http://127.0.0.1:9/search'}\n")
+    (tmp_path / "here").mkdir()
+    command = [str(ASSAY), "run", str(config), "latency.queries=0", "--no-track"]
+    screen = show(command, environment, tmp_path / "here", answer)
+    words = " ".join(screen.output.split())
+    assert "asks for: retriever.url: sends texts to 127.0.0.1 Allow it" in words
+    assert told in words.partition("Allow it")[2]
+    assert screen.status == 2

@@ -65,9 +65,12 @@ class Shell:
 
 
 def show(
-    command: Sequence[str], environment: Mapping[str, str], folder: Path | None = None
+    command: Sequence[str],
+    environment: Mapping[str, str],
+    folder: Path | None = None,
+    typed: bytes = b"",
 ) -> Screen:
-    """Run `command` on a terminal of 80 columns and 24 rows, which is all that it writes to."""
+    """Run `command` on a terminal of 80 columns and 24 rows, on which `typed` is typed."""
     process, terminal = pty.fork()
     if not process:
         fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", ROWS, COLUMNS, 0, 0))
@@ -75,6 +78,7 @@ def show(
         hidden = ("COLUMNS", "NO_COLOR")
         kept = {name: text for name, text in os.environ.items() if name not in hidden}
         os.execvpe(command[0], list(command), {**kept, "TERM": "xterm-256color", **environment})
+    os.write(terminal, typed)
     screen = pyte.HistoryScreen(COLUMNS, ROWS, history=10_000)
     stream = pyte.ByteStream(screen)
     states, output = [], b""
