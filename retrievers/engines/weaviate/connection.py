@@ -35,6 +35,8 @@ CAPABILITIES = Capabilities(
     address="WEAVIATE_URL",
     met="1.39.0",
     restricts=True,
+    # Texts of equal score enter fusion in the order in which they were stored, many at a time.
+    reproducible="never",
 )
 GRPC_PORT = "WEAVIATE_GRPC_PORT"
 KEY = "WEAVIATE_API_KEY"

@@ -32,7 +32,7 @@ from assay.retrievers.models.base import Vectors
 from assay.retrievers.settings import Resources
 
 LEAST_DEPTH = 100
-DEEPEST = 10_000
+DEEPEST = 10_000  # QUERY_MAXIMUM_RESULTS, unless it was changed
 RANK_CONSTANT = 60
 
 OpenedCollection: TypeAlias = OpenIndex[WeaviateConnection]
@@ -99,7 +99,8 @@ class WeaviateEngine(ServerEngine[WeaviateSettings, WeaviateConnection]):
 
     def restrict(self, allowed: Positions) -> Engine | None:
         """Return the same for some of the texts, where the server can leave out others."""
-        return None if FILTERS.find_lack(self._facts["version"]) else super().restrict(allowed)
+        version = self._facts.get("version", "")
+        return None if FILTERS.find_lack(version) else super().restrict(allowed)
 
     @property
     def formula(self) -> Formula:
@@ -148,7 +149,7 @@ class WeaviateEngine(ServerEngine[WeaviateSettings, WeaviateConnection]):
             opened,
             lambda query: query.near_vector(
                 vector.tolist(),
-                limit=min(limit, self._texts),
+                limit=min(limit, self._texts, DEEPEST),
                 filters=self._filter(),
                 return_metadata=MetadataQuery(distance=True),
                 return_properties=False,
@@ -165,7 +166,7 @@ class WeaviateEngine(ServerEngine[WeaviateSettings, WeaviateConnection]):
                 text,
                 query_properties=[PROPERTY],
                 operator=BM25Operator.or_(minimum_match=1),
-                limit=min(limit, self._texts),
+                limit=min(limit, self._texts, DEEPEST),
                 filters=self._filter(),
                 return_metadata=MetadataQuery(score=True),
                 return_properties=False,

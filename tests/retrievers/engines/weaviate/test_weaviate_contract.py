@@ -27,6 +27,7 @@ from assay.retrievers.engines.conformance import (
 from assay.retrievers.engines.conformance.sample import TEXTS, encode, index
 from assay.retrievers.engines.formulas import RelativeScores
 from assay.retrievers.engines.weaviate import collection as weaviate_collection
+from assay.retrievers.engines.weaviate import engine as weaviate_engine
 from assay.retrievers.engines.weaviate.engine import WeaviateEngine, WeaviateSettings
 
 DENSE = [(3, 0.9), (1, 0.8), (2, 0.5)]
@@ -167,6 +168,26 @@ def test_ranked_fusion_is_asked_of_an_older_server(double: WeaviateDouble) -> No
     hybrid = double.asked("Search")[0].hybrid_search
     assert (hybrid.use_alpha_param, hybrid.alpha) == (False, 0.25)
     assert hybrid.fusion_type == hybrid.FUSION_TYPE_RANKED
+
+
+@pytest.mark.parametrize(("version", "can"), [("1.32.9", False), ("1.33.0", True)])
+def test_a_server_from_1_33_on_leaves_out_texts(
+    double: WeaviateDouble, version: str, can: bool
+) -> None:
+    double.version = version
+    with closing(make()) as e:
+        assert e.restrict(np.arange(0)) is None, "before anything is indexed"
+        index(e)
+        assert (e.restrict(np.arange(3)) is not None) is can
+
+
+def test_no_longer_list_is_asked_for_than_the_server_gives(
+    engine: WeaviateEngine, double: WeaviateDouble, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(weaviate_engine, "DEEPEST", 9)
+    for found in (engine.dense(encode("winter"), 50), engine.keyword("winter ferry", 50)):
+        assert len(found) == 9
+    assert [asked.limit for asked in double.asked("Search")[-2:]] == [9, 9]
 
 
 def test_a_server_too_old_for_the_client(double: WeaviateDouble) -> None:
