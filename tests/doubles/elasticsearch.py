@@ -29,7 +29,7 @@ NAME = "[a-z0-9][a-z0-9_.-]{0,254}"
 ACCEPTED = re.compile(r"application/(json|vnd\.elasticsearch\+(x-nd)?json; ?compatible-with=(\d+))")
 BYTES = 100 * 1024 * 1024
 SEARCH = ("query", "retriever", "size", "_source")
-KNN = ("field", "query_vector", "k", "num_candidates")
+KNN = ("field", "query_vector", "k", "num_candidates", "filter")
 
 
 @dataclass
@@ -228,11 +228,17 @@ class ElasticsearchDouble(ContractServer):
         require(len(told["query_vector"]) == vector["dims"], "the query vector's dimensions differ")
         require(1 <= told["k"] <= told["num_candidates"], "[num_candidates] is less than [k]")
         require(told["num_candidates"] <= 10_000, "[num_candidates] cannot exceed [10000]")
-        vectors = {key: it[told["field"]] for key, it in index.documents.items()}
+        allowed = _list_ids(told["filter"]) if "filter" in told else index.documents.keys()
+        vectors = {key: it[told["field"]] for key, it in index.documents.items() if key in allowed}
         found = rank_vectors(vectors, told["query_vector"])[: told["k"]]
         return [(key, float(np.float32((1 + cosine) / 2))) for key, cosine in found]
 
     def _match(self, index: Index, query: dict[str, Any]) -> Scores:
+        if "bool" in query:
+            only(query["bool"], "must", "filter")
+            (must,), (listed,) = query["bool"]["must"], query["bool"]["filter"]
+            allowed = _list_ids(listed)
+            return [pair for pair in self._match(index, must) if pair[0] in allowed]
         only(query, "match")
         ((name, told),) = query["match"].items()
         require(index.properties[name]["type"] == "text", "the field is no text")
@@ -241,6 +247,12 @@ class ElasticsearchDouble(ContractServer):
         bm25 = index.made["settings"]["index"]["similarity"]["default"]
         texts = {key: it[name] for key, it in index.documents.items()}
         return rank_words(texts, told["query"], bm25["k1"], bm25["b"])
+
+
+def _list_ids(query: dict[str, Any]) -> set[str]:
+    only(query, "ids")
+    only(query["ids"], "values")
+    return set(query["ids"]["values"])
 
 
 def _find_fault(index: Index, document: dict[str, Any]) -> str:
