@@ -58,6 +58,26 @@ def spoil(value):
     return value * 0.999 if isinstance(value, float) else value
 output.print_json = lambda value: whole(spoil(value) if again else value)
 """,
+    "a call paid twice": """
+from assay.retrievers.store.cache import Cache
+Cache.get_many = lambda self, kind, keys: {}
+""",
+    "a store cut short": """
+import time
+from assay.retrievers.store.cache import META, Cache
+def make_folder(self, path, make):
+    path.mkdir(exist_ok=True)
+    (path / META).write_text('{"seconds": 0}')
+    make(path)
+    whole = {file: file.read_bytes() for file in path.rglob("*") if file.is_file()}
+    for file, content in whole.items():
+        file.write_bytes(content[: len(content) // 2])
+    time.sleep(0.3)
+    for file, content in whole.items():
+        file.write_bytes(content)
+    return 0.0
+Cache._make_folder = make_folder
+""",
     "a process left behind": """
 import subprocess, sys
 subprocess.Popen([sys.executable, "-c", "import time; time.sleep(90)"],

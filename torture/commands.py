@@ -11,10 +11,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from torture.paid import KEY, CountingModel
+
 ROOT = Path(__file__).parents[1]
 COLLECTION = ROOT / "datasets" / "harbourline"
 CONFIG = f"base: {ROOT}/configs/bm25.yaml\ndataset: mine\nlatency: {{queries: 0}}\n"
 CALL = "from assay.eval.cli.main import main; main()"
+HYBRID = f"base: {ROOT}/configs/hybrid.yaml\nname: both\ndataset: mine\nlatency: {{queries: 0}}\n"
 SWEEP = "base: mine.yaml\naxes: {depth: [5, 10]}\ncollections: [mine]\n"
 K1 = "retriever.legs.keyword.k1=1.0,1.4"
 TARGETS = """
@@ -30,11 +33,16 @@ QUESTIONS = "question,quote\nWhat may passengers choose?,the passenger may choos
 
 @dataclass(frozen=True)
 class Command:
-    """A call of `assay`; `show` tells what came of it, which no kill before may change."""
+    """A call of `assay`; `show` tells what came of it, which no kill before may change.
+
+    `count_repeated` says how often it asked a service again for what it had asked for before: for
+    each kill once at most, since it asks one thing at a time.
+    """
 
     name: str
     arguments: Sequence[str]
     show: Callable[[Path, dict[str, Any]], Any]
+    count_repeated: Callable[[], int] = lambda: 0
 
 
 def prepare(folder: Path) -> None:
@@ -43,6 +51,7 @@ def prepare(folder: Path) -> None:
     card = folder / "datasets" / "mine" / "dataset.yaml"
     card.write_text(card.read_text().replace("name: harbourline", "name: mine"))
     (folder / "mine.yaml").write_text(CONFIG)
+    (folder / "both.yaml").write_text(HYBRID)
     (folder / "sweep.yaml").write_text(SWEEP)
     (folder / "targets.yaml").write_text(TARGETS)
     (folder / "questions.csv").write_text(QUESTIONS)
@@ -59,8 +68,13 @@ def prepare(folder: Path) -> None:
         writer.writerows({**row, "grade": "0"} for row in rows)
 
 
-def list_commands(folder: Path, *, track: bool) -> list[Command]:
-    """Return the commands; with `track` those too that log to MLflow, which take longer."""
+def list_commands(
+    folder: Path, *, track: bool, model: CountingModel | None = None
+) -> list[Command]:
+    """Return the commands; with `track` those too that log to MLflow, which take longer.
+
+    With a `model` also one that asks it.
+    """
     run, other = (folder / "stored").read_text().split()
     commands = [
         Command("run", ["run", "mine.yaml", "--no-track", "--rerun"], _measures),
@@ -87,10 +101,14 @@ def list_commands(folder: Path, *, track: bool) -> list[Command]:
             Command("gate", ["gate", run, "--junit", "gate.xml", "--markdown", "gate.md"], _gate),
         ]
     commands += [
-        Command(f"run@{engine}", ["run", "mine.yaml", "--engine", engine, "--no-track", "--rerun"],
+        Command(f"run@{engine}", ["run", "both.yaml", "--engine", engine, "--no-track", "--rerun"],
                 _measures)
         for engine in ENGINES
     ]  # fmt: skip
+    if model:
+        asked = ["--provider", "anthropic", "--base-url", model.url, "--concurrency", "1"]
+        call = ["contexts", "mine", *asked, "--output", "contexts.jsonl"]
+        commands.append(Command("contexts", call, _contexts, model.count_repeated))
     if track:
         commands.append(Command("log", ["log", run], _stored))
     return commands
@@ -151,6 +169,7 @@ def _environment(folder: Path) -> dict[str, str]:
         "PYTHONPATH": str(ROOT),
         "ASSAY_CACHE": str(folder / "cache"),
         "ASSAY_REPORTS": str(folder / "reports"),
+        "ANTHROPIC_API_KEY": KEY,
     }
 
 
@@ -161,6 +180,10 @@ def _measures(_folder: Path, said: dict[str, Any]) -> Any:
 def _judgments(folder: Path, _said: dict[str, Any]) -> Any:
     checked = call(folder, "dataset", "check", "mine")
     return checked.returncode, (folder / "datasets" / "mine" / "spans.jsonl").read_text()
+
+
+def _contexts(folder: Path, _said: dict[str, Any]) -> Any:
+    return (folder / "contexts.jsonl").read_text()
 
 
 def _found(folder: Path, _said: dict[str, Any]) -> Any:

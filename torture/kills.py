@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from torture.commands import Command, call, list_commands, prepare, start
+from torture.paid import CountingModel
 
 CHAIN = 4  # kills one after another before it is looked at what is left
 SIGNALS = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT)
@@ -40,11 +41,11 @@ def torture_kills(
     """Kill every command in turn, in a fresh and in a warm folder, until `deadline`."""
     if kills <= 0:
         return []
-    with tempfile.TemporaryDirectory() as name:
+    with tempfile.TemporaryDirectory() as name, CountingModel() as model:
         origin = Path(name, "origin")
         origin.mkdir()
         prepare(origin)
-        commands = list_commands(origin, track=track)
+        commands = list_commands(origin, track=track, model=model)
         outcomes = [
             Outcome(f"kill `{command.name}`, {state}", seed)
             for state in ("fresh", "warm")
@@ -118,6 +119,7 @@ def _kill(
 ) -> None:
     shown, seconds = expected
     folder = _copy(origin, state)
+    command.count_repeated()
     try:
         moments = [chance.uniform(0.1, 1.1) * seconds for _ in range(CHAIN)]
         for moment in moments:
@@ -130,6 +132,10 @@ def _kill(
         found = _finish(folder, command)
         if told := found if isinstance(found, _Failed) else _differ(shown, found):
             outcome.failures.append(f"{command.name} after kills at {moments}: {told[:300]}")
+        if (repeated := command.count_repeated()) > CHAIN:
+            outcome.failures.append(
+                f"{command.name} after kills at {moments}: {repeated} questions were paid twice"
+            )
     finally:
         shutil.rmtree(folder)
 

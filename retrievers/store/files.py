@@ -29,13 +29,17 @@ def writing(path: Path) -> Iterator[None]:
 def write_atomically(path: Path, content: bytes) -> None:
     """Write a file so that no reader ever sees part of it; its folder is made where it is missing.
 
+    What it holds is on the disk before it gets its name, or a power cut could leave an empty one.
     Raises AssayError, and leaves what was there, where it cannot be written.
     """
     partial = path.with_name(f".{path.name[:LONGEST]}.{os.getpid()}")
     with writing(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         try:
-            partial.write_bytes(content)
+            with partial.open("wb") as file:
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
             partial.replace(path)
         except BaseException:
             partial.unlink(missing_ok=True)
