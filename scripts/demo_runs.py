@@ -15,7 +15,7 @@ from assay.eval.shipped import DEMO, DEMO_RUNS
 from assay.eval.studies.comparison.running import TIMING
 
 COLLECTION = "harbourline"
-EXPORTS = {".html", ".md", ".csv", ".parquet", ".trec"}  # computed again from the rest
+EXPORTS = {".html", ".md", ".csv", ".trec"}  # computed again from the rest
 
 
 def main() -> None:

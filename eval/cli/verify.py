@@ -19,7 +19,7 @@ def verify(run: str, overrides: tuple[str, ...], as_json: bool) -> None:
     RUN is a config (run where no equal run is stored; overrides change it), the id of a run, the
     beginning of one, its folder, or its id in MLflow. ir_measures recomputes what TREC files can
     hold from run.trec and qrels.trec; the others come from items.csv. Ends with 1 unless all are
-    those of per_query.parquet.
+    those of per_query.csv.
     """
     from assay.eval.configs.locations import reports_folder
     from assay.eval.configs.named_configs import is_config

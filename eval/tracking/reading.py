@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from assay.eval.runs.latency import TOTAL
-from assay.eval.runs.summary.exports import PER_QUERY
+from assay.eval.runs.summary.exports import PER_QUERY, frame_queries, read_queries
 from assay.eval.runs.summary.summary import PERCENTILES
 from assay.eval.scoring.kinds import show_name
 from assay.eval.scoring.measures import DEFAULT
@@ -86,12 +86,9 @@ class TrackedRun:
     @cached_property
     def per_query(self) -> "DataFrame":
         """By query id: `type`, `text`, a column a measure, and `milliseconds` where timed."""
-        from pyarrow import parquet
-
         with connect(self.tracking_uri) as client, tempfile.TemporaryDirectory() as folder:
             path = client.download_artifacts(self.mlflow_run, PER_QUERY, folder)
-            table = parquet.read_table(path).to_pandas()
-        return table.rename(columns=show_name).set_index("query_id")
+            return frame_queries(read_queries(Path(path))).rename(columns=show_name)
 
     def __repr__(self) -> str:
         return f"<{self.name} on {self.collection}, {self.finished:%Y-%m-%d %H:%M}: {self.id}>"

@@ -131,7 +131,7 @@ def check_run(tracking, summary: Summary, run_id: str, parent: str = "") -> None
     assert len(dataset.digest) == 36
     assert manifest.collection.digest.startswith(dataset.digest)
     assert json.loads(dataset.profile)["judgments"] == 3
-    names = {"run.trec", "qrels.trec", "per_query.parquet", "manifest.json", "report.md"}
+    names = {"run.trec", "qrels.trec", "per_query.csv", "manifest.json", "report.md"}
     names |= {"config.yaml", "attribution.json", "items.csv", "figures.json"}
     assert {file.path for file in tracking.list_artifacts(run_id)} == names
     copy = Path(tracking.download_artifacts(run_id, "run.trec", str(Path.cwd())))

@@ -3,11 +3,9 @@
 import csv
 import io
 import json
-from collections.abc import Iterable
 from functools import lru_cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
 
 from assay.eval.runs.stored import StoredRun
 from assay.eval.runs.summary.summary import Summary
@@ -16,15 +14,18 @@ from assay.eval.scoring.join import fill_places
 from assay.retrievers.store.files import write_atomically
 
 if TYPE_CHECKING:
-    from pyarrow import Array, Table
+    from pandas import DataFrame
 
 RUN = "run.trec"
 QRELS = "qrels.trec"
 ITEMS = "items.csv"
-PER_QUERY = "per_query.parquet"
-PER_QUERY_CSV = "per_query.csv"
+PER_QUERY = "per_query.csv"
 ATTRIBUTION = "attribution.json"
-FILES = (RUN, QRELS, ITEMS, PER_QUERY, PER_QUERY_CSV, ATTRIBUTION)
+FILES = (RUN, QRELS, ITEMS, PER_QUERY, ATTRIBUTION)
+ABOUT = ("query_id", "type", "text")  # columns of that table that are no numbers
+NO_MEASURES = (*ABOUT, "milliseconds")
+
+QueryTable = dict[str, list[Any]]
 
 
 def export(summary: Summary) -> None:
@@ -39,9 +40,7 @@ def export(summary: Summary) -> None:
     write_atomically(run.folder / RUN, _trec_run(run).encode())
     write_atomically(run.folder / QRELS, _trec_qrels(run).encode())
     write_atomically(run.folder / ITEMS, _items(run).encode())
-    table = tabulate_queries(summary)
-    write_atomically(run.folder / PER_QUERY, _as_parquet(table))
-    write_atomically(run.folder / PER_QUERY_CSV, _as_csv(table).encode())
+    write_atomically(run.folder / PER_QUERY, _as_csv(tabulate_queries(summary)).encode())
     write_atomically(run.folder / ATTRIBUTION, _attribution(summary).encode())
 
 
@@ -80,59 +79,50 @@ def _trec_qrels(run: StoredRun) -> str:
     )
 
 
-def tabulate_queries(summary: Summary) -> "Table":
-    """Return a row a query: id, type, text, its score in each measure, and its milliseconds."""
-    import pyarrow as pa
-
+def tabulate_queries(summary: Summary) -> QueryTable:
+    """Return the columns of a row a query: id, type, text, a score a measure, and milliseconds."""
     queries = summary.run.queries
     timed = {item.query_id: item.milliseconds["total"] for item in summary.run.latency}
-    columns = {
-        "query_id": _as_strings(queries),
-        "type": _as_strings(query.type for query in queries.values()),
-        "text": _as_strings(query.text for query in queries.values()),
+    return {
+        "query_id": list(queries),
+        "type": [query.type for query in queries.values()],
+        "text": [query.text for query in queries.values()],
         **{
-            name: _as_numbers(map(scores.__getitem__, queries))
+            name: [float(scores[query]) for query in queries]
             for name, scores in summary.scores.items()
         },
-        "milliseconds": _as_numbers(map(timed.get, queries)),
+        "milliseconds": list(map(timed.get, queries)),
     }
-    return pa.table(columns)
 
 
-# Of buffers, since what makes an array of a list imports pandas, for half a second.
-def _as_strings(values: Iterable[str]) -> "Array[Any]":
-    import pyarrow as pa
-
-    encoded = [value.encode() for value in values]
-    ends = np.cumsum([0, *map(len, encoded)])
-    buffers = [None, pa.py_buffer(ends), pa.py_buffer(b"".join(encoded))]
-    return pa.Array.from_buffers(pa.large_string(), len(encoded), buffers).cast(pa.string())
-
-
-def _as_numbers(values: Iterable[float | None]) -> "Array[Any]":
-    import pyarrow as pa
-
-    numbers = np.array(list(values), dtype=float)  # not a number where there is none
-    known = np.packbits(~np.isnan(numbers), bitorder="little")
-    buffers = [pa.py_buffer(known), pa.py_buffer(numbers)]
-    return pa.Array.from_buffers(pa.float64(), len(numbers), buffers)
+def read_queries(path: Path) -> QueryTable:
+    """Return what `tabulate_queries` gave. Raises OSError, or ValueError where it is damaged."""
+    with path.open(encoding="utf-8", newline="") as file:
+        names, *rows = csv.reader(file)
+    return {
+        name: list(cells) if name in ABOUT else [float(cell) if cell else None for cell in cells]
+        for name, cells in zip(names, zip(*rows, strict=True), strict=True)
+    }
 
 
-def _as_parquet(table: "Table") -> bytes:
-    import pyarrow as pa
-    from pyarrow import parquet
+def frame_queries(table: QueryTable) -> "DataFrame":
+    """Return the table as a DataFrame by query id, NaN where there is no value."""
+    import numpy as np
+    from pandas import DataFrame
 
-    sink = pa.BufferOutputStream()
-    parquet.write_table(table, sink)
-    return bytes(sink.getvalue())
+    columns = {
+        name: column if name in ABOUT else np.array(column, dtype=float)
+        for name, column in table.items()
+    }
+    return DataFrame(columns).set_index("query_id")
 
 
-def _as_csv(table: "Table") -> str:
+def _as_csv(table: QueryTable) -> str:
     """Return the table for spreadsheets: a line a query, nothing where there is no value."""
     text = io.StringIO()
     rows = csv.writer(text, lineterminator="\n")
-    rows.writerow(table.column_names)
-    rows.writerows(zip(*(column.to_pylist() for column in table.columns), strict=True))
+    rows.writerow(table)
+    rows.writerows(zip(*table.values(), strict=True))
     return text.getvalue()
 
 

@@ -89,9 +89,9 @@ class RunResult:
     @cached_property
     def per_query(self) -> "DataFrame":
         """By query id: `type`, `text`, a column a measure, and `milliseconds` where timed."""
-        from assay.eval.runs.summary.exports import tabulate_queries
+        from assay.eval.runs.summary.exports import frame_queries, tabulate_queries
 
-        return tabulate_queries(self.summary).to_pandas().set_index("query_id")
+        return frame_queries(tabulate_queries(self.summary))
 
     @cached_property
     def latency(self) -> "DataFrame":

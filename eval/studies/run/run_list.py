@@ -13,13 +13,12 @@ from assay.eval.report.run_page.page import PAGE
 from assay.eval.runs.machine_load import MachineLoad
 from assay.eval.runs.manifest import FORMAT, MANIFEST, Manifest
 from assay.eval.runs.stored import load
-from assay.eval.runs.summary.exports import PER_QUERY
+from assay.eval.runs.summary.exports import NO_MEASURES, PER_QUERY, read_queries
 from assay.eval.scoring import measures
 from assay.eval.scoring.kinds import show_name
 from assay.retrievers.base import AssayError
 from assay.retrievers.base.suggestions import suggest
 
-NO_MEASURES = ("query_id", "type", "text", "milliseconds")  # columns of the exported table
 Figures = tuple[dict[str, float], float | None, int]
 
 
@@ -158,21 +157,18 @@ def _read_table(path: Path) -> Figures | None:
 
     Return None where there is none, or it cannot be read.
     """
-    from pyarrow import ArrowException, compute, parquet
-
     try:
-        table = parquet.read_table(path)
-    except (OSError, ArrowException):
+        table = read_queries(path)
+    except (OSError, ValueError):
         return None
+    figures = {name: [i for i in values if i is not None] for name, values in table.items()}
     means = {
-        show_name(name): float(mean)
-        for name in table.column_names
-        if name not in NO_MEASURES
-        and (mean := compute.mean(table.column(name)).as_py()) is not None
+        show_name(name): fmean(values)
+        for name, values in figures.items()
+        if name not in NO_MEASURES and values
     }
-    timed = table.column("milliseconds").drop_null()
-    p50 = float(compute.quantile(timed, 0.5)[0].as_py()) if len(timed) else None
-    return means, p50, table.num_rows
+    timed = figures["milliseconds"]
+    return means, median(timed) if timed else None, len(table["query_id"])
 
 
 def _score(folder: Path) -> Figures:

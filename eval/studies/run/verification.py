@@ -13,7 +13,15 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from assay.eval.runs.summary.exports import ITEMS, PER_QUERY, QRELS, RUN, as_word
+from assay.eval.runs.summary.exports import (
+    ITEMS,
+    NO_MEASURES,
+    PER_QUERY,
+    QRELS,
+    RUN,
+    as_word,
+    read_queries,
+)
 from assay.eval.scoring import calculation, measures
 from assay.eval.scoring.calculation import ByQuery, Qrels, Run
 from assay.eval.scoring.kinds import Empty, Recall, Tokens, show_name
@@ -22,7 +30,6 @@ from assay.eval.scoring.standard import TrecMeasure
 from assay.retrievers.base import AssayError
 
 SAME = 1e-12  # scores closer than this are the same: sums may be taken in another order
-ABOUT = {"query_id", "type", "text", "milliseconds"}  # columns that hold no measure
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,15 +145,12 @@ def _list_items(hits: Sequence[_Hit], budget: int) -> dict[str, float]:
 
 def _read_scores(path: Path) -> dict[str, ByQuery]:
     """Return {measure: {query id: score}} as the per-query table tells it."""
-    from pyarrow import parquet
-
-    with path.open("rb") as file:
-        columns = parquet.read_table(file).to_pydict()
+    columns = read_queries(path)
     queries = [as_word(query) for query in columns["query_id"]]
     return {
         show_name(name): dict(zip(queries, scores, strict=True))
         for name, scores in columns.items()
-        if name not in ABOUT
+        if name not in NO_MEASURES
     }
 
 

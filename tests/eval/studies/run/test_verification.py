@@ -5,9 +5,8 @@ from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
-import pyarrow as pa
+import pandas as pd
 import pytest
-from pyarrow import parquet
 from samples.planned_runs import make_collection, make_run
 
 from assay.eval.collections.collection import GoldItem
@@ -56,12 +55,10 @@ def test_every_measure_is_recomputed(folder: Path) -> None:
 
 
 def test_a_score_that_was_changed_is_found(folder: Path) -> None:
-    path = folder / "per_query.parquet"
-    table = parquet.read_table(path)
-    i = table.column_names.index("Recall@20")
-    scores = table["Recall@20"].to_pylist()
-    scores[1] -= 1e-6
-    parquet.write_table(table.set_column(i, "Recall@20", pa.array(scores)), path)
+    path = folder / "per_query.csv"
+    table = pd.read_csv(path, index_col="query_id")
+    table.loc["q1", "Recall@20"] -= 1e-6
+    table.to_csv(path)
     wrong = [check for check in verify(folder) if check.differing]
     assert [(check.measure, check.differing) for check in wrong] == [("Recall@20", ("q1",))]
     assert wrong[0].verdict == "differs on 1 queries"
@@ -78,7 +75,7 @@ def test_a_line_that_is_lost_is_found(folder: Path, name: str, line: int, measur
     assert measure in {check.measure for check in verify(folder) if check.differing}
 
 
-@pytest.mark.parametrize("name", ["run.trec", "qrels.trec", "items.csv", "per_query.parquet"])
+@pytest.mark.parametrize("name", ["run.trec", "qrels.trec", "items.csv", "per_query.csv"])
 def test_a_file_that_is_missing_is_named(folder: Path, name: str) -> None:
     (folder / name).unlink()
     with pytest.raises(AssayError, match=f"{name}.*assay report"):
