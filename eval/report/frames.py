@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from assay.eval.report.formats import score
 from assay.eval.statistics.estimates import OpenEstimate
+from assay.retrievers.base.installation import need_pandas
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -16,6 +17,7 @@ def tabulate_estimates(
     estimates: Mapping[str, OpenEstimate], index: str, value: str
 ) -> "DataFrame":
     """Return a row an estimate, by name: `value`, `low`, `high` and `n`; NaN where no end is."""
+    need_pandas()
     from pandas import DataFrame, Index
 
     rows = [[*_list_numbers(item), item.n] for item in estimates.values()]
@@ -27,6 +29,7 @@ def tabulate_grid(
     grid: Mapping[str, Mapping[str, OpenEstimate]], index: str, value: str
 ) -> "DataFrame":
     """Return a row a key of `grid`; below each inner key the columns `value`, `low` and `high`."""
+    need_pandas()
     from pandas import DataFrame, Index, MultiIndex
 
     names = list(next(iter(grid.values()), {}))

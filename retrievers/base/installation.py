@@ -3,7 +3,10 @@
 import shlex
 from functools import cache
 from importlib import metadata
+from importlib.util import find_spec
 from pathlib import Path
+
+from assay.retrievers.base import AssayError
 
 DISTRIBUTION = "retrieval-assay"
 _ROOT = Path(__file__).resolve().parents[2]
@@ -45,3 +48,14 @@ def hint_extra(extra: str) -> str:
     else:
         command = f"pip install '{DISTRIBUTION}[{extra}]'"
     return f"needs the extra `{extra}`: {command}"
+
+
+def has_pandas() -> bool:
+    """Say whether pandas is installed."""
+    return find_spec("pandas") is not None
+
+
+def need_pandas() -> None:
+    """Raise AssayError where pandas, which DataFrames are of, is not installed."""
+    if not has_pandas():
+        raise AssayError(f"a DataFrame {hint_extra('pandas')}")

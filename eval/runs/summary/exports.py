@@ -11,6 +11,7 @@ from assay.eval.runs.stored import StoredRun
 from assay.eval.runs.summary.summary import Summary
 from assay.eval.scoring import calculation
 from assay.eval.scoring.join import fill_places
+from assay.retrievers.base.installation import need_pandas
 from assay.retrievers.store.files import write_atomically
 
 if TYPE_CHECKING:
@@ -108,6 +109,8 @@ def read_queries(path: Path) -> QueryTable:
 def frame_queries(table: QueryTable) -> "DataFrame":
     """Return the table as a DataFrame by query id, NaN where there is no value."""
     import numpy as np
+
+    need_pandas()
     from pandas import DataFrame
 
     columns = {

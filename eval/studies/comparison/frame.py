@@ -12,6 +12,7 @@ from assay.eval.scoring.measures import find
 from assay.eval.studies.comparison.comparison import Comparison, Pair
 from assay.eval.studies.comparison.differences import Difference
 from assay.retrievers.base import AssayError
+from assay.retrievers.base.installation import has_pandas, need_pandas
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -148,6 +149,7 @@ class ComparisonResult:
             AssayError: The measure is unknown, or was not compared.
 
         """
+        need_pandas()
         from pandas import DataFrame, Index
 
         measure = find(measure).name
@@ -187,7 +189,9 @@ class ComparisonResult:
     def __repr__(self) -> str:
         return self.verdict
 
-    def _repr_html_(self) -> str:
+    def _repr_html_(self) -> str | None:
+        if not has_pandas():
+            return None  # a notebook then shows the text
         from assay.eval.report.frames import render
         from assay.eval.report.interval_bars import draw_bars
 
@@ -261,6 +265,7 @@ class ComparisonResult:
         return self._index(rows, key, FIGURES)
 
     def _index(self, rows: list[list[Any]], key: str, columns: Sequence[str]) -> "DataFrame":
+        need_pandas()
         from pandas import DataFrame
 
         index = ["base", "other", key] if self.compared.all_pairs else ["other", key]

@@ -5,6 +5,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from assay.eval.studies.ingestion.summary import Ingestion
+from assay.retrievers.base.installation import need_pandas
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -41,6 +42,7 @@ class IngestionResult:
         `resolved` references point at something there is. `embedded` vectors were not in the
         cache. `note` says what of the frontmatter could not be read.
         """
+        need_pandas()
         from pandas import DataFrame, Index
 
         found = self.ingestion.documents

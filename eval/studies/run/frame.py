@@ -12,6 +12,7 @@ from assay.eval.runs.stored import StoredRun, describe_without_hits
 from assay.eval.runs.summary.summary import Summary, summarise
 from assay.eval.scoring.measures import DEFAULT, choose_headline
 from assay.retrievers.base import AssayError
+from assay.retrievers.base.installation import has_pandas, need_pandas
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -107,6 +108,7 @@ class RunResult:
         `status` and `where` are those of `assay explain`; `rank.<step>` is the rank at which the
         step lists it, none where it does not; `text` is the item's own.
         """
+        need_pandas()
         from pandas import DataFrame
 
         attribution = self.summary.attribution
@@ -167,6 +169,7 @@ class RunResult:
             AssayError: The query is unknown.
 
         """
+        need_pandas()
         from pandas import NA, DataFrame, RangeIndex
 
         if query_id not in self.stored.rankings:
@@ -192,7 +195,9 @@ class RunResult:
         told = f"; {len(self.warnings)} in .warnings" if self.warnings else ""
         return f"<{self.name} on {self.collection}: {measure} {figure}{told}>"
 
-    def _repr_html_(self) -> str:
+    def _repr_html_(self) -> str | None:
+        if not has_pandas():
+            return None  # a notebook then shows the text
         from assay.eval.report.frames import render
         from assay.eval.report.interval_bars import draw_bars
 

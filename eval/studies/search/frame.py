@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from assay.retrievers.base import Ranking
 from assay.retrievers.base.chunk_neighborhood import ChunkNeighborhood
+from assay.retrievers.base.installation import need_pandas
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -47,6 +48,7 @@ class SearchResult:
         none where a retriever lists no chunks (see `ChunkNeighborhood`); `definitions` are objects
         with a term's text, exceptions and source.
         """
+        need_pandas()
         from pandas import DataFrame, RangeIndex
 
         hits = self.ranking.hits
@@ -77,6 +79,7 @@ class SearchResult:
     @cached_property
     def trace(self) -> "DataFrame":
         """By step: its `kind`, `milliseconds`, how many `candidates` it put out, and its `note`."""
+        need_pandas()
         from pandas import DataFrame, Index
 
         steps = self.ranking.trace

@@ -244,9 +244,11 @@ def _skip(file: Packed, size: int) -> bool:
 
 def _read_parquet(path: Path) -> Iterator[Mapping[str, Any]]:
     """Yield the rows of a table, as Phoenix's client writes it."""
-    import pyarrow
-    from pyarrow.parquet import ParquetFile
-
+    try:
+        import pyarrow
+        from pyarrow.parquet import ParquetFile
+    except ImportError:
+        raise AssayError(f"traces: {hint_extra('traces')}") from None
     try:
         for batch in ParquetFile(path).iter_batches(batch_size=1000):
             yield from batch.to_pylist()

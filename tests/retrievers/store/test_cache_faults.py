@@ -184,7 +184,7 @@ def test_a_full_disk_leaves_no_folder(tmp_path: Path) -> None:
     assert [path.name for path in (tmp_path / "kind").iterdir() if path.is_dir()] == []
 
 
-@pytest.mark.parametrize("failing", ["write_bytes", "replace"])
+@pytest.mark.parametrize("failing", ["open", "replace"])
 def test_a_file_is_written_whole_or_not_at_all(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, failing: str
 ) -> None:

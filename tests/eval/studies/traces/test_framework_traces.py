@@ -40,6 +40,11 @@ INSTRUMENTORS = {
 }
 
 
+@pytest.fixture(autouse=True)
+def reports(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ASSAY_REPORTS", str(tmp_path / "reports"))
+
+
 def make(kind: str) -> tuple[Any, Any]:
     """Return a retriever, and what the program calls."""
     pytest.importorskip(
