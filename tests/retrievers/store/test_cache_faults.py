@@ -1,6 +1,7 @@
 """The cache on a disk that refuses: read-only, full, and with a database that is none."""
 
 import errno
+import os
 import subprocess
 import sys
 import threading
@@ -184,17 +185,17 @@ def test_a_full_disk_leaves_no_folder(tmp_path: Path) -> None:
     assert [path.name for path in (tmp_path / "kind").iterdir() if path.is_dir()] == []
 
 
-@pytest.mark.parametrize("failing", ["open", "replace"])
+@pytest.mark.parametrize(("owner", "failing"), [(os, "fsync"), (Path, "replace")])
 def test_a_file_is_written_whole_or_not_at_all(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, failing: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, owner: object, failing: str
 ) -> None:
     path = tmp_path / "file"
     path.write_text("before")
 
-    def fail(self: Path, *_: object) -> None:
+    def fail(*_: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(Path, failing, fail)
+    monkeypatch.setattr(owner, failing, fail)
     with pytest.raises(AssayError, match=r"file: cannot be written: No space left on device"):
         write_atomically(path, b"after")
     assert [(item.name, item.read_text()) for item in tmp_path.iterdir()] == [("file", "before")]
