@@ -139,8 +139,8 @@ def _read_plain(text: str) -> _Lines | None:
         for coder, i in ((queries, 0), (ids, 2), (tags, 5)):
             coder.add(words[i::6])
         try:
-            ranks.append(np.fromiter(map(int, words[3::6]), np.int64))
-            scores.append(np.fromiter(map(float, words[4::6]), np.float64))
+            ranks.append(np.array(list(map(int, words[3::6])), np.int64))
+            scores.append(np.array(list(map(float, words[4::6])), np.float64))
         except (ValueError, OverflowError):
             return None
     lines = _Lines(
@@ -163,8 +163,9 @@ class _Coder:
     def add(self, words: Sequence[bytes]) -> None:
         """Add the words of further lines."""
         known = self._known
-        codes = (known.setdefault(word, len(known)) for word in words)
-        self._codes.append(np.fromiter(codes, np.int64, len(words)))
+        for word in dict.fromkeys(words):
+            known.setdefault(word, len(known))
+        self._codes.append(np.array(list(map(known.__getitem__, words)), np.int64))
 
     def words(self) -> _Words:
         """Return all of them."""
