@@ -6,7 +6,7 @@ import json
 import os
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +34,7 @@ from assay.retrievers.store.files import write_atomically
 from assay.retrievers.store.locks import changing
 
 QUERIES, JUDGMENTS = "queries.jsonl", "judgments.jsonl"
-UNLOCATED, PIPELINE = "unlocated.csv", "pipeline.yaml"
+UNLOCATED, PIPELINE, PAGES = "unlocated.csv", "pipeline.yaml", "pages.jsonl"
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,13 +53,15 @@ class AuthoredCollection:
 class Origin:
     """Documents below `folder`: its .md and .txt files, which stay there, or else `texts`.
 
-    `texts` are written into the collection, by id: what became of files in other formats.
+    `texts` are written into the collection, by id: what became of files in other formats. `pages`
+    are the offsets of their pages, where they have any.
     `language` is a code of ISO 639-1, "" where only the script of the texts tells.
     """
 
     folder: Path
     texts: Mapping[str, str] | None = None
     language: str = ""
+    pages: Mapping[str, Sequence[int]] = field(default_factory=dict)
 
     def read(self) -> Mapping[str, Document]:
         """Return the documents by id. Raises AssayError when there are none."""
@@ -139,11 +141,21 @@ def describe(
     unspaced = find_unspaced(document.text for document in documents.values())
     most = next(iter(unspaced), None)
     language = origin.language or (CODES[most] if most else "en")
+    pages = [
+        {"path": id_, "characters": len(document.text), "pages": [*origin.pages[id_]]}
+        for id_, document in documents.items()
+        if origin.pages.get(id_)
+    ]
     card = card_text(
-        name, reference, where, questions, language, description, folder if made else ""
-    )
+        name, reference, where, questions, language, description, folder if made else "",
+        PAGES if pages else "",
+    )  # fmt: skip
     parse_card(card, target / FILE)
-    return {PIPELINE: pipeline_text(name, reference, most or "english"), FILE: card}
+    return {
+        PIPELINE: pipeline_text(name, reference, most or "english"),
+        **({PAGES: render_rows(pages)} if pages else {}),
+        FILE: card,
+    }
 
 
 def check_target(

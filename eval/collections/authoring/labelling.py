@@ -28,7 +28,7 @@ from assay.retrievers.store.files import write_atomically, writing
 from assay.retrievers.store.locks import changing
 
 # Keys of a card whose values name files.
-FILE_KEYS = {"documents", "whole_documents", "anchors", "contexts", "queries", "judgments"}
+FILE_KEYS = {"documents", "whole_documents", "pages", "anchors", "contexts", "queries", "judgments"}
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,6 +23,11 @@ ORIGINALS = """\
 originals: {originals}
 """
 
+PAGES = """\
+# Where each page of a document begins, for the pages that hits are on.
+pages: {pages}
+"""
+
 QUESTIONS = """\
 # A query is a line {"_id": "q1", "text": "…", "type": "…"}; `type` may be left out.
 queries: queries.jsonl
@@ -80,6 +85,7 @@ def card_text(
     language: str = "en",
     description: str = "",
     originals: str = "",
+    pages: str = "",
 ) -> str:
     """Return a card for documents in the folder `documents`, made of the files in `originals`.
 
@@ -96,6 +102,7 @@ def card_text(
         description=_scalar(description) if description else '""',
     )
     head += ORIGINALS.format(originals=_scalar(originals)) if originals else ""
+    head += PAGES.format(pages=_scalar(pages)) if pages else ""
     return head + ("" if questions else NO_QUESTIONS) + QUESTIONS
 
 

@@ -26,7 +26,7 @@ from assay.eval.collections.formats.reading import (
     read_beir_qrels,
     read_jsonl,
 )
-from assay.eval.collections.formats.rows import Row
+from assay.eval.collections.formats.rows import Row, RowError
 from assay.eval.collections.formats.source import (
     GoldBook,
     Register,
@@ -74,6 +74,10 @@ class NativeCard(FileCard):
         description="folder of the files that documents were made of, for `documents.converter`: "
         "that of a.pdf.md is a.pdf",
     )
+    pages: str | None = Field(
+        None,
+        description="rows with path, the characters of the document, and the offset of each page",
+    )
     anchors: str | None = Field(
         None, description="rows with _id and metadata.path, .start, .end, that .tsv files name"
     )
@@ -100,7 +104,8 @@ class NativeCard(FileCard):
 
     def document_names(self) -> list[str]:
         """The files and folders that the documents are read from."""
-        return [name for name in (self.documents, self.anchors, self.contexts) if name]
+        names = (self.documents, self.pages, self.anchors, self.contexts)
+        return [name for name in names if name]
 
 
 class NativeSource(Source[NativeCard]):
@@ -125,7 +130,9 @@ class NativeSource(Source[NativeCard]):
         size = sum(map(measure, files))
         progress = choose_progress(size, self._problems)
         tracked = progress.track(names, "reading documents", len(names))
-        texts = TextFiles(folder, self._find_origin, self._card.copies, self._problems)
+        texts = TextFiles(
+            folder, self._find_origin, self._card.copies, self._read_pages(), self._problems
+        )
         held = size <= LARGEST_HELD
         documents = texts.hold(tracked) if held else texts.shelve(names, tracked)
         if not documents:
@@ -139,6 +146,21 @@ class NativeSource(Source[NativeCard]):
         if self._card.contexts is None:
             return documents
         return add_contexts(documents, self._root / self._card.contexts, self._problems)
+
+    def _read_pages(self) -> Mapping[str, tuple[int, tuple[int, ...]]]:
+        """Return by document id its characters and the offsets of its pages."""
+        found: dict[str, tuple[int, tuple[int, ...]]] = {}
+        path = self._root / self._card.pages if self._card.pages else None
+        for row in read_jsonl(path, self._problems) if path else ():
+            with self._problems.of(row):
+                match row.values:
+                    case {"characters": int(characters), "pages": [*starts]} if all(
+                        type(start) is int for start in starts
+                    ):
+                        found[row.string("path")] = (characters, tuple(starts))
+                    case _:
+                        raise RowError('needs "characters" and a list "pages", whole numbers')
+        return found
 
     def _find_origin(self, identifier: str) -> str:
         """Return the path of the file that a document was made of, "" where it is not here."""

@@ -25,12 +25,14 @@ PLAIN_TOP = re.compile(r"# +([^\W_](?:[^\W_]|[ ,.:;()'/-])*[^\W_])(?=\n|\Z)")
 class TextFiles:
     """The files below `folder`, whose names there are the ids of documents.
 
-    `find_origin` returns a document's `origin`; `copies` are those of `Echoes`.
+    `find_origin` returns a document's `origin`; `copies` are those of `Echoes`. `pages` are by id
+    the characters of a document and the offsets of its pages, which hold while it has so many.
     """
 
     folder: Path
     find_origin: Callable[[str], str]
     copies: Mapping[str, str]
+    pages: Mapping[str, tuple[int, tuple[int, ...]]]
     problems: Problems
 
     def hold(self, names: Iterable[str]) -> Mapping[str, Document]:
@@ -78,4 +80,12 @@ class TextFiles:
         if title is None and not about.metadata and (top := PLAIN_TOP.match(text)):
             title = "" if is_plain(name) else top[1]
         title = title or find_title(name, text, about.metadata)
-        return Document(name, text, title, metadata=about.metadata, origin=self.find_origin(name))
+        characters, pages = self.pages.get(name, (0, ()))
+        return Document(
+            name,
+            text,
+            title,
+            metadata=about.metadata,
+            origin=self.find_origin(name),
+            pages=pages if len(text) == characters else (),
+        )

@@ -23,7 +23,8 @@ def author_folder(
     """
     read = read_folder(folder, make_resources())
     texts = {item.id: item.converted.text for item in read.documents}
-    origin = Origin(folder, None if read.untouched else texts)
+    pages = {item.id: item.converted.pages for item in read.documents}
+    origin = Origin(folder, None if read.untouched else texts, pages=pages)
     return author(origin, questions, name, output, force=force), read
 
 

@@ -61,7 +61,8 @@ def open_documents(reference: str, resources: Resources) -> QuestionSource:
         folder = Path(reference)
         read = read_folder(folder, resources)
         texts = {item.id: item.converted.text for item in read.documents}
-        origin = Origin(folder, None if read.untouched else texts)
+        pages = {item.id: item.converted.pages for item in read.documents}
+        origin = Origin(folder, None if read.untouched else texts, pages=pages)
         name = slug(folder.resolve().name)
         return QuestionSource(name, origin, origin.read(), read.skipped)
     card, _ = find(reference)

@@ -407,6 +407,32 @@ def test_other_formats_become_text_of_the_collection(here: Path) -> None:
     assert check(find_card("my-docs")) == []
 
 
+def test_a_pdf_keeps_its_pages_while_its_text_is_as_it_was(here: Path) -> None:
+    from reportlab.pdfgen.canvas import Canvas
+
+    canvas = Canvas(str(here / "my-docs/rules.pdf"))
+    for text in ("Dogs travel on the open deck.", "Bicycles cost two pounds."):
+        canvas.drawString(72, 720, text)
+        canvas.showPage()
+    canvas.save()
+    row = {"question": "Bicycles?", "quote": "Bicycles cost two pounds."}
+    questions = ask(here, row, columns="question quote")
+    assert run("my-docs", "--questions", questions).exit_code == 0
+    collection = load("my-docs")
+    (item,) = collection.gold["q1"]
+    pages = collection.by_id["rules.pdf.md"].pages
+    assert len(pages) == 2
+    assert pages[0] <= collection.by_id["rules.pdf.md"].text.index("Dogs") < pages[1] <= item.start
+    assert check(find_card("my-docs")) == []
+    copy = here / "datasets/my-docs/docs/rules.pdf.md"
+    copy.write_text(f"Edited. {copy.read_text()}")
+    assert load("my-docs").by_id["rules.pdf.md"].pages == ()
+    wrong = here / "datasets/my-docs/pages.jsonl"
+    wrong.write_text('{"path": "rules.pdf.md", "characters": "many", "pages": [0]}\n')
+    with pytest.raises(AssayError, match=r'pages\.jsonl:1: needs "characters" and a list "pages"'):
+        load("my-docs")
+
+
 def test_copies_are_replaced_as_a_whole(here: Path) -> None:
     original = here / "my-docs/dogs.docx"
     write_docx(original, [(0, "Dogs travel on the open deck.")])
