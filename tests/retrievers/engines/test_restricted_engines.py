@@ -129,7 +129,6 @@ FIELDS: Fields = {
     "done": "boolean",
     "on": "date",
 }
-FILTERS = 500
 
 
 def draw_value(field: str, chance: Random) -> Any:
@@ -197,14 +196,15 @@ def allows(asked: dict[str, Any], document: dict[str, Any]) -> bool:
     return any(compare(value) for value in values)
 
 
-def test_an_engine_finds_what_plain_python_finds_by_500_filters(
-    engine: tuple[Engine, Any],
+@pytest.mark.parametrize("filters", [100, pytest.param(500, marks=pytest.mark.slow)])
+def test_an_engine_finds_what_plain_python_finds_by_many_filters(
+    engine: tuple[Engine, Any], filters: int
 ) -> None:
     whole, vectors = engine
     chance = Random(38)
     documents = [draw_document(chance) for _ in range(ROWS)]
     shares = set()
-    for _ in range(FILTERS):
+    for _ in range(filters):
         asked = draw_filter(chance)
         wanted = [i for i, document in enumerate(documents) if allows(asked, document)]
         bound = read_filter(asked, "filter", FIELDS)
