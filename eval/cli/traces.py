@@ -229,18 +229,20 @@ def _print_drift(found: "TrafficDrift") -> None:
 
 
 def _print_sample(made: "TrafficSample") -> None:
+    from assay.eval.report.formats import count
+
     print_text(
-        f"{len(made.drawn):,} of {made.queries:,} queries drawn, which stand for "
-        f"{made.searches:,} searches",
+        f"{len(made.drawn):,} of {count(made.queries, 'query', 'queries')} drawn, which stand for "
+        f"{count(made.searches, 'search', 'searches')}",
         "bold",
     )
     table = make_table("stratum", "queries", "searches", "drawn", left=("stratum",))
     for row in made.strata():
         table.add_row(row[0], *(f"{figure:,}" for figure in row[1:]))
     print_table(make_console(), table)
-    print_warnings([*(f"{count:,} × {what}" for what, count in made.faults.items()), *made.notes])
+    print_warnings([*(f"{times:,} × {what}" for what, times in made.faults.items()), *made.notes])
     pool = show_path(made.folder / "pool.csv")
-    click.echo(f"{made.pairs:,} pairs to judge: {pool}")
+    click.echo(f"{count(made.pairs, 'pair')} to judge: {pool}")
     print_next(f"label {pool} --serve --judge NAME")
 
 

@@ -91,8 +91,7 @@ def sample(
     name = name or (author.slug(output.resolve().name) if output else f"{source.name}-traffic")
     folder = author.find_target(source.origin.folder, name, output)
     origin = source.origin.for_target(folder, source.documents)
-    files = (author.QUERIES, author.JUDGMENTS, POOL, author.PIPELINE, FILE)
-    author.check_target(origin, folder, files, force=False)
+    _check_free(folder, origin)
     matcher = DocumentMatcher(source.documents.values())
     with open_book(sources) as book:
         queries = merge(book.traces(), masker, spec.seed)
@@ -121,13 +120,20 @@ def sample(
         **author.describe(origin, name, folder, source.documents, "traces", description),
     }
     with changing(folder):
-        author.check_target(origin, folder, files, force=False)
+        _check_free(folder, origin)
         author.write_files(origin, folder, content)
         seal(read_card(folder / FILE))
     notes = [*masker.describe(), *describe_missing(matcher)]
     return TrafficSample(
         searches, len(queries), drawn, len(pairs), folder, reference, faults, notes
     )
+
+
+def _check_free(folder: Path, origin: author.Origin) -> None:
+    """Raise AssayError where there is a collection, whose pool may hold grades, or other copies."""
+    if (folder / FILE).exists():
+        raise AssayError(f"{folder / FILE}: is there already; say --output with another folder")
+    author.check_target(origin, folder, [], force=False)
 
 
 def _find_recorded(
