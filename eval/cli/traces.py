@@ -257,10 +257,13 @@ def print_figures(figures: "TraceFigures", spans: int) -> None:
     """Print what was read, and a table of the steps."""
     from rich.markup import escape
 
+    from assay.eval.report.formats import count
+
     told = figures.as_json()
-    sessions = f" of {told['sessions']:,} sessions" if told["sessions"] else ""
+    sessions = f" of {count(told['sessions'], 'session')}" if told["sessions"] else ""
+    searches = count(figures.searches, "search", "searches")
     print_text(
-        f"{figures.searches:,} searches{sessions} in {spans:,} spans, {told['first']} to "
+        f"{searches}{sessions} in {count(spans, 'span')}, {told['first']} to "
         f"{told['last']}; {figures.without_hits:,} found nothing",
         "bold",
     )
