@@ -123,7 +123,7 @@ def frame_queries(table: QueryTable) -> "DataFrame":
 def _as_csv(table: QueryTable) -> str:
     """Return the table for spreadsheets: a line a query, nothing where there is no value."""
     text = io.StringIO()
-    rows = csv.writer(text, lineterminator="\n")
+    rows = csv.writer(text, lineterminator="\r\n")  # with any other a lone \r is not quoted
     rows.writerow(table)
     rows.writerows(zip(*table.values(), strict=True))
     return text.getvalue()

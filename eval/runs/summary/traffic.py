@@ -14,7 +14,7 @@ from assay.eval.statistics.estimates import Estimate
 from assay.eval.statistics.sampling import estimate_weighted_mean
 
 KEY = "traffic"
-FIELDS = ("frequency", "stratum", "members", "drawn", "searches", "of")
+COUNTS = ("frequency", "members", "drawn", "searches", "of")
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,13 @@ def estimate_traffic(
     taken for a random part of those drawn.
     """
     told = [query.metadata.get(KEY) for query in queries.values()]
-    drawn = [item for item in told if isinstance(item, Mapping) and set(FIELDS) <= item.keys()]
+    drawn = [
+        item
+        for item in told
+        if isinstance(item, Mapping)
+        and all(isinstance(item.get(name), int) and item[name] > 0 for name in COUNTS)
+        and "stratum" in item
+    ]
     if not drawn or len(drawn) < len(told):
         return None
     strata = {str(item["stratum"]): item for item in drawn}

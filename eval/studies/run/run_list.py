@@ -161,6 +161,8 @@ def _read_table(path: Path) -> Figures | None:
         table = read_queries(path)
     except (OSError, ValueError):
         return None
+    if not {"query_id", "milliseconds"} <= table.keys():
+        return None
     figures = {name: [i for i in values if i is not None] for name, values in table.items()}
     means = {
         show_name(name): fmean(values)

@@ -78,9 +78,12 @@ class TraceReceiver(ThreadingHTTPServer):
             if length > LARGEST:
                 raise AssayError(f"{path}: is there already, and was not written by this command")
             if place + LENGTH + length > size:
-                self._file.truncate(place)
+                if place:
+                    self._file.truncate(place)
                 break
             place += LENGTH + length
+        if size and not place:
+            raise AssayError(f"{path}: is there already, and was not written by this command")
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -104,7 +107,7 @@ class _Handler(BaseHTTPRequestHandler):
             try:
                 packed = self.headers.get("Content-Encoding") == "gzip"
                 message, spans = _read(_unpack(body) if packed else body, kind)
-            except (ValueError, RecursionError, EOFError, OSError, zlib.error):
+            except (ValueError, TypeError, AttributeError, RecursionError, zlib.error):
                 self._send(HTTPStatus.BAD_REQUEST)
                 return
             self.server.keep(message, spans)

@@ -95,13 +95,13 @@ def sample(
     matcher = DocumentMatcher(source.documents.values())
     with open_book(sources) as book:
         queries = merge(book.traces(), masker, spec.seed)
+        faults = dict(book.faults)
         if not queries:
             raise AssayError(f"{sources[0]}: no span tells retrieved documents and a query")
         searches = sum(query.frequency for query in queries)
         drawn = draw(queries, spec.number, spec.seed)
         asked = [Query(f"t{i}", query.text) for i, query in enumerate(drawn, start=1)]
         recorded = _find_recorded(book, drawn, matcher)
-        faults = dict(book.faults)
     pairs = list(_list_pairs(asked, drawn, recorded, source, spec, config, resources))
     reference = author.refer_to(name, folder)
     description = (
