@@ -3,20 +3,25 @@
 import csv
 import io
 import json
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
+from functools import partial
 from multiprocessing import get_context
 from multiprocessing.synchronize import Barrier
 from pathlib import Path
 
 import pytest
 from tools.processes import ASSAY
+from tools.schedule import scheduled
 
 from assay.eval.collections.authoring import author, worksheet
 from assay.eval.collections.catalog import find_card
 from assay.eval.collections.check import check
 from assay.eval.collections.loading import load
+from assay.retrievers.base import AssayError
+from assay.retrievers.store import locks
 from assay.retrievers.store.locks import changing
 
 ROUNDS, PROCESSES = 8, 4
@@ -64,6 +69,22 @@ def test_no_question_added_at_once_is_lost(target: Path) -> None:
             process.join()
         assert [process.exitcode for process in adding] == [0] * PROCESSES
         check_whole(target, begin + PROCESSES, begin + PROCESSES)
+
+
+@pytest.mark.parametrize("without_locks", [False, True])
+def test_no_question_is_lost_in_any_order(target: Path, *, without_locks: bool) -> None:
+    files, whole, lost = [ask(1), ask(2)], target.with_name("whole"), 0
+    target.rename(whole)
+    with scheduled(locks, without_locks=without_locks) as schedule:
+        for seed in range(8):
+            shutil.copytree(whole, target)
+            try:
+                schedule.run([partial(author.add, file, target) for file in files], seed)
+                check_whole(target, 3, 3)
+            except (AssertionError, AssayError):
+                lost += 1
+            shutil.rmtree(target)
+    assert lost > 2 if without_locks else lost == 0
 
 
 def call(*words: str) -> "subprocess.Popen[str]":

@@ -2,17 +2,20 @@
 
 import json
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tools.part_settings import read_settings
+from tools.schedule import scheduled
 
 from assay.retrievers.base import AssayError
 from assay.retrievers.models.registry import AnyCrossEncoder, AnyEncoder
 from assay.retrievers.models.served.prices import find_listed
 from assay.retrievers.models.served.service import ServedSettings
+from assay.retrievers.services import ledger
 from assay.retrievers.services.ledger import SharedLedger
 from assay.retrievers.services.prices import Prices, Usage
 
@@ -117,6 +120,23 @@ def test_many_at_once_share_one_budget(tmp_path: Path) -> None:
     with ThreadPoolExecutor(8) as pool:
         granted = list(pool.map(lambda i: ledgers[i % 4].reserve(1, 0), range(80)))
     assert sum(call is not None for call in granted) == 40
+
+
+@pytest.mark.parametrize("without_locks", [False, True])
+def test_a_budget_holds_in_any_order(tmp_path: Path, *, without_locks: bool) -> None:
+    exceeded = 0
+    with scheduled(ledger, without_locks=without_locks) as schedule:
+        for seed in range(60):
+            path = tmp_path / f"{seed}.jsonl"
+            ledgers = [SharedLedger(path, ONE, 4.0) for _ in range(3)]
+            schedule.run([partial(spend, one) for one in ledgers], seed)
+            exceeded += len(path.read_text().splitlines()) != 4
+    assert exceeded > 5 if without_locks else exceeded == 0
+
+
+def spend(own: SharedLedger) -> None:
+    for _ in range(2):
+        own.reserve(1, 0)
 
 
 def test_a_line_torn_by_a_kill_swallows_no_other(tmp_path: Path) -> None:
