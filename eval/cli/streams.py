@@ -37,8 +37,7 @@ class SafeStream(io.TextIOWrapper):
             clean = neutralise(text, self._allowed, self._begun)
             super().write(clean.encode("ascii", "replace").decode() if self._ascii else clean)
             _, end, last = text.rpartition("\n")
-            begun = last if end else self._begun + last
-            self._begun = begun if len(begun) < 80 or not begun.strip() else begun[-80:]
+            self._begun = (last if end else self._begun + last)[-80:]
         return len(text)
 
 

@@ -4,13 +4,14 @@ import io
 import os
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.eval.cli.streams import SafeStream
+from assay.eval.cli.streams import SafeStream, safe_streams
 from assay.eval.report.markdown import fenced, plain
 from assay.retrievers.base.printing import COLOUR, neutralise
 
@@ -39,16 +40,73 @@ def test_on_a_terminal_colours_stay_and_nothing_else() -> None:
     assert neutralise("\x1b[1;31mx\x1b[2J\x1b[0m", COLOUR) == "\x1b[1;31mx\ufffd[2J\x1b[0m"
 
 
-@given(st.lists(st.text(alphabet="a:# \n\r\x1b[", max_size=6)))
-def test_no_line_in_parts_becomes_a_command(parts: list[str]) -> None:
-    below = io.TextIOWrapper(io.BytesIO(), encoding="utf-8", newline="")
+class Below(io.TextIOWrapper):
+    """A stream of a process that shows what arrived; `terminal` says whether it is one."""
+
+    def __init__(self, encoding: str = "utf-8", terminal: bool = False) -> None:
+        self.arrived = io.BytesIO()
+        self.terminal = terminal
+        super().__init__(self.arrived, encoding, newline="")
+
+    def isatty(self) -> bool:
+        return self.terminal
+
+
+def write(below: Below, parts: Sequence[str]) -> bytes:
     stream = SafeStream(below)
+    assert stream.commands is below
     for part in parts:
         assert stream.write(part) == len(part)
     stream.flush()
-    lines = stream.buffer.getvalue().decode().split("\n")  # type: ignore[attr-defined]
     stream.detach()
+    return below.arrived.getvalue()
+
+
+@given(st.lists(st.text(alphabet="a:# \n\r\x1b[", max_size=6)))
+def test_no_line_in_parts_becomes_a_command(parts: list[str]) -> None:
+    lines = write(Below(), parts).decode().split("\n")
     assert not [line for line in lines if line.lstrip().startswith("::") or "\x1b" in line]
+
+
+@pytest.mark.parametrize(
+    ("parts", "shown"),
+    [
+        ([":", ":error"], ": :error"),
+        (["x:", ":y"], "x::y"),
+        ([":", "y:"], ":y:"),
+        (["x", "::y"], "x::y"),
+        (["x\ny", "::z"], "x\ny::z"),
+        (["x\n", "::z"], "x\n: :z"),
+        (["x\n", " ", "::z"], "x\n : :z"),
+        (["x" * 79 + "##", "[z"], "x" * 79 + "## [z"),
+        (["x##", "z"], "x##z"),
+        (["x#", "[z"], "x#[z"),
+    ],
+)
+def test_a_line_in_parts_is_one_line(parts: list[str], shown: str) -> None:
+    assert write(Below(), parts) == shown.encode()
+
+
+def test_a_terminal_gets_colours_a_file_does_not_and_what_an_encoding_lacks_is_a_question() -> None:
+    red = "\x1b[31mred"
+    assert write(Below(terminal=True), [red]) == red.encode()
+    assert write(Below(), [red]) == "\ufffd[31mred".encode()
+    assert write(Below("latin-1"), ["1 €"]) == b"1 ?"
+
+
+def test_what_is_printed_stays_in_order_and_a_line_is_there_at_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    below = Below()
+    monkeypatch.setattr(sys, "stdout", below)
+    monkeypatch.setattr(sys, "stderr", None)
+    print("before")
+    with safe_streams():
+        print("a line")
+        assert below.arrived.getvalue() == b"before\na line\n"
+        print("begun", end=" \x07")
+    print("after", flush=True)
+    assert below.arrived.getvalue() == "before\na line\nbegun \ufffdafter\n".encode()
 
 
 def test_ascii_output_shows_what_it_lacks_as_question_marks(tmp_path: Path) -> None:
