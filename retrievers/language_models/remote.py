@@ -1,6 +1,7 @@
 """What models behind an API have in common."""
 
 import os
+import time
 from abc import abstractmethod
 from functools import cached_property
 from typing import Annotated, Any, ClassVar
@@ -15,6 +16,7 @@ from assay.retrievers.settings import Settings, name_type
 from assay.retrievers.settings.trust import ADDRESS, VARIABLE
 from assay.retrievers.store.digest import digest
 
+LARGEST = 16 * 2**20  # bytes of one reply
 USUAL_WINDOW = 100_000  # where nothing is known of a model
 
 
@@ -95,7 +97,15 @@ class RemoteModel(LanguageModel):
             "timeout": self._settings.timeout_seconds,
             "max_retries": 0,
         }
-        self._client = self._make_client(endpoint.load(self.provider), options)
+        sdk = endpoint.load(self.provider)
+        bounded = sdk.DefaultHttpxClient(event_hooks={"response": [self._bound]})
+        self._client = self._make_client(sdk, options | {"http_client": bounded})
+
+    def _bound(self, response: Any) -> None:
+        """Bound the size of a reply, unpacked, and the time it takes: the SDK reads all of it."""
+        deadline = time.monotonic() + self._settings.timeout_seconds
+        parts = self._endpoint.bound(response.iter_bytes(), LARGEST, deadline)
+        response.iter_bytes = lambda: parts
 
     def answer(self, prompt: Prompt) -> Answer:
         """Call the API once."""

@@ -8,6 +8,8 @@ import importlib
 import logging
 import os
 import re
+import time
+from collections.abc import Iterable, Iterator
 from importlib.util import find_spec
 from typing import Any
 from urllib.parse import urlsplit
@@ -74,12 +76,26 @@ class Endpoint:
             logging.getLogger(name).setLevel(logging.WARNING)
         return module
 
+    def bound(self, parts: Iterable[bytes], most: int, deadline: float) -> Iterator[bytes]:
+        """Yield what comes. Raises AssayError after `most` bytes, TimeoutError after `deadline`."""
+        size = 0
+        for part in parts:
+            size += len(part)
+            if size > most:
+                raise AssayError(f"{self.host}: answered more than {most >> 20} MiB")
+            if time.monotonic() > deadline:
+                raise TimeoutError
+            yield part
+
     def translate(self, error: Exception) -> Exception:
         """Return what an error of the SDK means: one of ours, never with the key in it."""
+        if isinstance(error.__cause__, AssayError):  # of `bound`
+            return error.__cause__
         status = getattr(error, "status_code", None)
         if isinstance(status, int) and status >= 400:
             return self._of_status(status, error)
-        if isinstance(error, TimeoutError) or "Timeout" in type(error).__name__:
+        late = isinstance(error, TimeoutError) or isinstance(error.__cause__, TimeoutError)
+        if late or "Timeout" in type(error).__name__:
             connecting = "Connect" in type(error.__cause__).__name__
             reason = f"{self.host}: no answer in time"
             return UnansweredError(reason, charged=not connecting, unreachable=connecting)
@@ -89,7 +105,7 @@ class Endpoint:
             cause = self._clean(str(error.__cause__ or ""))
             reason = f"{self.host}: {what}{f' ({cause})' if cause else ''}"
             return UnansweredError(reason, charged=not connecting, unreachable=connecting)
-        if isinstance(error, ValueError):
+        if isinstance(error, ValueError | RecursionError):
             return self.unreadable("not JSON")
         return error
 

@@ -53,9 +53,11 @@ class Status:
 
 @dataclass(frozen=True)
 class Body:
-    """An answer of these bytes."""
+    """An answer of these bytes; with `pause` one every so many seconds."""
 
     content: bytes
+    headers: dict[str, str] = field(default_factory=dict)
+    pause: float = 0
 
 
 @dataclass(frozen=True)
@@ -161,7 +163,12 @@ class LanguageModelServer:
             self._send(handler, reaction.code, content, reaction.headers)
             return
         if isinstance(reaction, Body):
-            self._send(handler, 200, reaction.content, {})
+            if reaction.pause:
+                self._send(handler, 200, b"", {"transfer-encoding": "chunked"})
+                for byte in reaction.content:
+                    handler.wfile.write(b"1\r\n%c\r\n" % byte)
+                    time.sleep(reaction.pause)
+            self._send(handler, 200, reaction.content, reaction.headers)
             return
         self._send(handler, *self._reply(call, reaction), {})
 
@@ -179,7 +186,8 @@ class LanguageModelServer:
     ) -> None:
         handler.send_response(code)
         handler.send_header("content-type", "application/json")
-        handler.send_header("content-length", str(len(content)))
+        if content:
+            handler.send_header("content-length", str(len(content)))
         for name, value in headers.items():
             handler.send_header(name, value)
         handler.end_headers()

@@ -59,8 +59,6 @@ class JudgingServer(ThreadingHTTPServer):
     Raises AssayError for a port that is taken.
     """
 
-    daemon_threads = True
-
     def __init__(self, session: Session, port: int) -> None:
         self.session = session
         self.token = secrets.token_urlsafe(24)

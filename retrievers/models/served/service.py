@@ -233,7 +233,7 @@ class Service:
 
         try:
             status, headers, content = self._exchange(path, body)
-        except httpx.TimeoutException as error:
+        except (httpx.TimeoutException, TimeoutError) as error:
             raise self._endpoint.translate(error) from None
         except (httpx.TransportError, httpx.DecodingError) as error:
             broken = APIConnectionError()
@@ -259,17 +259,7 @@ class Service:
 
     def _exchange(self, path: str, body: Any) -> tuple[int, Mapping[str, str], bytes]:
         """Return status, headers and content; the time that all of it takes is bounded."""
-        import httpx
-
         deadline = time.monotonic() + self._settings.timeout_seconds
-        content = bytearray()
         with self._open_client().stream("POST", path, json=body) as response:
-            for part in response.iter_bytes():
-                content += part
-                if time.monotonic() > deadline:
-                    raise httpx.ReadTimeout("too slow")
-                if len(content) > LARGEST:
-                    raise AssayError(
-                        f"{self._endpoint.host}: answered more than {LARGEST >> 20} MiB"
-                    )
-            return response.status_code, response.headers, bytes(content)
+            parts = self._endpoint.bound(response.iter_bytes(), LARGEST, deadline)
+            return response.status_code, response.headers, b"".join(parts)

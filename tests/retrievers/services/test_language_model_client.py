@@ -1,5 +1,6 @@
 """Asking a model for real over a socket, from several threads and through faults."""
 
+import gzip
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -7,17 +8,22 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from doubles.language_model_server import (
     KEY,
+    Body,
     Call,
     Drop,
     Reaction,
     Status,
 )
-from tools.llm_fixtures import PRICES, MakeLlmFixture, ask, end, say
+from tools.llm_fixtures import PRICES, LlmFixture, MakeLlmFixture, ask, end, say
 
 from assay.retrievers.base import AssayError
 from assay.retrievers.language_models.answers import KeptAnswer
+from assay.retrievers.language_models.anthropic import AnthropicSettings
+from assay.retrievers.language_models.base import LanguageModel
+from assay.retrievers.language_models.openai import OpenAiSettings
 from assay.retrievers.services.errors import TooLongError
 from assay.retrievers.services.ledger import read_account
+from assay.retrievers.settings import Resources
 
 pytest.importorskip("openai", reason="needs the extra `openai`")
 
@@ -38,6 +44,42 @@ def test_a_fault_that_stays_stops_everybody(room: MakeLlmFixture) -> None:
             with pytest.raises(AssayError, match=r"HTTP 500.*given up after 4 attempts"):
                 client.ask(ask(text))
     assert len(here.server.calls) == 4
+
+
+@pytest.mark.parametrize("model", ["openai", "anthropic"])
+def test_a_reply_without_end_stops_everybody(room: MakeLlmFixture, model: str) -> None:
+    pytest.importorskip(model)
+    packed = gzip.compress(b" " * (17 << 20))
+    for body in (Body(b" " * (17 << 20)), Body(packed, {"content-encoding": "gzip"})):
+        here = room(lambda _, body=body: body)
+        here.model = make_model(model, here)
+        with here.client() as client, pytest.raises(AssayError, match="answered more than 16 MiB"):
+            client.ask(ask("q"))
+        assert len(here.server.calls) == 1
+        assert read_account(here.path, PRICES).lost == 0
+
+
+def test_a_reply_too_deep_to_read_is_none(room: MakeLlmFixture) -> None:
+    here = room(lambda _: Body(b"[" * 100_000))
+    with here.client(attempts=1) as client, pytest.raises(AssayError, match=r"\(not JSON\)"):
+        client.ask(ask("q"))
+
+
+def test_a_reply_that_trickles_is_late(room: MakeLlmFixture) -> None:
+    here = room(lambda _: Body(b" " * 1000, pause=0.05))
+    here.model = make_model("openai", here)
+    begin = time.monotonic()
+    with here.client(attempts=1) as client, pytest.raises(AssayError, match="no answer in time"):
+        client.ask(ask("q"))
+    assert time.monotonic() - begin < 20
+
+
+def make_model(type_: str, here: LlmFixture) -> LanguageModel:
+    url, resources = here.server.url, Resources(here.cache)
+    if type_ == "anthropic":
+        claude = AnthropicSettings(base_url=url, timeout_seconds=2, key_variable="")
+        return claude.build(resources)
+    return OpenAiSettings(base_url=f"{url}/v1", timeout_seconds=2, model="m").build(resources)
 
 
 def test_a_refused_key_stops_at_once_and_is_not_shown(room: MakeLlmFixture) -> None:

@@ -55,6 +55,14 @@ def request(
     return answer.status, dict(answer.getheaders()), content
 
 
+KEPT_APART = {
+    "Cache-Control": "no-store",
+    "Content-Security-Policy": "frame-ancestors 'none'",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+}
 GRADE = json.dumps({"pair": APT.digest, "grade": 1}).encode()
 
 
@@ -62,7 +70,7 @@ def test_the_first_address_gives_a_cookie_and_a_strict_page(server: JudgingServe
     status, headers, page = request(server, f"/?token={server.token}", Cookie=None)
     assert status == 200
     assert headers["Set-Cookie"].endswith("; Path=/; HttpOnly; SameSite=Strict")
-    assert headers["Content-Security-Policy"] == "frame-ancestors 'none'"
+    assert headers.items() >= {**KEPT_APART, "Content-Type": "text/html; charset=utf-8"}.items()
     policy = re.search(r'Content-Security-Policy" content="([^"]+)', page.decode())
     assert policy
     assert policy[1].startswith("default-src &#39;none&#39;; ")
@@ -89,7 +97,8 @@ def test_the_first_address_gives_a_cookie_and_a_strict_page(server: JudgingServe
         ("/grade", b"x", {"Content_Length": "99999999"}, 413),
         ("/grade", b"x", {"Content_Length": "9" * 5000}, 413),
         ("/grade", b"x", {"Content_Length": None}, 411),
-        ("/grade", b"[" * 60_000, {}, 400),
+        ("/grade", b"[" * 65_536, {}, 400),
+        ("/grade", b"[" * 65_537, {}, 413),
         ("/grade", b"[]", {}, 400),
         ("/grade", b"\xff", {}, 400),
         ("/grade", b"{}", {}, 400),
@@ -107,9 +116,32 @@ def test_who_is_let_in(
     headers: dict[str, str | None],
     expected: int,
 ) -> None:
-    status, _, content = request(server, path, body, **headers)
+    status, got, content = request(server, path, body, **headers)
     assert status == expected, content
+    json_kept_apart = {**KEPT_APART, "Content-Type": "application/json; charset=utf-8"}
+    assert got.items() >= json_kept_apart.items()
+    assert got.get("Connection") == (None if expected == 200 else "close")
+    assert expected == 200 or json.loads(content)["error"]
     assert bool(grades.read_grades()) == (expected == 200 and body is not None)
+
+
+def test_this_machine_has_two_names_a_connection_serves_many_and_none_for_long(
+    server: JudgingServer, grades: GradeFile
+) -> None:
+    home = f"localhost:{server.server_port}"
+    assert request(server, "/grade", GRADE, Host=home, Origin=f"http://{home}")[0] == 200
+    assert grades.read_grades()
+    cookie = {"Cookie": f"{server.cookie}={server.token}"}
+    connection = http.client.HTTPConnection("127.0.0.1", server.server_port, timeout=5)
+    for _ in range(2):
+        connection.request("GET", "/state", headers=cookie)
+        assert connection.getresponse().read()
+        assert connection.sock, "it stays open"
+    connection.request("GET", "/none", headers=cookie)
+    assert connection.getresponse().status == 404
+    assert not connection.sock, "what was sent may stand unread"
+    timeout = server.RequestHandlerClass.timeout  # type: ignore[attr-defined]
+    assert 0 < timeout <= 60
 
 
 def test_an_odd_cookie_of_another_server_locks_nobody_out(server: JudgingServer) -> None:
