@@ -2,6 +2,8 @@
 
 Each block of real passages goes to every contender in turn, and who begins changes with every
 block. Beside the times stands how near a contender's vectors are to those of the file's own graph.
+`--model` compares instead the types of numbers of a model of sentence-transformers, which needs the
+extra `st` and shows what a GPU gains.
 """
 
 import argparse
@@ -12,6 +14,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -97,6 +100,10 @@ def _read_options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument(
         "--fastembed", metavar="PYTHON", help="an interpreter that has fastembed: timed beside"
     )
+    parser.add_argument("--model", metavar="NAME", help="a hub id or folder, by the extra `st`")
+    parser.add_argument(
+        "--block", type=positive, default=BLOCK, metavar="N", help="passages handed over at once"
+    )
     parser.add_argument("--json", action="store_true", help="print one JSON object, no table")
     return parser.parse_args(arguments)
 
@@ -113,10 +120,11 @@ def _run(options: argparse.Namespace, progress: Progress) -> tuple[list[Row], fl
     passages = read_source(COLLECTION, resources).passages
     step = max(1, len(passages) // options.passages)
     texts = passages[::step][: options.passages]
-    blocks = [tuple(texts[i : i + BLOCK]) for i in range(0, len(texts), BLOCK)]
+    blocks = [tuple(texts[i : i + options.block]) for i in range(0, len(texts), options.block)]
     tokenizer = Tokenizer.default(resources)
     tokens = sum(map(tokenizer.count, texts)) / len(texts)
-    encoders = _make_encoders(resources)
+    make = partial(_make_types, options.model) if options.model else _make_encoders
+    encoders = make(resources)
     spent: dict[str, list[float]] = {name: [] for name in encoders}
     clocks = {name: _clock(encode, spent[name]) for name, encode in encoders.items()}
     with ExitStack() as stack:
@@ -147,6 +155,25 @@ def _make_encoders(resources: "Resources") -> Mapping[str, Encode]:
         "fused, one thread": EncoderSettings().open(alone).encode_passages,
         "as given, batches of 8": _open_batched(resources),
     }
+
+
+def _make_types(model: str, resources: "Resources") -> Mapping[str, Encode]:
+    """Return a model of sentence-transformers called directly, and through this project."""
+    from assay.retrievers.models.encoders import EncoderSettings
+
+    def find(**given: str) -> Encode:
+        settings = EncoderSettings.model_validate({"model": model, "backend": "st", **given})
+        return settings.open(resources).encode_passages
+
+    ours = {name: find(dtype=name) for name in ("float16", "bfloat16")}
+    return {REFERENCE: find(), "called directly": _open_directly(model), **ours}
+
+
+def _open_directly(model: str) -> Encode:
+    from sentence_transformers import SentenceTransformer
+
+    loaded = SentenceTransformer(model)
+    return lambda texts: loaded.encode_document(list(texts), normalize_embeddings=True)
 
 
 def _open_batched(resources: "Resources") -> Encode:

@@ -105,6 +105,7 @@ def describe_environment(environment: Mapping[str, Any]) -> Pairs:
         ("System", str(environment.get("system", ""))),
         ("Processor", str(environment.get("processor", ""))),
         ("Cores", str(cores) if cores else ""),
+        ("GPU", ", ".join(map(str, environment.get("gpus", ())))),
     )
     return tuple(pair for pair in pairs if pair[1])
 

@@ -2,11 +2,12 @@
 
 import os
 import platform
+import re
 import shlex
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from functools import cache
 from importlib import metadata
@@ -70,6 +71,7 @@ def describe() -> dict[str, Any]:
         "system": platform.platform(),
         "processor": _processor(),
         "cores": os.cpu_count(),
+        **({"gpus": found} if (found := _gpus()) else {}),
         "command": command(),
     }
 
@@ -162,6 +164,15 @@ def run_git(folder: Path, *arguments: str) -> str | None:
     except OSError:
         return None
     return done.stdout if done.returncode == 0 else None
+
+
+def _gpus() -> list[str]:
+    """Return the names of NVIDIA's GPUs, as their driver lists them."""
+    names = []
+    for file in sorted(Path("/proc/driver/nvidia/gpus").glob("*/information")):
+        with suppress(OSError):
+            names += re.findall(r"^Model:\s*(.+?)\s*$", file.read_text(), re.MULTILINE)
+    return names
 
 
 def _processor() -> str:

@@ -44,7 +44,9 @@ class TransformersModel(LanguageModel):
         torch.set_num_threads(self._resources.threads)
         try:
             self._tokenizer = AutoTokenizer.from_pretrained(path, **location)
-            self._model = AutoModelForCausalLM.from_pretrained(path, **location)
+            model = AutoModelForCausalLM.from_pretrained(path, **location)
+            gpu = torch.accelerator.current_accelerator(check_available=True)
+            self._model = model.to(gpu) if gpu else model
         except Exception as error:  # whatever its many libraries raise
             first = (str(error).strip() or type(error).__name__).splitlines()[0]
             raise AssayError(f"{self.name}: transformers cannot load it: {first}") from None

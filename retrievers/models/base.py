@@ -90,14 +90,20 @@ class Encoder(ABC):
     def identity(self) -> str:
         """Digest of the weights and of all settings that change a passage's vector."""
 
+    @property
+    def texts_per_part(self) -> int:
+        """How many texts are encoded before they are kept."""
+        return TEXTS_PER_PART
+
     @abstractmethod
     def encode_passages(self, texts: Sequence[str]) -> Vectors:
         """Return one row a text: float32, shape (len(texts), dimensions)."""
 
     def encode_parts(self, texts: Sequence[str]) -> Iterator[EncodedPart]:
         """Yield the rows of `texts`, each once, as they come: what is yielded can be kept."""
-        for begin in range(0, len(texts), TEXTS_PER_PART):
-            block = texts[begin : begin + TEXTS_PER_PART]
+        size = self.texts_per_part
+        for begin in range(0, len(texts), size):
+            block = texts[begin : begin + size]
             start = time.perf_counter()
             vectors = self.encode_passages(block)
             seconds = time.perf_counter() - start

@@ -6,8 +6,11 @@ from pydantic import Field, GetJsonSchemaHandler, model_validator
 from pydantic_core.core_schema import CoreSchema
 
 from assay.retrievers.base import AssayError
-from assay.retrievers.model_files.files import ModelFiles
-from assay.retrievers.settings import Settings
+from assay.retrievers.model_files.files import ModelFiles, locate
+from assay.retrievers.model_files.packages import Kind
+from assay.retrievers.settings import Resources, Settings
+
+Dtype = Literal["float32", "bfloat16", "float16"]
 
 
 class ModelSettings(Settings):
@@ -30,6 +33,14 @@ class ModelSettings(Settings):
         ),
     )
 
+    dtype: Dtype | None = Field(
+        None,
+        description=(
+            "the numbers that sentence-transformers computes with (st only); the model's own if not"
+            " given. On a GPU, float16 is several times as fast where the model is large"
+        ),
+    )
+
     @model_validator(mode="before")
     @classmethod
     def _expand(cls, value: Any) -> Any:
@@ -42,6 +53,16 @@ class ModelSettings(Settings):
         schema = handler.resolve_ref_schema(handler(core_schema))
         name = {"type": "string", "description": "the model's name; the rest by default"}
         return {"description": schema.get("description", ""), "anyOf": [name, schema]}
+
+    def locate(self, kind: Kind, resources: Resources, backend: str = "") -> ModelFiles:
+        """Return the model's files. Raises AssayError where `dtype` is not for its backend."""
+        files = locate(self.model, backend or self.backend, kind, resources)
+        if self.dtype and files.backend != "st":
+            raise AssayError(
+                f"dtype: {self.dtype}; ONNX Runtime computes {files.name} as its file says; leave"
+                " the key out, or give backend: st"
+            )
+        return files
 
 
 def check_tokens(max_tokens: int, files: ModelFiles) -> None:

@@ -8,13 +8,12 @@ from typing import ClassVar, Literal
 from pydantic import Field, field_validator
 
 from assay.retrievers.base import AssayError
-from assay.retrievers.model_files.files import locate
 from assay.retrievers.model_files.pins import DEFAULT_CROSS_ENCODER
 from assay.retrievers.models.base import CrossEncoder
 from assay.retrievers.models.choice import ModelSettings, check_tokens
 from assay.retrievers.models.onnx import OnnxCrossEncoder
 from assay.retrievers.models.served.names import explain_served
-from assay.retrievers.models.st import StCrossEncoder
+from assay.retrievers.models.st import StCrossEncoder, StRecipe
 from assay.retrievers.settings import Resources, Settings
 
 # Scores keep so far from 0 and 1 that there is room above and below them.
@@ -85,9 +84,9 @@ class CrossEncoderSettings(ModelSettings, CrossEncoderChoice):
 
     def build(self, resources: Resources) -> CrossEncoder:
         """Return the cross-encoder. Nothing of it is loaded before a pair needs it."""
-        files = locate(self.model, self.backend, "cross-encoder", resources)
+        files = self.locate("cross-encoder", resources)
         if files.backend == "st":
-            return StCrossEncoder(files, self.max_tokens, resources.threads, resources.progress)
+            return StCrossEncoder(files, StRecipe(self.max_tokens, self.dtype), resources)
         check_tokens(self.max_tokens, files)
         recipe = replace(files.recipe, max_tokens=self.max_tokens)
         return OnnxCrossEncoder(files, recipe, resources.threads, self.fused)

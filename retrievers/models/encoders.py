@@ -6,7 +6,7 @@ from dataclasses import replace
 from pydantic import Field, field_validator
 
 from assay.retrievers.base import AssayError
-from assay.retrievers.model_files.files import ModelFiles, locate
+from assay.retrievers.model_files.files import ModelFiles
 from assay.retrievers.model_files.packages import Pooling
 from assay.retrievers.model_files.pins import DEFAULT_ENCODER
 from assay.retrievers.model_files.recipes import Recipe
@@ -82,7 +82,7 @@ class EncoderSettings(ModelSettings, EncoderChoice):
 
     def open(self, resources: Resources) -> Encoder:
         """Return the encoder. Neither it nor its files are loaded before a text needs them."""
-        files = locate(self.model, self.backend, "encoder", resources)
+        files = self.locate("encoder", resources)
         build = self._build_st if files.backend == "st" else self._build_onnx
         return build(files, resources)
 
@@ -98,5 +98,5 @@ class EncoderSettings(ModelSettings, EncoderChoice):
                 f"pooling: {self.pooling}; sentence-transformers pools {files.name} as the model"
                 f" says, leave the key out"
             )
-        recipe = StRecipe(self.query_prefix, self.passage_prefix, self.max_tokens)
-        return StEncoder(files, recipe, resources.threads, resources.progress)
+        recipe = StRecipe(self.max_tokens, self.dtype, self.query_prefix, self.passage_prefix)
+        return StEncoder(files, recipe, resources)

@@ -1,58 +1,75 @@
 """Models on sentence-transformers: any hub id or folder. Needs the extra `st`."""
 
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from assay.retrievers.base import AssayError, Progress
+from assay.retrievers.base import AssayError
 from assay.retrievers.model_files.files import ModelFiles
 from assay.retrievers.model_files.hub import quieten
-from assay.retrievers.models.base import CrossEncoder, Encoder, Vectors
+from assay.retrievers.models.base import TEXTS_PER_PART, CrossEncoder, Encoder, Vectors
+from assay.retrievers.models.choice import Dtype
+from assay.retrievers.settings import Resources
 from assay.retrievers.store.digest import digest
 
 REVISION = 1  # raise it when the code below comes to give other vectors or scores
-BATCH_ON_ACCELERATOR = 32
+# On a GPU, by `python -m benchmarks.encoding --model`: larger batches save no time in 32 bits.
+BATCH, BATCH_OF_HALVES = 32, 256
+TEXTS_PER_PART_ON_GPU = 1024  # what a killed run loses there: seconds
 PACKAGES = ("sentence-transformers", "torch")
 
 
 @dataclass(frozen=True, slots=True)
 class StRecipe:
-    """Prefixes and number of tokens; None leaves it to the model."""
+    """Number of tokens, type of the numbers, and prefixes; None leaves it to the model."""
 
-    query_prefix: str | None
-    passage_prefix: str | None
-    max_tokens: int | None
+    max_tokens: int | None = None
+    dtype: Dtype | None = None
+    query_prefix: str | None = None
+    passage_prefix: str | None = None
+
+    @property
+    def kept(self) -> tuple[str | int | None, ...]:
+        """What of it decides a passage's numbers beside the prefix, for digests."""
+        return (self.max_tokens, self.dtype) if self.dtype else (self.max_tokens,)
+
+    def metadata(self) -> dict[str, Any]:
+        """What it says of how texts are read."""
+        return {"max_tokens": self.max_tokens} | ({"dtype": self.dtype} if self.dtype else {})
 
 
 class StEncoder(Encoder):
     """Encodes with a SentenceTransformer, its own prompts and pooling included."""
 
-    def __init__(
-        self, files: ModelFiles, recipe: StRecipe, threads: int, progress: Progress
-    ) -> None:
+    def __init__(self, files: ModelFiles, recipe: StRecipe, resources: Resources) -> None:
         self._files = files
         self._recipe = recipe
-        self._model = StModel("SentenceTransformer", files, recipe.max_tokens, threads, progress)
+        self._model = StModel("SentenceTransformer", files, recipe, resources)
 
     @property
     def identity(self) -> str:
-        """Digest of the files, the passages' prefix and the tokens read."""
-        recipe = self._recipe
-        kept = [recipe.passage_prefix, recipe.max_tokens]
+        """Digest of the files, the passages' prefix, the tokens read and the type of numbers."""
+        kept = [self._recipe.passage_prefix, *self._recipe.kept]
         return digest("st encoder", REVISION, self._files.digest, *kept)
+
+    @property
+    def texts_per_part(self) -> int:
+        """How many texts are encoded before they are kept."""
+        return TEXTS_PER_PART_ON_GPU if self._model.on_gpu else TEXTS_PER_PART
 
     def encode_passages(self, texts: Sequence[str]) -> Vectors:
         """Return one row a text."""
         prefix = self._recipe.passage_prefix
-        return self._model.run("encode_document", list(texts), prompt=prefix, **_UNIT)
+        return self._model.encode("encode_document", texts, prefix)
 
     def encode_query(self, text: str) -> Vectors:
         """Return the query's vector."""
         prefix = self._recipe.query_prefix
-        vector: Vectors = self._model.run("encode_query", [text], prompt=prefix, **_UNIT)[0]
+        vector: Vectors = self._model.encode("encode_query", [text], prefix)[0]
         return vector
 
     def metadata(self) -> Mapping[str, Any]:
@@ -62,6 +79,7 @@ class StEncoder(Encoder):
             **self._files.metadata(*PACKAGES),
             "query_prefix": recipe.query_prefix,
             "passage_prefix": recipe.passage_prefix,
+            **recipe.metadata(),
             "max_tokens": recipe.max_tokens or self._files.max_tokens,
         }
 
@@ -69,21 +87,20 @@ class StEncoder(Encoder):
 class StCrossEncoder(CrossEncoder):
     """Scores pairs with a sentence-transformers CrossEncoder, in its own unit."""
 
-    def __init__(
-        self, files: ModelFiles, max_tokens: int, threads: int, progress: Progress
-    ) -> None:
+    def __init__(self, files: ModelFiles, recipe: StRecipe, resources: Resources) -> None:
         self._files = files
-        self._max_tokens = max_tokens
-        self._model = StModel("CrossEncoder", files, max_tokens, threads, progress)
+        self._recipe = recipe
+        self._model = StModel("CrossEncoder", files, recipe, resources)
 
     @property
     def identity(self) -> str:
-        """Digest of the files and the tokens read."""
-        return digest("st cross-encoder", REVISION, self._files.digest, self._max_tokens)
+        """Digest of the files, the tokens read and the type of numbers."""
+        return digest("st cross-encoder", REVISION, self._files.digest, *self._recipe.kept)
 
     def score(self, query: str, texts: Sequence[str]) -> list[float]:
         """Return one score a text. On a GPU its last digits may depend on the other texts."""
-        scores = self._model.run("predict", [(query, text) for text in texts])
+        pairs = [(query, text) for text in texts]
+        scores = np.asarray(self._model.run("predict", pairs), dtype=np.float32)
         if scores.ndim != 1:
             raise AssayError(
                 f"model {self._files.name}: gives {scores.shape[1]} numbers a pair; a"
@@ -93,45 +110,67 @@ class StCrossEncoder(CrossEncoder):
 
     def metadata(self) -> Mapping[str, Any]:
         """Name, build, digest, how pairs are read, and the runtime."""
-        return {**self._files.metadata(*PACKAGES), "max_tokens": self._max_tokens}
-
-
-_UNIT = {"normalize_embeddings": True}
+        return {**self._files.metadata(*PACKAGES), **self._recipe.metadata()}
 
 
 class StModel:
     """A model of sentence-transformers, loaded at the first text. One call runs at a time."""
 
     def __init__(
-        self, kind: str, files: ModelFiles, max_tokens: int | None, threads: int, progress: Progress
+        self, kind: str, files: ModelFiles, recipe: StRecipe, resources: Resources
     ) -> None:
         self._kind = kind
         self._files = files
-        self._max_tokens = max_tokens
-        self._threads = threads
-        self._progress = progress
-        self._lock = threading.Lock()  # its tokenizers refuse a second caller
+        self._recipe = recipe
+        self._resources = resources
+        self._lock = threading.RLock()  # its tokenizers refuse a second caller
         self._loaded: Any = None
+        self._batch = 1
 
-    def run(self, method: str, inputs: list[Any], **keywords: Any) -> Vectors:
-        """Return what the model's `method` makes of `inputs`, as float32."""
+    @property
+    def on_gpu(self) -> bool:
+        """Whether it computes elsewhere than on the CPU; it is loaded to find out."""
         with self._lock:
-            if self._loaded is None:
-                self._loaded = self._load()
-            # On a CPU a batch saves no time, and alone an input's numbers are its own.
-            batch = 1 if self._loaded.device.type == "cpu" else BATCH_ON_ACCELERATOR
-            work: Callable[..., Any] = getattr(self._loaded, method)
-            output = work(inputs, batch_size=batch, show_progress_bar=False, **keywords)
-            return np.asarray(output, dtype=np.float32)
+            self._loaded = self._loaded or self._load()
+            return bool(self._loaded.device.type != "cpu")
+
+    def encode(self, method: str, texts: Sequence[str], prefix: str | None = None) -> Vectors:
+        """Return one vector of unit length a text, as float32."""
+        output = self.run(method, list(texts), prompt=prefix, normalize_embeddings=True)
+        vectors = np.asarray(output, dtype=np.float32)
+        if next(self._loaded.parameters()).itemsize < vectors.itemsize:  # of unit length roughly
+            vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+        return vectors
+
+    def run(self, method: str, inputs: list[Any], **keywords: Any) -> Any:
+        """Return what the model's `method` makes of `inputs`, in batches that the memory holds."""
+        with self._lock:
+            on_gpu = self.on_gpu
+            from torch import OutOfMemoryError
+
+            work = partial(getattr(self._loaded, method), show_progress_bar=False, **keywords)
+            while True:
+                try:
+                    return work(inputs, batch_size=self._batch)
+                except OutOfMemoryError:
+                    if not on_gpu or self._batch == 1:
+                        raise AssayError(
+                            f"model {self._files.name}: the GPU's memory does not hold a single"
+                            " text; allowed: a smaller max_tokens, or dtype: float16"
+                        ) from None
+                    self._batch //= 2
 
     def _load(self) -> Any:
         quieten()
-        self._progress.say(f"loading model {self._files.name} ({self._files.build}) …")
+        self._resources.progress.say(f"loading model {self._files.name} ({self._files.build}) …")
         location = self._files.location()
         import sentence_transformers
         import torch
 
-        torch.set_num_threads(self._threads)
+        torch.set_num_threads(self._resources.threads)
+        dtype = self._recipe.dtype
+        if dtype:
+            location = {**location, "model_kwargs": {"dtype": getattr(torch, dtype)}}
         try:
             model = getattr(sentence_transformers, self._kind)(**location)
         except Exception as error:  # whatever its many libraries raise
@@ -139,6 +178,9 @@ class StModel:
             raise AssayError(
                 f"model {self._files.name}: sentence-transformers cannot load it: {first}"
             ) from None
-        if self._max_tokens is not None:
-            model.max_seq_length = self._max_tokens
-        return model
+        if self._recipe.max_tokens is not None:
+            model.max_seq_length = self._recipe.max_tokens
+        if model.device.type != "cpu":
+            half = next(model.parameters()).itemsize < 4
+            self._batch = BATCH_OF_HALVES if half else BATCH
+        return model  # on a CPU a batch saves no time, and alone an input's numbers are its own

@@ -10,11 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from assay.retrievers.base import AssayError, Progress
+from assay.retrievers.base import AssayError
 from assay.retrievers.model_files.files import ModelFiles
 from assay.retrievers.models.base import Vectors
-from assay.retrievers.models.st import PACKAGES, StModel
+from assay.retrievers.models.st import PACKAGES, StModel, StRecipe
 from assay.retrievers.models.token_base import TokenEncoder
+from assay.retrievers.settings import Resources
 from assay.retrievers.store.digest import digest
 
 KIND = "MultiVectorEncoder"
@@ -25,38 +26,38 @@ REVISION = 1  # raise it when the code below comes to give other vectors
 class StTokenEncoder(TokenEncoder):
     """Encodes with a MultiVectorEncoder, its own prompts, lengths and projection included."""
 
-    def __init__(
-        self, files: ModelFiles, max_tokens: int | None, threads: int, progress: Progress
-    ) -> None:
+    def __init__(self, files: ModelFiles, recipe: StRecipe, resources: Resources) -> None:
         self._files = files
-        self._max_tokens = max_tokens
+        self._recipe = recipe
         self._lock = threading.Lock()
         self._model: StModel | None = None
-        self._make = partial(StModel, KIND, files, max_tokens, threads, progress)
+        self._make = partial(StModel, KIND, files, recipe, resources)
 
     @property
     def identity(self) -> str:
-        """Digest of the files and the tokens read."""
-        return digest("st token vectors", REVISION, self._files.digest, self._max_tokens)
+        """Digest of the files, the tokens read and the type of numbers."""
+        return digest("st token vectors", REVISION, self._files.digest, *self._recipe.kept)
 
     def encode_passages(self, texts: Sequence[str]) -> list[Vectors]:
         """Return the vectors of each text."""
-        return [self._encode("encode_document", text) for text in texts]
+        return self._encode("encode_document", texts)
 
     def encode_query(self, text: str) -> Vectors:
         """Return the query's vectors."""
-        return self._encode("encode_query", text)
+        (vectors,) = self._encode("encode_query", [text])
+        return vectors
 
     def metadata(self) -> Mapping[str, Any]:
         """Name, build, digest, the tokens read if not the model's own, and the runtime."""
-        return {**self._files.metadata(*PACKAGES), "max_tokens": self._max_tokens}
+        return {**self._files.metadata(*PACKAGES), **self._recipe.metadata()}
 
-    def _encode(self, method: str, text: str) -> Vectors:
-        vectors = _run(self._load(), method, text)
-        if not len(vectors):  # a model may leave out punctuation, and with it all of a text
-            name = self._files.name
-            raise AssayError(f"model {name}: keeps no token of the text {text[:40]!r}")
-        return vectors
+    def _encode(self, method: str, texts: Sequence[str]) -> list[Vectors]:
+        found = _run(self._load(), method, texts)
+        for text, vectors in zip(texts, found, strict=True):
+            if not len(vectors):  # a model may leave out punctuation, and with it all of a text
+                name = self._files.name
+                raise AssayError(f"model {name}: keeps no token of the text {text[:40]!r}")
+        return found
 
     def _load(self) -> StModel:
         """Return the model. Raises AssayError where it has a layer that its files do not hold.
@@ -67,8 +68,8 @@ class StTokenEncoder(TokenEncoder):
         with self._lock:
             if self._model is None:
                 model, other = self._make(), self._make()
-                found, wanted = (_run(item, "encode_query", PROBE) for item in (model, other))
-                if not np.array_equal(found, wanted):
+                found, wanted = (_run(item, "encode_query", [PROBE]) for item in (model, other))
+                if not np.array_equal(found[0], wanted[0]):
                     raise AssayError(
                         f"model {self._files.name}: not trained for late interaction: its files"
                         " lack a layer; allowed: a ColBERT or PyLate model, or as a baseline a"
@@ -78,6 +79,6 @@ class StTokenEncoder(TokenEncoder):
             return self._model
 
 
-def _run(model: StModel, method: str, text: str) -> Vectors:
-    found: Vectors = model.run(method, [text], convert_to_numpy=True, normalize_embeddings=True)[0]
-    return found
+def _run(model: StModel, method: str, texts: Sequence[str]) -> list[Vectors]:
+    found = model.run(method, list(texts), convert_to_numpy=True, normalize_embeddings=True)
+    return [np.asarray(vectors, dtype=np.float32) for vectors in found]

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from assay.retrievers.base import AssayError
-from assay.retrievers.model_files.files import ModelFiles, locate
+from assay.retrievers.model_files.files import ModelFiles
 from assay.retrievers.model_files.pins import DEFAULT_ENCODER
 from assay.retrievers.model_files.recipes import Recipe
 from assay.retrievers.models.base import Vectors
@@ -18,6 +18,7 @@ from assay.retrievers.models.cached_vectors import KeptEncoder
 from assay.retrievers.models.choice import ModelSettings, check_tokens
 from assay.retrievers.models.late_interaction.st import StTokenEncoder
 from assay.retrievers.models.onnx import OnnxModel, choose_graph, map_texts
+from assay.retrievers.models.st import StRecipe
 from assay.retrievers.models.token_base import TokenEncoder
 from assay.retrievers.settings import Resources
 from assay.retrievers.store.digest import digest
@@ -48,9 +49,9 @@ class TokenEncoderSettings(ModelSettings):
         return CachingTokenEncoder(self._open(resources), self.model, resources, spread)
 
     def _open(self, resources: Resources) -> TokenEncoder:
-        files = locate(self.model, self.backend, "encoder", resources)
+        files = self.locate("encoder", resources)
         if files.backend == "st":
-            return StTokenEncoder(files, self.max_tokens, resources.threads, resources.progress)
+            return StTokenEncoder(files, StRecipe(self.max_tokens, self.dtype), resources)
         own = files.recipe
         recipe = replace(own, max_tokens=self.max_tokens or own.max_tokens)
         check_tokens(recipe.max_tokens, files)

@@ -8,7 +8,7 @@ from typing import Any
 from pydantic import Field
 
 from assay.retrievers.base import AssayError
-from assay.retrievers.model_files.files import ModelFiles, locate
+from assay.retrievers.model_files.files import ModelFiles
 from assay.retrievers.model_files.packages import Kind
 from assay.retrievers.model_files.pins import DEFAULT_SPARSE_ENCODER, find_pinned, pinned_names
 from assay.retrievers.models.cached_vectors import KeptEncoder
@@ -17,6 +17,7 @@ from assay.retrievers.models.onnx import OnnxModel, WrittenGraph, map_texts
 from assay.retrievers.models.sparse import splade
 from assay.retrievers.models.sparse.st import StSparseEncoder
 from assay.retrievers.models.sparse_base import SparseEncoder, SparseVector
+from assay.retrievers.models.st import StRecipe
 from assay.retrievers.settings import Resources
 from assay.retrievers.store.digest import digest
 
@@ -54,9 +55,9 @@ class SparseEncoderSettings(ModelSettings):
                     " others: st"
                 )
             backend = "st"
-        files = locate(self.model, backend, KIND, resources)
+        files = self.locate(KIND, resources, backend)
         if files.backend == "st":
-            return StSparseEncoder(files, self.max_tokens, resources.threads, resources.progress)
+            return StSparseEncoder(files, StRecipe(self.max_tokens, self.dtype), resources)
         max_tokens = self.max_tokens or files.recipe.max_tokens
         check_tokens(max_tokens, files)
         return SpladeEncoder(files, max_tokens, resources.threads)

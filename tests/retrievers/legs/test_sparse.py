@@ -176,5 +176,5 @@ def test_sentence_transformers_gives_the_same_weights(
             found, wanted = encoder.encode_query(text), onnx.encode_query(text)
             assert found.terms.tolist() == wanted.terms.tolist()
             assert np.abs(found.weights - wanted.weights).max() < 1e-4
-        (vector,) = encoder.encode(TEXTS[:1]).vectors
-        assert vector.terms.tolist() == onnx.encode(TEXTS[:1]).vectors[0].terms.tolist()
+        several = zip(encoder.encode(TEXTS).vectors, onnx.encode(TEXTS).vectors, strict=True)
+        assert all(found.terms.tolist() == wanted.terms.tolist() for found, wanted in several)

@@ -192,6 +192,7 @@ def test_a_name_alone_stands_for_the_settings() -> None:
         ({"model": "./no/such/folder"}, "model ./no/such/folder: unknown; allowed: bge-small"),
         ({"model": "owner/name", "backend": "onnx"}, "model owner/name: the backend onnx takes"),
         ({"max_tokens": 513}, "max_tokens: 513; the model bge-small-en-v1.5 reads at most 512"),
+        ({"dtype": "float16"}, "dtype: float16; ONNX Runtime computes bge-small-en-v1.5 as its"),
         ({"model": "ms-marco-MiniLM-L-12-v2"}, "model ms-marco-MiniLM-L-12-v2: unknown"),
     ],
 )

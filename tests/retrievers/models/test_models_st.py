@@ -2,15 +2,18 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from assay.retrievers.base import AssayError
+from assay.retrievers.model_files.files import locate
 from assay.retrievers.model_files.pins import find_pinned
 from assay.retrievers.model_files.wheels import fetch
 from assay.retrievers.models.cross_encoders import CrossEncoderSettings
 from assay.retrievers.models.encoders import EncoderSettings
+from assay.retrievers.models.st import StModel, StRecipe
 from assay.retrievers.settings import Resources
 
 pytestmark = pytest.mark.st
@@ -186,3 +189,55 @@ def test_an_encoder_of_the_hub_reads_8192_tokens(
 ) -> None:
     told = run_with_hub(READ_LONG, long_reader, tmp_path, model_workshop)
     assert told == ["8192 0 False", "512 2 True"]
+
+
+@pytest.mark.parametrize(("dtype", "least"), [("float16", 0.9995), ("bfloat16", 0.99)])
+def test_half_the_bits_give_nearly_the_same_vectors(
+    dtype: str, least: float, model_workshop: Resources
+) -> None:
+    whole = EncoderSettings(model=NAME, backend="st").build(model_workshop)
+    values = {"model": NAME, "backend": "st", "dtype": dtype}
+    half = EncoderSettings.model_validate(values).build(model_workshop)
+    assert half.identity != whole.identity
+    assert half.metadata()["dtype"] == dtype
+    vectors = half.encode_passages(PASSAGES)
+    assert np.linalg.norm(vectors, axis=1) == pytest.approx(1, abs=1e-6)
+    assert least < (vectors * whole.encode_passages(PASSAGES)).sum(axis=1).min() < 1 - 1e-9
+
+
+class Gpu:
+    """A model on a GPU whose memory holds two texts, or none."""
+
+    def __init__(self, holds: int) -> None:
+        import torch
+
+        self.device = torch.device("cuda")
+        self.holds = holds
+        self.batches: list[int] = []
+
+    def predict(self, inputs: list[Any], *, batch_size: int, **_: Any) -> list[float]:
+        import torch
+
+        self.batches.append(batch_size)
+        if batch_size > self.holds:
+            raise torch.OutOfMemoryError
+        return [0.5] * len(inputs)
+
+
+def make_gpu(holds: int, resources: Resources) -> tuple[StModel, Gpu]:
+    files = locate(NAME, "st", "encoder", resources)
+    model, gpu = StModel("CrossEncoder", files, StRecipe(), resources), Gpu(holds)
+    model._loaded, model._batch = gpu, 8
+    return model, gpu
+
+
+def test_batches_get_smaller_until_the_gpu_holds_them(model_workshop: Resources) -> None:
+    model, gpu = make_gpu(2, model_workshop)
+    assert [len(model.run("predict", [("a", "b")] * 5)) for _ in range(2)] == [5, 5]
+    assert gpu.batches == [8, 4, 2, 2]
+
+
+def test_a_text_that_no_gpu_holds_is_one_line(model_workshop: Resources) -> None:
+    model, _ = make_gpu(0, model_workshop)
+    with pytest.raises(AssayError, match="memory does not hold a single text; allowed: a smaller"):
+        model.run("predict", [("a", "b")])
