@@ -6,6 +6,7 @@ written elsewhere can keep the contract cheaply; beside it stand the readers of 
 frontmatter, so that what is judged and what is retrieved are sections of one reading.
 """
 
+import errno
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -40,6 +41,11 @@ def explain_os_error(error: OSError, path: object = None) -> str:
     reason = error.strerror or " ".join(str(error).split()) or type(error).__name__
     if isinstance(error, FileExistsError | NotADirectoryError):
         reason = "a file stands where a folder is needed"
+    elif error.errno == errno.ENOLCK:
+        reason = (
+            "the file system has no locks, without which two processes could undo each other's "
+            "changes; set ASSAY_CACHE and ASSAY_REPORTS to folders on a local disk"
+        )
     where = error.filename or path
     return f"{where}: {reason}" if where else reason
 

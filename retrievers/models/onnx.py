@@ -17,6 +17,7 @@ from assay.retrievers.model_files.files import ModelFiles
 from assay.retrievers.model_files.recipes import Recipe
 from assay.retrievers.models import fused_bert
 from assay.retrievers.models.base import CrossEncoder, Encoder, Vectors
+from assay.retrievers.models.tokens import encode, read_tokenizer
 from assay.retrievers.store.digest import digest
 
 REVISION = 1  # raise it when the code below comes to give other vectors or scores
@@ -167,7 +168,7 @@ class OnnxModel:
         a text's numbers would depend on its neighbours; and nothing is spent on padding.
         """
         session, tokenizer, inputs = self._load()
-        encoding = tokenizer.encode(text, pair)
+        encoding = encode(tokenizer, text, pair)
         values = {
             "input_ids": encoding.ids,
             "attention_mask": encoding.attention_mask,
@@ -196,7 +197,6 @@ def _open_session(
     """
     os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")  # read when onnxruntime is imported
     import onnxruntime
-    from tokenizers import Tokenizer
 
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = 1  # texts side by side are faster than one text split up
@@ -209,13 +209,13 @@ def _open_session(
             providers=["CPUExecutionProvider"],
             disabled_optimizers=SLOW_FUSIONS if write else [],
         )
-        reader = Tokenizer.from_file(str(tokenizer))
-    except Exception as error:  # neither library has an exception class of its own for this
+    except Exception as error:  # the library has no exception class of its own for this
         first = str(error).partition("\n")[0] or type(error).__name__
         raise AssayError(
-            f"{model}: cannot be loaded: {first}; if it or {tokenizer.name} is damaged, copy it "
-            f"again, or delete {tokenizer.parent} where that lies in the cache: it is fetched anew"
+            f"{model}: cannot be loaded: {first}; if it is damaged, copy it again, or delete "
+            f"{model.parent} where that lies in the cache: it is fetched anew"
         ) from None
+    reader = read_tokenizer(tokenizer)
     # Files of tokenizers come with a truncation and padding of their publisher's.
     reader.no_padding()
     reader.enable_truncation(max_tokens, strategy="longest_first")

@@ -4,7 +4,7 @@ from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
-from assay.retrievers.base import AssayError
+from assay.retrievers.base import AssayError, cut
 from assay.retrievers.base.suggestions import suggest
 from assay.retrievers.model_files.pins import DEFAULT_TOKENIZER, list_pinned, pinned_names
 from assay.retrievers.model_files.wheels import fetch
@@ -46,19 +46,40 @@ class Tokenizer:
 
     def count(self, text: str) -> int:
         """Return the number of tokens of `text`."""
-        return len(self._reader.encode(text, add_special_tokens=False).ids)
+        return len(encode(self._reader, text, add_special_tokens=False).ids)
 
     def offsets(self, text: str) -> list[tuple[int, int]]:
         """Return the start and end of each token, in code points of `text`."""
-        return list(self._reader.encode(text, add_special_tokens=False).offsets)
+        return list(encode(self._reader, text, add_special_tokens=False).offsets)
+
+
+def encode(reader: Any, *texts: str | None, **options: bool) -> Any:
+    """Return the encoding of a text or pair. Raises AssayError where a pattern gives up on it."""
+    try:
+        return reader.encode(*texts, **options)
+    except BaseException as error:  # the library has no exception of its own for a panic
+        if type(error).__name__ != "PanicException":
+            raise
+        raise AssayError(f"the tokenizer cannot read {cut(repr(texts[0]))}: {error}") from None
+
+
+def read_tokenizer(path: Path) -> Any:
+    """Return what reads texts as a file says. Raises AssayError where it is damaged."""
+    from tokenizers import Tokenizer as Reader
+
+    try:
+        return Reader.from_file(str(path))
+    except Exception as error:  # the library has no exception of its own for this
+        raise AssayError(
+            f"{path}: cannot be loaded: {error}; if it is damaged, copy it again, or delete "
+            f"{path.parent} where that lies in the cache: it is fetched anew"
+        ) from None
 
 
 @lru_cache(maxsize=4)
 def _read(path: Path, _identity: str) -> Any:
     """Return the reader that the file of this path and digest describes, for all to share."""
-    from tokenizers import Tokenizer as Reader
-
-    reader = Reader.from_file(str(path))
+    reader = read_tokenizer(path)
     reader.no_truncation()
     reader.no_padding()
     return reader

@@ -99,14 +99,15 @@ class CostLedger:
         self.run = CallTotals()
 
     def __enter__(self) -> Self:
-        self._path.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            self._lock.acquire(timeout=0)
-        except Timeout:
-            raise AssayError(
-                "another process is asking the same model about the same chunks;"
-                " wait for it, or stop it"
-            ) from None
+        with writing(self._path):
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            try:
+                self._lock.acquire(timeout=0)
+            except Timeout:
+                raise AssayError(
+                    "another process is asking the same model about the same chunks;"
+                    " wait for it, or stop it"
+                ) from None
         if self._path.exists() and self._path.read_bytes()[-1:] not in (b"", b"\n"):
             self._append("\n")  # a line torn by a kill must not swallow the next one
         self.earlier = read_account(self._path, self._prices)

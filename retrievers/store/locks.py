@@ -4,7 +4,6 @@ The lock lies in the cache, where it is nobody's file to commit. The system hold
 back when a process dies. It excludes the processes that share a cache.
 """
 
-import errno
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,14 +11,12 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from assay.retrievers.base import AssayError
 from assay.retrievers.store.cache import default_root
 from assay.retrievers.store.digest import digest
 from assay.retrievers.store.files import writing
 
 FOLDER = ".locks"
 PATIENCE = 1.0  # seconds of waiting before it is said
-NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP)
 
 
 @contextmanager
@@ -32,20 +29,12 @@ def changing(path: Path) -> Iterator[None]:
     folder = default_root() / FOLDER
     with writing(folder):
         folder.mkdir(parents=True, exist_ok=True)
-    lock = FileLock(folder / digest(str(path.resolve())), is_singleton=True)
-    try:
+        lock = FileLock(folder / digest(str(path.resolve())), is_singleton=True)
         try:
             lock.acquire(timeout=PATIENCE)
         except Timeout:
             print(f"waiting for another process that changes {path}", file=sys.stderr, flush=True)
             lock.acquire()
-    except (OSError, NotImplementedError) as error:
-        if isinstance(error, OSError) and error.errno not in NO_LOCKS:
-            raise
-        raise AssayError(
-            f"{folder}: the file system has no locks, without which two processes could undo each "
-            "other's changes; set ASSAY_CACHE to a folder on a local disk"
-        ) from None
     try:
         yield
     finally:

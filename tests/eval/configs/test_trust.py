@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 from samples.small_project import write_project
+from tools.plugged_packages import install
 
 from assay.eval.cli.main import assay
 from assay.eval.collections.card_files import read_card
@@ -19,7 +20,13 @@ from assay.eval.configs.config import load_config
 from assay.eval.studies.targets.target_settings import load_settings
 from assay.retrievers.base import AssayError
 from assay.retrievers.settings.files import read_mapping
-from assay.retrievers.settings.trust import ADDRESS, find_rule, is_trusted, list_settings
+from assay.retrievers.settings.trust import (
+    ADDRESS,
+    TrustError,
+    find_rule,
+    is_trusted,
+    list_settings,
+)
 
 NAMING_PYTHON = [
     "retriever: {type: python, class: 'mine:Mine'}",
@@ -43,6 +50,8 @@ ASKING = {
     # The type may stand in the file that builds on this one.
     ENCODER % "key_variable: OPENAI_API_KEY": "sends what $OPENAI_API_KEY holds",
     "axes: {type: [http], url: ['http://evil.example']}": "axes.url: sends texts to evil.example",
+    "retriever: {type: http, url: 'http://[x'}": "retriever.url: sends texts to an address",
+    "axes: {retriever.type: [bm25, haystack]}": "axes.retriever.type: names code to run",
     'axes: {"a\\nb.url": "http://evil.example"}': "axes.a b.url: sends texts to evil.example",
     "axes: {retriever.url: ['http://evil.example']}": "retriever.url: sends texts to evil.example",
     "axes: {retriever: [{type: http, url: 'http://evil.example'}]}": "retriever.0.url: sends texts",
@@ -67,6 +76,7 @@ ASKING_NOTHING = [
     "retriever: {engine: {type: opensearch, verify_certs: true, index_name: mine}}",
     "retriever: {query: [{type: filter, path: docs/*}]}",
     "retriever: {fusion: {type: rrf, weights: {url: 0.5}}}",
+    "axes: {retriever.legs.x.type: [bm25, dense]}",
 ]
 # Fields by whose name or description trust is likely to be needed.
 SENSITIVE = re.compile(
@@ -107,11 +117,12 @@ def test_a_file_from_elsewhere_names_no_address_variable_or_place(
 ) -> None:
     path = elsewhere / "config.yaml"
     path.write_text(text)
-    with pytest.raises(AssayError) as caught:
+    with pytest.raises(TrustError) as caught:
         read_mapping(path)
     said = str(caught.value)
     assert said.startswith(f"{path}: ")
     assert ASKING[text] in said
+    assert (caught.value.path, ASKING[text] in "\n".join(caught.value.asked)) == (path, True)
     assert "--trust" in said
     assert "\n" not in said
     assert "pw" not in said.replace(str(path), "")
@@ -119,6 +130,24 @@ def test_a_file_from_elsewhere_names_no_address_variable_or_place(
     assert read_mapping(Path("config.yaml"))
     monkeypatch.setenv("ASSAY_TRUST", "1")
     assert read_mapping(path)
+
+
+def test_a_key_that_a_package_marked_needs_trust_before_its_part_is_used(
+    elsewhere: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (elsewhere / "marking.py").write_text(
+        "from typing import Annotated, Literal\n"
+        "from assay.retrievers.settings import Settings\n"
+        "from assay.retrievers.settings.trust import ADDRESS\n"
+        "class Ours(Settings):\n"
+        "    type: Literal['ours']\n"
+        "    elsewhere: Annotated[str, ADDRESS] = ''\n"
+    )
+    install(elsewhere, monkeypatch, "assay.legs", ours="marking:Ours")
+    path = elsewhere / "config.yaml"
+    path.write_text("retriever: {legs: {x: {type: ours, elsewhere: x.example}}}")
+    with pytest.raises(TrustError, match=r"x\.elsewhere: sends texts to x\.example"):
+        read_mapping(path)
 
 
 @pytest.mark.parametrize("text", ASKING_NOTHING)

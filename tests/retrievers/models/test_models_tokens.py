@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tokenizers import AddedToken, models, normalizers, pre_tokenizers
+from tokenizers import AddedToken, Regex, models, normalizers, pre_tokenizers
 from tokenizers import Tokenizer as Reader
 
 from assay.retrievers.base import AssayError
@@ -93,3 +93,17 @@ def test_the_default_counts_as_every_pinned_model_does(tokenizer: Tokenizer, nam
 def test_an_unknown_name_is_refused() -> None:
     with pytest.raises(AssayError, match=r"tokenizer nix: unknown; allowed: bert-base-uncased"):
         Tokenizer("nix", Resources(Cache(default_root())))
+
+
+def test_a_pattern_that_gives_up_and_a_damaged_file_are_told(tmp_path: Path) -> None:
+    resources = Resources(Cache(default_root()))
+    file = tmp_path / "tokenizer.json"
+    endless = pre_tokenizers.Split(Regex("(a+)+$"), "isolated")
+    reader = Reader(models.WordLevel({"a": 0}, "a"))
+    reader.pre_tokenizer = endless
+    reader.save(str(file))
+    with pytest.raises(AssayError, match="the tokenizer cannot read 'aaa"):
+        Tokenizer(str(tmp_path), resources).count("a" * 60_000 + "b")
+    file.write_text("[" * 100_000)
+    with pytest.raises(AssayError, match=f"{file}: cannot be loaded: "):
+        Tokenizer(str(tmp_path), resources)
