@@ -80,7 +80,7 @@ def _are_plain(hits: Sequence[Hit], validated: Mapping[int, Chunk]) -> bool:
         return False
     scores = [hit.score for hit in hits]
     return (
-        all(id(hit.chunk) in validated for hit in hits)
+        validated.keys() >= {id(hit.chunk) for hit in hits}
         and len({hit.chunk.id for hit in hits}) == len(hits)
         and set(map(type, scores)) <= {float}
         and all(map(math.isfinite, scores))

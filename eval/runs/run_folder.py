@@ -119,6 +119,8 @@ class RunFolder:
             with writing(path):
                 _drop_torn_line(path)
             self._sound.add(name)
+        elif not lines:
+            return
         append(self.path / name, lines)
 
     def _open(self, name: str) -> Path:

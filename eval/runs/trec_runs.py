@@ -5,7 +5,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Literal, Never
 
 import numpy as np
 from numpy.typing import NDArray
@@ -144,45 +144,54 @@ def _read_plain(text: str) -> _Lines | None:
         return None
     # What pyarrow itself makes NumPy's array with imports pandas, for half a second.
     scores = np.from_dlpack(table["score"].combine_chunks()).astype(np.float64)
-    blank = "" in tags.known or "" in queries.known
-    if blank or max(map(abs, numbers), default=0) > LARGEST or not np.all(np.isfinite(scores)):
+    if "" in tags.known or "" in queries.known or max(map(abs, numbers), default=0) > LARGEST:
         return None
-    systems = tags.codes * len(queries.known) + queries.codes
-    places = systems * len(ids.known) + ids.codes
-    if np.any(_repeats(np.sort(places))):
-        return None
-    return _Lines(tags, queries, ids, np.array(numbers)[ranks.codes], scores)
+    lines = _Lines(tags, queries, ids, np.array(numbers)[ranks.codes], scores)
+    return lines if _is_sound(lines) else None
+
+
+def _is_sound(lines: _Lines) -> bool:
+    """Say whether all scores are finite, and no system ranks an id twice for a query."""
+    systems = lines.tags.codes * len(lines.queries.known) + lines.queries.codes
+    places = np.sort(systems * len(lines.ids.known) + lines.ids.codes)
+    return bool(np.all(np.isfinite(lines.scores)) and not np.any(_repeats(places)))
 
 
 def _read_each(path: Path, text: str) -> _Lines:
     """Read a run line by line. Raises AssayError."""
-    tags, queries, ids, ranks, scores = [], [], [], [], []
+    rows = [line.split() for line in split_lines(text)]
+    try:
+        queries, _, ids, ranks, scores, tags = zip(*filter(None, rows), strict=True)
+        lines = _Lines(
+            _encode(tags),
+            _encode(queries),
+            _encode(ids),
+            np.fromiter(map(int, ranks), np.int64, len(ranks)),
+            np.fromiter(map(float, scores), np.float64, len(scores)),
+        )
+        if _is_sound(lines) and not np.any((lines.ranks > LARGEST) | (lines.ranks < -LARGEST)):
+            return lines
+    except (ValueError, OverflowError):
+        pass
+    return _refuse(path, rows)
+
+
+def _refuse(path: Path, rows: Sequence[Sequence[str]]) -> Never:
+    """Raise AssayError for the first of the lines that is wrong, given their words."""
     known = set()
-    for number, line in enumerate(split_lines(text), start=1):
-        parts = line.split()
+    for number, parts in enumerate(rows, start=1):
         if not parts:
             continue
         i = f"{path}:{number}"
-        query, id_, tag, score, rank = _read_line(parts, i)
+        query, id_, tag = _read_line(parts, i)
         if (tag, query, id_) in known:
             raise AssayError(f"{i}: {cut(id_)} is ranked already by {cut(tag)} for {cut(query)}")
         known.add((tag, query, id_))
-        tags.append(tag)
-        queries.append(query)
-        ids.append(id_)
-        ranks.append(rank)
-        scores.append(score)
-    return _Lines(
-        _encode(tags),
-        _encode(queries),
-        _encode(ids),
-        np.array(ranks, dtype=np.int64),
-        np.array(scores, dtype=np.float64),
-    )
+    raise AssayError(f"{path}: not read; {FORMATS}")
 
 
-def _read_line(parts: Sequence[str], where: str) -> tuple[str, str, str, float, int]:
-    """Return query, id, tag, score and rank of a line. Raises AssayError with `where`."""
+def _read_line(parts: Sequence[str], where: str) -> tuple[str, str, str]:
+    """Return query, id and tag of a line. Raises AssayError with `where`."""
     if len(parts) != len(COLUMNS):
         raise AssayError(f"{where}: not {len(COLUMNS)} columns but {len(parts)}; {FORMATS}")
     query, _, id_, place, text, tag = parts
@@ -200,9 +209,9 @@ def _read_line(parts: Sequence[str], where: str) -> tuple[str, str, str, float, 
         ) from None
     if abs(rank) > LARGEST:
         raise AssayError(f"{where}: the rank {cut(place)} is not within ±{LARGEST:,}")
-    return query, id_, tag, score, rank
+    return query, id_, tag
 
 
 def _encode(words: Sequence[str]) -> _Words:
     codes = {word: i for i, word in enumerate(dict.fromkeys(words))}
-    return _Words(list(codes), np.array([codes[word] for word in words], dtype=np.int64))
+    return _Words(list(codes), np.fromiter(map(codes.__getitem__, words), np.int64, len(words)))

@@ -31,7 +31,8 @@ RULE = (
 )
 
 
-@dataclass(frozen=True, slots=True)
+# These and joined hits are not frozen, which takes four times as long to make.
+@dataclass(slots=True, unsafe_hash=True)
 class RetrievedChunk:
     """A chunk at one rank; `prescribed` when it is a passage the collection prescribes."""
 
@@ -39,7 +40,7 @@ class RetrievedChunk:
     prescribed: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, unsafe_hash=True)
 class JoinedHit:
     """One rank after the join.
 
@@ -131,7 +132,9 @@ def fill_places(hits: Sequence[JoinedHit]) -> list[RankedItem]:
     """
     if all(len(hit.found) < 2 for hit in hits):  # as nearly always, and then none waits
         return [
-            RankedItem(rank, hit.found[0].id if hit.found else hit.name, hit.grade)
+            RankedItem(rank, hit.found[0].id, hit.found[0].grade)
+            if hit.found
+            else RankedItem(rank, hit.name, 0)
             for rank, hit in enumerate(hits, start=1)
         ]
     waiting: list[RankedItem] = []

@@ -126,7 +126,8 @@ class Chunk:
         return f"{self.context}\n\n{body}" if self.context else body
 
 
-@dataclass(frozen=True, slots=True)
+# These and hits are not frozen, which takes four times as long to make; there are millions.
+@dataclass(slots=True, unsafe_hash=True)
 class LegRank:
     """Where a leg placed a chunk: its rank (from 1) and its score in that leg's own unit."""
 
@@ -149,7 +150,7 @@ class Definition:
     end: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, unsafe_hash=True)
 class Hit:
     """A retrieved chunk, its final score, and where each leg that found it had placed it.
 

@@ -64,6 +64,13 @@ class Leg(ABC):
         """As `search`, for a leg that starts from what the legs before it `found`."""
         return self.search(query, depth)
 
+    def deepen(self, query: str, depth: int, found: Mapping[str, Sequence[Scored]]) -> LegResult:
+        """As `follow`, for a query that was searched before less deep, where no one looks at time.
+
+        A leg may go by what it kept of that search.
+        """
+        return self.follow(query, depth, found)
+
     def search_near(self, query: str, passages: Sequence[str], depth: int) -> LegResult:
         """As `search`, by the mean of the vectors of the query and of `passages`.
 

@@ -3,6 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, ClassVar, Literal
 
+import numpy as np
+from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
 from assay.retrievers.base import IndexReport
@@ -112,10 +114,11 @@ class KeywordLeg(ScoringLeg):
         self._analyzer = settings.analyzer.build()
         self._formula = Formula(settings.variant, settings.k1, settings.b, settings.epsilon)
         self._scorer: Scorer | FieldScorer | None = None
+        self._asked: tuple[str, NDArray[np.float64]] | None = None  # last, with all scores
 
     def index(self, corpus: Corpus) -> IndexReport:
         """Weigh the terms of the corpus, or find this done in the cache."""
-        self._scorer = None
+        self._scorer = self._asked = None
         self._analyzer = corpus.find_analyzer(self._settings.analyzer)
         weights = self._settings.weights
         stored = (
@@ -138,7 +141,9 @@ class KeywordLeg(ScoringLeg):
         watch.stop("analyse")
         candidates: Sequence[Scored] = []
         if self._scorer is not None and terms:
-            candidates = best_matches(self._scorer.score(terms), depth, self._allowed)
+            scores = self._scorer.score(terms)
+            self._asked = query, scores
+            candidates = best_matches(scores, depth, self._allowed)
         watch.stop("search")
         return LegResult(
             candidates,
@@ -146,6 +151,13 @@ class KeywordLeg(ScoringLeg):
             counts={"query_tokens": len(terms)},
             cpu=watch.cpu,
         )
+
+    def deepen(self, query: str, depth: int, found: Mapping[str, Sequence[Scored]]) -> LegResult:
+        """As `search`; the query that was asked last is not scored again."""
+        asked = self._asked
+        if asked is None or asked[0] != query:
+            return self.search(query, depth)
+        return LegResult(best_matches(asked[1], depth, self._allowed), {})
 
     def metadata(self) -> Mapping[str, Any]:
         """Return the libraries that score and stem, with their versions."""

@@ -172,7 +172,8 @@ class LegGroup:
         if request.passages and settings.by_vector:
             result = leg.search_near(request.ask(name), request.passages, depth)
         else:
-            result = leg.follow(request.ask(name), depth, found)
+            ask = leg.follow if depth <= settings.depth else leg.deepen
+            result = ask(request.ask(name), depth, found)
         if not request.variants or settings.kind == "graph":  # which goes by what others found
             return result
         others = [leg.follow(variant, depth, found) for variant in request.variants]

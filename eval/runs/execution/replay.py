@@ -21,6 +21,7 @@ from assay.retrievers.base import (
 )
 from assay.retrievers.base.answers import NamedChunks, Place
 
+_Answer = tuple[Sequence[Place], Sequence[RecordedStep]]
 _Step = tuple[RecordedStep, Sequence[Chunk]]
 MOST = 1000  # characters of a message: an id in it may be of any length
 # What becomes of queries of the collection that have no ranking.
@@ -48,23 +49,23 @@ class Replay(Retriever):
                 f"(its first is {next(iter(rankings))}, the collection's "
                 f"{collection.queries[0].id})"
             )
-        self._answers: dict[str, tuple[Sequence[Chunk], Sequence[_Step]]] = {}
+        self._answers: dict[str, _Answer] = {}
+        self._find = cache(self._chunks.find)
         steps = file.steps.get(system, {})
-        find = cache(self._chunks.find)
-
-        def find_all(places: Sequence[Place]) -> list[Chunk]:
-            # A place may be named twice: by an id, by a span, by its text.
-            return list({chunk.id: chunk for chunk in map(find, places)}.values())
-
+        known: set[Place] = set()
         for query in collection.queries:
-            try:
-                found = find_all(rankings.get(query.id, ()))
-                told = [(step, find_all(step.places)) for step in steps.get(query.id, ())]
-            except AssayError as error:
-                raise AssayError(
-                    f"{file.path}: query {query.id}: {cut(str(error), MOST)}"
-                ) from None
-            if self._answers.setdefault(query.text, (found, told)) != (found, told):
+            answer = rankings.get(query.id, ()), tuple(steps.get(query.id, ()))
+            for places in (answer[0], *(step.places for step in answer[1])):
+                if known.issuperset(places):
+                    continue
+                try:
+                    known.update(place for place in places if self._find(place))
+                except AssayError as error:
+                    raise AssayError(
+                        f"{file.path}: query {query.id}: {cut(str(error), MOST)}"
+                    ) from None
+            other = self._answers.setdefault(query.text, answer)
+            if other != answer and self._resolve(other) != self._resolve(answer):
                 raise AssayError(
                     f"{file.path}: query {query.id}: another query has the same text and "
                     "another ranking; one of them must go"
@@ -76,8 +77,8 @@ class Replay(Retriever):
 
     def search(self, query: str, k: int) -> Ranking:
         """Return the first `k` of the ranking, with 1 / rank for scores."""
-        found, steps = self._answers.get(query, ((), ()))
-        hits = tuple(Hit(chunk, score) for chunk, score in _score(found[:k]))
+        found, steps = self._resolve(self._answers.get(query, ((), ())), k)
+        hits = tuple(Hit(chunk, score) for chunk, score in _score(found))
         trace = tuple(
             StageTrace(
                 step.name,
@@ -103,6 +104,20 @@ class Replay(Retriever):
     def metadata(self) -> Mapping[str, Any]:
         """Return the digest of the file."""
         return {"run_file": self._file.digest}
+
+    def _resolve(self, answer: _Answer, k: int | None = None) -> tuple[list[Chunk], list[_Step]]:
+        """Return the chunks of an answer, the first `k` of its ranking, and those of its steps."""
+        return self._list(answer[0], k), [(step, self._list(step.places)) for step in answer[1]]
+
+    def _list(self, places: Sequence[Place], k: int | None = None) -> list[Chunk]:
+        # A place may be named twice: by an id, by a span, by its text.
+        found: dict[str, Chunk] = {}
+        for place in places:
+            if len(found) == k:
+                break
+            chunk = self._find(place)
+            found.setdefault(chunk.id, chunk)
+        return list(found.values())
 
 
 def _score(chunks: Sequence[Chunk]) -> Iterator[tuple[Chunk, float]]:

@@ -287,3 +287,15 @@ def test_words_without_weight_in_a_tiny_collection_are_told(
         "a query is not found; variant: lucene finds it"
     )
     assert listener.lines == ([warning] if said else [])
+
+
+def test_a_query_asked_deeper_is_found_as_if_it_were_asked_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    leg = make_leg(tmp_path, ["the lamp", "lamp lamp", "another lamp and a chair", "a chair"])
+    expected = {query: list(leg.search(query, 4).candidates) for query in ("lamp", "chair")}
+    leg.search("lamp", 1)
+    assert list(leg.deepen("chair", 4, {}).candidates) == expected["chair"]
+    leg.search("lamp", 1)
+    monkeypatch.setattr(Bm25sScorer, "score", lambda *_: pytest.fail("scored again"))
+    assert list(leg.deepen("lamp", 4, {}).candidates) == expected["lamp"]
