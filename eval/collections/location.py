@@ -2,6 +2,7 @@
 
 import os
 import re
+import time
 from contextlib import suppress
 from pathlib import Path
 
@@ -116,7 +117,8 @@ def _name(variable: re.Match[str]) -> str:
 def list_changed(card: Card, since: float) -> list[str]:
     """Return the files that a card names, and that changed after `since`, in seconds since 1970.
 
-    They are named relative to where the data lies.
+    They are named relative to where the data lies. A file of the future says that a clock went
+    back, and not when it changed.
     """
     if not card.has_folder:
         return []
@@ -125,6 +127,6 @@ def list_changed(card: Card, since: float) -> list[str]:
         path = root / name
         for file in card.list_files(path) if path.is_dir() else [path]:
             with suppress(OSError):  # gone meanwhile
-                if file.stat().st_mtime > since:
+                if since < file.stat().st_mtime <= time.time():
                     found.append(os.path.relpath(file, root))
     return found

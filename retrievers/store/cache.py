@@ -63,7 +63,10 @@ class Cache:
         try:
             root.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise AssayError(f"{root}: the cache folder cannot be made: {error.strerror}") from None
+            raise AssayError(
+                f"{root}: the cache folder cannot be made: {error.strerror}; set ASSAY_CACHE to "
+                "one that can"
+            ) from None
 
     def get_many(self, kind: str, keys: Iterable[str]) -> dict[str, bytes]:
         """Return the stored values of those `keys` that have one. Nothing is written for it."""
