@@ -169,10 +169,10 @@ def _run(arguments: Sequence[str] | None) -> None:
     except click.ClickException as error:
         error.show()
         sys.exit(2)
-    except (click.Abort, KeyboardInterrupt):
-        click.echo("assay: interrupted; what was finished is kept", err=True)
-        sys.exit(130)
-    except Exception as error:
+    except (click.Abort, Exception, KeyboardInterrupt) as error:
+        if isinstance(error, click.Abort) or _was_interrupted(error):
+            click.echo("assay: interrupted; what was finished is kept", err=True)
+            sys.exit(130)
         if _allow(error):
             _run(arguments)
         if words != given or os.environ.get("ASSAY_DEBUG", "0") not in ("", "0"):
@@ -184,6 +184,13 @@ def _run(arguments: Sequence[str] | None) -> None:
 
         click.echo(break_line(f"assay: {line}"), err=True)
         sys.exit(status)
+
+
+def _was_interrupted(error: BaseException | None) -> bool:
+    """Whether an error comes of an interrupt: Python wraps one that meets it making a class."""
+    while error and not isinstance(error, KeyboardInterrupt):
+        error = error.__cause__ or error.__context__
+    return error is not None
 
 
 def _allow(error: Exception) -> bool:

@@ -58,5 +58,4 @@ def safe_streams() -> Iterator[None]:
         sys.stdout, sys.stderr = kept
         for stream in made:
             if isinstance(stream, SafeStream):
-                stream.flush()
                 stream.detach()

@@ -75,6 +75,8 @@ def test_no_line_in_parts_becomes_a_command(parts: list[str]) -> None:
         (["x:", ":y"], "x::y"),
         ([":", "y:"], ":y:"),
         (["x", "::y"], "x::y"),
+        (["x", ":", ":y"], "x::y"),
+        (["x", "y\n::z"], "xy\n: :z"),
         (["x\ny", "::z"], "x\ny::z"),
         (["x\n", "::z"], "x\n: :z"),
         (["x\n", " ", "::z"], "x\n : :z"),

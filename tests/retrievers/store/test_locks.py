@@ -48,11 +48,23 @@ def test_who_waits_says_for_what_and_goes_on_when_the_holder_is_killed(
     timer = threading.Timer(2, os.kill, (holder.pid, signal.SIGKILL))
     timer.start()
     with changing(tmp_path.parent / "link"):
-        assert holder.wait() == -signal.SIGKILL
+        assert holder.wait(0.5) == -signal.SIGKILL, "it waited until then"
     assert capfd.readouterr().err.startswith("waiting for another process that changes ")
     with changing(tmp_path):
         pass
     assert capfd.readouterr().err == "", "nothing is left of the killed one"
+
+
+def test_a_cache_that_is_not_there_yet_is_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ASSAY_CACHE", str(tmp_path / "new" / "cache"))
+    with changing(tmp_path):
+        assert (tmp_path / "new" / "cache" / ".locks").is_dir()
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("ASSAY_CACHE", str(tmp_path / "file"))
+    with pytest.raises(AssayError, match=r"file/\.locks: cannot be written: "), changing(tmp_path):
+        pass
 
 
 def test_it_may_be_taken_within_itself_and_leaves_nothing_beside_the_file(tmp_path: Path) -> None:

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from assay.retrievers.store.files import write_atomically
+from assay.retrievers.base import AssayError
+from assay.retrievers.store.files import append, write_atomically, writing
 
 
 def test_a_file_is_on_the_disk_before_it_gets_its_name(
@@ -27,3 +28,21 @@ def test_a_file_is_on_the_disk_before_it_gets_its_name(
     write_atomically(tmp_path / "new" / "grades.jsonl", b"all of it")
     assert done == [("synced", "all of it"), ("named", "all of it")]
     assert [path.name for path in (tmp_path / "new").iterdir()] == ["grades.jsonl"]
+
+
+def test_what_a_disk_refuses_is_told_and_what_a_network_says_is_not(tmp_path: Path) -> None:
+    path = tmp_path / "a" / "b" / "x.jsonl"
+    with pytest.raises(AssayError, match=f"{path}: cannot be written: "):
+        append(path, "x")
+    write_atomically(path, b"one\n")
+    append(path, "two\n")
+    assert path.read_text() == "one\ntwo\n"
+    for error in (ConnectionResetError(104, "reset"), TimeoutError(110, "late"), OSError("odd")):
+        with pytest.raises(type(error)), writing(path):
+            raise error
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(AssayError, match="folder: cannot be written: "):
+        write_atomically(tmp_path / "folder", b"x")
+    with pytest.raises(AssayError, match="a file stands where a folder is needed"):
+        write_atomically(path / "below", b"x")
+    assert sorted(one.name for one in tmp_path.iterdir()) == ["a", "folder"]
