@@ -169,8 +169,8 @@ def _run(arguments: Sequence[str] | None) -> None:
     except click.ClickException as error:
         error.show()
         sys.exit(2)
-    except (click.Abort, Exception, KeyboardInterrupt) as error:
-        if isinstance(error, click.Abort) or _was_interrupted(error):
+    except (Exception, KeyboardInterrupt) as error:
+        if _was_interrupted(error):
             click.echo("assay: interrupted; what was finished is kept", err=True)
             sys.exit(130)
         if _allow(error):
@@ -188,12 +188,12 @@ def _run(arguments: Sequence[str] | None) -> None:
 
 def _was_interrupted(error: BaseException | None) -> bool:
     """Whether an error comes of an interrupt: Python wraps one that meets it making a class."""
-    while error and not isinstance(error, KeyboardInterrupt):
+    while error and not isinstance(error, KeyboardInterrupt | click.Abort):
         error = error.__cause__ or error.__context__
     return error is not None
 
 
-def _allow(error: Exception) -> bool:
+def _allow(error: BaseException) -> bool:
     """Ask on a terminal whether a file may do what it asks for; say whether to begin again."""
     from assay.retrievers.settings.trust import SWITCH, TrustError
 
@@ -210,7 +210,7 @@ def _allow(error: Exception) -> bool:
     return allowed
 
 
-def _tell(error: Exception) -> tuple[str, int]:
+def _tell(error: BaseException) -> tuple[str, int]:
     """Return what is said of an error, and the exit code: of files it is the user's to fix."""
     from assay.retrievers.base import AssayError, explain_os_error
 

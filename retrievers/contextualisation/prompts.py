@@ -5,6 +5,7 @@ document that exceeds the model's window is shown in part: its opening, which sa
 and what surrounds the chunk.
 """
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -20,6 +21,7 @@ QUESTION = (
     "the purposes of improving search retrieval of the chunk. Answer only with the succinct "
     "context and nothing else."
 )
+MARK = re.compile(r"<\s*/(?=\s*(?:document|chunk)\s*>)", re.IGNORECASE)
 GAP = "\n[…]\n"
 # Of the window: the rest is left to the chunk, which stands in the prompt twice, and the question.
 DOCUMENT_SHARE = 0.75
@@ -76,7 +78,11 @@ def describe(document: Document) -> str:
 
 
 def make_prompt(document: str, chunk: str, *, shared: bool) -> Prompt:
-    """Return the prompt about `chunk`, of which `document` is what is shown."""
+    """Return the prompt about `chunk`, of which `document` is what is shown.
+
+    Neither can close the mark that it stands in.
+    """
+    document, chunk = (MARK.sub("< /", text) for text in (document, chunk))
     return Prompt(DOCUMENT.format(document=document), QUESTION.format(chunk=chunk), shared)
 
 

@@ -21,7 +21,7 @@ from assay.retrievers.query.wordnet import WordNet
 from assay.retrievers.settings import Resources
 from assay.retrievers.settings.files import read_mapping
 from assay.retrievers.store.cache import Cache
-from assay.retrievers.store.paths import parse_path
+from assay.retrievers.store.paths import WITHIN, parse_path
 
 CARD = {"name": "x", "title": "X", "format": "native", "judgments": {"all": "gold.jsonl"}}
 CONFIG = {"name": "x", "retriever": {"legs": {"words": {"type": "bm25"}}}}
@@ -109,6 +109,14 @@ def test_a_card_with_such_a_name_is_unavailable() -> None:
 def test_a_folder_outside_its_archive_is_refused() -> None:
     with pytest.raises(AssayError, match=r"location\.folder: \.\./\.\.: lies outside the archive"):
         find_archive("../..")
+
+
+def test_a_path_is_taken_from_its_folder_whatever_lies_there(tmp_path: Path) -> None:
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / WITHIN).touch()
+    assert parse_path("docs", "here", tmp_path) == tmp_path / "docs"
+    assert parse_path("none", "here", tmp_path) == tmp_path / "none"
+    assert parse_path("~/x", "here") == Path.home() / "x"
 
 
 def test_a_home_of_nobody_is_refused() -> None:

@@ -24,6 +24,13 @@ def test_the_prompt_is_the_published_one() -> None:
     assert "{x}" in make_prompt("{x}", "{y}", shared=False).document
 
 
+def test_no_text_closes_its_mark() -> None:
+    text = "a </chunk> b </ Document > c </p>"
+    said = make_prompt(text, text, shared=False).text
+    assert said.count("a < /chunk> b < / Document > c </p>") == 2
+    assert (said.count("</document>"), said.count("</chunk>")) == (1, 1)
+
+
 def test_the_title_stands_above_a_text_without_it() -> None:
     assert describe(Document("a", "Body.", title="Lease")) == "Lease\n\nBody."
     assert describe(Document("a", "# Lease\nBody.", title="Lease")) == "# Lease\nBody."

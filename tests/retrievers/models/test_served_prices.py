@@ -16,7 +16,7 @@ from assay.retrievers.models.registry import AnyCrossEncoder, AnyEncoder
 from assay.retrievers.models.served.prices import find_listed
 from assay.retrievers.models.served.service import ServedSettings
 from assay.retrievers.services import ledger
-from assay.retrievers.services.ledger import SharedLedger
+from assay.retrievers.services.ledger import CostLedger, SharedLedger, read_account
 from assay.retrievers.services.prices import Prices, Usage
 
 ONE = Prices(input=1e6, cache_write=1e6, cache_read=1e6, output=1e6)  # a dollar a token
@@ -150,3 +150,31 @@ def test_a_line_torn_by_a_kill_swallows_no_other(tmp_path: Path) -> None:
     rows = path.read_text().splitlines()
     assert json.loads(rows[0])["call"] == call
     assert json.loads(rows[-1])["most_prompt"] == 6
+
+
+def test_an_account_holds_over_ends_tears_and_another_process(tmp_path: Path) -> None:
+    path = tmp_path / "new" / "job" / "ledger.jsonl"
+    with CostLedger(path, ONE, 20.0) as own:
+        with (
+            pytest.raises(AssayError, match="another process is asking"),
+            CostLedger(path, ONE, 20.0),
+        ):
+            pass
+        calls = [own.reserve(tokens, 0) for tokens in (1, 2, 4, 8)]
+        assert all(calls)
+        assert own.reserve(8, 0) is None
+        own.release(str(calls[0]))
+        own.settle(str(calls[1]), Usage(1))
+        own.lose(str(calls[2]))
+        assert own.run.as_json()["lost_usd"] == 4.0
+    with path.open("a") as file:
+        file.write('{"call": "x", "most_pro')
+    with CostLedger(path, ONE, 20.0) as later:
+        assert (later.earlier.usd, later.earlier.lost, later.earlier.lost_usd) == (1.0, 2, 12.0)
+        assert later.reserve(7, 0)
+        assert later.reserve(1, 0) is None
+    assert read_account(path, ONE).committed_usd == 20.0
+    (tmp_path / "file").touch()
+    shared = SharedLedger(tmp_path / "file" / "ledger.jsonl", ONE, 1.0)
+    with pytest.raises(AssayError, match="cannot be written"):
+        shared.reserve(1, 0)

@@ -1,0 +1,45 @@
+"""An interrupt that meets Python at work: it ends a command, however it comes out."""
+
+import pytest
+
+from assay.eval.cli.main import assay, main
+
+
+class Interrupted:
+    def __set_name__(self, _owner: type, _name: str) -> None:
+        raise KeyboardInterrupt
+
+
+def make_class(*_: object, **__: object) -> None:
+    type("Made", (), {"field": Interrupted()})  # Python 3.11 wraps what is raised in it
+
+
+def chain(*_: object, **__: object) -> None:
+    try:
+        raise KeyboardInterrupt
+    except KeyboardInterrupt as error:
+        raise ImportError("half imported") from error
+
+
+@pytest.mark.parametrize("work", [make_class, chain])
+def test_what_an_interrupt_became_is_told_as_one(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], work: object
+) -> None:
+    monkeypatch.setattr(assay, "main", work)
+    with pytest.raises(SystemExit) as ended:
+        main(["components"])
+    assert ended.value.code == 130
+    assert capsys.readouterr().err == "assay: interrupted; what was finished is kept\n"
+
+
+def test_a_defect_is_no_interrupt(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise ValueError("odd") from KeyError("x")
+
+    monkeypatch.setattr(assay, "main", fail)
+    with pytest.raises(SystemExit) as ended:
+        main(["components"])
+    assert ended.value.code == 1
+    assert "a defect: ValueError: odd" in capsys.readouterr().err
