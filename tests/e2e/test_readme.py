@@ -22,22 +22,22 @@ def test_the_readme_has_its_commands() -> None:
     assert len(COMMANDS) >= 6
 
 
-def test_commands(places, tmp_path: Path) -> None:
+def test_commands(assay, places, tmp_path: Path) -> None:
     """They run as printed, in order, from the project's root. `make test` is what runs this."""
     # Relative, as in the Makefile: the project's path may have a blank in it.
     bin_ = Path(os.path.relpath(Path(sys.executable).parent, ROOT))
     for command in COMMANDS:
+        program, *words = shlex.split(command.replace(PLACE, str(tmp_path / "allotment")))
         if command == "make test":
             continue
-        words = command.replace(PLACE, shlex.quote(str(tmp_path / "allotment")))
-        words = words.replace(".venv/bin/assay", shlex.quote(str(bin_ / "assay")))
-        if words.startswith("make eval"):
+        if program == ".venv/bin/assay":
+            done = assay(*words)
+        else:
             # The targets install on first use; here everything is installed already.
-            words += f" BIN={shlex.quote(str(bin_))} -o setup"
-        done = subprocess.run(
-            words, shell=True, cwd=ROOT, env=os.environ | places, capture_output=True, text=True,
-            check=False, timeout=600,
-        )  # fmt: skip
+            done = subprocess.run(
+                [program, *words, f"BIN={bin_}", "-o", "setup"], cwd=ROOT,
+                env=os.environ | places, capture_output=True, text=True, check=False, timeout=600,
+            )  # fmt: skip
         assert done.returncode == 0, f"{command}: {done.stdout}{done.stderr}"
         assert done.stdout
 

@@ -10,7 +10,7 @@ import pytest
 from tools.processes import finish, start
 
 RUN = ("run", "configs/bm25.yaml", "latency.queries=5")
-STAGES = "[{type: rerank, model: ms-marco-MiniLM-L-12-v2, depth: 24}]"
+STAGES = "[{type: rerank, model: ms-marco-MiniLM-L-12-v2, depth: 8}]"
 
 
 def test_an_equal_run_is_shown_again(assay, assay_json, places) -> None:

@@ -28,7 +28,7 @@ def show_bars(screen: Screen) -> list[str]:
             ("compare", "bm25", "other.yaml", "limit=40", "--no-track"),
             "40 queries of harbourline",
         ),
-        (("ingest", "harbourline", "--no-track"), "18 documents"),
+        (("ingest", "harbourline", "--config", "bm25", "--no-track"), "18 documents"),
     ],
 )
 def test_one_bar_moves_in_place_and_leaves_nothing(

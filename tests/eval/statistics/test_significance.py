@@ -90,7 +90,8 @@ def test_what_zeros_and_ones_show_is_what_randomisation_finds() -> None:
         assert shown == find_detectable([0.0] * n, 1.0) > detectable(n**-0.5, n)
         rng = np.random.default_rng(n)
         moved = binom.rvs(n, shown, size=2000, random_state=rng)
-        found = {few: randomise([1.0] * few) <= 0.05 for few in set(moved.tolist())}
+        # Of more than 12 of one sign the p-value is below .001, which takes draws to find.
+        found = {few: few > 12 or randomise([1.0] * few) <= 0.05 for few in set(moved.tolist())}
         assert np.mean([found[few] for few in moved.tolist()]) == pytest.approx(0.8, abs=0.03)
     scattered = [1.0, -1.0, 0.0] * 20
     assert find_detectable(scattered, 1.0) == detectable(spread(scattered) or 0.0, 60)

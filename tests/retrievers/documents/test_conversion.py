@@ -206,14 +206,13 @@ def test_older_encodings_are_guessed(encoding: str, text: str) -> None:
     assert decode(text.encode(encoding))[0] == text
 
 
-def test_what_was_converted_is_not_converted_again(folder: Path, tmp_path: Path) -> None:
+def test_what_was_converted_is_not_converted_again(converter: Converter, tmp_path: Path) -> None:
     original = tmp_path / "a.docx"
-    shutil.copy(folder / "carriage.docx", original)
-    with closing(Converter(Cache(tmp_path / "cache"))) as converter:
-        first = converter.convert(original)
-        again = converter.convert(original.rename(tmp_path / "b.docx"))
-        WRITERS[".docx"](original, BLOCKS[:2])
-        edited = converter.convert(original)
+    WRITERS[".docx"](original, BLOCKS[1:])
+    first = converter.convert(original)
+    again = converter.convert(original.rename(tmp_path / "b.docx"))
+    WRITERS[".docx"](original, BLOCKS[:2])
+    edited = converter.convert(original)
     assert (first.cached, again.cached, edited.cached) == (False, True, False)
     assert (again.text, again.seconds) == (first.text, first.seconds)
     assert "Refunds" not in edited.text
@@ -257,8 +256,8 @@ def test_unreadable_files_are_named_and_the_rest_goes_on(store: Cache, tmp_path:
         assert "\n" not in reasons[name][1]
 
 
-def test_one_thread_or_several_read_the_same(folder: Path, tmp_path: Path) -> None:
-    one = read_folder(folder, Resources(Cache(tmp_path / "one"), threads=1))
+def test_one_thread_or_several_read_the_same(store: Cache, folder: Path, tmp_path: Path) -> None:
+    one = read_folder(folder, Resources(store, threads=1))
     two = read_folder(folder, Resources(Cache(tmp_path / "two"), threads=2))
     assert [(item.id, item.converted.text) for item in one.documents] == [
         (item.id, item.converted.text) for item in two.documents
@@ -333,13 +332,15 @@ def test_what_takes_too_long_is_stopped(folder: Path, tmp_path: Path) -> None:
         converter.convert(folder / "carriage.pdf")
 
 
-def test_a_dead_process_costs_one_file(folder: Path, tmp_path: Path) -> None:
-    with closing(Converter(Cache(tmp_path))) as converter:
-        converter.convert(folder / "carriage.html")
-        converter._process.kill()
-        with pytest.raises(ConversionError, match="ended its converter"):
-            converter.convert(folder / "carriage.docx")
-        assert "Refunds" in converter.convert(folder / "carriage.docx").text
+def test_a_dead_process_costs_one_file(converter: Converter, tmp_path: Path) -> None:
+    original = tmp_path / "a.docx"
+    WRITERS[".docx"](original, BLOCKS[2:])
+    converter.convert(original)
+    WRITERS[".docx"](original, BLOCKS[3:])
+    converter._process.kill()
+    with pytest.raises(ConversionError, match="ended its converter"):
+        converter.convert(original)
+    assert "refunded" in converter.convert(original).text
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere time is the limit")

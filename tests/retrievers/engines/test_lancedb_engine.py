@@ -1,6 +1,7 @@
 import math
 from collections.abc import Iterator
 from contextlib import closing
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, get_args
 
@@ -12,7 +13,7 @@ from assay.retrievers.engines.conformance.sample import encode
 from assay.retrievers.engines.lancedb.engine import LanceDbEngine
 from assay.retrievers.engines.lancedb.settings import Language
 
-pytest.importorskip("lancedb", reason="needs the extra `lancedb`")
+pytestmark = pytest.mark.skipif(not find_spec("lancedb"), reason="needs the extra `lancedb`")
 
 
 def make(folder: Path, **settings: Any) -> LanceDbEngine:

@@ -7,8 +7,6 @@ from typing import Any
 
 import pytest
 from doubles.spans import Emitter
-from langchain_core.documents import Document
-from llama_index.core.schema import NodeWithScore, TextNode
 from opentelemetry import trace
 
 import assay
@@ -62,22 +60,34 @@ def test_a_coroutine_and_an_error(emitter: Emitter) -> None:
     assert not emitter.spans[1].status.is_ok
 
 
-LANGCHAIN = Document(id="c1", page_content="Dogs travel.", metadata={"source": "dogs.md"})
-NODE = TextNode(id_="c1", text="Dogs travel.", metadata={"source": "dogs.md"}, start_char_idx=7)
+def langchain() -> Any:
+    from langchain_core.documents import Document
+
+    return Document(id="c1", page_content="Dogs travel.", metadata={"source": "dogs.md"})
+
+
+def llamaindex() -> Any:
+    from llama_index.core.schema import NodeWithScore, TextNode
+
+    metadata = {"source": "dogs.md"}
+    node = TextNode(id_="c1", text="Dogs travel.", metadata=metadata, start_char_idx=7)
+    return NodeWithScore(node=node, score=0.5)
 
 
 @pytest.mark.parametrize(
-    ("item", "known"),
+    ("make", "known"),
     [
-        ({"id": "c1", "text": "Dogs travel."}, ("c1", "Dogs travel.", None, (), None)),
-        (LANGCHAIN, ("c1", "Dogs travel.", None, ("dogs.md",), None)),
-        ((LANGCHAIN, 0.5), ("c1", "Dogs travel.", 0.5, ("dogs.md",), None)),
-        (NodeWithScore(node=NODE, score=0.5), ("c1", "Dogs travel.", 0.5, ("dogs.md",), 7)),
+        (lambda: {"id": "c1", "text": "Dogs travel."}, ("c1", "Dogs travel.", None, (), None)),
+        (langchain, ("c1", "Dogs travel.", None, ("dogs.md",), None)),
+        (lambda: (langchain(), 0.5), ("c1", "Dogs travel.", 0.5, ("dogs.md",), None)),
+        (llamaindex, ("c1", "Dogs travel.", 0.5, ("dogs.md",), 7)),
     ],
 )
-def test_documents_of_frameworks(item: Any, known: tuple[Any, ...], emitter: Emitter) -> None:
+def test_documents_of_frameworks(
+    make: Callable[[], Any], known: tuple[Any, ...], emitter: Emitter
+) -> None:
     with assay.step("search", kind="leg", query="dogs") as recorded:
-        recorded.record([item])
+        recorded.record([make()])
     assert read(emitter) == [RecordedDocument(*known)]
 
 

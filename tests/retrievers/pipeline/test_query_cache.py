@@ -185,14 +185,14 @@ def check_edits(cache: dict[str, Any], edits: list[tuple[str, int, str, bool]]) 
                     assert one.search(query, 4).hits == plain.search(query, 4).hits
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(EDITS)
 def test_no_stale_answer_from_memory(edits: list[tuple[str, int, str, bool]]) -> None:
     check_edits(MEMORY, edits)
 
 
 def test_no_stale_answer_from_redis(redis: str) -> None:
-    @settings(max_examples=40, deadline=None)
+    @settings(max_examples=15, deadline=None)
     @given(EDITS)
     def check(edits: list[tuple[str, int, str, bool]]) -> None:
         check_edits(REDIS, edits)
@@ -227,13 +227,14 @@ def test_two_processes_share_answers_and_no_stale_ones(redis: str, tmp_path: Pat
         return done.stdout.strip() or done.stderr.strip()
 
     own = f"ferry {tmp_path}"
-    assert ask("seen", own) == "searched"
     assert ask("Seen", own, "ferry") == f"['ferry', '{own}']"
-    # What the first process answered is answered to the second without a search.
+    # What this process answers is answered to another without a search.
     first = build(
         REDIS, Resources(Cache(tmp_path)), [Document("0.md", "seen"), Document("1.md", own)]
     )
-    first.search("ferry", 3)
+    made = count_searches(first)
+    assert [hit.chunk.text for hit in first.search("ferry", 3).hits] == [own]
+    assert made == ["ferry"]
     assert ask("seen", own) == f"['{own}']"
 
 

@@ -134,7 +134,7 @@ DOCUMENTS = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(FILTERS, FILTERS, DOCUMENTS)
 def test_the_laws_of_logic_hold_and_json_says_it_all(
     one: Filter, other: Filter, document: dict[str, Any]

@@ -3,6 +3,7 @@
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,7 @@ from assay.retrievers.settings import Resources
 from assay.retrievers.store.cache import Cache
 from assay.retrievers.text.analyzers import AnalyzerSettings, doubt, find_versions
 from assay.retrievers.text.base import Analyzer
+from assay.retrievers.text.cjk_segmentation import SEGMENTERS
 
 SETTINGS: TypeAdapter[Any] = TypeAdapter(AnalyzerSettings)
 CHINESE = "市立图书馆的书能借多久"
@@ -95,15 +97,21 @@ def test_refuses(settings: Any, says: str) -> None:
         SETTINGS.validate_python(settings)
 
 
+@pytest.fixture(scope="module", autouse=True)
+def dictionaries() -> Iterator[None]:
+    """That of Kiwi takes 450 MB."""
+    yield
+    for segmenter in SEGMENTERS.values():
+        segmenter.cache_clear()  # type: ignore[attr-defined]
+
+
 @pytest.mark.parametrize("language", ["chinese", "japanese", "korean"])
 def test_without_its_package_the_extra_is_named(
     language: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from assay.retrievers.text import cjk_segmentation as unspaced
-
     for name in ("jieba", "fugashi", "kiwipiepy"):
         monkeypatch.setitem(sys.modules, name, None)
-    unspaced.SEGMENTERS[language].cache_clear()  # type: ignore[attr-defined, index]
+    SEGMENTERS[language].cache_clear()  # type: ignore[attr-defined, index]
     says = f"words of {language}: needs the extra `{language}`.*terms: bigrams"
     with pytest.raises(AssayError, match=says):
         make({"language": language, "terms": "words"})

@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +18,9 @@ from assay.retrievers.base import AssayError
 from assay.retrievers.store.cache import Cache, default_root
 
 USERS_CACHE = default_root()  # before a test sets another
-pytest.importorskip("ragas", reason="needs the extra `ragas`")
-pytest.importorskip("openai", reason="needs the extra `openai`")
+pytestmark = pytest.mark.skipif(
+    not (find_spec("ragas") and find_spec("openai")), reason="needs the extra `ragas`"
+)
 
 
 @pytest.fixture(autouse=True)

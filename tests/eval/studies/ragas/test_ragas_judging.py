@@ -3,6 +3,7 @@
 import json
 import threading
 from collections.abc import Callable
+from importlib.util import find_spec
 
 import pytest
 
@@ -14,7 +15,7 @@ from assay.eval.studies.ragas.samples import Sample
 from assay.eval.studies.ragas.scores import Scores
 from assay.retrievers.base import AssayError, Quiet
 
-pytest.importorskip("ragas", reason="needs the extra `ragas`")
+pytestmark = pytest.mark.skipif(not find_spec("ragas"), reason="needs the extra `ragas`")
 
 JUDGED = [metric for metric in METRICS if metric.judged]
 PASSAGES = ("Ferries leave hourly.", "Dogs travel free.", "Tickets are sold on board.")

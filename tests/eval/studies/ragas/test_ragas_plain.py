@@ -3,6 +3,7 @@
 import subprocess
 import sys
 from dataclasses import replace
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -17,7 +18,7 @@ from assay.eval.studies.ragas.metrics import METRICS, choose
 from assay.eval.studies.ragas.samples import Sample, make_samples
 from assay.retrievers.base import AssayError, Quiet
 
-pytest.importorskip("ragas", reason="needs the extra `ragas`")
+pytestmark = pytest.mark.skipif(not find_spec("ragas"), reason="needs the extra `ragas`")
 
 BY_TEXT = [metric for metric in METRICS if not metric.judged]
 
