@@ -56,23 +56,20 @@ def _trec_run(run: StoredRun) -> str:
 
 
 def _items(run: StoredRun) -> str:
-    lines = ["query,rank,chunk,tokens,item,grade\n"]
-    chunks: dict[str, str] = {}
+    rows: list[tuple[str | int, ...]] = [("query", "rank", "chunk", "tokens", "item", "grade")]
+    chunks: dict[str, tuple[str, int]] = {}
     for query, hits in run.joined.items():
-        cell = as_cell(query)
+        word = as_word(query)
         for rank, hit in enumerate(hits, start=1):
             if (chunk := chunks.get(id_ := hit.name)) is None:
-                chunk = chunks[id_] = f"{as_cell(id_)},{calculation.count_tokens(hit.chunk)}"
-            lines += [
-                f"{cell},{rank},{chunk},{as_cell(item.id)},{item.grade}\n" for item in hit.found
-            ] or [f"{cell},{rank},{chunk},,0\n"]
-    return "".join(lines)
-
-
-def as_cell(text: str) -> str:
-    """Return an id as a cell of CSV; with `csv`, which quotes alike, rows take twice as long."""
-    word = as_word(text)
-    return '"' + word.replace('"', '""') + '"' if "," in word or '"' in word else word
+                chunk = chunks[id_] = as_word(id_), calculation.count_tokens(hit.chunk)
+            if hit.found:
+                rows += [(word, rank, *chunk, as_word(item.id), item.grade) for item in hit.found]
+            else:
+                rows.append((word, rank, *chunk, "", 0))
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows(rows)
+    return text.getvalue()
 
 
 def _trec_qrels(run: StoredRun) -> str:
