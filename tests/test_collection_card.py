@@ -14,20 +14,19 @@ def test_the_card_has_the_figures_of_the_data() -> None:
     assert fill_data(CARD, CollectionData(FOLDER)) == CARD
 
 
-@pytest.mark.parametrize(
-    ("written", "wrong"),
-    [
-        ("65 Markdown documents", "66 Markdown documents"),
-        ("171 of 200 got", "172 of 200 got"),
-        ("91 of the 254 test queries", "90 of the 254 test queries"),
-        ("| 3 | 508 |", "| 3 | 510 |"),
-        ("| `docs/law/` | 13 | 21,807 |", "| `docs/law/` | 13 | 21,808 |"),
-        ("beside the point | 42 | 20 |", "beside the point | 42 | 21 |"),
-    ],
-)
-def test_a_wrong_figure_is_found(written: str, wrong: str) -> None:
-    assert written in CARD
-    changed = CARD.replace(written, wrong, 1)
+def test_a_wrong_figure_is_found() -> None:
+    wrong = {
+        "65 Markdown documents": "66 Markdown documents",
+        "171 of 200 got": "172 of 200 got",
+        "91 of the 254 test queries": "90 of the 254 test queries",
+        "| 3 | 508 |": "| 3 | 510 |",
+        "| `docs/law/` | 13 | 21,807 |": "| `docs/law/` | 13 | 21,808 |",
+        "beside the point | 42 | 20 |": "beside the point | 42 | 21 |",
+    }
+    changed = CARD
+    for written, other in wrong.items():
+        assert written in CARD
+        changed = changed.replace(written, other, 1)
     assert fill_data(changed, CollectionData(FOLDER)) == CARD
 
 

@@ -9,10 +9,10 @@ import pytest
 from click.testing import CliRunner
 from doubles.language_model_server import KEY, Call, LanguageModelServer, Say
 from samples.small_project import QUERIES, write_project
+from tools.own_cache import make_cache
 from tools.processes import ROOT
 
 from assay.eval.cli.main import assay
-from assay.retrievers.store.cache import default_root
 
 pytest.importorskip("openai", reason="needs the extra `openai`")
 
@@ -40,13 +40,10 @@ def run(*words: str) -> dict[str, Any]:
 def test_the_configs_run(
     text: str, mode: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    models = default_root() / "models"
     write_project(tmp_path)
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("ASSAY_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("ASSAY_CACHE", str(make_cache(tmp_path)))
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    (tmp_path / "cache").mkdir()
-    (tmp_path / "cache" / "models").symlink_to(models)
     (tmp_path / "written.yaml").write_text(text)
     words = ["written.yaml", "dataset=datasets/mine", f"retriever.mode={mode}"]
     with LanguageModelServer(write) as server:

@@ -187,7 +187,6 @@ def open_mlflow(port: int) -> Iterator[dict[str, str]]:
     assert (process.returncode, errors) == (0, b"")
 
 
-@pytest.mark.slow
 @pytest.mark.usefixtures("store")
 def test_the_mlflow_command_opens_the_same_store_and_ends_all_it_started(
     summary: Summary, tmp_path: Path

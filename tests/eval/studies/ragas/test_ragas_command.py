@@ -11,13 +11,12 @@ import pytest
 from click.testing import CliRunner
 from doubles.language_model_server import KEY, LanguageModelServer, Say
 from samples.scripted_judge import CALLS, HITS, MEANS, QUERIES, TEXT, judge, make_judged
+from tools.own_cache import make_cache
 
 from assay.eval.cli.main import assay
 from assay.eval.cli.ragas import ragas
 from assay.retrievers.base import AssayError
-from assay.retrievers.store.cache import Cache, default_root
 
-USERS_CACHE = default_root()  # before a test sets another
 pytestmark = pytest.mark.skipif(
     not (find_spec("ragas") and find_spec("openai")), reason="needs the extra `ragas`"
 )
@@ -26,19 +25,9 @@ pytestmark = pytest.mark.skipif(
 @pytest.fixture(autouse=True)
 def reports(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("ASSAY_REPORTS", str(tmp_path / "reports"))
-    monkeypatch.setenv("ASSAY_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("ASSAY_CACHE", str(make_cache(tmp_path)))
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     return tmp_path / "reports"
-
-
-@pytest.fixture
-def model_cache(tmp_path: Path) -> Path:
-    """A cache that holds nothing but the models: those are fetched once a machine."""
-    models = Cache(USERS_CACHE).root / "models"
-    models.mkdir(exist_ok=True)
-    (tmp_path / "with-models").mkdir()
-    (tmp_path / "with-models" / "models").symlink_to(models)
-    return tmp_path / "with-models"
 
 
 @pytest.fixture
@@ -99,10 +88,9 @@ def test_every_metric_with_its_answers_paid_for_once(
 
 
 def test_stored_answers_are_judged_with_the_contexts_they_were_given(
-    reports: Path, model_cache: Path, server: LanguageModelServer, monkeypatch: pytest.MonkeyPatch
+    reports: Path, server: LanguageModelServer
 ) -> None:
     run = make_judged(reports)
-    monkeypatch.setenv("ASSAY_CACHE", str(model_cache))
     asked = ("--provider", "openai", "--answers")
     done = CliRunner().invoke(ragas, ["judged", *asked])
     assert "has none; `assay answer" in str(done.exception)
@@ -167,13 +155,10 @@ def test_a_budget_that_ends_leaves_no_scores_and_keeps_the_answers(
 
 @pytest.mark.slow
 @pytest.mark.llm
-def test_a_model_on_this_machine(
-    reports: Path, model_cache: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_model_on_this_machine(reports: Path) -> None:
     """SmolLM2 for real. What it says of two queries need not be readable, but is accounted for."""
     pytest.importorskip("xllamacpp", reason="needs the extra `local-llm`")
     make_judged(reports)
-    monkeypatch.setenv("ASSAY_CACHE", str(model_cache))
     options = ("--provider", "local", "--max-tokens", "40", "--limit", "2", "-k", "1")
     found = json.loads(call(*options, "--metrics", "ContextRelevance", "--json"))
     row = metrics(found)["ContextRelevance"]
