@@ -41,7 +41,7 @@ from assay.retrievers.base import AssayError, Progress
 from assay.retrievers.engines.base import Engine
 from assay.retrievers.engines.raw_client import BareClient, Request
 from assay.retrievers.settings import Resources
-from benchmarks.latency import positive
+from benchmarks.latency import ending_in_one_line, positive
 
 DEPTH = 100  # hits a timed query asks for
 SECONDS = 30.0  # no further round of timing is begun after that
@@ -292,14 +292,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--json", action="store_true", help="print one JSON object, no table")
     options = parser.parse_args(arguments)
     no_telemetry.disable()
-    try:
+    with ending_in_one_line():
         found = check_clients(
             options.names, options.dataset or default_dataset(), options.limit, make_resources()
         )
         page = write_checks(found, options.output or reports_folder() / "engines")
-    except AssayError as error:
-        print(f"benchmark: {error}", file=sys.stderr)
-        sys.exit(2)
     if options.json:
         print(json.dumps({**found.as_json(), "page": str(page)}, ensure_ascii=False, indent=1))
     else:

@@ -22,7 +22,7 @@ from assay.eval.collections.formats import beir, irds, native
 from assay.eval.collections.loading import load
 from assay.retrievers.base import AssayError
 from benchmarks.consumption import consume
-from benchmarks.latency import positive
+from benchmarks.latency import ending_in_one_line, positive
 from benchmarks.synthetic_collection import write_collection
 
 TOGETHER = 5  # passages of a whole document, or of a file
@@ -41,22 +41,18 @@ def main(arguments: Sequence[str] | None = None) -> None:
     options = parser.parse_args(arguments)
     no_telemetry.disable()
     print(COLUMNS.format("format", "", "CPU s", "again", "without mapped files, MB"))
-    try:
-        with tempfile.TemporaryDirectory() as name:
-            source = write_collection(Path(name), options.passages)
-            for format_ in options.formats:
-                folder = source.with_name(format_)
-                (folder / "qrels").mkdir(parents=True)
-                for file in ("queries.jsonl", "qrels/test.tsv"):
-                    (folder / file).write_bytes((source / file).read_bytes())
-                card = {"name": format_, "title": format_, "format": "beir"}
-                card |= WRITERS[format_](source, folder)
-                (folder / "dataset.yaml").write_text(yaml.safe_dump(card))
-                for way in WAYS:
-                    print(_measure(folder, way), flush=True)
-    except AssayError as error:
-        print(f"benchmark: {error}", file=sys.stderr)
-        sys.exit(2)
+    with ending_in_one_line(), tempfile.TemporaryDirectory() as name:
+        source = write_collection(Path(name), options.passages)
+        for format_ in options.formats:
+            folder = source.with_name(format_)
+            (folder / "qrels").mkdir(parents=True)
+            for file in ("queries.jsonl", "qrels/test.tsv"):
+                (folder / file).write_bytes((source / file).read_bytes())
+            card = {"name": format_, "title": format_, "format": "beir"}
+            card |= WRITERS[format_](source, folder)
+            (folder / "dataset.yaml").write_text(yaml.safe_dump(card))
+            for way in WAYS:
+                print(_measure(folder, way), flush=True)
 
 
 def _measure(folder: Path, way: str) -> str:

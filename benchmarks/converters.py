@@ -8,7 +8,6 @@ its judgments are (docs/converters.md).
 
 import argparse
 import shutil
-import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -16,8 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from assay.eval import no_telemetry
-from assay.retrievers.base import AssayError, Document
+from assay.retrievers.base import Document
 from benchmarks.experiment import CONFIGS
+from benchmarks.latency import ending_in_one_line
 
 MEASURES = ("nDCG@10", "Recall@2000tok")
 FORMATS = ("html", "pdf")
@@ -29,11 +29,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Run the benchmark; end the process with 0, or with 2 and one line on what to mend."""
     options = _read_options(arguments)
     no_telemetry.disable()
-    try:
+    with ending_in_one_line():
         _measure(options)
-    except AssayError as error:
-        print(f"benchmark: {error}", file=sys.stderr)
-        sys.exit(2)
 
 
 def _read_options(arguments: Sequence[str] | None) -> argparse.Namespace:

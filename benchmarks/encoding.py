@@ -8,7 +8,6 @@ extra `st` and shows what a GPU gains.
 
 import argparse
 import json
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -19,8 +18,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from assay.eval import no_telemetry
-from assay.retrievers.base import AssayError, Progress
-from benchmarks.latency import positive
+from assay.retrievers.base import Progress
+from benchmarks.latency import ending_in_one_line, positive
 
 if TYPE_CHECKING:
     from assay.retrievers.models.base import Vectors
@@ -79,13 +78,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     no_telemetry.disable()
     from assay.eval.progress import ConsoleProgress
 
-    try:
+    with ending_in_one_line():
         rows, tokens = _run(options, ConsoleProgress())
-    except AssayError as error:
-        print(f"benchmark: {error}", file=sys.stderr)
-        sys.exit(2)
-    except KeyboardInterrupt:
-        sys.exit(130)
     if options.json:
         told = {"threads": options.threads, "passages": options.passages, "tokens": tokens}
         print(json.dumps({**told, "rows": [asdict(row) for row in rows]}, indent=1))

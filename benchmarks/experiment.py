@@ -16,15 +16,18 @@ from assay.retrievers.legs.keyword import KeywordLegSettings
 from assay.retrievers.settings import Resources
 from assay.retrievers.store.cache import Cache, default_root
 from benchmarks import texts
-from benchmarks.contenders import (
+from benchmarks.memory import check_memory
+from benchmarks.report import (
     Contender,
+    Report,
+    Samples,
+    Size,
     embedding_milliseconds,
     make_bm25s,
     make_pipeline,
     make_rank_bm25,
+    make_row,
 )
-from benchmarks.memory import check_memory
-from benchmarks.report import Report, Samples, Size, make_row
 
 CONFIGS = Path(__file__).resolve().parents[1] / "configs"
 PIPELINES = ("semantic", "bm25", "hybrid_rrf", "native_hybrid")

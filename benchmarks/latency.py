@@ -4,7 +4,8 @@ import argparse
 import json
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 # Light imports only: the process must be on its core before any library counts the cores.
 from assay.eval import no_telemetry
@@ -23,15 +24,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
     progress = ConsoleProgress()
     report = None
-    try:
+    with ending_in_one_line():
         if not options.stages:
             report = run(options.chunks, options.queries, core, progress)
         pipelines = stages.run(min(options.chunks[-1], stages.CHUNKS), options.queries, progress)
-    except AssayError as error:
-        print(f"benchmark: {error}", file=sys.stderr)
-        sys.exit(2)
-    except KeyboardInterrupt:
-        sys.exit(130)
     if options.json:
         told = {**(report.as_json() if report else {}), "stages": stages.as_json(pipelines)}
         print(json.dumps(told, ensure_ascii=False, indent=1))
@@ -72,6 +68,18 @@ def positive(text: str) -> int:
     if not text.isdecimal() or int(text) < 1:
         raise argparse.ArgumentTypeError(f"{text!r} is not a whole number above 0")
     return int(text)
+
+
+@contextmanager
+def ending_in_one_line() -> Iterator[None]:
+    """End the process with 2, and one line on what to mend, where a benchmark cannot be run."""
+    try:
+        yield
+    except AssayError as error:
+        print(f"benchmark: {error}", file=sys.stderr)
+        sys.exit(2)
+    except KeyboardInterrupt:
+        sys.exit(130)
 
 
 def pin() -> int | None:

@@ -22,10 +22,10 @@ from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from assay.eval import no_telemetry
-from assay.retrievers.base import AssayError, Progress
+from assay.retrievers.base import Progress
 
 # Light imports only: the process must be on its core before any library counts the cores.
-from benchmarks.latency import pin, positive
+from benchmarks.latency import ending_in_one_line, pin, positive
 
 if TYPE_CHECKING:
     from assay.eval.statistics.estimates import Estimate
@@ -254,11 +254,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     pin()
     from assay.eval.progress import ConsoleProgress
 
-    try:
+    with ending_in_one_line():
         ratios = measure(options.chunks, options.queries, options.control, ConsoleProgress())
-    except AssayError as error:
-        print(f"benchmark: {error}", file=sys.stderr)
-        sys.exit(2)
     if options.json:
         rows = [{**asdict(item), "verdict": item.verdict} for item in ratios]
         print(json.dumps({"chunks": options.chunks, "ratios": rows}, indent=1))

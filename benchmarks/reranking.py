@@ -6,17 +6,16 @@ of these, paired by query, and the milliseconds of the reranking, all ways in tu
 
 import argparse
 import json
-import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from assay.eval import no_telemetry
-from assay.retrievers.base import AssayError, Document, Hit, IndexReport, Ranking, Retriever
+from assay.retrievers.base import Document, Hit, IndexReport, Ranking, Retriever
 
 # Light imports only: the process must be on its core before any library counts the cores.
-from benchmarks.latency import pin, positive
+from benchmarks.latency import ending_in_one_line, pin, positive
 
 if TYPE_CHECKING:
     from assay.retrievers.settings import Resources
@@ -94,15 +93,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     options = _read_options(arguments)
     no_telemetry.disable()
     core = pin() if options.threads == 1 else None
-    try:
+    with ending_in_one_line():
         points = [
             point for name in options.collections for point in mark(list(_measure(name, options)))
         ]
-    except AssayError as error:
-        print(f"benchmark: {error}", file=sys.stderr)
-        sys.exit(2)
-    except KeyboardInterrupt:
-        sys.exit(130)
     if options.json:
         told = {"core": core, "threads": options.threads, "depth": options.depth}
         rows = [asdict(point) for point in points]

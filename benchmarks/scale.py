@@ -20,7 +20,7 @@ from assay.eval import no_telemetry
 from assay.retrievers.base import AssayError
 from benchmarks.consumption import MEGABYTE, consume
 from benchmarks.dense_index import ENGINES, DenseRow, measure_engine
-from benchmarks.latency import positive
+from benchmarks.latency import ending_in_one_line, positive
 from benchmarks.tables import WIDTH
 
 CONFIG = Path(__file__).resolve().parents[1] / "configs" / "bm25.yaml"
@@ -75,7 +75,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     no_telemetry.disable()
     rows: list[Row] = []
     dense: list[DenseRow] = []
-    try:
+    with ending_in_one_line():
         with _place(options.data) as data:
             for size in options.passages:
                 if options.dense is None:
@@ -86,11 +86,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
                     dense += _measure_engines(data, size, options.dense, options.limit)
         if options.plot and rows:
             _plot(rows, options.plot)
-    except AssayError as error:
-        print(f"benchmark: {error}", file=sys.stderr)
-        sys.exit(2)
-    except KeyboardInterrupt:
-        sys.exit(130)
     if options.json:
         print(json.dumps([asdict(row) for row in rows or dense], indent=1))
     elif rows:

@@ -174,11 +174,7 @@ def blank_finds_nothing(subject: Subject) -> None:
 def odd_queries_are_answered(subject: Subject) -> None:
     """No text is an error: other scripts, control characters, operators, thousands of words."""
     with subject.index() as retriever:
-        for query in ODD_QUERIES:
-            try:
-                retriever.search(query, 5)
-            except Exception as error:
-                raise ConformanceError(f"{query[:40]!r} raised {error!r}") from error
+        require_answers(lambda query: retriever.search(query, 5))
 
 
 def indexing_replaces(subject: Subject) -> None:
@@ -208,11 +204,7 @@ def edits_are_seen(subject: Subject) -> None:
 def threads_are_safe(subject: Subject) -> None:
     """Searches from several threads answer as they do one by one."""
     with subject.index() as retriever:
-        queries = [*subject.queries] * 5
-        alone = [_ids(retriever.search(query, 5)) for query in queries]
-        with ThreadPoolExecutor(4) as pool:
-            together = list(pool.map(lambda query: _ids(retriever.search(query, 5)), queries))
-        require(alone == together, "answers differ when several threads search at once")
+        require_safe_threads(lambda query: _ids(retriever.search(query, 5)), subject.queries)
 
 
 def same_without_query_cache(subject: Subject) -> None:
@@ -291,6 +283,23 @@ def check_rules(
         given = resources or Resources(Cache(Path(folder)))
         for rule in rules:
             rule.check(lambda: build(given))
+
+
+def require_answers(ask: Callable[[str], object]) -> None:
+    """Raise ConformanceError where a blank or odd query, when it is asked, raises."""
+    for query in ("", *ODD_QUERIES):
+        try:
+            ask(query)
+        except Exception as error:
+            raise ConformanceError(f"{query[:40]!r} raised {error!r}") from error
+
+
+def require_safe_threads(ask: Callable[[str], object], queries: Sequence[str] = QUERIES) -> None:
+    """Raise ConformanceError unless four threads get what one gets."""
+    asked = [*queries] * 5
+    alone = [ask(query) for query in asked]
+    with ThreadPoolExecutor(4) as pool:
+        require(alone == list(pool.map(ask, asked)), "threads disturb each other")
 
 
 def _ids(ranking: Ranking) -> list[str]:

@@ -20,10 +20,9 @@ from assay.eval.studies.stores.engines.synthetic_corpus import (
 )
 from assay.retrievers.base import AssayError
 from benchmarks import collection_formats, encoding, judging_order, reranking
-from benchmarks.contenders import Contender
 from benchmarks.experiment import PIPELINES
 from benchmarks.memory import check_memory
-from benchmarks.report import Report, Samples, Size, make_row
+from benchmarks.report import Contender, Report, Samples, Size, make_row
 from benchmarks.reranking import Point, mark
 from benchmarks.stages import REFERENCE
 from benchmarks.synthetic_collection import write_collection

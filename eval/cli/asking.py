@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
-    from assay.eval.llm.session import CostLedger, DryRun
+    from assay.eval.llm.session import CallTotals, CostLedger, DryRun
 
 
 def print_expected(what: str, counted: "DryRun") -> None:
@@ -16,7 +16,7 @@ def print_expected(what: str, counted: "DryRun") -> None:
         f"{what}: {counted.known} answers known, {counted.to_ask} to ask {counted.model.name}"
     )
     usage = counted.usage
-    click.echo(f"about {usage.input:,} tokens of prompts, {usage.output:,} of answers")
+    click.echo(f"about {usage.prompt:,} tokens of prompts, {usage.output:,} of answers")
     if counted.charged is None:
         click.echo("prices: not known; --prices gives them")
     elif counted.charged:
@@ -26,9 +26,8 @@ def print_expected(what: str, counted: "DryRun") -> None:
         )
 
 
-def print_ledger(ledger: "CostLedger") -> None:
-    """Print what calls were made, by this command and before, and what is left of the budget."""
-    run, earlier = ledger.run, ledger.earlier
+def print_calls(run: "CallTotals", earlier: "CallTotals") -> None:
+    """Print what calls were made, by this command and before."""
     click.echo(
         f"sent    {run.calls} calls, {run.usage.prompt:,} + {run.usage.output:,} tokens,"
         f" {run.usd:.4f} USD; earlier {earlier.calls} calls, {earlier.usd:.4f} USD"
@@ -38,6 +37,11 @@ def print_ledger(ledger: "CostLedger") -> None:
         click.echo(
             f"        {lost.lost} calls brought no answer and may have cost {lost.lost_usd:.4f} USD"
         )
+
+
+def print_ledger(ledger: "CostLedger") -> None:
+    """Print what calls were made, by this command and before, and what is left of the budget."""
+    print_calls(ledger.run, ledger.earlier)
     if ledger.budget is not None:
-        spent = run.committed_usd + earlier.committed_usd
+        spent = ledger.run.committed_usd + ledger.earlier.committed_usd
         click.echo(f"budget  {spent:.4f} of {ledger.budget:.4f} USD")

@@ -65,8 +65,7 @@ def ingest(
     from assay.eval.configs.locations import reports_folder
     from assay.eval.configs.resources import make_resources
     from assay.eval.studies.ingestion import page as report
-    from assay.eval.studies.ingestion.baseline import check
-    from assay.eval.studies.ingestion.record import log_ingestion
+    from assay.eval.studies.ingestion.baseline import check, log_ingestion
     from assay.eval.studies.ingestion.running import run_ingestion
 
     resources = make_resources()

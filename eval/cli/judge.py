@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from assay.eval.cli import options
+from assay.eval.cli.asking import print_calls, print_expected
 from assay.eval.cli.output import make_console, make_table, print_json, print_table
 
 if TYPE_CHECKING:
@@ -74,8 +75,8 @@ def judge(
     """
     from assay.eval.llm.model_choice import check_model
     from assay.eval.progress import ConsoleProgress
-    from assay.eval.studies.judging.judge_families import warn_of_judge
     from assay.eval.studies.judging.judging_run import run_job
+    from assay.eval.studies.judging.model_grades import warn_of_judge
     from assay.eval.studies.judging.running import estimate
     from assay.eval.studies.judging.tables import (
         examine_grades,
@@ -118,16 +119,7 @@ def judge(
 
 def _print_forecast(forecast: "CostEstimate") -> None:
     _print_head(forecast.job)
-    counted = forecast.counted
-    click.echo(
-        f"{counted.to_ask} calls, {counted.known} answers known: about {counted.usage.prompt:,} "
-        f"tokens of prompts ({counted.usage.cache_read:,} of them read from the provider's cache), "
-        f"{counted.usage.output:,} of replies"
-    )
-    if counted.prices is None:
-        click.echo("prices: not known; --prices gives them")
-    elif counted.charged:
-        click.echo(f"about {counted.usd:.4f} USD, at most {counted.worst_usd:.4f} USD")
+    print_expected("grades", forecast.counted)
 
 
 def _print_head(job: "JudgingJob") -> None:
@@ -144,14 +136,7 @@ def _print_head(job: "JudgingJob") -> None:
 
 def _print_outcome(outcome: "JudgingOutcome") -> None:
     _print_head(outcome.job)
-    run, earlier = outcome.run, outcome.earlier
-    click.echo(
-        f"sent    {run.calls} calls, {run.usage.prompt:,} + {run.usage.output:,} tokens, "
-        f"{run.usd:.4f} USD; earlier {earlier.calls} calls, {earlier.usd:.4f} USD"
-    )
-    if lost := (run + earlier).lost:
-        usd = (run + earlier).lost_usd
-        click.echo(f"        {lost} calls brought no answer and may have cost {usd:.4f} USD")
+    print_calls(outcome.run, outcome.earlier)
     for reason, count in outcome.reasons.items():
         click.echo(f"        {count} without a grade: {' '.join(reason.split())}")
 

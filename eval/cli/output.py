@@ -115,7 +115,7 @@ def track_runs(
 ) -> str | None:
     """Unless `no_track`, log runs with the report in `folder`; return the id of their parent."""
     from assay.eval.runs.environment import command_line
-    from assay.eval.studies.sweep.record import log_sweep
+    from assay.eval.studies.sweep.running import log_sweep
 
     def log() -> str | None:
         return log_sweep(records, command_line(), folder, progress) if records else None

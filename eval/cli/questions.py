@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from assay.eval.cli import options
+from assay.eval.cli.asking import print_expected, print_ledger
 from assay.eval.cli.output import make_console, make_table, present, print_table, print_text
 
 if TYPE_CHECKING:
@@ -128,20 +129,8 @@ def questions(
 
 
 def _print_forecast(forecast: "CostEstimate") -> None:
-    from assay.eval.llm.model_choice import PRICE_LIST
-
-    counted = forecast.counted
     _print_head(forecast.job)
-    click.echo(f"{counted.known} replies known, {counted.to_ask} calls to {counted.model.name}")
-    usage = counted.usage
-    click.echo(f"about {usage.input:,} tokens of prompts, {usage.output:,} of replies")
-    if counted.charged is None:
-        click.echo("prices: not known; --prices gives them")
-    elif counted.charged:
-        click.echo(
-            f"about {counted.usd:.4f} USD, at most {counted.worst_usd:.4f} USD by the bytes sent"
-            f" (prices of {PRICE_LIST}, unless given), if no request has to be repeated"
-        )
+    print_expected("questions", forecast.counted)
 
 
 def _print_result(result: "QuestionsResult") -> None:
@@ -151,12 +140,7 @@ def _print_result(result: "QuestionsResult") -> None:
     console, made = make_console(), result.made
     _print_head(result.job)
     if result.ledger:
-        run = result.ledger.run
-        usage = run.usage
-        click.echo(
-            f"sent: {run.calls} calls, {usage.prompt:,} tokens of prompts, {usage.output:,} of"
-            f" replies, {run.usd:.4f} USD"
-        )
+        print_ledger(result.ledger)
     kinds = make_table("type", "requested", "kept", "median overlap")
     overlaps = made.find_overlaps()
     for kind, (asked, kept) in made.count_kinds().items():

@@ -56,8 +56,7 @@ def reproduce(
     from assay.eval.progress import ConsoleProgress
     from assay.eval.shipped import find_shipped
     from assay.eval.studies.reproduction import page
-    from assay.eval.studies.reproduction.record import log_reproduction
-    from assay.eval.studies.reproduction.running import read_request
+    from assay.eval.studies.reproduction.running import log_reproduction, read_request
     from assay.eval.studies.reproduction.running import reproduce as measure
     from assay.eval.studies.reproduction.settings import load_settings
 

@@ -62,12 +62,12 @@ def targets(
     from assay.eval.studies.targets.measuring import measure_targets
     from assay.eval.studies.targets.output import (
         describe_seconds,
+        log_targets,
         replace_totals,
         write,
         write_totals,
     )
     from assay.eval.studies.targets.plan import describe_plan
-    from assay.eval.studies.targets.record import log_targets
     from assay.eval.studies.targets.target_settings import check, choose, load_settings
     from assay.retrievers.base import AssayError
 

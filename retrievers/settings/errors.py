@@ -1,7 +1,8 @@
 """What is wrong with settings: a line for each key, with what was given and what is allowed."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
@@ -111,3 +112,13 @@ def _locate(kind: Any, values: Any, item: ErrorDetails) -> tuple[tuple[str, ...]
         keys.append(str(part))
         holder, kind = kind, descend(kind, part)
     return tuple(keys), holder, kind
+
+
+@contextmanager
+def naming_place(place: str) -> Iterator[None]:
+    """Put `place` before the first line of an AssayError."""
+    try:
+        yield
+    except AssayError as error:
+        first = str(error).partition("\n")[0]
+        raise AssayError(f"{place}: {first}") from None

@@ -1,6 +1,8 @@
 """Making a native collection of look-ups out of a collection's documents."""
 
+import hashlib
 import json
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,7 +14,6 @@ import yaml
 from assay.eval.collections.authoring import copies
 from assay.eval.collections.authoring.author import JUDGMENTS, QUERIES, Origin
 from assay.eval.collections.authoring.known_item_queries import TYPES, Lookup, derive
-from assay.eval.collections.authoring.near_duplicates import plant
 from assay.eval.collections.card import FILE, Card
 from assay.eval.collections.card_files import parse_card, read_card
 from assay.eval.collections.catalog import find, list_cards
@@ -22,6 +23,7 @@ from assay.eval.collections.formats.native import SUFFIXES, make_document
 from assay.eval.collections.loading import load
 from assay.eval.collections.location import find_data
 from assay.retrievers.base import AssayError, Document
+from assay.retrievers.base.frontmatter import frontmatter_end
 from assay.retrievers.store.files import write_atomically
 from assay.retrievers.store.locks import changing
 from assay.retrievers.store.paths import parse_path
@@ -239,3 +241,58 @@ def _describe(made: DerivedCollection, kinds: Sequence[str]) -> str:
 
 def _jsonl(rows: Iterable[Mapping[str, Any]]) -> bytes:
     return "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows).encode()
+
+
+FOLDER = "copies"
+EVERY = 3  # of every three documents one is copied as it is, one edited, one left alone
+LINE_WORDS = 12  # a line of fewer words is not edited
+FENCE = re.compile(r" {0,3}(?:`{3}|~{3})")
+# What is no running text: headings, tables, quotations, indented code, comments, definitions.
+MARKED = re.compile(r" {0,3}[#|>\[<]|\t| {4}")
+CODE = re.compile(r"`[^`]*`")
+PAIR = re.compile(r"(?<![\w`'’./-])([a-z]{2,}) ([a-z]{2,})(?![\w`'’/-])")
+
+
+def plant(texts: Mapping[str, str]) -> dict[str, tuple[str, str]]:
+    """Return copies of every third text, and edited ones of every third, in the order of ids.
+
+    By id, each with the id of its original and its text. Raises AssayError where such ids exist.
+    """
+    copies = {}
+    for number, (id_, text) in enumerate(sorted(texts.items())):
+        if number % EVERY == 0:
+            copies[f"{FOLDER}/exact/{id_}"] = (id_, text)
+        elif number % EVERY == 1:
+            copies[f"{FOLDER}/edited/{id_}"] = (id_, edit(text))
+    if there := sorted(copies.keys() & texts.keys()):
+        raise AssayError(f"{there[0]}: is there already; choose kinds other than duplicate")
+    return copies
+
+
+def edit(text: str) -> str:
+    """Return `text` with two neighbouring words of each longer line of prose changed in place.
+
+    Headings, code, tables, names and the frontmatter stay, and so do all offsets.
+    """
+    body = frontmatter_end(text)
+    lines, fenced = [], False
+    for line in text[body:].splitlines(keepends=True):
+        fenced ^= bool(FENCE.match(line))
+        prose = not fenced and not MARKED.match(line) and len(line.split()) >= LINE_WORDS
+        lines.append(_swap(line) if prose else line)
+    return text[:body] + "".join(lines)
+
+
+def _swap(line: str) -> str:
+    """Return `line` with one pair of words swapped, which its digest chooses."""
+    code = [span.span() for span in CODE.finditer(line)]
+    pairs = [
+        pair
+        for pair in PAIR.finditer(line)
+        if pair[1] != pair[2] and not any(a < pair.end() and pair.start() < b for a, b in code)
+    ]
+    if not pairs:
+        return line
+    number = int.from_bytes(hashlib.sha256(line.encode("utf-8", "surrogatepass")).digest()[:8])
+    pair = pairs[number % len(pairs)]
+    return f"{line[: pair.start()]}{pair[2]} {pair[1]}{line[pair.end() :]}"

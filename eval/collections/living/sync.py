@@ -2,14 +2,16 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 from assay.eval.collections.card import Card
 from assay.eval.collections.digests import seal
 from assay.eval.collections.formats.native import NativeCard, NativeSource
-from assay.eval.collections.history import Version, record_version
+from assay.eval.collections.history import Version, read_history, record_version
+from assay.eval.collections.history.contents import digest_document
+from assay.eval.collections.history.versions import find_contents
 from assay.eval.collections.living.findings import Finding, Status
 from assay.eval.collections.living.locating import locate_all, read_texts
 from assay.eval.collections.living.past import read_past, restore_texts
@@ -21,14 +23,48 @@ from assay.eval.collections.living.records import (
 )
 from assay.eval.collections.living.review import FILE, OpenJudgment, ReviewFile, list_open
 from assay.eval.collections.living.search import find_everywhere
-from assay.eval.collections.living.selectors import Anchor
-from assay.eval.collections.living.unjudged import NewText, measure_new_text
+from assay.eval.collections.living.selectors import Anchor, digest_lines
 from assay.eval.collections.loading import load_card
 from assay.eval.collections.location import find_data
 from assay.eval.collections.problems import QUIET, Problems
 from assay.retrievers.base import AssayError, Document, Progress
 from assay.retrievers.store.files import write_atomically
 from assay.retrievers.store.locks import changing
+
+
+@dataclass(frozen=True, slots=True)
+class NewText:
+    """Documents that are new or changed since the last version, or since a revision; and lines of
+    20 characters or more that no document had at that revision, None where none is given.
+    """
+
+    documents: tuple[str, ...] = ()
+    changed: tuple[str, ...] = ()
+    lines: int | None = None
+
+    def as_json(self) -> dict[str, Any]:
+        """Return it as JSON values."""
+        return asdict(self)
+
+
+def measure_new_text(
+    card: Card, documents: Mapping[str, Document], past: Mapping[str, Document]
+) -> NewText:
+    """Return what is new in `documents`, compared with `past` or, without it, the last version."""
+    if past:
+        known = {name: digest_document(document) for name, document in past.items()}
+        seen = set().union(*(digest_lines(document.text) for document in past.values()))
+        lines = sum(len(digest_lines(item.text) - seen) for item in documents.values())
+    elif history := read_history(card):
+        known, lines = dict(find_contents(history, len(history) - 1).documents), None
+    else:
+        return NewText()
+    now = {name: digest_document(document) for name, document in documents.items()}
+    changed = (name for name in now if name in known and now[name] != known[name])
+    texts = set(known.values())  # a document that was renamed is not new
+    new = (name for name in now if name not in known and now[name] not in texts)
+    return NewText(tuple(new), tuple(changed), lines)
+
 
 TAKEN = (Status.IN_PLACE, Status.MOVED, Status.ELSEWHERE)
 WAITING = (Status.REWORDED, Status.AMBIGUOUS)

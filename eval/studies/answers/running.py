@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import ExitStack
+from pathlib import Path
 from threading import Event
 
 from assay.eval import tracking
@@ -13,9 +14,11 @@ from assay.eval.runs import generated_answers
 from assay.eval.runs.generated_answers import Recipe, Span, StoredAnswer
 from assay.eval.runs.stored import StoredRun
 from assay.eval.runs.summary.generated_answers import Answers, examine_answers
+from assay.eval.statistics.estimates import Estimate
 from assay.eval.studies.answers.prompts import TASK, AnswerTask, Case, read_answer
-from assay.eval.studies.answers.record import log_answers
 from assay.eval.studies.answers.results import AnswersOutcome, CostEstimate
+from assay.eval.tracking.additions import add_to_run
+from assay.eval.tracking.record import metric_name, with_interval
 from assay.retrievers.base import AssayError, Progress
 from assay.retrievers.language_models.answers import KeptAnswer
 from assay.retrievers.language_models.base import Prompt
@@ -179,3 +182,14 @@ def _track(result: Answers, progress: Progress) -> str | None:
         f"the answers are kept in {result.path}",
         progress,
     )
+
+
+def log_answers(run: StoredRun, means: Mapping[str, Estimate], file: Path) -> str | None:
+    """Add the means and `file` to the MLflow run of `run`; return its id, None where there is none.
+
+    Raises TrackingError.
+    """
+    metrics: dict[str, float] = {}
+    for name, mean in means.items():
+        metrics |= with_interval(f"answers/{metric_name(name)}", mean)
+    return add_to_run(run, metrics, file)

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from assay.eval import tracking
@@ -12,11 +13,34 @@ from assay.eval.llm.question import Ask
 from assay.eval.llm.session import LlmSession
 from assay.eval.runs.stored import StoredRun
 from assay.eval.studies.ragas import judging, plain, results
+from assay.eval.studies.ragas.beside import Beside
 from assay.eval.studies.ragas.metrics import Metric
-from assay.eval.studies.ragas.record import log_ragas
 from assay.eval.studies.ragas.samples import Sample
+from assay.eval.tracking.additions import add_to_run
+from assay.eval.tracking.record import metric_name, with_interval
 from assay.retrievers.base import AssayError, Progress, Quiet
 from assay.retrievers.services.ledger import CostLedger
+
+
+def log_ragas(run: StoredRun, found: Sequence[Beside], file: Path, group: str) -> str | None:
+    """Add metrics, named `group`/…, and `file` to the MLflow run of `run`; return its id.
+
+    None where there is none.
+
+    Raises TrackingError.
+    """
+    return add_to_run(run, metrics(found, group), file)
+
+
+def metrics(found: Sequence[Beside], group: str) -> dict[str, float]:
+    """Return the scores by their names in MLflow, with the number of queries that have one."""
+    values: dict[str, float] = {}
+    for item in found:
+        if item.mean is not None:
+            name = f"{group}/{metric_name(item.metric.name)}"
+            values |= {**with_interval(name, item.mean), f"{name}.queries": item.mean.n}
+    return values
+
 
 MAX_TOKENS = 1024  # a judge repeats each statement and gives its reasons
 

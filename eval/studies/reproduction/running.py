@@ -4,6 +4,7 @@ import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
+from pathlib import Path
 
 from assay.eval.collections.collection import Collection
 from assay.eval.collections.loading import load
@@ -20,6 +21,9 @@ from assay.eval.studies.reproduction.settings import (
     System,
     check_known,
 )
+from assay.eval.tracking.delivery import log_result
+from assay.eval.tracking.record import metric_name
+from assay.eval.tracking.store import redact
 from assay.retrievers.base import AssayError, Progress
 
 NOT_CHOSEN = "not among those chosen"
@@ -181,3 +185,21 @@ def _describe_missing(
         for figure in published.figures
     )
     return SetResult(name, published.title, "", "", 0, why, tuple(rows))
+
+
+def log_reproduction(found: Reproduction, files: Sequence[Path]) -> str:
+    """Send figures with the files written of them; return the id of their MLflow run.
+
+    Raises TrackingError.
+    """
+    command = redact(found.command)
+    metrics, params = {}, {}
+    for one in found.sets:
+        for row in one.rows:
+            if row.measured is not None:
+                figure = row.figure
+                label = f"{one.name} {figure.system} {figure.measure} {figure.source}"
+                metrics[metric_name(f"reproduced/{label}")] = row.measured
+                params[metric_name(f"verdict.{label}")] = row.verdict
+    tags = {"assay.command": command, "assay.reproduction": str(len(metrics))}
+    return log_result(command, tags, metrics, params, files, found.created)

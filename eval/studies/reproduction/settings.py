@@ -1,7 +1,6 @@
 """What `configs/published.yaml` may say: published figures, and systems to measure beside them."""
 
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from pathlib import Path
 
 from pydantic import Field, model_validator
@@ -12,6 +11,7 @@ from assay.eval.scoring.measures import check_ranking
 from assay.retrievers.base import AssayError
 from assay.retrievers.base.suggestions import suggest
 from assay.retrievers.settings import Settings, validate
+from assay.retrievers.settings.errors import naming_place
 from assay.retrievers.settings.files import read_mapping
 from assay.retrievers.settings.trust import check_values
 
@@ -91,11 +91,11 @@ def load_settings(path: Path) -> PublishedSettings:
     for name, system in settings.systems.items():
         changes = dict(map(read_override, system.overrides))
         check_values(path, {"systems": {name: {"overrides": changes}}})
-        with _naming(f"{path}: systems.{name}"):
+        with naming_place(f"{path}: systems.{name}"):
             load_config(system.config, system.overrides)
     for name, published in settings.sets.items():
         for i, figure in enumerate(published.figures):
-            with _naming(f"{path}: sets.{name}.figures.{i}"):
+            with naming_place(f"{path}: sets.{name}.figures.{i}"):
                 check_ranking([figure.measure])
                 check_known("system", settings.systems, [figure.system])
                 check_known("source", settings.sources, [figure.source])
@@ -110,13 +110,3 @@ def check_known(kind: str, known: Iterable[str], names: Iterable[str]) -> None:
         if name not in there:
             listed, near = ", ".join(there) or "none", suggest(name, there)
             raise AssayError(f"there is no {kind} {name}; there are: {listed}{near}")
-
-
-@contextmanager
-def _naming(place: str) -> Iterator[None]:
-    """Put `place` before the first line of an AssayError."""
-    try:
-        yield
-    except AssayError as error:
-        first = str(error).partition("\n")[0]
-        raise AssayError(f"{place}: {first}") from None

@@ -1,7 +1,6 @@
 """Reading `targets.yaml`, and refusing what can never be measured before any work starts."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from assay.eval.collections.authoring.known_item_collections import KINDS
@@ -15,6 +14,7 @@ from assay.eval.studies.targets.settings import Target, TargetsSettings
 from assay.retrievers.base import AssayError
 from assay.retrievers.base.suggestions import suggest
 from assay.retrievers.settings import validate
+from assay.retrievers.settings.errors import naming_place
 from assay.retrievers.settings.files import read_mapping
 from assay.retrievers.settings.trust import check_values
 
@@ -35,10 +35,10 @@ def check(settings: TargetsSettings, measurer: ProjectTargetMeasurer, path: Path
     """
     for name, collection in settings.collections.items():
         place = f"{path}: collections.{name}"
-        with _naming(f"{place}.derive"):
+        with naming_place(f"{place}.derive"):
             find(collection.derive)
         for other in collection.queries_of:
-            with _naming(f"{place}.queries_of"):
+            with naming_place(f"{place}.queries_of"):
                 find(other)
         if unknown := [kind for kind in collection.kinds if kind not in KINDS]:
             raise AssayError(f"{place}.kinds: {unknown[0]!r}: allowed: {', '.join(KINDS)}")
@@ -46,24 +46,14 @@ def check(settings: TargetsSettings, measurer: ProjectTargetMeasurer, path: Path
         for i, measurement in enumerate(target.measurements):
             place = f"{path}: {name}: measurements.{i}"
             if measurement.dataset not in settings.collections:
-                with _naming(f"{place}.dataset"):
+                with naming_place(f"{place}.dataset"):
                     find(measurement.dataset)
             for key, pipeline in measurement.pipelines.items():
-                with _naming(f"{place}.{key}"):
+                with naming_place(f"{place}.{key}"):
                     measurer.config(pipeline, measurement.dataset)
             if isinstance(measurement, Score | Change):
-                with _naming(f"{place}.measure"):
+                with naming_place(f"{place}.measure"):
                     check_ranking([measurement.measure.removeprefix(COMPLEMENT)])
-
-
-@contextmanager
-def _naming(place: str) -> Iterator[None]:
-    """Put `place` before the first line of an AssayError."""
-    try:
-        yield
-    except AssayError as error:
-        first = str(error).partition("\n")[0]
-        raise AssayError(f"{place}: {first}") from None
 
 
 def choose(settings: TargetsSettings, ids: Sequence[str], path: Path) -> Mapping[str, Target]:

@@ -6,6 +6,7 @@ points of the document's text.
 
 import re
 from bisect import bisect_left, bisect_right
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -23,15 +24,17 @@ from assay.retrievers.base.markdown import (
 )
 from assay.retrievers.documents.structure.admonitions import find_bodies, mark_admonitions
 from assay.retrievers.documents.structure.blocks import VERBATIM, Block, BlockKind, Link, Section
-from assay.retrievers.documents.structure.counted_headings import identify_headings
+from assay.retrievers.documents.structure.identifiers import COUNTED, NAMES, identify, join_id
 from assay.retrievers.documents.structure.numbered_lines import (
     find_numbered_lines,
     find_numbered_texts,
 )
+from assay.retrievers.documents.structure.numerals import ROMAN
 from assay.retrievers.documents.structure.paragraphs import Paragraph, number_paragraphs
 
 if TYPE_CHECKING:
     from markdown_it.token import Token
+
 
 NESTED = 5  # admonitions in admonitions whose indented bodies are read
 # By how deep they are nested, what their lines begin with.
@@ -200,3 +203,66 @@ def _split_plain(text: str) -> Iterator[tuple[int, int]]:
             begin = None
     if begin is not None:
         yield begin, len(text)
+
+
+LEAST = 3  # headings of a count that does not begin at its beginning
+
+
+@dataclass(frozen=True, slots=True)
+class _Mark:
+    """Heading number `place`, below heading `above`; its `number`, and the words after that."""
+
+    place: int
+    above: int
+    number: int
+    words: str
+
+
+def identify_headings(headings: Sequence[tuple[int, str]]) -> list[str]:
+    """Return the ids of the sections under `headings`, pairs of a level and a title, in order."""
+    ids = [identify(title) for _, title in headings]
+    for mark in _find_counted(headings):
+        match = COUNTED.match(headings[mark.place][1])
+        if match is None:
+            continue
+        # (3) under Article 12 is Article 12(3).
+        within = ids[mark.above] if match["open"] and mark.above >= 0 else ""
+        named = within.partition("_")[0] in ("sec", *NAMES)
+        ids[mark.place] = join_id(within if named else "sec", match["number"])
+    return ids
+
+
+def _find_counted(headings: Sequence[tuple[int, str]]) -> list[_Mark]:
+    """Return the headings whose numbers count on, in order."""
+    counts: dict[tuple[int, str], list[list[_Mark]]] = defaultdict(list)
+    path: list[tuple[int, int]] = []  # the levels and places of the headings above
+    for place, (level, title) in enumerate(headings):
+        path = [item for item in path if item[0] < level]
+        above = path[-1][1] if path else -1
+        path.append((level, place))
+        match = COUNTED.match(title)
+        if match is None:
+            continue
+        number = match["number"].lower()
+        value = int(number) if number.isdigit() else ROMAN.get(number, -1)
+        mark = _Mark(place, above, value, match["rest"])
+        style = f"{'digits' if number.isdigit() else 'Roman'}{match['open'] or ''}"
+        runs = counts[level, style]
+        for run in reversed(runs):
+            if value == run[-1].number + 1 and (above == run[-1].above or len(run) > 1):
+                run.append(mark)
+                break
+        else:
+            runs.append([mark])
+    runs = [run for of_level in counts.values() for run in of_level if _are_numbers(run)]
+    return sorted((mark for run in runs for mark in run), key=lambda mark: mark.place)
+
+
+def _are_numbers(run: Sequence[_Mark]) -> bool:
+    """Say whether numbers that count on are those of headings, and do not count things."""
+    if len(run) < (2 if run[0].number in (0, 1) else LEAST):
+        return False
+    words = [mark.words.lstrip("\"“'*_`([ ") for mark in run]
+    small = sum(text[:1].islower() for text in words)
+    firsts = {text.split()[0].lower().rstrip("s.,:;") for text in words if text}
+    return 2 * small < len(run) and len(firsts) > 1

@@ -1,33 +1,136 @@
 """Chroma: vectors alone, in an HNSW graph."""
 
 import shutil
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
-from assay.retrievers.engines.chroma.collection import (
-    DATABASE,
-    NAME,
-    OpenIndex,
-    build_collection,
-    open_client,
-    open_collection,
-)
-from assay.retrievers.engines.chroma.settings import ChromaCollectionSettings
+from pydantic import Field
+
+from assay.retrievers.engines.base import StoreSettings
+from assay.retrievers.engines.capabilities import Capabilities
 from assay.retrievers.engines.copies import OwnFolder
 from assay.retrievers.engines.crud import LiveFiles, LiveRows
 from assay.retrievers.engines.embedded import EmbeddedEngine
 from assay.retrievers.engines.formulas import Formula
 from assay.retrievers.engines.one_list import COSINE
 from assay.retrievers.engines.raw_client import BareClient, Request
+from assay.retrievers.engines.servers.collection_store import batch
 from assay.retrievers.fusion.ranking import Scored, ordered
 from assay.retrievers.models.base import Vectors
 from assay.retrievers.settings import Resources
 
 if TYPE_CHECKING:
     from chromadb.api import ClientAPI
-    from chromadb.api.models.Collection import Collection as Records
+    from chromadb.api.models.Collection import Collection
+
+
+class ChromaCollectionSettings(StoreSettings):
+    """What Chroma can be told."""
+
+    capabilities: ClassVar[Capabilities] = Capabilities(
+        "here",
+        approximate=("hnsw",),
+        lists=("dense",),
+        exact=False,
+        extra="chroma",
+        modules=("chromadb",),
+        packages=("chromadb",),
+        live=True,
+        restricts=True,
+    )
+    type: Literal["chroma"]
+    m: int = Field(
+        16,
+        ge=2,
+        le=256,
+        description="HNSW: edges of a node, at its lowest level twice as many; max_neighbors",
+    )
+    ef_construction: int = Field(
+        100, ge=1, description="HNSW: candidates when the graph is built, by one thread"
+    )
+    ef: int = Field(
+        100,
+        ge=1,
+        description="HNSW: candidates when searching; ef_search. Exact search there is none",
+    )
+
+
+DATABASE = "database"
+NAME = "texts"
+BATCH = 1000
+# What the engine keeps apart from the graph, and compares with one by one, until it is full; the
+# engine takes no smaller ones.
+BUFFER = 2
+
+
+class OpenIndex(NamedTuple):
+    """A collection, its client, and the copy of the files that it is in."""
+
+    collection: "Collection"
+    client: "ClientAPI"
+    copy: OwnFolder
+
+
+def open_client(path: Path) -> "ClientAPI":
+    """Return a client of the database at `path`, whatever the environment or a .env file says.
+
+    It talks to no server and sends no telemetry.
+    """
+    import chromadb
+    from chromadb.config import Settings
+
+    settings = Settings(
+        _env_file=None,
+        anonymized_telemetry=False,
+        chroma_api_impl="chromadb.api.rust.RustBindingsAPI",
+        chroma_otel_collection_endpoint="",
+        chroma_server_host=None,
+    )
+    return chromadb.PersistentClient(path, settings=settings)
+
+
+def build_collection(
+    path: Path, positions: Iterable[int], vectors: Vectors, settings: ChromaCollectionSettings
+) -> None:
+    """Make a database with one record a vector, its row as id, all of them in the graph.
+
+    The texts stay out: the engine can only filter by them.
+    """
+    client = open_client(path)
+    try:
+        collection = client.create_collection(
+            NAME,
+            embedding_function=None,
+            configuration={
+                "hnsw": {
+                    "space": "cosine",
+                    "max_neighbors": settings.m,
+                    "ef_construction": settings.ef_construction,
+                    "num_threads": 1,  # of several, each adds to the graph what it happens to have
+                    "batch_size": BUFFER,
+                    "sync_threshold": max(BUFFER, len(vectors)),
+                }
+            },
+        )
+        for chosen in batch(positions, BATCH):
+            collection.add(ids=list(map(str, chosen)), embeddings=vectors[chosen])
+        collection.query(query_embeddings=vectors[:1], n_results=1, include=[])  # waits for all
+    finally:
+        client.close()
+
+
+def open_collection(copy: OwnFolder, ef: int) -> OpenIndex:
+    """Open the collection in a copy of its files: the engine writes wherever it opens."""
+    client = open_client(copy.path / DATABASE)
+    try:
+        collection = client.get_collection(NAME, embedding_function=None)
+        collection.modify(configuration={"hnsw": {"ef_search": ef}})
+    except BaseException:
+        client.close()
+        raise
+    return OpenIndex(collection, client, copy)
 
 
 class ChromaSettings(ChromaCollectionSettings):
@@ -109,7 +212,7 @@ class ChromaRows(LiveFiles):
     """A collection with its graph, which Chroma keeps up as it comes to it."""
 
     client: "ClientAPI"
-    records: "Records"
+    records: "Collection"
 
     def put(self, ids: Sequence[int], vectors: Vectors) -> None:
         """Add rows, or replace them."""

@@ -7,14 +7,19 @@ Any cache that several of them share must be the same at each call.
 """
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from json import dumps
 
 import numpy as np
 
 from assay.retrievers.base import AssayError
-from assay.retrievers.conformance import ConformanceError, check_rules, make_rules, require
+from assay.retrievers.conformance import (
+    ConformanceError,
+    check_rules,
+    make_rules,
+    require,
+    require_safe_threads,
+)
 from assay.retrievers.engines.base import Engine, StoreSettings
 from assay.retrievers.engines.capabilities import SEARCHES
 from assay.retrievers.engines.conformance.filter_rules import (
@@ -212,14 +217,7 @@ def threads_are_safe(make: Make) -> None:
     """Four threads find what one finds."""
     with closing(make()) as engine:
         index(engine)
-
-        def ask(query: str) -> list[Scored]:
-            return search_fully(engine, query, 20)
-
-        expected = [ask(query) for query in QUERIES]
-        with ThreadPoolExecutor(4) as pool:
-            found = list(pool.map(ask, QUERIES * 6))
-        require(found == expected * 6, "threads disturb each other")
+        require_safe_threads(lambda query: search_fully(engine, query, 20), QUERIES)
 
 
 def facts_are_plain(make: Make) -> None:

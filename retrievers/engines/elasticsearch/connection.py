@@ -8,8 +8,7 @@ from operator import attrgetter
 from typing import Any
 
 from assay.retrievers.base import AssayError
-from assay.retrievers.engines.elasticsearch.features import LICENCE
-from assay.retrievers.engines.elasticsearch.settings import ElasticsearchIndexSettings
+from assay.retrievers.engines.elasticsearch.settings import LICENCE, ElasticsearchIndexSettings
 from assay.retrievers.engines.servers.servers import PREFIX
 from assay.retrievers.engines.servers.service import TAKEN, Fault, GoneError, ServiceConnection
 from assay.retrievers.services.addresses import read_address, shorten

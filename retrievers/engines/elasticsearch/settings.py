@@ -1,17 +1,20 @@
 """What an index of Elasticsearch is made with, and how its retrievers fuse."""
 
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Annotated, ClassVar, Literal
 
+import numpy as np
 from pydantic import Field, model_validator
 
 from assay.retrievers.engines.analyzer_coverage import WordKey
 from assay.retrievers.engines.base import LegWeights
 from assay.retrievers.engines.capabilities import Feature
-from assay.retrievers.engines.elasticsearch.features import LINEAR, RRF
-from assay.retrievers.engines.elasticsearch.fusion import LinearScores
-from assay.retrievers.engines.formulas import Formula, Head, ReciprocalRanks
+from assay.retrievers.engines.formulas import Formula, Head, ReciprocalRanks, state_weights
 from assay.retrievers.engines.lucene import LUCENE_WORDS, LuceneBm25Settings
 from assay.retrievers.engines.servers.service import ServiceSettings
+from assay.retrievers.fusion.ranking import Scored, ordered
 from assay.retrievers.settings.trust import PLACE
 
 # The most num_candidates, and so the most neighbours.
@@ -80,3 +83,51 @@ class ElasticsearchIndexSettings(ServiceSettings):
     def list_shape(self) -> list[object]:
         """Return the settings on which an index depends."""
         return [self.bm25, *([] if self.exact else [self.m, self.ef_construction])]
+
+
+EPSILON = np.float32(1e-6)
+
+
+@dataclass(frozen=True, slots=True)
+class LinearScores(Formula):
+    """Weighted sum of scores, each list scaled so that its worst is 0 and its best is 1.
+
+    A dense score is (1 + cosine) / 2. The scores of a list that are all equal stay as they are. A
+    text that a list lacks adds nothing there. All in 32 bits.
+    """
+
+    weights: tuple[float, float]
+
+    @property
+    def statement(self) -> str:
+        """The formula in one line."""
+        return (
+            "sum over both lists of weight × (score - lowest) / (highest - lowest), "
+            f"{state_weights(self.weights)}; scores that are all equal stay as they are, dense "
+            "ones are (1 + cosine) / 2"
+        )
+
+    def fuse(self, dense: Sequence[Scored], keyword: Sequence[Scored]) -> list[Scored]:
+        """Return the fused list."""
+        scores: dict[int, np.float32] = defaultdict(np.float32)
+        near = [(position, (1 + cosine) / 2) for position, cosine in dense]
+        for listed, weight in zip((near, keyword), self.weights, strict=True):
+            scaled = _scale(np.array([score for _, score in listed], np.float32))
+            for (position, _), score in zip(listed, scaled, strict=True):
+                scores[position] += np.float32(weight) * score
+        return ordered((position, float(score)) for position, score in scores.items())
+
+
+def _scale(scores: "np.ndarray[tuple[int], np.dtype[np.float32]]") -> Sequence[np.float32]:
+    if not len(scores):
+        return []
+    lowest, highest = scores.min(), scores.max()
+    if highest - lowest < EPSILON:
+        return [lowest] * len(scores)
+    return list((scores - lowest) / (highest - lowest))
+
+
+LICENCE = "an Enterprise or trial licence"
+RRF = Feature("the retriever rrf", (8, 16), LICENCE)
+LINEAR = Feature("the retriever linear with minmax", (8, 18), LICENCE)
+FEATURES = (RRF, LINEAR)

@@ -1,15 +1,16 @@
 """LanceDB, in this process: both lists from its Rust core, fused in Python by its client."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from assay.retrievers.engines.crud import LiveRows
+from assay.retrievers.engines.copies import OwnFolder
+from assay.retrievers.engines.crud import LiveFiles, LiveRows
 from assay.retrievers.engines.embedded import EmbeddedEngine
 from assay.retrievers.engines.formulas import DistanceAndScore, Formula, ReciprocalRanks
-from assay.retrievers.engines.lancedb.live import open_rows
 from assay.retrievers.engines.lancedb.settings import LanceTableSettings
 from assay.retrievers.engines.lancedb.table import METRIC, TABLE, OpenIndex, build_table, open_table
 from assay.retrievers.engines.raw_client import BareClient
@@ -20,7 +21,9 @@ from assay.retrievers.settings import Resources
 if TYPE_CHECKING:
     import lancedb.query
     import lancedb.rerankers
+    import lancedb.table
     import pyarrow as pa
+
 
 Q = TypeVar("Q", bound="lancedb.query.LanceQueryBuilder")
 DATABASE = "database"
@@ -159,3 +162,60 @@ class LanceDbEngine(EmbeddedEngine[LanceDbSettings, OpenIndex]):
         if settings.fusion == "rrf":
             return RRFReranker(settings.k)
         return LinearCombinationReranker(settings.weight, settings.fill)
+
+
+@dataclass
+class LanceRows(LiveFiles):
+    """A table, of which each change is a version."""
+
+    table: "lancedb.table.Table"
+
+    def put(self, ids: Sequence[int], vectors: Vectors) -> None:
+        """Add rows, or replace them."""
+        rows = _make_table(ids, vectors)
+        merge = self.table.merge_insert("id").when_matched_update_all()
+        merge.when_not_matched_insert_all().execute(rows)
+
+    def delete(self, ids: Sequence[int]) -> None:
+        """Remove rows."""
+        if ids:
+            self.table.delete(f"id IN ({', '.join(map(str, ids))})")
+
+    def search(self, vector: Vectors, limit: int) -> list[Scored]:
+        """Return the nearest rows."""
+        query = self.table.search(vector, vector_column_name="vector", query_type="vector")
+        query = query.distance_type(METRIC).limit(limit).select(["id", "_distance"])
+        found = query.to_arrow()
+        far = found["_distance"].to_pylist()
+        return [(id_, 1 - away) for id_, away in zip(found["id"].to_pylist(), far, strict=True)]
+
+    def release(self) -> None:
+        """Nothing: a table has nothing to close."""
+
+
+def open_rows(dimensions: int) -> LanceRows:
+    """Return an empty table."""
+    import lancedb
+    import numpy as np
+
+    folder = OwnFolder("lancedb")
+    try:
+        empty = _make_table([], np.zeros((0, dimensions), np.float32))
+        table = lancedb.connect(folder.path).create_table(TABLE, schema=empty.schema)
+    except BaseException:
+        folder.close()
+        raise
+    return LanceRows(table, folder=folder)
+
+
+def _make_table(ids: Sequence[int], vectors: Vectors) -> "pa.Table":
+    import pyarrow as pa
+
+    return pa.table(
+        {
+            "id": pa.array(ids, pa.int64()),
+            "vector": pa.FixedSizeListArray.from_arrays(
+                pa.array(vectors.ravel(), pa.float32()), vectors.shape[1]
+            ),
+        }
+    )

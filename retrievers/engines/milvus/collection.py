@@ -6,12 +6,14 @@ from typing import TYPE_CHECKING, Any
 from assay.retrievers.base import AssayError
 from assay.retrievers.engines.adapter import Listed
 from assay.retrievers.engines.milvus.settings import DEEPEST, MilvusIndexSettings
+from assay.retrievers.engines.raw_client import BareClient, Request
 from assay.retrievers.engines.servers.collection_store import batch
 from assay.retrievers.fusion.ranking import Scored
 from assay.retrievers.models.base import Vectors
 
 if TYPE_CHECKING:
     from pymilvus import AnnSearchRequest, MilvusClient
+
 
 DENSE, KEYWORD = "dense", "keyword"
 LONGEST = 65_535  # bytes of a VARCHAR
@@ -190,3 +192,18 @@ def _choose_candidates(settings: MilvusIndexSettings, limit: int) -> dict[str, A
 def _read(found: Any) -> list[Scored]:
     """Return (position, score) of the only query's hits."""
     return [(int(hit["position"]), float(hit["distance"])) for hit in found[0]]
+
+
+def ask_client(client: "MilvusClient", name: str, settings: MilvusIndexSettings) -> BareClient:
+    """Return what asks `client` for texts of the collection `name`, and closes it."""
+
+    def ready(request: dict[str, Any]) -> Request:
+        return lambda: [
+            (hit["position"], hit["distance"]) for hit in client.search(name, **request)[0]
+        ]
+
+    return BareClient(
+        dense=lambda vector, limit: ready(request_dense(vector, limit, settings)),
+        keyword=lambda text, limit: ready(request_keyword(text, limit)),
+        close=client.close,
+    )

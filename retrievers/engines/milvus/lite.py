@@ -11,9 +11,9 @@ from assay.retrievers.engines.capabilities import Capabilities
 from assay.retrievers.engines.copies import OwnFolder
 from assay.retrievers.engines.declarative import StatedAdapter
 from assay.retrievers.engines.embedded import EmbeddedEngine
-from assay.retrievers.engines.milvus.bare import ask_client
 from assay.retrievers.engines.milvus.collection import (
     MOST_LISTED,
+    ask_client,
     create_collection,
     make_rows,
     search_both,

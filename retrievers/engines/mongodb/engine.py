@@ -1,6 +1,7 @@
 """MongoDB Atlas, a service: vector and text search fused by $rankFusion or $scoreFusion."""
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, ClassVar, Literal, TypeAlias
 
 from pydantic import Field, model_validator
@@ -9,7 +10,6 @@ from assay.retrievers.engines.analyzer_coverage import WordKey
 from assay.retrievers.engines.base import LegWeights
 from assay.retrievers.engines.capabilities import Capabilities, Feature, LackError
 from assay.retrievers.engines.formulas import Formula
-from assay.retrievers.engines.mongodb.collection import MongoStore
 from assay.retrievers.engines.mongodb.connection import (
     ADDRESS,
     DEEPEST,
@@ -18,12 +18,95 @@ from assay.retrievers.engines.mongodb.connection import (
     MongoConnection,
 )
 from assay.retrievers.engines.mongodb.formula import AveragedScores, Normalisation, SharedRanks
-from assay.retrievers.engines.mongodb.settings import MongoIndexSettings
+from assay.retrievers.engines.servers.collection_store import batch
 from assay.retrievers.engines.servers.server_engine import OpenIndex
 from assay.retrievers.engines.servers.service import ServiceEngine, ServiceSettings
+from assay.retrievers.engines.servers.service_collections import ServiceStore
 from assay.retrievers.fusion.ranking import Scored
 from assay.retrievers.models.base import Vectors
-from assay.retrievers.settings import Resources
+from assay.retrievers.settings import Resources, Settings
+
+
+class MongoIndexSettings(Settings):
+    """What the indexes of a collection are made with."""
+
+    analyzer: str = Field(
+        "lucene.english",
+        pattern=r"[\w.]+",
+        description=(
+            "the analyzer by its name in Atlas: lucene.english stems and drops stop words, "
+            "lucene.standard does neither; BM25 has Lucene's k1 = 1.2 and b = 0.75"
+        ),
+    )
+
+
+DOCUMENTS_PER_REQUEST = 1000
+BYTES_PER_REQUEST = 16_000_000
+BYTES_PER_DOCUMENT = 100
+BYTES_PER_NUMBER = 16  # of BSON: its type, its place in the list, and 8 of its own
+
+
+class MongoStore(ServiceStore[MongoConnection, MongoIndexSettings]):
+    """A collection of one document a text, its position as `_id`."""
+
+    def create(self, name: str, note: str) -> None:
+        """Note the collection, make its indexes, and wait until they can be asked."""
+        self.connection.write_note(name, note)
+        collection = self.connection.open_collection(name)
+        self.connection.make(
+            lambda: collection.database.create_collection(name, check_exists=False)
+        )
+        self.connection.make(lambda: collection.create_search_indexes(self._describe()))
+
+        def is_ready() -> bool:
+            states = {each["name"]: each["queryable"] for each in collection.list_search_indexes()}
+            return states == {VECTORS: True, WORDS: True}
+
+        self.wait(name, lambda: self.connection.ask(is_ready))
+
+    def upload(self, name: str) -> None:
+        """Put the documents into it, again where a request may have been lost half-way."""
+        from pymongo import ReplaceOne
+
+        collection = self.connection.open_collection(name)
+        width = self.plan.dimensions * BYTES_PER_NUMBER + BYTES_PER_DOCUMENT
+
+        def measure(position: int) -> int:
+            return width + len(self._texts[position].encode())
+
+        positions = self.track(range(len(self._texts)))
+        for chosen in batch(positions, DOCUMENTS_PER_REQUEST, measure, BYTES_PER_REQUEST):
+            writes = [ReplaceOne({"_id": i}, self._make(i), upsert=True) for i in chosen]
+            self.connection.ask(partial(collection.bulk_write, writes, ordered=False))
+
+    def _make(self, position: int) -> dict[str, Any]:
+        return {
+            "_id": position,
+            "position": position,
+            "text": self._texts[position],
+            "vector": self._vectors[position].tolist(),
+        }
+
+    def _describe(self) -> list[Any]:
+        """Return what the indexes are made with."""
+        from pymongo.operations import SearchIndexModel
+
+        vector = {
+            "type": "vector",
+            "path": "vector",
+            "numDimensions": self.plan.dimensions,
+            "similarity": "cosine",
+        }
+        fields = {
+            "text": {"type": "string", "analyzer": self._settings.analyzer},
+            "position": {"type": "number"},
+        }
+        words = {"mappings": {"dynamic": False, "fields": fields}}
+        return [
+            SearchIndexModel({"fields": [vector]}, name=VECTORS, type="vectorSearch"),
+            SearchIndexModel(words, name=WORDS, type="search"),
+        ]
+
 
 RANK_CONSTANT = 60
 FUSIONS = {

@@ -1,6 +1,6 @@
 """OpenSearch: a server that fuses BM25 and k-NN search in a search pipeline of its own."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Literal, TypeAlias
 
 from pydantic import Field, model_validator
@@ -17,7 +17,6 @@ from assay.retrievers.engines.lucene import (
     make_body,
     match,
 )
-from assay.retrievers.engines.opensearch.bare import open_client
 from assay.retrievers.engines.opensearch.client import (
     CAPABILITIES,
     OpenSearchClient,
@@ -27,9 +26,8 @@ from assay.retrievers.engines.opensearch.features import FAISS, WORDS
 from assay.retrievers.engines.opensearch.fusion import SPACES, FusionSettings, RankFusion
 from assay.retrievers.engines.opensearch.index import INDEX_NAME, OpenSearchIndexStore
 from assay.retrievers.engines.opensearch.queries import KnnSettings, nearest, search
-from assay.retrievers.engines.opensearch.server import OpenSearchServer
-from assay.retrievers.engines.opensearch.versions import check_version
-from assay.retrievers.engines.raw_client import BareClient
+from assay.retrievers.engines.opensearch.server import OpenSearchServer, check_version
+from assay.retrievers.engines.raw_client import BareClient, Request
 from assay.retrievers.engines.servers.collection_store import Collection, CollectionPlan
 from assay.retrievers.engines.servers.server_engine import OpenIndex, ServerEngine
 from assay.retrievers.fusion.ranking import Scored
@@ -196,3 +194,25 @@ def _make_documents(texts: Sequence[str], vectors: Vectors | None) -> Iterator[d
     for position, text in enumerate(texts):
         own = {} if vectors is None else {"vector": vectors[position].tolist()}
         yield {"position": position, "text": text, **own}
+
+
+def open_client(url: str, index: str, knn: KnnSettings, options: Mapping[str, Any]) -> BareClient:
+    """Return the client as the vendor's first page makes it; `options` say who asks."""
+    from opensearchpy import OpenSearch
+
+    client = OpenSearch(hosts=[url], **options)
+
+    def ready(query: Mapping[str, Any], limit: int) -> Request:
+        body = {"size": limit, "_source": False, "track_total_hits": False, "query": query}
+        return lambda: [
+            (hit["_id"], hit["_score"])
+            for hit in client.search(index=index, body=body)["hits"]["hits"]
+        ]
+
+    def dense(vector: Vectors, limit: int) -> Request:
+        return ready(nearest(knn, vector, limit), limit)
+
+    def keyword(text: str, limit: int) -> Request:
+        return ready(match(text), limit)
+
+    return BareClient(dense, keyword, client.close)

@@ -2,16 +2,16 @@
 
 import json
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
 from assay.retrievers.engines.capabilities import Capabilities
 from assay.retrievers.engines.copies import OwnFolder
-from assay.retrievers.engines.crud import LiveRows
+from assay.retrievers.engines.crud import LiveFiles, LiveRows
 from assay.retrievers.engines.declarative import StatedAdapter
 from assay.retrievers.engines.embedded import EmbeddedEngine
 from assay.retrievers.engines.qdrant.bare import ask_shard
-from assay.retrievers.engines.qdrant.live import open_rows
 from assay.retrievers.engines.qdrant.settings import QdrantStoreSettings
 from assay.retrievers.engines.qdrant.shard import (
     build_shard,
@@ -26,6 +26,7 @@ from assay.retrievers.settings import Resources
 
 if TYPE_CHECKING:
     import qdrant_edge
+
 
 SHARD = "shard"
 FACTS = "facts.json"
@@ -167,3 +168,56 @@ class QdrantEdgeEngine(
 
 def _ask(opened: OpenIndex, request: "qdrant_edge.QueryRequest") -> list[Scored]:
     return [(int(point.id), point.score) for point in opened.shard.query(request)]
+
+
+@dataclass
+class QdrantRows(LiveFiles):
+    """An open shard, searched exactly."""
+
+    shard: "qdrant_edge.EdgeShard"
+
+    def put(self, ids: Sequence[int], vectors: Vectors) -> None:
+        """Add points, or replace them."""
+        import qdrant_edge as q
+
+        points = [
+            q.Point(id_, {"dense": vector.tolist()}, {})
+            for id_, vector in zip(ids, vectors, strict=True)
+        ]
+        self.shard.update(q.UpdateOperation.upsert_points(points))
+
+    def delete(self, ids: Sequence[int]) -> None:
+        """Remove points."""
+        import qdrant_edge as q
+
+        self.shard.update(q.UpdateOperation.delete_points(list(ids)))
+
+    def search(self, vector: Vectors, limit: int) -> list[Scored]:
+        """Return the nearest points."""
+        import qdrant_edge as q
+
+        request = q.QueryRequest(
+            limit=limit,
+            query=q.Query.Nearest(vector.tolist(), using="dense"),
+            params=q.SearchParams(exact=True),
+        )
+        return [(int(point.id), point.score) for point in self.shard.query(request)]
+
+    def release(self) -> None:
+        """Close the shard."""
+        self.shard.close()
+
+
+def open_rows(dimensions: int, settings: QdrantStoreSettings, threads: int) -> QdrantRows:
+    """Return an empty shard."""
+    import qdrant_edge as q
+
+    folder = OwnFolder("qdrant-edge")
+    try:
+        path = folder.path / "shard"
+        path.mkdir()
+        shard = q.EdgeShard.create(str(path), make_config(dimensions, settings, threads))
+    except BaseException:
+        folder.close()
+        raise
+    return QdrantRows(shard, folder=folder)

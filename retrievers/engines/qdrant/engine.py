@@ -6,13 +6,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 from assay.retrievers.engines.capabilities import Capabilities
 from assay.retrievers.engines.declarative import StatedAdapter
 from assay.retrievers.engines.qdrant.bare import open_server
-from assay.retrievers.engines.qdrant.collection import QdrantCollectionStore
+from assay.retrievers.engines.qdrant.collection import QdrantCollectionStore, QdrantServer
 from assay.retrievers.engines.qdrant.connection import (
     CAPABILITIES,
     QdrantConnection,
     QdrantConnectionSettings,
 )
-from assay.retrievers.engines.qdrant.server import QdrantServer
 from assay.retrievers.engines.qdrant.settings import QdrantStoreSettings
 from assay.retrievers.engines.qdrant.shard import make_embedder
 from assay.retrievers.engines.raw_client import BareClient

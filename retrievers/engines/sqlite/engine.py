@@ -2,30 +2,32 @@
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from assay.retrievers.base import AssayError
-from assay.retrievers.engines.crud import LiveRows
+from assay.retrievers.engines.copies import OwnFolder
+from assay.retrievers.engines.crud import LiveFiles, LiveRows
 from assay.retrievers.engines.embedded import EmbeddedEngine
 from assay.retrievers.engines.servers.pool import Pool
 from assay.retrievers.engines.sqlite.file import (
     FILE,
+    SqliteFileSettings,
     build_file,
     configure_tokenizer,
     load_vec0,
     open_file,
 )
-from assay.retrievers.engines.sqlite.live import open_rows
-from assay.retrievers.engines.sqlite.settings import SqliteFileSettings
 from assay.retrievers.engines.statements import BareConnection, Select, StatementEngine
-from assay.retrievers.fusion.ranking import Scored
+from assay.retrievers.fusion.ranking import Scored, ordered
 from assay.retrievers.models.base import Vectors
 from assay.retrievers.settings import Resources
 
 if TYPE_CHECKING:
     import apsw
+
 
 Connections: TypeAlias = "Pool[apsw.Connection]"
 # FTS5's bm25() takes no others; a term of more than half of the texts weighs 0.000001.
@@ -150,3 +152,61 @@ class SqliteEngine(
         except apsw.Error as error:
             raise AssayError(f"engine sqlite: {error}") from None
         return rows
+
+
+BUSY_MS = 10_000  # a writer waits so long for another
+LIVE_NEIGHBOURS = "SELECT rowid, 1 - distance FROM rows WHERE embedding MATCH ? AND k = ?"
+
+
+@dataclass
+class SqliteRows(LiveFiles):
+    """A table with a write-ahead log: readers see what was whole when they began."""
+
+    pool: "Pool[apsw.Connection]"
+
+    def put(self, ids: Sequence[int], vectors: Vectors) -> None:
+        """Add rows after those of the same ids are removed, all at once: it has no other way."""
+        rows = zip(ids, (row.tobytes() for row in vectors), strict=True)
+        with self.pool.lend() as connection, connection:
+            connection.executemany("DELETE FROM rows WHERE rowid = ?", ((id_,) for id_ in ids))
+            connection.executemany("INSERT INTO rows(rowid, embedding) VALUES (?, ?)", rows)
+
+    def delete(self, ids: Sequence[int]) -> None:
+        """Remove rows."""
+        with self.pool.lend() as connection, connection:
+            connection.executemany("DELETE FROM rows WHERE rowid = ?", ((id_,) for id_ in ids))
+
+    def search(self, vector: Vectors, limit: int) -> list[Scored]:
+        """Return the nearest rows."""
+        with self.pool.lend() as connection:
+            found = connection.execute(LIVE_NEIGHBOURS, (vector.tobytes(), limit)).fetchall()
+        return ordered(found)
+
+    def release(self) -> None:
+        """Close the connections."""
+        self.pool.close()
+
+
+def open_rows(dimensions: int) -> SqliteRows:
+    """Return an empty table."""
+    folder = OwnFolder("sqlite")
+
+    def connect() -> "apsw.Connection":
+        import apsw
+
+        connection = load_vec0(apsw.Connection(str(folder.path / FILE)))
+        connection.set_busy_timeout(BUSY_MS)
+        connection.execute("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL")
+        return connection
+
+    rows = SqliteRows(Pool(connect), folder=folder)
+    try:
+        with rows.pool.lend() as connection:
+            connection.execute(
+                "CREATE VIRTUAL TABLE rows USING "
+                f"vec0(embedding float[{dimensions}] distance_metric=cosine)"
+            )
+    except BaseException:
+        rows.close()
+        raise
+    return rows

@@ -2,16 +2,45 @@
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar, Literal
 from urllib.parse import quote
 
+from pydantic import Field
+
 from assay.retrievers.base import AssayError
+from assay.retrievers.engines.analyzer_coverage import WordKey
+from assay.retrievers.engines.capabilities import Capabilities
 from assay.retrievers.engines.servers.pool import Pool
-from assay.retrievers.engines.sqlite.settings import SqliteFileSettings
+from assay.retrievers.engines.statements import StatementSettings
 from assay.retrievers.models.base import Vectors
 
 if TYPE_CHECKING:
     import apsw
+
+
+class SqliteFileSettings(StatementSettings):
+    """What SQLite can be told."""
+
+    capabilities: ClassVar[Capabilities] = Capabilities(
+        "statement",
+        extra="sqlite",
+        modules=("apsw", "sqlite_vec"),
+        packages=("apsw", "sqlite-vec"),
+        live=True,
+        restricts=True,
+    )
+    words: ClassVar[WordKey | None] = WordKey("", {})
+    type: Literal["sqlite"]
+    tokenizer: Literal["porter unicode61", "unicode61", "trigram"] = Field(
+        "porter unicode61",
+        description=(
+            "FTS5's: unicode61 splits at all but letters and digits; porter also stems English; "
+            "trigram finds the words of a query also inside of words, from three letters on. None "
+            "drops stop words. BM25 has FTS5's fixed k1 = 1.2 and b = 0.75"
+        ),
+    )
+    remove_diacritics: bool = Field(True, description="strip diacritics")
+
 
 FILE = "store.sqlite"
 

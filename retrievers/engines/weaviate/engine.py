@@ -1,7 +1,9 @@
 """Weaviate, a server: vector and BM25 lists fused by its hybrid search."""
 
+import os
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, Literal, TypeAlias
+from urllib.parse import urlsplit
 
 from pydantic import Field, model_validator
 
@@ -9,24 +11,24 @@ from assay.retrievers.engines.analyzer_coverage import WordKey
 from assay.retrievers.engines.base import Engine, StoreSettings
 from assay.retrievers.engines.capabilities import Capabilities
 from assay.retrievers.engines.formulas import Formula, Head, ReciprocalRanks, RelativeScores
-from assay.retrievers.engines.raw_client import BareClient
+from assay.retrievers.engines.raw_client import BareClient, Request
 from assay.retrievers.engines.servers.collection_store import Collection, CollectionPlan
 from assay.retrievers.engines.servers.server_engine import OpenIndex, ServerEngine
-from assay.retrievers.engines.weaviate.bare import open_client
 from assay.retrievers.engines.weaviate.collection import (
     PROPERTY,
     WeaviateCollectionStore,
+    WeaviateIndexSettings,
     to_id,
     to_position,
 )
 from assay.retrievers.engines.weaviate.connection import (
     CAPABILITIES,
     FILTERS,
+    KEY,
     WeaviateConnection,
     WeaviateConnectionSettings,
 )
 from assay.retrievers.engines.weaviate.server import WeaviateServer
-from assay.retrievers.engines.weaviate.settings import WeaviateIndexSettings
 from assay.retrievers.fusion.ranking import Positions, Scored
 from assay.retrievers.models.base import Vectors
 from assay.retrievers.settings import Resources
@@ -215,3 +217,46 @@ def _ask(opened: OpenedCollection, action: Callable[[Any], Any]) -> list[Any]:
         lambda client: action(client.collections.use(opened.name).query).objects
     )
     return found
+
+
+def open_client(url: str, grpc_port: int, collection: str, text_property: str) -> BareClient:
+    """Return the client as the vendor's first page makes it."""
+    import weaviate
+    from weaviate.classes.init import Auth
+    from weaviate.classes.query import BM25Operator, MetadataQuery
+
+    place = urlsplit(url)
+    secure, host = place.scheme == "https", place.hostname or ""
+    client = weaviate.connect_to_custom(
+        http_host=host,
+        http_port=place.port or (443 if secure else 80),
+        http_secure=secure,
+        grpc_host=host,
+        grpc_port=grpc_port,
+        grpc_secure=secure,
+        auth_credentials=Auth.api_key(key) if (key := os.environ.get(KEY)) else None,
+        skip_init_checks=True,
+    )
+    query = client.collections.use(collection).query
+
+    def ready(search: Callable[..., Any], given: Any, **options: Any) -> Request:
+        return lambda: [
+            (each.uuid, each.metadata)
+            for each in search(given, return_properties=False, **options).objects
+        ]
+
+    def dense(vector: Vectors, limit: int) -> Request:
+        wanted = MetadataQuery(distance=True)
+        return ready(query.near_vector, vector.tolist(), limit=limit, return_metadata=wanted)
+
+    def keyword(text: str, limit: int) -> Request:
+        return ready(
+            query.bm25,
+            text,
+            query_properties=[text_property],
+            operator=BM25Operator.or_(minimum_match=1),
+            limit=limit,
+            return_metadata=MetadataQuery(score=True),
+        )
+
+    return BareClient(dense, keyword, client.close)

@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from assay.eval.collections.authoring.known_item_collections import edit, plant
 from assay.eval.collections.authoring.known_item_queries import (
     TYPES,
     LookupSet,
     derive,
     read_keywords,
 )
-from assay.eval.collections.authoring.near_duplicates import edit, plant
 from assay.eval.collections.formats.native import make_document
 from assay.retrievers.base import AssayError, Document
 from assay.retrievers.base.frontmatter import frontmatter_end

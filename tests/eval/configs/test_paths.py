@@ -17,7 +17,7 @@ from assay.eval.studies.sweep.running import read_sweep
 from assay.retrievers.base import AssayError
 from assay.retrievers.language_models.local import LocalSettings
 from assay.retrievers.model_files.files import locate
-from assay.retrievers.query.wordnet import WordNet
+from assay.retrievers.query.synonyms import WordNet
 from assay.retrievers.settings import Resources
 from assay.retrievers.settings.files import read_mapping
 from assay.retrievers.store.cache import Cache

@@ -14,7 +14,7 @@ from samples.tracked_run import check_run, client, make_summary, run_ids
 from assay.eval.cli.log import log as log_command
 from assay.eval.runs.stored import load
 from assay.eval.runs.summary.summary import Summary, summarise
-from assay.eval.studies.sweep.record import log_sweep
+from assay.eval.studies.sweep.running import log_sweep
 from assay.eval.tracking import TrackingError, log, log_once, tracking_uri
 from assay.eval.tracking.record import describe
 from assay.retrievers.base import AssayError, Quiet

@@ -1,4 +1,4 @@
-"""Definitions in worked texts; their precision and recall are benchmarks/definitions.py's."""
+"""Definitions in worked texts."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Cross-references in worked texts; their precision and recall are benchmarks/definitions.py's."""
+"""Cross-references in worked texts."""
 
 import pytest
 

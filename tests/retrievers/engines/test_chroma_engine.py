@@ -6,8 +6,12 @@ import numpy as np
 import pytest
 from samples.real_texts import real_texts
 
-from assay.retrievers.engines.chroma.collection import DATABASE, open_client
-from assay.retrievers.engines.chroma.engine import ChromaEngine, ChromaSettings
+from assay.retrievers.engines.chroma.engine import (
+    DATABASE,
+    ChromaEngine,
+    ChromaSettings,
+    open_client,
+)
 from assay.retrievers.engines.conformance.sample import encode
 from assay.retrievers.settings import Resources
 from assay.retrievers.store.cache import Cache

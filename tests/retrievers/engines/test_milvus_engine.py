@@ -28,8 +28,7 @@ from assay.retrievers.engines.conformance import (
     hybrid_is_fused_from_its_lists,
 )
 from assay.retrievers.engines.conformance.sample import FEW, QUERIES, TEXTS, encode, index
-from assay.retrievers.engines.milvus.connection import MilvusConnection
-from assay.retrievers.engines.milvus.engine import MilvusEngine, MilvusSettings
+from assay.retrievers.engines.milvus.engine import MilvusConnection, MilvusEngine, MilvusSettings
 from assay.retrievers.engines.milvus.lite import MilvusLiteSettings
 from assay.retrievers.engines.parity.parity import Observation, state
 from assay.retrievers.services.retries import count_retries

@@ -13,7 +13,7 @@ from assay.retrievers.engines.conformance import RULES
 from assay.retrievers.engines.conformance.sample import QUERIES, TEXTS, encode, index
 from assay.retrievers.engines.opensearch.client import OpenSearchClient
 from assay.retrievers.engines.opensearch.engine import OpenSearchSettings
-from assay.retrievers.engines.opensearch.versions import find_lack
+from assay.retrievers.engines.opensearch.server import find_lack
 from assay.retrievers.engines.parity.parity import Observation, state
 from assay.retrievers.settings import Resources
 from assay.retrievers.store.cache import Cache, default_root

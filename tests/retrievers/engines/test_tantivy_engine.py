@@ -10,9 +10,14 @@ from samples.real_texts import real_texts
 
 from assay.retrievers.base import Chunk, Document
 from assay.retrievers.corpus.corpus import Corpus
-from assay.retrievers.engines.tantivy.engine import TantivyEngine, TantivySettings
-from assay.retrievers.engines.tantivy.index import _make_analyzer, make_analyze
-from assay.retrievers.engines.tantivy.scores import LENGTHS, Bm25
+from assay.retrievers.engines.tantivy.engine import (
+    LENGTHS,
+    Bm25,
+    TantivyEngine,
+    TantivySettings,
+    _make_analyzer,
+    make_analyze,
+)
 from assay.retrievers.engines.tantivy.settings import (
     WITHOUT_STOP_WORDS,
     Language,

@@ -11,8 +11,7 @@ from tools import folder_engines
 from tools.folder_engines import QUERIES, TEXTS, VECTORS, index
 
 from assay.retrievers.engines.conformance.sample import encode
-from assay.retrievers.engines.zvec.collection import _make_analyzer
-from assay.retrievers.engines.zvec.engine import ZvecEngine, ZvecSettings
+from assay.retrievers.engines.zvec.engine import ZvecEngine, ZvecSettings, _make_analyzer
 from assay.retrievers.engines.zvec.settings import Language, ZvecAnalyzerSettings
 
 zvec = pytest.importorskip("zvec", reason="needs the extra `zvec`")

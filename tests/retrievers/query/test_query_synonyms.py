@@ -11,8 +11,7 @@ from assay.retrievers.base import AssayError
 from assay.retrievers.legs.leg_query import LegQuery
 from assay.retrievers.model_files.wordnet_files import FOLDER, NAMES, unpack
 from assay.retrievers.query.base import QueryStep
-from assay.retrievers.query.synonyms import SynonymsSettings
-from assay.retrievers.query.wordnet import DEBIAN, ENDINGS, WordNet
+from assay.retrievers.query.synonyms import DEBIAN, ENDINGS, SynonymsSettings, WordNet
 from assay.retrievers.settings import Resources
 from assay.retrievers.store.cache import Cache
 
@@ -163,7 +162,7 @@ def test_the_packages_line_ends_become_those_that_offsets_count(
             member.size = len(content)
             opened.addfile(member, io.BytesIO(content))
     unpack(archive, unpacked)
-    monkeypatch.setattr("assay.retrievers.query.wordnet._list_places", list)
+    monkeypatch.setattr("assay.retrievers.query.synonyms._list_places", list)
     assert WordNet.locate(None, lambda: unpacked).find_synonyms("dog", 1) == WordNet(
         folder
     ).find_synonyms("dog", 1)

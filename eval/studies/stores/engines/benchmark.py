@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from assay.eval.statistics.estimates import Estimate
-from assay.eval.studies.stores.engines.change_figures import ChangesResult
+from assay.eval.studies.stores.engines.changes import ChangesResult
 from assay.eval.studies.stores.engines.timing import Percentiles
 from assay.eval.studies.stores.parity.results import IndexCost
 

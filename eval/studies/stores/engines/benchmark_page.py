@@ -16,7 +16,7 @@ from assay.eval.studies.stores.engines.benchmark import (
     SearchMeasurement,
     StoreResult,
 )
-from assay.eval.studies.stores.engines.change_figures import ChangesResult, Sight
+from assay.eval.studies.stores.engines.changes import ChangesResult, Sight
 from assay.retrievers.base import AssayError
 
 BENCHMARK = "engine_bench"

@@ -3,13 +3,42 @@
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
 
-from assay.eval.studies.stores.engines.change_figures import ChangesResult, Sight
-from assay.eval.studies.stores.engines.timing import WARM_UP, find_percentiles
+from assay.eval.studies.stores.engines.timing import WARM_UP, Percentiles, find_percentiles
 from assay.retrievers.base import Progress
 from assay.retrievers.engines.base import Engine
 from assay.retrievers.engines.crud import LiveRows
 from assay.retrievers.models.base import Vectors
+
+
+@dataclass(frozen=True)
+class Sight:
+    """Changes of one kind: seconds until a search saw each, 0 where the next one did.
+
+    None stands for those that none saw within the bound.
+    """
+
+    seconds: tuple[float | None, ...]
+
+
+@dataclass(frozen=True)
+class ChangesResult:
+    """Rows of a store that are put, searched meanwhile, deleted and put anew.
+
+    `rate` is rows put in a second by one thread, alone; `rate_beside` while another searches.
+    `latency` is of searches while nothing changes, `latency_beside` meanwhile.
+    """
+
+    rows: int
+    batch: int
+    rate: float
+    latency: Percentiles
+    rate_beside: float
+    latency_beside: Percentiles
+    deletions: Sight
+    updates: Sight
+
 
 DEPTH = 100  # rows a search asks for, and to which recall is measured
 BATCH = 500  # rows put at once

@@ -1,8 +1,12 @@
 """Where one store is measured: what its searches find, how fast they are, what its index costs."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
+from dataclasses import dataclass
 from datetime import UTC, datetime
+from statistics import median
+from time import perf_counter
 from typing import NamedTuple
 
 from assay.eval.collections.collection import Query
@@ -18,18 +22,66 @@ from assay.eval.studies.stores.engines.benchmark import (
     Speed,
     StoreResult,
 )
-from assay.eval.studies.stores.engines.change_figures import ChangesResult
-from assay.eval.studies.stores.engines.changes import measure_changes
+from assay.eval.studies.stores.engines.changes import ChangesResult, measure_changes
 from assay.eval.studies.stores.engines.engine_bench import Bench, index_engine, timed
 from assay.eval.studies.stores.engines.inventory import open_server
-from assay.eval.studies.stores.engines.load import ROUNDS, Load, load_by_turns
 from assay.eval.studies.stores.engines.timing import find_percentiles, time_interleaved
 from assay.eval.studies.stores.parity.quality import DENSE, HYBRID, KEYWORD, score_rankings
-from assay.retrievers.base import AssayError, cut
+from assay.retrievers.base import AssayError, Progress, T, cut
 from assay.retrievers.engines.base import Engine
 from assay.retrievers.engines.recall import measure_share
 from assay.retrievers.fusion.ranking import Scored
 from assay.retrievers.settings import Resources
+
+ROUNDS = 3
+WARM_UP = 2  # calls of each caller
+
+
+@dataclass(frozen=True)
+class Load:
+    """Milliseconds of each query while `callers` ask at once, and queries answered in a second.
+
+    Of each query the median of its rounds.
+    """
+
+    callers: int
+    milliseconds: tuple[float, ...]
+    throughput: float
+
+
+def load_by_turns(
+    systems: Mapping[str, Callable[[T], float]],
+    queries: Sequence[T],
+    callers: int,
+    progress: Progress,
+) -> dict[str, Load]:
+    """Ask all `queries` of each system, `callers` at once, in rounds in which all take turns.
+
+    A caller is a thread that asks again as soon as it is answered: all share this process. Systems
+    give the milliseconds of a query. Who begins changes with every round.
+    """
+    taken: dict[str, list[list[float]]] = {name: [] for name in systems}
+    seconds = dict.fromkeys(systems, 0.0)
+    with ThreadPoolExecutor(callers) as pool:
+        warm = [queries[i % len(queries)] for i in range(callers * WARM_UP)]
+        for system in systems.values():
+            list(pool.map(system, warm))
+        names = list(systems)
+        rounds = [names[i % len(names) :] + names[: i % len(names)] for i in range(ROUNDS)]
+        turns = [name for order in rounds for name in order]
+        for name in progress.track(turns, f"{callers} callers at once", len(turns)):
+            begin = perf_counter()
+            taken[name].append(list(pool.map(systems[name], queries)))
+            seconds[name] += perf_counter() - begin
+    return {
+        name: Load(
+            callers,
+            tuple(median(times) for times in zip(*taken[name], strict=True)),
+            ROUNDS * len(queries) / seconds[name],
+        )
+        for name in systems
+    }
+
 
 DEPTH = 100  # hits a query asks for, and to which recall is measured
 SECONDS = 30.0  # of timing with one caller, a search

@@ -15,8 +15,7 @@ from assay.eval.report.histogram import bin_rows, draw_bars
 from assay.eval.report.run_page.page import write as write_run
 from assay.eval.runs.summary.summary import summarise
 from assay.eval.studies.ingestion import page as report
-from assay.eval.studies.ingestion.baseline import check
-from assay.eval.studies.ingestion.record import metrics
+from assay.eval.studies.ingestion.baseline import check, metrics
 from assay.eval.studies.ingestion.summary import DocumentFacts, Ingestion, SkippedFile
 from assay.eval.tracking.record import describe
 from assay.retrievers.base import AssayError

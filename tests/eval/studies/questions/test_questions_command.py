@@ -166,7 +166,7 @@ def test_a_dry_run_needs_no_key_and_makes_no_call(
     assert found["to_ask"] == 8 * 3 - 1
     assert 0 < found["estimate"]["usd"] < found["estimate"]["worst_usd"]
     shown = call(docs, "--number", "8", "--dry-run").stdout
-    assert "23 calls to openai gpt-x" in shown
+    assert "23 to ask openai gpt-x" in shown
     assert "formats that are not read: 1 .rtf" in shown
     assert "prices: not known" in shown
     assert not server.calls

@@ -9,11 +9,16 @@ import pytest
 
 from assay.eval.llm.fences import fence
 from assay.eval.llm.question import NoAnswerError, Question, Reply
-from assay.eval.studies.questions.asking import DrawOutcome, Examiner
+from assay.eval.studies.questions.asking import (
+    DrawOutcome,
+    Examiner,
+    QuestionReply,
+    UnreadableError,
+    read_reply,
+)
 from assay.eval.studies.questions.drawing import Draw, Passage
 from assay.eval.studies.questions.kinds import KINDS
 from assay.eval.studies.questions.prompts import ask_question
-from assay.eval.studies.questions.replies import QuestionReply, UnreadableError, read_reply
 from assay.eval.studies.questions.selection import QuestionSelection, choose_review, drop_duplicates
 from assay.retrievers.base import Chunk, Document
 

@@ -11,8 +11,8 @@ import pytest
 
 from assay.eval.configs.engine_settings import is_usable, list_engines, read_engine
 from assay.eval.studies.stores.engines import changes
-from assay.eval.studies.stores.engines.change_figures import ChangesResult, Sight
-from assay.eval.studies.stores.engines.load import ROUNDS, WARM_UP, load_by_turns
+from assay.eval.studies.stores.engines.changes import ChangesResult, Sight
+from assay.eval.studies.stores.engines.measurement import ROUNDS, WARM_UP, load_by_turns
 from assay.eval.studies.stores.engines.synthetic_corpus import scatter
 from assay.retrievers.base import AssayError, Quiet
 from assay.retrievers.engines.conformance.live_rules import make_vectors

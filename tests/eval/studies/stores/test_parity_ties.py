@@ -7,9 +7,9 @@ import pytest
 
 from assay.eval.studies.stores.parity.sweep import judge
 from assay.retrievers.base import IndexReport
-from assay.retrievers.engines.azure_cosmos_nosql.formula import UnitedRanks
+from assay.retrievers.engines.azure_cosmos_nosql.engine import UnitedRanks
 from assay.retrievers.engines.base import Engine, EngineLists, LegDepths
-from assay.retrievers.engines.elasticsearch.fusion import LinearScores
+from assay.retrievers.engines.elasticsearch.settings import LinearScores
 from assay.retrievers.engines.formulas import (
     NORMALISATIONS,
     ArctangentScores,

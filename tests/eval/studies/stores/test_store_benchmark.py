@@ -12,12 +12,12 @@ from assay.eval.configs.engine_settings import choose_engines
 from assay.eval.runs.files import encode_json
 from assay.eval.studies.stores.engines import benchmark_running, measurement
 from assay.eval.studies.stores.engines.benchmark_page import read_stores
-from assay.eval.studies.stores.engines.distractors import (
+from assay.eval.studies.stores.engines.engine_bench import (
+    Bench,
     find_relevant,
     make_distractors,
     scatter_about,
 )
-from assay.eval.studies.stores.engines.engine_bench import Bench
 from assay.retrievers.base import AssayError
 from assay.retrievers.engines.conformance.sample import encode
 from assay.retrievers.models.base import Encoder, Vectors

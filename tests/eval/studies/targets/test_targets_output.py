@@ -15,6 +15,7 @@ from assay.eval.studies.targets.output import (
     describe_seconds,
     format_measured,
     make_rows,
+    metrics,
     read_totals,
     render_markdown,
     render_table,
@@ -22,7 +23,6 @@ from assay.eval.studies.targets.output import (
     replace_totals,
     write,
 )  # fmt: skip
-from assay.eval.studies.targets.record import metrics
 from assay.eval.studies.targets.results import Line, MeasuredValue, Results, TargetResult, Unit
 from assay.eval.studies.targets.target_settings import load_settings
 from assay.eval.studies.targets.verdict import Levels, Limits

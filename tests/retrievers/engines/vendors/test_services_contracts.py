@@ -10,9 +10,9 @@ from pydantic import ValidationError
 from tools.server_engines import is_told, one_line
 from tools.vendor_engines import SERVED, search
 
-from assay.retrievers.engines.azure_cosmos_nosql.formula import UnitedRanks
+from assay.retrievers.engines.azure_cosmos_nosql.engine import UnitedRanks
 from assay.retrievers.engines.conformance.sample import FEW, encode, index
-from assay.retrievers.engines.elasticsearch.fusion import LinearScores
+from assay.retrievers.engines.elasticsearch.settings import LinearScores
 from assay.retrievers.engines.mongodb.connection import MongoConnection
 from assay.retrievers.engines.mongodb.formula import AveragedScores, SharedRanks
 from assay.retrievers.engines.servers.service import Fault
