@@ -187,8 +187,11 @@ def _run(arguments: Sequence[str] | None) -> None:
 
 
 def _was_interrupted(error: BaseException | None) -> bool:
-    """Whether an error comes of an interrupt: Python wraps one that meets it making a class."""
-    while error and not isinstance(error, KeyboardInterrupt | click.Abort):
+    """Whether an error comes of an interrupt: one that meets Python making a class is wrapped, and
+    pydantic has no more of it than its name.
+    """
+    interrupts = (KeyboardInterrupt, click.Abort)
+    while error and not isinstance(error, interrupts) and "KeyboardInterrupt:" not in str(error):
         error = error.__cause__ or error.__context__
     return error is not None
 

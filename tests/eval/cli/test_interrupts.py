@@ -21,7 +21,11 @@ def chain(*_: object, **__: object) -> None:
         raise ImportError("half imported") from error
 
 
-@pytest.mark.parametrize("work", [make_class, chain])
+def name_only(*_: object, **__: object) -> None:
+    raise ValueError('Error building "literal" validator: KeyboardInterrupt:')
+
+
+@pytest.mark.parametrize("work", [make_class, chain, name_only])
 def test_what_an_interrupt_became_is_told_as_one(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], work: object
 ) -> None:
