@@ -28,7 +28,6 @@ def changing(path: Path) -> Iterator[None]:
     """
     folder = default_root() / FOLDER
     with writing(folder):
-        folder.mkdir(parents=True, exist_ok=True)
         lock = FileLock(folder / digest(str(path.resolve())), is_singleton=True)
         try:
             lock.acquire(timeout=PATIENCE)

@@ -73,3 +73,9 @@ def test_a_grade_is_on_the_disk_before_the_page_hears_of_it(
     extra = 3  # the folder, too
     for connection in opened:
         assert connection.execute("PRAGMA synchronous").fetchone() == (extra,)
+
+
+def test_a_grade_that_cannot_be_kept_is_told(grades: GradeFile) -> None:
+    grades.close()
+    with pytest.raises(AssayError, match=f"{grades.path}: "):
+        grades.add(APT.digest, "anna", 1)
