@@ -239,10 +239,6 @@ def _belongs(item: Any) -> bool:
     return item.name == "footer" and item.find_parent(CONTENT) is not None
 
 
-if __name__ == "__main__":
-    main()
-
-
 TELLING = 12  # letters and digits that a line has at least to tell where it stands
 SLACK = 1.25  # how much more than a page has may come before its end is reached
 FEW = 100  # letters and digits of a page, up to which it need not be found
@@ -283,3 +279,7 @@ def _find_end(letters: str, lines: Sequence[str], begin: int, stop: int) -> int:
 def _line_after(text: str, places: Sequence[int], number: int) -> int:
     """Return the offset of the line after that of letter `number`, from 1; 0 for the first line."""
     return (text.find("\n", places[number - 1]) + 1 or len(text)) if number else 0
+
+
+if __name__ == "__main__":
+    main()
