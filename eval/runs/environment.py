@@ -171,7 +171,8 @@ def _gpus() -> list[str]:
     names = []
     for file in sorted(Path("/proc/driver/nvidia/gpus").glob("*/information")):
         with suppress(OSError):
-            names += re.findall(r"^Model:\s*(.+?)\s*$", file.read_text(), re.MULTILINE)
+            found = re.findall(r"^Model:(.+)$", file.read_text(), re.MULTILINE)
+            names += [name.strip() for name in found]
     return names
 
 
