@@ -158,17 +158,17 @@ def estimate_mean_ratio(base: Sequence[float], other: Sequence[float]) -> Estima
         return _estimate([base, other], ratio)
 
 
-def estimate_share(successes: int, n: int) -> Estimate:
+def estimate_share(successes: float, n: float) -> Estimate:
     """Return `successes` of `n` as a share, with the exact binomial interval.
 
     It is that of Clopper and Pearson (1934). Others give a share of 0 or 1 an interval of no width,
-    as though a few successes proved that there are no failures.
+    as though a few successes proved that there are no failures. An effective size may be broken.
     """
     from scipy.special import betaincinv
 
     low = betaincinv(successes, n - successes + 1, TAIL) if successes else 0.0
     high = betaincinv(successes + 1, n - successes, 1 - TAIL) if successes < n else 1.0
-    return Estimate(successes / n, float(low), float(high), n)
+    return Estimate(successes / n, float(low), float(high), round(n))
 
 
 def _estimate(samples: Sequence[Sequence[float]], statistic: Callable[..., Any]) -> Estimate:

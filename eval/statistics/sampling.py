@@ -22,8 +22,10 @@ def estimate_weighted_mean(
     sum of w·y by sum of w with w = size / chance, with the linearised variance of a stratified
     sample (Särndal, Swensson and Wretman 1992, 5.6 and 5.7) and Satterthwaite's degrees of freedom.
     A stratum with a single value is put to the one before it, which makes the interval longer.
-    Where all values are equal, the interval of a share is that of Clopper and Pearson at Kish's
-    effective size, of other values it has no width. Strata without a value are no part of it.
+    A share of values that are 0 or 1 has Korn and Graubard's interval (1998): that of Clopper and
+    Pearson at the effective size, over the strata that were not drawn whole. That size is at most
+    Kish's, as strata of equal values do not prove that others of theirs are equal too. Other equal
+    values have an interval of no width. Strata without a value are no part of it.
     """
     y, size = np.asarray(sample, dtype=float), np.asarray(sizes, dtype=float)
     n = len(y)
@@ -37,11 +39,13 @@ def estimate_weighted_mean(
     census = all(count in (0, of) for count, of in zip(drawn, members, strict=True))
     if census:
         return Estimate(mean, mean, mean, n)
+    if within == SHARE and np.all((y == 0) | (y == 1)):
+        open_ = drawn[stratum] < np.asarray(members)[stratum]
+        share = float(np.sum(weights[open_])) / total
+        bound = _bound_share(y, np.where(open_, weights, 0) / total / share, stratum, members)
+        known = mean - share * bound.value
+        return Estimate(mean, known + share * bound.low, known + share * bound.high, n)
     if np.all(y == y[0]):
-        effective = max(1, round(total**2 / float(np.sum(weights**2))))
-        if within == SHARE and y[0] in within:
-            bound = estimate_share(effective * int(y[0]), effective)
-            return Estimate(mean, bound.low, bound.high, n)
         wide = n == 1 and np.all(np.isfinite(within))
         return Estimate(mean, *(within if wide else (mean, mean)), n)
     parts = _find_parts(stratum, members, size * (y - mean) / total)
@@ -53,6 +57,20 @@ def estimate_weighted_mean(
 
     half = float(stdtrit(variance**2 / spread, 1 - TAIL)) * math.sqrt(variance)
     return Estimate(mean, max(mean - half, within[0]), min(mean + half, within[1]), n)
+
+
+def _bound_share(
+    y: np.ndarray, weights: np.ndarray, strata: np.ndarray, members: Sequence[int]
+) -> Estimate:
+    """Return Korn and Graubard's interval of values that are 0 or 1; `weights` sum to 1."""
+    share = min(float(np.sum(weights * y)), 1.0)
+    drawn = np.bincount(strata, minlength=len(members))
+    residuals = weights * (y - share) * (drawn / np.asarray(members))[strata]
+    variance = sum(part for part, _ in _find_parts(strata, members, residuals))
+    size = 1 / float(np.sum(weights**2))
+    if variance:
+        size = min(size, share * (1 - share) / variance)
+    return estimate_share(share * size, size)
 
 
 def _find_parts(

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.stats import beta
 
 from assay.eval.statistics.estimates import SHARE, estimate_mean
 from assay.eval.statistics.sampling import estimate_weighted_mean
@@ -47,6 +48,27 @@ def test_equal_shares_leave_what_clopper_and_pearson_leave() -> None:
     found = estimate_weighted_mean([1.0] * 20, [1] * 20, [0] * 20, [500], SHARE)
     assert found.low == pytest.approx(0.025 ** (1 / 20))
     assert found.high == 1
+
+
+def test_a_share_of_one_stratum_by_hand() -> None:
+    found = estimate_weighted_mean([1.0] * 15 + [0.0] * 5, [1] * 20, [0] * 20, [10**9], SHARE)
+    low, high = beta.ppf(0.025, 0.75 * 19, 0.25 * 19 + 1), beta.ppf(0.975, 0.75 * 19 + 1, 0.25 * 19)
+    assert (found.value, found.low, found.high) == pytest.approx((0.75, low, high), abs=1e-6)
+
+
+def test_strata_of_equal_hits_do_not_prove_that_there_is_no_miss() -> None:
+    rng = np.random.default_rng(0)
+    hits, sizes = np.arange(300) % 25 > 0, 300 // np.arange(1, 301)
+    truth = float(hits @ sizes / sizes.sum())
+    held = []
+    for _ in range(300):
+        drawn = np.concatenate([10 * i + rng.permutation(10)[:2] for i in range(30)])
+        strata = np.repeat(range(30), 2)
+        found = estimate_weighted_mean(
+            hits[drawn].astype(float), sizes[drawn], strata, [10] * 30, SHARE
+        )
+        held.append(found.low <= truth <= found.high)
+    assert np.mean(held) > 0.94
 
 
 @given(
