@@ -227,7 +227,9 @@ class HttpRetriever(Retriever):
         """Return the steps that an answer tells, and all chunks in them. Raises AssayError."""
         steps: list[StageTrace] = []
         chunks: dict[str, Chunk] = {}
-        told = answer.get("steps") or []
+        told = answer.get("steps")
+        if told is None:
+            return steps, chunks
         for step in told if isinstance(told, list) else [told]:
             match step:
                 case {"name": str(name), "kind": str(kind)} if kind in STEP_KINDS:

@@ -200,6 +200,7 @@ def _unfold(span: Any) -> dict[str, Any]:
         "startTimeUnixNano": span.start_time_unix_nano,
         "endTimeUnixNano": span.end_time_unix_nano,
         "attributes": {item.key: _unfold_value(item.value) for item in span.attributes},
+        "status": span.status.code,
         "droppedAttributesCount": span.dropped_attributes_count,
     }
 

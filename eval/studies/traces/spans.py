@@ -47,7 +47,7 @@ class Span(NamedTuple):
     """What of a span matters here; times are nanoseconds of the epoch.
 
     `step` is the kind of step that the span names itself, `found` the list it put out, None where
-    it tells none, `given` the list that it was given. `is_told` says that its kind is its own word.
+    it tells none, `given` the list that it was given. `failed` says that it ended in an error.
     """
 
     trace: str
@@ -63,6 +63,7 @@ class Span(NamedTuple):
     given: list[RecordedDocument] | None
     answer: str
     session: str
+    failed: bool
 
 
 def expand(raw: Any) -> Iterator[Mapping[str, Any]]:
@@ -137,7 +138,15 @@ def read_span(raw: Mapping[str, Any]) -> Span:
         find_list(attributes, "reranker.input_documents"),
         "" if found is not None else _read_answer(output),
         clean(_first(attributes, SESSIONS)),
+        _has_failed(raw),
     )
+
+
+def _has_failed(raw: Mapping[str, Any]) -> bool:
+    status = raw.get("status")
+    code = status.get("code") if isinstance(status, Mapping) else status
+    told = (code, raw.get("status_code"), raw.get("level"))  # Phoenix, Langfuse
+    return any(str(item).upper().removeprefix("STATUS_CODE_") in ("2", "ERROR") for item in told)
 
 
 def _list(value: Any) -> list[Mapping[str, Any]]:

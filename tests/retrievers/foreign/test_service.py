@@ -123,6 +123,7 @@ def test_a_service_tells_its_steps(url: str, tmp_path: Path) -> None:
         ({"hits": [], "steps": [{"name": "words", "kind": "lag"}]}, "of the kinds query, leg"),
         ({"hits": [], "steps": [{"kind": "leg"}]}, 'expected steps as {"name"'),
         ({"hits": [], "steps": "words"}, "expected steps"),
+        ({"hits": [], "steps": {}}, "expected steps"),
         ({"hits": [], "steps": [{"name": "w", "kind": "leg", "milliseconds": -1}]}, "expected st"),
         ({"hits": [], "steps": [{"name": "w", "kind": "leg", "hits": [{"id": "x"}]}]}, "x is nei"),
         ({"hits": [{"id": "elsewhere", "score": 1}]}, "elsewhere is neither a passage nor"),

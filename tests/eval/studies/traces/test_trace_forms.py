@@ -9,6 +9,7 @@ from typing import Any
 import pyarrow
 import pytest
 from doubles.spans import DOGS, FERRY, Emitter, emit_search, flatten, list_spans
+from opentelemetry.trace import StatusCode
 from pyarrow import parquet
 
 from assay.eval.studies.traces.traces import Trace, open_book
@@ -245,3 +246,25 @@ def test_each_call_of_a_tool_that_retrieves_is_a_search_of_its_own(tmp_path: Pat
     found, _ = read(tmp_path / "a.pb")
     assert sorted(trace.query for trace in found) == ["dogs", "ferry"]
     assert len({trace.id for trace in found}) == 2
+
+
+@pytest.mark.parametrize("form", ["spans.json", "spans.pb"])
+def test_a_retriever_that_tells_no_documents_though_it_does_elsewhere_found_none(
+    form: str, tmp_path: Path
+) -> None:
+    def write(emitter: Emitter) -> Path:
+        path = tmp_path / form
+        text = json.dumps(emitter.otlp_json()).encode()
+        path.write_bytes(emitter.protobuf() if form.endswith("pb") else text)
+        return path
+
+    silent = emit_search("cats", [])
+    assert read(write(silent)) == ([], {"retriever span that tells no documents": 1})
+    emit_search(QUERY, [DOGS], silent)
+    with silent.span("vectors", input__value="goats") as span:
+        span.set_attribute("openinference.span.kind", "RETRIEVER")
+        span.set_status(StatusCode.ERROR)
+    traces, faults = read(write(silent))
+    found = {trace.query: [item.id for item in trace.found] for trace in traces}
+    assert found == {"cats": [], QUERY: ["c2"]}
+    assert faults == {"retriever span that tells no documents": 1}
