@@ -77,8 +77,8 @@ def _check_content(
     for variant, book in books.items():
         if judged and legible and queries.items and not _can_measure(book, queries.items):
             message = (
-                "has no relevant judgment (a grade of 1 or more), so nothing can be measured; `assay "
-                "label POOL` adds judgments"
+                "has no relevant judgment (a grade of 1 or more), so nothing can be measured; "
+                "`assay label POOL` adds judgments"
             )
             problems.error(place, 0, f'judgments: "{variant}" {message}')
         _check_grades(book, queries.items, problems)
