@@ -4,7 +4,6 @@ import random
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
@@ -14,6 +13,7 @@ from assay.eval.runs.contract import name_retriever, naming
 from assay.eval.runs.machine_load import LoadMeter, MachineLoad
 from assay.retrievers.base import Progress, Ranking, Retriever
 from assay.retrievers.base.stopwatch import Stopwatch
+from assay.retrievers.base.threads import ThreadPool
 from assay.retrievers.settings import Settings
 from assay.retrievers.settings.filters import Filter
 
@@ -153,7 +153,7 @@ def _throughput(
         find(*query)
         return True
 
-    with ThreadPoolExecutor(settings.concurrency) as pool:
+    with ThreadPool(settings.concurrency) as pool:
         done = sum(pool.map(search, queries))
     return done / (time.perf_counter() - begin)
 

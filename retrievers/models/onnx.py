@@ -3,7 +3,6 @@
 import os
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -13,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.retrievers.base import AssayError
+from assay.retrievers.base.threads import ThreadPool
 from assay.retrievers.model_files.files import ModelFiles
 from assay.retrievers.model_files.recipes import Recipe
 from assay.retrievers.models import fused_bert
@@ -230,6 +230,6 @@ def map_texts(work: Callable[[str], Result], texts: Sequence[str], threads: int)
     if threads == 1 or len(texts) == 1:
         return [work(text) for text in texts]
     order = sorted(range(len(texts)), key=lambda i: -len(texts[i]))
-    with ThreadPoolExecutor(threads) as pool:
+    with ThreadPool(threads) as pool:
         done = dict(zip(order, pool.map(work, [texts[i] for i in order]), strict=True))
     return [done[i] for i in range(len(texts))]

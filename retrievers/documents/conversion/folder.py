@@ -2,13 +2,13 @@
 
 import queue
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 from assay.retrievers.base import AssayError
+from assay.retrievers.base.threads import ThreadPool
 from assay.retrievers.documents.conversion.conversion import (
     FORMATS,
     TEXTS,
@@ -160,7 +160,7 @@ def convert_all(
     with ExitStack() as stack:
         for _ in range(resources.threads):
             free.put(stack.enter_context(closing(Converter(resources.cache, settings))))
-        pool = stack.enter_context(ThreadPoolExecutor(resources.threads))
+        pool = stack.enter_context(ThreadPool(resources.threads))
         results = resources.progress.track(pool.map(convert, names), "converting", len(names))
         return list(zip(names, results, strict=True))
 

@@ -7,12 +7,12 @@ liking for the first or the second place cancels.
 
 import re
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from itertools import combinations
 from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
+from assay.retrievers.base.threads import ThreadPool
 from assay.retrievers.language_models.answers import KeptAnswer
 from assay.retrievers.language_models.base import USUAL_BYTES_PER_TOKEN, Prompt
 from assay.retrievers.language_models.search_model import SearchModel
@@ -152,7 +152,7 @@ class PairwiseReranker(OrderingReranker):
         """
         if not prompts:
             return []
-        with ThreadPoolExecutor(min(len(prompts), self._settings.concurrency)) as pool:
+        with ThreadPool(min(len(prompts), self._settings.concurrency)) as pool:
             made = list(pool.map(self._ask_apart, prompts))
         for _, watched in made:
             charges.record(watched.usage, self.prices)

@@ -1,7 +1,6 @@
 """Where one store is measured: what its searches find, how fast they are, what its index costs."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -28,6 +27,7 @@ from assay.eval.studies.stores.engines.inventory import open_server
 from assay.eval.studies.stores.engines.timing import find_percentiles, time_interleaved
 from assay.eval.studies.stores.parity.quality import DENSE, HYBRID, KEYWORD, score_rankings
 from assay.retrievers.base import AssayError, Progress, T, cut
+from assay.retrievers.base.threads import ThreadPool
 from assay.retrievers.engines.base import Engine
 from assay.retrievers.engines.recall import measure_share
 from assay.retrievers.fusion.ranking import Scored
@@ -62,7 +62,7 @@ def load_by_turns(
     """
     taken: dict[str, list[list[float]]] = {name: [] for name in systems}
     seconds = dict.fromkeys(systems, 0.0)
-    with ThreadPoolExecutor(callers) as pool:
+    with ThreadPool(callers) as pool:
         warm = [queries[i % len(queries)] for i in range(callers * WARM_UP)]
         for system in systems.values():
             list(pool.map(system, warm))
