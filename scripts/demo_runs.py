@@ -23,7 +23,7 @@ def main() -> None:
     with TemporaryDirectory() as reports, ZipFile(DEMO, "w", ZIP_DEFLATED) as archive:
         words = ["compare", *DEMO_RUNS, "--dataset", COLLECTION, "--no-track"]
         places = {"ASSAY_REPORTS": reports}
-        code = "from assay.eval.cli.main import main; main()"
+        code = "from assay.start import main; main()"
         subprocess.run([sys.executable, "-c", code, *words], env=os.environ | places, check=True)
         for name in DEMO_RUNS:
             (folder,) = Path(reports).glob(f"{name}-{COLLECTION}-*")
