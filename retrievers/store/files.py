@@ -4,6 +4,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import BinaryIO
 
 from assay.retrievers.base import AssayError, explain_os_error
 
@@ -27,17 +28,25 @@ def writing(path: Path) -> Iterator[None]:
 
 
 def write_atomically(path: Path, content: bytes) -> None:
-    """Write a file so that no reader ever sees part of it; its folder is made where it is missing.
+    """Write a file so that no reader ever sees part of it: see `open_atomically`."""
+    with open_atomically(path) as file:
+        file.write(content)
 
-    What it holds is on the disk before it gets its name, or a power cut could leave an empty one.
-    Raises AssayError, and leaves what was there, where it cannot be written.
+
+@contextmanager
+def open_atomically(path: Path) -> Iterator[BinaryIO]:
+    """Yield a file that gets its name where the block ends without an error.
+
+    Its folder is made where it is missing. What it holds is on the disk before it gets its name, or
+    a power cut could leave an empty one. Raises AssayError, and leaves what was there, where it
+    cannot be written.
     """
     partial = path.with_name(f".{path.name[:LONGEST]}.{os.getpid()}")
     with writing(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         try:
             with partial.open("wb") as file:
-                file.write(content)
+                yield file
                 file.flush()
                 os.fsync(file.fileno())
             partial.replace(path)

@@ -1,11 +1,13 @@
 """What traces hold, in figures; and their queries and rankings as files."""
 
+from array import array
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from assay.eval.collections.authoring.author import QUERIES, render_rows
 from assay.eval.collections.loading import load
@@ -15,7 +17,7 @@ from assay.eval.studies.traces.personal_data import Masker
 from assay.eval.studies.traces.spans import SECOND
 from assay.eval.studies.traces.traces import Trace, TraceBook, open_book
 from assay.retrievers.base import AssayError, Progress
-from assay.retrievers.store.files import write_atomically
+from assay.retrievers.store.files import open_atomically
 from assay.retrievers.store.locks import changing
 
 RUN = "run.jsonl"
@@ -30,7 +32,7 @@ class StepFigures:
     inferred: bool
     searches: int = 0
     documents: int = 0
-    times: list[float] = field(default_factory=list)
+    times: "array[float]" = field(default_factory=lambda: array("d"))
 
     def latency(self) -> Mapping[str, OpenEstimate]:
         """Return the percentiles of its milliseconds, none where its spans have no length."""
@@ -120,25 +122,35 @@ def read(
     """
     if output and output.exists():
         raise AssayError(f"{output}: is there already; say --output with another folder")
-    with open_book(sources) as book:
-        figures = TraceFigures()
+    names = (RUN, QUERIES) if consent and dataset is None else (RUN,)
+    paths = [output / file for file in names] if output else []
+    figures, lacking = TraceFigures(), 0
+    with open_book(sources) as book, _open_together(paths) as files:
         if dataset is None:
-            rows, queries, notes = _name_searches(book, figures, name, bool(output), consent)
-            lacking = 0
+            notes = _name_searches(book, figures, name, files)
         else:
-            queries = []
             rows, notes, lacking = _match_searches(book, figures, dataset, name, progress)
-        faults, spans = book.faults, book.spans
-    if not figures.searches:
-        raise AssayError(f"{sources[0]}: no span tells retrieved documents and a query")
-    files = {RUN: rows} | ({QUERIES: queries} if queries else {})
-    written = []
-    if output:
-        with changing(output):
-            for file, content in files.items():
-                write_atomically(output / file, render_rows(content).encode())
-                written.append(output / file)
-    return TraceReading(spans, figures, Counter(faults), notes, written, lacking)
+            for file in files:
+                file.write(render_rows(rows).encode())
+        if not figures.searches:
+            raise AssayError(f"{sources[0]}: no span tells retrieved documents and a query")
+        return TraceReading(book.spans, figures, Counter(book.faults), notes, paths, lacking)
+
+
+@contextmanager
+def _open_together(paths: Sequence[Path]) -> Iterator[Sequence[BinaryIO]]:
+    """Yield new files of one new folder; where the block fails, neither they nor it are left."""
+    with ExitStack() as stack:
+        if paths:
+            stack.enter_context(changing(paths[0].parent))
+        try:
+            with ExitStack() as files:
+                yield [files.enter_context(open_atomically(path)) for path in paths]
+        except BaseException:
+            for folder in {path.parent for path in paths}:
+                with suppress(OSError):
+                    folder.rmdir()
+            raise
 
 
 def tell_time(nanoseconds: int) -> str:
@@ -158,18 +170,23 @@ def describe_missing(matcher: DocumentMatcher) -> list[str]:
 
 
 def _name_searches(
-    book: TraceBook, figures: TraceFigures, name: str, kept: bool, consent: bool
-) -> tuple[list[dict[str, Any]], list[dict[str, Any]], list[str]]:
-    """Return the rows of all searches, with the ids of their traces, and with consent queries."""
+    book: TraceBook, figures: TraceFigures, name: str, files: Sequence[BinaryIO]
+) -> list[str]:
+    """Write the rows of all searches, with the ids of their traces, and to a second file queries.
+
+    They are written one by one: of a million spans they would fill the memory.
+    """
     masker = Masker()
-    rows, queries = [], []
+
+    def render(trace: Trace) -> Iterator[dict[str, Any]]:
+        yield render_run(trace, trace.id, name)
+        about = {"time": tell_time(trace.time)}
+        yield {"_id": trace.id, "text": masker.mask(trace.query), "metadata": about}
+
     for trace in _count(book, figures):
-        if kept:
-            rows.append(render_run(trace, trace.id, name))
-        if kept and consent:
-            about = {"time": tell_time(trace.time)}
-            queries.append({"_id": trace.id, "text": masker.mask(trace.query), "metadata": about})
-    return rows, queries, masker.describe() if queries else []
+        for file, row in zip(files, render(trace), strict=False):  # no more than there are files
+            file.write(render_rows([row]).encode())
+    return masker.describe() if len(files) > 1 else []
 
 
 def _match_searches(
