@@ -25,7 +25,7 @@ NAMES = (
 )  # fmt: skip
 OFFSETS = ("start_index", "start_char_idx", "split_idx_start", "start")
 QUERIES = ("query", "question", "search_query", "query_str", "user_input", "input", "text", "q")
-FLAT = re.compile(r"(\d+)\.document\.(\w+)")
+FLAT = re.compile(r"(\d+)\.(?:document|embedding)\.(\w+)")
 
 
 class RecordedDocument(NamedTuple):

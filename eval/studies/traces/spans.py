@@ -18,10 +18,12 @@ from assay.eval.studies.traces.documents import (
 from assay.retrievers.base.printing import replace_controls
 
 # The span kinds of OpenInference, to which those of the others are mapped.
-RETRIEVER, RERANKER, TOOL, LLM, OTHER = "RETRIEVER", "RERANKER", "TOOL", "LLM", ""
+RETRIEVER, RERANKER, EMBEDDING, TOOL = "RETRIEVER", "RERANKER", "EMBEDDING", "TOOL"
+LLM, OTHER = "LLM", ""
 KINDS = {
     "RETRIEVER": RETRIEVER, "RETRIEVAL": RETRIEVER, "SEARCH_MEMORY": RETRIEVER,
-    "RERANKER": RERANKER, "TOOL": TOOL, "EXECUTE_TOOL": TOOL, "LLM": LLM, "CHAT_MODEL": LLM,
+    "RERANKER": RERANKER, "EMBEDDING": EMBEDDING, "EMBEDDINGS": EMBEDDING,
+    "TOOL": TOOL, "EXECUTE_TOOL": TOOL, "LLM": LLM, "CHAT_MODEL": LLM,
     "GENERATION": LLM, "CHAT": LLM, "GENERATE_CONTENT": LLM, "TEXT_COMPLETION": LLM,
 }  # fmt: skip
 KIND_NAMES = (
@@ -47,7 +49,8 @@ class Span(NamedTuple):
     """What of a span matters here; times are nanoseconds of the epoch.
 
     `step` is the kind of step that the span names itself, `found` the list it put out, None where
-    it tells none, `given` the list that it was given. `failed` says that it ended in an error.
+    it tells none, `given` the list that it reranked, or the texts that it embedded. `failed` says
+    that it ended in an error.
     """
 
     trace: str
@@ -135,7 +138,7 @@ def read_span(raw: Mapping[str, Any]) -> Span:
         clean(attributes.get(STEP)),
         read_query(_first(attributes, INPUTS) if asked is None else asked),
         found,
-        find_list(attributes, "reranker.input_documents"),
+        _read_given(attributes, kind),
         "" if found is not None else _read_answer(output),
         clean(_first(attributes, SESSIONS)),
         _has_failed(raw),
@@ -207,13 +210,20 @@ def _read_found(
     lists = (find_list(attributes, name) for name in LISTED)
     if (found := next((i for i in lists if i is not None), None)) is not None:
         return found
-    if kind in (TOOL, LLM):
+    if kind in (TOOL, LLM, EMBEDDING):
         return None
     found = read_documents(output)
     # A list may be anything where the span does not say that it retrieved.
     if found and kind == OTHER and not all(item.content for item in found):
         return None
     return found if found or kind in (RETRIEVER, RERANKER) else None
+
+
+def _read_given(attributes: Mapping[str, Any], kind: str) -> list[RecordedDocument] | None:
+    if kind != EMBEDDING:
+        return find_list(attributes, "reranker.input_documents")
+    found = find_list(attributes, "embedding.embeddings")
+    return read_documents(_first(attributes, INPUTS)) if found is None else found
 
 
 def _read_answer(output: Any) -> str:

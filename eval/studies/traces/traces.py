@@ -11,7 +11,7 @@ from itertools import groupby
 
 from assay.eval.studies.traces.documents import RecordedDocument, unique
 from assay.eval.studies.traces.files import read_spans
-from assay.eval.studies.traces.spans import RERANKER, RETRIEVER, TOOL, Span
+from assay.eval.studies.traces.spans import EMBEDDING, RERANKER, RETRIEVER, TOOL, Span
 
 LEG, FUSION, STAGE, QUERY = "leg", "fusion", "stage", "query"
 KINDS = (QUERY, LEG, FUSION, STAGE)
@@ -150,10 +150,28 @@ def read_traces(spans: Sequence[Span], faults: Counter[str]) -> Iterator[Trace]:
     for root, within in searches:
         inside = {span.id for span in within}
         searched = any(span.found is not None for span in within)
-        if searched and (trace := _read_trace(root, inside, children, faults)):
+        if _indexes(within):
+            faults["trace that embeds texts and retrieves nothing: not a search"] += 1
+        elif searched and (trace := _read_trace(root, inside, children, faults)):
             made.append(trace)
     for number, trace in enumerate(made):
         yield replace(trace, id=f"{trace.id}-{number + 1}") if number else trace
+
+
+def _indexes(spans: Sequence[Span]) -> bool:
+    """Say whether spans embed texts for an index: none retrieves, or lists others than these.
+
+    A function that says no kind retrieves, unless what it lists is embedded and its query is not.
+    """
+    embeddings = [span for span in spans if span.kind == EMBEDDING]
+    if not embeddings or any(span.kind in (RETRIEVER, RERANKER) or span.step for span in spans):
+        return False
+    texts = {item.key for span in embeddings for item in span.given or ()}
+    lists = [span.found for span in spans if span.found]
+    if not lists or any(span.query in texts for span in spans if span.kind != EMBEDDING):
+        return not lists
+    # Frameworks put metadata before a text that they embed.
+    return any(found[0].content in text for found in lists if found[0].content for text in texts)
 
 
 def _read_trace(

@@ -268,3 +268,60 @@ def test_a_retriever_that_tells_no_documents_though_it_does_elsewhere_found_none
     found = {trace.query: [item.id for item in trace.found] for trace in traces}
     assert found == {"cats": [], QUERY: ["c2"]}
     assert faults == {"retriever span that tells no documents": 1}
+
+
+KIND = "openinference.span.kind"
+TEXTS = [item["text"] for item in (DOGS, FERRY)]
+
+
+def embed(emitter: Emitter, texts: list[str]) -> None:
+    """Make the span of an embedding, as OpenInference's instrumentors do."""
+    told = {f"embedding.embeddings.{i}.embedding.text": text for i, text in enumerate(texts)}
+    with emitter.span("embed", **{KIND: "EMBEDDING", "input.value": json.dumps(texts)}, **told):
+        pass
+
+
+def list_documents(emitter: Emitter, asked: str, embedded: list[str]) -> None:
+    """Make the spans of a function that embeds and returns documents, and says no kind of it."""
+    documents = [{"page_content": text} for text in TEXTS]
+    told = {KIND: "CHAIN", "input.value": asked, "output.value": json.dumps(documents)}
+    with emitter.span("function", **told):
+        embed(emitter, embedded)
+
+
+def read_made(emitter: Emitter, folder: Path) -> tuple[list[Trace], Counter[str]]:
+    (folder / "spans.json").write_text(json.dumps(emitter.otlp_json()))
+    return read(folder / "spans.json")
+
+
+def test_building_an_index_is_not_a_search(tmp_path: Path) -> None:
+    emitter = emit_search(QUERY, [DOGS])
+    list_documents(emitter, "docs/ferry.md", TEXTS)
+    list_documents(emitter, "docs/ferry.md", [f"file: ferry.md\n\n{text}" for text in TEXTS])
+    documents = json.dumps({"documents": [{"content": text} for text in TEXTS]})
+    # Haystack's embedder puts out the documents that it was given.
+    told = {KIND: "EMBEDDING", "input.value": documents, "output.value": documents}
+    with (
+        emitter.span("pipeline", **{KIND: "CHAIN", "input.value": "docs/ferry.md"}),
+        emitter.span("embedder", **told),
+    ):
+        pass
+    with emitter.span("embeddings", gen_ai__operation__name="embeddings"):
+        pass
+    found, faults = read_made(emitter, tmp_path)
+    assert [trace.query for trace in found] == [QUERY]
+    assert faults == {"trace that embeds texts and retrieves nothing: not a search": 4}
+
+
+def test_embedding_a_query_is_part_of_a_search(tmp_path: Path) -> None:
+    emitter = Emitter()
+    list_documents(emitter, QUERY, [QUERY])
+    list_documents(emitter, QUERY, ["Dogs may travel, I think."])  # what a model made of the query
+    list_documents(emitter, QUERY, [QUERY, *TEXTS])  # to rank them by similarity
+    with emitter.span("chain", **{KIND: "CHAIN", "input.value": QUERY}):
+        with emitter.span("vectors", **{KIND: "RETRIEVER"}, **flatten([DOGS, FERRY])):
+            pass
+        embed(emitter, TEXTS)
+    found, faults = read_made(emitter, tmp_path)
+    assert [len(trace.found) for trace in found] == [2, 2, 2, 2]
+    assert not faults
