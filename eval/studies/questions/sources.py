@@ -67,7 +67,9 @@ def open_documents(reference: str, resources: Resources) -> QuestionSource:
         return QuestionSource(name, origin, origin.read(), read.skipped)
     card, _ = find(reference)
     if isinstance(card, NativeCard):
-        origin = Origin(find_data(card) / card.documents, language=card.language)
+        found = open_source(card, Problems(strict=True)).documents() if card.pages else {}
+        pages = {name: document.pages for name, document in found.items()}
+        origin = Origin(find_data(card) / card.documents, language=card.language, pages=pages)
     else:
         found = open_source(card, Problems(strict=True)).documents()
         folder = find_data(card) if card.has_folder else Path(card.name)
