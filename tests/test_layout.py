@@ -209,7 +209,7 @@ BUILDS_ON = {
     "sweep": {"comparison"},
     "targets": {"ingestion", "stores"},
     "threshold": {"tuning"},
-    "traces": {"questions"},
+    "traces": {"judging", "questions"},
     "tuning": {"comparison", "sweep"},
 }
 

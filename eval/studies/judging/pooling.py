@@ -1,7 +1,7 @@
 """Pooling: the pairs of query and passage that must be judged to compare runs on equal terms."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from assay.eval.collections.authoring.worksheet import Pair, trim
@@ -82,11 +82,9 @@ def list_open(runs: Sequence[StoredRun], depth: int) -> tuple[list[OpenPair], in
     overlapping = 0
     for query in runs[0].queries:
         heads = [_head(run, query, depth) for run in runs]
-        candidates = _list_candidates(runs[0].queries[query], heads)
-        overlapping += sum(
-            any(covers(one.retrieved, other.item) for other in candidates if other is not one)
-            for one in candidates
-        )
+        unjudged = (hit.retrieved for head in heads for hit in head if not hit.judged)
+        candidates = list_candidates(runs[0].queries[query], unjudged)
+        overlapping += count_overlapping(candidates)
         found += [
             OpenPair(candidate.pair, tuple(_find_rank(candidate, head) for head in heads))
             for candidate in candidates
@@ -120,7 +118,7 @@ class _JudgedHit:
 
 
 @dataclass(frozen=True, slots=True)
-class _Candidate:
+class Candidate:
     """A pair, the hit it is of, and the gold item it would become."""
 
     pair: Pair
@@ -135,19 +133,26 @@ def _head(run: StoredRun, query: str, depth: int) -> list[_JudgedHit]:
     ]
 
 
-def _list_candidates(query: Query, heads: Sequence[Sequence[_JudgedHit]]) -> list[_Candidate]:
-    """Return the unjudged passages of one query by place, each once whichever run returned it."""
+def list_candidates(query: Query, retrieved: Iterable[RetrievedChunk]) -> list[Candidate]:
+    """Return the passages of one query by place, each once whoever returned it."""
     found: dict[tuple[str, int, int], list[RetrievedChunk]] = {}
-    for hit in (hit for head in heads for hit in head if not hit.judged):
-        chunk = hit.retrieved.chunk
-        place = (chunk.doc_id, *trim(chunk.text, chunk.start))
-        found.setdefault(place, []).append(hit.retrieved)
+    for one in retrieved:
+        place = (one.chunk.doc_id, *trim(one.chunk.text, one.chunk.start))
+        found.setdefault(place, []).append(one)
     return [_make_candidate(query, place, found[place]) for place in sorted(found)]
+
+
+def count_overlapping(candidates: Sequence[Candidate]) -> int:
+    """Return how many hold half or more of another of their query, or it of them."""
+    return sum(
+        any(covers(one.retrieved, other.item) for other in candidates if other is not one)
+        for one in candidates
+    )
 
 
 def _make_candidate(
     query: Query, place: tuple[str, int, int], alike: Sequence[RetrievedChunk]
-) -> _Candidate:
+) -> Candidate:
     doc_id, start, end = place
     # A passage that the collection prescribes is judged as such.
     retrieved = max(alike, key=lambda one: one.prescribed)
@@ -164,14 +169,14 @@ def _make_candidate(
         text=chunk.text[start - chunk.start : end - chunk.start],
     )
     passage = chunk.id if retrieved.prescribed else ""
-    return _Candidate(pair, retrieved, GoldItem(query.id, "", doc_id, start, end, 1, passage))
+    return Candidate(pair, retrieved, GoldItem(query.id, "", doc_id, start, end, 1, passage))
 
 
 def _title(chunk: Chunk) -> str:
     return " > ".join(part for part in (chunk.title, *chunk.headings) if part)
 
 
-def _find_rank(candidate: _Candidate, head: Sequence[_JudgedHit]) -> int:
+def _find_rank(candidate: Candidate, head: Sequence[_JudgedHit]) -> int:
     """Return the rank of the first hit that a judgment would count for, 0 without any."""
     for rank, hit in enumerate(head, start=1):
         if covers(hit.retrieved, candidate.item):

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from assay.eval.collections.authoring import author
-from assay.eval.collections.authoring.worksheet import Pair, render, trim
+from assay.eval.collections.authoring.worksheet import render
 from assay.eval.collections.card import FILE
 from assay.eval.collections.card_files import read_card
 from assay.eval.collections.collection import Query
@@ -15,6 +15,8 @@ from assay.eval.collections.in_memory import gather_unjudged
 from assay.eval.configs.config import RunConfig
 from assay.eval.runs.execution import searching
 from assay.eval.runs.summary.traffic import KEY
+from assay.eval.scoring.join import RetrievedChunk
+from assay.eval.studies.judging.pooling import Candidate, count_overlapping, list_candidates
 from assay.eval.studies.questions.sources import QuestionSource, open_documents
 from assay.eval.studies.traces.matching import DocumentMatcher
 from assay.eval.studies.traces.personal_data import Masker
@@ -102,7 +104,8 @@ def sample(
         drawn = draw(queries, spec.number, spec.seed)
         asked = [Query(f"t{i}", query.text) for i, query in enumerate(drawn, start=1)]
         recorded = _find_recorded(book, drawn, matcher)
-    pairs = list(_list_pairs(asked, drawn, recorded, source, spec, config, resources))
+    found = list(_list_passages(asked, drawn, recorded, source, spec, config, resources))
+    pairs = [candidate.pair for candidates in found for candidate in candidates]
     reference = author.refer_to(name, folder)
     description = (
         f"{len(drawn)} queries sampled (seed {spec.seed}) from {searches:,} searches of a running "
@@ -124,6 +127,11 @@ def sample(
         author.write_files(origin, folder, content)
         seal(read_card(folder / FILE))
     notes = [*masker.describe(), *describe_missing(matcher)]
+    if overlapping := sum(map(count_overlapping, found)):
+        notes.append(
+            f"{overlapping:,} of {len(pairs):,} pairs share half or more with another passage of "
+            "their query; judge each by itself"
+        )
     return TrafficSample(
         searches, len(queries), drawn, len(pairs), folder, reference, faults, notes
     )
@@ -148,7 +156,7 @@ def _find_recorded(
     }
 
 
-def _list_pairs(
+def _list_passages(
     asked: Sequence[Query],
     drawn: Sequence[TrafficQuery],
     recorded: Mapping[str, Sequence[Chunk]],
@@ -156,8 +164,8 @@ def _list_pairs(
     spec: SampleSpec,
     config: RunConfig,
     resources: Resources,
-) -> Iterator[Pair]:
-    """Yield what is to be judged of every query, each passage once."""
+) -> Iterator[Sequence[Candidate]]:
+    """Yield what is to be judged of each query, each passage once."""
     collection = gather_unjudged(list(source.documents.values()), source.name)
     with config.build(resources) as retriever:
         searching.index(retriever, collection)
@@ -167,13 +175,4 @@ def _list_pairs(
         for query, of in work:
             hits = searching.search(retriever, collection, query, spec.depth).hits[: spec.depth]
             found = [*recorded[of.trace][: spec.depth], *(hit.chunk for hit in hits)]
-            places: dict[tuple[str, int, int], Pair] = {}
-            for chunk in found:
-                start, end = trim(chunk.text, chunk.start)
-                text = chunk.text[start - chunk.start : end - chunk.start]
-                title = " > ".join(filter(None, (chunk.title, *chunk.headings)))
-                pair = Pair(query.id, query.text, "", chunk.doc_id, title, start, end, text)
-                known = places.setdefault((chunk.doc_id, start, end), pair)
-                if len(known.title) < len(title):
-                    places[chunk.doc_id, start, end] = pair
-            yield from places.values()
+            yield list_candidates(query, (RetrievedChunk(chunk, False) for chunk in found))

@@ -10,9 +10,11 @@ from click.testing import CliRunner, Result
 from doubles.spans import Emitter, emit_search
 
 from assay.eval.cli.main import assay
+from assay.eval.collections.loading import load
 from assay.eval.studies.traces.personal_data import Masker
 from assay.eval.studies.traces.sampling import TrafficQuery, draw, merge
 from assay.eval.studies.traces.traces import open_book
+from assay.retrievers.base import Quiet
 
 TEXTS = {
     "dogs.md": "# Dogs\n\nDogs travel on deck.\n",
@@ -140,3 +142,39 @@ def test_a_sample_is_judged_and_stands_for_the_traffic(
     result = json.loads(invoke([*run, "--json"]).stdout)
     assert result["measures"]["Hit@1"]["mean"] == pytest.approx(2 / 3)
     assert result["traffic"]["measures"]["Hit@1"]["value"] == pytest.approx(0.4)
+
+
+def test_a_place_is_judged_once_and_pages_stay(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    docs = tmp_path / "datasets" / "pier" / "docs"
+    docs.mkdir(parents=True)
+    for name, text in TEXTS.items():
+        (docs / name).write_text(text)
+    pages = {"path": "dogs.md", "characters": len(TEXTS["dogs.md"]), "pages": [0, 8]}
+    (docs.parent / "pages.jsonl").write_text(f"{json.dumps(pages)}\n")
+    card = "name: pier\ntitle: Pier\nformat: native\ndocuments: docs\npages: pages.jsonl\n"
+    (docs.parent / "dataset.yaml").write_text(card)
+    emitter = Emitter()
+    texts = ("The ferry sails twice a day.\n", " The ferry sails twice  a day.", TEXTS["dogs.md"])
+    found = [{"id": f"chunk {i}", "text": text, "score": 0.5} for i, text in enumerate(texts)]
+    found.append({"id": "part", "text": "travel on deck", "score": 0.5})
+    emit_search("dogs on the ferry", found, emitter)
+    Path("spans.json").write_text(json.dumps(emitter.otlp_json()))
+
+    call = ["traces", "sample", "spans.json", "--documents", "pier", "--output", "asked"]
+    made = invoke([*call, "--consent", "--json"])
+    assert made.exit_code == 0, made.output
+    with Path("asked/pool.csv").open(encoding="utf-8-sig", newline="") as file:
+        rows = list(csv.DictReader(file))
+    places = [(row["doc_id"], int(row["start"]), int(row["end"])) for row in rows]
+    # In the order of the documents, which says nothing of who found them; BM25 finds both whole.
+    whole = [(name, 0, len(TEXTS[name].strip())) for name in ("dogs.md", "times.md")]
+    ferry = ("times.md", TEXTS["times.md"].index("The"), whole[1][2])
+    start = TEXTS["dogs.md"].index("travel")
+    part = ("dogs.md", start, start + len("travel on deck"))
+    assert places == [whole[0], part, whole[1], ferry]
+    assert any("4 of 4 pairs share half" in note for note in json.loads(made.stdout)["notes"])
+    documents = {item.id: item for item in load("asked", Quiet()).documents}
+    assert documents["dogs.md"].pages == (0, 8)
