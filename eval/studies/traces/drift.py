@@ -1,8 +1,9 @@
 """Two periods of traffic: what moved from one to the other."""
 
 import re
+import sys
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +16,7 @@ from assay.eval.studies.traces.personal_data import Masker
 from assay.eval.studies.traces.traces import Trace
 from assay.retrievers.base.folding import fold
 
-DRAWS, AT_ONCE = 1999, 200
+DRAWS, AT_ONCE = 1999, 50
 MOST_WORDS, LEAST_SESSIONS = 200, 10  # words that are tested, and sessions that have each
 LONG = 12  # words of a long query
 SHARE, MEAN, MEDIAN = "share", "mean", "median"
@@ -67,7 +68,8 @@ def read_searches(traces: Iterable[Trace], masker: Masker) -> list[Search]:
     searches = []
     for trace in traces:
         text = masker.mask(trace.query)
-        words = tuple(re.findall(r"\w+", fold(text).text))
+        # Interned: most words are in many queries, of which there may be millions.
+        words = tuple(map(sys.intern, re.findall(r"\w+", fold(text).text)))
         score = trace.found[0].score if trace.found else None
         searches.append(
             Search(
@@ -101,22 +103,22 @@ def find_shifts(
     names = [(late > 0, search.session) for search, late in periods]
     rows = np.array([sessions.setdefault(name, len(sessions)) for name in names])
     later = np.array([late > 0 for _, late in periods])
-    columns = _list_columns([search for search, _ in periods], rows, nearest)
-    tested = np.column_stack([_rank(one) if unit == MEDIAN else one for _, unit, one in columns])
-    p_values = _test(tested, rows, later)
-    shifts = [
-        Shift(what, unit, _tell(values[~later], unit), _tell(values[later], unit), float(p))
-        for (what, unit, values), p in zip(columns, p_values, strict=True)
-    ]
+    told, sums = [], []
+    for what, unit, values in _list_columns([search for search, _ in periods], rows, nearest):
+        told.append((what, unit, _tell(values[~later], unit), _tell(values[later], unit)))
+        tested = _rank(values) if unit == MEDIAN else values
+        sums.append(np.bincount(rows, tested - tested.mean()))
+    p_values = _test(np.stack(sums, axis=1), rows, later)
+    shifts = [Shift(*about, float(p)) for about, p in zip(told, p_values, strict=True)]
     return sorted(shifts, key=lambda shift: shift.p)
 
 
 def _list_columns(
     searches: Sequence[Search], rows: NDArray[np.int64], nearest: Sequence[float]
-) -> list[tuple[str, str, Values]]:
-    """Return a name, a unit and a value for each search, of all that is tested."""
+) -> Iterator[tuple[str, str, Values]]:
+    """Yield a name, a unit and a value for each search, of all that is tested."""
     lengths = np.array([len(search.words) for search in searches], float)
-    columns = [
+    yield from (
         ("found nothing", SHARE, np.array([not search.found for search in searches], float)),
         ("documents returned", MEAN, np.array([search.found for search in searches], float)),
         ("milliseconds", MEDIAN, np.array([search.milliseconds for search in searches], float)),
@@ -127,13 +129,13 @@ def _list_columns(
             SHARE,
             np.array([bool(re.search(r"\d", search.text)) for search in searches], float),
         ),
-    ]
+    )
     system = Counter(search.system for search in searches).most_common(1)[0][0]
     scores = np.array([i.score if i.system == system else np.nan for i in searches], float)
     if np.any(np.isfinite(scores)):
-        columns.append((f"best score of {system}", MEDIAN, scores))
+        yield f"best score of {system}", MEDIAN, scores
     if len(nearest):
-        columns.append(("similarity to a judged query", MEDIAN, np.asarray(nearest, float)))
+        yield "similarity to a judged query", MEDIAN, np.asarray(nearest, float)
     known: dict[str, list[int]] = {}
     for i, search in enumerate(searches):
         for word in dict.fromkeys(search.words):
@@ -143,15 +145,14 @@ def _list_columns(
         if len(np.unique(rows[known[word]])) >= LEAST_SESSIONS:
             holds = np.zeros(len(searches))
             holds[known[word]] = 1
-            columns.append((f"the word {word}", SHARE, holds))
-    return columns
+            yield f"the word {word}", SHARE, holds
 
 
-def _test(values: Values, rows: NDArray[np.int64], later: NDArray[np.bool_]) -> Values:
-    """Return the adjusted p-value of each column of `values`, of shape (searches, columns)."""
-    sessions = int(rows.max()) + 1
-    sums = np.zeros((sessions, values.shape[1]))
-    np.add.at(sums, rows, values - values.mean(axis=0))
+def _test(sums: Values, rows: NDArray[np.int64], later: NDArray[np.bool_]) -> Values:
+    """Return the adjusted p-value of each column: `sums`, of shape (sessions, columns), are those
+    of its differences from its mean over the searches, which are of the sessions `rows`.
+    """
+    sessions = len(sums)
     counts = np.bincount(rows, minlength=sessions).astype(float)
     assigned = np.zeros(sessions)
     assigned[rows[later]] = 1
