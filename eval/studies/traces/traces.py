@@ -12,6 +12,7 @@ from itertools import groupby
 from assay.eval.studies.traces.documents import RecordedDocument, unique
 from assay.eval.studies.traces.files import read_spans
 from assay.eval.studies.traces.spans import EMBEDDING, RERANKER, RETRIEVER, TOOL, Span
+from assay.retrievers.base import AssayError
 
 LEG, FUSION, STAGE, QUERY = "leg", "fusion", "stage", "query"
 KINDS = (QUERY, LEG, FUSION, STAGE)
@@ -104,12 +105,17 @@ class TraceBook:
 
 @contextmanager
 def open_book(sources: Iterable[str]) -> Iterator[TraceBook]:
-    """Yield the spans of `sources`: see `read_spans`."""
-    with closing(sqlite3.connect("")) as database:  # "": a file of SQLite's own, without a name
-        book = TraceBook(database)
-        for source in sources:
-            book.add(source)
-        yield book
+    """Yield the spans of `sources`: see `read_spans`. Raises AssayError where the disk is full."""
+    try:
+        with closing(sqlite3.connect("")) as database:  # "": a file of SQLite's own, without a name
+            book = TraceBook(database)
+            for source in sources:
+                book.add(source)
+            yield book
+    except sqlite3.OperationalError as error:
+        raise AssayError(
+            f"temporary file of spans: {error}; TMPDIR names a folder with more space"
+        ) from None
 
 
 def read_traces(spans: Sequence[Span], faults: Counter[str]) -> Iterator[Trace]:

@@ -1,8 +1,10 @@
 """Files that are torn, huge or hostile: what can be read is, the rest is counted in words."""
 
 import json
+import sqlite3
 import subprocess
 import sys
+import tracemalloc
 from collections import Counter
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
@@ -10,11 +12,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from doubles.spans import DOGS, FERRY, emit_search, list_spans
+from doubles.spans import DOGS, FERRY, Emitter, emit_search, list_spans
 
+from assay.eval.studies.traces import reading
 from assay.eval.studies.traces.files import TORN
 from assay.eval.studies.traces.traces import Trace, open_book
-from assay.retrievers.base import AssayError
+from assay.retrievers.base import AssayError, Quiet
 
 
 def read(path: Path) -> tuple[list[Trace], Counter[str]]:
@@ -175,3 +178,51 @@ def test_what_holds_no_span_is_refused_in_a_line(
 def test_no_such_file(tmp_path: Path) -> None:
     with pytest.raises(AssayError, match="there is no such file"):
         read(tmp_path / "none.json")
+
+
+def measure_peak(folder: Path, searches: int) -> int:
+    """Return the most bytes of Python's that reading so many searches into files takes."""
+    found = [{"id": f"c{i}", "text": f"passage {i}", "score": 0.5} for i in range(10)]
+    spans = list_spans(emit_search("dogs", found).otlp_json())
+    path = folder / f"{searches}.jsonl"
+    with path.open("w") as file:
+        for i in range(searches):
+            for span in spans:
+                file.write(f"{json.dumps(span | {'traceId': f'{i + 1:032x}'})}\n")
+    tracemalloc.start()
+    try:
+        reading.read([str(path)], None, folder / f"out{searches}", True, "traces", Quiet())
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+def test_memory_does_not_grow_with_the_searches(tmp_path: Path) -> None:
+    measure_peak(tmp_path, 1)  # what is imported stays
+    few, many = (measure_peak(tmp_path, searches) for searches in (100, 1_000))
+    # The rows of a search are 10 KB; what is kept of it, its times, is a few bytes.
+    assert (many - few) / 900 < 500
+
+
+def test_a_full_disk_is_told_in_a_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    connect = sqlite3.connect
+
+    def connect_to_little(name: str) -> sqlite3.Connection:
+        made = connect(name)
+        made.execute("PRAGMA max_page_count = 3")
+        return made
+
+    monkeypatch.setattr(sqlite3, "connect", connect_to_little)
+    path = write(tmp_path, emit_search("dogs", [{**DOGS, "text": "x" * 50_000}]).protobuf())
+    with pytest.raises(AssayError, match="temporary file of spans: database or disk is full"):
+        read(path)
+
+
+def test_what_holds_no_search_leaves_no_folder(tmp_path: Path) -> None:
+    emitter = Emitter()
+    with emitter.span("chain", input__value="dogs"):
+        pass
+    path = write(tmp_path, emitter.protobuf())
+    with pytest.raises(AssayError, match="no span tells retrieved documents"):
+        reading.read([str(path)], None, tmp_path / "out", True, "traces", Quiet())
+    assert not (tmp_path / "out").exists()
