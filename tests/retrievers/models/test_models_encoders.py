@@ -149,7 +149,7 @@ def test_many_threads_share_an_encoder(model_workshop: Resources) -> None:
 
 
 def test_a_killed_process_loses_little_and_two_at_once_agree(model_workshop: Resources) -> None:
-    root, texts = model_workshop.cache.root, 300
+    root, texts = model_workshop.cache.root, 1200
     killed = encode_elsewhere(root, texts)
     while not stored(root) and killed.poll() is None:
         time.sleep(0.005)
