@@ -9,11 +9,11 @@ import csv
 import hashlib
 import io
 import json
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from assay.eval.collections.formats.cells import arm, defuse
 from assay.eval.collections.formats.reading import read_text, split_table
 from assay.eval.collections.formats.rows import Row
 from assay.eval.collections.problems import Problems
@@ -24,9 +24,6 @@ COLUMNS = (
     "grade", "comment", "digest", "collection",
 )  # fmt: skip
 NEEDED = ("query_id", "doc_id", "start", "end", "grade", "digest")
-# What begins a formula, also behind apostrophes, so that taking one away is never ambiguous.
-FORMULA = re.compile("'*[=+\\-@\t\r\n＝＋－＠]")
-DEFUSED = re.compile("'+[=+\\-@\t\r\n＝＋－＠]")
 MOST = 16_000  # characters shown of a passage; Excel tears cells beyond 32,767 UTF-16 units apart
 DIGITS = 16  # of a digest, behind a word that keeps it from being read as a number
 
@@ -104,13 +101,3 @@ def read(path: Path) -> list[Row]:
     except csv.Error as error:
         raise AssayError(f"{path}:{line}: not a table of comma-separated values: {error}") from None
     return rows
-
-
-def defuse(cell: str) -> str:
-    """Return `cell` so that no spreadsheet takes it for a formula."""
-    return f"'{cell}" if FORMULA.match(cell) else cell
-
-
-def arm(cell: str) -> str:
-    """Return the cell that `defuse` was given."""
-    return cell[1:] if DEFUSED.match(cell) else cell

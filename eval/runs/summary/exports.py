@@ -7,6 +7,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from assay.eval.collections.formats.cells import arm, defuse
 from assay.eval.runs.stored import StoredRun
 from assay.eval.runs.summary.summary import Summary
 from assay.eval.scoring import calculation
@@ -101,7 +102,9 @@ def read_queries(path: Path) -> QueryTable:
     with path.open(encoding="utf-8", newline="") as file:
         names, *rows = csv.reader(file)
     return {
-        name: list(cells) if name in ABOUT else [float(cell) if cell else None for cell in cells]
+        name: [arm(cell) for cell in cells]
+        if name in ABOUT
+        else [float(cell) if cell else None for cell in cells]
         for name, cells in zip(names, zip(*rows, strict=True), strict=True)
     }
 
@@ -121,11 +124,15 @@ def frame_queries(table: QueryTable) -> "DataFrame":
 
 
 def _as_csv(table: QueryTable) -> str:
-    """Return the table for spreadsheets: a line a query, nothing where there is no value."""
+    """Return the table for spreadsheets: a line a query, nothing where there is no value.
+
+    What a query says is no formula there: see `defuse`.
+    """
     text = io.StringIO()
     rows = csv.writer(text, lineterminator="\r\n")  # with any other a lone \r is not quoted
     rows.writerow(table)
-    rows.writerows(zip(*table.values(), strict=True))
+    columns = (map(defuse, table[name]) if name in ABOUT else table[name] for name in table)
+    rows.writerows(zip(*columns, strict=True))
     return text.getvalue()
 
 

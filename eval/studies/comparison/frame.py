@@ -8,6 +8,7 @@ from io import StringIO
 from math import nan
 from typing import TYPE_CHECKING, Any
 
+from assay.eval.collections.formats.cells import defuse
 from assay.eval.scoring.measures import find
 from assay.eval.studies.comparison.comparison import Comparison, Pair
 from assay.eval.studies.comparison.differences import Difference
@@ -172,7 +173,8 @@ class ComparisonResult:
     def to_csv(self) -> str:
         """Return all differences as CSV: `base`, `other`, `measure`, `type`, and the figures.
 
-        Those over all queries, whose `type` is empty, come first; undefined figures are empty.
+        Those over all queries, whose `type` is empty, come first; undefined figures are empty. No
+        name is a formula: see `defuse`.
         """
         pairs = list(zip(self.compared.names, self.compared.pairs, strict=True))
         over_all = [(names, item, "") for names, pair in pairs for item in pair.differences]
@@ -183,7 +185,7 @@ class ComparisonResult:
         for names, item, kind in (*over_all, *of_types):
             measure, *figures = _list_figures(item, "measure")
             known = ("" if value != value else value for value in figures)  # NaN
-            table.writerow([*names, measure, kind, *known])
+            table.writerow([*map(defuse, (*names, measure, kind)), *known])
         return out.getvalue()
 
     def __repr__(self) -> str:

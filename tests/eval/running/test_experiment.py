@@ -1,5 +1,6 @@
 """What can be run from Python: functions, objects, rankings and configs of every form."""
 
+import csv
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -15,6 +16,7 @@ from assay.eval.collections import load
 from assay.eval.collections.in_memory import make_collection
 from assay.eval.configs.config import load_config
 from assay.eval.runs import code_identity
+from assay.eval.runs.summary.exports import PER_QUERY, read_queries
 from assay.retrievers.base import AssayError, Chunk, Document, Hit, IndexReport, Ranking, Retriever
 from assay.retrievers.base.answers import read_answer
 
@@ -98,6 +100,17 @@ def test_spans_are_judged_as_spans() -> None:
     assert list(result.per_query["Hit@1"]) == [1, 0]
     assert list(result.hits("q1")["chunk"]) == ["d1[4:15]", "d1[20:28]"]
     assert load_runs(result.id)[0].measures.equals(result.measures)
+
+
+def test_what_a_query_says_is_no_formula_in_the_table() -> None:
+    asked = {"q1": '=HYPERLINK("https://example.org")', "q2": "'=1+1", "q3": "it's 3-4"}
+    judgments = {query: {"d1": 1} for query in asked}
+    mine = {**HARBOUR, "queries": asked, "judgments": judgments, "name": "formulas"}
+    path = run(lambda query, k: ["d1"], collection=mine, track=False).stored.folder / PER_QUERY
+    with path.open(newline="") as file:
+        cells = [row["text"] for row in csv.DictReader(file)]
+    assert cells == [f"'{asked['q1']}", f"'{asked['q2']}", asked["q3"]]
+    assert read_queries(path)["text"] == list(asked.values())
 
 
 @pytest.mark.parametrize(

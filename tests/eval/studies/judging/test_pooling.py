@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from samples.planned_runs import make_collection, make_run
 
 from assay.eval.collections.authoring import worksheet
-from assay.eval.collections.authoring.worksheet import Pair, arm, defuse, render, trim
+from assay.eval.collections.authoring.worksheet import Pair, render, trim
+from assay.eval.collections.formats.cells import arm, defuse
 from assay.eval.runs.stored import StoredRun
 from assay.eval.studies.judging.pooling import make_pool
 from assay.retrievers.base import AssayError, Chunk, Hit, Ranking
