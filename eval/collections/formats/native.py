@@ -130,13 +130,15 @@ class NativeSource(Source[NativeCard]):
         size = sum(map(measure, files))
         progress = choose_progress(size, self._problems)
         tracked = progress.track(names, "reading documents", len(names))
-        texts = TextFiles(
-            folder, self._find_origin, self._card.copies, self._read_pages(), self._problems
-        )
+        pages = self._read_pages()
+        texts = TextFiles(folder, self._find_origin, self._card.copies, pages, self._problems)
         held = size <= LARGEST_HELD
         documents = texts.hold(tracked) if held else texts.shelve(names, tracked)
         if not documents:
             self._problems.error(folder, 0, f"holds no documents; allowed: {', '.join(SUFFIXES)}")
+        for name in pages.keys() - documents.keys():
+            path = self._root / str(self._card.pages)
+            self._problems.warn(path, 0, f'"{name}" is no document')
         for copy, original in self._card.copies.items():
             pair = [documents[name].text for name in (copy, original) if name in documents]
             if len(pair) < 2 or pair[0] != pair[1]:
@@ -156,10 +158,13 @@ class NativeSource(Source[NativeCard]):
                 match row.values:
                     case {"characters": int(characters), "pages": [*starts]} if all(
                         type(start) is int for start in starts
-                    ):
+                    ) and [0, *starts, characters] == sorted([0, *starts, characters]):
                         found[row.string("path")] = (characters, tuple(starts))
                     case _:
-                        raise RowError('needs "characters" and a list "pages", whole numbers')
+                        raise RowError(
+                            'needs "characters" and a list "pages", whole numbers that rise from '
+                            '0 to "characters"'
+                        )
         return found
 
     def _find_origin(self, identifier: str) -> str:

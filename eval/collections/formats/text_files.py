@@ -80,12 +80,16 @@ class TextFiles:
         if title is None and not about.metadata and (top := PLAIN_TOP.match(text)):
             title = "" if is_plain(name) else top[1]
         title = title or find_title(name, text, about.metadata)
-        characters, pages = self.pages.get(name, (0, ()))
+        characters, pages = self.pages.get(name, (len(text), ()))
+        if len(text) != characters:
+            message = f"has {len(text):,} characters, not the {characters:,} that its pages are of"
+            problems.warn(self.folder / name, 0, f"{message}; hits are told without a page")
+            pages = ()
         return Document(
             name,
             text,
             title,
             metadata=about.metadata,
             origin=self.find_origin(name),
-            pages=pages if len(text) == characters else (),
+            pages=pages,
         )

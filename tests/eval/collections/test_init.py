@@ -427,10 +427,18 @@ def test_a_pdf_keeps_its_pages_while_its_text_is_as_it_was(here: Path) -> None:
     copy = here / "datasets/my-docs/docs/rules.pdf.md"
     copy.write_text(f"Edited. {copy.read_text()}")
     assert load("my-docs").by_id["rules.pdf.md"].pages == ()
+    told = [str(problem) for problem in check(find_card("my-docs"))]
+    assert any("rules.pdf.md: warning: has" in line and "without a page" in line for line in told)
     wrong = here / "datasets/my-docs/pages.jsonl"
-    wrong.write_text('{"path": "rules.pdf.md", "characters": "many", "pages": [0]}\n')
-    with pytest.raises(AssayError, match=r'pages\.jsonl:1: needs "characters" and a list "pages"'):
-        load("my-docs")
+    for characters, starts in (('"many"', [0]), (90, [0, 40, 39]), (90, [0, 91]), (90, [-1])):
+        wrong.write_text(
+            f'{{"path": "rules.pdf.md", "characters": {characters}, "pages": {starts}}}\n'
+        )
+        with pytest.raises(AssayError, match=r'pages\.jsonl:1: needs "characters" and a list "pa'):
+            load("my-docs")
+    wrong.write_text('{"path": "gone.md", "characters": 9, "pages": [0]}\n')
+    told = [str(problem) for problem in check(find_card("my-docs"))]
+    assert any('pages.jsonl: warning: "gone.md" is no document' in line for line in told)
 
 
 def test_copies_are_replaced_as_a_whole(here: Path) -> None:
