@@ -75,9 +75,13 @@ def _list_addresses() -> set[tuple[str, str]]:
 
 @pytest.fixture(scope="module", autouse=True)
 def freed_memory() -> Iterator[None]:
-    """What models leave behind goes back to the system, which the C library else keeps."""
+    """What models leave behind goes back to the system, which the C library else keeps.
+
+    What is left is kept for good, mostly code of libraries: no later collection need look at it.
+    """
     yield
     gc.collect()
+    gc.freeze()
     if hasattr(C, "malloc_trim"):
         C.malloc_trim(0)
 
