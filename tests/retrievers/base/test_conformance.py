@@ -106,8 +106,15 @@ PIPELINES: dict[str, dict[str, Any]] = {
 }
 
 
+# Legs on engines that differ from those beside them by the engine, which keeps rules of its own.
+LIKE_OTHERS = ("postgres", "duckdb", "zvec", "lancedb", "chroma")
+
+
 @pytest.mark.parametrize("rule", OWN_RULES, ids=str)
-@pytest.mark.parametrize("name", PIPELINES)
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(it, marks=[pytest.mark.slow] * (it in LIKE_OTHERS)) for it in PIPELINES],
+)
 def test_pipelines_keep_the_rules(rule: Rule, name: str) -> None:
     config = PipelineConfig.model_validate({"name": "under-test", "retriever": PIPELINES[name]})
     rule.check(Subject(lambda: config.build(Resources(Cache(default_root())))))

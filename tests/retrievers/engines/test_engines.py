@@ -93,8 +93,29 @@ def make(name: str, cache: Path) -> Callable[[], Engine]:
     return lambda: settings.build(Resources(Cache(cache)))
 
 
-@pytest.mark.parametrize("rule", RULES, ids=str)
-@pytest.mark.parametrize("name", ENGINES)
+# What fuses the lists of the same index in another way, and the rules that this bears on.
+FUSED = ("qdrant-edge dbsf", "qdrant-edge weighted", "duckdb min-max", "postgres min-max",
+         "postgres weighted", "zvec weighted", "lancedb linear")  # fmt: skip
+OF_FUSION = {
+    "nothing_is_found_in_nothing", "hybrid_is_fused_from_its_lists", "smaller_limits_give_heads",
+    "same_answer_again", "equal_scores_are_ordered_by_position", "odd_texts_are_data",
+    "facts_are_plain",
+}  # fmt: skip
+CASES = [
+    pytest.param(
+        name, rule, id=f"{name}-{rule}",
+        marks=[pytest.mark.slow] * (name in FUSED and rule.name not in OF_FUSION),
+    )
+    for name in ENGINES for rule in RULES
+]  # fmt: skip
+
+
+def test_fusions_are_of_engines_and_their_rules_are_rules() -> None:
+    assert set(FUSED) < set(ENGINES)
+    assert {rule.name for rule in RULES} > OF_FUSION
+
+
+@pytest.mark.parametrize(("name", "rule"), CASES)
 def test_engines_keep_the_rules(
     name: str, rule: Rule, cache: Path, request: pytest.FixtureRequest
 ) -> None:
