@@ -1,9 +1,9 @@
 """Mentions: the sections that a query names, in the spellings people type.
 
 `§ 42–516(c)`, `sec. 42-516 (c)`, `subsection (c) of section 42-516`, `ch. 19`, `Part IV`,
-`Art. 12(3)`, `sections 801–804`, `§ 12 to § 15`, `42-3501.03(6)(A)`, `4.2 Refunds`,
-`sec_42_516_c`. A mention is found by its form alone: which of them name anything, only the sections
-of a collection can tell.
+`Art. 12(3)`, `Art. 6 para. 1`, `paragraph 4 of Schedule 2`, `sections 801–804`, `§ 12 to § 15`,
+`42-3501.03(6)(A)`, `4.2 Refunds`, `sec_42_516_c`. A mention is found by its form alone: which of
+them name anything, only the sections of a collection can tell.
 """
 
 import re
@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from assay.retrievers.documents.references.patterns import BELOW, PARAGRAPH, PARAGRAPHED
 from assay.retrievers.documents.structure.identifiers import (
     ABBREVIATED,
     DASH,
@@ -83,6 +84,7 @@ _NEXT = re.compile(
     rf"(?P<number>{NUMBER}|[IVXLC]+\b)(?P<labels>{LABELS}){_END}",
     re.I,
 )
+_ABOVE = re.compile(r" (?:of|in|under|to) (?:the )?", re.I)
 _REST = 200  # characters after a number alone, of which the first word may be its title's
 _ENDS = re.compile(_CLOSED, re.I)
 
@@ -95,7 +97,8 @@ class Mention:
     `whole` says that nothing above it can be meant instead: 401(k) and 5a may be many things;
     203(a)(1) may mean 203(a), where that is here.
     `plural` says that several may be meant, and `between` that it is not one of the ends of a
-    range, so that it need not be there.
+    range, so that it need not be there. `paragraph` is named beside its division, in Article 6,
+    paragraph 1; `inside` says of it that it means nothing elsewhere.
     """
 
     form: Form
@@ -108,6 +111,8 @@ class Mention:
     whole: bool = False
     plural: bool = False
     between: bool = False
+    paragraph: "Mention | None" = None
+    inside: bool = False
 
     @property
     def section(self) -> str:
@@ -128,7 +133,17 @@ class Mention:
         return [join_id(self.name, self.number, *labels[:length]) for length in lengths]
 
     def readings(self) -> Iterator[tuple["Mention", ...]]:
-        """Yield what may be meant, the likeliest first; a range means all from end to end."""
+        """Yield what may be meant, the likeliest first; a range means all from end to end.
+
+        A paragraph of a division is one of its labels, or a section of its own in there.
+        """
+        if paragraph := self.paragraph:
+            labels = (*self.labels, paragraph.number, *paragraph.labels)
+            joined = replace(self, labels=labels, paragraph=None)
+            yield (replace(joined, whole=True),)
+            yield replace(self, paragraph=None), replace(paragraph, inside=True)
+            yield from joined.readings()
+            return
         yield (self,)
         ranges = list(self._read_range())
         yield from ranges if self.plural else ()
@@ -183,9 +198,30 @@ def read_mentions(query: str) -> list[Mention]:
     until = 0
     for start, _, match, read in sorted(matches, key=lambda item: item[:2]):
         if start >= until and (mention := read(match)):
+            above = _ABOVE.fullmatch(text, until, start)
             listed, until = _read_list(match, mention)
+            if not listed and mention.form == "named" and mention.name in PARAGRAPHED:
+                if above and mentions and PARAGRAPH.match(mentions[-1].text):
+                    paragraph = mentions.pop()
+                    typed = f"{paragraph.text}{above[0]}{mention.text}"
+                    mention = replace(mention, paragraph=paragraph, text=typed)
+                else:
+                    mention, until = _read_paragraph(text, mention, until)
             mentions += [mention, *listed]
     return mentions
+
+
+def _read_paragraph(text: str, division: Mention, start: int) -> tuple[Mention, int]:
+    """Return `division`, with a paragraph that `text` names at `start`, and where that ends."""
+    labels: list[str] = []
+    end = start
+    while below := BELOW.match(text, end):
+        labels += [below["label"].strip("()"), *_labels(below["labels"])]
+        end = below.end()
+    if not labels:
+        return division, end
+    paragraph = Mention("signed", "sec", labels[0], tuple(labels[1:]), text[start:end])
+    return replace(division, paragraph=paragraph, text=division.text + text[start:end]), end
 
 
 def _read_id(match: re.Match[str]) -> Mention:

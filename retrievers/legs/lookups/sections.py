@@ -148,9 +148,11 @@ class SectionIndex:
     def _narrow(self, found: Sequence[SectionMatch]) -> list[SectionMatch]:
         narrowed, above = [], set()
         for place in found:
+            stands = not place.mention.inside
             for other in found:
                 inside = [i for i in place.first if self._is_above(other, place, i)]
                 if inside:
+                    stands = True
                     above.add(other.id)
                     documents = {self._chunks[i].doc_id for i in inside}
                     within = self._within[other.id]
@@ -161,7 +163,8 @@ class SectionIndex:
                         and (i in within or not within.intersection(inside))
                     ]
                     place = replace(place, first=inside, rest=rest)
-            narrowed.append(place)
+            if stands:
+                narrowed.append(place)
         return [place for place in narrowed if place.id not in above]
 
     def _choose(self, place: SectionMatch, query: str) -> SectionMatch:

@@ -74,11 +74,20 @@ def test_what_is_not(query: str) -> None:
         ("42-516c", [["sec_42_516c"], ["sec_42_516_c"]]),
         ("Article III", [["article_iii"], ["article_3"]]),
         ("Article 44", [["article_44"], ["article_xliv"]]),
+        ("Art. 6 para. 1", [["article_6_1"], ["article_6", "sec_1"], ["article_6_1"],
+                            ["article_vi_1"]]),
+        ("what does Art. 6 para. 1 lit. f say",
+         [["article_6_1_f"], ["article_6", "sec_1_f"], ["article_6_1_f"], ["article_vi_1_f"]]),
+        ("Schedule A, paragraph 4(b)",
+         [["schedule_a_4_b"], ["schedule_a", "sec_4_b"], ["schedule_a_4_b"]]),
+        ("paragraph 4 of the Schedule A",
+         [["schedule_a_4"], ["schedule_a", "sec_4"], ["schedule_a_4"]]),
     ],
-)
+)  # fmt: skip
 def test_other_readings_come_after_the_literal_one(query: str, ids: list[list[str]]) -> None:
     (mention,) = read_mentions(query)
     assert [[one.ids[0] for one in reading] for reading in mention.readings()] == ids
+    assert mention.text in query
 
 
 def test_what_is_above_comes_after_what_is_named() -> None:

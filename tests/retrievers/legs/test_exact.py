@@ -153,6 +153,35 @@ def test_an_id_in_two_documents_finds_both_unless_a_division_tells_them_apart() 
     assert named("chapter 5") == ["1.md", "2.md"]
 
 
+REGULATION = Document(
+    "x.md",
+    "# Regulation X\n\n## Section 1. Old\n\nNothing.\n\n## Section 4. Older\n\nNothing.\n\n"
+    "## Article 6. Basis\n\n(1) It is lawful.\n\n(2) States decide.\n\n"
+    "## Schedule 2\n\n### Paragraph 4\n\nBerths are free.\n\n## Schedule 3\n\nNothing.\n",
+)
+
+
+@pytest.mark.parametrize(
+    ("query", "begins"),
+    [
+        ("Art. 6 para. 1", "article_6_1"),
+        ("what does Article 6, paragraph 2 say", "article_6_2"),
+        ("paragraph 2 of Article 6", "article_6_2"),
+        ("Art. 6 para. 4", "article_6"),  # which has none
+        ("Schedule 2, paragraph 4", "sec_4"),  # a section of its own
+        ("paragraph 4 of Schedule 2", "sec_4"),
+        ("Schedule 3, paragraph 4", "schedule_3"),
+        ("Article 8, paragraph 4", ""),
+    ],
+)
+def test_a_paragraph_is_that_of_its_division(query: str, begins: str) -> None:
+    """And no section of that number elsewhere."""
+    corpus = make_corpus(REGULATION)
+    found = find(query, make_leg(corpus), corpus)
+    assert [begins in chunk.anchors for chunk in found[:1]] == [True] * bool(begins)
+    assert not any("Nothing" in chunk.text for chunk in found if begins != "schedule_3")
+
+
 def test_in_an_overlap_the_chunk_that_goes_on_with_the_section_is_first() -> None:
     document = Document("d.md", "# § 1. A\n\none two three\n\n# § 2. B\n\nfour five six seven\n")
     spans = [(0, 36), (24, len(document.text))]
