@@ -137,6 +137,83 @@ def test_from_a_folder_of_documents_to_the_gate(
     assert manifest["environment"]["repository"] == head
 
 
+@pytest.mark.parametrize("ci", ["github", "gitlab"])
+def test_the_job_moves_the_baseline_of_edited_documents(
+    ci: str, installed: Callable[..., str], environment: Path, tmp_path: Path
+) -> None:
+    """The commands of the job, in clones of a real repository that takes its push."""
+    here = tmp_path / "theirs"
+    (here / "docs").mkdir()
+    for name, text in DOCUMENTS.items():
+        (here / f"docs/{name}.md").write_text(text)
+    (here / "questions.csv").write_text(QUESTIONS)
+    (here / "mine.yaml").write_text("base: bm25\nname: mine\ndataset: judged\n")
+    origin = tmp_path / "origin.git"
+    installed("git", "init", "--quiet", "--initial-branch=main")
+    installed("git", "init", "--quiet", "--bare", "--initial-branch=main", str(origin))
+    installed("git", "-C", str(origin), "config", "receive.advertisePushOptions", "true")
+    init = ("init", "docs", "--questions", "questions.csv", "--output", "judged", "--ci", ci)
+    installed("assay", *init)
+    job_file = here / {"github": ".github/workflows/assay.yml", "gitlab": ".gitlab/assay.yml"}[ci]
+    job_file.write_text(job_file.read_text().replace("judged/pipeline.yaml", "mine.yaml"))
+    installed("assay", "run", "mine.yaml", "--no-track")
+    installed("assay", "baseline", "accept", "mine")
+
+    def push(message: str) -> None:
+        installed("git", "add", "--all")
+        identity = ("-c", "user.name=A", "-c", "user.email=a@example.org")
+        installed("git", *identity, "commit", "--quiet", "--message", message)
+        installed("git", "push", "--quiet", str(origin), "HEAD:main")
+
+    push("Judge our documents")
+    dogs = here / "docs/dogs.md"
+    dogs.write_text(dogs.read_text().replace("# Animals\n", "# Animals\n\nHorses stay ashore.\n"))
+    (here / "docs/bikes.md").rename(here / "docs/luggage.md")
+    push("Edit them")
+
+    address = "https://gate:t@forge.example/ours/docs.git"  # that of GitLab's job
+    variables = {
+        "PATH": f"{environment}:{os.environ['PATH']}",
+        "PYTHONPATH": "", "ASSAY_REPORTS": "", "ASSAY_DATASET": "", "ASSAY_TRUST": "",
+        "ACCEPT": "--accept-corpus", "GATE_TOKEN": "t", "CI_DEFAULT_BRANCH": "main",
+        "CI_SERVER_HOST": "forge.example", "CI_PROJECT_PATH": "ours/docs",
+        "GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": f"url.{origin}.insteadOf",
+        "GIT_CONFIG_VALUE_0": address,
+    }  # fmt: skip
+
+    def execute(commands: list[str], checkout: Path) -> None:
+        call("git", "clone", "--quiet", origin, checkout, cwd=tmp_path)
+        for command in commands:
+            call("bash", "-e", "-c", command, cwd=checkout, **variables)
+
+    def play(checkout: Path) -> None:
+        """Do what the forge does after a push; installing is another test's."""
+        job = yaml.safe_load(job_file.read_text())
+        if ci == "gitlab":
+            execute(job["assay-gate"]["script"][1:], checkout)
+            return
+        steps = {name: [step.get("run") for step in part["steps"]]
+                 for name, part in job["jobs"].items()}  # fmt: skip
+        gate = [command for command in steps["gate"] if command and "pip install" not in command]
+        execute(gate, checkout)
+        apart = checkout.with_name(f"{checkout.name}-accept")
+        (command,) = filter(None, steps["accept"])
+        patch = checkout / "assay-accepted.patch"
+        execute([f"cp {shlex.quote(str(patch))} .", command], apart)
+
+    def read(*arguments: str) -> str:
+        return call("git", "-C", origin, *arguments, cwd=tmp_path)
+
+    play(tmp_path / "first")
+    assert read("log", "--format=%s", "main").splitlines() == [
+        "Baselines of the changed collection", "Edit them", "Judge our documents"
+    ]  # fmt: skip
+    changed = read("diff", "--name-only", "main~1", "main").split()
+    assert changed == ["judged/versions.jsonl", "reports/baselines/mine@judged.json"]
+    play(tmp_path / "second")
+    assert read("rev-list", "--count", "main").strip() == "3", "nothing is left to accept"
+
+
 def test_packages_of_the_users_own_hide_nothing(
     installed: Callable[..., str], tmp_path: Path
 ) -> None:
