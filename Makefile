@@ -74,6 +74,7 @@ bench: .venv/dev.installed ## measure latency by number of chunks, and beside li
 	@$(BIN)/python -m benchmarks.latency $(BENCH_ARGS)
 	@$(BIN)/python -m benchmarks.ratios
 	@$(BIN)/python -m benchmarks.scoring
+	@$(BIN)/python -m benchmarks.query_sets
 
 bench-scale: setup ## measure runs by number of passages: [BENCH_ARGS="--passages 100000 1000000"]
 	@$(BIN)/python -m benchmarks.scale $(BENCH_ARGS)

@@ -1,6 +1,7 @@
 """The benchmark by number of passages or vectors: what its figures rest on. Never a time."""
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -9,7 +10,7 @@ import numpy as np
 import pytest
 
 from assay.retrievers.base import AssayError
-from benchmarks import scale, synthetic_vectors
+from benchmarks import query_sets, scale, synthetic_vectors
 from benchmarks.consumption import consume
 from benchmarks.synthetic_vectors import draw_vectors
 
@@ -53,11 +54,21 @@ def test_engines_are_measured_and_what_fails_is_said(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_each_pipeline_is_measured(tmp_path: Path) -> None:
-    configs = [str(scale.CONFIG), str(ROOT / "examples" / "hashing_hybrid.yaml")]
+    names = ["hashing_hybrid", "hashing_quantised"]
+    configs = [str(scale.CONFIG), *(str(ROOT / "examples" / f"{name}.yaml") for name in names)]
     command = [sys.executable, "-m", scale.__name__, "--passages", "1200", "--json"]
     command += ["--data", str(tmp_path), "--config", *configs]
     done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT)
     rows = json.loads(done.stdout)
-    assert [row["pipeline"] for row in rows] == ["bm25", "hashing_hybrid"]
+    assert [row["pipeline"] for row in rows] == ["bm25", *names]
     assert rows[0]["hits"] == 1
     assert {path.name for path in tmp_path.iterdir()} == {"zipf1200"}
+
+
+@pytest.mark.slow
+def test_runs_are_measured_by_number_of_queries(monkeypatch, capsys) -> None:
+    monkeypatch.setattr(query_sets, "STATED", 1e-9)
+    with pytest.raises(SystemExit) as ended:
+        query_sets.main(["--queries", "30"])
+    assert ended.value.code == 1
+    assert re.search(r"^ +30 +[\d.]+ s +[\d.]+ s +[\d.]+ ", capsys.readouterr().out, re.M)

@@ -68,9 +68,12 @@ def read_rows(path: Path) -> Iterator[dict[str, Any]]:
 
 def read_lines(path: Path) -> Iterator[Line]:
     """Yield the lines of a file, but a torn last one; none where there is no file."""
-    content = path.read_bytes() if path.exists() else b""
-    for number, line in enumerate(content.split(b"\n")[:-1], start=1):
-        yield Line(line, path, number)
+    if not path.exists():
+        return
+    with path.open("rb") as file:
+        for number, line in enumerate(file, start=1):
+            if line.endswith(b"\n"):
+                yield Line(line[:-1], path, number)
 
 
 def as_row(value: "DataclassInstance") -> dict[str, Any]:
@@ -134,6 +137,11 @@ def read_ranking(row: Mapping[str, Any], chunks: Mapping[str, Chunk]) -> Ranking
     named = dict.fromkeys(id_ for entry in trace for id_, _ in entry.candidates)
     others = tuple(chunks[id_] for id_ in named if id_ not in returned and id_ in chunks)
     return Ranking(hits, trace, others, tuple(row["degraded"]))
+
+
+def read_hit_chunks(row: Mapping[str, Any], chunks: Mapping[str, Chunk]) -> list[Chunk]:
+    """Return the chunks of a ranking's hits."""
+    return [chunks[id_] for id_, *_ in row["hits"]]
 
 
 def read_trace(rows: Iterable[list[Any]]) -> tuple[StageTrace, ...]:

@@ -21,7 +21,7 @@ from assay.eval.runs.rows import (
     read_trace,
 )
 from assay.retrievers.base import AssayError, Ranking
-from assay.retrievers.store.files import append, write_atomically, writing
+from assay.retrievers.store.files import append, open_atomically, write_atomically, writing
 
 DIGEST = "digest"  # of the rest of a line
 # How lines of rankings say that nothing was degraded, that calls were made again, and that scores
@@ -98,7 +98,8 @@ class RunFolder:
 
     def write_rows(self, name: str, rows: Iterable[Mapping[str, Any]]) -> None:
         """Write a JSON Lines file in one piece."""
-        self.write_text(name, "".join(map(encode_row, rows)))
+        with open_atomically(self._open(name)) as file:
+            file.writelines(encode_row(row).encode() for row in rows)
 
     def write_text(self, name: str, text: str) -> None:
         """Write a text file in one piece."""

@@ -16,6 +16,7 @@ from collections.abc import Container, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
+from typing import NamedTuple
 
 from assay.eval.collections.collection import GoldItem, Query
 from assay.eval.runs.gold_ranks import GoldRank
@@ -31,12 +32,19 @@ from assay.eval.runs.stored_files import (
     read_queries,
 )
 from assay.eval.scoring.join import JoinedHit, RetrievedChunk, join
-from assay.retrievers.base import AssayError, Ranking, T
+from assay.retrievers.base import AssayError, Chunk, Ranking, T
 from assay.retrievers.base.suggestions import suggest
 from assay.retrievers.store.paths import parse_path
 
 SHOWN = 5  # ids in a line that lists them
 TIME = re.compile(r"-(\d{8})[-T]([\d.]+)-[^-]+$")  # T and milliseconds: earlier versions
+
+
+class TracedStep(NamedTuple):
+    """A kind of entry of a run's traces; `listed` where one of them tells its candidates."""
+
+    kind: str
+    listed: bool
 
 
 @dataclass(frozen=True)
@@ -63,13 +71,24 @@ class StoredRun:
         known: dict[int, RetrievedChunk] = {}
 
         def find(query: str) -> list[JoinedHit]:
-            chunks = [hit.chunk for hit in self.rankings[query].hits]
+            chunks = _list_chunks(self.rankings, query)
             for chunk in chunks:
                 if id(chunk) not in known:
                     known[id(chunk)] = RetrievedChunk(chunk, chunk.id in self.prescribed)
             return join([known[id(chunk)] for chunk in chunks], self.gold[query])
 
         return LazyMapping(self.rankings, find)
+
+    @cached_property
+    def steps(self) -> Mapping[str, TracedStep]:
+        """The entries of all traces by name, in the order in which they are first told of."""
+        found: dict[str, TracedStep] = {}
+        for ranking in self.rankings.values():
+            for entry in ranking.trace:
+                known = found.get(entry.name)
+                if known is None or (entry.candidates and not known.listed):
+                    found[entry.name] = TracedStep(entry.kind, bool(entry.candidates))
+        return found
 
     @cached_property
     def without_hits(self) -> tuple[str, ...]:
@@ -99,11 +118,14 @@ def load(folder: Path) -> StoredRun:
     are damaged or hold no query.
     """
     run = open_run(folder)
-    return replace(run, rankings=dict(run.rankings), gold_ranks=dict(run.gold_ranks))
+    for values in (run.rankings, run.gold_ranks):
+        for _ in values.values():  # which is read, and found to be damaged, here
+            pass
+    return run
 
 
 def open_run(folder: Path) -> StoredRun:
-    """As `load`, but rankings and ranks of gold items are read when they are first asked for."""
+    """As `load`, but rankings and ranks of gold items are read when they are asked for."""
     manifest = read_manifest(folder)
     try:
         run = _read_files(folder, manifest)
@@ -140,6 +162,12 @@ def _read_files(folder: Path, manifest: Manifest) -> StoredRun:
 
 def _take(values: Mapping[str, T], keys: Container[str]) -> dict[str, T]:
     return {key: value for key, value in values.items() if key in keys}
+
+
+def _list_chunks(rankings: Mapping[str, Ranking], query: str) -> list[Chunk]:
+    if isinstance(rankings, StoredRankings):
+        return rankings.list_chunks(query)
+    return [hit.chunk for hit in rankings[query].hits]
 
 
 def _list_empty(rankings: Mapping[str, Ranking]) -> list[str]:

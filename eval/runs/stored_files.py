@@ -4,10 +4,12 @@ Runs on one collection hold the same queries, gold and passages to the byte. Eve
 AssayError for a line that holds no object, and errors of other classes for one that holds another.
 """
 
+import mmap
 import re
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -16,12 +18,20 @@ from pydantic_core import from_json
 from assay.eval.collections.collection import GoldItem, Query
 from assay.eval.runs.gold_ranks import GoldRank
 from assay.eval.runs.lazy_mapping import LazyMapping
-from assay.eval.runs.rows import Line, read_chunk, read_lines, read_ranking, read_rows
+from assay.eval.runs.rows import (
+    Line,
+    read_chunk,
+    read_hit_chunks,
+    read_lines,
+    read_ranking,
+    read_rows,
+)
 from assay.retrievers.base import AssayError, Chunk, Ranking, T
 
 # How the line of a query begins, and how that of a ranking without hits goes on.
 QUERY = re.compile(rb'\{"query":("(?:[^"\\]|\\.)*"),')
 NO_HITS = b'"hits":[],'
+KEPT = 4_096  # rankings of a run that stay in memory, with 100 hits 70 KB each
 
 
 class Passage(NamedTuple):
@@ -39,20 +49,83 @@ class Gold(NamedTuple):
 
 
 class StoredRankings(LazyMapping[Ranking]):
-    """The rankings by query id, each read when it is first asked for.
+    """The rankings by query id, each read when it is asked for; of a long run few are kept.
 
     `empty` are the queries for which nothing is returned. A ranking that is damaged or not there
     is an AssayError.
     """
 
     def __init__(self, path: Path, queries: Collection[str], chunks: Mapping[str, Chunk]) -> None:
-        lines = _index(path)
+        lines = MappedLines(path)
         if lacking := [query for query in queries if query not in lines]:
             found = f'no ranking of the query "{lacking[0]}"'
             others = f", nor of {len(lacking) - 1} others" if lacking[1:] else ""
             raise AssayError(f"{path}: damaged: {found}{others}; make the run again")
-        super().__init__(queries, lambda query: _read(lines[query], read_ranking, chunks))
+        super().__init__(queries, lambda query: _read(lines[query], read_ranking, chunks), KEPT)
+        self._lines = lines
+        self._chunks = chunks
         self.empty = frozenset(query for query in self if _is_empty(lines[query]))
+
+    def mentioning(self, *words: str) -> Iterator[Ranking]:
+        """Yield the rankings in whose lines one of `words` stands, as a key or anywhere else."""
+        wanted = [word.encode() for word in words]
+        for query in self:
+            content = self._lines[query].content
+            if any(word in content for word in wanted):
+                yield self[query]
+
+    def list_chunks(self, query: str) -> list[Chunk]:
+        """Return the chunks of the hits; of a ranking that is not kept no more is made."""
+        if query in self._found or self.keeps_more:
+            return [hit.chunk for hit in self[query].hits]
+        return _read(self._lines[query], read_hit_chunks, self._chunks)
+
+
+class MappedLines(Mapping[str, Line]):
+    """The lines of a file by the queries that they are of; the last of each stands.
+
+    The file is mapped: the system can take back what it holds of it.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._content: bytes | mmap.mmap = b""
+        if path.exists() and path.stat().st_size:
+            with path.open("rb") as file:
+                self._content = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        self._places: dict[str, tuple[int, int, int]] = {}  # begin, end and number
+        for number, (begin, end) in enumerate(pairwise(self._find_ends()), start=1):
+            match = QUERY.match(self._content, begin, end)
+            line = Line(b"", path, number) if match else self._cut(begin, end, number)
+            query = from_json(match[1]) if match else line.parse()["query"]
+            self._places[query] = begin, end, number
+
+    def __getitem__(self, query: str) -> Line:
+        """Return the line of a query. Raises KeyError where there is none."""
+        return self._cut(*self._places[query])
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._places)
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    def _find_ends(self) -> Iterator[int]:
+        """Yield where each line begins, and where the last whole one ends."""
+        end = 0
+        while end >= 0:
+            yield end
+            end = self._content.find(b"\n", end) + 1 or -1
+
+    def _cut(self, begin: int, end: int, number: int) -> Line:
+        return Line(self._content[begin : end - 1], self._path, number)
+
+
+def mentioning(rankings: Mapping[str, Ranking], *words: str) -> Iterator[Ranking]:
+    """Yield the rankings that may have one of `words` as a key: of stored ones few are read."""
+    if isinstance(rankings, StoredRankings):
+        return rankings.mentioning(*words)
+    return iter(rankings.values())
 
 
 def read_queries(path: Path) -> Mapping[str, Query]:
@@ -71,12 +144,12 @@ def read_passages(path: Path) -> list[Passage]:
 
 
 def read_gold_ranks(path: Path) -> Mapping[str, Mapping[str, GoldRank]]:
-    """Return the ranks of gold items by query, each read when it is first asked for.
+    """Return the ranks of gold items by query, each read when it is asked for.
 
     Of a query that was searched again after a kill, the later stand.
     """
-    lines = _index(path)
-    return LazyMapping(lines, lambda query: _read(lines[query], _read_placed))
+    lines = MappedLines(path)
+    return LazyMapping(lines, lambda query: _read(lines[query], _read_placed), KEPT)
 
 
 def _read_placed(row: Mapping[str, Any]) -> dict[str, GoldRank]:
@@ -90,15 +163,6 @@ def _read(line: Line, read: Callable[..., T], *others: Any) -> T:
         return read(row, *others)
     except (LookupError, TypeError, ValueError) as error:
         raise AssayError(f"{line.path.parent}: its files are damaged: {error!r}") from error
-
-
-def _index(path: Path) -> dict[str, Line]:
-    """Return the lines of a file by the queries that they are of; the last of each stands."""
-    found: dict[str, Line] = {}
-    for line in read_lines(path):
-        match = QUERY.match(line.content)
-        found[from_json(match[1]) if match else line.parse()["query"]] = line
-    return found
 
 
 def _is_empty(line: Line) -> bool:

@@ -17,7 +17,7 @@ trec_eval's on plain qrels. docs/measures.md has the formulas.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from assay.eval.collections.collection import GoldItem
@@ -38,6 +38,14 @@ class RetrievedChunk:
 
     chunk: Chunk
     prescribed: bool = False
+    _unjudged: "JoinedHit | None" = field(default=None, init=False, repr=False, compare=False)
+
+    @property
+    def unjudged(self) -> "JoinedHit":
+        """The hit where the chunk covers nothing that was judged; the same object each time."""
+        if self._unjudged is None:
+            self._unjudged = JoinedHit(self.chunk, (), False)
+        return self._unjudged
 
 
 @dataclass(slots=True, unsafe_hash=True)
@@ -89,16 +97,17 @@ def join(ranking: Sequence[RetrievedChunk], gold: Sequence[GoldItem]) -> list[Jo
         chunk = retrieved.chunk
         alias = f"{chunk.id}{NOT_THE_ITEM}" if chunk.id in relevant else ""
         near = by_document.get(chunk.doc_id)
-        if near is None:  # as nearly all are
-            joined.append(JoinedHit(chunk, (), False, alias))
+        if near is None and not alias:  # as nearly always
+            joined.append(retrieved.unjudged)
             continue
         covered = [
             item
-            for item in near
+            for item in near or ()
             # Nearly all lie elsewhere in the document, and need not be asked about.
             if item.start <= chunk.end and chunk.start <= item.end and covers(retrieved, item)
         ]
-        joined.append(count_hit(chunk, covered, counted, alias))
+        hit = count_hit(chunk, covered, counted, alias) if covered or alias else retrieved.unjudged
+        joined.append(hit)
     return joined
 
 

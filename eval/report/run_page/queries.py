@@ -99,7 +99,8 @@ def _query_row(
     summary: Summary, id_: str, scores: list[tuple[str, float]], sample: LatencySample | None
 ) -> QueryRow:
     query = summary.run.queries[id_]
-    joined = summary.run.joined[id_]
+    run = summary.run
+    joined = run.joined[id_]
     found_at = next((rank for rank, hit in enumerate(joined, start=1) if hit.found), None)
     return QueryRow(
         id=id_,
@@ -107,10 +108,10 @@ def _query_row(
         type=query.type,
         scores=tuple(scores),
         found_at=found_at,
-        bucket=_bucket(found_at, summary.run.manifest.depth) if found_at else "none",
+        bucket=_bucket(found_at, run.manifest.depth) if found_at else "none",
         milliseconds=sample.milliseconds[TOTAL] if sample else None,
         slowest_stage=_slowest_stage(sample) if sample else "",
-        degraded=summary.run.rankings[id_].degraded,
+        degraded=run.rankings[id_].degraded if run.manifest.degraded else (),
     )
 
 

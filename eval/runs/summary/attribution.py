@@ -20,9 +20,8 @@ from assay.eval.runs.summary.candidate_lists import (
     Step,
     Trail,
     follow,
-    order_steps,
 )
-from assay.eval.runs.summary.ceilings import Ceiling, find_ceilings, measure_reached
+from assay.eval.runs.summary.ceilings import Ceiling, CeilingFinder, measure_reached
 from assay.eval.statistics.estimates import Estimate
 
 # From the answer in its place to the answer nowhere; {k} is the cutoff.
@@ -161,20 +160,20 @@ def attribute(
     covering chunks, since a stage may put a chunk in the place of another. Scores of the run that
     are `known`, {measure: {query id: score}}, are not computed again.
     """
-    trails = follow(run)
-    steps = order_steps(trails)
     depth = run.manifest.depth
+    ceilings = CeilingFinder(k)
+    items = {}
+    for trail in follow(run):
+        ceilings.add(trail)
+        items[trail.query] = tuple(
+            _trace(item, trail, run.gold_ranks.get(trail.query, {}).get(item.id), k, depth)
+            for item in trail.items
+        )
     return Attribution(
         k=k,
-        steps=steps,
-        items={
-            trail.query: tuple(
-                _trace(item, trail, run.gold_ranks.get(trail.query, {}).get(item.id), k, depth)
-                for item in trail.items
-            )
-            for trail in trails
-        },
-        ceilings=find_ceilings(run, trails, steps, k),
+        steps=ceilings.steps,
+        items=items,
+        ceilings=ceilings.find(run.gold),
         reached=measure_reached(run, k, known),
         types={query.id: query.type for query in run.queries.values()},
     )

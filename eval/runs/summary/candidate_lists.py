@@ -4,7 +4,7 @@ Ranks leave out self-matches where the collection drops them, so that the ranks 
 compare with the final ones.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from assay.eval.collections.collection import GoldItem
@@ -37,23 +37,17 @@ class Trail:
     chunks: Mapping[str, Chunk]
 
 
-def follow(run: StoredRun) -> list[Trail]:
-    """Return the trail of every query.
+def follow(run: StoredRun) -> Iterator[Trail]:
+    """Yield the trail of every query, in the order of the queries; hold none, of many they are big.
 
     A part of the pipeline that tells its time but never its candidates is no step.
     """
-    told = {
-        entry.name
-        for ranking in run.rankings.values()
-        for entry in ranking.trace
-        if entry.candidates
-    }
-    return [_follow(run, query, told) for query in run.queries]
+    told = {name for name, step in run.steps.items() if step.listed}
+    return (_follow(run, query, told) for query in run.queries)
 
 
-def order_steps(trails: Sequence[Trail]) -> tuple[str, ...]:
-    """Return the names of all steps, legs first; not every query need have passed each."""
-    kinds = {step.name: step.kind for trail in trails for step in trail.steps}
+def order_steps(kinds: Mapping[str, str]) -> tuple[str, ...]:
+    """Return the names of steps, given with their kinds, legs first."""
     return tuple(sorted(kinds, key=lambda name: KINDS.index(kinds[name])))
 
 

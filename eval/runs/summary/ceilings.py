@@ -1,13 +1,15 @@
 """What a perfect order of the candidates after each step would score: the room left above it."""
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from assay.eval.collections.collection import GoldItem
 from assay.eval.runs.stored import StoredRun
-from assay.eval.runs.summary.candidate_lists import LEG, Step, Trail
+from assay.eval.runs.summary.candidate_lists import LEG, Step, Trail, order_steps
 from assay.eval.runs.summary.means import estimate_scores
 from assay.eval.scoring import measures
+from assay.eval.scoring.calculation import Gold
 from assay.eval.scoring.join import JoinedHit
 from assay.eval.statistics.estimates import Estimate
 
@@ -27,22 +29,61 @@ class Ceiling:
     measures: Mapping[str, Estimate]
 
 
-def find_ceilings(
-    run: StoredRun, trails: Sequence[Trail], names: Sequence[str], k: int
-) -> tuple[Ceiling, ...]:
-    """Return the ceilings of the steps `names`, and of the union of the legs after the last leg.
+class CeilingFinder:
+    """Finds the ceilings of all steps, from the trails of a run's queries one after the other.
 
-    Each is the mean of nDCG@k, Recall@k and Hit@1 over candidates in greedy order: for nDCG and
-    Hit the best grade first, for recall the most items first. No order has a higher nDCG or
+    A ceiling is the mean of nDCG@k, Recall@k and Hit@1 over candidates in greedy order: for nDCG
+    and Hit the best grade first, for recall the most items first. No order has a higher nDCG or
     Hit; recall may fall short of the best where chunks cover several items.
     """
-    lists: dict[str, list[Mapping[str, int]]] = {}
-    legs = {step.name for trail in trails for step in trail.steps if step.kind == LEG}
-    for name in names:
-        if len(legs) > 1 and name not in legs and UNION not in lists:
-            lists[UNION] = [_unite(trail) for trail in trails]
-        lists[name] = [_list(trail, name) for trail in trails]
-    return tuple(_ceiling(run, name, trails, listed, k) for name, listed in lists.items())
+
+    def __init__(self, k: int) -> None:
+        self._k = k
+        self._queries = 0
+        self._kinds: dict[str, str] = {}
+        self._candidates: Counter[str] = Counter()
+        self._graded: dict[str, dict[str, list[JoinedHit]]] = {}
+        self._broad: dict[str, dict[str, list[JoinedHit]]] = {}
+
+    @property
+    def steps(self) -> tuple[str, ...]:
+        """The names of all steps, legs first; not every query need have passed each."""
+        return order_steps(self._kinds)
+
+    def add(self, trail: Trail) -> None:
+        """Take in the candidates of a query."""
+        self._queries += 1
+        self._kinds |= {step.name: step.kind for step in trail.steps}
+        lists = {step.name: step.ranks for step in trail.steps}
+        for name, listed in {UNION: _unite(trail), **lists}.items():
+            self._candidates[name] += len(listed)
+            relevant = _relevant(trail, listed)
+            for lists_, by_grade in ((self._graded, True), (self._broad, False)):
+                ordered = _order(trail, relevant, self._k, by_grade)
+                lists_.setdefault(name, {})[trail.query] = ordered
+
+    def find(self, gold: Gold) -> tuple[Ceiling, ...]:
+        """Return the ceilings of the steps, and of the union of several legs after the last."""
+        legs = [name for name in self.steps if self._kinds[name] == LEG]
+        union = [UNION] if len(legs) > 1 else []
+        return tuple(self._find(name, gold) for name in (*legs, *union, *self.steps[len(legs) :]))
+
+    def _find(self, name: str, gold: Gold) -> Ceiling:
+        k = self._k
+        graded, broad = (
+            {query: lists[name].get(query, []) for query in gold}
+            for lists in (self._graded, self._broad)
+        )
+        scores = measures.score([f"nDCG@{k}", "Hit@1"], graded, gold)
+        scores |= measures.score([f"Recall@{k}"], broad, gold)
+        return Ceiling(
+            step=name,
+            candidates=self._candidates[name] / self._queries,
+            measures={
+                measure: estimate_scores(measure, scores[measure].values())
+                for measure in (f"nDCG@{k}", f"Recall@{k}", "Hit@1")
+            },
+        )
 
 
 def measure_reached(
@@ -55,34 +96,9 @@ def measure_reached(
     return {name: estimate_scores(name, scores[name].values()) for name in names}
 
 
-def _list(trail: Trail, name: str) -> Mapping[str, int]:
-    return next((step.ranks for step in trail.steps if step.name == name), {})
-
-
 def _unite(trail: Trail) -> dict[str, int]:
     legs: list[Step] = [step for step in trail.steps if step.kind == LEG]
     return {id_: rank for step in legs for id_, rank in step.ranks.items()}
-
-
-def _ceiling(
-    run: StoredRun, name: str, trails: Sequence[Trail], lists: Sequence[Mapping[str, int]], k: int
-) -> Ceiling:
-    graded: dict[str, list[JoinedHit]] = {}
-    broad: dict[str, list[JoinedHit]] = {}
-    for trail, listed in zip(trails, lists, strict=True):
-        relevant = _relevant(trail, listed)
-        graded[trail.query] = _order(trail, relevant, k, by_grade=True)
-        broad[trail.query] = _order(trail, relevant, k, by_grade=False)
-    scores = measures.score([f"nDCG@{k}", "Hit@1"], graded, run.gold)
-    scores |= measures.score([f"Recall@{k}"], broad, run.gold)
-    return Ceiling(
-        step=name,
-        candidates=sum(map(len, lists)) / len(lists),
-        measures={
-            measure: estimate_scores(measure, scores[measure].values())
-            for measure in (f"nDCG@{k}", f"Recall@{k}", "Hit@1")
-        },
-    )
 
 
 def _relevant(trail: Trail, listed: Mapping[str, int]) -> dict[str, list[GoldItem]]:

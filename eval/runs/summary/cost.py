@@ -6,6 +6,7 @@ from math import fsum
 from typing import Any
 
 from assay.eval.runs.stored import StoredRun
+from assay.eval.runs.stored_files import mentioning
 
 # Among the counts of a trace: billionths of a US dollar, and calls of which no price is known.
 COST = "nano_usd"
@@ -57,8 +58,12 @@ class Cost:
 
 def find_cost(run: StoredRun) -> Cost | None:
     """Return what a run tells of charges; None where no service that may charge was asked."""
-    steps = [entry for ranking in run.rankings.values() for entry in ranking.trace]
-    charged = [entry for entry in steps if {COST, UNPRICED} & entry.counts.keys()]
+    charged = [
+        entry
+        for ranking in mentioning(run.rankings, COST, UNPRICED)
+        for entry in ranking.trace
+        if {COST, UNPRICED} & entry.counts.keys()
+    ]
     billed = run.manifest.index.facts.get(BILLED) or {}
     if not charged and not billed:
         return None

@@ -5,7 +5,7 @@ import io
 import json
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from assay.eval.collections.formats.cells import arm, defuse
 from assay.eval.runs.stored import StoredRun
@@ -13,7 +13,7 @@ from assay.eval.runs.summary.summary import Summary
 from assay.eval.scoring import calculation
 from assay.eval.scoring.join import fill_places
 from assay.retrievers.base.installation import need_pandas
-from assay.retrievers.store.files import write_atomically
+from assay.retrievers.store.files import open_atomically, write_atomically
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -39,28 +39,28 @@ def export(summary: Summary) -> None:
     space in ids becomes `_`.
     """
     run = summary.run
-    write_atomically(run.folder / RUN, _trec_run(run).encode())
+    with open_atomically(run.folder / RUN) as trec, open_atomically(run.folder / ITEMS) as items:
+        _write_hits(run, trec, items)
     write_atomically(run.folder / QRELS, _trec_qrels(run).encode())
-    write_atomically(run.folder / ITEMS, _items(run).encode())
     write_atomically(run.folder / PER_QUERY, _as_csv(tabulate_queries(summary)).encode())
     write_atomically(run.folder / ATTRIBUTION, _attribution(summary).encode())
 
 
-def _trec_run(run: StoredRun) -> str:
-    lines = []
+def _write_hits(run: StoredRun, trec: BinaryIO, items: BinaryIO) -> None:
+    """Write the TREC run and the items, query by query."""
     name = as_word(run.manifest.name)
+    chunks: dict[str, tuple[str, int]] = {}
+    text = io.TextIOWrapper(items, "utf-8", newline="")
+    table = csv.writer(text, lineterminator="\n")
+    table.writerow(("query", "rank", "chunk", "tokens", "item", "grade"))
     for query, hits in run.joined.items():
         places, word = fill_places(hits), as_word(query)
-        for score, place in zip(range(len(places), 0, -1), places, strict=True):
-            lines.append(f"{word} Q0 {as_word(place.id)} {place.rank} {score} {name}\n")
-    return "".join(lines)
-
-
-def _items(run: StoredRun) -> str:
-    rows: list[tuple[str | int, ...]] = [("query", "rank", "chunk", "tokens", "item", "grade")]
-    chunks: dict[str, tuple[str, int]] = {}
-    for query, hits in run.joined.items():
-        word = as_word(query)
+        lines = [
+            f"{word} Q0 {as_word(place.id)} {place.rank} {score} {name}\n"
+            for score, place in zip(range(len(places), 0, -1), places, strict=True)
+        ]
+        trec.write("".join(lines).encode())
+        rows: list[tuple[str | int, ...]] = []
         for rank, hit in enumerate(hits, start=1):
             if (chunk := chunks.get(id_ := hit.name)) is None:
                 chunk = chunks[id_] = as_word(id_), calculation.count_tokens(hit.chunk)
@@ -68,9 +68,8 @@ def _items(run: StoredRun) -> str:
                 rows += [(word, rank, *chunk, as_word(item.id), item.grade) for item in hit.found]
             else:
                 rows.append((word, rank, *chunk, "", 0))
-    text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows(rows)
-    return text.getvalue()
+        table.writerows(rows)
+    text.detach()
 
 
 def _trec_qrels(run: StoredRun) -> str:

@@ -1,14 +1,14 @@
 """What each leg's own list scores beside the list that they were fused into."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from assay.eval.runs.stored import StoredRun
-from assay.eval.runs.summary.candidate_lists import FUSION, LEG, Trail, follow, order_steps
+from assay.eval.runs.summary.candidate_lists import FUSION, LEG, follow
 from assay.eval.runs.summary.means import estimate_changes, estimate_scores
 from assay.eval.scoring import measures
-from assay.eval.scoring.join import RetrievedChunk, join
+from assay.eval.scoring.join import JoinedHit, RetrievedChunk, join
 from assay.eval.statistics.estimates import Estimate
 
 
@@ -45,42 +45,35 @@ def score_legs(run: StoredRun, measure: str) -> tuple[LegAlone, ...]:
     """Return the legs of a run in their order; none where nothing was fused, or of answers."""
     if measures.find(measure).of_answers:
         return ()
-    entries = (entry for it in run.rankings.values() for entry in it.trace)
-    fusion = next((entry.name for entry in entries if entry.kind == FUSION), None)
+    fusion = next((name for name, step in run.steps.items() if step.kind == FUSION), None)
     if fusion is None:
         return ()
-    trails = follow(run)
-    fused = _score(run, trails, fusion, measure)
-    if not fused:
+    joined = _join_lists(run, fusion)
+    fused = joined.pop(fusion, None)
+    if fused is None:
         return ()
-    names = order_steps(trails)
-    kinds = {step.name: step.kind for trail in trails for step in trail.steps}
-    return tuple(
-        _compare(name, measure, _score(run, trails, name, measure), fused)
-        for name in names
-        if kinds[name] == LEG
-    )
+    scores = {
+        name: measures.score([measure], lists, run.gold)[measure]
+        for name, lists in (("", fused), *joined.items())
+    }
+    return tuple(_compare(name, measure, scores[name], scores[""]) for name in joined)
 
 
-def _score(run: StoredRun, trails: Sequence[Trail], step: str, measure: str) -> Mapping[str, float]:
-    """Return the score of every query's list after a step; nothing where no query passed it."""
-    lists = {
-        trail.query: next((item.ranks for item in trail.steps if item.name == step), None)
-        for trail in trails
-    }
-    if not any(ranks is not None for ranks in lists.values()):
-        return {}
-    joined = {
-        trail.query: join(
-            [
-                RetrievedChunk(trail.chunks[id_], id_ in run.prescribed)
-                for id_ in list(lists[trail.query] or ())[: run.manifest.depth]
-            ],
-            run.gold[trail.query],
-        )
-        for trail in trails
-    }
-    return measures.score([measure], joined, run.gold)[measure]
+def _join_lists(run: StoredRun, fusion: str) -> dict[str, dict[str, list[JoinedHit]]]:
+    """Return {step: {query: joined list}} of the legs and of the step `fusion`."""
+    known: dict[str, RetrievedChunk] = {}
+    found: dict[str, dict[str, list[JoinedHit]]] = {}
+    for trail in follow(run):
+        for step in trail.steps:
+            if step.kind != LEG and step.name != fusion:
+                continue
+            listed = list(step.ranks)[: run.manifest.depth]
+            for id_ in listed:
+                if id_ not in known:
+                    known[id_] = RetrievedChunk(trail.chunks[id_], id_ in run.prescribed)
+            lists = found.setdefault(step.name, {query: [] for query in run.queries})
+            lists[trail.query] = join([known[id_] for id_ in listed], run.gold[trail.query])
+    return found
 
 
 def _compare(

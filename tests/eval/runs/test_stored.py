@@ -1,4 +1,4 @@
-"""Stored runs: those that are damaged or half made are told, and a full disk leaves nothing."""
+"""Stored runs: damaged or half made ones are told, a full disk leaves nothing, long ones fit."""
 
 import errno
 import io
@@ -9,12 +9,18 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from samples import report
 from samples.planned_runs import make_collection, make_run
 
 from assay import load_runs
 from assay.eval.collections.check import check_judged
+from assay.eval.report.run_page.page import write
+from assay.eval.runs import stored_files
 from assay.eval.runs.manifest import MANIFEST
-from assay.eval.runs.stored import find, load
+from assay.eval.runs.stored import find, load, open_run
+from assay.eval.runs.stored_files import StoredRankings
+from assay.eval.runs.summary.exports import FILES, export
+from assay.eval.runs.summary.summary import summarise
 from assay.retrievers.base import AssayError
 from assay.retrievers.store.files import write_atomically
 
@@ -101,3 +107,22 @@ def test_a_full_disk_is_told_and_leaves_nothing(tmp_path: Path, monkeypatch) -> 
         write_atomically(tmp_path / "file", b"new")
     assert set(tmp_path.iterdir()) == before
     assert load(folder).queries
+
+
+def test_rankings_that_are_not_kept_are_read_again(tmp_path: Path, monkeypatch) -> None:
+    folder = report.make_run(tmp_path).folder
+
+    def tell() -> tuple[object, ...]:
+        run = open_run(folder)
+        summary = summarise(run)
+        found = summary.scores, summary.attribution, summary.legs, summary.cost, summary.unjudged
+        export(summary)
+        files = [(folder / name).read_bytes() for name in FILES]
+        assert isinstance(run.rankings, StoredRankings)
+        return (*found, files, write(summary).read_bytes(), run.rankings.keeps_more)
+
+    kept = tell()
+    monkeypatch.setattr(stored_files, "KEPT", 2)
+    read_again = tell()
+    assert read_again[:-1] == kept[:-1]
+    assert (kept[-1], read_again[-1]) == (True, False)
