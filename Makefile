@@ -7,6 +7,9 @@
 BIN := .venv/bin
 CONFIGS := $(sort $(filter-out gate published targets,$(basename $(notdir $(wildcard configs/*.yaml)))))
 TORCH ?= torch==2.13.0
+# Tests sync thousands of small files, which memory takes without a wait.
+PYTEST = $(shell df -k /dev/shm 2>/dev/null | awk 'NR == 2 && $$4 > 8000000 { print "PYTEST_DEBUG_TEMPROOT=/dev/shm" }') \
+	$(BIN)/pytest
 
 # Where Python keeps no bytecode, each command compiles all that it imports anew: three seconds.
 unexport PYTHONDONTWRITEBYTECODE
@@ -59,16 +62,16 @@ test: .venv/dev.installed ## lint, check types and run all tests but those of `s
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/pytest -n 2 --dist worksteal $(PYTEST_ARGS)
+	$(PYTEST) -n 2 --dist worksteal $(PYTEST_ARGS)
 
 test-slow: .venv/dev.installed ## run the tests that `make test` leaves out for their length
-	$(BIN)/pytest -n 2 --dist worksteal -m slow $(PYTEST_ARGS)
+	$(PYTEST) -n 2 --dist worksteal -m slow $(PYTEST_ARGS)
 
 test-st: .venv/st.installed ## install sentence-transformers with torch and run the tests of `st`
-	$(BIN)/pytest -m st $$(grep -rl --include='*.py' 'mark\.st\b' tests) $(PYTEST_ARGS)
+	$(PYTEST) -m st $$(grep -rl --include='*.py' 'mark\.st\b' tests) $(PYTEST_ARGS)
 
 test-live: .venv/dev.installed ## run the tests of servers that WEAVIATE_URL, OPENSEARCH_URL, QDRANT_URL, MILVUS_URL, ELASTICSEARCH_URL, REDIS_URL or PHOENIX_URL names
-	$(BIN)/pytest -m live $(PYTEST_ARGS)
+	$(PYTEST) -m live $(PYTEST_ARGS)
 
 bench: .venv/dev.installed ## measure latency by number of chunks, and beside libraries called directly: [BENCH_ARGS="..."]
 	@$(BIN)/python -m benchmarks.latency $(BENCH_ARGS)
