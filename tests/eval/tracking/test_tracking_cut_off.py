@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from samples.tracked_run import client, run_ids
-from test_tracking_store import send_in_a_process
+from tools.processes import finish, start
 
 from assay.eval.runs.summary.summary import Summary
 from assay.eval.tracking import TrackingError, attempt, local, log_once, tracking_uri
@@ -39,6 +39,12 @@ def make_killed(path: Path, seconds: float) -> None:
     time.sleep(seconds)
     process.send_signal(signal.SIGKILL)
     process.wait()
+
+
+def send_elsewhere(summary: Summary, path: Path) -> "subprocess.CompletedProcess[str]":
+    """Send a run to the store at `path` from another process."""
+    store = {"MLFLOW_TRACKING_URI": f"sqlite:///{path}"}
+    return finish(start("log", str(summary.run.folder), environment=store))
 
 
 @pytest.mark.slow
@@ -82,10 +88,9 @@ def test_a_broken_store_that_holds_runs_is_left_alone(
     opened.close()
     content = path.read_bytes()
     (summary.run.folder / "mlflow.json").unlink()
-    process = send_in_a_process(summary.run.folder)  # MLflow keeps what this one has open
-    _, said = process.communicate(timeout=120)
-    assert process.returncode == 1
-    assert "out-of-date database schema" in said
+    done = send_elsewhere(summary, path)  # MLflow keeps what this process has open
+    assert done.returncode == 2
+    assert "out-of-date database schema" in done.stderr
     assert path.read_bytes() == content
 
 
@@ -101,8 +106,8 @@ def test_a_full_disk_leaves_no_store(
         with pytest.raises(TrackingError, match="No space left on device"):
             log_once(summary)
     assert not list(tmp_path.glob("*mlflow.db*"))
-    process = send_in_a_process(summary.run.folder)
-    assert process.wait(120) == 0
+    done = send_elsewhere(summary, tmp_path / "mlflow.db")
+    assert done.returncode == 0, done.stderr
 
 
 @pytest.mark.parametrize(
