@@ -3,10 +3,11 @@
 `python -m benchmarks.ratios` asks all of them each query by turns, in one process on one core: the
 legs of `bm25` and `semantic` beside bm25s and FAISS' flat index, the adapters of tantivy and
 qdrant-edge beside their clients. Each goes from a query's words or vector to 100 hits with their
-scores: whoever calls a client has its request to make, too. What embeds queries is left out on
-both sides; bm25s, which has no analyzer, is given the terms. It ends with 1 where a ratio of
-medians lies above its stated one with its whole interval. With `--control` each of ours stands
-beside itself: how far such a ratio lies from 1 is what the others may be wrong by.
+scores: whoever calls a client has its request to make, too. Reranking ten hits stands beside ONNX
+Runtime with the model's file, one pair at a time, as a padded batch takes longer. What embeds
+queries is left out on both sides; bm25s, which has no analyzer, is given the terms. It ends with 1
+where a ratio of medians lies above its stated one with its whole interval. With `--control` each of
+ours stands beside itself: how far such a ratio lies from 1 is what the others may be wrong by.
 """
 
 import argparse
@@ -35,10 +36,12 @@ if TYPE_CHECKING:
     from assay.retrievers.settings import Resources
 
 DEPTH = 100
+RERANKED = 10
+QUERIES_RERANKED = 60  # fewer, as each takes a while
 ROUNDS = 3
 WARM_UP = 10  # queries that all answer before, untimed
 SEED = 20_240_517
-STATED = {"leg bm25": 1.0, "leg dense": 1.5, "tantivy": 1.2, "qdrant-edge": 1.2}
+STATED = {"leg bm25": 1.0, "leg dense": 1.5, "tantivy": 1.2, "qdrant-edge": 1.2, "rerank": 1.0}
 
 Ask = Callable[[str], float]  # asks a query and returns its milliseconds
 
@@ -107,11 +110,23 @@ def measure(chunks: int, queries: int, control: bool, progress: Progress) -> lis
             *pair_engine("tantivy", corpus, encoded, resources, stack),
             *pair_engine("qdrant-edge", corpus, encoded, resources, stack),
         ]
+        reranker = [pair_reranker(corpus, resources)]
         if control:
-            pairs = [replace(pair, library="itself", direct=pair.ours) for pair in pairs]
-        asks = [ask for pair in pairs for ask in (pair.ours, pair.direct)]
-        taken = iter(time_apart(asks, asked, progress))
-        return [find_ratio(pair, next(taken), next(taken)) for pair in pairs]
+            pairs, reranker = (
+                [replace(pair, library="itself", direct=pair.ours) for pair in group]
+                for group in (pairs, reranker)
+            )
+        return [
+            *compare(pairs, asked, progress),
+            *compare(reranker, asked[:QUERIES_RERANKED], progress),
+        ]
+
+
+def compare(pairs: Sequence[Pair], queries: Sequence[str], progress: Progress) -> list[Ratio]:
+    """Return the ratios of pairs that take turns."""
+    asks = [ask for pair in pairs for ask in (pair.ours, pair.direct)]
+    taken = iter(time_apart(asks, queries, progress))
+    return [find_ratio(pair, next(taken), next(taken)) for pair in pairs]
 
 
 def time_apart(
@@ -225,6 +240,50 @@ def pair_engine(
                 partial(_ask_client, client, choose),
                 STATED[name],
             )
+
+
+def pair_reranker(corpus: "Corpus", resources: "Resources") -> Pair:
+    """Return the stage `rerank`, and the model as its file has it, on the same pairs."""
+    import numpy as np
+    import onnxruntime
+    from tokenizers import Tokenizer
+
+    from assay.retrievers.base import Hit
+    from assay.retrievers.legs.keyword import KeywordLegSettings
+    from assay.retrievers.stages.rerank import RerankSettings
+
+    settings = RerankSettings(type="rerank", depth=RERANKED)
+    stage = settings.build(resources).without_query_cache()
+    leg = KeywordLegSettings().build(resources)
+    leg.index(corpus)
+    places = settings.model.locate("cross-encoder", resources).location()
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = 1
+    session = onnxruntime.InferenceSession(str(places["model"]), options)
+    inputs = [item.name for item in session.get_inputs()]
+    tokenizer = Tokenizer.from_file(str(places["tokenizer"]))
+    tokenizer.enable_truncation(settings.model.max_tokens)
+    tokenizer.no_padding()
+    names = {"input_ids": "ids", "attention_mask": "attention_mask", "token_type_ids": "type_ids"}
+
+    def find(query: str) -> list[Hit]:
+        found = leg.search(query, RERANKED).candidates
+        return [Hit(corpus.chunks[position], score) for position, score in found]
+
+    def ours(query: str) -> float:
+        hits = find(query)
+        return clock(lambda: stage.apply(query, hits))
+
+    def score(query: str, texts: Sequence[str]) -> None:
+        for text in texts:
+            read = tokenizer.encode(query, text)
+            session.run(None, {name: np.array([getattr(read, names[name])]) for name in inputs})
+
+    def ask(query: str) -> float:
+        texts = [hit.chunk.text for hit in find(query)]
+        return clock(lambda: score(query, texts))
+
+    return Pair(f"rerank, {RERANKED} hits", "onnxruntime", ours, ask, STATED["rerank"])
 
 
 def clock(call: Callable[[], object]) -> float:

@@ -121,7 +121,8 @@ def measure_targets(
             lines.append(_measure_line(measurement, measurer))
         if target.reason:
             lines.append(Line("", "", target.as_written, None, "not measurable yet", target.reason))
-        measured.append(TargetResult(name, target.criterion, target.as_written, tuple(lines)))
+        wording = (target.criterion, target.as_written)
+        measured.append(TargetResult(name, *wording, tuple(lines), target.remark))
     now = datetime.now(UTC).isoformat(timespec="seconds")
     return Results(now, environment.describe(), tuple(measured), measurer.seconds)
 

@@ -127,7 +127,7 @@ def render_table(results: Results) -> str:
 
 
 def render_markdown(results: Results) -> str:
-    """Return the whole report: the table, and how each line was measured."""
+    """Return the whole report: the table, what explains it, and how each line was measured."""
     details = [
         (target.id, line.description, line.found.note if line.found else line.reason)
         for target in results.targets
@@ -139,9 +139,16 @@ def render_markdown(results: Results) -> str:
         f"{PURPOSE}\n",
         render_table(results),
         f"{RULE[0].upper()}{RULE[1:]}\n",
+        *_list_remarks(results),
         "## How each was measured\n",
     ]
     return "\n".join([*parts, *_join_details(details)]) + "\n"
+
+
+def _list_remarks(results: Results) -> list[str]:
+    """Return a section of the remarks; nothing where there are none."""
+    told = [f"- {item.id}: {item.remark}" for item in results.targets if item.remark]
+    return ["## Why\n", *told, ""] if told else []
 
 
 def _join_details(details: Sequence[tuple[str, str, str]]) -> list[str]:

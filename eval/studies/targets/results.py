@@ -56,12 +56,13 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class TargetResult:
-    """One target."""
+    """One target; `remark` is what explains its verdict."""
 
     id: str
     criterion: str
     as_written: str
     lines: tuple[Line, ...]
+    remark: str = ""
 
     @property
     def verdict(self) -> Verdict:
@@ -104,6 +105,7 @@ class Results:
                     "criterion": target.criterion,
                     "as_written": target.as_written,
                     "verdict": target.verdict,
+                    "remark": target.remark,
                     "lines": [asdict(line) for line in target.lines],
                 }
                 for target in self.targets
@@ -123,6 +125,7 @@ class Results:
                     criterion=target["criterion"],
                     as_written=target["as_written"],
                     lines=tuple(map(_read_line, target["lines"])),
+                    remark=target.get("remark", ""),
                 )
                 for target in values["targets"]
             ),

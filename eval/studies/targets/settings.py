@@ -20,6 +20,7 @@ class Target(Settings):
         default_factory=list, description="each with its own limits"
     )
     reason: str = Field("", description="why it cannot be measured yet")
+    remark: str = Field("", description="what explains the verdict, for who reads it")
 
     @model_validator(mode="after")
     def _is_measured_or_not(self) -> "Target":

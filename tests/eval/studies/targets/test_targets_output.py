@@ -56,7 +56,7 @@ def results() -> Results:
         "2026-11-22T01:00:00+00:00",
         ENVIRONMENT,
         (
-            TargetResult("SC-003", "hybrid over semantic", "20 %", (gain, beside)),
+            TargetResult("SC-003", "hybrid over semantic", "20 %", (gain, beside), "Few ask."),
             TargetResult("V3-budget", "context budget", "context ≤ 4,500 tokens", (later,)),
         ),
     )
@@ -117,7 +117,10 @@ def test_the_table(results: Results) -> None:
     text = "\n".join(table)
     assert "1 missed: SC-003. 1 not measurable yet: V3-budget." in text
     assert "2026-11-22 at commit aaaaaaaaaaaa, with changes not committed" in text
-    assert "relative change of MRR@10" in render_markdown(results)
+    page = render_markdown(results)
+    assert "relative change of MRR@10" in page
+    assert "## Why\n\n- SC-003: Few ask.\n\n## How" in page
+    assert "## Why" not in render_markdown(replace(results, targets=results.targets[1:]))
 
 
 def test_the_page_in_the_docs_is_made_of_its_facts() -> None:
@@ -176,8 +179,12 @@ def test_the_readme_shows_the_stored_results() -> None:
 
 
 def test_the_stored_results_are_of_the_targets_there_are() -> None:
-    """The same ids and criteria; `assay targets --readme README.md --output docs` mends this."""
+    """`assay targets --readme README.md --output docs` mends this."""
     settings = load_settings(ROOT / "configs" / "targets.yaml")
     stored = json.loads(STORED.read_text())["targets"]
-    wanted = [(id_, item.criterion, item.as_written) for id_, item in settings.targets.items()]
-    assert [(item["id"], item["criterion"], item["as_written"]) for item in stored] == wanted
+    keys = ("id", "criterion", "as_written", "remark")
+    wanted = [
+        (id_, item.criterion, item.as_written, item.remark)
+        for id_, item in settings.targets.items()
+    ]
+    assert [tuple(item[key] for key in keys) for item in stored] == wanted
