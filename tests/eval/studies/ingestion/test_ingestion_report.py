@@ -168,6 +168,32 @@ def test_reports_hold_every_number_and_no_markup_of_others(tmp_path: Path) -> No
     ]
 
 
+def test_reports_say_how_much_stands_between_headings_and_in_each_document(tmp_path: Path) -> None:
+    """By ranges of tokens; and what the cache had, and the vocabulary of the query step."""
+    parts = ((100,), (90, 120), (850, 800), (7000, 950))
+    long = make_document("long.md", tokens=sum(parts, ()), parts=parts)
+    kept = make_document("kept.md", tokens=(40,), parts=((40,), ()), seconds={})
+    made = make_ingestion(long, kept, facts={"query": [{"vocabulary": 1234}]})
+    rows = [
+        ("0–199", "2", "140", "2", "0"),
+        ("200–799", "1", "210", "2", "0"),
+        ("800–1,499", "0", "0", "0", "0"),
+        ("1,500–7,899", "1", "1,650", "2", "2"),
+        ("7,900 and more", "1", "7,950", "2", "1"),
+    ]
+    page = report.write(made, tmp_path).read_text(encoding="utf-8")
+    markdown = (tmp_path / "report.md").read_text(encoding="utf-8")
+    for row in rows:
+        assert f"| {' | '.join(row)} |" in markdown
+    for text in ("3 · 0 · 3 · 1 · 0", "1 · 0 · 0 · 0 · 0", "cache hit rate 50%", "1,234"):
+        assert text in markdown
+        assert text in page
+    assert "Parts between headings" in page
+    assert "Parts between headings" not in report.write(
+        make_ingestion(make_document()), tmp_path
+    ).read_text(encoding="utf-8")
+
+
 def test_nothing_but_empty_documents(tmp_path: Path) -> None:
     made = make_ingestion(make_document(tokens=(), words=0, intact=None, seconds={}), limit=None)
     assert report.write(made, tmp_path).exists()
