@@ -71,14 +71,27 @@ class SectionIndex:
         """Return what `query` names that is here, in its order.
 
         Where one of the names is a division above another, as in Chapter 5 of Title 2, only what
-        stands there is meant. Of documents that share an id, that one which the query names.
+        stands there is meant. Of documents that share an id, that one which the query names, and
+        of a range that begins and ends in one document, only what that has.
         """
         found: dict[str, SectionMatch] = {}
         for mention in read_mentions(query):
             for reading in self._readings(mention):
                 place = self._locate(reading)
                 found.setdefault(place.id, place)
-        return [self._choose(place, query) for place in self._narrow(list(found.values()))]
+        places = self._narrow(list(found.values()))
+        chosen = [self._choose(place, query) for place in places]
+        ends = {
+            self._chunks[i].doc_id
+            for place in chosen
+            for i in place.first
+            if not place.mention.between
+        }
+        return [
+            one
+            for place, one in zip(places, chosen, strict=True)
+            if len(ends) != 1 or not one.mention.between or ends & self._group(place.first).keys()
+        ]
 
     def _add(self, position: int) -> None:
         chunk = self._chunks[position]

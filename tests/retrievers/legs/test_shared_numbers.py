@@ -130,6 +130,22 @@ def test_a_number_of_one_document_needs_no_name() -> None:
     assert make_leg(corpus).search("section 4 of the harbour rules", 9).unboosted == frozenset()
 
 
+def test_a_range_within_a_document_leaves_out_what_others_have_between() -> None:
+    tax = Document("tax.md", "# Tax code\n\n## § 3. Rates\n\nTen.\n\n## § 5. Dues\n\nTwo.\n")
+    port = Document("port.md", "# Port code\n\n## § 4. Quays\n\nSix.\n\n## § 6. Ends\n\nOne.\n")
+    fees = Document("fees.md", "# Fees\n\n## § 7. A\n\nB.\n\n## § 8. C\n\nD.\n\n## § 9. E\n\nF.\n")
+    fines = Document("fines.md", "# Fines\n\n## § 8. G\n\nH.\n")
+    corpus = make_corpus(tax, port, fees, fines)
+    for query, documents in {
+        "ss. 3-5 of the tax code": {"tax.md"},
+        "§§ 3 through 6": {"tax.md", "port.md"},  # the ends are of two
+        "§ 4": {"port.md"},
+        "§§ 7 through 9": {"fees.md", "fines.md"},  # both have the one between
+    }.items():
+        found = make_leg(corpus).search(query, 100).candidates
+        assert {corpus.chunks[i].doc_id for i, _ in found} == documents
+
+
 def test_the_note_says_that_several_documents_have_it() -> None:
     assert LEG.search("section 4", 9).note == "sec_4 by section 4 in several documents"
 
