@@ -1,14 +1,15 @@
 """Two periods of traffic: what moved from one to the other."""
 
 import re
-import sys
+from array import array
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csc_array, csr_array, hstack
 
 from assay.eval.statistics.estimates import SEED
 from assay.eval.statistics.significance import ALPHA
@@ -16,26 +17,85 @@ from assay.eval.studies.traces.personal_data import Masker
 from assay.eval.studies.traces.traces import Trace
 from assay.retrievers.base.folding import fold
 
-DRAWS, AT_ONCE = 1999, 50
+DRAWS, AT_ONCE = 1999, 10
 MOST_WORDS, LEAST_SESSIONS = 200, 10  # words that are tested, and sessions that have each
 LONG = 12  # words of a long query
 SHARE, MEAN, MEDIAN = "share", "mean", "median"
 Values = NDArray[np.float64]
 
 
-@dataclass(frozen=True, slots=True)
-class Search:
-    """A search as two periods are compared by it; `key` is the same where the words are."""
+class Search(NamedTuple):
+    """What two periods are compared by: `score` is the best of `system`, or not a number."""
 
-    key: str
     text: str
-    time: int
     session: str
-    words: tuple[str, ...]
     found: int
     system: str
     score: float
     milliseconds: float
+
+
+class Queries:
+    """The queries of both periods by number, those of the same words as one, and their systems."""
+
+    def __init__(self) -> None:
+        self.texts: list[str] = []  # as each was asked last
+        self.systems: dict[str, int] = {}
+        self.vocabulary: dict[str, int] = {}
+        self._numbers: dict[str, int] = {}
+        self._words, self._lengths = array("i"), array("i")
+
+    def find(self, text: str) -> int:
+        """Return the number of a query."""
+        words = re.findall(r"\w+", fold(text).text)
+        number = self._numbers.setdefault(" ".join(words) or text, len(self.texts))
+        if number < len(self.texts):
+            self.texts[number] = text
+            return number
+        self.texts.append(text)
+        self._words.extend(self.vocabulary.setdefault(word, len(self.vocabulary)) for word in words)
+        self._lengths.append(len(words))
+        return number
+
+    def lengths(self) -> NDArray[np.intc]:
+        """Return how many words each has."""
+        return np.frombuffer(self._lengths, np.intc)
+
+    def words(self) -> csc_array:
+        """Return which query (row) has which word of the vocabulary (column): 1, else 0."""
+        rows = np.repeat(np.arange(len(self.texts)), self.lengths())
+        columns = np.frombuffer(self._words, np.intc)
+        shape = len(self.texts), len(self.vocabulary)
+        holds = csc_array((np.ones(len(rows)), (rows, columns)), shape)
+        holds.data[:] = 1  # of a word that comes twice
+        return holds
+
+
+class Period:
+    """The searches of a period in columns: there may be millions."""
+
+    def __init__(self, known: Queries) -> None:
+        self.known = known
+        self.queries, self.rows, self.found, self.systems = (array("i") for _ in range(4))
+        self.scores, self.milliseconds = array("d"), array("d")
+        self.sessions = 0
+        self._rows: dict[str, int] = {}
+
+    def __len__(self) -> int:
+        return len(self.queries)
+
+    def add(self, search: Search) -> None:
+        """Add a search; one without a session is a session of its own."""
+        row = self.sessions
+        if search.session:
+            row = self._rows.setdefault(search.session, row)
+        self.sessions += row == self.sessions
+        self.rows.append(row)
+        self.queries.append(self.known.find(search.text))
+        self.found.append(search.found)
+        self.systems.append(self.known.systems.setdefault(search.system, len(self.known.systems)))
+        self.scores.append(search.score)
+        self.milliseconds.append(search.milliseconds)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,33 +123,20 @@ class Shift:
         return {**told, "moved": self.moved}
 
 
-def read_searches(traces: Iterable[Trace], masker: Masker) -> list[Search]:
-    """Return the searches of traces, with their texts masked."""
-    searches = []
-    for trace in traces:
-        text = masker.mask(trace.query)
-        # Interned: most words are in many queries, of which there may be millions.
-        words = tuple(map(sys.intern, re.findall(r"\w+", fold(text).text)))
-        score = trace.found[0].score if trace.found else None
-        searches.append(
-            Search(
-                key=" ".join(words) or text,
-                text=text,
-                time=trace.time,
-                session=trace.session or trace.id,
-                words=words,
-                found=len(trace.found),
-                system=trace.steps[-1].name,
-                score=np.nan if score is None else score,
-                milliseconds=trace.milliseconds,
-            )
-        )
-    return searches
+def read_search(trace: Trace, masker: Masker) -> Search:
+    """Return the search of a trace, with its text masked."""
+    score = trace.found[0].score if trace.found else None
+    return Search(
+        text=masker.mask(trace.query),
+        session=trace.session,
+        found=len(trace.found),
+        system=trace.steps[-1].name,
+        score=np.nan if score is None else score,
+        milliseconds=trace.milliseconds,
+    )
 
 
-def find_shifts(
-    base: Sequence[Search], now: Sequence[Search], nearest: Sequence[float] = ()
-) -> list[Shift]:
+def find_shifts(base: Period, now: Period, nearest: Values | None = None) -> list[Shift]:
     """Return all figures that were tested, what is least likely by chance first.
 
     `nearest` is, of each search of both, its similarity to the nearest judged query. Sessions are
@@ -98,77 +145,73 @@ def find_shifts(
     each draw (Westfall and Young 1993). So where nothing moved, anything at all is found in 5 % of
     comparisons. What has a median is tested by its ranks.
     """
-    sessions: dict[tuple[bool, str], int] = {}
-    periods = [(search, later) for later, part in enumerate((base, now)) for search in part]
-    names = [(late > 0, search.session) for search, late in periods]
-    rows = np.array([sessions.setdefault(name, len(sessions)) for name in names])
-    later = np.array([late > 0 for _, late in periods])
+    rows = np.concatenate([base.rows, np.array(now.rows) + base.sessions])
+    later = np.arange(len(rows)) >= len(base)
     told, sums = [], []
-    for what, unit, values in _list_columns([search for search, _ in periods], rows, nearest):
+    for what, unit, values in _list_columns(base, now, rows, nearest):
         told.append((what, unit, _tell(values[~later], unit), _tell(values[later], unit)))
         tested = _rank(values) if unit == MEDIAN else values
-        sums.append(np.bincount(rows, tested - tested.mean()))
-    p_values = _test(np.stack(sums, axis=1), rows, later)
+        sums.append(csc_array(np.bincount(rows, tested)[:, None]))
+    p_values = _test(hstack(sums, "csr"), rows, later)
     shifts = [Shift(*about, float(p)) for about, p in zip(told, p_values, strict=True)]
     return sorted(shifts, key=lambda shift: shift.p)
 
 
 def _list_columns(
-    searches: Sequence[Search], rows: NDArray[np.int64], nearest: Sequence[float]
+    base: Period, now: Period, rows: NDArray[np.int64], nearest: Values | None
 ) -> Iterator[tuple[str, str, Values]]:
     """Yield a name, a unit and a value for each search, of all that is tested."""
-    lengths = np.array([len(search.words) for search in searches], float)
+    known = base.known
+    queries = np.array(base.queries + now.queries)
+    found = np.array(base.found + now.found)
+    numbered = np.array([bool(re.search(r"\d", text)) for text in known.texts])
+    lengths = known.lengths()[queries]
     yield from (
-        ("found nothing", SHARE, np.array([not search.found for search in searches], float)),
-        ("documents returned", MEAN, np.array([search.found for search in searches], float)),
-        ("milliseconds", MEDIAN, np.array([search.milliseconds for search in searches], float)),
-        ("words in a query", MEAN, lengths),
+        ("found nothing", SHARE, (found == 0).astype(float)),
+        ("documents returned", MEAN, found.astype(float)),
+        ("milliseconds", MEDIAN, np.array(base.milliseconds + now.milliseconds)),
+        ("words in a query", MEAN, lengths.astype(float)),
         (f"queries of {LONG} words or more", SHARE, (lengths >= LONG).astype(float)),
-        (
-            "queries with a number",
-            SHARE,
-            np.array([bool(re.search(r"\d", search.text)) for search in searches], float),
-        ),
+        ("queries with a number", SHARE, numbered[queries].astype(float)),
     )
-    system = Counter(search.system for search in searches).most_common(1)[0][0]
-    scores = np.array([i.score if i.system == system else np.nan for i in searches], float)
+    systems = base.systems + now.systems
+    [(most, _)] = Counter(systems).most_common(1)
+    scores = np.where(np.array(systems) == most, base.scores + now.scores, np.nan)
     if np.any(np.isfinite(scores)):
-        yield f"best score of {system}", MEDIAN, scores
-    if len(nearest):
-        yield "similarity to a judged query", MEDIAN, np.asarray(nearest, float)
-    known: dict[str, list[int]] = {}
-    for i, search in enumerate(searches):
-        for word in dict.fromkeys(search.words):
-            known.setdefault(word, []).append(i)
-    often = sorted(known, key=lambda word: (-len(known[word]), word))
+        yield f"best score of {list(known.systems)[most]}", MEDIAN, scores
+    if nearest is not None:
+        yield "similarity to a judged query", MEDIAN, nearest
+    words = known.words()
+    times = words.T @ np.bincount(queries, minlength=len(known.texts))
+    names = list(known.vocabulary)
+    often = sorted(range(len(names)), key=lambda word: (-times[word], names[word]))
     for word in often[:MOST_WORDS]:
-        if len(np.unique(rows[known[word]])) >= LEAST_SESSIONS:
-            holds = np.zeros(len(searches))
-            holds[known[word]] = 1
-            yield f"the word {word}", SHARE, holds
+        holds = words[:, [word]].toarray()[queries, 0]
+        if len(np.unique(rows[holds > 0])) >= LEAST_SESSIONS:
+            yield f"the word {names[word]}", SHARE, holds
 
 
-def _test(sums: Values, rows: NDArray[np.int64], later: NDArray[np.bool_]) -> Values:
+def _test(sums: csr_array, rows: NDArray[np.int64], later: NDArray[np.bool_]) -> Values:
     """Return the adjusted p-value of each column: `sums`, of shape (sessions, columns), are those
-    of its differences from its mean over the searches, which are of the sessions `rows`.
+    of its values over the searches, which are of the sessions `rows`.
     """
-    sessions = len(sums)
+    sessions, columns = sums.shape
     counts = np.bincount(rows, minlength=sessions).astype(float)
-    assigned = np.zeros(sessions)
-    assigned[rows[later]] = 1
+    total = sums.sum(axis=0)
+    assigned = np.zeros(sessions, bool)
+    assigned[rows[later]] = True
 
-    def compare(places: Values) -> Values:
+    def compare(places: NDArray[np.bool_]) -> Values:
         """Return differences of means, later minus earlier, for each row of `places`."""
-        inside = places @ sums
+        inside = places.astype(float) @ sums
         of = (places @ counts)[:, None]
-        return np.asarray(inside / of - (sums.sum(axis=0) - inside) / (counts.sum() - of), float)
+        return np.asarray(inside / of - (total - inside) / (counts.sum() - of), float)
 
     rng = np.random.default_rng(SEED)
-    drawn = []
+    differences = np.empty((DRAWS, columns))
     for begin in range(0, DRAWS, AT_ONCE):
         places = np.tile(assigned, (min(AT_ONCE, DRAWS - begin), 1))
-        drawn.append(compare(rng.permuted(places, axis=1)))
-    differences = np.concatenate(drawn)
+        differences[begin : begin + AT_ONCE] = compare(rng.permuted(places, axis=1))
     spread = differences.std(axis=0)
     spread[spread == 0] = np.inf
     largest = np.abs(differences / spread).max(axis=1)

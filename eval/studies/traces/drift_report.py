@@ -1,6 +1,7 @@
 """What moved between two periods of traffic, in words, figures and a page."""
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -11,7 +12,7 @@ from assay.eval.collections.loading import load
 from assay.eval.report.files import write_report
 from assay.eval.report.formats import amount, count
 from assay.eval.runs import environment
-from assay.eval.studies.traces.drift import SHARE, Search, Shift, find_shifts, read_searches
+from assay.eval.studies.traces.drift import SHARE, Period, Queries, Shift, find_shifts, read_search
 from assay.eval.studies.traces.judged_coverage import SHOWN, JudgedCoverage, cover
 from assay.eval.studies.traces.personal_data import Masker
 from assay.eval.studies.traces.spans import SECOND
@@ -96,22 +97,23 @@ def compare(
             "first, or any with --at TIME"
         )
     masker = Masker(region)
-    faults: dict[str, int] = {}
+    faults: Counter[str] = Counter()
+    known = Queries()
+    base, now = Period(known), Period(known)
 
-    def read(chosen: Sequence[str]) -> list[Search]:
+    def read(chosen: Sequence[str], begin: float) -> None:
+        """Add searches to the period that they are of: the later one begins at `begin`."""
         with open_book(chosen) as book:
-            found = read_searches(book.traces(), masker)
-        for what, times in book.faults.items():
-            faults[what] = faults.get(what, 0) + times
-        return found
+            for trace in book.traces():
+                (now if trace.time >= begin else base).add(read_search(trace, masker))
+        faults.update(book.faults)
 
     if at is None:
-        base, now = (read([source]) for source in sources)
+        read(sources[:1], math.inf)
+        read(sources[1:], 0)
         periods = (sources[0], sources[1])
     else:
-        moment = int(at.timestamp()) * SECOND
-        known = read(sources)
-        base, now = ([i for i in known if (i.time >= moment) == late] for late in (False, True))
+        read(sources, int(at.timestamp()) * SECOND)
         periods = (f"before {at:%Y-%m-%dT%H:%M:%S}", f"from {at:%Y-%m-%dT%H:%M:%S}")
     for name, searches in zip(periods, (base, now), strict=True):
         if len(searches) < LEAST:
@@ -126,8 +128,8 @@ def compare(
         id=f"drift-{stamp}",
         periods=periods,
         searches=(len(base), len(now)),
-        sessions=(len({i.session for i in base}), len({i.session for i in now})),
-        shifts=find_shifts(base, now, coverage.nearest.tolist() if coverage else ()),
+        sessions=(base.sessions, now.sessions),
+        shifts=find_shifts(base, now, coverage.nearest if coverage else None),
         dataset=dataset or "",
         coverage=coverage,
         faults=faults,

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.eval.collections.collection import Query
-from assay.eval.studies.traces.drift import Search
+from assay.eval.studies.traces.drift import Period
 from assay.retrievers.models.encoders import EncoderSettings
 from assay.retrievers.settings import Resources
 
@@ -44,19 +44,20 @@ class JudgedCoverage:
 
 
 def cover(
-    base: Sequence[Search], now: Sequence[Search], judged: Sequence[Query], resources: Resources
+    base: Period, now: Period, judged: Sequence[Query], resources: Resources
 ) -> JudgedCoverage:
     """Return what `judged` stand for in each of two periods."""
-    times = [Counter(search.key for search in period) for period in (base, now)]
-    texts = {search.key: search.text for search in (*base, *now)}
+    times = [Counter(period.queries) for period in (base, now)]
+    texts = base.known.texts
     keys = list(dict.fromkeys(key for one in times for key, _ in one.most_common(MOST)))
     encoder = EncoderSettings().build(resources)
     vectors = _normalise(encoder.encode_passages([texts[key] for key in keys]))
     queries = _normalise(encoder.encode_passages([query.text for query in judged]))
     similar = vectors @ queries.T
-    best = dict(zip(keys, similar.max(axis=1).tolist(), strict=True))
+    best = np.full(len(texts), np.nan)
+    best[keys] = similar.max(axis=1)
     owner = dict(zip(keys, similar.argmax(axis=1).tolist(), strict=True))
-    nearest = np.array([best.get(search.key, np.nan) for search in (*base, *now)])
+    nearest = best[base.queries + now.queries]
     limit = float(np.nanquantile(nearest[: len(base)], FAR))
     far = [i for i, key in enumerate(keys) if best[key] < limit and times[1][key]]
     counts = np.array([times[1][keys[i]] for i in far], float)
@@ -81,11 +82,12 @@ def cover(
 
 def _choose(vectors: Vectors, counts: NDArray[np.float64], limit: float) -> list[tuple[int, int]]:
     """Return those that stand for most searches not yet stood for, and for how many each."""
-    near = vectors @ vectors.T >= limit
+    parts = np.array_split(vectors, len(vectors) // 500 + 1)  # scores take more than bits
+    near = np.concatenate([part @ vectors.T >= limit for part in parts])
     left = counts.copy()
     chosen: list[tuple[int, int]] = []
     while len(chosen) < SHOWN and left.any():
-        gains = near @ left
+        gains = np.array([left[row].sum() for row in near])
         best = int(gains.argmax())
         chosen.append((best, int(gains[best])))
         left[near[best]] = 0

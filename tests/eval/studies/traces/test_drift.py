@@ -1,6 +1,7 @@
 """What moves between two periods of traffic is found, and chance seldom is."""
 
 import json
+import tracemalloc
 from pathlib import Path
 
 import numpy as np
@@ -9,46 +10,66 @@ from click.testing import CliRunner
 from doubles.spans import Emitter, emit_search, list_spans
 
 from assay.eval.cli.main import assay
-from assay.eval.studies.traces.drift import Search, find_shifts
+from assay.eval.studies.traces.drift import Period, Queries, Search, find_shifts
 from assay.retrievers.base import AssayError
 
 WORDS = ("ferry", "dogs", "bikes", "times", "price", "deck", "winter", "harbour")
 
 
 def make(
-    rng: np.random.Generator, sessions: int, each: int, name: str, nothing: float = 0.1
-) -> list[Search]:
+    rng: np.random.Generator, known: Queries, sessions: int, each: int, nothing: float = 0.1
+) -> Period:
     """Searches of sessions, each of which asks the same again and again."""
-    made = []
+    made = Period(known)
     for i in range(sessions):
         words = tuple(rng.choice(WORDS, 3, replace=False))
         found = 0 if rng.random() < nothing else 10
         for _ in range(each):
             score = float(rng.normal()) if found else np.nan
-            text = " ".join(words)
-            made.append(
-                Search(text, text, 0, f"{name}{i}", words, found, "s", score, rng.exponential())
-            )
+            made.add(Search(" ".join(words), f"s{i}", found, "s", score, rng.exponential()))
     return made
 
 
 @pytest.mark.parametrize("each", [1, 5])
 def test_where_nothing_moved_little_is_found(each: int) -> None:
     rng = np.random.default_rng(7)
-    alarms = sum(
-        find_shifts(make(rng, 40, each, "a"), make(rng, 60, each, "b"))[0].moved for _ in range(60)
-    )
+    alarms = 0
+    for _ in range(60):
+        known = Queries()
+        shifts = find_shifts(make(rng, known, 40, each), make(rng, known, 60, each))
+        alarms += shifts[0].moved
     assert alarms <= 8  # of 3 expected; more in .7 % of such trials
 
 
 def test_what_moved_comes_first() -> None:
     rng = np.random.default_rng(3)
-    base, now = make(rng, 200, 1, "a"), make(rng, 200, 1, "b", nothing=0.35)
+    known = Queries()
+    base, now = make(rng, known, 200, 1), make(rng, known, 200, 1, nothing=0.35)
     first, second, *_ = find_shifts(base, now)
     assert (first.what, first.unit, first.moved) == ("found nothing", "share", True)
-    assert first.base == pytest.approx(np.mean([not search.found for search in base]))
-    assert first.now == pytest.approx(np.mean([not search.found for search in now]))
+    assert first.base == pytest.approx(np.mean([not found for found in base.found]))
+    assert first.now == pytest.approx(np.mean([not found for found in now.found]))
     assert second.what == "documents returned"
+
+
+def measure_peak(searches: int) -> int:
+    """Return the most bytes of Python's that comparing so many searches without words takes."""
+    known = Queries()
+    base, now = Period(known), Period(known)
+    tracemalloc.start()
+    try:
+        for i in range(searches):
+            (base if i % 2 else now).add(Search("??", "", i % 9, "s", i / 7, i / 3))
+        assert not any("the word" in shift.what for shift in find_shifts(base, now))
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+def test_a_search_costs_few_bytes() -> None:
+    measure_peak(100)  # what is imported stays
+    few, many = measure_peak(1_000), measure_peak(11_000)
+    assert (many - few) / 10_000 < 700
 
 
 def write_spans(path: Path, queries: list[str]) -> str:
