@@ -133,7 +133,8 @@ def read(
             for file in files:
                 file.write(render_rows(rows).encode())
         if not figures.searches:
-            raise AssayError(f"{sources[0]}: no span tells retrieved documents and a query")
+            why = "".join(f"; {count:,} × {what}" for what, count in book.faults.most_common(1))
+            raise AssayError(f"{sources[0]}: no span tells retrieved documents and a query{why}")
         return TraceReading(book.spans, figures, Counter(book.faults), notes, paths, lacking)
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 
 from assay.eval.studies.traces.documents import RecordedDocument, unique
-from assay.eval.studies.traces.files import read_spans
+from assay.eval.studies.traces.files import LARGEST, read_spans
 from assay.eval.studies.traces.spans import EMBEDDING, RERANKER, RETRIEVER, TOOL, Span
 from assay.retrievers.base import AssayError
 
@@ -19,6 +19,7 @@ KINDS = (QUERY, LEG, FUSION, STAGE)
 FUSES = re.compile(r"fus(?:e|ion)|\brrf\b|merge|combin|ensemble|hybrid|interleav", re.IGNORECASE)
 MILLION = 1_000_000  # nanoseconds of a millisecond
 MOST_NAMES = 10_000  # of retrievers
+MOST_SPANS = 5_000  # of a search; time grows with their square
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,8 +89,15 @@ class TraceBook:
         """Yield the searches there are, by their ids."""
         rows = self._database.execute("SELECT trace, content FROM span ORDER BY trace, id")
         for _, group in groupby(rows, key=lambda row: str(row[0])):
-            spans = [self._decode(content) for _, content in group]
-            yield from read_traces(spans, self.faults)
+            spans, size = [], 0
+            for _, content in group:
+                size += len(content)
+                if size > LARGEST:
+                    self.faults["trace of more than 64 MB"] += 1
+                    break
+                spans.append(self._decode(content))
+            else:
+                yield from read_traces(spans, self.faults)
 
     def _decode(self, content: str) -> Span:
         span = Span._make(json.loads(content))
@@ -156,7 +164,9 @@ def read_traces(spans: Sequence[Span], faults: Counter[str]) -> Iterator[Trace]:
     for root, within in searches:
         inside = {span.id for span in within}
         searched = any(span.found is not None for span in within)
-        if _indexes(within):
+        if len(within) > MOST_SPANS:
+            faults[f"search of more than {MOST_SPANS:,} spans"] += 1
+        elif _indexes(within):
             faults["trace that embeds texts and retrieves nothing: not a search"] += 1
         elif searched and (trace := _read_trace(root, inside, children, faults)):
             made.append(trace)

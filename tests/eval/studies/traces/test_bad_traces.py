@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from doubles.spans import DOGS, FERRY, Emitter, emit_search, list_spans
 
-from assay.eval.studies.traces import reading
+from assay.eval.studies.traces import reading, traces
 from assay.eval.studies.traces.files import TORN
 from assay.eval.studies.traces.traces import Trace, open_book
 from assay.retrievers.base import AssayError, Quiet
@@ -95,6 +95,27 @@ def test_two_requests_under_one_trace_id_are_two_searches(tmp_path: Path) -> Non
         ("ab" * 16, "dogs"),
         (f"{'ab' * 16}-2", "ferry"),
     ]
+
+
+def test_a_trace_or_a_search_of_too_many_spans_is_passed_over(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    good = list_spans(emit_search("dogs", [DOGS]).otlp_json())
+    root, child = sorted(good, key=lambda span: "parentSpanId" in span)
+    many = [child | {"spanId": f"{i + 1:016x}", "traceId": "ab" * 16} for i in range(60)]
+    roots = [span | {"parentSpanId": ""} for span in many]
+    path = write(tmp_path, [*good, *roots])
+    monkeypatch.setattr(traces, "MOST_SPANS", 50)
+    found, faults = read(path)
+    assert (len(found), faults) == (61, {})  # a search each
+    monkeypatch.setattr(traces, "LARGEST", 5_000)
+    [trace], faults = read(path)
+    assert (trace.query, faults) == ("dogs", {"trace of more than 64 MB": 1})
+    monkeypatch.undo()
+    monkeypatch.setattr(traces, "MOST_SPANS", 50)
+    path = write(tmp_path, [root | {"traceId": "ab" * 16}, *many])
+    with pytest.raises(AssayError, match="; 1 × search of more than 50 spans"):
+        reading.read([str(path)], None, None, False, "traces", Quiet())
 
 
 def write_huge(folder: Path, form: str) -> Path:
