@@ -19,7 +19,7 @@ from assay.eval.studies.stores.engines.synthetic_corpus import (
     scatter,
 )
 from assay.retrievers.base import AssayError
-from benchmarks import collection_formats, encoding, judging_order, reranking
+from benchmarks import collection_formats, encoding, judging_order, reranking, squad_collection
 from benchmarks.experiment import PIPELINES
 from benchmarks.memory import check_memory
 from benchmarks.report import Contender, Report, Samples, Size, make_row
@@ -274,3 +274,21 @@ def test_formats_are_read_held_and_in_their_files(capsys: pytest.CaptureFixture[
         for way in collection_formats.WAYS:
             assert lines.pop(0).startswith(f"{name:<16}{way:<9}")
     assert not lines
+
+
+def test_a_set_in_squads_form_becomes_a_collection(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = {"question": "When is high water? ", "answers": [{"answer_start": 5, "text": "at six"}]}
+    paragraphs = [
+        {"context": "Low: at noon.", "qas": []},
+        {"context": "High at six.", "qas": [asked, asked]},
+    ]
+    path, folder = tmp_path / "set.json", tmp_path / "tides"
+    path.write_text(json.dumps({"data": [{"title": "Tides", "paragraphs": paragraphs}]}))
+    monkeypatch.setattr("sys.argv", ["squad_collection", str(path), str(folder)])
+    squad_collection.main()
+    collection = load(str(folder))
+    assert [query.text for query in collection.queries] == ["Tides: When is high water?"]
+    ((item,),) = collection.gold.values()
+    assert collection.texts[item.doc_id][item.start : item.end] == "at six"
