@@ -1,4 +1,4 @@
-"""`python -m benchmarks.squad_collection FILE FOLDER`: long documents of a data set in SQuAD's form.
+"""`python -m benchmarks.squad_collection FILE FOLDER`: long documents of a set in SQuAD's form.
 
 Each entry of the file's `data` becomes a document without headings: its paragraphs in their order,
 each once. Questions are the file's, after the document's title where it has one; judgments are the
