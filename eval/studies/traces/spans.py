@@ -127,6 +127,10 @@ def read_span(raw: Mapping[str, Any]) -> Span:
     output = _first(attributes, OUTPUTS)
     found = _read_found(attributes, output, kind)
     asked = _first(attributes, ASKED)
+    query = read_query(_first(attributes, INPUTS) if asked is None else asked)
+    step = clean(attributes.get(STEP))
+    if found and not kind and not step and all(i.content.strip() in query for i in found):
+        found, query = None, ""  # parts of its own input: a text was split, and nothing searched
     return Span(
         trace,
         id_,
@@ -135,8 +139,8 @@ def read_span(raw: Mapping[str, Any]) -> Span:
         begin,
         begin if end is None else end,
         kind,
-        clean(attributes.get(STEP)),
-        read_query(_first(attributes, INPUTS) if asked is None else asked),
+        step,
+        query,
         found,
         _read_given(attributes, kind),
         "" if found is not None else _read_answer(output),

@@ -313,6 +313,38 @@ def test_building_an_index_is_not_a_search(tmp_path: Path) -> None:
     assert faults == {"trace that embeds texts and retrieves nothing: not a search": 4}
 
 
+def test_splitting_a_text_is_not_a_search_and_its_text_no_query(tmp_path: Path) -> None:
+    """As LlamaIndex's splitters are traced by OpenInference and by MLflow."""
+    emitter = emit_search(QUERY, [DOGS])
+    given = json.dumps({"text": " ".join(TEXTS), "metadata_str": ""})
+    listed = json.dumps([{"id_": str(i), "text": text} for i, text in enumerate(TEXTS)])
+    told = {KIND: "CHAIN", "input.value": '{"nodes": ["<Document>"]}', "output.value": listed}
+    split = {KIND: "CHAIN", "input.value": given, "output.value": json.dumps(TEXTS)}
+    with emitter.span("_parse_nodes", **told), emitter.span("split_text", **split):
+        pass
+    with emitter.span("IngestionPipeline.run"):
+        with emitter.span("_parse_nodes", **told), emitter.span("split_text", **split):
+            pass
+        embed(emitter, [" ".join(TEXTS), *TEXTS])
+    found, faults = read_made(emitter, tmp_path)
+    assert [trace.query for trace in found] == [QUERY]
+    assert faults == {
+        "search without a query": 1,
+        "trace that embeds texts and retrieves nothing: not a search": 1,
+    }
+
+
+def test_a_text_that_is_split_after_a_search_is_no_step_of_it(tmp_path: Path) -> None:
+    emitter = Emitter()
+    with emitter.span("answer", input__value=QUERY):
+        with emitter.span("search", input__value=QUERY, output__value=json.dumps([DOGS, FERRY])):
+            pass
+        with emitter.span("split", input__value=TEXTS[0], output__value=json.dumps(TEXTS[:1])):
+            pass
+    [trace], _ = read_made(emitter, tmp_path)
+    assert [(step.name, len(step.documents or ())) for step in trace.steps] == [("search", 2)]
+
+
 def test_embedding_a_query_is_part_of_a_search(tmp_path: Path) -> None:
     emitter = Emitter()
     list_documents(emitter, QUERY, [QUERY])
