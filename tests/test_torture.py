@@ -34,19 +34,25 @@ def test_a_full_disk_is_one_line() -> None:
     check(outcomes)
 
 
-# What is spoiled before `assay` starts, so that a campaign has something to find.
+# What is spoiled before `assay` starts, so that a campaign has something to find, and the command
+# that would show it.
 FAULTS = {
-    "a file written in place": """
+    "a file written in place": (
+        "seal",
+        """
 import time
 from assay.retrievers.store import files
 def write(path, content):
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("wb") as file:
-        for begin in range(0, len(content), 4096):
-            file.write(content[begin : begin + 4096]); file.flush(); time.sleep(0.02)
+        for begin in range(0, len(content), 512):
+            file.write(content[begin : begin + 512]); file.flush(); time.sleep(0.02)
 files.write_atomically = write
 """,
-    "a measure that another call of the same folder changes": """
+    ),
+    "a measure that another call of the same folder changes": (
+        "run",
+        """
 import sys
 from pathlib import Path
 from assay.eval.cli import output
@@ -58,50 +64,65 @@ def spoil(value):
     return value * 0.999 if isinstance(value, float) else value
 output.print_json = lambda value: whole(spoil(value) if again else value)
 """,
-    "a call paid twice": """
+    ),
+    "a call paid twice": (
+        "contexts",
+        """
 from assay.retrievers.store.cache import Cache
 Cache.get_many = lambda self, kind, keys: {}
 """,
-    "a store cut short": """
+    ),
+    "a store cut short and believed": (
+        "ingest",
+        """
 import time
 from assay.retrievers.store.cache import META, Cache
 def make_folder(self, path, make):
     path.mkdir(exist_ok=True)
     (path / META).write_text('{"seconds": 0}')
+    time.sleep(0.1)
     make(path)
-    whole = {file: file.read_bytes() for file in path.rglob("*") if file.is_file()}
-    for file, content in whole.items():
-        file.write_bytes(content[: len(content) // 2])
-    time.sleep(0.3)
-    for file, content in whole.items():
-        file.write_bytes(content)
     return 0.0
-Cache._make_folder = make_folder
+def load(self, kind, key, make, read):
+    folder = self.folder(kind, key, make)
+    return folder, read(folder.path)
+Cache._make_folder, Cache.load = make_folder, load
 """,
-    "a process left behind": """
+    ),
+    "a process left behind": (
+        "seal",
+        """
 import subprocess, sys
 subprocess.Popen([sys.executable, "-c", "import time; time.sleep(90)"],
                  stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 """,
+    ),
 }
 
 
-class FoundError(Exception):
-    """A campaign found something."""
-
-
 @pytest.mark.slow
+@pytest.mark.timeout(240, method="signal")
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_planted_fault_is_found_in_under_100_kills(
     fault: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def say(line: str) -> None:
-        if not line.endswith(" 0 failures"):
-            raise FoundError(line)
+    command, spoil = FAULTS[fault]
 
-    monkeypatch.setenv("TORTURE_FAULT", FAULTS[fault])
-    with pytest.raises(FoundError):
-        torture_kills(96, 1, time.monotonic() + 500, say, track=False)
+    def torture(kills: int) -> tuple[int, list[str]]:
+        deadline = time.monotonic() + 100
+        outcomes = torture_kills(
+            kills, 1, deadline, print, track=False, only=[command], until_found=True
+        )
+        found = [failure for outcome in outcomes for failure in outcome.failures]
+        return sum(outcome.cases for outcome in outcomes), found
+
+    with monkeypatch.context() as spoiled:
+        spoiled.setenv("TORTURE_FAULT", spoil)
+        kills, found = torture(96)
+    assert found, f"not found in {kills} kills"
+    again, found = torture(kills)
+    assert again >= kills
+    assert not found, "found where nothing was spoiled"
 
 
 def test_what_goes_wrong_is_counted_over_all_seeds() -> None:

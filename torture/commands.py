@@ -4,6 +4,7 @@ import csv
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
@@ -12,10 +13,12 @@ from pathlib import Path
 from typing import Any
 
 from torture.paid import KEY, CountingModel
+from torture.points import VARIABLE
 
 ROOT = Path(__file__).parents[1]
 COLLECTION = ROOT / "datasets" / "harbourline"
 CONFIG = f"base: {ROOT}/configs/bm25.yaml\ndataset: mine\nlatency: {{queries: 0}}\n"
+WATCH = "from torture.points import watch; watch()"
 CALL = "from assay.eval.cli.main import main; main()"
 HYBRID = f"base: {ROOT}/configs/hybrid.yaml\nname: both\ndataset: mine\nlatency: {{queries: 0}}\n"
 SWEEP = "base: mine.yaml\naxes: {depth: [5, 10]}\ncollections: [mine]\n"
@@ -121,15 +124,22 @@ def list_writers(folder: Path) -> list[Command]:
     return [*list_commands(folder, track=True), pool]
 
 
-def start(folder: Path, arguments: Sequence[str], **environment: str) -> "subprocess.Popen[str]":
+def start(
+    folder: Path, arguments: Sequence[str], *, points: int | None = None, **environment: str
+) -> "subprocess.Popen[str]":
     """Start `assay` in `folder`, with everything it keeps below it, in a session of its own.
 
-    $TORTURE_FAULT is code run before it, to see whether a campaign finds what it spoils.
+    It gets the writing end `points` of a pipe, to tell of its points. $TORTURE_FAULT is code run
+    before it, to see whether a campaign finds what it spoils.
     """
-    code = f"{os.environ.get('TORTURE_FAULT', '')}\n{CALL}"
-    return subprocess.Popen(
-        [sys.executable, "-c", code, *arguments],
+    code = [os.environ.get("TORTURE_FAULT", ""), CALL]
+    if points is not None:
+        code.insert(1, WATCH)
+        environment[VARIABLE] = str(points)
+    process = subprocess.Popen(
+        [sys.executable, "-c", "\n".join(code), *arguments],
         start_new_session=True,
+        pass_fds=[] if points is None else [points],
         cwd=folder,
         env=_environment(folder) | environment,
         stdout=subprocess.PIPE,
@@ -137,12 +147,21 @@ def start(folder: Path, arguments: Sequence[str], **environment: str) -> "subpro
         stdin=subprocess.DEVNULL,
         text=True,
     )
+    if points is not None:
+        os.close(points)  # or its reader would not see that the process ended
+    return process
 
 
-def call(folder: Path, *arguments: str, **environment: str) -> "subprocess.CompletedProcess[str]":
-    """Run `assay` to its end."""
-    process = start(folder, arguments, **environment)
-    output, errors = process.communicate(timeout=300)
+def call(
+    folder: Path, *arguments: str, points: int | None = None, **environment: str
+) -> "subprocess.CompletedProcess[str]":
+    """Run `assay` to its end. Raises TimeoutExpired, and kills it, after 300 s."""
+    process = start(folder, arguments, points=points, **environment)
+    try:
+        output, errors = process.communicate(timeout=300)
+    except BaseException:
+        os.killpg(process.pid, signal.SIGKILL)
+        raise
     return subprocess.CompletedProcess(arguments, process.returncode, output, errors)
 
 

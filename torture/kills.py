@@ -1,8 +1,9 @@
-"""Processes ended at random moments, by SIGKILL, SIGTERM and SIGINT.
+"""Processes ended at random moments and points, by SIGKILL, SIGTERM and SIGINT.
 
 Afterwards the same command gives the same result, and no process is left of them.
 """
 
+import itertools
 import json
 import os
 import random
@@ -11,16 +12,21 @@ import signal
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from torture.commands import Command, call, list_commands, prepare, start
 from torture.paid import CountingModel
+from torture.points import count, wait_for
 
+STATES = ("fresh", "warm")
 CHAIN = 4  # kills one after another before it is looked at what is left
 SIGNALS = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT)
+PAUSE = 0.05  # seconds after a point, at most
+LATEST = 3  # times the seconds of a command, in which it gets to a point
 SECONDS_TO_END = 20  # after a signal, with all that it started
 
 
@@ -35,49 +41,85 @@ class Outcome:
     failures: list[str] = field(default_factory=list)
 
 
+@dataclass
+class Undisturbed:
+    """What comes of a command; by state, the seconds it takes, and its points."""
+
+    shown: Any
+    seconds: dict[str, float]
+    points: dict[str, int]
+
+
 def torture_kills(
-    kills: int, seed: int, deadline: float, say: Callable[[str], None], *, track: bool = True
+    kills: int,
+    seed: int,
+    deadline: float,
+    say: Callable[[str], None],
+    *,
+    track: bool = True,
+    only: Collection[str] = (),
+    until_found: bool = False,
 ) -> list[Outcome]:
-    """Kill every command in turn, in a fresh and in a warm folder, until `deadline`."""
+    """Kill every command in turn, in a fresh and in a warm folder, until `deadline`.
+
+    With `only`, the commands of these names; `until_found`, until a first failure.
+    """
     if kills <= 0:
         return []
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # commands would inherit it
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     with tempfile.TemporaryDirectory() as name, CountingModel() as model:
         origin = Path(name, "origin")
         origin.mkdir()
         prepare(origin)
-        commands = list_commands(origin, track=track, model=model)
-        outcomes = [
-            Outcome(f"kill `{command.name}`, {state}", seed)
-            for state in ("fresh", "warm")
+        commands = [
+            command
+            for command in list_commands(origin, track=track, model=model)
+            if not only or command.name in only
+        ]
+        rounds = [
+            (command, state, Outcome(f"kill `{command.name}`, {state}", seed))
+            for state in STATES
             for command in commands
         ]
-        expected: dict[str, tuple[Any, float]] = {}
+        outcomes = [outcome for *_, outcome in rounds]
+        expected: dict[str, Undisturbed] = {}
         chance = random.Random(seed)
-        while sum(outcome.cases for outcome in outcomes) < kills and time.monotonic() < deadline:
-            for number, outcome in enumerate(outcomes):
-                command = commands[number % len(commands)]
-                state = "fresh" if number < len(commands) else "warm"
-                if command.name not in expected:
-                    expected[command.name] = _call_undisturbed(origin, command)
-                _kill(origin, command, state, expected[command.name], chance, outcome)
-                say(f"{outcome.name}: {outcome.cases} kills, {len(outcome.failures)} failures")
-                if time.monotonic() >= deadline:
-                    break
+        for command, state, outcome in itertools.cycle(rounds):
+            if sum(item.cases for item in outcomes) >= kills or time.monotonic() >= deadline:
+                break
+            if command.name not in expected:
+                expected[command.name] = _call_undisturbed(origin, command)
+            _kill(origin, command, state, expected[command.name], chance, outcome)
+            say(f"{outcome.name}: {outcome.cases} kills, {len(outcome.failures)} failures")
+            if until_found and outcome.failures:
+                break
         return outcomes
 
 
-def _call_undisturbed(origin: Path, command: Command) -> tuple[Any, float]:
-    """Return what comes of a command, and the seconds it takes. Raises RuntimeError if it fails."""
-    shown = []
-    for state in ("fresh", "warm"):
+def _call_undisturbed(origin: Path, command: Command) -> Undisturbed:
+    """Return what comes of a command. Raises RuntimeError if it fails."""
+    shown, seconds, points = [], {}, {}
+    for state in STATES:
         folder = _copy(origin, state)
         begin = time.monotonic()
-        shown.append(_finish(folder, command))
-        seconds = time.monotonic() - begin
+        with _pipe() as (reader, writer):
+            shown.append(_finish(folder, command, writer))
+            points[state] = count(reader)
+        seconds[state] = time.monotonic() - begin
         shutil.rmtree(folder)
         if isinstance(shown[-1], _Failed):
             raise RuntimeError(f"{command.name}, undisturbed: {shown[-1]}")
-    return _agree(*shown), seconds
+    return Undisturbed(_agree(*shown), seconds, points)
+
+
+@contextmanager
+def _pipe() -> Iterator[tuple[int, int]]:
+    reader, writer = os.pipe()
+    try:
+        yield reader, writer
+    finally:
+        os.close(reader)
 
 
 class _Any:
@@ -113,29 +155,38 @@ def _kill(
     origin: Path,
     command: Command,
     state: str,
-    expected: tuple[Any, float],
+    expected: Undisturbed,
     chance: random.Random,
     outcome: Outcome,
 ) -> None:
-    shown, seconds = expected
     folder = _copy(origin, state)
     command.count_repeated()
+    kills = []
     try:
-        moments = [chance.uniform(0.1, 1.1) * seconds for _ in range(CHAIN)]
-        for moment in moments:
-            process = start(folder, [*command.arguments, "--json"])
-            time.sleep(moment)
-            outcome.struck += process.poll() is None
-            if told := _end(process, chance.choice(SIGNALS)):
-                outcome.failures.append(f"{command.name} ended at {moment}: {told}")
+        for _ in range(CHAIN):
+            point = chance.randint(0, 1) * chance.randint(0, expected.points[state])
+            if point:
+                moment = PAUSE * chance.random() ** 3  # mostly milliseconds, as a write takes
+            else:
+                moment = chance.uniform(0.1, 1.1) * expected.seconds[state]
+            sent = chance.choice(SIGNALS)
+            kills.append(f"{sent.name} {moment:.3f} s after point {point}")
+            with _pipe() as (reader, writer):
+                process = start(folder, [*command.arguments, "--json"], points=writer)
+                wait_for(reader, point, LATEST * expected.seconds[state])
+                time.sleep(moment)
+                outcome.struck += process.poll() is None
+                told = _end(process, sent)
             outcome.cases += 1
+            if told:
+                outcome.failures.append(f"{command.name}, {kills[-1]}: {told}")
+                break
         found = _finish(folder, command)
-        if told := found if isinstance(found, _Failed) else _differ(shown, found):
-            outcome.failures.append(f"{command.name} after kills at {moments}: {told[:300]}")
+        after = f"{command.name} after {', '.join(kills)}"
+        if told := found if isinstance(found, _Failed) else _differ(expected.shown, found):
+            outcome.failures.append(f"{after}: {told[:300]}")
         if (repeated := command.count_repeated()) > CHAIN:
-            outcome.failures.append(
-                f"{command.name} after kills at {moments}: {repeated} questions were paid twice"
-            )
+            outcome.failures.append(f"{after}: {repeated} questions were paid twice")
     finally:
         shutil.rmtree(folder)
 
@@ -162,9 +213,9 @@ def _end(process: "subprocess.Popen[str]", sent: signal.Signals) -> str:
     return f"{sent.name} leaves processes behind"
 
 
-def _finish(folder: Path, command: Command) -> Any:
+def _finish(folder: Path, command: Command, points: int | None = None) -> Any:
     """Return what comes of a command that nobody disturbs; else what it said."""
-    done = call(folder, *command.arguments, "--json")
+    done = call(folder, *command.arguments, "--json", points=points)
     if done.returncode or "Traceback" in done.stderr:
         return _Failed(f"exit code {done.returncode}: {done.stderr}")
     return command.show(folder, json.loads(done.stdout))
