@@ -7,7 +7,7 @@ from difflib import SequenceMatcher
 from functools import lru_cache
 from itertools import islice, pairwise
 
-from assay.eval.collections.living.search import TOKEN, rank_documents
+from assay.eval.collections.living.search import TOKEN, UNSPACED, rank_documents
 from assay.eval.collections.living.selectors import Anchor
 from assay.retrievers.base.quotes import QuoteSpan
 
@@ -16,6 +16,9 @@ LEAST_BETWEEN = 0.4  # where what stands before and after it is as it was
 EDGE = 20  # characters of context that must be as they were
 LONGEST = 600  # words of a text that are compared
 REACH = 200  # characters to the end of a sentence
+# Markup and addresses are alike in texts that say different things.
+BESIDES = re.compile(r"<[^<>]*>|\b\w+://[^\s)\]>]*|\]\([^()\s]*\)")
+WORD = re.compile(rf"[{UNSPACED}]|[^\W{UNSPACED}]+")
 SENTENCE = re.compile(r"(?<=[.!?…])[\"'”’)\]]*\s+|\n\s*\n|\n(?=[ \t]*(?:[-*+>|#]|\d+[.)]))")
 
 
@@ -44,13 +47,19 @@ def propose(
 
 
 def compare(one: str, other: str) -> float:
-    """Return how alike two texts are, from 0 to 1: the ratio of their words in order."""
-    matcher = SequenceMatcher(None, _split(one), _split(other), autojunk=False)
+    """Return how alike two texts are, from 0 to 1: the ratio of their words in order.
+
+    Punctuation, tags and addresses are no words, unless the first text has no other.
+    """
+    words, others = _list_words(one), _list_words(other)
+    if not words:
+        words, others = TOKEN.findall(one)[:LONGEST], TOKEN.findall(other)[:LONGEST]
+    matcher = SequenceMatcher(None, words, others, autojunk=False)
     return 0.0 if matcher.real_quick_ratio() < LEAST_BETWEEN else matcher.ratio()
 
 
-def _split(text: str) -> list[str]:
-    return [token.casefold() for token in TOKEN.findall(text)][:LONGEST]
+def _list_words(text: str) -> list[str]:
+    return [word.casefold() for word in WORD.findall(BESIDES.sub(" ", text))][:LONGEST]
 
 
 def _list_candidates(anchor: Anchor, path: str, text: str) -> list[tuple[QuoteSpan, float]]:

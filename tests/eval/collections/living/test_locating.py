@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from assay.eval.collections.living.findings import Finding, Status
 from assay.eval.collections.living.locating import MARGIN, locate_all
+from assay.eval.collections.living.rewording import compare
 from assay.eval.collections.living.search import find_everywhere, find_in, is_distinctive
 from assay.eval.collections.living.selectors import (
     CONTEXT,
@@ -90,8 +91,20 @@ def test_a_reworded_text_is_proposed_with_its_similarity_and_not_taken() -> None
     (proposal,) = finding.proposals
     place = proposal.place
     assert new[place.start : place.end] == FEE.replace("twelve", "fifteen")
-    # Of 13 words and marks 12 are the same: 2 * 12 / (13 + 13).
-    assert proposal.similarity == pytest.approx(12 / 13)
+    # Of 11 words 10 are the same: 2 * 10 / (11 + 11).
+    assert proposal.similarity == pytest.approx(10 / 11)
+
+
+def test_marks_tags_and_addresses_do_not_make_texts_alike() -> None:
+    link = '<a href="https://example.org/ferry/{}" class="link" target="_blank">{}</a>.'
+    old = f"You can see {link.format('cases', 'all cases')} And help others.\n"
+    new = f"* Follow {link.format('', 'me')} Look at projects.\n"
+    assert compare(old, new) < 0.3
+    assert find(anchor_at("a.md", old, old.strip()), a=new).status is Status.GONE
+    markdown = "Boats: see [the list](https://example.org/{}), please, of {}."
+    one, other = markdown.format("boats", "boats"), markdown.format("ships", "ships")
+    assert compare(one, other) == pytest.approx(2 * 6 / 14)
+    assert compare("!= ()", "!= []") == pytest.approx(2 * 2 / 8), "a text of marks alone"
 
 
 def test_of_equal_texts_the_context_decides() -> None:
