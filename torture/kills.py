@@ -173,10 +173,12 @@ def _kill(
             kills.append(f"{sent.name} {moment:.3f} s after point {point}")
             with _pipe() as (reader, writer):
                 process = start(folder, [*command.arguments, "--json"], points=writer)
-                wait_for(reader, point, LATEST * expected.seconds[state])
-                time.sleep(moment)
-                outcome.struck += process.poll() is None
-                told = _end(process, sent)
+                try:
+                    wait_for(reader, point, LATEST * expected.seconds[state])
+                    time.sleep(moment)
+                    outcome.struck += process.poll() is None
+                finally:
+                    told = _end(process, sent)
             outcome.cases += 1
             if told:
                 outcome.failures.append(f"{command.name}, {kills[-1]}: {told}")
