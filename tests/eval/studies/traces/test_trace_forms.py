@@ -8,10 +8,12 @@ from typing import Any
 
 import pyarrow
 import pytest
+from click.testing import CliRunner
 from doubles.spans import DOGS, FERRY, Emitter, emit_search, flatten, list_spans
 from opentelemetry.trace import StatusCode
 from pyarrow import parquet
 
+from assay.eval.cli.main import assay
 from assay.eval.studies.traces.traces import Trace, open_book
 
 QUERY = "may dogs travel"
@@ -118,6 +120,19 @@ def langfuse(batch: dict[str, Any]) -> dict[str, Any]:
     }
 
 
+def langfuse_page(trace: dict[str, Any]) -> dict[str, Any]:
+    """A page of Langfuse's observations, whose inputs and outputs are texts."""
+    root = {**trace, "traceId": trace["id"], "startTime": trace["timestamp"], "type": "CHAIN"}
+    children = [
+        {**item, "parentObservationId": trace["id"], "sessionId": trace["sessionId"]}
+        for item in root.pop("observations")
+    ]
+    for item in (root, *children):
+        texts = {key: item[key] for key in ("input", "output") if not isinstance(item[key], str)}
+        item.update({key: json.dumps(value) for key, value in texts.items()})
+    return {"data": [*children, root], "meta": {"cursor": None}}
+
+
 def lines(rows: list[Any]) -> bytes:
     return "".join(f"{json.dumps(row)}\n" for row in rows).encode()
 
@@ -143,6 +158,7 @@ def write_all(folder: Path) -> dict[str, Path]:
         "mlflow.jsonl": lines([mlflow(batch), mlflow(batch)]),
         "langfuse.json": json.dumps(langfuse(batch)).encode(),
         "langfuse_list.json": json.dumps([langfuse(batch)], indent=2).encode(),
+        "langfuse_page.json": json.dumps(langfuse_page(langfuse(batch))).encode(),
     }
     paths = {}
     for name, content in contents.items():
@@ -162,7 +178,7 @@ FORMS = [
     "message.pb", "messages.pb", "collector.pb", "otlp.json", "laid_out.json", "marked.json",
     "otlp.jsonl", "otlp.jsonl.gz", "phoenix.json", "phoenix_page.json", "phoenix.jsonl",
     "phoenix_frame.json", "phoenix.parquet", "mlflow.json", "mlflow.jsonl", "langfuse.json",
-    "langfuse_list.json",
+    "langfuse_list.json", "langfuse_page.json",
 ]  # fmt: skip
 
 
@@ -178,6 +194,45 @@ def test_every_form_holds_the_same_search(form: str, paths: dict[str, Path]) -> 
     assert (step.name, step.kind, step.inferred) == ("vectors", "leg", False)
     twice = form in ("messages.pb", "mlflow.jsonl")
     assert list(faults.elements()) == ["span with an id that came before"] * 2 * twice
+
+
+def test_spans_of_langfuses_own_client(tmp_path: Path) -> None:
+    """tests/samples/langfuse_traces/record.py says how the file was made."""
+    path = Path(__file__).parents[3] / "samples/langfuse_traces/spans.json"
+    found, _ = read(path)
+    assert [(i.query, i.session, i.answer) for i in found] == [
+        ("may dogs travel", "s1", "on deck"),
+        ("where is the goat", "s2", "on deck"),
+    ]
+    assert [i.content for i in found[0].found] == [DOGS["text"], FERRY["text"]]
+    command = [
+        "traces",
+        "read",
+        str(path),
+        "--output",
+        str(tmp_path / "traced"),
+        "--consent",
+        "--json",
+    ]
+    done = CliRunner().invoke(assay, command)
+    assert done.exit_code == 0, done.output
+    told = json.loads(done.stdout)
+    keys = ("spans", "searches", "without_hits", "with_answer", "sessions", "faults")
+    assert [told[key] for key in keys] == [8, 2, 1, 2, 2, {}]
+    runs, queries = (Path(file).read_text().splitlines() for file in told["files"])
+    assert [json.loads(line)["text"] for line in queries] == [trace.query for trace in found]
+    steps = [json.loads(line)["steps"] for line in runs]
+    listed = [
+        [(i["name"], i["kind"], [tuple(item.values()) for item in i["ranking"]]) for i in each]
+        for each in steps
+    ]
+    assert listed == [
+        [
+            ("vectors", "leg", [("c1", 0.5), ("c2", 0.25)]),
+            ("rerank (inferred)", "stage", [("c2", 2.0), ("c1", 1.0)]),
+        ],
+        [("vectors", "leg", [])],
+    ]
 
 
 def test_a_search_that_found_nothing_is_one(tmp_path: Path) -> None:
