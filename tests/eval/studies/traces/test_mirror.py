@@ -18,46 +18,47 @@ from assay.eval.runs.summary.attribution import attribute
 from assay.retrievers.base import Hit, Quiet
 
 UNSEEN = {"in no chunk", "in no leg", "not retrieved"}  # which spans cannot tell apart
-QUERIES = 60
-
-
-@pytest.fixture
-def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> StoredRun:
-    monkeypatch.setenv("ASSAY_REPORTS", str(tmp_path / "reports"))
-    stages = '[{"type": "mmr"}]'
-    changes = ["dataset=harbourline", f"limit={QUERIES}", f"retriever.stages={stages}"]
-    return make_run(load_config("hybrid", changes), False, Quiet()).run
 
 
 def emit(run: StoredRun, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Write the spans of a program that makes the same searches and knows Assay by `step` alone."""
-    emitter = Emitter()
-    monkeypatch.setattr(trace, "get_tracer", emitter.provider.get_tracer)
+    messages = []
     for query, ranking in run.rankings.items():
         chunks = {hit.chunk.id: hit.chunk for hit in ranking.hits}
         chunks |= {chunk.id: chunk for chunk in ranking.others}
         asked = run.queries[query].text
+        emitter = Emitter()
+        monkeypatch.setattr(trace, "get_tracer", emitter.provider.get_tracer)
         with emitter.span("answer", input__value=asked):
             for entry in ranking.trace:
                 with step(entry.name, entry.kind, asked) as recorded:
                     if entry.kind != "query":
                         recorded.record(Hit(chunks[id_], score) for id_, score in entry.candidates)
-    path.write_bytes(emitter.protobuf())
+        messages.append(emitter.protobuf())
+    path.write_bytes(b"".join(messages))
 
 
+@pytest.mark.parametrize(
+    ("collection", "queries"),
+    [("harbourline", 60), pytest.param("tarnwick", 773, marks=pytest.mark.slow)],
+)
 def test_a_mirror_that_only_emits_spans_is_attributed_identically(
-    own: StoredRun, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    collection: str, queries: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setenv("ASSAY_REPORTS", str(tmp_path / "reports"))
+    stages = '[{"type": "mmr"}]'
+    changes = [f"dataset={collection}", f"limit={queries}", f"retriever.stages={stages}"]
+    own = make_run(load_config("hybrid", changes), False, Quiet()).run
     emit(own, tmp_path / "spans.pb", monkeypatch)
-    options = ["--dataset", "harbourline", "--output", str(tmp_path / "traced"), "--json"]
+    options = ["--dataset", collection, "--output", str(tmp_path / "traced"), "--json"]
     done = CliRunner().invoke(traces, ["read", str(tmp_path / "spans.pb"), *options])
     assert done.exit_code == 0, done.output
     told = json.loads(done.stdout)
-    assert (told["searches"], told["faults"], told["notes"]) == (len(own.queries), {}, [])
+    assert (told["searches"], told["faults"], told["notes"]) == (queries, {}, [])
     [run] = told["files"]
     options = [
         "--dataset",
-        "harbourline",
+        collection,
         "--name",
         "mirror",
         "--missing",
