@@ -19,7 +19,14 @@ from assay.eval.studies.stores.engines.synthetic_corpus import (
     scatter,
 )
 from assay.retrievers.base import AssayError
-from benchmarks import collection_formats, encoding, judging_order, reranking, squad_collection
+from benchmarks import (
+    collection_formats,
+    encoding,
+    judging_order,
+    leg_signals,
+    reranking,
+    squad_collection,
+)
 from benchmarks.experiment import PIPELINES
 from benchmarks.memory import check_memory
 from benchmarks.report import Contender, Report, Samples, Size, make_row
@@ -292,3 +299,18 @@ def test_a_set_in_squads_form_becomes_a_collection(
     assert [query.text for query in collection.queries] == ["Tides: When is high water?"]
     ((item,),) = collection.gold.values()
     assert collection.texts[item.doc_id][item.start : item.end] == "at six"
+
+
+def test_a_signal_that_tells_the_better_leg_is_found_and_noise_is_not() -> None:
+    rng = np.random.default_rng(0)
+    found = []
+    for name in "abcde":
+        told, noise = rng.normal(size=(2, 2000))
+        gains = {
+            factor: 0.1 * np.log2(factor) * np.sign(told) for factor in (1.0, *leg_signals.FACTORS)
+        }
+        signals = {"told": told, "noise": noise}
+        found.append(leg_signals.Searched(name, gains, {}, signals))
+    gained = list(leg_signals.leave_out(found, "told", whole=False))
+    assert gained == pytest.approx([0.1] * 5, abs=0.02)
+    assert max(map(abs, leg_signals.leave_out(found, "noise", whole=False))) < 0.02
