@@ -109,6 +109,7 @@ class Choice:
                 f"Ship {self.name}: {self.measure} is "
                 f"{score(self.means['best'])} against {score(self.means['base'])} for {base} and "
                 f"{score(self.means['bm25'])} for BM25 alone, {change} over {base}, {on}."
+                f"{self._warn_of_bm25()}"
             )
         return (
             f"Keep {base}: nothing is shown to be better. The best candidate, {self.name}, "
@@ -122,6 +123,15 @@ class Choice:
             f"Its {self.measure} is {score(self.means['base'])} against "
             f"{score(self.means['bm25'])} for BM25 alone, {change}, {on}."
         )
+
+    def _warn_of_bm25(self) -> str:
+        """Return what must be said where what ships is not shown to be better than BM25 alone."""
+        found = self.differences.get("bm25")
+        if found is None or found.verdict == "better":
+            return ""
+        told = "worse" if found.shown else "not shown to be better"
+        change = f"{signed(found.difference.value)} ({describe_evidence(found)})"
+        return f" It is {told} than BM25 alone, which costs least: {change}."
 
     def _describe_needed(self, found: Difference) -> str:
         """Return how many questions would show a gain of the size that was seen, if it is one."""

@@ -84,14 +84,16 @@ def test_a_candidate_is_laid_on_the_best_before() -> None:
     assert HEADED.lay_on(KEYWORD, ("BM25 alone",)).steps == ("context headings",)
 
 
-def make_choice(gain: float, judged: int = 60, point: dict[str, Any] | None = None) -> Choice:
-    """Return a choice whose best gains `gain` on every second query, and .1 more over BM25."""
+def make_choice(
+    gain: float, judged: int = 60, point: dict[str, Any] | None = None, bm25_below: float = 0.1
+) -> Choice:
+    """Return a choice whose best gains `gain` on every second query, and more over BM25."""
     config = load_config("hybrid")
     point = {CONTEXT: "headings"} if point is None else point
     best = Trial("contexts", ("context headings",) if point else (), point, 0.6)
     before = {f"q{i}": 0.4 + 0.001 * i for i in range(judged)}
     after = {query: score + gain * (i % 2) for i, (query, score) in enumerate(before.items())}
-    bm25 = {query: score - 0.1 for query, score in before.items()}
+    bm25 = {query: score - bm25_below for query, score in before.items()}
     contrasts = {
         name: Contrast("nDCG@10", "", other, after)
         for name, other in (("base", before), ("bm25", bm25))
@@ -122,6 +124,20 @@ def test_a_winner_is_shown_on_questions_that_did_not_choose_it() -> None:
     )
     assert "on 60 questions that had no part in the choice" in shown.conclusion
     assert shown.shipped.documents.context.source == "headings"
+
+
+@pytest.mark.parametrize(
+    ("bm25_below", "told"),
+    [
+        (-0.1, "It is not shown to be better than BM25 alone, which costs least: 0.000 (95 % "),
+        (-0.2, "It is worse than BM25 alone, which costs least: −0.100 (95 % simultaneous "),
+    ],
+)
+def test_a_winner_that_does_not_beat_bm25_says_so(bm25_below: float, told: str) -> None:
+    shown = make_choice(0.2, bm25_below=bm25_below)
+    assert shown.ships
+    assert told in shown.conclusion
+    assert "It is" not in make_choice(0.2).conclusion
 
 
 def test_without_a_shown_gain_the_config_is_kept() -> None:
