@@ -2,6 +2,8 @@
 
 Each block of real passages goes to every contender in turn, and who begins changes with every
 block. Beside the times stands how near a contender's vectors are to those of the file's own graph.
+With `--fp32`, which needs the extra `st`, they are held against those of the file's weights in
+fp32, computed by transformers: what differs from these is what int8 arithmetic costs.
 `--model` compares instead the types of numbers of a model of sentence-transformers, which needs the
 extra `st` and shows what a GPU gains.
 """
@@ -33,6 +35,7 @@ BLOCK = 8  # passages that are handed over at once
 WANTED = 60.0  # passages a second on two cores
 SECONDS = 30.0  # for each contender
 REFERENCE = "as given"
+IN_FP32 = "the weights in fp32"
 FASTEMBED = "fastembed, batches of 8"
 
 # Answers each line of a block with the milliseconds taken: eval/runs/execution/interleaved_timing.
@@ -94,6 +97,7 @@ def _read_options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument(
         "--fastembed", metavar="PYTHON", help="an interpreter that has fastembed: timed beside"
     )
+    parser.add_argument("--fp32", action="store_true", help="hold vectors against fp32")
     parser.add_argument("--model", metavar="NAME", help="a hub id or folder, by the extra `st`")
     parser.add_argument(
         "--block", type=positive, default=BLOCK, metavar="N", help="passages handed over at once"
@@ -119,6 +123,8 @@ def _run(options: argparse.Namespace, progress: Progress) -> tuple[list[Row], fl
     tokens = sum(map(tokenizer.count, texts)) / len(texts)
     make = partial(_make_types, options.model) if options.model else _make_encoders
     encoders = make(resources)
+    if options.fp32 and not options.model:
+        encoders = {**encoders, IN_FP32: open_in_fp32(resources)}
     spent: dict[str, list[float]] = {name: [] for name in encoders}
     clocks = {name: _clock(encode, spent[name]) for name, encode in encoders.items()}
     with ExitStack() as stack:
@@ -198,6 +204,39 @@ def _open_batched(resources: "Resources") -> Encode:
     return encode
 
 
+def open_in_fp32(resources: "Resources") -> Encode:
+    """Return what computes the default encoder's weights, restored from int8, in fp32."""
+    import numpy as np
+    import torch
+    from tokenizers import Tokenizer
+    from transformers import BertConfig, BertModel
+
+    from assay.retrievers.models.fused_bert import restore_weights
+
+    files = _find_files(resources)
+    sizes = BertConfig(
+        hidden_size=384, num_hidden_layers=12, num_attention_heads=12, intermediate_size=1536
+    )
+    model = BertModel(sizes, add_pooling_layer=False).eval()
+    weights = restore_weights(files["model"])
+    model.load_state_dict({name: torch.tensor(weights[name]) for name in model.state_dict()})
+    tokenizer = Tokenizer.from_file(str(files["tokenizer"]))
+    tokenizer.enable_truncation(512)
+    tokenizer.no_padding()
+
+    def encode(texts: Sequence[str]) -> "Vectors":
+        with torch.no_grad():
+            found = [
+                model(torch.tensor([tokenizer.encode(text).ids])).last_hidden_state[0, 0].numpy()
+                for text in texts
+            ]
+        first: Vectors = np.stack(found)
+        vectors: Vectors = first / np.linalg.norm(first, axis=1, keepdims=True)
+        return vectors
+
+    return encode
+
+
 def _find_files(resources: "Resources") -> Mapping[str, Any]:
     from assay.retrievers.model_files.files import locate
     from assay.retrievers.model_files.pins import DEFAULT_ENCODER
@@ -238,13 +277,14 @@ def _make_rows(
     encoders: Mapping[str, Encode],
     blocks: Sequence[Block],
 ) -> Iterator[Row]:
-    """Yield a row a contender; vectors are compared over the first two blocks."""
+    """Yield a row a contender; vectors are compared over the first two blocks, or all with fp32."""
     import numpy as np
 
     from assay.eval.statistics.estimates import estimate_mean, estimate_mean_ratio
 
-    shown = blocks[:2]
-    reference = np.vstack([encoders[REFERENCE](block) for block in shown])
+    shown = blocks if IN_FP32 in encoders else blocks[:2]
+    exact = encoders.get(IN_FP32, encoders[REFERENCE])
+    reference = np.vstack([exact(block) for block in shown])
     for name, taken in times.items():
         each = [milliseconds / len(block) for milliseconds, block in zip(taken, blocks)]  # noqa: B905
         mean = estimate_mean(each)
@@ -290,8 +330,9 @@ def _print(rows: Sequence[Row], options: argparse.Namespace, tokens: float) -> N
     console.print(table)
     console.print(
         f"Times: the rate over that of the file's graph, same blocks in turn. CPU: processor time "
-        f"a passage, median. Cosine: to that graph's vectors. Alone: how far a number of a vector "
-        f"moves between a block and the passage by itself. Wanted: {WANTED:g} a second on 2 cores."
+        f"a passage, median. Cosine: to that graph's vectors, or those in fp32. Alone: how far a "
+        f"number of a vector moves between a block and the passage by itself. Wanted: {WANTED:g} a "
+        "second on 2 cores."
     )
 
 
