@@ -3,12 +3,16 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Annotated, Any, get_args
 
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from assay.eval.configs.config import RunConfig
+from assay.eval.configs.named_configs import NO_PIPELINES
+from assay.eval.shipped import find_shipped
+from assay.retrievers.base.yaml_text import parse_yaml
 from assay.retrievers.documents.contexts import SOURCES
 from assay.retrievers.documents.preparation import DocumentSettings
 from assay.retrievers.legs.keyword import KeywordLegSettings
@@ -33,6 +37,7 @@ class Component:
 
 def list_components() -> Iterator[Component]:
     """Yield the components in the order in which a config names them."""
+    yield from _list_bases()
     yield from _types("documents.converter", DocumentSettings, "converter")
     yield from _types("documents.chunker", DocumentSettings, "chunker")
     for name, summary in SOURCES.items():
@@ -50,6 +55,15 @@ def list_components() -> Iterator[Component]:
     yield from _models("retriever.stages.*.model", "cross-encoder")
     yield from _served("retriever.stages.*.model", ServedCrossEncoders)
     yield from _plugged("retriever.stages.*.model", RerankSettings.model_fields["model"])
+
+
+def _list_bases() -> Iterator[Component]:
+    """Yield the configs that come with Assay, each with what it builds on."""
+    for path in sorted(find_shipped("configs").glob("*.yaml")):
+        if path.stem not in NO_PIPELINES:
+            given = parse_yaml(path.read_text("utf-8"), str(path))
+            above = f"; builds on {Path(given['base']).stem}" if "base" in given else ""
+            yield Component("base", path.stem, f"{given['description']}{above}")
 
 
 def _types(key: str, model: type[BaseModel], field: str) -> Iterator[Component]:

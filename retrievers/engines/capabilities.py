@@ -84,7 +84,7 @@ class Capabilities:
         own = " and ".join(self.lists)
         if search == "hybrid":
             return (
-                f"{engine} has no hybrid search of its own: `assay run hybrid_rrf --engine "
+                f"{engine} has no hybrid search of its own: `assay run hybrid --engine "
                 f"{engine}` fuses its {own} search here with the other leg"
             )
         return (

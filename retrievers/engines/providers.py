@@ -37,8 +37,7 @@ _REFUSALS = {
         f"in one statement; an engine of your own keeps {CONTRACT}"
     ),
     "in-memory": (
-        "is no engine; the pipeline hybrid_rrf does the same: legs of type dense and bm25, fused "
-        "here"
+        "is no engine; the pipeline hybrid does the same: legs of type dense and bm25, fused here"
     ),
 }
 

@@ -165,7 +165,7 @@ class RedisEngine(StatedEngine[RedisSettings, RedisConnection]):
         """
         connection, settings, depth = opened.connection, self._settings, self.depth.dense
         if lack := HYBRID.find_lack(connection.version):
-            way_out = f"`assay run hybrid_rrf --engine {self.name}` fuses its dense list here"
+            way_out = f"`assay run hybrid --engine {self.name}` fuses its dense list here"
             raise LackError(f"{self.name} at {connection.url}: {lack}; {way_out}")
         if not (words := find_words(text)):
             return self.formula.fuse(self._search_dense(opened, vector, depth), [])

@@ -261,7 +261,7 @@ def test_an_engine_of_words_alone_takes_the_keyword_leg() -> None:
 
 @pytest.mark.parametrize(("engine", "own"), [("chroma", "dense"), ("tantivy", "keyword")])
 def test_an_engine_that_does_not_fuse_says_what_does(engine: str, own: str) -> None:
-    way_out = f"{engine} has no hybrid search of its own: `assay run hybrid_rrf --engine {engine}`"
+    way_out = f"{engine} has no hybrid search of its own: `assay run hybrid --engine {engine}`"
     told = f"^engine {engine}: {way_out} fuses its {own}"
     with pytest.raises(AssayError, match=told) as caught:
         load_config(CONFIGS / "native_hybrid.yaml", engine=engine)

@@ -108,7 +108,7 @@ def test_a_server_before_hybrid_search_has_its_lists(double: RedisDouble) -> Non
         assert [position for position, _ in e.keyword("dog", 3)] == [1]
         assert len(e.dense(encode("cat"), 3)) == 3
         problem = one_line(lambda: search(e))
-    assert "8.0.2 is too old: FT.HYBRID needs 8.4 or later; `assay run hybrid_rrf" in problem
+    assert "8.0.2 is too old: FT.HYBRID needs 8.4 or later; `assay run hybrid --" in problem
 
 
 def test_a_server_without_query_engine(double: RedisDouble) -> None:
