@@ -30,6 +30,7 @@ from assay.retrievers.base import Chunk, Ranking, Retriever
 from assay.retrievers.fusion.fusion import LinearSettings
 from assay.retrievers.fusion.normalisation import measure_confidence
 from benchmarks.defaults import MEASURE, SETS
+from benchmarks.latency import ending_in_one_line
 
 Array = NDArray[np.float64]
 Joined = dict[str, list[JoinedHit]]
@@ -58,7 +59,8 @@ class Searched:
 def main() -> None:
     """Print the table."""
     no_telemetry.disable()
-    found = [_search(name) for name in sys.argv[1:] or (*SETS, "anthropic_docs")]
+    with ending_in_one_line():
+        found = [_search(name) for name in sys.argv[1:] or (*SETS, "anthropic_docs")]
     for item in found:
         apart = item.legs[DENSE] - item.legs[KEYWORD]
         best = max(0.0, *(gain.mean() for gain in item.gains.values()))

@@ -8,15 +8,18 @@ spans of the answers. `--documents` draws as many documents.
 import argparse
 import json
 import random
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from assay.eval.collections.authoring.author import render_rows
+from assay.retrievers.base import AssayError
 from assay.retrievers.store.files import write_atomically
+from benchmarks.latency import ending_in_one_line, positive
 
 CARD = "name: {name}\ntitle: {name}\nformat: native\njudgments: {{all: spans.jsonl}}\n"
 GAP = "\n\n"
+Document = tuple[str, list[tuple[str, int, int]]]  # its text; a question, begin and end each
 
 
 def main() -> None:
@@ -24,31 +27,41 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("file", type=Path)
     parser.add_argument("folder", type=Path)
-    parser.add_argument("--documents", type=int)
+    parser.add_argument("--documents", type=positive, metavar="N", help="draw so many")
     parser.add_argument("--seed", type=int, default=0)
     given = parser.parse_args()
-    entries = json.loads(given.file.read_text())["data"]
-    if given.documents is not None:
-        entries = random.Random(given.seed).sample(entries, given.documents)
+    with ending_in_one_line():
+        try:
+            found = list(map(_read, json.loads(given.file.read_text("utf-8"))["data"]))
+        except (OSError, LookupError, TypeError, ValueError) as error:
+            raise AssayError(f"{given.file}: no data set in SQuAD's form: {error!r}") from None
+        if given.documents is not None:
+            if given.documents > len(found):
+                allowed = f"allowed: 1 to {len(found)}, as many as {given.file} has"
+                raise AssayError(f"--documents {given.documents}: {allowed}")
+            found = random.Random(given.seed).sample(found, given.documents)
+        _write(found, given.folder)
+
+
+def _write(documents: Sequence[Document], folder: Path) -> None:
     queries: dict[str, str] = {}
     spans: list[dict[str, Any]] = []
-    for number, entry in enumerate(entries):
+    for number, (text, asked) in enumerate(documents):
         path = f"{number:03}.txt"
-        text, asked = _read(entry)
-        write_atomically(given.folder / "docs" / path, text.encode())
+        write_atomically(folder / "docs" / path, text.encode())
         for question, start, end in asked:
             queries.setdefault(question, f"q{len(queries)}")
             place = {"path": path, "start": start, "end": end, "text": text[start:end]}
             if (row := {"query_id": queries[question], **place}) not in spans:
                 spans.append(row)
     rows = [{"_id": id_, "text": question} for question, id_ in queries.items()]
-    write_atomically(given.folder / "queries.jsonl", render_rows(rows).encode())
-    write_atomically(given.folder / "spans.jsonl", render_rows(spans).encode())
-    card = CARD.format(name=given.folder.resolve().name)
-    write_atomically(given.folder / "dataset.yaml", card.encode())
+    write_atomically(folder / "queries.jsonl", render_rows(rows).encode())
+    write_atomically(folder / "spans.jsonl", render_rows(spans).encode())
+    card = CARD.format(name=folder.resolve().name)
+    write_atomically(folder / "dataset.yaml", card.encode())
 
 
-def _read(entry: Mapping[str, Any]) -> tuple[str, list[tuple[str, int, int]]]:
+def _read(entry: Mapping[str, Any]) -> Document:
     """Return a document's text, and its questions with the place of an answer each."""
     title = f"{entry['title']}: " if entry.get("title") else ""
     text, asked = entry.get("title", ""), []

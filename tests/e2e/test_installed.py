@@ -92,14 +92,19 @@ def installed(environment: Path, tmp_path: Path) -> Callable[..., str]:
     return run
 
 
+def write_documents(folder: Path) -> Path:
+    """Write documents and the questions on them into `folder`, and return it."""
+    (folder / "docs").mkdir()
+    for name, text in DOCUMENTS.items():
+        (folder / f"docs/{name}.md").write_text(text)
+    (folder / "questions.csv").write_text(QUESTIONS)
+    return folder
+
+
 def test_from_a_folder_of_documents_to_the_gate(
     installed: Callable[..., str], tmp_path: Path
 ) -> None:
-    here = tmp_path / "theirs"
-    (here / "docs").mkdir()
-    for name, text in DOCUMENTS.items():
-        (here / f"docs/{name}.md").write_text(text)
-    (here / "questions.csv").write_text(QUESTIONS)
+    here = write_documents(tmp_path / "theirs")
     installed("git", "init", "--quiet")
 
     init = ("init", "docs", "--questions", "questions.csv", "--output", "judged")
@@ -142,11 +147,7 @@ def test_the_job_moves_the_baseline_of_edited_documents(
     ci: str, installed: Callable[..., str], environment: Path, tmp_path: Path
 ) -> None:
     """The commands of the job, in clones of a real repository that takes its push."""
-    here = tmp_path / "theirs"
-    (here / "docs").mkdir()
-    for name, text in DOCUMENTS.items():
-        (here / f"docs/{name}.md").write_text(text)
-    (here / "questions.csv").write_text(QUESTIONS)
+    here = write_documents(tmp_path / "theirs")
     (here / "mine.yaml").write_text("base: bm25\nname: mine\ndataset: judged\n")
     origin = tmp_path / "origin.git"
     installed("git", "init", "--quiet", "--initial-branch=main")

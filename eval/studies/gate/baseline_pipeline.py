@@ -30,7 +30,7 @@ from assay.retrievers.store.digest import digest
 from assay.retrievers.store.files import write_atomically
 from assay.retrievers.store.paths import parse_path
 
-START = "from assay.eval.cli.main import main; main()"
+START = "from assay.start import main; main()"
 UNTIMED = {"queries": 0}
 
 
