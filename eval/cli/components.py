@@ -3,7 +3,7 @@
 import click
 
 from assay.eval.cli import options
-from assay.eval.cli.output import print_json
+from assay.eval.cli.output import print_json, print_text
 
 
 @click.command()
@@ -23,4 +23,4 @@ def components(as_json: bool) -> None:
         click.secho(key, bold=True)
         for component in members:
             needs = f"  [needs the extra `{component.extra}`]" if component.extra else ""
-            click.echo(f"  {component.name:<24} {component.summary}{needs}")
+            print_text(f"  {component.name:<24} {component.summary}{needs}", indent=27)
