@@ -26,14 +26,14 @@ MARKS: Mapping[Verdict, str] = {
 SUFFIXES: Mapping[Unit, str] = {"change": " %", "share": " %", "ms": " ms", "s": " s"}
 PURPOSE = (
     "This page lists the criteria of `configs/targets.yaml`, what was measured for each, and the "
-    "verdict. `assay targets` measures them again; `targets.json` has the runs and the seconds."
+    "verdict. `assay targets` measures them again; `targets.json` has the runs, both values of "
+    "each change, where passages were lost, and the seconds."
 )
 RULE = (
     "met: the whole 95 % interval lies within the target; missed: the whole interval lies outside; "
     "else the measurement cannot tell. Intervals: Student's for means, exact binomial for scores "
-    "of 0 or 1 and for percentiles (no upper end where values are too few), paired percentile "
-    "bootstrap for relative changes and ratios (over documents for ingestion). Counts have none. "
-    "An alert, or a page, is a value beyond that level, whatever its interval."
+    "of 0 or 1 and for percentiles, paired percentile bootstrap for relative changes and ratios; "
+    "counts have none. An alert, or a page, is a value beyond that level."
 )
 
 
@@ -116,33 +116,27 @@ def _row(target: TargetResult, line: Line, *, first: bool) -> tuple[str, ...]:
 
 
 def render_table(results: Results) -> str:
-    """Return the table as Markdown, with the totals and the machine below it."""
+    """Return the table as Markdown, with the totals above it and the machine below."""
     rows = []
     for target in results.targets:
         for line, (*cells, _) in zip(target.lines, make_rows(target), strict=True):
             mark = MARKS[line.verdict] if line.verdict else ""
             verdict = ", ".join(filter(None, (mark, line.level)))
             rows.append((*cells, f"{verdict}: {line.reason}" if line.reason else verdict))
-    return "\n\n".join((_table(HEADINGS, rows), _totals(results), _circumstances(results))) + "\n"
+    return "\n\n".join((_totals(results), _table(HEADINGS, rows), _circumstances(results))) + "\n"
 
 
 def render_markdown(results: Results) -> str:
-    """Return the whole report: the table, what explains it, and how each line was measured."""
-    details = [
-        (target.id, line.description, line.found.note if line.found else line.reason)
-        for target in results.targets
-        for line in target.lines
-        if line.description
-    ]
+    """Return the whole report: the table, what explains it, and what was measured for each."""
     parts = [
         "# Success criteria\n",
         f"{PURPOSE}\n",
         render_table(results),
         f"{RULE[0].upper()}{RULE[1:]}\n",
         *_list_remarks(results),
-        "## How each was measured\n",
+        "## What was measured\n",
     ]
-    return "\n".join([*parts, *_join_details(details)]) + "\n"
+    return "\n".join([*parts, *filter(None, map(_describe, results.targets))]) + "\n"
 
 
 def _list_remarks(results: Results) -> list[str]:
@@ -151,17 +145,17 @@ def _list_remarks(results: Results) -> list[str]:
     return ["## Why\n", *told, ""] if told else []
 
 
-def _join_details(details: Sequence[tuple[str, str, str]]) -> list[str]:
-    """Return an item of id, what was measured and notes: one for all collections of the same."""
-    joined: dict[tuple[str, str], list[str]] = {}
-    for id_, description, note in details:
-        what, _, place = description.partition(" on ")
-        told = ": ".join(filter(None, (place, note)))
-        joined.setdefault((id_, what.removesuffix(",")), []).append(told)
-    return [
-        f"- {id_}, {what}: {_safe('; '.join(filter(None, notes)))}"
-        for (id_, what), notes in joined.items()
-    ]
+def _describe(target: TargetResult) -> str:
+    """Return an item of what was measured: each measure once, with all its collections.
+
+    It is empty where no line has a description.
+    """
+    places: dict[str, dict[str, None]] = {}
+    for line in target.lines:
+        what, _, place = line.description.partition(" on ")
+        places.setdefault(what.removesuffix(","), {})[place] = None
+    told = [" on ".join(filter(None, (what, ", ".join(on)))) for what, on in places.items() if what]
+    return f"- {target.id}: {_safe('; '.join(told))}" if told else ""
 
 
 def describe_seconds(seconds: Mapping[str, float]) -> str:
@@ -217,7 +211,7 @@ def _safe(text: str) -> str:
 
 def _totals(results: Results) -> str:
     return " ".join(
-        f"{len(ids)} {verdict}: {', '.join(ids)}."
+        f"{len(ids)} {verdict}{'' if verdict == 'met' else ': ' + ', '.join(ids)}."
         for verdict, ids in results.count().items()
         if ids
     )
