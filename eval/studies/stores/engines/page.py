@@ -154,6 +154,8 @@ def render(found: Mapping[str, Any]) -> str:
         found=found,
         command=shlex.join(["assay", "parity", "--all", *collections, *sample]),
         labels=list(labels.values()),
+        # A fusion of several settings is a variant; its formula is in the report of it.
+        plainly=[item for item in labels.values() if "," not in item["label"]],
         measurements=[
             (i, told, [item["label"] for item in labels.values() if item["measured"] == i])
             for i, told in found["measurements"].items()

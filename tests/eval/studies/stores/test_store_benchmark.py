@@ -6,12 +6,15 @@ from typing import Any
 
 import numpy as np
 import pytest
+from pydantic import TypeAdapter
 from samples.parity import make_bench
+from tools.processes import ROOT
 
 from assay.eval.configs.engine_settings import choose_engines
 from assay.eval.runs.files import encode_json
 from assay.eval.studies.stores.engines import benchmark_running, measurement
-from assay.eval.studies.stores.engines.benchmark_page import read_stores
+from assay.eval.studies.stores.engines.benchmark import Benchmark
+from assay.eval.studies.stores.engines.benchmark_page import list_rows, read_stores
 from assay.eval.studies.stores.engines.engine_bench import (
     Bench,
     find_relevant,
@@ -122,3 +125,19 @@ def test_settings_stand_behind_their_engine() -> None:
     assert [engine.label for engine in chosen] == ["sqlite k=7", "sqlite", "faiss"]
     with pytest.raises(AssayError, match="k=7: settings stand behind the ENGINE"):
         choose_engines(["k=7", "sqlite"])
+
+
+def test_the_docs_have_the_figures_that_are_stored() -> None:
+    stored = ROOT / "docs/engine_bench-scifact-100000.json"
+    found = TypeAdapter(Benchmark).validate_json(stored.read_bytes())
+    rows = {}
+    whole: tuple[str, ...] = ()
+    for row in list_rows(found):
+        whole = row if row[0] else whole
+        cells = [f"{whole[0]}, {row[1]}", *row[4:7], *whole[7:9]]
+        rows[cells[0]] = [cell or "–" for cell in cells]
+    page = (ROOT / "docs/servers.md").read_text()
+    section = page.partition("| engine, list |")[2].partition("\n\n")[0]
+    shown = [line.strip("| ").split(" | ") for line in section.splitlines()[2:]]
+    assert {cells[0].partition(",")[0] for cells in shown} == {i.engine for i in found.stores}
+    assert all(rows[cells[0]] == cells for cells in shown)
