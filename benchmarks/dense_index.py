@@ -34,6 +34,10 @@ ENGINES: Mapping[str, Mapping[str, Any]] = {
         "type": "lancedb",
         "index": {"type": "ivf-pq", "nprobes": 32, "refine_factor": 4},
     },
+    "faiss-hnsw-sq": {
+        "type": "faiss",
+        "index": {"type": "hnsw-sq", "m": 16, "ef_construction": 64, "ef": 200},
+    },
     "faiss-hnsw": {"type": "faiss", "index": {"type": "hnsw"}},
     "qdrant-edge-hnsw": {"type": "qdrant-edge", "exact": False},
     "zvec-hnsw": {"type": "zvec", "exact": False, "m": 16, "ef_construction": 100, "ef": 100},

@@ -51,7 +51,10 @@ class FaissEngine(EmbeddedEngine[FaissSettings, "faiss.Index"]):
     def formula(self) -> Formula:
         """The cosine, or what stands for it where vectors are quantised."""
         index = self._settings.index
-        return ESTIMATE if index.type == "ivf-pq" and index.refine_factor is None else COSINE
+        keeps_vectors = index.type in ("flat", "hnsw") or (
+            index.type == "ivf-pq" and index.refine_factor is not None
+        )
+        return COSINE if keeps_vectors else ESTIMATE
 
     def open_live(self, dimensions: int) -> LiveRows:
         """Return rows of a flat index, whatever the settings of the index."""
@@ -113,7 +116,7 @@ class FaissEngine(EmbeddedEngine[FaissSettings, "faiss.Index"]):
         index, selector = self._settings.index, self._select()
         if self._exact:
             return None if selector is None else faiss.SearchParameters(sel=selector)
-        if index.type == "hnsw":
+        if index.type in ("hnsw", "hnsw-sq"):
             width = max(index.ef, most)
             if self._allowed is not None:  # so that as many of them are met as of all
                 share = len(self._allowed) / self._texts
@@ -190,9 +193,8 @@ def build_file(path: Path, vectors: Vectors, settings: FaissIndexSettings) -> No
     with _one_thread():
         if settings.type == "ivf-pq" and can_train(len(vectors), settings):
             index = _train(vectors, settings)
-        elif settings.type == "hnsw":
-            index = faiss.IndexHNSWFlat(vectors.shape[1], settings.m, faiss.METRIC_INNER_PRODUCT)
-            index.hnsw.efConstruction = settings.ef_construction
+        elif settings.type in ("hnsw", "hnsw-sq"):
+            index = _start_graph(vectors, settings)
         else:
             index = faiss.IndexFlatIP(vectors.shape[1])
         index.add(vectors)
@@ -209,6 +211,20 @@ def open_file(path: Path) -> "faiss.Index":
 def can_train(texts: int, settings: FaissIndexSettings) -> bool:
     """Say whether there are as many texts as a part has codes."""
     return texts >= 1 << settings.bits
+
+
+def _start_graph(vectors: Vectors, settings: FaissIndexSettings) -> "faiss.Index":
+    import faiss
+
+    dimensions, product = vectors.shape[1], faiss.METRIC_INNER_PRODUCT
+    if settings.type == "hnsw-sq":
+        code = faiss.ScalarQuantizer.QT_8bit
+        index = faiss.IndexHNSWSQ(dimensions, code, settings.m, product)
+        index.train(vectors)
+    else:
+        index = faiss.IndexHNSWFlat(dimensions, settings.m, product)
+    index.hnsw.efConstruction = settings.ef_construction
+    return index
 
 
 def _train(vectors: Vectors, settings: FaissIndexSettings) -> "faiss.Index":

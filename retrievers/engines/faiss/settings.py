@@ -12,11 +12,12 @@ from assay.retrievers.settings import Settings
 class FaissIndexSettings(Settings):
     """FAISS' index: all vectors, an HNSW graph of them, or partitions of quantised ones."""
 
-    type: Literal["flat", "hnsw", "ivf-pq"] = Field(
+    type: Literal["flat", "hnsw", "hnsw-sq", "ivf-pq"] = Field(
         "flat",
         description=(
-            "flat compares with every vector; hnsw and ivf-pq are approximate. Fewer texts than "
-            "ivf-pq has codes (2 to the power of `bits`) cannot train it, and are searched flat"
+            "flat compares with every vector; the others are approximate. hnsw-sq keeps 8 bits of "
+            "each number of a vector. Fewer texts than ivf-pq has codes (2 to the power of "
+            "`bits`) cannot train it, and are searched flat"
         ),
     )
     m: int = Field(
@@ -59,7 +60,7 @@ class FaissFileSettings(StoreSettings):
 
     capabilities: ClassVar[Capabilities] = Capabilities(
         "here",
-        approximate=("hnsw", "ivf-pq"),
+        approximate=("hnsw", "hnsw-sq", "ivf-pq"),
         lists=("dense",),
         extra="faiss",
         modules=("faiss",),

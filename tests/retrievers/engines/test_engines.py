@@ -75,6 +75,7 @@ ENGINES: dict[str, dict[str, Any]] = {
     "lancedb ivf-pq": {"type": "lancedb", "index": {"type": "ivf-pq"}},
     "faiss": {"type": "faiss"},
     "faiss hnsw": {"type": "faiss", "index": {"type": "hnsw", "ef": 20}},
+    "faiss hnsw-sq": {"type": "faiss", "index": {"type": "hnsw-sq", "ef": 20}},
     "faiss ivf-pq": {"type": "faiss", "index": {"type": "ivf-pq", "bits": 4}},
     "faiss ivf-pq refined": {
         "type": "faiss",

@@ -34,6 +34,7 @@ def test_what_only_searching_needs_does_not_build_anew(tmp_path: Path) -> None:
     assert index(tmp_path, type="hnsw")[1] == ()
     assert index(tmp_path, type="hnsw", ef=9)[1] == ("engine",)
     assert index(tmp_path, type="hnsw", m=9)[1] == ()
+    assert index(tmp_path, type="hnsw-sq", m=9)[1] == ()
     assert index(tmp_path, **PQ)[1] == ()
     assert index(tmp_path, **PQ, nprobe=3)[1] == ("engine",)
     assert index(tmp_path, **PQ, refine_factor=2)[1] == ()
@@ -62,6 +63,18 @@ def test_training_follows_the_seed(tmp_path: Path) -> None:
 def test_a_graph_is_asked_for_as_many_candidates_as_texts(tmp_path: Path) -> None:
     engine, _ = index(tmp_path, type="hnsw", ef=1)
     assert len(engine.dense(VECTORS[0], 200)) == 200
+
+
+def test_a_graph_of_8_bit_numbers_estimates_the_cosine(tmp_path: Path) -> None:
+    errors, sizes = [], []
+    for kind, statement in (("hnsw", "the cosine"), ("hnsw-sq", "an estimate")):
+        engine, _ = index(tmp_path / kind, type=kind)
+        found = engine.dense(VECTORS[3], 20)
+        errors.append(max(abs(score - float(VECTORS[i] @ VECTORS[3])) for i, score in found))
+        sizes.append(sum(file.stat().st_size for file in tmp_path.rglob(f"{kind}/**/store.faiss")))
+        assert engine.formula.statement.startswith(statement)
+    assert errors[0] < 1e-6 < errors[1] < 0.02
+    assert sizes[0] - sizes[1] > VECTORS.nbytes / 2
 
 
 def test_refined_scores_are_cosines(tmp_path: Path) -> None:

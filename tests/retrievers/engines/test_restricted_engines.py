@@ -32,6 +32,7 @@ RESTRICTING: dict[str, dict[str, Any]] = {
     "qdrant-edge": {},
     "faiss": {},
     "faiss hnsw": {"index": {"type": "hnsw"}},
+    "faiss hnsw-sq": {"index": {"type": "hnsw-sq"}},
     "milvus-lite": {},
     "zvec": {},
     "zvec hnsw": {"exact": False},
