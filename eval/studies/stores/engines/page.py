@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from assay.eval.report.formats import amount, p_value, score, signed
+from assay.eval.report.formats import score, signed
 from assay.eval.report.markdown import render_markdown
 from assay.eval.runs.environment import find_load
 from assay.eval.runs.files import encode_json, write_together
@@ -149,6 +149,7 @@ def render(found: Mapping[str, Any]) -> str:
     collections = list(dict.fromkeys(item["collection"] for item in parities))
     some = {item["queries"] for item in parities if item["sampled"]}
     sample = ["--limit", str(max(some))] if some else []
+    native = [item["measures"][NATIVE][SHOWN[0]] for item in parities if NATIVE in item["measures"]]
     return render_markdown(
         "studies/stores/templates/engines.md.j2",
         found=found,
@@ -170,8 +171,7 @@ def render(found: Mapping[str, Any]) -> str:
         names=NAMES,
         shown=SHOWN,
         measures=MEASURES,
+        reach=max((max(i["high"] - i["value"], i["value"] - i["low"]) for i in native), default=0),
         score=score,
         signed=signed,
-        amount=amount,
-        p_value=p_value,
     )
