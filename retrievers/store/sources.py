@@ -93,6 +93,9 @@ def find_file(module: str) -> Path | None:
     """Return the file of a module of this project; None where it is none."""
     if module.partition(".")[0] != PACKAGE:
         return None
+    above = find_file(module.rpartition(".")[0])
+    if above and above.name != "__init__.py":  # of a module is taken no module, as nearly always
+        return None
     path = find_place(module)
     files = (path.with_suffix(".py"), path / "__init__.py")
     return next((file for file in files if file.is_file()), None)
