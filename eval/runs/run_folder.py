@@ -3,13 +3,13 @@
 import os
 import shutil
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from assay.eval.runs.gold_ranks import GoldRank
 from assay.eval.runs.latency import RETRIES
-from assay.eval.runs.manifest import MANIFEST, Manifest, RisingScores, count_rising
+from assay.eval.runs.manifest import MANIFEST, Manifest
 from assay.eval.runs.rows import (
     RISING,
     as_row,
@@ -29,6 +29,16 @@ DIGEST = "digest"  # of the rest of a line
 WHOLE = b'"degraded":[]'
 RETRIED = f'"{RETRIES}":'.encode()
 RISEN = f'"{RISING}":true'.encode()
+
+
+class Flaws(NamedTuple):
+    """Lines of degradation with the numbers of queries they befell, how many calls were made again,
+    and the queries whose scores contradict the order of their hits.
+    """
+
+    degraded: Mapping[str, int]
+    retries: int
+    rising: Sequence[str]
 
 
 class RunFolder:
@@ -60,23 +70,19 @@ class RunFolder:
             found.add(query)
         return found
 
-    def count_degraded(self) -> dict[str, int]:
-        """Return each line of degradation with the number of queries it befell."""
-        rows = self._read_rankings(lambda line: WHOLE not in line)
-        return dict(Counter(line for row in rows for line in row["degraded"]))
-
-    def count_retries(self) -> int:
-        """Return how many calls were made again for the rankings that are stored."""
-        rows = self._read_rankings(lambda line: RETRIED in line)
-        traces = (read_trace(row["trace"]) for row in rows)
-        return sum(entry.counts.get(RETRIES, 0) for trace in traces for entry in trace)
-
-    def find_rising(self, searched: int) -> RisingScores | None:
-        """Return for how many of the queries `searched` scores contradict the order of their hits;
-        None where for none.
-        """
-        queries = [row["query"] for row in self._read_rankings(lambda line: RISEN in line)]
-        return count_rising(queries, searched)
+    def find_flaws(self) -> Flaws:
+        """Return what the rankings that are stored have of degradation, retries and order."""
+        degraded: Counter[str] = Counter()
+        retries, rising = 0, []
+        for line in read_lines(self.path / "rankings.jsonl"):
+            if WHOLE in line.content and RETRIED not in line.content and RISEN not in line.content:
+                continue
+            row = line.parse()
+            degraded.update(row["degraded"])
+            retries += sum(entry.counts.get(RETRIES, 0) for entry in read_trace(row["trace"]))
+            if row.get(RISING):
+                rising.append(row["query"])
+        return Flaws(degraded, retries, rising)
 
     def add_gold_ranks(self, query_id: str, gold_ranks: Mapping[str, GoldRank]) -> None:
         """Store the ranks of the gold items of a query, before its ranking, which finishes it."""
@@ -108,11 +114,6 @@ class RunFolder:
     def finish(self, manifest: Manifest) -> None:
         """Declare the run complete."""
         self.write_text(MANIFEST, manifest.model_dump_json(indent=1) + "\n")
-
-    def _read_rankings(self, may_tell: Callable[[bytes], bool]) -> Iterator[dict[str, Any]]:
-        """Yield the rows of rankings, but those whose lines show that nothing is to be found."""
-        lines = read_lines(self.path / "rankings.jsonl")
-        return (line.parse() for line in lines if may_tell(line.content))
 
     def _append(self, name: str, lines: str) -> None:
         if name not in self._sound:

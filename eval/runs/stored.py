@@ -16,7 +16,6 @@ from collections.abc import Container, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple
 
 from assay.eval.collections.collection import GoldItem, Query
 from assay.eval.runs.gold_ranks import GoldRank
@@ -38,13 +37,6 @@ from assay.retrievers.store.paths import parse_path
 
 SHOWN = 5  # ids in a line that lists them
 TIME = re.compile(r"-(\d{8})[-T]([\d.]+)-[^-]+$")  # T and milliseconds: earlier versions
-
-
-class TracedStep(NamedTuple):
-    """A kind of entry of a run's traces; `listed` where one of them tells its candidates."""
-
-    kind: str
-    listed: bool
 
 
 @dataclass(frozen=True)
@@ -80,15 +72,10 @@ class StoredRun:
         return LazyMapping(self.rankings, find)
 
     @cached_property
-    def steps(self) -> Mapping[str, TracedStep]:
-        """The entries of all traces by name, in the order in which they are first told of."""
-        found: dict[str, TracedStep] = {}
-        for ranking in self.rankings.values():
-            for entry in ranking.trace:
-                known = found.get(entry.name)
-                if known is None or (entry.candidates and not known.listed):
-                    found[entry.name] = TracedStep(entry.kind, bool(entry.candidates))
-        return found
+    def listed(self) -> Set[str]:
+        """The names of the entries that tell their candidates in some trace."""
+        traces = (ranking.trace for ranking in self.rankings.values())
+        return {entry.name for trace in traces for entry in trace if entry.candidates}
 
     @cached_property
     def without_hits(self) -> tuple[str, ...]:

@@ -122,7 +122,7 @@ class MappedLines(Mapping[str, Line]):
 
 
 def mentioning(rankings: Mapping[str, Ranking], *words: str) -> Iterator[Ranking]:
-    """Yield the rankings that may have one of `words` as a key: of stored ones few are read."""
+    """Yield the rankings in whose rows one of `words` may stand: of stored ones few are read."""
     if isinstance(rankings, StoredRankings):
         return rankings.mentioning(*words)
     return iter(rankings.values())

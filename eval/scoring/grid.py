@@ -1,7 +1,7 @@
 """The joined rankings of a run side by side in arrays, for what looks at all queries at once."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import NamedTuple
 
@@ -38,7 +38,8 @@ class Grid:
 
     Shorter rankings end in columns where all is 0. `lengths` are those of the rankings. `judged`,
     of shape (queries, hits), says which hits cover a gold item. `found` are row, column and grade
-    of each item that counts, and `gold` row and grade of each relevant one there is.
+    of each item that counts, and `gold` row and grade of each relevant one there is. `fitting` is
+    how many first hits of each query fit into each budget of tokens that was asked for.
     """
 
     queries: tuple[str, ...]
@@ -47,6 +48,7 @@ class Grid:
     judged: Bools
     found: Counts
     gold: Counts
+    fitting: dict[int, Counts] = field(default_factory=dict)
 
     @cached_property
     def unjudged(self) -> Bools:
@@ -104,7 +106,10 @@ class Grid:
     def limit(self, cutoff: int | None, budget: int | None = None) -> Counts:
         """Return how many of the first hits of each query lie within a cutoff or a budget."""
         if budget:
-            return np.array([count_fitting(self.joined[id_], budget) for id_ in self.queries], int)
+            if budget not in self.fitting:
+                fitting = [count_fitting(self.joined[id_], budget) for id_ in self.queries]
+                self.fitting[budget] = np.array(fitting, int)
+            return self.fitting[budget]
         return self.lengths if cutoff is None else np.minimum(self.lengths, cutoff)
 
     def mark(self, limits: Counts) -> Bools:

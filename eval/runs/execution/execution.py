@@ -25,6 +25,7 @@ from assay.eval.runs.manifest import (
     IndexFacts,
     Manifest,
     RisingScores,
+    count_rising,
     read_manifest,
 )
 from assay.eval.runs.rows import as_row
@@ -96,7 +97,7 @@ def execute(
             return RunOutcome(found, reused=True)
         stored = [] if retriever.nondeterministic else _list_stored(ready.identity, reports)
         begun = [path for path in stored if not (path / MANIFEST).exists()]
-        partial = [path for path in begun if not RunFolder(path).count_degraded()]
+        partial = [path for path in begun if not RunFolder(path).find_flaws().degraded]
         path = partial[-1] if partial else _new_folder(plan, collection, ready.identity, reports)
         _make(RunFolder(path), plan, retriever, collection, ready, begin, progress, searcher)
         return RunOutcome(path, reused=False)
@@ -180,7 +181,7 @@ def _make(
         list_allowed(collection),
     )
     folder.write_rows("latency.jsonl", (as_row(sample) for sample in latency.samples))
-    retries = folder.count_retries() + latency.retries
+    flaws = folder.find_flaws()
     folder.finish(
         describe_run(
             folder.path.name,
@@ -188,9 +189,9 @@ def _make(
             retriever,
             collection,
             ready,
-            replace(latency, retries=retries),
-            degraded=folder.count_degraded(),
-            rising=folder.find_rising(len(queries)),
+            replace(latency, retries=flaws.retries + latency.retries),
+            degraded=dict(flaws.degraded),
+            rising=count_rising(flaws.rising, len(queries)),
             searched=len(queries),
             provenance=environment.describe(),
             seconds=time.perf_counter() - begin,

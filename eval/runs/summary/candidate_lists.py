@@ -42,8 +42,7 @@ def follow(run: StoredRun) -> Iterator[Trail]:
 
     A part of the pipeline that tells its time but never its candidates is no step.
     """
-    told = {name for name, step in run.steps.items() if step.listed}
-    return (_follow(run, query, told) for query in run.queries)
+    return (_follow(run, query) for query in run.queries)
 
 
 def order_steps(kinds: Mapping[str, str]) -> tuple[str, ...]:
@@ -62,7 +61,7 @@ def name_entries(trace: Sequence[StageTrace]) -> list[str]:
     return names
 
 
-def _follow(run: StoredRun, query: str, told: set[str]) -> Trail:
+def _follow(run: StoredRun, query: str) -> Trail:
     ranking = run.rankings[query]
     listed = (*(hit.chunk for hit in ranking.hits), *ranking.others)
     chunks = {chunk.id: chunk for chunk in listed}
@@ -72,7 +71,7 @@ def _follow(run: StoredRun, query: str, told: set[str]) -> Trail:
     steps = [
         Step(name, entry.kind, rank_ids((id_ for id_, _ in entry.candidates), dropped))
         for name, entry in zip(name_entries(ranking.trace), ranking.trace, strict=True)
-        if entry.kind in KINDS and entry.name in told
+        if entry.kind in KINDS and (entry.candidates or entry.name in run.listed)
     ]
     final = rank_ids((hit.chunk.id for hit in ranking.hits), dropped)
     items = tuple(item for item in run.gold[query] if item.grade > 0)

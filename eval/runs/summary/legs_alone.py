@@ -5,6 +5,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from assay.eval.runs.stored import StoredRun
+from assay.eval.runs.stored_files import mentioning
 from assay.eval.runs.summary.candidate_lists import FUSION, LEG, follow
 from assay.eval.runs.summary.means import estimate_changes, estimate_scores
 from assay.eval.scoring import measures
@@ -45,7 +46,8 @@ def score_legs(run: StoredRun, measure: str) -> tuple[LegAlone, ...]:
     """Return the legs of a run in their order; none where nothing was fused, or of answers."""
     if measures.find(measure).of_answers:
         return ()
-    fusion = next((name for name, step in run.steps.items() if step.kind == FUSION), None)
+    traces = (ranking.trace for ranking in mentioning(run.rankings, f'"{FUSION}"'))
+    fusion = next((entry.name for trace in traces for entry in trace if entry.kind == FUSION), None)
     if fusion is None:
         return ()
     joined = _join_lists(run, fusion)

@@ -12,8 +12,10 @@ from samples.planned_runs import make_collection, make_run
 
 from assay.eval.collections.collection import GoldItem
 from assay.eval.runs.gold_ranks import GoldRank
+from assay.eval.runs.lazy_mapping import LazyMapping
 from assay.eval.runs.stored import StoredRun
 from assay.eval.runs.summary.attribution import STATUSES, Attribution, ItemStatus, attribute
+from assay.eval.runs.summary.candidate_lists import follow
 from assay.eval.runs.summary.ceilings import UNION
 from assay.eval.scoring import measures
 from assay.retrievers.base import Chunk, Hit, Ranking, StageTrace
@@ -184,6 +186,28 @@ def test_parts_that_tell_only_their_time_are_no_steps(base: StoredRun) -> None:
     run = lay(base, listing(0), dense=[], rerank=[])
     assert attribute(run).steps == ("final",)
     assert status(run).status == "not returned"
+
+
+def test_a_step_that_lists_nothing_for_one_query_is_a_step_there(tmp_path: Path) -> None:
+    run = make_run(tmp_path, "two", [1, 1], collection=make_collection(2))
+    filled, empty = (
+        lay(run, listing(0), dense=listed).rankings["q0"] for listed in (listing(1), [])
+    )
+    found = attribute(replace(run, rankings={"q0": filled, "q1": empty})).items["q1"]
+    assert found[0].ranks == {"dense": None, "final": 1}
+
+
+def test_rankings_are_read_once(base: StoredRun) -> None:
+    run = lay(base, listing(1), dense=listing(1), keyword=listing(2))
+    asked: list[str] = []
+
+    def find(query: str) -> Ranking:
+        asked.append(query)
+        return run.rankings[query]
+
+    for _ in follow(replace(run, rankings=LazyMapping(run.rankings, find, kept=0))):
+        pass
+    assert asked == ["q0"]
 
 
 def test_self_matches_have_no_rank(base: StoredRun) -> None:

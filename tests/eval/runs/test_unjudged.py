@@ -2,6 +2,7 @@
 
 import itertools
 import random
+from collections.abc import Sequence
 from pathlib import Path
 from statistics import fmean
 
@@ -15,7 +16,7 @@ from assay.eval.collections.collection import GoldItem
 from assay.eval.report.run_page.page import write
 from assay.eval.runs.summary.summary import summarise
 from assay.eval.runs.summary.unjudged import condense, examine, share_judged
-from assay.eval.scoring import bounds, measures
+from assay.eval.scoring import bounds, calculation, grid, measures
 from assay.eval.scoring.bounds import bound
 from assay.eval.scoring.grid import lay_out
 from assay.eval.scoring.join import JoinedHit, RetrievedChunk, join
@@ -49,6 +50,23 @@ def split(i: int, grades: list[int]) -> list[GoldItem]:
 
 def of(scores: dict[str, dict[str, float]]) -> dict[str, float]:
     return {name: by_query["q"] for name, by_query in scores.items()}
+
+
+def test_what_fits_into_a_budget_is_counted_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    gold = [judge(1, 2)]
+    counted = []
+
+    def count(hits: Sequence[JoinedHit], budget: int) -> int:
+        counted.append(budget)
+        return calculation.count_fitting(hits, budget)
+
+    monkeypatch.setattr(grid, "count_fitting", count)
+    laid_out = lay_out(rank([0, 1, 2, 3], gold), {"q": gold})
+    low, high = bound("Recall@9tok", laid_out) or ({}, {})
+    assert (low, high) == ({"q": 1.0}, {"q": 1.0})
+    assert share_judged("Recall@9tok", laid_out) == {"q": 0.5}
+    assert share_judged("Recall@4tok", laid_out) == {"q": 0.0}
+    assert counted == [9, 4]
 
 
 def test_by_hand() -> None:
