@@ -149,7 +149,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     no_telemetry.disable()
     # Rankings are millions of small objects without circles among them, which live long: looking
     # through them again and again for garbage takes as long as making them.
-    gc.set_threshold(100_000, 50, 100)
+    gc.set_threshold(1_000_000, 50, 100)
     atexit.register(gc.freeze)  # so does the interpreter as it ends, several times
     warnings.formatwarning = _format_warning
     with safe_streams():

@@ -133,7 +133,7 @@ def read_ranking(row: Mapping[str, Any], chunks: Mapping[str, Chunk]) -> Ranking
     """Read a ranking; `chunks` are those of the run by id."""
     hits = tuple(Hit(chunks[id_], score, StoredLegs(legs)) for id_, score, legs in row["hits"])
     trace = read_trace(row["trace"])
-    returned = {id_ for id_, *_ in row["hits"]}
+    returned = {hit[0] for hit in row["hits"]}
     named = dict.fromkeys(id_ for entry in trace for id_, _ in entry.candidates)
     others = tuple(chunks[id_] for id_ in named if id_ not in returned and id_ in chunks)
     return Ranking(hits, trace, others, tuple(row["degraded"]))
@@ -141,7 +141,7 @@ def read_ranking(row: Mapping[str, Any], chunks: Mapping[str, Chunk]) -> Ranking
 
 def read_hit_chunks(row: Mapping[str, Any], chunks: Mapping[str, Chunk]) -> list[Chunk]:
     """Return the chunks of a ranking's hits."""
-    return [chunks[id_] for id_, *_ in row["hits"]]
+    return [chunks[hit[0]] for hit in row["hits"]]
 
 
 def read_trace(rows: Iterable[list[Any]]) -> tuple[StageTrace, ...]:
