@@ -12,8 +12,7 @@ from assay.eval.collections.collection import Collection, Query
 from assay.eval.collections.loading import load
 from assay.eval.configs.config import RunConfig, load_config
 from assay.eval.configs.resources import make_resources
-from assay.eval.report.formats import count
-from assay.eval.running.point_order import name_shared, take_in_order
+from assay.eval.running.point_order import take_in_order
 from assay.eval.running.result_files import StoredResult, check_place, write_result
 from assay.eval.running.search_space import draw
 from assay.eval.runs import environment
@@ -30,6 +29,7 @@ from assay.eval.studies.sweep.search_spaces import (
     resolve_points,
 )
 from assay.eval.studies.tuning import page as report
+from assay.eval.studies.tuning.forecast import forecast_time
 from assay.eval.studies.tuning.nested_cv import Design, Queries, TuningResult, tune
 from assay.eval.studies.tuning.tuned_config import render_changes
 from assay.eval.tracking.delivery import log_result
@@ -150,12 +150,10 @@ def run_tuning(
     collection = load(settings.dataset, progress)
     queries = sample(collection.queries, settings.limit)
     configs = [settings, *variants]
-    chunkings = len(set(map(name_shared, configs)))
-    if chunkings > 1:
-        progress.say(
-            f"{count(len(points), 'point')} on {count(chunkings, 'kind')} of chunks, each of which "
-            "is embedded once; --over KEY=V1,V2 names fewer"
-        )
+    if score is None:
+        resources = make_resources(progress)
+        told = forecast_time(configs, collection, queries, measure, resources)
+        progress.say(f"{told}; --over KEY=V1,V2 names fewer")
     scored = (
         score(configs, settings.limit, measure)
         if score

@@ -1,0 +1,48 @@
+"""What is said of the time that a space takes, before it is searched."""
+
+import re
+from pathlib import Path
+
+import pytest
+from tools.own_cache import make_cache
+
+from assay.eval.collections.loading import load
+from assay.eval.configs.config import load_config
+from assay.eval.configs.resources import make_resources
+from assay.eval.studies.tuning.forecast import forecast_time
+from assay.retrievers.models.caching import CachingEncoder
+
+SOURCE = "documents.context.source"
+
+
+def forecast(*sources: str) -> str:
+    """Return what is said of contexts on a few queries, after the config as given."""
+    given = ["dataset=harbourline", "limit=3"]
+    configs = [load_config("hybrid", [*given, f"{SOURCE}={name}"]) for name in ("none", *sources)]
+    configs.append(load_config("bm25", [*given, f"{SOURCE}={sources[0]}"]))  # embeds nothing
+    collection = load("harbourline")
+    return forecast_time(configs, collection, collection.queries[:3], "nDCG@10", make_resources())
+
+
+def test_only_texts_that_are_not_kept_are_to_be_embedded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert re.fullmatch(r"2 points on 1 kind of chunks: about \d+ s", forecast("none"))
+    monkeypatch.setenv("ASSAY_CACHE", str(make_cache(tmp_path)))
+    embedded: list[str] = []
+    keep = CachingEncoder.encode
+
+    def note(self: CachingEncoder, texts: list[str]) -> object:
+        embedded.extend(self.find_missing(texts))
+        return keep(self, texts)
+
+    monkeypatch.setattr(CachingEncoder, "encode", note)
+    told = forecast("headings", "headings", "none")
+    found = re.fullmatch(
+        r"4 points on 2 kinds of chunks: about (\d+) s, (\d+) of them to embed (\d+) chunks", told
+    )
+    assert found, told
+    total, embedding, missing = map(int, found.groups())
+    assert total >= embedding > 1
+    # The given chunks were embedded for their pace, and no other.
+    assert 0 < missing <= len(embedded)
