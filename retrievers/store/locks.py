@@ -32,7 +32,7 @@ def changing(path: Path) -> Iterator[None]:
         try:
             lock.acquire(timeout=PATIENCE)
         except Timeout:
-            print(f"waiting for another process that changes {path}", file=sys.stderr, flush=True)
+            print(f"waiting for another process that changes {path}", file=sys.stderr)
             lock.acquire()
     try:
         yield

@@ -2,6 +2,8 @@
 
 import json
 import re
+import subprocess
+import sys
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -25,9 +27,11 @@ from assay.retrievers.settings.trust import (
     TrustError,
     find_rule,
     is_trusted,
+    list_asked,
     list_settings,
 )
 
+WAY_OUT = "--trust (or ASSAY_TRUST=1) allows it"
 NAMING_PYTHON = [
     "retriever: {type: python, class: 'mine:Mine'}",
     "retriever: {type: langchain, object: 'mine:mine'}",
@@ -123,7 +127,7 @@ def test_a_file_from_elsewhere_names_no_address_variable_or_place(
     assert said.startswith(f"{path}: ")
     assert ASKING[text] in said
     assert (caught.value.path, ASKING[text] in "\n".join(caught.value.asked)) == (path, True)
-    assert "--trust" in said
+    assert said.endswith(f"; the file lies outside {Path.cwd()}: read it first, then {WAY_OUT}")
     assert "\n" not in said
     assert "pw" not in said.replace(str(path), "")
     Path("config.yaml").write_text(text)
@@ -154,6 +158,16 @@ def test_a_key_that_a_package_marked_needs_trust_before_its_part_is_used(
 def test_a_file_from_elsewhere_may_say_what_holds_anyway(elsewhere: Path, text: str) -> None:
     (elsewhere / "config.yaml").write_text(text)
     assert read_mapping(elsewhere / "config.yaml")
+
+
+def test_python_is_code_before_the_parts_that_name_it_are_imported() -> None:
+    asked = (
+        "from assay.retrievers.settings.trust import list_asked; print(list_asked({'type': %r}))"
+    )
+    for name, told in (("python", "['type: names code to run']\n"), ("unknown", "[]\n")):
+        done = subprocess.run([sys.executable, "-c", asked % name], capture_output=True, text=True)
+        assert done.stdout == told
+    assert list_asked({"type": "unknown"}) == []
 
 
 def test_targets_from_elsewhere_ask_for_nothing_by_overrides(elsewhere: Path) -> None:
@@ -270,7 +284,8 @@ def test_a_card_from_elsewhere_names_no_other_place(
     (elsewhere / "linked").symlink_to("/etc")
     card = CARD if keys.startswith("judgments") else CARD + "judgments: {test: j.jsonl}\n"
     (elsewhere / "dataset.yaml").write_text(f"{card}{keys}\n")
-    with pytest.raises(AssayError, match=r"dataset\.yaml: names .* which lies outside .*--trust"):
+    told = f"^{elsewhere}/dataset.yaml: names .* which lies outside .*; {re.escape(WAY_OUT)}$"
+    with pytest.raises(AssayError, match=told):
         find_data(read_card(elsewhere / "dataset.yaml"))
     monkeypatch.setenv("ASSAY_TRUST", "1")
     assert find_data(read_card(elsewhere / "dataset.yaml"))

@@ -1,5 +1,6 @@
 """Files are whole, and on the disk, before they get their names."""
 
+import errno
 import os
 from pathlib import Path
 
@@ -16,7 +17,9 @@ def test_a_file_is_on_the_disk_before_it_gets_its_name(
     sync, rename = os.fsync, Path.replace
 
     def note_sync(number: int) -> None:
-        done.append(("synced", Path(f"/proc/self/fd/{number}").readlink().read_text()))
+        partial = Path(f"/proc/self/fd/{number}").readlink()
+        assert partial.name == f".grades.jsonl.{os.getpid()}", "it is hidden"
+        done.append(("synced", partial.read_text()))
         sync(number)
 
     def note_rename(self: Path, target: Path) -> Path:
@@ -25,14 +28,15 @@ def test_a_file_is_on_the_disk_before_it_gets_its_name(
 
     monkeypatch.setattr(os, "fsync", note_sync)
     monkeypatch.setattr(Path, "replace", note_rename)
-    write_atomically(tmp_path / "new" / "grades.jsonl", b"all of it")
-    assert done == [("synced", "all of it"), ("named", "all of it")]
+    for _ in range(2):
+        write_atomically(tmp_path / "new" / "grades.jsonl", b"all of it")
+    assert done == [("synced", "all of it"), ("named", "all of it")] * 2
     assert [path.name for path in (tmp_path / "new").iterdir()] == ["grades.jsonl"]
 
 
 def test_what_a_disk_refuses_is_told_and_what_a_network_says_is_not(tmp_path: Path) -> None:
     path = tmp_path / "a" / "b" / "x.jsonl"
-    with pytest.raises(AssayError, match=f"{path}: cannot be written: "):
+    with pytest.raises(AssayError, match=f"^{path}: cannot be written: No such file or directory$"):
         append(path, "x")
     write_atomically(path, b"one\n")
     append(path, "two\n")
@@ -46,3 +50,19 @@ def test_what_a_disk_refuses_is_told_and_what_a_network_says_is_not(tmp_path: Pa
     with pytest.raises(AssayError, match="a file stands where a folder is needed"):
         write_atomically(path / "below", b"x")
     assert sorted(one.name for one in tmp_path.iterdir()) == ["a", "folder"]
+
+
+def test_a_name_of_any_length_that_the_system_takes_may_be_written(tmp_path: Path) -> None:
+    write_atomically(tmp_path / ("x" * 255), b"whole")
+    assert (tmp_path / ("x" * 255)).read_bytes() == b"whole"
+
+
+def test_what_cannot_even_be_begun_is_told_with_its_own_cause(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(Path, "open", refuse)
+    with pytest.raises(AssayError, match="x: cannot be written: No space left"):
+        write_atomically(tmp_path / "x", b"")
