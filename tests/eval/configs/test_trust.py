@@ -168,6 +168,7 @@ def test_python_is_code_before_the_parts_that_name_it_are_imported() -> None:
         done = subprocess.run([sys.executable, "-c", asked % name], capture_output=True, text=True)
         assert done.stdout == told
     assert list_asked({"type": "unknown"}) == []
+    assert str(TrustError(Path("x"), ["a: b", "c: d"])).startswith("x: a: b; c: d; the file lies")
 
 
 def test_targets_from_elsewhere_ask_for_nothing_by_overrides(elsewhere: Path) -> None:
