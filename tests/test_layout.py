@@ -203,7 +203,7 @@ FACES = {"api", "cli"}
 # The studies that a study builds on.
 BUILDS_ON = {
     "ablation": {"comparison"},
-    "choice": {"comparison", "tuning"},
+    "choice": {"comparison", "ingestion", "tuning"},
     "gate": {"comparison"},
     "stores": {"comparison", "sweep"},
     "sweep": {"comparison"},

@@ -2,7 +2,7 @@
 
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -50,6 +50,12 @@ def read_duration(_: click.Context, parameter: click.Parameter, value: str) -> f
     metavar="MS",
     help="Allow so many milliseconds a query, and try reranking.",
 )
+@options.language_model(
+    "writing contexts over all runs",
+    "Longest context.  [default: 100]",
+    required=False,
+    use="Whom to have contexts written by, which are then tried. ",
+)
 @click.option("--measure", default="nDCG@10", show_default=True, help="What is to rise.")
 @click.option(
     "--output",
@@ -68,6 +74,7 @@ def choose(
     output: Path | None,
     force: bool,
     as_json: bool,
+    **model: Any,
 ) -> None:
     """Find the pipeline to ship for COLLECTION, a name or a folder.
 
@@ -77,6 +84,9 @@ def choose(
     against BM25 alone on the other half, which had no part in the choice. It is shipped only if it
     is shown to be better there; else the config is kept.
 
+    With --provider and --max-cost-usd a language model writes contexts first, as `assay contexts`
+    does, if their expected price is allowed; they are then among the candidates.
+
     Writes the pipeline to ship, a page of all that was tried, and a JSON file beside it. A call
     that was killed goes on where it was, from the cache.
     """
@@ -84,17 +94,26 @@ def choose(
 
     from assay.eval.configs.locations import reports_folder
     from assay.eval.configs.resources import make_resources
+    from assay.eval.llm.model_choice import check_model
     from assay.eval.running.result_files import check_place
     from assay.eval.studies.choice import page
     from assay.eval.studies.choice.running import ChoiceRequest, choose
     from assay.retrievers.store.digest import digest
 
+    if model["provider"] is None:
+        for key in (key for key, value in model.items() if value is not None):
+            raise click.UsageError(f"--{key.replace('_', '-')}: only with --provider")
+    elif model["max_cost_usd"] is None and model["provider"] != "local":
+        raise click.UsageError("--provider: needs --max-cost-usd, the most that contexts may cost")
+    resources = make_resources()
+    check_model(model, "contexts", resources.progress, dry_run=False)
+    contexts = None if model["provider"] is None else {**model, "window_tokens": None}
     given = [f"dataset={json.dumps(collection)}", *overrides]
-    request = ChoiceRequest(config, given, measure, budget, max_latency)
+    request = ChoiceRequest(config, given, measure, budget, max_latency, contexts)
     asked = digest("choose", config, given, measure)
     if output and not force:
         check_place(output, asked, page.BESIDE)
-    found = choose(request, make_resources())
+    found = choose(request, resources)
     label = re.sub(r"[^A-Za-z0-9_.-]+", ".", f"{found.config.name}-{Path(collection).name}")
     path = output or reports_folder() / "chosen" / f"{label}.yaml"
     files, word = page.write(found, config, asked, path, named=output is not None, force=force)
@@ -119,7 +138,7 @@ def _print(found: "Choice") -> None:
         console.print(latency, markup=False)
     console.print()
     table = make_table("candidate", "stage", found.measure, "kept", left=["stage"])
-    table.title = f"Tried on {found.chosen_on} questions, each stage on the best of those before"
+    table.title = f"Tried on {found.chosen_on} questions, each stage on the best so far"
     for item in found.trials:
         words = item.steps[-1] if item.steps else GIVEN
         shown = item.left_out if item.mean is None else f"{item.mean:.3f}"

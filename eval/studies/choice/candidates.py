@@ -1,12 +1,13 @@
 """What `assay choose` tries, one stage after the other, on top of the best so far."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from assay.eval.configs.config import RunConfig
 from assay.eval.running.runner import PointTask
 from assay.eval.running.search_space import Point
+from assay.eval.studies.choice.choice import LEGS
 from assay.retrievers.corpus.corpus import Corpus
 from assay.retrievers.documents.preparation import prepare
 from assay.retrievers.legs.truncation import count_unread, find_window, list_encoders
@@ -28,33 +29,50 @@ SEMANTIC: Point = {MODE: "semantic"}
 RERANKER = "ms-marco-MiniLM-L-12-v2"
 RERANK_DEPTHS = (10, 24)
 SIZES = (400, 200)  # tokens of chunks
+OF_BOTH = ("windows", "look-ups", "fusion")  # stages that need a dense and a keyword leg
+ORDER = (LEGS, "contexts", "chunks", *OF_BOTH, "reranking")
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """Settings laid on the base config; `words` say what they change, `before` what others do."""
+    """Settings that a stage tries; `words` say what they change."""
 
     point: Point
     words: str
-    before: tuple[str, ...] = ()
 
-    @property
-    def steps(self) -> tuple[str, ...]:
-        """All that differs from the base config, in words."""
-        return (*self.before, self.words)
 
-    @property
-    def embeds(self) -> bool:
-        """Whether a dense leg reads other texts than the base's."""
-        changed = any(key.startswith("documents.") or key == WINDOWS for key in self.point)
-        return changed and self.point.get(MODE) != "keyword"
+# What differs from the base config: the candidate of each stage, in the order they were laid.
+Layers = Mapping[str, Candidate]
 
-    def lay_on(self, point: Point, steps: tuple[str, ...]) -> "Candidate":
-        """Return this on top of another point, whose `steps` hold unless legs are chosen anew."""
-        laid = {**point, **self.point}
-        if laid.get(MODE) == "hybrid":
-            del laid[MODE]
-        return Candidate(laid, self.words, () if MODE in self.point else steps)
+
+def lay(layers: Layers, stage: str, item: Candidate) -> Layers:
+    """Return `item` laid on others, in place of that of its own stage.
+
+    Where it says which legs there are, others that say so go, and what a leg alone has no use for.
+    """
+    replaced = {stage}
+    if MODE in item.point:
+        replaced |= {LEGS} if item.point[MODE] == "hybrid" else {LEGS, *OF_BOTH}
+    kept = {name: one for name, one in layers.items() if name not in replaced}
+    return {**kept, stage: item}
+
+
+def merge(layers: Layers) -> Point:
+    """Return the settings of all layers; a later stage has the last word, whenever it was laid."""
+    found = {
+        key: value
+        for name in sorted(layers, key=ORDER.index)
+        for key, value in layers[name].point.items()
+    }
+    if found.get(MODE) == "hybrid":
+        del found[MODE]
+    return found
+
+
+def embeds(point: Point) -> bool:
+    """Whether a dense leg reads other texts than the base's."""
+    changed = any(key.startswith("documents.") or key == WINDOWS for key in point)
+    return changed and point.get(MODE) != "keyword"
 
 
 @dataclass(frozen=True, slots=True)

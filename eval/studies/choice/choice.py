@@ -44,7 +44,7 @@ class Choice:
     it against the config as given ("base") and BM25 alone ("bm25") on `judged` other queries, as
     one family; that against itself is left out, and where no query is left to judge by, all are.
     `means` are those of "best", "base" and "bm25" on the queries judged by, else on all; `latency`
-    is the median in ms.
+    is the median in ms. `contexts_usd` is what writing contexts has cost.
     """
 
     config: RunConfig
@@ -58,6 +58,7 @@ class Choice:
     means: Mapping[str, float]
     differences: Mapping[str, Difference]
     latency: Mapping[str, float]
+    contexts_usd: float = 0.0
 
     @property
     def ships(self) -> bool:
@@ -89,7 +90,13 @@ class Choice:
 
     @property
     def conclusion(self) -> str:
-        """Which pipeline to ship and what shows it, in a few sentences."""
+        """Which pipeline to ship, what shows it and what was spent, in a few sentences."""
+        if not self.contexts_usd:
+            return self._conclude()
+        spent = f"{self.contexts_usd:.4f} USD, once; they add nothing to what a query costs"
+        return f"{self._conclude()} Writing contexts cost {spent}."
+
+    def _conclude(self) -> str:
         base = self.config.name
         if not self.judged:
             return (
@@ -168,5 +175,6 @@ class Choice:
             "means": dict(self.means),
             "differences": {name: asdict(item) for name, item in self.differences.items()},
             "latency_p50_ms": dict(self.latency),
+            "contexts_usd": self.contexts_usd,
             "trials": [asdict(item) for item in self.trials],
         }

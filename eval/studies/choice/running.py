@@ -8,6 +8,7 @@ a document stay in one half, as far as the halves stay even.
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from assay.eval.collections.collection import Collection, Query
 from assay.eval.collections.loading import load
@@ -18,19 +19,28 @@ from assay.eval.running.runner import PointTask, Runner
 from assay.eval.running.search_space import Point, as_overrides
 from assay.eval.runs.execution.searching import index, sample, search_plain
 from assay.eval.scoring.measures import check_rising
+from assay.eval.statistics.estimates import SEED
 from assay.eval.statistics.significance import TIE
 from assay.eval.studies.choice.candidates import (
     KEYWORD,
     MODE,
+    OF_BOTH,
     SEMANTIC,
     Candidate,
     Configure,
+    Layers,
+    TextFacts,
+    embeds,
     inspect,
+    lay,
     list_stages,
+    merge,
 )
 from assay.eval.studies.choice.choice import FEWEST, GIVEN, LEGS, Choice, Trial
+from assay.eval.studies.choice.contexts import WrittenContexts, write_contexts
 from assay.eval.studies.comparison.differences import Contrast, judge_family
 from assay.eval.studies.comparison.query_groups import group
+from assay.eval.studies.tuning.forecast import forecast_time
 from assay.eval.studies.tuning.nested_cv import Design, deal, number_groups
 from assay.retrievers.base import AssayError
 from assay.retrievers.pipeline.pipeline import PipelineSettings
@@ -43,7 +53,8 @@ LEAST = 1 / 3  # of the queries, in either half
 class ChoiceRequest:
     """What is asked: the config to start from, on its collection, and what may be spent.
 
-    `seconds` are those after which no candidate is begun, `max_latency` milliseconds a query.
+    `seconds` are those after which no candidate is begun, `max_latency` milliseconds a query, and
+    `contexts` the options of the language model that writes contexts first, if one is to.
     """
 
     config: str
@@ -51,6 +62,7 @@ class ChoiceRequest:
     measure: str
     seconds: float
     max_latency: float | None
+    contexts: dict[str, Any] | None = None
 
 
 def choose(request: ChoiceRequest, resources: Resources) -> Choice:
@@ -61,6 +73,9 @@ def choose(request: ChoiceRequest, resources: Resources) -> Choice:
     measure = check_rising(request.measure)
     base = load_config(request.config, request.overrides)
     _check_base(base)
+    written = WrittenContexts(0.0)
+    if request.contexts:
+        written = write_contexts(base, request.config, request.contexts, resources)
     collection = load(base.dataset, resources.progress)
     queries = sample(collection.queries, base.limit)
     if not queries:
@@ -79,7 +94,16 @@ def choose(request: ChoiceRequest, resources: Resources) -> Choice:
     search = CandidateSearch(
         configure, runner, measure, request.seconds, request.max_latency, resources
     )
-    search.run(collection, first)
+    text = inspect(base, collection.documents, resources)
+    stages = list_stages(text, rerank=False)
+    listed = [merge({stage: item}) for stage, tried in stages for item in tried]
+    configs = [base, *(configure(point).config for point in listed)]
+    told = forecast_time(configs, collection, first, measure, resources, "candidate")
+    apart = "reranking and " if request.max_latency is not None else ""
+    resources.progress.say(
+        f"{told}, {apart}what is tried again apart; none is begun after {request.seconds:,.0f} s"
+    )
+    search.run(collection, first, text)
     if search.best.mean is None:
         raise AssayError(f"{base.name} on {base.dataset}: {search.trials[0].left_out}")
     points = {"best": search.best.point, "base": {}, "bm25": KEYWORD}
@@ -96,7 +120,7 @@ def choose(request: ChoiceRequest, resources: Resources) -> Choice:
         config=base,
         chosen=configure(search.best.point).config,
         measure=measure,
-        trials=tuple(search.trials),
+        trials=(*search.trials, *written.left_out),
         best=search.best,
         chosen_on=len(first),
         judged=len(held),
@@ -104,11 +128,12 @@ def choose(request: ChoiceRequest, resources: Resources) -> Choice:
         means={name: sum(of[id_] for id_ in asked) / len(asked) for name, of in scores.items()},
         differences=dict(zip(contrasts, judged, strict=True)),
         latency=latency,
+        contexts_usd=written.usd,
     )
 
 
 def split_queries(
-    queries: Sequence[Query], collection: Collection
+    queries: Sequence[Query], collection: Collection, seed: int = SEED
 ) -> tuple[list[Query], list[Query], str]:
     """Return the queries to choose by, those to judge by, and what keeps queries together.
 
@@ -121,7 +146,8 @@ def split_queries(
     found: tuple[list[Query], list[Query]] = ([], [])
     for by in ("document", "text"):
         groups = number_groups(group(queries, collection, by))
-        folds = deal([query.type for query in queries], groups, Design(folds=2, repeats=1))[0]
+        design = Design(folds=2, repeats=1, seed=seed)
+        folds = deal([query.type for query in queries], groups, design)[0]
         found = ([], [])
         for query, fold in zip(queries, folds, strict=True):
             found[fold].append(query)
@@ -165,11 +191,13 @@ def _run_all(
 
 
 TIMED = 5  # queries by which a candidate is held against the latency allowed, after one more
-OF_BOTH = ("windows", "look-ups", "fusion")  # stages that need a dense and a keyword leg
 
 
 class CandidateSearch:
     """Tries candidates on `queries`; `trials` has all of them, and `best` is the best so far.
+
+    Where a leg alone leads, each stage is also laid on the best of both legs: with another context
+    or another weight these may yet overtake it.
 
     No candidate is begun after `seconds`, nor one whose texts must be embedded where that took
     longer before than is left. Without `max_latency`, in milliseconds, nothing is reranked.
@@ -185,7 +213,9 @@ class CandidateSearch:
         resources: Resources,
     ) -> None:
         self.trials: list[Trial] = []
-        self.best = Trial(LEGS, (), {}, None)
+        self.best = self._best_together = Trial(LEGS, (), {}, None)
+        self._leading: Layers = {}
+        self._together: Layers = {}
         self._configure = configure
         self._runner = runner
         self._measure = measure
@@ -194,45 +224,53 @@ class CandidateSearch:
         self._end = time.monotonic() + seconds
         self._longest = 0.0  # seconds that a candidate with texts of its own took
 
-    def run(self, collection: Collection, queries: Sequence[Query]) -> None:
-        """Try the legs alone and together, then each stage on the best of the stages before."""
-        for point, words in (({}, GIVEN), (KEYWORD, "BM25 alone"), (SEMANTIC, "dense alone")):
-            self._try(LEGS, Candidate(point, words), collection, queries)
-        config = self._configure({}).config
-        text = inspect(config, collection.documents, self._resources)
-        for stage, candidates in list_stages(text, self._max_latency is not None):
-            before = self.best
-            if stage in OF_BOTH and MODE in before.point:
-                continue
-            for item in candidates:
-                self._try(stage, item.lay_on(before.point, before.steps), collection, queries)
+    def run(self, collection: Collection, queries: Sequence[Query], text: TextFacts) -> None:
+        """Try the legs alone and together, then each stage on the best so far.
+
+        All but reranking are then gone through again: what one brings may depend on the others.
+        """
+        self._try(LEGS, {}, collection, queries)
+        for point, words in ((KEYWORD, "BM25 alone"), (SEMANTIC, "dense alone")):
+            self._try(LEGS, {LEGS: Candidate(point, words)}, collection, queries)
+        *stages, last = list_stages(text, self._max_latency is not None)
+        again = [(f"{stage} again", candidates) for stage, candidates in stages]
+        for shown, candidates in (*stages, *again, last):
+            stage = shown.removesuffix(" again")
+            bases = [self._together]
+            if MODE in self.best.point and stage not in OF_BOTH:
+                bases.append(self._leading)
+            for layers in [lay(on, stage, item) for item in candidates for on in bases]:
+                if all(merge(layers) != item.point for item in self.trials):
+                    self._try(shown, layers, collection, queries)
 
     def _try(
-        self, stage: str, item: Candidate, collection: Collection, queries: Sequence[Query]
+        self, stage: str, layers: Layers, collection: Collection, queries: Sequence[Query]
     ) -> None:
         """Score a candidate, unless it costs more than is allowed."""
         begin = time.monotonic()
-        task = self._configure(item.point)
-        mean, refusal = None, "" if stage == LEGS else self._refuse(item, begin)
+        point, steps = merge(layers), tuple(item.words for item in layers.values())
+        task = self._configure(point)
+        mean, refusal = None, "" if stage == LEGS else self._refuse(point, begin)
         if not refusal and stage == "reranking":
             refusal = self._refuse_slow(task.config, collection, queries)
         if not refusal:
-            (scores,) = self._runner.score_first([task], queries, item.words)
+            (scores,) = self._runner.score_first([task], queries, steps[-1] if steps else GIVEN)
             if scores is None:
                 refusal = "could not be run"
             else:
                 mean = sum(scores.values()) / len(scores)
-        if item.embeds:
+        if embeds(point):
             self._longest = max(self._longest, time.monotonic() - begin)
-        steps = item.steps if item.point else ()
-        trial = Trial(stage, steps, item.point, mean, refusal)
+        trial = Trial(stage, steps, point, mean, refusal)
         self.trials.append(trial)
-        if mean is not None and (self.best.mean is None or mean > self.best.mean + TIE):
-            self.best = trial
+        if _leads(trial, self.best):
+            self.best, self._leading = trial, layers
+        if MODE not in point and _leads(trial, self._best_together):
+            self._best_together, self._together = trial, layers
 
-    def _refuse(self, item: Candidate, now: float) -> str:
+    def _refuse(self, point: Point, now: float) -> str:
         left = self._end - now
-        over = left <= 0 or (item.embeds and self._longest > left)
+        over = left <= 0 or (embeds(point) and self._longest > left)
         return "not tried: the budget was used up" if over else ""
 
     def _refuse_slow(
@@ -251,3 +289,7 @@ class CandidateSearch:
         median = sorted(taken[1:])[len(taken[1:]) // 2]
         over = median > self._max_latency
         return f"takes {median:.0f} ms a query; {self._max_latency:g} are allowed" if over else ""
+
+
+def _leads(trial: Trial, best: Trial) -> bool:
+    return trial.mean is not None and (best.mean is None or trial.mean > best.mean + TIE)

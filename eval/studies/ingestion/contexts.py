@@ -153,7 +153,7 @@ class ContextResult:
             sealed = any(Path(name).name == self.path.name for name in card.digests)
             return f"next: {f'assay dataset seal {job.reference}, then ' if sealed else ''}{run}"
         where = card.path or "dataset.yaml"
-        return f"next: `contexts: {_name_in_card(card, self.path)}` in {where}, then {run}"
+        return f"next: `contexts: {name_in_card(card, self.path)}` in {where}, then {run}"
 
     @property
     def failure(self) -> str:
@@ -238,7 +238,8 @@ def _write(job: ContextJob, texts: dict[str, str], path: Path, *, replace: bool)
         write_atomically(path, content)
 
 
-def _name_in_card(card: Card, path: Path) -> str:
+def name_in_card(card: Card, path: Path) -> str:
+    """Return what names `path` in a card: from the folder of its data, or absolute outside it."""
     folder = find_data(card).resolve()
     inside = path.resolve().is_relative_to(folder)
     return os.path.relpath(path.resolve(), folder) if inside else str(path.resolve())

@@ -1,5 +1,6 @@
 """Choosing a pipeline: who chooses, who judges, and what is said of it."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from html import unescape
 from pathlib import Path
@@ -10,19 +11,25 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from samples.planned_runs import make_collection
 
-from assay.eval.collections.collection import Collection
+from assay.eval.collections.collection import Collection, Query
 from assay.eval.configs.config import load_config
+from assay.eval.configs.resources import make_resources
+from assay.eval.running.runner import PointTask, Runner
+from assay.eval.running.search_space import Point
 from assay.eval.studies.choice.candidates import (
     CONTEXT,
     KEYWORD,
     MODE,
+    SEMANTIC,
     Candidate,
     TextFacts,
+    lay,
     list_stages,
+    merge,
 )
 from assay.eval.studies.choice.choice import Choice, Trial
 from assay.eval.studies.choice.page import write
-from assay.eval.studies.choice.running import split_queries
+from assay.eval.studies.choice.running import CandidateSearch, split_queries
 from assay.eval.studies.comparison.differences import Contrast, judge_family
 from assay.eval.studies.comparison.query_groups import group
 
@@ -74,14 +81,74 @@ def test_only_what_the_documents_allow_is_tried() -> None:
     assert sources[::2] == ["collection", "headings", "opening", "opening+headings"]
 
 
-def test_a_candidate_is_laid_on_the_best_before() -> None:
-    laid = Candidate({"retriever.fusion.weights": {"dense": 2.0}}, "dense weight 2").lay_on(
-        {CONTEXT: "headings"}, ("context headings",)
+def test_a_candidate_is_laid_on_others_in_place_of_that_of_its_stage() -> None:
+    weights = Candidate({"retriever.fusion.weights": {"dense": 2.0}}, "dense weight 2")
+    laid = lay({"contexts": HEADED}, "fusion", weights)
+    assert merge(laid) == {CONTEXT: "headings", "retriever.fusion.weights": {"dense": 2.0}}
+    opening = Candidate({CONTEXT: "opening", MODE: "hybrid"}, "context opening")
+    again = lay(laid, "contexts", opening)
+    assert merge(again) == {CONTEXT: "opening", "retriever.fusion.weights": {"dense": 2.0}}
+    assert [item.words for item in again.values()] == ["dense weight 2", "context opening"]
+    assert merge(lay({"legs": Candidate(KEYWORD, "BM25 alone")}, "contexts", HEADED)) == {
+        CONTEXT: "headings"
+    }
+    alone = Candidate({CONTEXT: "headings", MODE: "keyword"}, "context headings of BM25 alone")
+    assert merge(lay(laid, "contexts", alone)) == {CONTEXT: "headings", MODE: "keyword"}
+
+
+def test_a_later_stage_has_the_last_word_whenever_it_was_laid() -> None:
+    fusion = Candidate({"retriever.fusion": {"type": "rrf"}}, "reciprocal rank fusion")
+    boosts = Candidate({"retriever.fusion.boosts": {"exact": 10}}, "exact leg")
+    for layers in (
+        lay(lay({}, "fusion", fusion), "look-ups", boosts),
+        lay(lay({}, "look-ups", boosts), "fusion", fusion),
+    ):
+        assert list(merge(layers)) == ["retriever.fusion.boosts", "retriever.fusion"]
+
+
+class TableRunner(Runner):
+    """Scores every query alike, by a table of points."""
+
+    def __init__(self, table: list[tuple[Point, float]]) -> None:
+        self.table = table
+
+    def score_first(
+        self, tasks: Sequence[PointTask], queries: Sequence[Query], what: str
+    ) -> list[dict[str, float] | None]:
+        (task,) = tasks
+        value = next((mean for point, mean in self.table if point == task.point), 0.1)
+        return [{query.id: value for query in queries}]
+
+
+def search(table: list[tuple[Point, float]]) -> CandidateSearch:
+    """Search documents with headings, cut into chunks; points not in the table score .1."""
+    collection = make_collection(30)
+    found = CandidateSearch(
+        lambda point: PointTask(point, load_config("hybrid")),
+        TableRunner(table),
+        "nDCG@10",
+        3600,
+        None,
+        make_resources(),
     )
-    assert laid.point == {CONTEXT: "headings", "retriever.fusion.weights": {"dense": 2.0}}
-    assert laid.steps == ("context headings", "dense weight 2")
-    assert HEADED.lay_on(KEYWORD, ("BM25 alone",)).point == {CONTEXT: "headings"}
-    assert HEADED.lay_on(KEYWORD, ("BM25 alone",)).steps == ("context headings",)
+    text = TextFacts(cut=True, parted=False, headed=True, shipped=False, unread=0)
+    found.run(collection, collection.queries, text)
+    return found
+
+
+def test_both_legs_are_tried_on_where_one_alone_leads() -> None:
+    weighed = {"retriever.fusion.weights": {"dense": 3.0}}
+    assert search([({}, 0.5), (SEMANTIC, 0.6), (weighed, 0.7)]).best.point == weighed
+
+
+def test_stages_are_gone_through_again_on_the_best() -> None:
+    weighed = {"retriever.fusion.weights": {"dense": 3.0}}
+    both = {CONTEXT: "headings", **weighed}
+    found = search([({}, 0.5), ({CONTEXT: "headings"}, 0.4), (weighed, 0.6), (both, 0.7)])
+    assert found.best.point == both
+    assert found.best.steps == ("dense weight 3", "context headings")
+    points = [item.point for item in found.trials]
+    assert all(point not in points[:i] for i, point in enumerate(points))
 
 
 def make_choice(

@@ -1,0 +1,65 @@
+"""Contexts that a language model writes before a choice, so that they are among its candidates."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from assay.eval.collections.catalog import find
+from assay.eval.collections.contexts import FILE, is_read_from
+from assay.eval.collections.location import find_data
+from assay.eval.configs.config import RunConfig
+from assay.eval.studies.choice.candidates import CONTEXT
+from assay.eval.studies.choice.choice import Trial
+from assay.eval.studies.ingestion.contexts import estimate, name_in_card, prepare_job, run_job
+from assay.retrievers.settings import Resources
+from assay.retrievers.store.files import write_atomically
+from assay.retrievers.store.locks import changing
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenContexts:
+    """What was spent in US dollars, by this command or before, and what was left out for what
+    reason, if it was.
+    """
+
+    usd: float
+    left_out: tuple[Trial, ...] = ()
+
+
+def write_contexts(
+    config: RunConfig, source: str, options: dict[str, Any], resources: Resources
+) -> WrittenContexts:
+    """Write the contexts of a collection's chunks as `assay contexts` does, if their expected price
+    is within the limit of `options`; say it first. A card that does not name them then does.
+
+    `config` names the collection, and `source` the config whose chunks get contexts. Raises
+    AssayError before anything is paid for where they cannot be written.
+    """
+    card, _ = find(config.dataset)
+    place = find_data(card) / (card.contexts_file or FILE)
+    read = is_read_from(card, place)
+    if read and place.exists():
+        resources.progress.say(f"{card.name}: has contexts, so none are written")
+        return WrittenContexts(0.0)
+    job = prepare_job(config.dataset, source, options)
+
+    def leave_out(reason: str, usd: float = 0.0) -> WrittenContexts:
+        point, step = {CONTEXT: "collection"}, f"context written by {job.model.name}"
+        return WrittenContexts(usd, (Trial("contexts", (step,), point, None, reason),))
+
+    price = estimate(job).estimate.usd or 0.0
+    limit = job.settings.max_cost_usd
+    allowed = "" if limit is None else f"; {limit:g} USD are allowed"
+    resources.progress.say(f"contexts of {job.pending} chunks: about {price:.4f} USD{allowed}")
+    if limit is not None and price > limit:
+        return leave_out(f"not tried: about {price:.4f} USD{allowed}", 0.0)
+    result = run_job(job, None)
+    usd = result.outcome.run.usd + result.outcome.earlier.usd
+    if result.failure:
+        return leave_out(result.failure, usd)
+    if not read and card.path:
+        line = f"contexts: {name_in_card(card, place)}"
+        with changing(card.path):
+            text = card.path.read_text(encoding="utf-8").rstrip()
+            write_atomically(card.path, f"{text}\n{line}\n".encode())
+        resources.progress.say(f"{card.path}: added `{line}`")
+    return WrittenContexts(usd)

@@ -1,0 +1,92 @@
+"""`assay choose` with contexts by a language model: a server on this machine that counts calls."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+from doubles.language_model_server import KEY, LanguageModelServer
+from tools.own_cache import make_cache
+
+from assay.eval.cli.choose import choose
+
+ROOT = Path(__file__).parents[4]
+PRICES = ("--prices", "1,1.25,0.1,5")
+
+
+@pytest.fixture
+def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[LanguageModelServer]:
+    pytest.importorskip("anthropic", reason="needs the extra `anthropic`")
+    monkeypatch.setenv("ASSAY_CACHE", str(make_cache(tmp_path)))
+    monkeypatch.setenv("ASSAY_REPORTS", str(tmp_path / "reports"))
+    monkeypatch.setenv("ANTHROPIC_API_KEY", KEY)
+    monkeypatch.chdir(ROOT)
+    with LanguageModelServer() as server:
+        monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url)
+        yield server
+
+
+def make_folder(folder: Path) -> Path:
+    (folder / "docs").mkdir(parents=True)
+    (folder / "docs" / "lease.md").write_text("# Lease\n\nRent is due.\n\n## Roof\n\nRepair it.\n")
+    (folder / "docs" / "zoning.md").write_text("# Zoning\n\nLand.\n\n## Appeal\n\nThe board.\n")
+    (folder / "queries.jsonl").write_text('{"_id": "q", "text": "who repairs the roof"}\n')
+    judged = {"query_id": "q", "path": "lease.md", "section": "Roof"}
+    (folder / "judgments.jsonl").write_text(json.dumps(judged) + "\n")
+    (folder / "dataset.yaml").write_text("name: law\ntitle: Law\nformat: native\n")
+    return folder
+
+
+def call(folder: Path, *words: str) -> Result:
+    given = [str(folder), "latency.queries=0", "--budget", "1h", "--json", *words]
+    return CliRunner().invoke(choose, given)
+
+
+def list_written(found: dict[str, Any]) -> list[dict[str, Any]]:
+    return [item for item in found["trials"] if "written by" in " ".join(item["steps"])]
+
+
+def test_contexts_within_the_limit_are_written_and_tried(
+    server: LanguageModelServer, tmp_path: Path
+) -> None:
+    folder = make_folder(tmp_path / "law")
+    asked = ("--provider", "anthropic", *PRICES, "--max-cost-usd")
+    dear = call(folder, *asked, "0.0001")
+    assert dear.exception is None, dear.exception
+    (left,) = list_written(json.loads(dear.stdout))
+    assert left["mean"] is None
+    assert left["left_out"].startswith("not tried: about 0.00")
+    assert left["left_out"].endswith("; 0.0001 USD are allowed")
+    assert not server.calls
+    assert not (folder / "contexts.jsonl").exists()
+
+    result = call(folder, *asked, "1")
+    assert "contexts of 4 chunks: about 0.00" in result.stderr
+    assert (folder / "dataset.yaml").read_text().endswith("native\ncontexts: contexts.jsonl\n")
+    found = json.loads(result.stdout)
+    assert len(server.calls) == 4
+    assert found["contexts_usd"] > 0
+    spent = f"Writing contexts cost {found['contexts_usd']:.4f} USD, once"
+    assert spent in found["conclusion"]
+    assert spent in Path(found["report"]).read_text()
+    tried = [item for item in found["trials"] if item["steps"] == ["context collection"]]
+    assert [item["mean"] is not None for item in tried] == [True]
+
+    again = call(folder, *asked, "1")
+    assert "has contexts, so none are written" in again.stderr
+    assert len(server.calls) == 4
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("--max-cost-usd", "1"), "--max-cost-usd: only with --provider"),
+        (("--provider", "anthropic"), "--provider: needs --max-cost-usd"),
+    ],
+)
+def test_a_model_and_its_limit_belong_together(words: tuple[str, ...], told: str) -> None:
+    result = CliRunner().invoke(choose, ["harbourline", *words])
+    assert result.exit_code == 2
+    assert told in result.stderr
