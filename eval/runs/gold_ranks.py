@@ -6,6 +6,7 @@ so that attribution needs no search of its own.
 
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
+from itertools import count
 
 from assay.eval.collections.collection import GoldItem, Query
 from assay.eval.scoring.join import RetrievedChunk, covers
@@ -124,8 +125,8 @@ def matches_itself(query_id: str, chunk: Chunk) -> bool:
 
 def rank_ids(ids: Iterable[str], dropped: Set[str]) -> dict[str, int]:
     """Return the rank, from 1, of every one of `ids` that is not `dropped`."""
-    kept = (id_ for id_ in ids if id_ not in dropped)
-    return {id_: rank for rank, id_ in enumerate(kept, start=1)}
+    kept = (id_ for id_ in ids if id_ not in dropped) if dropped else ids
+    return dict(zip(kept, count(1), strict=False))
 
 
 def best_rank(ranks: Mapping[str, int], wanted: Iterable[str]) -> int | None:

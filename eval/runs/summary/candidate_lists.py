@@ -75,13 +75,14 @@ def _follow(run: StoredRun, query: str) -> Trail:
     ]
     final = rank_ids((hit.chunk.id for hit in ranking.hits), dropped)
     items = tuple(item for item in run.gold[query] if item.grade > 0)
-    by_document: dict[str, list[Chunk]] = {}
+    judged: dict[str, list[Chunk]] = {item.doc_id: [] for item in items}
     for chunk in chunks.values():
-        by_document.setdefault(chunk.doc_id, []).append(chunk)
+        if chunk.doc_id in judged:
+            judged[chunk.doc_id].append(chunk)
     covering = {
         item.id: frozenset(
             chunk.id
-            for chunk in by_document.get(item.doc_id, ())
+            for chunk in judged[item.doc_id]
             if covers(RetrievedChunk(chunk, chunk.id in run.prescribed), item)
         )
         for item in items
