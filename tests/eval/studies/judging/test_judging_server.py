@@ -136,6 +136,23 @@ def test_who_is_let_in(
     assert bool(grades.read_grades()) == (expected == 200 and body is not None)
 
 
+@pytest.mark.parametrize("asked", ["GET /state", "GET /?token=x", "POST /grade"])
+def test_a_refusal_is_all_that_is_sent(
+    server: JudgingServer, grades: GradeFile, asked: str
+) -> None:
+    host = f"127.0.0.1:{server.server_port}"
+    lines = [f"{asked} HTTP/1.1", f"Host: {host}", f"Origin: http://{host}"]
+    lines += ["Content-Type: application/json", f"Content-Length: {len(GRADE)}", "", ""]
+    with socket.create_connection(("127.0.0.1", server.server_port), timeout=5) as connection:
+        connection.sendall("\r\n".join(lines).encode() + GRADE)
+        connection.shutdown(socket.SHUT_WR)
+        with connection.makefile("rb") as answers:
+            sent = answers.read()
+    assert sent.startswith(b"HTTP/1.1 403 ")
+    assert sent.count(b"HTTP/1.1") == 1
+    assert not grades.read_grades()
+
+
 def test_this_machine_has_two_names_a_connection_serves_many_and_none_for_long(
     server: JudgingServer, grades: GradeFile
 ) -> None:
