@@ -100,10 +100,10 @@ class Choice:
         base = self.config.name
         if not self.judged:
             return (
-                f"Keep {base}: {count(self.chosen_on, 'question')} are too few to choose by and to "
-                f"judge the choice on others; {FEWEST} would do. On all of them {self.name} "
-                f"has the highest {self.measure}, {score(self.best.mean or 0.0)}, which shows "
-                "nothing by itself."
+                f"Keep {base}: to choose, and to judge the choice on others, takes {FEWEST} "
+                f"questions or more. On {count(self.chosen_on, 'question')} {self.name} has the "
+                f"highest {self.measure}, {score(self.best.mean or 0.0)}, which shows nothing by "
+                "itself."
             )
         on = f"on {count(self.judged, 'question')} that had no part in the choice"
         if not self.best.point:

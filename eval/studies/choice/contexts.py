@@ -1,8 +1,10 @@
 """Contexts that a language model writes before a choice, so that they are among its candidates."""
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
+from assay.eval.collections.card_files import parse_card
 from assay.eval.collections.catalog import find
 from assay.eval.collections.contexts import FILE, is_read_from
 from assay.eval.collections.location import find_data
@@ -10,6 +12,7 @@ from assay.eval.configs.config import RunConfig
 from assay.eval.studies.choice.candidates import CONTEXT
 from assay.eval.studies.choice.choice import Trial
 from assay.eval.studies.ingestion.contexts import estimate, name_in_card, prepare_job, run_job
+from assay.retrievers.base import AssayError
 from assay.retrievers.settings import Resources
 from assay.retrievers.store.files import write_atomically
 from assay.retrievers.store.locks import changing
@@ -40,6 +43,13 @@ def write_contexts(
     if read and place.exists():
         resources.progress.say(f"{card.name}: has contexts, so none are written")
         return WrittenContexts(0.0)
+    line = f"contexts: {name_in_card(card, place)}"
+    if not read and card.path:
+        try:
+            parse_card(_append(card.path, line), card.path)
+        except AssayError:
+            reason = "by which it reads those that are written, or leave --provider out"
+            raise AssayError(f"{card.path}: name the contexts in it ({line}), {reason}") from None
     job = prepare_job(config.dataset, source, options)
 
     def leave_out(reason: str, usd: float = 0.0) -> WrittenContexts:
@@ -57,9 +67,11 @@ def write_contexts(
     if result.failure:
         return leave_out(result.failure, usd)
     if not read and card.path:
-        line = f"contexts: {name_in_card(card, place)}"
         with changing(card.path):
-            text = card.path.read_text(encoding="utf-8").rstrip()
-            write_atomically(card.path, f"{text}\n{line}\n".encode())
+            write_atomically(card.path, _append(card.path, line).encode())
         resources.progress.say(f"{card.path}: added `{line}`")
     return WrittenContexts(usd)
+
+
+def _append(path: Path, line: str) -> str:
+    return f"{path.read_text(encoding='utf-8').rstrip()}\n{line}\n"

@@ -79,6 +79,19 @@ def test_contexts_within_the_limit_are_written_and_tried(
     assert len(server.calls) == 4
 
 
+def test_a_card_that_takes_no_line_is_told_before_anything_is_paid(
+    server: LanguageModelServer, tmp_path: Path
+) -> None:
+    folder = make_folder(tmp_path / "law")
+    card = "{name: law, title: Law, format: native}\n"
+    (folder / "dataset.yaml").write_text(card)
+    result = call(folder, "--provider", "anthropic", *PRICES, "--max-cost-usd", "1")
+    told = f"{folder}/dataset.yaml: name the contexts in it (contexts: contexts.jsonl), by which"
+    assert str(result.exception).startswith(told)
+    assert not server.calls
+    assert (folder / "dataset.yaml").read_text() == card
+
+
 @pytest.mark.parametrize(
     ("words", "told"),
     [
