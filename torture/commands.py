@@ -5,13 +5,16 @@ import json
 import os
 import shutil
 import signal
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from assay.eval.tracking.delivery import RUN
 from torture.paid import KEY, CountingModel
 from torture.points import VARIABLE
 
@@ -113,7 +116,7 @@ def list_commands(
         call = ["contexts", "mine", *asked, "--output", "contexts.jsonl"]
         commands.append(Command("contexts", call, _contexts, model.count_repeated))
     if track:
-        commands.append(Command("log", ["log", run], _stored))
+        commands.append(Command("log", ["log", run], _logged))
     return commands
 
 
@@ -231,3 +234,13 @@ def _tuned(folder: Path, _said: dict[str, Any]) -> Any:
 
 def _stored(_folder: Path, said: dict[str, Any]) -> Any:
     return said
+
+
+def _logged(folder: Path, said: dict[str, Any]) -> Any:
+    """Return how often the store holds each run whole, whichever call sent it."""
+    asked = (
+        "SELECT count(*) FROM runs JOIN tags USING (run_uuid) WHERE tags.key = ? AND tags.value = ?"
+        " AND status = 'FINISHED' AND lifecycle_stage = 'active'"
+    )
+    with closing(sqlite3.connect(folder / "mlflow.db")) as store:
+        return [store.execute(asked, (RUN, run["run"])).fetchone() for run in said["runs"]]
