@@ -9,6 +9,7 @@ from assay.eval.runs.summary.summary import Summary
 from assay.eval.scoring.measures import choose_headline
 
 SHOWN = 10
+MOST_ROWS = 10_000  # of the table of all queries; a browser shows no more in good time
 COLUMNS = ("nDCG@10", "MRR@10", "Recall@10")
 BUCKETS = ((1, 1), (2, 3), (4, 5), (6, 10), (11, 20))
 
@@ -83,6 +84,14 @@ def slowest(rows: Sequence[QueryRow]) -> tuple[QueryRow, ...]:
     """Return the ten slowest of the timed rows."""
     timed = [row for row in rows if row.milliseconds is not None]
     return tuple(sorted(timed, key=lambda row: -(row.milliseconds or 0.0))[:SHOWN])
+
+
+def listed(rows: Sequence[QueryRow], kept: Sequence[QueryRow]) -> tuple[QueryRow, ...]:
+    """Return the rows of the table in their order: all or, of many, the worst and `kept`."""
+    if len(rows) <= MOST_ROWS:
+        return tuple(rows)
+    chosen = {row.id for row in [*kept, *by_score(rows)[: MOST_ROWS - len(kept)]]}
+    return tuple(row for row in rows if row.id in chosen)
 
 
 def bars(rows: Sequence[QueryRow], depth: int) -> tuple[Bar, ...]:

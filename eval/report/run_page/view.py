@@ -17,6 +17,7 @@ from assay.eval.report.run_page.queries import (
     Bar,
     QueryRow,
     bars,
+    listed,
     primary,
     query_rows,
     slowest,
@@ -149,6 +150,7 @@ class View:
     chunk_bars: tuple[BinRow, ...]
     drawn_bars: str
     queries: tuple[QueryRow, ...]
+    searched: int
     query_measures: tuple[str, ...]
     worst: tuple[QueryRow, ...]
     slowest: tuple[QueryRow, ...]
@@ -161,6 +163,7 @@ def make_view(summary: Summary) -> View:
     manifest = summary.run.manifest
     rows = query_rows(summary)
     first_worst, first_slowest = worst(rows), slowest(rows)
+    notable = [*first_worst, *first_slowest]
     type_measures = tuple(name for name in BY_TYPE if name in summary.means)
     sizes = manifest.index.tokens
     chunk_bars = bin_rows(sizes.histogram()) if sizes.sizes else ()
@@ -205,11 +208,12 @@ def make_view(summary: Summary) -> View:
         ),
         chunk_bars=chunk_bars,
         drawn_bars="\n".join(draw_bars(chunk_bars)) if chunk_bars else "",
-        queries=rows,
+        queries=listed(rows, notable),
+        searched=len(rows),
         query_measures=tuple(name for name, _ in rows[0].scores) if rows else (),
         worst=first_worst,
         slowest=first_slowest,
-        details=collect(summary, rows, [*first_worst, *first_slowest]),
+        details=collect(summary, rows, notable),
         provenance=describe(summary),
     )
 

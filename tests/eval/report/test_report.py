@@ -16,7 +16,7 @@ from assay.eval.report import markdown
 from assay.eval.report.formats import amount, interval, score, size
 from assay.eval.report.plots import LinearAxis, LogAxis, staircase
 from assay.eval.report.run_page.excerpts import list_pieces
-from assay.eval.report.run_page.page import write
+from assay.eval.report.run_page.page import render, write
 from assay.eval.report.run_page.queries import query_rows, slowest, worst
 from assay.eval.report.run_page.view import View, make_view
 from assay.eval.runs.summary.summary import Summary, summarise
@@ -236,6 +236,24 @@ def test_a_large_collection_keeps_the_worst_and_the_slowest(
     kept = {query["id"] for query in view.details["queries"]}
     assert len(view.queries) == 8
     assert {row.id for row in [*view.worst, *view.slowest]} <= kept
+
+
+def test_the_table_of_many_queries_has_the_worst_and_the_slowest(
+    summary: Summary, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    every = make_view(summary)
+    assert "per_query.csv" not in render(every)
+    monkeypatch.setattr("assay.eval.report.run_page.queries.SHOWN", 1)
+    monkeypatch.setattr("assay.eval.report.run_page.queries.MOST_ROWS", 5)
+    view = make_view(summary)
+    shown = [row.id for row in view.queries]
+    assert shown == [row.id for row in every.queries if row.id in shown]
+    assert len(shown) < len(every.queries)
+    notable = {row.id for row in [*view.worst, *view.slowest]}
+    assert notable <= set(shown)
+    highest = max(row.score for row in view.queries if row.id not in notable)
+    assert all(row.score >= highest for row in every.queries if row.id not in shown)
+    assert f"{len(shown)} of 8: those of lowest" in render(view)
 
 
 @given(
