@@ -1,16 +1,15 @@
 """Intervals of the mean of paired differences, of which few or none may have moved."""
 
 import math
-from collections.abc import Sequence
 
 import numpy as np
 
 from assay.eval.statistics.estimates import ANY, Estimate, Range
-from assay.eval.statistics.significance import ALPHA, TIE
+from assay.eval.statistics.significance import ALPHA, TIE, Values
 
 
 def estimate_difference(
-    differences: Sequence[float], largest: float, within: Range = ANY, level: float = ALPHA
+    differences: Values, largest: float, within: Range = ANY, level: float = ALPHA
 ) -> Estimate:
     """Return the mean of paired differences with its interval at confidence 1 - `level`.
 

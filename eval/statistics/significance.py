@@ -5,9 +5,11 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 import numpy as np
+from numpy.typing import NDArray
 
 from assay.eval.statistics.estimates import SEED, TAIL
 
+Values = Sequence[float] | NDArray[np.float64]
 ALPHA = 0.05
 POWER = 0.8
 RESAMPLES = 9_999
@@ -52,7 +54,7 @@ def smallest_p(n: int) -> float:
     return max(min(1.0, 2.0 ** (1 - n)), 1 / (RESAMPLES + 1))
 
 
-def presumes_symmetry(differences: Sequence[float], largest: float) -> bool:
+def presumes_symmetry(differences: Values, largest: float) -> bool:
     """Say whether a mean difference rests on gains and losses being alike in size.
 
     The randomisation test presumes that each difference might as well have the other sign. Where
@@ -71,7 +73,7 @@ def presumes_symmetry(differences: Sequence[float], largest: float) -> bool:
     return abs(total) < float(gammaincinv(against + 1, 1 - TAIL)) - against
 
 
-def spread(differences: Sequence[float]) -> float | None:
+def spread(differences: Values) -> float | None:
     """Return the standard deviation (of n - 1) of differences; None for fewer than two."""
     if len(differences) < 2:
         return None
@@ -79,7 +81,7 @@ def spread(differences: Sequence[float]) -> float | None:
     return deviation if deviation > TIE else 0.0
 
 
-def standardise(differences: Sequence[float]) -> float | None:
+def standardise(differences: Values) -> float | None:
     """Return Cohen's d_z: the mean difference over the standard deviation of the differences.
 
     None where it is not defined: for one difference, and for equal ones other than 0.
@@ -87,7 +89,7 @@ def standardise(differences: Sequence[float]) -> float | None:
     deviation = spread(differences)
     if deviation:
         return float(np.mean(differences)) / deviation
-    return 0.0 if all(abs(value) <= TIE for value in differences) else None
+    return 0.0 if np.all(np.abs(differences) <= TIE) else None
 
 
 def detectable(deviation: float, n: int, power: float = POWER, alpha: float = ALPHA) -> float:
@@ -101,9 +103,7 @@ def detectable(deviation: float, n: int, power: float = POWER, alpha: float = AL
     return _find_shift(n, power, alpha) * deviation / math.sqrt(n)
 
 
-def find_detectable(
-    differences: Sequence[float], largest: float, level: float = ALPHA
-) -> float | None:
+def find_detectable(differences: Values, largest: float, level: float = ALPHA) -> float | None:
     """Return the smallest mean difference that so many, varying as these do, show with power 0.8.
 
     It is `detectable` at `level`, but where each is 0 or the `largest` there can be, as of scores
@@ -115,8 +115,9 @@ def find_detectable(
     n, deviation = len(differences), spread(differences)
     if deviation is None:
         return None
-    whole = all(min(abs(item), abs(abs(item) - largest)) <= TIE for item in differences)
-    few = not can_reach(level, sum(abs(item) > TIE for item in differences))
+    sizes = np.abs(differences)
+    whole = bool(np.all(np.minimum(sizes, np.abs(sizes - largest)) <= TIE))
+    few = not can_reach(level, int(np.count_nonzero(sizes > TIE)))
     if not (whole or few) or largest <= TIE:
         return detectable(deviation, n, alpha=level) if deviation else None
     if not can_reach(level, n):

@@ -17,6 +17,7 @@ from assay.eval.statistics.significance import (
     ALPHA,
     POWER,
     TIE,
+    Values,
     can_reach,
     detectable,
     find_detectable,
@@ -180,13 +181,15 @@ def judge_parts(
     """
     tested = [[item for item in part if can_reach(ALPHA, len(item.before))] for part in parts]
     family = [item for part in tested for item in part]
-    queries = list(dict.fromkeys(query for item in family for query in item.before))
-    table = [[item.differences.get(query, 0.0) for item in family] for query in queries]
+    rows: dict[str, int] = {}
+    for item in family:
+        for query in item.before:
+            rows.setdefault(query, len(rows))
+    table = np.zeros((len(rows), len(family)))
+    for column, item in enumerate(family):
+        table[[rows[query] for query in item.before], column] = list(item.differences.values())
     ends = list(accumulate(map(len, tested), initial=0))
-    found = randomise_family(
-        np.array(table).reshape(len(queries), len(family)),
-        [range(begin, end) for begin, end in pairwise(ends)],
-    )
+    found = randomise_family(table, [range(begin, end) for begin, end in pairwise(ends)])
     values = zip(found.p_values, found.adjusted, found.reach, chain(*found.apart), strict=True)
     tests = {id(item): _Test(*own, found.level) for item, own in zip(family, values, strict=True)}
     return [
@@ -205,10 +208,10 @@ def describe_symmetry(differences: Sequence[Difference]) -> str:
 
 
 def _judge(contrast: Contrast, test: _Test, gate: float, effect: float) -> AdjustedDifference:
-    differences = list(contrast.differences.values())
+    differences = np.array(list(contrast.differences.values()))
     measure = find(contrast.measure)
-    wins = sum(measure.sign * value > TIE for value in differences)
-    losses = sum(measure.sign * value < -TIE for value in differences)
+    wins = int(np.count_nonzero(measure.sign * differences > TIE))
+    losses = int(np.count_nonzero(measure.sign * differences < -TIE))
     largest = find_largest(contrast.measure, differences)
     found = find_detectable(differences, largest, test.level)
     estimate = estimate_difference(differences, largest, measure.change)
@@ -248,7 +251,7 @@ def _judge(contrast: Contrast, test: _Test, gate: float, effect: float) -> Adjus
     return AdjustedDifference(difference, test.alone)
 
 
-def find_largest(measure: str, differences: Sequence[float]) -> float:
+def find_largest(measure: str, differences: Values) -> float:
     """Return the largest difference there can be by a measure; of those seen where none is."""
     largest = find(measure).change[1]
     return largest if np.isfinite(largest) else float(np.max(np.abs(differences)))
