@@ -39,8 +39,8 @@ SECONDS_FOR_LOCK = 120
 HOSTED = ("databricks", "databricks-uc", "uc")  # not paths: MLflow's names of servers
 PORTS = {"postgresql": 5432, "mysql": 3306, "mssql": 1433}
 # Greedy: a password that was not quoted may hold slashes and at-signs itself.
-# A word up to its first `://`, each character read once.
-_SCHEME = r"(?<!\S)([^\s:]*+(?::(?!//[^/])[^\s:]*+)*+://"
+# A word up to its first `://`, each character read once. Python 3.11.2 takes `(...)*+` for another.
+_SCHEME = r"(?<!\S)([^\s:]*+(?>(?::(?!//[^/])[^\s:]*)*)://"
 CREDENTIALS = re.compile(rf"{_SCHEME})\S*@")
 QUERY = re.compile(rf"{_SCHEME}[^\s?]*+)\?\S*")
 
