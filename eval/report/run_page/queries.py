@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 from assay.eval.report import formats
 from assay.eval.runs.latency import TOTAL, LatencySample
@@ -90,7 +91,8 @@ def listed(rows: Sequence[QueryRow], kept: Sequence[QueryRow]) -> tuple[QueryRow
     """Return the rows of the table in their order: all or, of many, the worst and `kept`."""
     if len(rows) <= MOST_ROWS:
         return tuple(rows)
-    chosen = {row.id for row in [*kept, *by_score(rows)[: MOST_ROWS - len(kept)]]}
+    ids = dict.fromkeys(row.id for row in [*kept, *by_score(rows)])
+    chosen = set(islice(ids, MOST_ROWS))
     return tuple(row for row in rows if row.id in chosen)
 
 
