@@ -25,6 +25,7 @@ from assay.eval.runs.execution.searching import sample
 from assay.eval.statistics.estimates import SEED
 from assay.eval.studies.choice.candidates import inspect
 from assay.eval.studies.choice.running import CandidateSearch, split_queries
+from benchmarks.latency import ending_in_one_line
 
 HOURS = 10 * 3600.0
 HALVES = 20
@@ -52,6 +53,7 @@ class OnceRunner(Runner):
         ]
 
 
+@ending_in_one_line()
 def main() -> None:
     """Print a row for each collection that is named."""
     heads = ("collection", "n", "as giv.", "BM25", "chosen", "there", "lost", "on 20 halves", "all")

@@ -10,9 +10,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from benchmarks.latency import ending_in_one_line
 from benchmarks.sweeps import CONFIG, LEG, call, list_constants
 
 
+@ending_in_one_line()
 def main(arguments: Sequence[str] | None = None) -> None:
     """Print CPU seconds by command."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.commands", description=__doc__)

@@ -3,6 +3,7 @@
 import argparse
 import json
 import os
+import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -77,6 +78,9 @@ def ending_in_one_line() -> Iterator[None]:
         yield
     except AssayError as error:
         print(f"benchmark: {error}", file=sys.stderr)
+        sys.exit(2)
+    except subprocess.CalledProcessError as error:  # which said why
+        print(f"benchmark: {' '.join(map(str, error.cmd))} failed", file=sys.stderr)
         sys.exit(2)
     except KeyboardInterrupt:
         sys.exit(130)

@@ -1,6 +1,6 @@
 """`python -m benchmarks.query_sets`: what `assay run` costs by number of queries, beside bm25s.
 
-Both go from the files of one synthetic collection to a TREC run of 100 hits a query, each in a
+Both go from the files of one synthetic collection to a TREC run of `--hits` a query, each in a
 process of its own, with nothing cached. `assay run` also scores, explains and writes its report.
 Ends with 1 where it takes more than the stated times the CPU of bm25s.
 """
@@ -33,7 +33,7 @@ tokens = lambda rows: bm25s.tokenize([row["text"] for row in rows], stemmer=stem
 passages, queries = read("corpus"), read("queries")
 index = bm25s.BM25(k1=0.9, b=0.4)
 index.index(tokens(passages), **quiet)
-found, scores = index.retrieve(tokens(queries), k=100, **quiet)
+found, scores = index.retrieve(tokens(queries), k=int(sys.argv[3]), **quiet)
 with open(sys.argv[2], "w") as run:
     for query, hits, values in zip(queries, found.tolist(), scores.tolist()):
         for rank, (hit, score) in enumerate(zip(hits, values), 1):
@@ -52,18 +52,20 @@ def main(arguments: Sequence[str] | None = None) -> None:
         metavar="N",
         help="numbers of queries (default: %(default)s)",
     )
-    sizes = parser.parse_args(arguments).queries
+    parser.add_argument("--hits", type=positive, default=100, help="of a query (default: 100)")
+    args = parser.parse_args(arguments)
+    depths = [f"{key}={args.hits}" for key in ("depth", "retriever.legs.keyword.depth")]
     no_telemetry.disable()
     ratios = []
     print("  queries   assay run   bm25s   ratio   most memory   without mapped files")
     with ending_in_one_line(), tempfile.TemporaryDirectory() as name:
         folder = write_collection(Path(name), PASSAGES)
-        for size in sizes:
+        for size in args.queries:
             write_queries(folder, size)
             rooms = {key: f"{name}/{key}{size}" for key in ("ASSAY_CACHE", "ASSAY_REPORTS")}
             command = [ASSAY, "run", CONFIG, "--dataset", folder, "--no-track"]
-            ours = consume("assay run", [*command, "latency.queries=0"], rooms, None)
-            direct = [sys.executable, "-c", REFERENCE, folder, f"{name}/run.trec"]
+            ours = consume("assay run", [*command, "latency.queries=0", *depths], rooms, None)
+            direct = [sys.executable, "-c", REFERENCE, folder, f"{name}/run.trec", str(args.hits)]
             theirs = consume("bm25s", direct, {}, None)
             ratios.append(ours.cpu / theirs.cpu)
             print(

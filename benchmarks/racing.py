@@ -21,6 +21,7 @@ from assay.eval.running.runner import Runner
 from assay.eval.statistics.estimates import SEED, estimate_share
 from assay.eval.studies.sweep.racing import Race, RaceRules, run_race
 from assay.eval.studies.sweep.running import list_tasks, read_sweep
+from benchmarks.latency import ending_in_one_line
 from benchmarks.sweeps import CONFIG, LEG, list_constants
 
 MEASURE = "nDCG@10"
@@ -69,6 +70,7 @@ def race(scores: Scores, rules: RaceRules) -> tuple[Race, bool]:
     return done, bool(kept <= means.max() - rules.effect)
 
 
+@ending_in_one_line()
 def main(arguments: Sequence[str] | None = None) -> None:
     """Print a row a case; end the process with 1 where a risk is shown to be exceeded."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.racing", description=__doc__)

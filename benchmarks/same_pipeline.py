@@ -18,6 +18,7 @@ from assay.eval.running.timing import System, time_together
 from assay.eval.runs.latency import choose_spaced
 from assay.eval.statistics.estimates import Estimate, estimate_percentile_ratio
 from assay.retrievers.base import Quiet
+from benchmarks.latency import ending_in_one_line
 
 no_telemetry.disable()
 ROOT = Path(__file__).resolve().parents[1]
@@ -25,6 +26,7 @@ PERCENTILES = (50, 95)
 LEVEL = 0.9  # the share of intervals that must hold 1
 
 
+@ending_in_one_line()
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--configs", nargs="+", default=["bm25", "hybrid_rrf"])

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from benchmarks.latency import ending_in_one_line
 from benchmarks.scoring import ASSAY, spend
 
 CONFIG = Path(__file__).parents[1] / "configs" / "bm25.yaml"
@@ -48,6 +49,7 @@ def run_alone(folder: Path, collection: str, pairs: Sequence[tuple[float, float]
     return sum(taken[1:]) / len(taken[1:])
 
 
+@ending_in_one_line()
 def main(arguments: Sequence[str] | None = None) -> None:
     """Print CPU seconds and their ratios."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.sweeps", description=__doc__)

@@ -29,10 +29,12 @@ def main() -> int:
     """Plant and look; 1 where something was not found."""
     parser = argparse.ArgumentParser(prog="python -m torture.mutants", description=__doc__)
     parser.add_argument("modules", nargs="*", default=list(TESTS), help=f"of {', '.join(TESTS)}")
-    left = 0
+    modules, left = parser.parse_args().modules, 0
+    if unknown := [name for name in modules if name not in TESTS]:
+        parser.error(f"{unknown[0]}: not among the modules that are tried: {', '.join(TESTS)}")
     if not (mutmut := shutil.which("mutmut")):
-        sys.exit('mutmut: not installed: uv tool install "mutmut<3"')
-    for module in parser.parse_args().modules:
+        parser.error('mutmut is not installed: uv tool install "mutmut<3"')
+    for module in modules:
         with tempfile.TemporaryDirectory() as folder:
             subprocess.run(["git", "clone", "-q", ROOT, folder], check=True)
 
