@@ -71,6 +71,7 @@ def randomise_family(
         rows = np.any(scaled != 0, axis=1)
         if np.count_nonzero(rows) <= MOST_ENUMERATED:
             scaled = scaled[rows]
+        blocks = _find_blocks(scaled)
         seen = np.abs(scaled.sum(axis=0))
         members = (np.flatnonzero(np.isin(moved, family)) for family in families)
         orders = [own[np.argsort(-seen[own], kind="stable")] for own in members]
@@ -79,19 +80,28 @@ def randomise_family(
         beyond = [np.zeros(len(order)) for order in orders]
         best = np.abs(scaled).sum(axis=0)
         before = np.count_nonzero(seen[:, None] > best + SAME, axis=0)  # that would stay ahead
+        behind = [np.flatnonzero(before == place) for place in range(len(moved))]
         beyond_best = np.zeros(len(moved))
         extremes = []  # the largest statistic of each draw
         draws = 0
+        limits, best_limits = seen - SAME, best - SAME
         for signs in list_signs(scaled):
-            drawn = np.abs(signs.T @ scaled)
-            above += np.count_nonzero(drawn >= seen - SAME, axis=0)
+            drawn = np.empty((len(moved), signs.shape[1]), dtype=np.float32)
+            for rows, columns in blocks:
+                drawn[columns] = np.abs(scaled[rows, columns].T @ signs[rows])
+            above += np.count_nonzero(drawn >= limits[:, None], axis=1)
             for order, count in zip(orders, beyond, strict=True):
-                largest = np.maximum.accumulate(drawn[:, order[::-1]], axis=1)[:, ::-1]
-                count += np.count_nonzero(largest >= seen[order] - SAME, axis=0)
+                largest = np.zeros_like(drawn[0])
+                # A column at a time, which the processor's cache holds.
+                for place in reversed(range(len(order))):
+                    column = order[place]
+                    np.maximum(largest, drawn[column], out=largest)
+                    count[place] += np.count_nonzero(largest >= limits[column])
+                    for other in behind[place] if order is orders[0] else ():
+                        beyond_best[other] += np.count_nonzero(largest >= best_limits[other])
                 if order is orders[0]:
-                    extremes.append(largest[:, 0])
-                    beyond_best += np.count_nonzero(largest[:, before] >= best - SAME, axis=0)
-            draws += len(drawn)
+                    extremes.append(largest)
+            draws += signs.shape[1]
         extra = 0 if len(scaled) <= MOST_ENUMERATED else 1  # what was seen counts as a draw too
         alone = (above + extra) / (draws + extra)
         for i in np.flatnonzero(np.count_nonzero(scaled, axis=0) <= MOST_ENUMERATED):
@@ -119,6 +129,22 @@ def randomise_family(
             for part, values in zip(parts, adjusted[1:], strict=True)
         ),
     )
+
+
+def _find_blocks(
+    scaled: NDArray[np.float32],
+) -> list[tuple[slice, NDArray[np.intp]]]:
+    """Return the columns in groups, each with the rows beyond which all of it is 0.
+
+    No two groups share a row: types of query, which have few queries each, are drawn apart.
+    """
+    filled = scaled != 0
+    first = filled.argmax(axis=0)
+    end = len(scaled) - filled[::-1].argmax(axis=0)
+    order = np.argsort(first, kind="stable")
+    reached = np.maximum.accumulate(end[order])
+    gaps = np.flatnonzero(first[order][1:] >= reached[:-1]) + 1
+    return [(slice(first[own[0]], end[own].max()), own) for own in np.split(order, gaps)]
 
 
 def _find_level(extremes: NDArray[np.float32], extra: int) -> float:
