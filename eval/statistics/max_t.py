@@ -88,7 +88,7 @@ def randomise_family(
         for signs in list_signs(scaled):
             drawn = np.empty((len(moved), signs.shape[1]), dtype=np.float32)
             for rows, columns in blocks:
-                drawn[columns] = np.abs(scaled[rows, columns].T @ signs[rows])
+                drawn[columns] = np.abs(signs[rows].T @ scaled[rows, columns]).T
             above += np.count_nonzero(drawn >= limits[:, None], axis=1)
             for order, count in zip(orders, beyond, strict=True):
                 largest = np.zeros_like(drawn[0])
@@ -144,7 +144,10 @@ def _find_blocks(
     order = np.argsort(first, kind="stable")
     reached = np.maximum.accumulate(end[order])
     gaps = np.flatnonzero(first[order][1:] >= reached[:-1]) + 1
-    return [(slice(first[own[0]], end[own].max()), own) for own in np.split(order, gaps)]
+    groups = list(map(np.sort, np.split(order, gaps)))
+    if len(groups) == 1 or min(map(len, groups)) == 1:  # a BLAS sums one column otherwise
+        return [(slice(None), np.arange(len(order)))]
+    return [(slice(first[own].min(), end[own].max()), own) for own in groups]
 
 
 def _find_level(extremes: NDArray[np.float32], extra: int) -> float:

@@ -212,3 +212,12 @@ def test_the_chance_of_any_false_finding_keeps_the_level(shared: float) -> None:
         by_holm += adjust_holm(family.p_values)[0] <= 0.05
     assert found <= 31
     assert power >= by_holm
+
+
+def test_groups_without_a_common_case_are_drawn_as_one_table_is() -> None:
+    rng = np.random.default_rng(12)
+    apart = np.zeros((90, 6))
+    apart[:40, [0, 2, 5]] = rng.normal(0.1, 0.3, (40, 3))
+    apart[40:, [1, 3, 4]] = rng.normal(0.1, 0.3, (50, 3))
+    joined = np.hstack([apart, rng.normal(0.1, 0.3, (90, 1))])
+    assert randomise_family(apart).p_values == randomise_family(joined).p_values[:6]
