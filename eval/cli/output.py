@@ -1,5 +1,6 @@
 """What commands print: JSON for programs, tables for people, and where results lie."""
 
+import gc
 import json
 import os
 from collections.abc import Callable, Collection, Iterable, Sequence
@@ -53,6 +54,7 @@ def present(
     if not as_json:
         show(found)
     if log is not None:
+        gc.freeze()  # as MLflow is imported, all that the command holds would be looked through
         places["mlflow_run"] = log()
     if as_json:
         print_json({**found.as_json(), **{name: i and str(i) for name, i in places.items()}})
