@@ -20,7 +20,7 @@ import argparse
 from collections.abc import Callable
 
 import numpy as np
-from scipy.stats import norm, t
+import scipy
 
 from assay.eval import no_telemetry
 from assay.eval.statistics.estimates import TAIL, estimate_mean
@@ -143,7 +143,7 @@ def correct_variance(gains: Matrix, folds: Integers) -> Ends:
         held = hold_out(gains, row[None]).gains
         means += [held[row == fold].mean() for fold in range(size)]
     error = np.sqrt(np.var(means, ddof=1) * (1 / len(means) + 1 / (size - 1)))
-    half = t.ppf(1 - TAIL, len(means) - 1) * error
+    half = scipy.stats.t.ppf(1 - TAIL, len(means) - 1) * error
     return np.mean(means) - half, np.mean(means) + half
 
 
@@ -169,7 +169,7 @@ def nest(gains: Matrix, folds: Integers) -> Ends:
     wanted = np.sqrt(max(0.0, (size - 1) / size * np.mean(excess)))
     error *= np.clip(wanted / error, 1, np.sqrt(size))
     bias = (1 + (size - 2) / size) * (np.mean(inner) - every.mean())
-    value, half = np.mean(inner) - bias, norm.ppf(1 - TAIL) * error
+    value, half = np.mean(inner) - bias, scipy.stats.norm.ppf(1 - TAIL) * error
     return value - half, value + half
 
 

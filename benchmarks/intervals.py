@@ -17,9 +17,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
-from scipy.stats import t
 
 from assay.eval.statistics.estimates import SEED, SHARE, TAIL, Range, estimate_mean
 from assay.eval.statistics.paired import estimate_difference
@@ -150,7 +150,7 @@ def studentise(samples: Numbers, draws: Numbers, _: Range) -> Ends:
 def take_student(samples: Numbers, _: Numbers, __: Range) -> Ends:
     """Return Student's intervals."""
     n = len(samples)
-    half = t.ppf(1 - TAIL, n - 1) * samples.std(axis=0, ddof=1) / np.sqrt(n)
+    half = scipy.stats.t.ppf(1 - TAIL, n - 1) * samples.std(axis=0, ddof=1) / np.sqrt(n)
     return samples.mean(axis=0) - half, samples.mean(axis=0) + half
 
 
@@ -159,7 +159,7 @@ def add_largest(samples: Numbers, _: Numbers, __: Range) -> Ends:
     n = len(samples)
     center = samples.sum(axis=0) / (n + 2)
     spread = (np.sum(samples**2, axis=0) + 1) / (n + 2) - center**2
-    half = t.ppf(1 - TAIL, n - 1) * np.sqrt(spread / (n + 2))
+    half = scipy.stats.t.ppf(1 - TAIL, n - 1) * np.sqrt(spread / (n + 2))
     return center - half, center + half
 
 

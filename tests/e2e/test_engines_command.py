@@ -8,12 +8,13 @@ from typing import Any
 from urllib.request import Request, urlopen
 
 import pytest
+from tools.extras import skip_without
 
 from assay.eval.configs.engine_settings import list_engines
 from assay.retrievers.engines.providers import STRATEGIES
 from assay.retrievers.engines.registry import TYPES
 
-pytest.importorskip("opensearchpy", reason="needs the extra `opensearch`")
+skip_without("opensearchpy", "opensearch")
 osmem = pytest.importorskip("osmem_server", reason="osmem-server is not installed")
 
 ENGINE = "{type: opensearch, knn: {method: none}}"

@@ -9,12 +9,13 @@ import pytest
 from click.testing import CliRunner
 from doubles.language_model_server import KEY, Call, LanguageModelServer, Say
 from samples.small_project import QUERIES, write_project
+from tools.extras import skip_without
 from tools.own_cache import make_cache
 from tools.processes import ROOT
 
 from assay.eval.cli.main import assay
 
-pytest.importorskip("openai", reason="needs the extra `openai`")
+skip_without("openai", "openai")
 
 BLOCKS = re.findall(
     r"^```yaml\n(base: .*?)^```$", (ROOT / "docs/retrieval.md").read_text(), re.M | re.S

@@ -4,9 +4,9 @@ import math
 
 import numpy as np
 import pytest
+import scipy
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.stats import bootstrap, mannwhitneyu
 
 from assay.eval.statistics.roc import estimate_auc, fit_threshold, trace_curve
 
@@ -17,7 +17,9 @@ SCORES = st.lists(st.sampled_from([-math.inf, -1.0, 0.0, 0.25, 0.5, 2.0]), min_s
 def test_the_area_is_the_statistic_of_mann_and_whitney(
     positives: list[float], negatives: list[float]
 ) -> None:
-    wanted = mannwhitneyu(positives, negatives).statistic / len(positives) / len(negatives)
+    wanted = (
+        scipy.stats.mannwhitneyu(positives, negatives).statistic / len(positives) / len(negatives)
+    )
     assert estimate_auc(positives, negatives).value == pytest.approx(wanted)
 
 
@@ -37,7 +39,7 @@ def test_the_interval_is_that_of_scipys_bootstrap() -> None:
     def area(one: np.ndarray, other: np.ndarray, axis: int = -1) -> np.ndarray:
         return (one[..., :, None] > other[..., None, :]).mean(axis=(-2, -1))
 
-    wanted = bootstrap(
+    wanted = scipy.stats.bootstrap(
         (positives, negatives), area, method="percentile", n_resamples=4000,
         rng=np.random.default_rng(2), batch=500,
     ).confidence_interval  # fmt: skip

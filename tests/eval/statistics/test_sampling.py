@@ -2,9 +2,9 @@ import math
 
 import numpy as np
 import pytest
+import scipy
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.stats import beta
 
 from assay.eval.statistics.estimates import SHARE, estimate_mean
 from assay.eval.statistics.sampling import estimate_weighted_mean
@@ -52,7 +52,10 @@ def test_equal_shares_leave_what_clopper_and_pearson_leave() -> None:
 
 def test_a_share_of_one_stratum_by_hand() -> None:
     found = estimate_weighted_mean([1.0] * 15 + [0.0] * 5, [1] * 20, [0] * 20, [10**9], SHARE)
-    low, high = beta.ppf(0.025, 0.75 * 19, 0.25 * 19 + 1), beta.ppf(0.975, 0.75 * 19 + 1, 0.25 * 19)
+    low, high = (
+        scipy.stats.beta.ppf(0.025, 0.75 * 19, 0.25 * 19 + 1),
+        scipy.stats.beta.ppf(0.975, 0.75 * 19 + 1, 0.25 * 19),
+    )
     assert (found.value, found.low, found.high) == pytest.approx((0.75, low, high), abs=1e-6)
 
 

@@ -4,9 +4,9 @@ from itertools import product
 
 import numpy as np
 import pytest
+import scipy
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.stats import binom, chi2, permutation_test, ttest_1samp
 
 from assay.eval.statistics.max_t import randomise_family
 from assay.eval.statistics.significance import (
@@ -40,7 +40,7 @@ def test_randomisation_equals_enumeration(differences: list[float]) -> None:
 def test_randomisation_of_many_equals_scipy_on_all_of_them() -> None:
     differences = np.random.default_rng(1).normal(0.05, 0.2, 60)
     differences[::3] = 0
-    expected = permutation_test(
+    expected = scipy.stats.permutation_test(
         (differences,), np.mean, permutation_type="samples", n_resamples=40_000, rng=2
     ).pvalue
     p = randomise(list(differences))
@@ -79,7 +79,7 @@ def test_detectable_is_what_power_tables_say() -> None:
 def test_detectable_by_simulation(n: int) -> None:
     shift = detectable(0.3, n)
     samples = np.random.default_rng(n).normal(shift, 0.3, (n, 6000))
-    found = np.mean(ttest_1samp(samples, 0.0).pvalue <= 0.05)
+    found = np.mean(scipy.stats.ttest_1samp(samples, 0.0).pvalue <= 0.05)
     assert found == pytest.approx(0.8, abs=0.02)
 
 
@@ -89,7 +89,7 @@ def test_what_zeros_and_ones_show_is_what_randomisation_finds() -> None:
         assert shown is not None
         assert shown == find_detectable([0.0] * n, 1.0) > detectable(n**-0.5, n)
         rng = np.random.default_rng(n)
-        moved = binom.rvs(n, shown, size=2000, random_state=rng)
+        moved = scipy.stats.binom.rvs(n, shown, size=2000, random_state=rng)
         # Of more than 12 of one sign the p-value is below .001, which takes draws to find.
         found = {few: few > 12 or randomise([1.0] * few) <= 0.05 for few in set(moved.tolist())}
         assert np.mean([found[few] for few in moved.tolist()]) == pytest.approx(0.8, abs=0.03)
@@ -109,7 +109,7 @@ def test_of_fewer_that_moved_than_randomisation_needs_little_is_shown() -> None:
 
 def test_the_share_of_which_enough_move_by_the_binomial_distribution() -> None:
     for moved, n in ((1, 1), (6, 60), (60, 60)):
-        assert binom.sf(moved - 1, n, find_share(moved, n)) == pytest.approx(0.8)
+        assert scipy.stats.binom.sf(moved - 1, n, find_share(moved, n)) == pytest.approx(0.8)
 
 
 def test_nothing_is_said_to_be_shown_where_nothing_tells() -> None:
@@ -122,7 +122,7 @@ def test_nothing_is_said_to_be_shown_where_nothing_tells() -> None:
 def test_losses_that_may_be_missing_by_garwoods_limit() -> None:
     """The upper limit of a Poisson mean of which `seen` came is half a quantile of chi-square."""
     for seen in (0, 1, 5):
-        missing = chi2.ppf(0.975, 2 * (seen + 1)) / 2 - seen
+        missing = scipy.stats.chi2.ppf(0.975, 2 * (seen + 1)) / 2 - seen
         losses = [-1.0] * seen
         for factor, presumes in ((0.99, True), (1.01, False)):
             gains = [(seen + factor * missing) / 100] * 100

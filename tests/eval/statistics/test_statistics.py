@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
+import scipy
 from numpy.typing import NDArray
-from scipy.stats import binom, binomtest, lognorm, norm, quantile_test, ttest_1samp
 
 from assay.eval.runs.summary.means import estimate_changes, estimate_scores
 from assay.eval.statistics import estimates
@@ -22,7 +22,7 @@ Numbers = NDArray[np.float64]
 def test_mean_equals_scipy() -> None:
     sample = np.random.default_rng(1).beta(0.5, 0.5, 60)
     estimate = estimate_mean(list(sample))
-    expected = ttest_1samp(sample, 0).confidence_interval(0.95)
+    expected = scipy.stats.ttest_1samp(sample, 0).confidence_interval(0.95)
     assert (estimate.low, estimate.high) == pytest.approx((expected.low, expected.high))
     assert estimate.value == pytest.approx(sample.mean())
     assert estimate.n == 60
@@ -61,7 +61,7 @@ def test_an_interval_keeps_to_the_range_of_its_measure() -> None:
 
 def test_shares_of_0_and_1_have_the_exact_interval() -> None:
     estimate = estimate_mean([1.0] * 19 + [0.0], SHARE)
-    expected = binomtest(19, 20).proportion_ci(0.95, "exact")
+    expected = scipy.stats.binomtest(19, 20).proportion_ci(0.95, "exact")
     assert (estimate.low, estimate.high) == pytest.approx((expected.low, expected.high))
     assert estimate_mean([1.0] * 20, SHARE).low < 0.85
     assert estimate_changes("Hit@1", [0.0] * 20).high == 0
@@ -73,7 +73,7 @@ def test_percentiles_have_scipys_ends(percent: float, n: int) -> None:
     sample = np.random.default_rng(n).lognormal(size=n)
     estimate = estimate_percentile(sample.tolist(), percent)
     assert estimate.value == pytest.approx(np.percentile(sample, percent))
-    expected = quantile_test(sample, p=percent / 100).confidence_interval(0.95)
+    expected = scipy.stats.quantile_test(sample, p=percent / 100).confidence_interval(0.95)
     for end, wanted in ((estimate.low, expected.low), (estimate.high, expected.high)):
         assert end is None if np.isnan(wanted) else end == wanted
     assert isinstance(estimate, Estimate) == (None not in (estimate.low, estimate.high))
@@ -81,7 +81,7 @@ def test_percentiles_have_scipys_ends(percent: float, n: int) -> None:
 
 def test_where_there_is_no_end() -> None:
     """Even the largest value lies below p95 with a chance of .95^n; that is to be .025."""
-    assert binom.pmf(71, 71, 0.95) > 0.025 >= binom.pmf(72, 72, 0.95)
+    assert scipy.stats.binom.pmf(71, 71, 0.95) > 0.025 >= scipy.stats.binom.pmf(72, 72, 0.95)
     assert estimate_percentile(list(range(71)), 95).high is None
     assert estimate_percentile(list(range(72)), 95).high == 71
     assert estimate_percentile([3.0], 50) == OpenEstimate(3.0, None, None, 1)
@@ -99,17 +99,20 @@ def draw_humps(rng: np.random.Generator, shape: tuple[int, int]) -> Numbers:
 
 def humps_quantile(share: float) -> float:
     i = np.linspace(0, 40, 400_001)
-    below = 0.9 * norm.cdf(i, 2, 0.2) + 0.1 * norm.cdf(i, 20, 3)
+    below = 0.9 * scipy.stats.norm.cdf(i, 2, 0.2) + 0.1 * scipy.stats.norm.cdf(i, 20, 3)
     return float(i[np.searchsorted(below, share)])
 
 
 SHAPES = {
-    "lognormal": (draw_lognormal, lambda share: float(lognorm.ppf(share, 1))),
+    "lognormal": (draw_lognormal, lambda share: float(scipy.stats.lognorm.ppf(share, 1))),
     "humps": (draw_humps, humps_quantile),
 }
 TRIALS = 400
-# Of 400 intervals that hold the truth with a chance of .95 fewer do once in 10,000 simulations.
-LEAST = binom.ppf(1e-4, TRIALS, 0.95)
+
+
+def count_least() -> float:
+    """Of intervals that hold the truth with a chance of .95 fewer do once in 10,000 simulations."""
+    return float(scipy.stats.binom.ppf(1e-4, TRIALS, 0.95))
 
 
 @pytest.mark.parametrize("shape", SHAPES)
@@ -124,20 +127,20 @@ def test_intervals_of_percentiles_hold_the_truth(shape: str, n: int, percent: in
     held = sum(
         (i.low is None or i.low <= truth) and (i.high is None or truth <= i.high) for i in found
     )
-    assert held >= LEAST
+    assert held >= count_least()
 
 
 @pytest.mark.parametrize("n", [20, 60])
 def test_the_percentile_bootstrap_would_not(n: int) -> None:
     rng = np.random.default_rng(n)
     samples = draw_lognormal(rng, (TRIALS, n))
-    truth = float(lognorm.ppf(0.95, 1))
+    truth = float(scipy.stats.lognorm.ppf(0.95, 1))
     held = 0
     for sample in samples:
         drawn = np.percentile(sample[rng.integers(n, size=(400, n))], 95, axis=1)
         low, high = np.percentile(drawn, (2.5, 97.5))
         held += low <= truth <= high
-    assert held < LEAST
+    assert held < count_least()
 
 
 def hold(samples: Numbers, truth: float) -> int:

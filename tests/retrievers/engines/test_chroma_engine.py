@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 from samples.real_texts import real_texts
+from tools.extras import skip_without
 
 from assay.retrievers.engines.chroma.engine import (
     DATABASE,
@@ -16,7 +17,7 @@ from assay.retrievers.engines.conformance.sample import encode
 from assay.retrievers.settings import Resources
 from assay.retrievers.store.cache import Cache
 
-pytest.importorskip("chromadb", reason="needs the extra `chroma`")
+skip_without("chromadb", "chroma")
 
 TEXTS = real_texts()
 VECTORS = np.stack([encode(text) for text in TEXTS])

@@ -7,6 +7,7 @@ from typing import Any, get_args
 import numpy as np
 import pytest
 from samples.real_texts import real_texts
+from tools.extras import skip_without
 
 from assay.retrievers.base import AssayError
 from assay.retrievers.engines.conformance.sample import encode
@@ -17,8 +18,8 @@ from assay.retrievers.engines.statements import LIST
 from assay.retrievers.settings import Resources
 from assay.retrievers.store.cache import Cache
 
-duckdb = pytest.importorskip("duckdb", reason="needs the extra `duckdb`")
-pytest.importorskip("duckdb_extension_fts", reason="needs the extra `duckdb`")
+skip_without("duckdb", "duckdb")
+skip_without("duckdb_extension_fts", "duckdb")
 PLAIN = {"stemmer": "none", "stop_words": "none"}
 
 
@@ -82,6 +83,8 @@ def test_a_wrong_expression_is_told_in_one_line(tmp_path: Path) -> None:
 
 
 def test_every_stemmer_is_known() -> None:
+    import duckdb
+
     _, *names = get_args(Stemmer)
     database = start(1, EXACT)
     for name in names:
@@ -134,6 +137,8 @@ def test_the_plan_of_the_statement(cache: Path, exact: bool) -> None:
 def test_extensions_of_another_version_are_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    import duckdb
+
     monkeypatch.setattr(duckdb, "__version__", "9.9.9")
     with pytest.raises(AssayError, match=r"duckdb-extension-fts is of another version than duckdb"):
         index(tmp_path, ["ferry"])

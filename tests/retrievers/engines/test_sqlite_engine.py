@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from samples.real_texts import real_texts
+from tools.extras import skip_without
 
 from assay.retrievers.base import AssayError
 from assay.retrievers.engines.conformance.sample import QUERIES, TEXTS, encode
@@ -17,8 +18,8 @@ from assay.retrievers.engines.sqlite.engine import SqliteEngine, SqliteSettings
 from assay.retrievers.settings import Resources
 from assay.retrievers.store.cache import Cache
 
-pytest.importorskip("apsw", reason="needs the extra `sqlite`")
-pytest.importorskip("sqlite_vec", reason="needs the extra `sqlite`")
+skip_without("apsw", "sqlite")
+skip_without("sqlite_vec", "sqlite")
 
 
 def index(cache: Path, texts: list[str], **settings: Any) -> SqliteEngine:

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 from samples.real_texts import real_texts
+from tools.extras import skip_without
 
 from assay.retrievers.base import Chunk, Document
 from assay.retrievers.corpus.corpus import Corpus
@@ -29,7 +30,7 @@ from assay.retrievers.settings import Resources
 from assay.retrievers.store.cache import Cache
 from assay.retrievers.text.analyzers import LanguageAnalyzerSettings
 
-pytest.importorskip("tantivy", reason="needs the extra `tantivy`")
+skip_without("tantivy", "tantivy")
 
 TEXTS = real_texts()
 QUERIES = ["add an argument to the parser", "print usage usage", "Namespace", "the the the"]

@@ -8,13 +8,14 @@ import numpy as np
 import pytest
 from pydantic import ValidationError
 from tools import folder_engines
+from tools.extras import skip_without
 from tools.folder_engines import QUERIES, TEXTS, VECTORS, index
 
 from assay.retrievers.engines.conformance.sample import encode
 from assay.retrievers.engines.zvec.engine import ZvecEngine, ZvecSettings, _make_analyzer
 from assay.retrievers.engines.zvec.settings import Language, ZvecAnalyzerSettings
 
-zvec = pytest.importorskip("zvec", reason="needs the extra `zvec`")
+skip_without("zvec", "zvec")
 
 
 def make(folder: Path, **settings: Any) -> ZvecEngine:
@@ -53,6 +54,8 @@ def test_fusion_is_what_the_formula_says(cache: Path, settings: dict[str, Any]) 
 
 
 def test_the_client_s_own_hybrid_query_is_the_same(engine: ZvecEngine) -> None:
+    import zvec
+
     for query in QUERIES:
         found = engine._opened.query(
             [
@@ -99,6 +102,8 @@ def test_texts_are_cut_into_terms_as_the_settings_say(
 
 
 def test_languages_are_known_to_the_engine(tmp_path: Path) -> None:
+    import zvec
+
     languages: list[Language] = ["arabic", "esperanto", "porter", "yiddish"]  # one takes 0.3 s
     fields = [
         zvec.FieldSchema(

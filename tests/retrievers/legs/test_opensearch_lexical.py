@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from doubles.opensearch_proxy import Proxy
 from pydantic import ValidationError
+from tools.extras import skip_without
 
 from assay.retrievers.base import AssayError, Chunk
 from assay.retrievers.conformance import RULES as RETRIEVER_RULES
@@ -27,7 +28,7 @@ from assay.retrievers.pipeline.config import PipelineConfig
 from assay.retrievers.settings import Resources
 from assay.retrievers.store.cache import Cache, default_root
 
-pytest.importorskip("opensearchpy", reason="needs the extra `opensearch`")
+skip_without("opensearchpy", "opensearch")
 pytest.importorskip("osmem_server", reason="osmem-server is not installed")
 
 NO_VECTORS = {"method": "none"}

@@ -22,6 +22,7 @@ from doubles.language_model_server import (
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
+from tools.extras import skip_without
 
 from assay.retrievers.base import AssayError, Document, Ranking
 from assay.retrievers.legs.leg_query import LegQuery
@@ -33,7 +34,7 @@ from assay.retrievers.query.hyde import HydeSettings
 from assay.retrievers.query.multi_query import MultiQuerySettings
 from assay.retrievers.settings import Resources
 
-pytest.importorskip("openai", reason="needs the extra `openai`")
+skip_without("openai", "openai")
 
 TEXTS = {
     "boats": "The ferry to the island sails at noon from the old quay.",

@@ -12,6 +12,7 @@ from doubles.language_model_server import (
     Say,
     Status,
 )
+from tools.extras import skip_without
 from tools.llm_fixtures import MOST_OUTPUT, PRICES, MakeLlmFixture, ask, end, say
 
 from assay.retrievers.base import AssayError
@@ -20,7 +21,7 @@ from assay.retrievers.language_models.base import Prompt
 from assay.retrievers.services.ledger import CostLedger, read_account
 from assay.retrievers.store.digest import digest
 
-pytest.importorskip("openai", reason="needs the extra `openai`")
+skip_without("openai", "openai")
 
 
 def test_each_question_is_asked_once_ever(room: MakeLlmFixture) -> None:

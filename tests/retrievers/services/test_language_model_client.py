@@ -14,6 +14,7 @@ from doubles.language_model_server import (
     Reaction,
     Status,
 )
+from tools.extras import skip_without
 from tools.llm_fixtures import PRICES, LlmFixture, MakeLlmFixture, ask, end, say
 
 from assay.retrievers.base import AssayError
@@ -25,7 +26,7 @@ from assay.retrievers.services.errors import TooLongError
 from assay.retrievers.services.ledger import read_account
 from assay.retrievers.settings import Resources
 
-pytest.importorskip("openai", reason="needs the extra `openai`")
+skip_without("openai", "openai")
 
 
 def test_faults_are_tried_again_and_accounted_for(room: MakeLlmFixture) -> None:

@@ -1,13 +1,14 @@
 """What calls would cost, found out without making any."""
 
 import pytest
+from tools.extras import skip_without
 from tools.llm_fixtures import PRICES, MakeLlmFixture, ask, end, say
 
 from assay.retrievers.language_models.base import Prompt
 from assay.retrievers.language_models.estimates import DryRun, Estimate
 from assay.retrievers.services.prices import Usage
 
-pytest.importorskip("openai", reason="needs the extra `openai`")
+skip_without("openai", "openai")
 
 
 def test_a_dry_run_asks_nothing_and_counts_what_is_not_known(

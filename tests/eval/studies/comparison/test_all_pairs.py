@@ -7,10 +7,10 @@ from statistics import NormalDist
 
 import numpy as np
 import pytest
+import scipy
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from samples.planned_runs import make_collection, make_run
-from scipy.stats import permutation_test, studentized_range, tukey_hsd
 
 from assay.eval.cli.compare import print_comparison
 from assay.eval.cli.report import _compare_again
@@ -169,7 +169,7 @@ def test_the_largest_difference_is_tested_as_scipy_does_it() -> None:
     scores = np.random.default_rng(2).normal([0, 0, 0.4, 1.2], size=(9, 4))
     pairs = column_pairs(scores)
     standardised = pairs / np.sqrt((pairs**2).sum(axis=0))
-    expected = permutation_test(
+    expected = scipy.stats.permutation_test(
         (np.ones(9),),
         lambda signs, axis: np.abs(signs @ standardised).max(axis=axis),
         permutation_type="samples",
@@ -182,13 +182,13 @@ def test_the_largest_difference_is_tested_as_scipy_does_it() -> None:
 def test_unlike_means_of_normal_scores_are_found_as_by_tukey() -> None:
     scores = np.random.default_rng(8).normal([0, 0, 0.05, 0.1, 0.22], size=(300, 5))
     found = randomise_family(column_pairs(scores))
-    tukey = tukey_hsd(*scores.T).pvalue[np.triu_indices(5, 1)]
+    tukey = scipy.stats.tukey_hsd(*scores.T).pvalue[np.triu_indices(5, 1)]
     leading = int(np.argmin(tukey))
     assert found.adjusted[leading] == pytest.approx(tukey[leading], abs=0.01)
     assert all(
         stepped <= single + 0.06 for stepped, single in zip(found.adjusted, tukey, strict=True)
     )
-    critical = studentized_range.ppf(0.95, 5, np.inf) / np.sqrt(2)
+    critical = scipy.stats.studentized_range.ppf(0.95, 5, np.inf) / np.sqrt(2)
     assert NormalDist().inv_cdf(1 - found.level / 2) == pytest.approx(critical, abs=0.06)
 
 

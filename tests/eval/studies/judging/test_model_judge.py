@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
+import scipy
 from hypothesis import given
 from hypothesis import strategies as st
 from samples.planned_runs import make_collection, make_run
-from scipy.stats import kendalltau
 
 from assay.eval.collections.authoring.worksheet import Pair
 from assay.eval.collections.collection import GoldItem
@@ -110,7 +110,7 @@ def test_without_runs_or_people_nothing_is_shown(runs: list[StoredRun]) -> None:
 def test_tau_is_that_of_scipy(values: list[tuple[int, int]]) -> None:
     one, other = np.array(values, dtype=float).T
     mine = correlate(one[None], other[None])[0]
-    assert mine == pytest.approx(kendalltau(one, other).statistic, nan_ok=True)
+    assert mine == pytest.approx(scipy.stats.kendalltau(one, other).statistic, nan_ok=True)
 
 
 def test_the_interval_of_tau_is_as_wide_as_the_queries_disagree() -> None:

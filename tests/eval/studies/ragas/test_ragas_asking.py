@@ -5,12 +5,13 @@ from pathlib import Path
 
 import pytest
 from doubles.language_model_server import KEY, Call, LanguageModelServer, Reaction, Say, Status
+from tools.extras import skip_without
 from tools.llm_fixtures import LlmFixture, MakeLlmFixture
 
 from assay.eval.llm.client import CUT, Asker, Estimator
 from assay.eval.llm.question import NoAnswerError, Question, Reply
 
-pytest.importorskip("openai", reason="needs the extra `openai`")
+skip_without("openai", "openai")
 
 
 @pytest.fixture

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy
 from click.testing import CliRunner, Result
 from numpy.typing import NDArray
-from scipy.stats import binom
 from tools.processes import ROOT
 
 from assay.eval.cli.main import assay
@@ -68,7 +68,7 @@ def test_a_point_that_wins_by_the_effect_in_few_queries_is_kept_as_often_as_prom
     scores[5, :6] = 1.0
     effect = float(scores[5].mean() - scores[0].mean())
     lost = sum(5 in race(scores, RaceRules(0.5, effect, seed)).drops for seed in range(200))
-    assert 0 < lost <= binom.ppf(0.999, 200, 0.5)
+    assert 0 < lost <= scipy.stats.binom.ppf(0.999, 200, 0.5)
 
 
 def test_bad_points_drop_out_early_and_searches_are_counted() -> None:

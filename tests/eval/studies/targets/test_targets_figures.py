@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy
 from numpy.typing import NDArray
 from pydantic import TypeAdapter
 from samples.planned_runs import make_collection, make_run
-from scipy.stats import binomtest, bootstrap
 
 from assay.eval.runs.latency import LatencySample
 from assay.eval.runs.stored import StoredRun
@@ -67,7 +67,7 @@ def traced(run: StoredRun, counts: list[dict[str, int]]) -> StoredRun:
 def test_relative_change_by_hand_and_by_scipy(runs: tuple[StoredRun, StoredRun]) -> None:
     found = figures.change(*runs, make(Change, base="base", measure="MRR@10"))
     old, new = (np.array([1 / i if i else 0 for i in ranks]) for ranks in (BASE, OTHER))
-    expected = bootstrap(
+    expected = scipy.stats.bootstrap(
         (old, new),
         lambda one, two, axis: np.mean(two, axis=axis) / np.mean(one, axis=axis),
         paired=True,
@@ -131,7 +131,7 @@ def test_scores_of_0_and_1_have_the_exact_binomial_interval(tmp_path: Path) -> N
     found = figures.score(run, make(Score, measure="Hit@1")).estimate
     assert (found.value, found.high, found.n) == (1.0, 1.0, 4)
     assert found.low == pytest.approx(0.025**0.25)  # the chance of 4 of 4 is then 2.5 %
-    assert found.low == pytest.approx(binomtest(4, 4).proportion_ci(method="exact").low)
+    assert found.low == pytest.approx(scipy.stats.binomtest(4, 4).proportion_ci(method="exact").low)
     exact = figures.score(run, make(Score, measure="Hit@1", census=True)).estimate
     assert (exact.low, exact.high) == (1.0, 1.0)
 
