@@ -21,6 +21,7 @@ from assay.eval.studies.comparison.gatekeeping import (
     contrast_types,
     judge_stages,
     judge_types,
+    split_types,
 )
 from assay.eval.studies.comparison.latency_pairs import pair_latencies
 from assay.retrievers.base import AssayError
@@ -103,8 +104,9 @@ def compare(
         next(item.difference for item in found if item.difference.measure == headline)
         for found in judged
     ]
+    typed = {id(item): split_types(item, headline) for item in summaries}
     by_type, types_differ = judge_types(
-        [contrast_types(base, other, headline) for base, other in paired],
+        [contrast_types(typed[id(base)], typed[id(other)], headline) for base, other in paired],
         effect,
         [item.adjusted or 0.0 for item in leading],
     )

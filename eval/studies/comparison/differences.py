@@ -7,6 +7,7 @@ from itertools import accumulate, chain, pairwise
 from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from assay.eval.report.formats import count
 from assay.eval.scoring.measures import find
@@ -109,9 +110,13 @@ class Contrast:
     after: Mapping[str, float]
 
     @cached_property
-    def differences(self) -> Mapping[str, float]:
-        """By how much each query's score rises."""
-        return {query: self.after[query] - score for query, score in self.before.items()}
+    def differences(self) -> NDArray[np.float64]:
+        """By how much the score of each query of `before` rises."""
+        return _list_values(self.after, self.before) - _list_values(self.before, self.before)
+
+
+def _list_values(scores: Mapping[str, float], queries: Mapping[str, float]) -> NDArray[np.float64]:
+    return np.fromiter(map(scores.__getitem__, queries), float, len(queries))
 
 
 def foretell(n: int) -> str:
@@ -181,13 +186,12 @@ def judge_parts(
     """
     tested = [[item for item in part if can_reach(ALPHA, len(item.before))] for part in parts]
     family = [item for part in tested for item in part]
-    rows: dict[str, int] = {}
-    for item in family:
-        for query in item.before:
-            rows.setdefault(query, len(rows))
+    asked = {id(item.before): item.before for item in family}  # which many pairs share
+    rows = {query: i for i, query in enumerate(dict.fromkeys(chain.from_iterable(asked.values())))}
+    places = {key: [rows[query] for query in queries] for key, queries in asked.items()}
     table = np.zeros((len(rows), len(family)))
     for column, item in enumerate(family):
-        table[[rows[query] for query in item.before], column] = list(item.differences.values())
+        table[places[id(item.before)], column] = item.differences
     ends = list(accumulate(map(len, tested), initial=0))
     found = randomise_family(table, [range(begin, end) for begin, end in pairwise(ends)])
     values = zip(found.p_values, found.adjusted, found.reach, chain(*found.apart), strict=True)
@@ -208,7 +212,7 @@ def describe_symmetry(differences: Sequence[Difference]) -> str:
 
 
 def _judge(contrast: Contrast, test: _Test, gate: float, effect: float) -> AdjustedDifference:
-    differences = np.array(list(contrast.differences.values()))
+    differences = contrast.differences
     measure = find(contrast.measure)
     wins = int(np.count_nonzero(measure.sign * differences > TIE))
     losses = int(np.count_nonzero(measure.sign * differences < -TIE))
@@ -232,8 +236,8 @@ def _judge(contrast: Contrast, test: _Test, gate: float, effect: float) -> Adjus
         measure=contrast.measure,
         type=contrast.type,
         n=n,
-        base=float(np.mean(list(contrast.before.values()))),
-        other=float(np.mean(list(contrast.after.values()))),
+        base=float(np.mean(_list_values(contrast.before, contrast.before))),
+        other=float(np.mean(_list_values(contrast.after, contrast.after))),
         difference=estimate,
         simultaneous=None if adjusted is None else agree(together, shown),
         p=test.p,

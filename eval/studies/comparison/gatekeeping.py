@@ -1,11 +1,12 @@
 """The tests of a comparison in their order: the headline measure, the others, types of query."""
 
-from collections.abc import Sequence, Set
+from collections.abc import Mapping, Sequence, Set
 from itertools import chain
 
 import numpy as np
 
 from assay.eval.runs.summary.summary import Summary
+from assay.eval.scoring.calculation import ByQuery
 from assay.eval.scoring.measures import choose_headline
 from assay.eval.statistics.heterogeneity import compare_groups
 from assay.eval.statistics.significance import ALPHA, can_reach
@@ -22,18 +23,20 @@ def contrast_measures(base: Summary, other: Summary, tested: Sequence[str]) -> l
     return [Contrast(name, "", base.scores[name], other.scores[name]) for name in tested]
 
 
-def contrast_types(base: Summary, other: Summary, name: str) -> list[Contrast]:
+def split_types(summary: Summary, name: str) -> dict[str, ByQuery]:
+    """Return the scores of a measure by type of query."""
+    scores = summary.scores[name]
+    found: dict[str, ByQuery] = {}
+    for id_, query in summary.run.queries.items():
+        found.setdefault(query.type, {})[id_] = scores[id_]
+    return {kind: found[kind] for kind in sorted(found) if kind}
+
+
+def contrast_types(
+    base: Mapping[str, ByQuery], other: Mapping[str, ByQuery], name: str
+) -> list[Contrast]:
     """Return the contrast of a measure for each type of query."""
-    queries = base.run.queries
-    groups = {
-        kind: [id_ for id_ in queries if queries[id_].type == kind]
-        for kind in sorted({query.type for query in queries.values()} - {""})
-    }
-    scores = (base.scores[name], other.scores[name])
-    return [
-        Contrast(name, kind, *({id_: found[id_] for id_ in ids} for found in scores))
-        for kind, ids in groups.items()
-    ]
+    return [Contrast(name, kind, scores, other[kind]) for kind, scores in base.items()]
 
 
 def judge_stages(
@@ -82,12 +85,10 @@ def judge_types(
 
 
 def _compare_types(contrasts: Sequence[Sequence[Contrast]]) -> list[float | None]:
-    columns = [
-        [value for item in pair for value in item.differences.values()] for pair in contrasts
-    ]
     sizes = [len(item.differences) for item in contrasts[0]]
     if len(sizes) < 2 or not can_reach(ALPHA, sum(sizes)):
         return [None] * len(contrasts)
+    columns = [np.concatenate([item.differences for item in pair]) for pair in contrasts]
     return list(compare_groups(np.array(columns).T, np.repeat(np.arange(len(sizes)), sizes)))
 
 
