@@ -28,12 +28,14 @@ def compare_groups(
         scaled = (away[:, varied] / np.sqrt(total[varied])).astype(np.float32)
         places = [np.flatnonzero(groups == i) for i in np.flatnonzero(sizes)]
 
-        def measure(signs: NDArray[np.float32]) -> NDArray[np.float32]:
-            sums = np.stack([signs[own].T @ scaled[own] for own in places])
-            weights = np.array([len(own) for own in places], dtype=np.float32)[:, None, None]
-            within = np.sum(sums**2 / weights, axis=0) - sums.sum(axis=0) ** 2 / len(scaled)
-            found: NDArray[np.float32] = within
-            return found
+        def measure(signs: NDArray[np.float32]) -> NDArray[np.floating]:
+            within = np.zeros((signs.shape[1], scaled.shape[1]), dtype=np.float32)
+            together = np.zeros_like(within)
+            for own in places:
+                sums = signs[own].T @ scaled[own]
+                together += sums
+                within += sums**2 / len(own)
+            return within - together**2 / len(scaled)
 
         seen = measure(np.ones((len(scaled), 1), dtype=np.float32))[0]
         beyond, draws = np.zeros(len(varied)), 0

@@ -283,8 +283,8 @@ class Comparison:
             {
                 "conclusion": conclusion,
                 "types_differ": pair.types_differ,
-                "differences": [asdict(item) for item in pair.differences],
-                "by_type": [asdict(item) for item in pair.by_type],
+                "differences": [item.as_json() for item in pair.differences],
+                "by_type": [item.as_json() for item in pair.by_type],
                 "alone": dict(pair.alone),
                 "latency": [asdict(item) for item in pair.latency],
             }

@@ -4,12 +4,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate, chain, pairwise
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from assay.eval.report.formats import count
+from assay.eval.runs.rows import as_row
 from assay.eval.scoring.measures import find
 from assay.eval.statistics.estimates import Estimate
 from assay.eval.statistics.max_t import randomise_family
@@ -98,6 +99,11 @@ class Difference:
     def interval(self) -> Estimate:
         """The interval that is displayed: simultaneous where the difference is tested."""
         return self.simultaneous or self.difference
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the fields as JSON values."""
+        ends = self.simultaneous and as_row(self.simultaneous)
+        return as_row(self) | {"difference": as_row(self.difference), "simultaneous": ends}
 
 
 @dataclass(frozen=True, eq=False)
