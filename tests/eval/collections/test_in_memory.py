@@ -1,6 +1,8 @@
 """Collections made of Python objects: every form, every fault, and BEIR's folders beside them."""
 
 import json
+from dataclasses import replace
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pandas import NA, DataFrame
 
+from assay.eval.collections.card import MODEL
 from assay.eval.collections.in_memory import make_collection
 from assay.eval.collections.loading import load
 from assay.eval.running.experiment import make_experiment
@@ -55,6 +58,22 @@ def test_every_form_gives_the_same_collection(documents: Any, queries: Any, judg
     plain = make_collection(DOCUMENTS, QUERIES, JUDGMENTS)
     assert plain.digest == make_collection(documents, queries, judgments).digest
     assert plain.prescribed == {"d1", "d2"}
+
+
+def test_the_digest_is_that_of_lines_of_json() -> None:
+    hostile = 'a"\\\n\t\x7f\u2028é😀'
+    made = make_collection({hostile: "Ferry"}, {hostile: "When?"}, {hostile: [(hostile, 0, 5, 2)]})
+    (item,) = made.gold[hostile]
+    for judge, more in (("", []), ("person x", []), ("model x", [MODEL])):
+        judged = replace(made, gold={hostile: (replace(item, judged_by=judge),)})
+        parts = [
+            ["document", hostile, "", "Ferry", [], [], {}],
+            ["query", hostile, "When?", ""],
+            ["gold", hostile, f"{hostile}[0:5]", hostile, 0, 5, 2, "", *more],
+            ["options", False],
+        ]
+        lines = "".join(json.dumps(part, ensure_ascii=False) + "\n" for part in parts)
+        assert judged.digest == sha256(lines.encode()).hexdigest()
 
 
 def test_spans_and_quotes_leave_the_cutting_to_pipelines() -> None:
