@@ -118,11 +118,12 @@ class Contrast:
     @cached_property
     def differences(self) -> NDArray[np.float64]:
         """By how much the score of each query of `before` rises."""
-        return _list_values(self.after, self.before) - _list_values(self.before, self.before)
+        after = np.fromiter(map(self.after.__getitem__, self.before), float, len(self.before))
+        return after - _list_values(self.before)
 
 
-def _list_values(scores: Mapping[str, float], queries: Mapping[str, float]) -> NDArray[np.float64]:
-    return np.fromiter(map(scores.__getitem__, queries), float, len(queries))
+def _list_values(scores: Mapping[str, float]) -> NDArray[np.float64]:
+    return np.fromiter(scores.values(), float, len(scores))
 
 
 def foretell(n: int) -> str:
@@ -242,8 +243,8 @@ def _judge(contrast: Contrast, test: _Test, gate: float, effect: float) -> Adjus
         measure=contrast.measure,
         type=contrast.type,
         n=n,
-        base=float(np.mean(_list_values(contrast.before, contrast.before))),
-        other=float(np.mean(_list_values(contrast.after, contrast.after))),
+        base=float(np.mean(_list_values(contrast.before))),
+        other=float(np.mean(_list_values(contrast.after))),
         difference=estimate,
         simultaneous=None if adjusted is None else agree(together, shown),
         p=test.p,

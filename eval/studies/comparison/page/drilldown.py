@@ -74,7 +74,8 @@ def _detail(compared: Comparison, query: str, libraries: Sequence[GoldExcerpts])
         hits = run.rankings[query].hits[:SHOWN_HITS]
         for hit, told in zip(hits, answer["hits"], strict=True):
             marked |= {told["passage"]: told.pop("pieces")} if "pieces" in told else {}
-            told["ranks"] = [found.get(_span(hit.chunk)) for found in ranks]
+            span = _span(hit.chunk)
+            told["ranks"] = [found.get(span) for found in ranks]
     statuses = _statuses(compared, query)
     gold = []
     for item in relevant[:SHOWN_GOLD]:
