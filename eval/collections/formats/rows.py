@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from pydantic_core import from_json
+
 KINDS = {
     str: "a string",
     bool: "true or false",
@@ -93,7 +95,10 @@ def describe_unknown(what: str, identifier: str, known: Mapping[str, Any]) -> st
 def parse_json_row(file: Path, line: int, text: str) -> Row:
     """Return the row that one line of JSON Lines holds. Raises RowError."""
     try:
-        values = json.loads(text)
+        try:
+            values = from_json(text)
+        except ValueError:  # json, a third as fast, reads deeper and tells the column
+            values = json.loads(text)
     except json.JSONDecodeError as error:
         if text.startswith(CONFLICT):
             raise RowError(

@@ -14,6 +14,7 @@ from assay.eval.collections.card_files import parse_card, read_card
 from assay.eval.collections.check import check
 from assay.eval.collections.collection import GoldItem
 from assay.eval.collections.formats.irds import IrdsCard, _make_document
+from assay.eval.collections.formats.rows import RowError, parse_json_row
 from assay.retrievers.base import AssayError, Context, Document, Passage
 
 
@@ -154,6 +155,32 @@ def test_overlapping_passages_are_placed(parted: Path) -> None:
     )
     (document,) = load(str(parted)).documents
     assert [(item.start, item.end) for item in document.passages] == [(0, 20), (12, 30)]
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        r'"\ud83d\ude00 \u0000\/é"',
+        "-0",
+        "-0.0",
+        "1E400",
+        "[0.30000000000000004441, 9007199254740993, 5e-324, 123456789012345678901234567890]",
+        "[NaN, -Infinity]",
+        '{"b": 1, "a": 2, "b": 3}',
+        "[" * 300 + "]" * 300,
+    ],
+)
+def test_a_row_holds_what_json_reads(value: str) -> None:
+    text = f' {{"k": {value}}}\t'
+    assert repr(parse_json_row(Path("x"), 1, text).values) == repr(json.loads(text))
+
+
+@pytest.mark.parametrize(
+    "value", ["01", "1.", ".5", "+1", '"\t"', r'"\x"', "[1,]", "nan", "1" * 5000]
+)
+def test_a_row_that_json_does_not_read_is_none(value: str) -> None:
+    with pytest.raises(RowError, match=r"^not JSON"):
+        parse_json_row(Path("x"), 1, f'{{"k": {value}}}')
 
 
 BROKEN = {
