@@ -114,15 +114,20 @@ def _order(
     trail: Trail, relevant: Mapping[str, list[GoldItem]], k: int, by_grade: bool
 ) -> list[JoinedHit]:
     """Return at most `k` chunks, always the one worth most beside those taken before."""
+    items = [item for covered in relevant.values() for item in covered]
+    if len({item.id for item in items}) == len(items) == len(relevant):
+        # As nearly always each covers one item that no other covers, and none loses its worth.
+        best = sorted(relevant, key=lambda id_: -relevant[id_][0].grade)[:k]
+        return [JoinedHit(trail.chunks[id_], tuple(relevant[id_]), judged=True) for id_ in best]
     left = {id_: sorted(items, key=lambda item: -item.grade) for id_, items in relevant.items()}
     hits: list[JoinedHit] = []
     while left and len(hits) < k:
-        best = max(
+        first = max(
             left,
             key=lambda id_: (0 if by_grade else len(left[id_]), left[id_][0].grade),
         )
-        taken = left.pop(best)
-        hits.append(JoinedHit(trail.chunks[best], tuple(taken), judged=True))
+        taken = left.pop(first)
+        hits.append(JoinedHit(trail.chunks[first], tuple(taken), judged=True))
         fresh = {id_: [item for item in items if item not in taken] for id_, items in left.items()}
         left = {id_: items for id_, items in fresh.items() if items}
     return hits
