@@ -354,6 +354,12 @@ def test_no_order_beats_the_ceiling_where_chunks_are_items(base, grades, numbers
                 assert by_step[UNION][name].value >= by_step[leg][name].value - 1e-9
 
 
+def test_ceilings_count_an_item_once_and_all_that_a_chunk_covers(base: StoredRun) -> None:
+    golds = [(0, 5, 1), (5, 5, 2), (10, 20, 3)]  # the first chunk covers two, two cover the third
+    (final,) = attribute(make_any(base, golds, {"final": [1, 2, 0]}), 2).ceilings
+    assert [estimate.value for estimate in final.measures.values()] == [1, 1, 1]
+
+
 def test_totals_by_type_add_up(tmp_path: Path) -> None:
     collection = make_collection(6, types=["a", "b", ""])
     run = make_run(tmp_path, "typed", [1, 0, 1, 1, 1, 1], collection=collection)
