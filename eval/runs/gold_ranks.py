@@ -7,6 +7,7 @@ so that attribution needs no search of its own.
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from itertools import count
+from typing import TypeVar
 
 from assay.eval.collections.collection import GoldItem, Query
 from assay.eval.scoring.join import RetrievedChunk, covers
@@ -15,6 +16,7 @@ from assay.retrievers.settings.filters import Filter
 from assay.retrievers.store.chunk_store import ChunkStore
 from assay.retrievers.store.lazy_sequence import IdList
 
+Key = TypeVar("Key", str, int)
 DEEPEST = 10_000  # candidates a leg is asked for at most
 
 
@@ -129,6 +131,6 @@ def rank_ids(ids: Iterable[str], dropped: Set[str]) -> dict[str, int]:
     return dict(zip(kept, count(1), strict=False))
 
 
-def best_rank(ranks: Mapping[str, int], wanted: Iterable[str]) -> int | None:
-    """Return the first rank that one of the `wanted` ids has; None where none has any."""
+def best_rank(ranks: Mapping[Key, int], wanted: Iterable[Key]) -> int | None:
+    """Return the first rank that one of the `wanted` has; None where none has any."""
     return min((ranks[id_] for id_ in wanted if id_ in ranks), default=None)

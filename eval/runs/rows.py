@@ -139,11 +139,6 @@ def read_ranking(row: Mapping[str, Any], chunks: Mapping[str, Chunk]) -> Ranking
     return Ranking(hits, trace, others, tuple(row["degraded"]))
 
 
-def read_hit_chunks(row: Mapping[str, Any], chunks: Mapping[str, Chunk]) -> list[Chunk]:
-    """Return the chunks of a ranking's hits."""
-    return [chunks[hit[0]] for hit in row["hits"]]
-
-
 def read_trace(rows: Iterable[list[Any]]) -> tuple[StageTrace, ...]:
     """Read a trace; what was lost to retries is not in runs of earlier versions."""
     return tuple(

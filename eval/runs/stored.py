@@ -20,8 +20,8 @@ from pathlib import Path
 from assay.eval.collections.collection import GoldItem, Query
 from assay.eval.runs.gold_ranks import GoldRank
 from assay.eval.runs.latency import LatencySample
-from assay.eval.runs.lazy_mapping import LazyMapping
 from assay.eval.runs.manifest import MANIFEST, Manifest, read_manifest
+from assay.eval.runs.ranked_lists import RankedLists, read_lists
 from assay.eval.runs.rows import read_rows
 from assay.eval.runs.stored_files import (
     StoredRankings,
@@ -30,8 +30,8 @@ from assay.eval.runs.stored_files import (
     read_passages,
     read_queries,
 )
-from assay.eval.scoring.join import JoinedHit, RetrievedChunk, join
-from assay.retrievers.base import AssayError, Chunk, Ranking, T
+from assay.eval.scoring.joined import JoinedRankings, NumberLists, group_judged
+from assay.retrievers.base import AssayError, Ranking, T
 from assay.retrievers.base.suggestions import suggest
 from assay.retrievers.store.paths import parse_path
 
@@ -58,24 +58,26 @@ class StoredRun:
     latency: tuple[LatencySample, ...]
 
     @cached_property
-    def joined(self) -> Mapping[str, list[JoinedHit]]:
-        """Every ranking with its judgments joined, when it is first asked for."""
-        known: dict[int, RetrievedChunk] = {}
-
-        def find(query: str) -> list[JoinedHit]:
-            chunks = _list_chunks(self.rankings, query)
-            for chunk in chunks:
-                if id(chunk) not in known:
-                    known[id(chunk)] = RetrievedChunk(chunk, chunk.id in self.prescribed)
-            return join([known[id(chunk)] for chunk in chunks], self.gold[query])
-
-        return LazyMapping(self.rankings, find)
+    def joined(self) -> JoinedRankings:
+        """Every ranking with its judgments joined."""
+        return self.join(self.lists.hits)
 
     @cached_property
-    def listed(self) -> Set[str]:
-        """The names of the entries that tell their candidates in some trace."""
-        traces = (ranking.trace for ranking in self.rankings.values())
-        return {entry.name for trace in traces for entry in trace if entry.candidates}
+    def lists(self) -> RankedLists:
+        """The lists of every ranking, in the order of the queries."""
+        if isinstance(self.rankings, StoredRankings):
+            return self.rankings.read_lists()
+        return read_lists(self.rankings.values())
+
+    @cached_property
+    def by_document(self) -> Mapping[str, Set[int]]:
+        """The numbers of the chunks of each document that something is judged of."""
+        return group_judged(self.lists.chunks, self.gold)
+
+    def join(self, lists: NumberLists) -> JoinedRankings:
+        """Return lists of chunks, one a query, with the judgments joined."""
+        known = self.lists.chunks
+        return JoinedRankings(lists, known, self.prescribed, self.gold, self.by_document)
 
     @cached_property
     def without_hits(self) -> tuple[str, ...]:
@@ -149,12 +151,6 @@ def _read_files(folder: Path, manifest: Manifest) -> StoredRun:
 
 def _take(values: Mapping[str, T], keys: Container[str]) -> dict[str, T]:
     return {key: value for key, value in values.items() if key in keys}
-
-
-def _list_chunks(rankings: Mapping[str, Ranking], query: str) -> list[Chunk]:
-    if isinstance(rankings, StoredRankings):
-        return rankings.list_chunks(query)
-    return [hit.chunk for hit in rankings[query].hits]
 
 
 def _list_empty(rankings: Mapping[str, Ranking]) -> list[str]:

@@ -18,10 +18,10 @@ from pydantic_core import from_json
 from assay.eval.collections.collection import GoldItem, Query
 from assay.eval.runs.gold_ranks import GoldRank
 from assay.eval.runs.lazy_mapping import LazyMapping
+from assay.eval.runs.ranked_lists import ListReader, RankedLists
 from assay.eval.runs.rows import (
     Line,
     read_chunk,
-    read_hit_chunks,
     read_lines,
     read_ranking,
     read_rows,
@@ -74,11 +74,12 @@ class StoredRankings(LazyMapping[Ranking]):
             if any(word in content for word in wanted):
                 yield self[query]
 
-    def list_chunks(self, query: str) -> list[Chunk]:
-        """Return the chunks of the hits; of a ranking that is not kept no more is made."""
-        if query in self._found or self.keeps_more:
-            return [hit.chunk for hit in self[query].hits]
-        return _read(self._lines[query], read_hit_chunks, self._chunks)
+    def read_lists(self) -> RankedLists:
+        """Return the lists of all rankings."""
+        reader = ListReader(self._chunks)
+        for query in self:
+            _read(self._lines[query], reader.add_row)
+        return reader.lists
 
 
 class MappedLines(Mapping[str, Line]):

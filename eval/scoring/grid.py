@@ -8,7 +8,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.eval.scoring.calculation import Gold, Joined, count_fitting
+from assay.eval.scoring.calculation import Gold, Joined, count_fitting, count_tokens
+from assay.eval.scoring.joined import JoinedRankings, Place
 
 Bools = NDArray[np.bool_]
 Counts = NDArray[np.int64]
@@ -107,10 +108,16 @@ class Grid:
         """Return how many of the first hits of each query lie within a cutoff or a budget."""
         if budget:
             if budget not in self.fitting:
-                fitting = [count_fitting(self.joined[id_], budget) for id_ in self.queries]
-                self.fitting[budget] = np.array(fitting, int)
+                self.fitting[budget] = self._count_fitting(budget)
             return self.fitting[budget]
         return self.lengths if cutoff is None else np.minimum(self.lengths, cutoff)
+
+    def sum_tokens(self, cutoff: int | None) -> Counts:
+        """Return the tokens of the first hits of each query."""
+        if isinstance(self.joined, JoinedRankings):
+            return self.joined.sum_tokens(self.limit(cutoff))
+        hits = (self.joined[query][:cutoff] for query in self.queries)
+        return np.array([sum(count_tokens(hit.chunk) for hit in first) for first in hits], int)
 
     def mark(self, limits: Counts) -> Bools:
         """Return where so many first hits of each query stand, of shape (queries, hits)."""
@@ -127,6 +134,11 @@ class Grid:
             gold=np.hstack([self.gold, [rows, ones]]),
         )
 
+    def _count_fitting(self, budget: int) -> Counts:
+        if isinstance(self.joined, JoinedRankings):
+            return self.joined.count_fitting(budget)
+        return np.array([count_fitting(self.joined[id_], budget) for id_ in self.queries], int)
+
     def _count_found(self, grade: int) -> Counts:
         """Return how many items of at least this grade count at each hit."""
         counts = np.zeros(self.judged.shape, dtype=np.int64)
@@ -136,20 +148,26 @@ class Grid:
 
 
 def lay_out(joined: Joined, gold: Gold) -> Grid:
-    """Return the rankings of the queries of `gold` side by side."""
+    """Return the rankings of the queries of `gold` side by side.
+
+    Those of a run are of the same queries in the same order.
+    """
     queries = tuple(gold)
-    rankings = [joined[query] for query in queries]
-    lengths = np.array([len(hits) for hits in rankings], dtype=np.int64)
+    if isinstance(joined, JoinedRankings):
+        lengths, places = np.diff(joined.ends), joined.places
+    else:
+        rankings = [joined[query] for query in queries]
+        lengths = np.array([len(hits) for hits in rankings], dtype=np.int64)
+        places = [
+            Place(row, column, hit)
+            for row, hits in enumerate(rankings)
+            for column, hit in enumerate(hits)
+            if hit.judged
+        ]
     judged = np.zeros((len(queries), lengths.max(initial=0)), dtype=bool)
-    judged[np.arange(judged.shape[1]) < lengths[:, None]] = [
-        hit.judged for hits in rankings for hit in hits
-    ]
-    found = [
-        (row, column, item.grade)
-        for row, hits in enumerate(rankings)
-        for column, hit in enumerate(hits)
-        for item in hit.found
-    ]
+    rows, columns, hits = zip(*places, strict=True) if places else ((), (), ())
+    judged[rows, columns] = [hit.judged for hit in hits]
+    found = [(row, column, item.grade) for row, column, hit in places for item in hit.found]
     relevant = [
         (row, item.grade)
         for row, items in enumerate(gold.values())

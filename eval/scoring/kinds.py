@@ -149,6 +149,9 @@ class Tokens(OwnMeasure):
     def score(self, ranking: Sequence[JoinedHit], gold: Sequence[GoldItem]) -> float:
         return sum(calculation.count_tokens(hit.chunk) for hit in ranking)
 
+    def score_columns(self, grid: Grid) -> Floats:
+        return np.asarray(grid.sum_tokens(self.cutoff), float)
+
 
 class NumRet(TrecMeasure):
     meaning = "hits"

@@ -85,14 +85,13 @@ def best_matches(
     """
     if allowed is not None:
         scores = scores[allowed]
-    found = np.flatnonzero(scores > 0)
-    held = scores[found]
-    if depth < len(held):
-        last = float(np.partition(held, len(held) - depth)[len(held) - depth])
+    least = 0.0
+    if depth < len(scores):
+        floor = float(_find_floor(scores, depth))
         # What lies below it by less than this may equal it once rounded.
-        near = held >= last - 10.0**-DECIMALS - abs(last) * 1e-12
-        found, held = found[near], held[near]
-    rounded = np.round(held, DECIMALS)
+        least = max(floor - 10.0**-DECIMALS - abs(floor) * 1e-12, 0.0)
+    found = np.flatnonzero(scores >= least if least else scores > 0)
+    rounded = np.round(scores[found], DECIMALS)
     if not rounded.all():
         found, rounded = found[rounded > 0], rounded[rounded > 0]
     return _list(allowed, found, rounded, depth)

@@ -111,8 +111,8 @@ def _query_row(
 ) -> QueryRow:
     query = summary.run.queries[id_]
     run = summary.run
-    joined = run.joined[id_]
-    found_at = next((rank for rank, hit in enumerate(joined, start=1) if hit.found), None)
+    places = run.joined.list_places(id_)
+    found_at = next((column + 1 for _, column, hit in places if hit.found), None)
     return QueryRow(
         id=id_,
         text=query.text,

@@ -4,14 +4,15 @@ Ranks leave out self-matches where the collection drops them, so that the ranks 
 compare with the final ones.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from assay.eval.collections.collection import GoldItem
-from assay.eval.runs.gold_ranks import matches_itself, rank_ids
+from assay.eval.runs.gold_ranks import matches_itself
 from assay.eval.runs.stored import StoredRun
 from assay.eval.scoring.join import RetrievedChunk, covers
-from assay.retrievers.base import Chunk, StageTrace
+from assay.retrievers.base import Chunk
 
 LEG, FUSION, STAGE, FINAL = "leg", "fusion", "stage", "final"
 KINDS = (LEG, FUSION, STAGE, FINAL)
@@ -19,30 +20,37 @@ KINDS = (LEG, FUSION, STAGE, FINAL)
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One list of one query: {chunk id: rank from 1}. `kind` is leg, fusion, stage or final."""
+    """One list of one query, best first. `kind` is leg, fusion, stage or final.
+
+    `ranks`, from 1, are those of the listed chunks that cover a relevant gold item.
+    """
 
     name: str
     kind: str
-    ranks: Mapping[str, int]
+    numbers: Sequence[int]
+    ranks: Mapping[int, int]
 
 
 @dataclass(frozen=True, slots=True)
 class Trail:
-    """The steps of one query, and for each relevant gold item the listed chunks that cover it."""
+    """The steps of one query, and for each relevant gold item the listed chunks that cover it.
+
+    Chunks go by their numbers in `chunks`, which are those of the run.
+    """
 
     query: str
     steps: tuple[Step, ...]
     items: tuple[GoldItem, ...]
-    covering: Mapping[str, frozenset[str]]
-    chunks: Mapping[str, Chunk]
+    covering: Mapping[str, frozenset[int]]
+    chunks: Sequence[Chunk]
 
 
 def follow(run: StoredRun) -> Iterator[Trail]:
-    """Yield the trail of every query, in the order of the queries; hold none, of many they are big.
+    """Yield the trail of every query, in the order of the queries.
 
     A part of the pipeline that tells its time but never its candidates is no step.
     """
-    return (_follow(run, query) for query in run.queries)
+    return (_follow(run, row, query) for row, query in enumerate(run.queries))
 
 
 def order_steps(kinds: Mapping[str, str]) -> tuple[str, ...]:
@@ -50,41 +58,45 @@ def order_steps(kinds: Mapping[str, str]) -> tuple[str, ...]:
     return tuple(sorted(kinds, key=lambda name: KINDS.index(kinds[name])))
 
 
-def name_entries(trace: Sequence[StageTrace]) -> list[str]:
-    """Return the name of each entry, its number added where it has been named before."""
-    before: dict[str, int] = {}
+def name_entries(entries: Iterable[str]) -> list[str]:
+    """Return the names of a trace's entries, with a number where one has been before."""
+    before: Counter[str] = Counter()
     names = []
-    for entry in trace:
-        before[entry.name] = before.get(entry.name, 0) + 1
-        number = before[entry.name]
-        names.append(entry.name if number == 1 else f"{entry.name} {number}")
+    for name in entries:
+        before[name] += 1
+        names.append(name if before[name] == 1 else f"{name} {before[name]}")
     return names
 
 
-def _follow(run: StoredRun, query: str) -> Trail:
-    ranking = run.rankings[query]
-    listed = (*(hit.chunk for hit in ranking.hits), *ranking.others)
-    chunks = {chunk.id: chunk for chunk in listed}
-    dropped = set()
-    if run.manifest.collection.drop_self_matches:
-        dropped = {id_ for id_, chunk in chunks.items() if matches_itself(query, chunk)}
-    steps = [
-        Step(name, entry.kind, rank_ids((id_ for id_, _ in entry.candidates), dropped))
-        for name, entry in zip(name_entries(ranking.trace), ranking.trace, strict=True)
-        if entry.kind in KINDS and (entry.candidates or entry.name in run.listed)
+def _follow(run: StoredRun, row: int, query: str) -> Trail:
+    chunks = run.lists.chunks
+    entries = run.lists.list_entries(row)
+    names = name_entries(name for name, _, _ in entries)
+    lists: list[tuple[str, str, Sequence[int]]] = [
+        (numbered, kind, candidates)
+        for numbered, (name, kind, candidates) in zip(names, entries, strict=True)
+        if kind in KINDS and (candidates or name in run.lists.listed)
     ]
-    final = rank_ids((hit.chunk.id for hit in ranking.hits), dropped)
+    lists.append((FINAL, FINAL, run.lists.hits[row]))
+    listed = set().union(*(numbers for _, _, numbers in lists))
+    if run.manifest.collection.drop_self_matches:
+        own = {n for n in listed if n < len(chunks) and matches_itself(query, chunks[n])}
+        lists = [(name, kind, [n for n in all_ if n not in own]) for name, kind, all_ in lists]
     items = tuple(item for item in run.gold[query] if item.grade > 0)
-    judged: dict[str, list[Chunk]] = {item.doc_id: [] for item in items}
-    for chunk in chunks.values():
-        if chunk.doc_id in judged:
-            judged[chunk.doc_id].append(chunk)
     covering = {
         item.id: frozenset(
-            chunk.id
-            for chunk in judged[item.doc_id]
-            if covers(RetrievedChunk(chunk, chunk.id in run.prescribed), item)
+            number
+            for number in run.by_document.get(item.doc_id, frozenset()) & listed
+            if covers(
+                RetrievedChunk(chunks[number], chunks[number].id in run.prescribed),
+                item,
+            )
         )
         for item in items
     }
-    return Trail(query, (*steps, Step(FINAL, FINAL, final)), items, covering, chunks)
+    wanted = frozenset().union(*covering.values())
+    steps = (
+        Step(name, kind, numbers, {n: numbers.index(n) + 1 for n in wanted.intersection(numbers)})
+        for name, kind, numbers in lists
+    )
+    return Trail(query, tuple(steps), items, covering, chunks)

@@ -54,13 +54,12 @@ class CeilingFinder:
         """Take in the candidates of a query."""
         self._queries += 1
         self._kinds |= {step.name: step.kind for step in trail.steps}
-        lists = {step.name: step.ranks for step in trail.steps}
-        for name, listed in {UNION: _unite(trail), **lists}.items():
-            self._candidates[name] += len(listed)
-            relevant = _relevant(trail, listed)
+        for step in (_unite(trail), *trail.steps):
+            self._candidates[step.name] += len(step.numbers)
+            relevant = _relevant(trail, step.ranks)
             for lists_, by_grade in ((self._graded, True), (self._broad, False)):
                 ordered = _order(trail, relevant, self._k, by_grade)
-                lists_.setdefault(name, {})[trail.query] = ordered
+                lists_.setdefault(step.name, {})[trail.query] = ordered
 
     def find(self, gold: Gold) -> tuple[Ceiling, ...]:
         """Return the ceilings of the steps, and of the union of several legs after the last."""
@@ -96,38 +95,43 @@ def measure_reached(
     return {name: estimate_scores(name, scores[name].values()) for name in names}
 
 
-def _unite(trail: Trail) -> dict[str, int]:
-    legs: list[Step] = [step for step in trail.steps if step.kind == LEG]
-    return {id_: rank for step in legs for id_, rank in step.ranks.items()}
+def _unite(trail: Trail) -> Step:
+    legs = [step for step in trail.steps if step.kind == LEG]
+    numbers = list(set().union(*(step.numbers for step in legs)))
+    ranks = {number: rank for step in legs for number, rank in step.ranks.items()}
+    return Step(UNION, LEG, numbers, ranks)
 
 
-def _relevant(trail: Trail, listed: Mapping[str, int]) -> dict[str, list[GoldItem]]:
-    """Return {chunk id: items it covers} for the chunks listed that cover any, by rank."""
-    found: dict[str, list[GoldItem]] = {}
+def _relevant(trail: Trail, ranks: Mapping[int, int]) -> dict[int, list[GoldItem]]:
+    """Return {chunk: items it covers} for the chunks with `ranks`, best first."""
+    found: dict[int, list[GoldItem]] = {}
     for item in trail.items:
-        for id_ in trail.covering[item.id] & listed.keys():
-            found.setdefault(id_, []).append(item)
-    return dict(sorted(found.items(), key=lambda pair: (listed[pair[0]], pair[0])))
+        for number in trail.covering[item.id] & ranks.keys():
+            found.setdefault(number, []).append(item)
+    ordered = sorted(found, key=lambda number: (ranks[number], trail.chunks[number].id))
+    return {number: found[number] for number in ordered}
 
 
 def _order(
-    trail: Trail, relevant: Mapping[str, list[GoldItem]], k: int, by_grade: bool
+    trail: Trail, relevant: Mapping[int, list[GoldItem]], k: int, by_grade: bool
 ) -> list[JoinedHit]:
     """Return at most `k` chunks, always the one worth most beside those taken before."""
     items = [item for covered in relevant.values() for item in covered]
     if len({item.id for item in items}) == len(items) == len(relevant):
         # As nearly always each covers one item that no other covers, and none loses its worth.
-        best = sorted(relevant, key=lambda id_: -relevant[id_][0].grade)[:k]
-        return [JoinedHit(trail.chunks[id_], tuple(relevant[id_]), judged=True) for id_ in best]
-    left = {id_: sorted(items, key=lambda item: -item.grade) for id_, items in relevant.items()}
+        best = sorted(relevant, key=lambda chunk: -relevant[chunk][0].grade)[:k]
+        return [JoinedHit(trail.chunks[i], tuple(relevant[i]), judged=True) for i in best]
+    left = {chunk: sorted(items, key=lambda item: -item.grade) for chunk, items in relevant.items()}
     hits: list[JoinedHit] = []
     while left and len(hits) < k:
         first = max(
             left,
-            key=lambda id_: (0 if by_grade else len(left[id_]), left[id_][0].grade),
+            key=lambda chunk: (0 if by_grade else len(left[chunk]), left[chunk][0].grade),
         )
         taken = left.pop(first)
         hits.append(JoinedHit(trail.chunks[first], tuple(taken), judged=True))
-        fresh = {id_: [item for item in items if item not in taken] for id_, items in left.items()}
-        left = {id_: items for id_, items in fresh.items() if items}
+        fresh = {
+            chunk: [item for item in items if item not in taken] for chunk, items in left.items()
+        }
+        left = {chunk: items for chunk, items in fresh.items() if items}
     return hits

@@ -7,6 +7,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
+import numpy as np
+
 from assay.eval.collections.formats.cells import arm, defuse
 from assay.eval.runs.stored import StoredRun
 from assay.eval.runs.summary.summary import Summary
@@ -39,43 +41,65 @@ def export(summary: Summary) -> None:
     space in ids becomes `_`.
     """
     run = summary.run
-    with open_atomically(run.folder / RUN) as trec, open_atomically(run.folder / ITEMS) as items:
-        _write_hits(run, trec, items)
+    with open_atomically(run.folder / RUN) as trec:
+        _write_trec(run, trec)
+    with open_atomically(run.folder / ITEMS) as items:
+        _write_items(run, items)
     write_atomically(run.folder / QRELS, _trec_qrels(run).encode())
     write_atomically(run.folder / PER_QUERY, _as_csv(tabulate_queries(summary)).encode())
     write_atomically(run.folder / ATTRIBUTION, _attribution(summary).encode())
 
 
-def _write_hits(run: StoredRun, trec: BinaryIO, items: BinaryIO) -> None:
-    """Write the TREC run and the items, query by query."""
-    name = as_word(run.manifest.name)
-    chunks: dict[str, tuple[str, int]] = {}
-    text = io.TextIOWrapper(items, "utf-8", newline="")
-    table = csv.writer(text, lineterminator="\n")
-    table.writerow(("query", "rank", "chunk", "tokens", "item", "grade"))
-    for query, hits in run.joined.items():
-        places, word = fill_places(hits), as_word(query)
-        lines = [
-            f"{word} Q0 {as_word(place.id)} {place.rank} {score} {name}\n"
-            for score, place in zip(range(len(places), 0, -1), places, strict=True)
-        ]
-        trec.write("".join(lines).encode())
-        rows: list[tuple[str | int, ...]] = []
-        for rank, hit in enumerate(hits, start=1):
-            if (chunk := chunks.get(id_ := hit.name)) is None:
-                chunk = chunks[id_] = as_word(id_), calculation.count_tokens(hit.chunk)
-            if hit.found:
-                rows += [(word, rank, *chunk, as_word(item.id), item.grade) for item in hit.found]
-            else:
-                rows.append((word, rank, *chunk, "", 0))
-        table.writerows(rows)
-    text.detach()
+def _write_trec(run: StoredRun, file: BinaryIO) -> None:
+    joined, name = run.joined, as_word(run.manifest.name)
+    ids = [f" Q0 {as_word(chunk.id)} " for chunk in run.lists.chunks]
+    ends: dict[int, list[str]] = {}  # of the lines of a query, by how many they are
+    for query in joined:
+        judged, word = joined.list_places(query), as_word(query)
+        if any(len(hit.found) > 1 for _, _, hit in judged):
+            places = fill_places(joined[query])
+            lines = [
+                f"{word} Q0 {as_word(place.id)} {place.rank} {score} {name}\n"
+                for score, place in zip(range(len(places), 0, -1), places, strict=True)
+            ]
+        else:  # as nearly always, and then each hit has its own place
+            hits = [ids[number] for number in joined.list_numbers(query)]
+            for _, column, hit in judged:
+                hits[column] = f" Q0 {as_word(hit.found[0].id if hit.found else hit.name)} "
+            if (size := len(hits)) not in ends:
+                ends[size] = [f"{i + 1} {size - i} {name}\n" for i in range(size)]
+            lines = [f"{word}{hit}{end}" for hit, end in zip(hits, ends[size], strict=True)]
+        file.write("".join(lines).encode())
+
+
+def _write_items(run: StoredRun, file: BinaryIO) -> None:
+    joined, tokens = run.joined, run.joined.tokens.tolist()
+    words = [as_word(chunk.id) for chunk in run.lists.chunks]
+    unjudged = [f"{_as_cells(*cells)},,0\n" for cells in zip(words, tokens, strict=True)]
+    ranks = [f",{rank}," for rank in range(1, int(np.diff(joined.ends).max(initial=0)) + 1)]
+    file.write(b"query,rank,chunk,tokens,item,grade\n")
+    for query in joined:
+        numbers, word = joined.list_numbers(query), as_word(query)
+        cell = _as_cells(word)
+        lines = [f"{cell}{rank}{unjudged[n]}" for rank, n in zip(ranks, numbers, strict=False)]
+        for _, column, hit in joined.list_places(query):
+            begin = word, column + 1, as_word(hit.name), tokens[numbers[column]]
+            found = [(as_word(item.id), item.grade) for item in hit.found] or [("", 0)]
+            lines[column] = "".join(f"{_as_cells(*begin, *item)}\n" for item in found)
+        file.write("".join(lines).encode())
+
+
+def _as_cells(*values: str | int) -> str:
+    """Return values as CSV has them."""
+    text = io.StringIO()
+    csv.writer(text, lineterminator="").writerow(values)
+    return text.getvalue()
 
 
 def _trec_qrels(run: StoredRun) -> str:
     return "".join(
         f"{as_word(query)} 0 {as_word(id_)} {grade}\n"
-        for query, grades in calculation.qrels(run.joined, run.gold).items()
+        for query, grades in calculation.qrels(run.joined.condensed, run.gold).items()
         for id_, grade in grades.items()
     )
 
@@ -110,8 +134,6 @@ def read_queries(path: Path) -> QueryTable:
 
 def frame_queries(table: QueryTable) -> "DataFrame":
     """Return the table as a DataFrame by query id, NaN where there is no value."""
-    import numpy as np
-
     need_pandas()
     from pandas import DataFrame
 

@@ -1,6 +1,6 @@
 """What each leg's own list scores beside the list that they were fused into."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -9,7 +9,7 @@ from assay.eval.runs.stored_files import mentioning
 from assay.eval.runs.summary.candidate_lists import FUSION, LEG, follow
 from assay.eval.runs.summary.means import estimate_changes, estimate_scores
 from assay.eval.scoring import measures
-from assay.eval.scoring.join import JoinedHit, RetrievedChunk, join
+from assay.eval.scoring.joined import JoinedRankings, NumberLists
 from assay.eval.statistics.estimates import Estimate
 
 
@@ -61,21 +61,22 @@ def score_legs(run: StoredRun, measure: str) -> tuple[LegAlone, ...]:
     return tuple(_compare(name, measure, scores[name], scores[""]) for name in joined)
 
 
-def _join_lists(run: StoredRun, fusion: str) -> dict[str, dict[str, list[JoinedHit]]]:
-    """Return {step: {query: joined list}} of the legs and of the step `fusion`."""
-    known: dict[str, RetrievedChunk] = {}
-    found: dict[str, dict[str, list[JoinedHit]]] = {}
+def _join_lists(run: StoredRun, fusion: str) -> dict[str, JoinedRankings]:
+    """Return the joined lists of the legs and of the step `fusion`, by step."""
+    found: dict[str, dict[str, Sequence[int]]] = {}
     for trail in follow(run):
         for step in trail.steps:
-            if step.kind != LEG and step.name != fusion:
-                continue
-            listed = list(step.ranks)[: run.manifest.depth]
-            for id_ in listed:
-                if id_ not in known:
-                    known[id_] = RetrievedChunk(trail.chunks[id_], id_ in run.prescribed)
-            lists = found.setdefault(step.name, {query: [] for query in run.queries})
-            lists[trail.query] = join([known[id_] for id_ in listed], run.gold[trail.query])
-    return found
+            if step.kind == LEG or step.name == fusion:
+                found.setdefault(step.name, {})[trail.query] = step.numbers
+    return {name: run.join(_cut(run, lists)) for name, lists in found.items()}
+
+
+def _cut(run: StoredRun, lists: Mapping[str, Sequence[int]]) -> NumberLists:
+    """Return the lists as deep as the run's own, empty ones where there are none."""
+    cut = NumberLists()
+    for query in run.queries:
+        cut.add(lists.get(query, ())[: run.manifest.depth])
+    return cut
 
 
 def _compare(

@@ -145,7 +145,7 @@ def _list_scores(run: StoredRun, query: str) -> Mapping[str, Sequence[float]]:
     trace = run.rankings[query].trace
     return {
         name: [score for _, score in entry.candidates[:MARGIN_OF]]
-        for name, entry in zip(name_entries(trace), trace, strict=True)
+        for name, entry in zip(name_entries(entry.name for entry in trace), trace, strict=True)
         if entry.candidates and (entry.kind in (LEG, FUSION) or entry.name == RERANK)
     }
 

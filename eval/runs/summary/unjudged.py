@@ -11,7 +11,7 @@ hide:
   give (see assay.eval.scoring.bounds).
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,7 +21,6 @@ from assay.eval.runs.stored import StoredRun
 from assay.eval.runs.summary.means import estimate_scores
 from assay.eval.scoring import measures
 from assay.eval.scoring.bounds import bound
-from assay.eval.scoring.calculation import Gold, Joined, Scores
 from assay.eval.scoring.grid import Grid, divide, lay_out
 from assay.eval.statistics.estimates import SHARE, Estimate, estimate_mean
 
@@ -61,7 +60,7 @@ def examine(
     """
     known = {name: measures.find(name) for name in scores}
     names = [name for name, item in known.items() if item.is_ranked and not item.of_answers]
-    condensed = condense(names, run.joined, run.gold)
+    condensed = measures.score(names, run.joined.condensed, run.gold)
     grid = lay_out(run.joined, run.gold)
     found = []
     for name in names:
@@ -88,12 +87,6 @@ def share_judged(name: str, grid: Grid) -> dict[str, float]:
     limits = grid.limit(measure.cutoff, measure.budget)
     shares = divide(np.count_nonzero(grid.judged & grid.mark(limits), axis=1), limits)
     return dict(zip(grid.queries, shares.tolist(), strict=True))
-
-
-def condense(names: Sequence[str], joined: Joined, gold: Gold) -> Scores:
-    """Return the measures `names` of the rankings without their unjudged hits."""
-    lists = {query: [hit for hit in hits if hit.judged] for query, hits in joined.items()}
-    return measures.score(names, lists, gold)
 
 
 def _figures(mean: Estimate) -> dict[str, float]:

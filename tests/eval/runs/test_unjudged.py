@@ -9,13 +9,14 @@ from statistics import fmean
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from samples.joined_rankings import join_all
 from samples.planned_runs import make_run
 from samples.report import make_run as make_sample
 
 from assay.eval.collections.collection import GoldItem
 from assay.eval.report.run_page.page import write
 from assay.eval.runs.summary.summary import summarise
-from assay.eval.runs.summary.unjudged import condense, examine, share_judged
+from assay.eval.runs.summary.unjudged import examine, share_judged
 from assay.eval.scoring import bounds, calculation, grid, measures
 from assay.eval.scoring.bounds import bound
 from assay.eval.scoring.grid import lay_out
@@ -78,7 +79,8 @@ def test_by_hand() -> None:
     assert share_judged("Hit@1", lay_out(joined, items)) == {"q": 0}
     # Four tokens a passage: two fit into nine.
     assert share_judged("Recall@9tok", lay_out(joined, items)) == {"q": 0.5}
-    condensed = of(condense(["MRR@4", "P@2", "nDCG@4", "Recall@1"], joined, items))
+    run = join_all({"q": [passage(i) for i in range(4)]}, items)
+    condensed = of(measures.score(["MRR@4", "P@2", "nDCG@4", "Recall@1"], run.condensed, items))
     log3 = 1.5849625007
     assert condensed == pytest.approx(
         {"MRR@4": 1, "P@2": 0.5, "nDCG@4": 2 / (2 + 1 / log3), "Recall@1": 0.5}
@@ -173,7 +175,8 @@ def test_where_all_is_judged_nothing_is_open(case) -> None:
     gold = [judge(i, grades.get(i, 0)) for i in range(8)]
     joined, items = rank(order[:length], gold), {"q": gold}
     plain = of(measures.score(BOUNDED, joined, items))
-    assert of(condense(BOUNDED, joined, items)) == plain
+    run = join_all({"q": [passage(i) for i in order[:length]]}, items)
+    assert of(measures.score(BOUNDED, run.condensed, items)) == plain
     for name in BOUNDED:
         assert share_judged(name, lay_out(joined, items)) == {"q": 1 if length else 0}
         assert bound(name, lay_out(joined, items)) == ({"q": plain[name]}, {"q": plain[name]})
