@@ -6,7 +6,8 @@ AssayError for a line that holds no object, and errors of other classes for one 
 
 import mmap
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping
+import sys
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import pairwise
@@ -17,7 +18,6 @@ from pydantic_core import from_json
 
 from assay.eval.collections.collection import GoldItem, Query
 from assay.eval.runs.gold_ranks import GoldRank
-from assay.eval.runs.lazy_mapping import LazyMapping
 from assay.eval.runs.ranked_lists import ListReader, RankedLists
 from assay.eval.runs.rows import (
     Line,
@@ -46,6 +46,43 @@ class Gold(NamedTuple):
 
     items: Mapping[str, tuple[GoldItem, ...]]
     texts: Mapping[str, str]
+
+
+class LazyMapping(Mapping[str, T]):
+    """The values that `find` gives of `keys`: the first `kept` are found once, others each time.
+
+    Which are kept does not change, so that of passes over all keys each finds the same again.
+    """
+
+    def __init__(
+        self, keys: Iterable[str], find: Callable[[str], T], kept: int = sys.maxsize
+    ) -> None:
+        self._keys = dict.fromkeys(keys)
+        self._find = find
+        self._found: dict[str, T] = {}
+        self._kept = kept
+
+    def __getitem__(self, key: str) -> T:
+        """Return the value of `key`. Raises KeyError where it is none of the keys."""
+        if key in self._found:
+            return self._found[key]
+        if key not in self._keys:
+            raise KeyError(key)
+        value = self._find(key)
+        if self.keeps_more:
+            self._found[key] = value
+        return value
+
+    @property
+    def keeps_more(self) -> bool:
+        """Whether the next value that is found is kept."""
+        return len(self._found) < self._kept
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._keys)
+
+    def __len__(self) -> int:
+        return len(self._keys)
 
 
 class StoredRankings(LazyMapping[Ranking]):

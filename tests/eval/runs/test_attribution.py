@@ -12,8 +12,8 @@ from samples.planned_runs import make_collection, make_run
 
 from assay.eval.collections.collection import GoldItem
 from assay.eval.runs.gold_ranks import GoldRank
-from assay.eval.runs.lazy_mapping import LazyMapping
 from assay.eval.runs.stored import StoredRun
+from assay.eval.runs.stored_files import LazyMapping
 from assay.eval.runs.summary.attribution import STATUSES, Attribution, ItemStatus, attribute
 from assay.eval.runs.summary.candidate_lists import follow
 from assay.eval.runs.summary.ceilings import UNION
