@@ -60,7 +60,11 @@ def check_ranking(
         )
     if len(found.hits) > k:
         raise AssayError(f"{where}: {len(found.hits)} hits were returned, {k} were asked for")
-    if _are_plain(found.hits, validated):
+    if _are_plain(found.hits):
+        for rank, hit in enumerate(found.hits, start=1):
+            known = id(hit.chunk) in validated
+            if not known and (fault := _find_fault_in(hit.chunk, texts, validated)):
+                raise AssayError(f"{where}: rank {rank}: {fault}")
         return found
     ranks: dict[str, int] = {}
     for rank, hit in enumerate(found.hits, start=1):
@@ -72,15 +76,15 @@ def check_ranking(
     return found
 
 
-def _are_plain(hits: Sequence[Hit], validated: Mapping[int, Chunk]) -> bool:
-    """Say of hits with nothing unusual about them, all chunks known to be valid, that no rule is
-    broken: hit by hit that takes four times as long.
+def _are_plain(hits: Sequence[Hit]) -> bool:
+    """Say of hits with nothing unusual about them that no rule is broken, but for what their chunks
+    hold: hit by hit that takes four times as long.
     """
     if not set(map(type, hits)) <= {Hit}:
         return False
     scores = [hit.score for hit in hits]
     return (
-        validated.keys() >= {id(hit.chunk) for hit in hits}
+        {type(hit.chunk) for hit in hits} <= {Chunk}
         and len({hit.chunk.id for hit in hits}) == len(hits)
         and set(map(type, scores)) <= {float}
         and all(map(math.isfinite, scores))
