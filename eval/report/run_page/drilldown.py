@@ -38,7 +38,8 @@ def collect(summary: Summary, rows: Sequence[QueryRow], kept: Sequence[QueryRow]
 
 def count_shown(run: StoredRun, queries: Iterable[str]) -> int:
     """Return the number of different passages that the drill-downs of `queries` show."""
-    return len({i for id_ in queries for i in run.joined.list_numbers(id_)[:SHOWN_HITS]})
+    hits = (hit for id_ in queries for hit in run.rankings[id_].hits[:SHOWN_HITS])
+    return len({hit.chunk.id for hit in hits})
 
 
 def _detail(summary: Summary, row: QueryRow, library: GoldExcerpts) -> dict[str, Any]:

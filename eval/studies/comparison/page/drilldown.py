@@ -79,7 +79,7 @@ def _detail(compared: Comparison, query: str, libraries: Sequence[GoldExcerpts])
     statuses = _statuses(compared, query)
     gold = []
     for item in relevant[:SHOWN_GOLD]:
-        told = describe_gold(item, base.joined[query], libraries[0])
+        told = describe_gold(item, (), libraries[0])
         del told["rank"]
         gold.append({**told, "statuses": statuses[item.id]})
     return {
