@@ -1,5 +1,6 @@
 """`assay compare`: runs beside a base, or all pairs of them, query by query."""
 
+import gc
 from typing import TYPE_CHECKING
 
 import click
@@ -94,6 +95,7 @@ def compare(
     compared = compare_references(
         references, overrides, wanted, effect or EFFECT, progress, base is None, rerun
     )
+    gc.freeze()  # the runs stay to the end, and are not looked through for garbage
     page = None if no_report else report.write(compared, reports_folder())
 
     def log() -> str | None:
