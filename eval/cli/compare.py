@@ -1,6 +1,7 @@
 """`assay compare`: runs beside a base, or all pairs of them, query by query."""
 
 import gc
+import os
 from typing import TYPE_CHECKING
 
 import click
@@ -74,7 +75,11 @@ def compare(
     from functools import partial
 
     from assay.eval.configs.locations import reports_folder
-    from assay.eval.configs.named_configs import add_engines
+    from assay.eval.configs.named_configs import add_engines, is_config
+
+    if not any(map(is_config, filter(None, [base, *runs]))):  # nothing is timed
+        # Before NumPy is imported: threads of its BLAS wait busily for 2^16 ticks, not for 2^26.
+        os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "16")
     from assay.eval.progress import ConsoleProgress
     from assay.eval.running.run import write_report
     from assay.eval.running.run_references import split_overrides
