@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.eval.scoring.calculation import Gold, Joined, count_fitting, count_tokens
-from assay.eval.scoring.joined import JoinedRankings, Place
+from assay.eval.scoring.joined import JoinedRankings
 
 Bools = NDArray[np.bool_]
 Counts = NDArray[np.int64]
@@ -154,20 +154,26 @@ def lay_out(joined: Joined, gold: Gold) -> Grid:
     """
     queries = tuple(gold)
     if isinstance(joined, JoinedRankings):
-        lengths, places = np.diff(joined.ends), joined.places
+        lengths = np.diff(joined.ends)
+        judged = np.zeros((len(queries), lengths.max(initial=0)), dtype=bool)
+        rows, columns, hits = zip(*joined.places, strict=True) if joined.places else ((), (), ())
+        judged[rows, columns] = [hit.judged for hit in hits]
+        found = [
+            (row, column, item.grade) for row, column, hit in joined.places for item in hit.found
+        ]
     else:
         rankings = [joined[query] for query in queries]
         lengths = np.array([len(hits) for hits in rankings], dtype=np.int64)
-        places = [
-            Place(row, column, hit)
+        judged = np.zeros((len(queries), lengths.max(initial=0)), dtype=bool)
+        judged[np.arange(judged.shape[1]) < lengths[:, None]] = [
+            hit.judged for hits in rankings for hit in hits
+        ]
+        found = [
+            (row, column, item.grade)
             for row, hits in enumerate(rankings)
             for column, hit in enumerate(hits)
-            if hit.judged
+            for item in hit.found
         ]
-    judged = np.zeros((len(queries), lengths.max(initial=0)), dtype=bool)
-    rows, columns, hits = zip(*places, strict=True) if places else ((), (), ())
-    judged[rows, columns] = [hit.judged for hit in hits]
-    found = [(row, column, item.grade) for row, column, hit in places for item in hit.found]
     relevant = [
         (row, item.grade)
         for row, items in enumerate(gold.values())
