@@ -4,6 +4,8 @@ import os
 import shutil
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence, Set
+from contextlib import AbstractContextManager
+from io import RawIOBase
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -21,7 +23,7 @@ from assay.eval.runs.rows import (
     read_trace,
 )
 from assay.retrievers.base import AssayError, Ranking
-from assay.retrievers.store.files import append, open_atomically, write_atomically, writing
+from assay.retrievers.store.files import open_atomically, write_atomically, writing
 
 DIGEST = "digest"  # of the rest of a line
 # How lines of rankings say that nothing was degraded, that calls were made again, and that scores
@@ -41,16 +43,24 @@ class Flaws(NamedTuple):
     rising: Sequence[str]
 
 
-class RunFolder:
+class RunFolder(AbstractContextManager["RunFolder"]):
     """The folder of a run while it is being made; all writing goes through here.
 
-    It is there from the first writing on: a run that fails before leaves none.
+    It is there from the first writing on: a run that fails before leaves none. Rankings are added
+    within a `with` block.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._sound: set[str] = set()  # files that have no torn line
+        self._files: dict[str, RawIOBase] = {}  # to which lines are added
         self._passages = {row["chunk"]["id"] for row in read_rows(self.path / "passages.jsonl")}
+
+    def __exit__(self, *exception: object) -> None:
+        """Close the files to which lines were added."""
+        while self._files:
+            name, file = self._files.popitem()
+            with writing(self.path / name):
+                file.close()
 
     def finished_queries(self) -> set[str]:
         """Return the ids of the queries whose ranking is already stored.
@@ -87,7 +97,7 @@ class RunFolder:
     def add_gold_ranks(self, query_id: str, gold_ranks: Mapping[str, GoldRank]) -> None:
         """Store the ranks of the gold items of a query, before its ranking, which finishes it."""
         items = {item: as_row(gold_rank) for item, gold_rank in gold_ranks.items()}
-        self._append("placements.jsonl", encode_row({"query": query_id, "items": items}))
+        self._append("placements.jsonl", [encode_row({"query": query_id, "items": items})])
 
     def add_ranking(self, query_id: str, ranking: Ranking, prescribed: Set[str]) -> None:
         """Store one ranking: first the passages it needs, then its own line."""
@@ -96,11 +106,11 @@ class RunFolder:
         }
         fresh = [chunk for id_, chunk in named.items() if id_ not in self._passages]
         rows = [{"chunk": as_row(chunk), "prescribed": chunk.id in prescribed} for chunk in fresh]
-        self._append("passages.jsonl", "".join(map(encode_row, rows)))
+        self._append("passages.jsonl", map(encode_row, rows))
         self._passages.update(chunk.id for chunk in fresh)
         line = encode_row(encode_ranking(query_id, ranking))
         told = encode_row({DIGEST: digest_line(line)})
-        self._append("rankings.jsonl", f"{line[:-2]},{told[1:]}")  # both as one object
+        self._append("rankings.jsonl", [f"{line[:-2]},{told[1:]}"])  # both as one object
 
     def write_rows(self, name: str, rows: Iterable[Mapping[str, Any]]) -> None:
         """Write a JSON Lines file in one piece."""
@@ -115,15 +125,15 @@ class RunFolder:
         """Declare the run complete."""
         self.write_text(MANIFEST, manifest.model_dump_json(indent=1) + "\n")
 
-    def _append(self, name: str, lines: str) -> None:
-        if name not in self._sound:
-            path = self._open(name)
-            with writing(path):
+    def _append(self, name: str, lines: Iterable[str]) -> None:
+        with writing(self.path / name):
+            if name not in self._files:
+                path = self._open(name)
                 _drop_torn_line(path)
-            self._sound.add(name)
-        elif not lines:
-            return
-        append(self.path / name, lines)
+                self._files[name] = path.open("ab", buffering=0)
+            left = memoryview("".join(lines).encode())
+            while left:  # of which a full disk takes a part
+                left = left[self._files[name].write(left) or 0 :]
 
     def _open(self, name: str) -> Path:
         """Make the folder where it is not there yet, and return the path of a file in it."""

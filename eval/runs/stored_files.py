@@ -31,7 +31,7 @@ from assay.retrievers.base import AssayError, Chunk, Ranking, T
 # How the line of a query begins, and how that of a ranking without hits goes on.
 QUERY = re.compile(rb'\{"query":("(?:[^"\\]|\\.)*"),')
 NO_HITS = b'"hits":[],'
-KEPT = 4_096  # rankings of a run that stay in memory, with 100 hits 70 KB each
+KEPT = 1_024  # rankings of a run that stay in memory, with 100 hits 70 KB each
 
 
 class Passage(NamedTuple):

@@ -185,9 +185,11 @@ class Pipeline(Retriever):
             hits = result.hits
             named |= {hit.chunk.id: hit.chunk for hit in hits}
             trace.append(_entry(name, "stage", watch, hits, result.note, result.counts, watched))
-        returned = {hit.chunk.id for hit in hits[:k]}
-        others = (chunk for id_, chunk in named.items() if id_ not in returned)
-        return Ranking(tuple(hits[:k]), tuple(trace), tuple(others), (*degraded, *down.values()))
+        others: tuple[Chunk, ...] = ()
+        if len(named) > len(hits[:k]):
+            returned = {hit.chunk.id for hit in hits[:k]}
+            others = tuple(chunk for id_, chunk in named.items() if id_ not in returned)
+        return Ranking(tuple(hits[:k]), tuple(trace), others, (*degraded, *down.values()))
 
     def restrict(self, allowed: MetadataFilter) -> "Pipeline":
         """The same pipeline, on the same indexes, that finds what `allowed` lets be found."""

@@ -154,9 +154,10 @@ def _make(
         if searcher
         else answer(missing, plan.depth, retriever, collection)
     )
-    for item in progress.track(answered, "searching", len(missing)):
-        folder.add_gold_ranks(item.query.id, item.gold_ranks)
-        folder.add_ranking(item.query.id, item.ranking, collection.prescribed)
+    with folder:
+        for item in progress.track(answered, "searching", len(missing)):
+            folder.add_gold_ranks(item.query.id, item.gold_ranks)
+            folder.add_ranking(item.query.id, item.ranking, collection.prescribed)
     gold = [item for query in queries for item in collection.gold[query.id]]
     folder.write_text(
         "config.yaml", yaml.safe_dump(dict(plan.config), sort_keys=False, allow_unicode=True)

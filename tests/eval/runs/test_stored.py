@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from samples import report
@@ -23,6 +24,9 @@ from assay.eval.runs.summary.exports import FILES, export
 from assay.eval.runs.summary.summary import summarise
 from assay.retrievers.base import AssayError
 from assay.retrievers.store.files import write_atomically
+
+if TYPE_CHECKING:
+    from _typeshed import ReadableBuffer
 
 
 def test_runs_that_cannot_be_read_are_passed_over(tmp_path: Path, capsys) -> None:
@@ -72,12 +76,12 @@ def test_what_cannot_be_measured_is_refused() -> None:
 
 
 class FullFile(io.BytesIO):
-    """Takes what it is given, and finds no place for it."""
+    """Takes three bytes, and finds no place for the others."""
 
-    def close(self) -> None:
-        if not self.closed:
-            super().close()
+    def write(self, content: "ReadableBuffer", /) -> int:
+        if self.tell():
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        return super().write(memoryview(content)[:3])
 
 
 def test_a_full_disk_is_told_and_leaves_nothing(tmp_path: Path, monkeypatch) -> None:
