@@ -13,11 +13,12 @@ from pathlib import Path
 import pyte
 
 COLUMNS, ROWS = 80, 24
+REDRAWN = re.compile(rb"(?=\r[^\n])")  # where a line is written anew
 
 
 @dataclass(frozen=True)
 class Screen:
-    """The lines of the screen after each piece of output, and in the end with those above it."""
+    """The lines of the screen before each line that is redrawn, and in the end those above too."""
 
     states: Sequence[Sequence[str]]
     final: Sequence[str]
@@ -85,8 +86,9 @@ def show(
     with os.fdopen(terminal, "rb", buffering=0) as written:
         while piece := _read(written.fileno()):
             output += piece
-            stream.feed(piece)
-            states.append([line.rstrip() for line in screen.display])
+            for part in REDRAWN.split(piece):  # which a busy machine reads in one
+                stream.feed(part)
+                states.append([line.rstrip() for line in screen.display])
     _, status = os.waitpid(process, 0)
     return Screen(states, _list_lines(screen), output.decode(), os.waitstatus_to_exitcode(status))
 
