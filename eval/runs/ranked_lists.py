@@ -4,8 +4,7 @@ Four bytes a hit, where a ranking of a hundred hits takes 70 KB: for what looks 
 """
 
 from array import array
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
 from functools import cached_property
 from typing import Any
 
@@ -15,19 +14,46 @@ from assay.retrievers.base import Chunk, Ranking
 Entry = tuple[str, str]  # the name and the kind of an entry of a trace
 
 
-@dataclass(frozen=True)
 class RankedLists:
-    """The lists of the queries of a run, a row each in their order.
+    """The lists of one query after the other, a row each.
 
-    `chunks` are those of the run by number. Candidates that it holds no chunk of have numbers of
-    their own behind these.
+    `chunks`, given by id, are those of the run by number. Candidates that it holds no chunk of have
+    numbers of their own behind these.
     """
 
-    chunks: Sequence[Chunk]
-    hits: NumberLists = field(default_factory=NumberLists)
-    _entries: list[tuple[Entry, ...]] = field(default_factory=list)  # of a row
-    _begins: "array[int]" = field(default_factory=lambda: array("q"))  # of the lists of a row
-    _candidates: NumberLists = field(default_factory=NumberLists)  # of an entry
+    def __init__(self, chunks: Mapping[str, Chunk]) -> None:
+        self.chunks = tuple(chunks.values())
+        self.hits = NumberLists()
+        self._numbers = _Numbers((id_, number) for number, id_ in enumerate(chunks))
+        self._entries: list[tuple[Entry, ...]] = []  # of a row
+        self._begins = array("q")  # of the lists of a row
+        self._candidates = NumberLists()  # of an entry
+        self._known: dict[tuple[Entry, ...], tuple[Entry, ...]] = {}
+
+    def add(self, hits: list[str], trace: Iterable[tuple[str, str, list[str]]]) -> None:
+        """Take in the ids of the hits, and name, kind and candidates of each entry of the trace.
+
+        Raises KeyError where the run holds no chunk of a hit.
+        """
+        found = list(map(self._numbers.__getitem__, hits))
+        if (highest := max(found, default=-1)) >= len(self.chunks):
+            raise KeyError(hits[found.index(highest)])
+        self.hits.add(found)
+        self._begins.append(len(self._candidates))
+        entries = []
+        for name, kind, candidates in trace:
+            entries.append((name, kind))
+            same = candidates == hits  # as often, and much the faster to find out
+            self._candidates.add(found if same else map(self._numbers.__getitem__, candidates))
+        self._entries.append(self._known.setdefault(tuple(entries), tuple(entries)))
+
+    def add_row(self, row: Mapping[str, Any]) -> None:
+        """Take in a ranking as `assay.eval.runs.rows.encode_ranking` gives it."""
+        trace = row["trace"]
+        self.add(
+            [hit[0] for hit in row["hits"]],
+            [(name, kind, [pair[0] for pair in listed]) for name, kind, _, listed, *_ in trace],
+        )
 
     def list_entries(self, row: int) -> "list[tuple[str, str, array[int]]]":
         """Return name, kind and candidates of each entry of a row's trace."""
@@ -45,45 +71,6 @@ class RankedLists:
         )
 
 
-class ListReader:
-    """Reads the lists of one ranking after the other.
-
-    `chunks` are those of the run by id.
-    """
-
-    def __init__(self, chunks: Mapping[str, Chunk]) -> None:
-        self.lists = RankedLists(tuple(chunks.values()))
-        self._numbers = _Numbers((id_, number) for number, id_ in enumerate(chunks))
-        self._known: dict[tuple[Entry, ...], tuple[Entry, ...]] = {}
-
-    def add(self, hits: Iterable[str], trace: Iterable[tuple[str, str, Iterable[str]]]) -> None:
-        """Take in the ids of the hits, and name, kind and candidates of each entry of the trace.
-
-        Raises KeyError where the run holds no chunk of a hit.
-        """
-        lists, numbers = self.lists, self._numbers
-        returned = list(hits)
-        found = list(map(numbers.__getitem__, returned))
-        if max(found, default=-1) >= len(lists.chunks):
-            raise KeyError("a hit without its chunk")
-        lists.hits.add(found)
-        lists._begins.append(len(lists._candidates))
-        entries = []
-        for name, kind, candidates in trace:
-            entries.append((name, kind))
-            same = candidates == returned  # as often, and much the faster to find out
-            lists._candidates.add(found if same else map(numbers.__getitem__, candidates))
-        lists._entries.append(self._known.setdefault(tuple(entries), tuple(entries)))
-
-    def add_row(self, row: Mapping[str, Any]) -> None:
-        """Take in a ranking as `assay.eval.runs.rows.encode_ranking` gives it."""
-        trace = row["trace"]
-        self.add(
-            [hit[0] for hit in row["hits"]],
-            [(name, kind, [pair[0] for pair in listed]) for name, kind, _, listed, *_ in trace],
-        )
-
-
 def read_lists(rankings: Iterable[Ranking]) -> RankedLists:
     """Return the lists of rankings, each of which is asked for once."""
     chunks: dict[str, Chunk] = {}
@@ -93,10 +80,10 @@ def read_lists(rankings: Iterable[Ranking]) -> RankedLists:
             chunks.setdefault(chunk.id, chunk)
         trace = [(i.name, i.kind, [id_ for id_, _ in i.candidates]) for i in ranking.trace]
         rows.append(([hit.chunk.id for hit in ranking.hits], trace))
-    reader = ListReader(chunks)
+    lists = RankedLists(chunks)
     for hits, trace in rows:
-        reader.add(hits, trace)
-    return reader.lists
+        lists.add(hits, trace)
+    return lists
 
 
 class _Numbers(dict[str, int]):

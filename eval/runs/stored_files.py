@@ -18,7 +18,7 @@ from pydantic_core import from_json
 
 from assay.eval.collections.collection import GoldItem, Query
 from assay.eval.runs.gold_ranks import GoldRank
-from assay.eval.runs.ranked_lists import ListReader, RankedLists
+from assay.eval.runs.ranked_lists import RankedLists
 from assay.eval.runs.rows import (
     Line,
     read_chunk,
@@ -113,10 +113,10 @@ class StoredRankings(LazyMapping[Ranking]):
 
     def read_lists(self) -> RankedLists:
         """Return the lists of all rankings."""
-        reader = ListReader(self._chunks)
+        lists = RankedLists(self._chunks)
         for query in self:
-            _read(self._lines[query], reader.add_row)
-        return reader.lists
+            _read(self._lines[query], lists.add_row)
+        return lists
 
 
 class MappedLines(Mapping[str, Line]):
