@@ -22,7 +22,7 @@ from benchmarks.synthetic_collection import write_collection
 
 PASSAGES = 10_000
 WORDS = 4, 12  # of a query, drawn from one passage, which answers it
-STATED = 5.0
+STATED = 3.5
 # In a process of its own: read, index, search all queries in one call, and write a TREC run.
 REFERENCE = """
 import json, sys, bm25s, Stemmer

@@ -101,13 +101,11 @@ class RunFolder(AbstractContextManager["RunFolder"]):
 
     def add_ranking(self, query_id: str, ranking: Ranking, prescribed: Set[str]) -> None:
         """Store one ranking: first the passages it needs, then its own line."""
-        named = {
-            chunk.id: chunk for chunk in (*(hit.chunk for hit in ranking.hits), *ranking.others)
-        }
-        fresh = [chunk for id_, chunk in named.items() if id_ not in self._passages]
-        rows = [{"chunk": as_row(chunk), "prescribed": chunk.id in prescribed} for chunk in fresh]
+        chunks = (*(hit.chunk for hit in ranking.hits), *ranking.others)
+        fresh = {chunk.id: chunk for chunk in chunks if chunk.id not in self._passages}
+        rows = ({"chunk": as_row(fresh[id_]), "prescribed": id_ in prescribed} for id_ in fresh)
         self._append("passages.jsonl", map(encode_row, rows))
-        self._passages.update(chunk.id for chunk in fresh)
+        self._passages.update(fresh)
         line = encode_row(encode_ranking(query_id, ranking))
         told = encode_row({DIGEST: digest_line(line)})
         self._append("rankings.jsonl", [f"{line[:-2]},{told[1:]}"])  # both as one object
