@@ -67,7 +67,7 @@ class StoredRun:
         """The lists of every ranking, in the order of the queries."""
         if isinstance(self.rankings, StoredRankings):
             return self.rankings.read_lists()
-        return read_lists(self.rankings.values())
+        return read_lists(self.rankings[query] for query in self.queries)
 
     @cached_property
     def by_document(self) -> Mapping[str, Set[int]]:
@@ -75,9 +75,9 @@ class StoredRun:
         return group_judged(self.lists.chunks, self.gold)
 
     def join(self, lists: NumberLists) -> JoinedRankings:
-        """Return lists of chunks, one a query, with the judgments joined."""
-        known = self.lists.chunks
-        return JoinedRankings(lists, known, self.prescribed, self.gold, self.by_document)
+        """Return lists of chunks, one a query in their order, with the judgments joined."""
+        known, gold = self.lists.chunks, {query: self.gold[query] for query in self.queries}
+        return JoinedRankings(lists, known, self.prescribed, gold, self.by_document)
 
     @cached_property
     def without_hits(self) -> tuple[str, ...]:

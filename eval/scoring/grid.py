@@ -148,23 +148,20 @@ class Grid:
 
 
 def lay_out(joined: Joined, gold: Gold) -> Grid:
-    """Return the rankings of the queries of `gold` side by side.
-
-    Those of a run are of the same queries in the same order.
-    """
-    queries = tuple(gold)
+    """Return the rankings of the queries of `gold` side by side; of a run's in its order."""
     if isinstance(joined, JoinedRankings):
+        gold = {query: gold[query] for query in joined}
         lengths = np.diff(joined.ends)
-        judged = np.zeros((len(queries), lengths.max(initial=0)), dtype=bool)
+        judged = np.zeros((len(gold), lengths.max(initial=0)), dtype=bool)
         rows, columns, hits = zip(*joined.places, strict=True) if joined.places else ((), (), ())
         judged[rows, columns] = [hit.judged for hit in hits]
         found = [
             (row, column, item.grade) for row, column, hit in joined.places for item in hit.found
         ]
     else:
-        rankings = [joined[query] for query in queries]
+        rankings = [joined[query] for query in gold]
         lengths = np.array([len(hits) for hits in rankings], dtype=np.int64)
-        judged = np.zeros((len(queries), lengths.max(initial=0)), dtype=bool)
+        judged = np.zeros((len(gold), lengths.max(initial=0)), dtype=bool)
         judged[np.arange(judged.shape[1]) < lengths[:, None]] = [
             hit.judged for hits in rankings for hit in hits
         ]
@@ -174,6 +171,7 @@ def lay_out(joined: Joined, gold: Gold) -> Grid:
             for column, hit in enumerate(hits)
             for item in hit.found
         ]
+    queries = tuple(gold)
     relevant = [
         (row, item.grade)
         for row, items in enumerate(gold.values())

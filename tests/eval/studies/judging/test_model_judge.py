@@ -32,9 +32,11 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> list[StoredRun]:
     ]
 
 
-def judge(runs: list[StoredRun], wrong: int = 0, judged: int = COUNT) -> ModelJudge:
+def judge(
+    runs: list[StoredRun], wrong: int = 0, judged: int = COUNT, backwards: bool = False
+) -> ModelJudge:
     """Return how a model stands that finds another passage relevant for `wrong` queries, where
-    people judged the first `judged` queries.
+    people judged the first `judged` queries. `backwards` gives the judgments in the other order.
 
     For each query there are two pairs: what answers, and what the poor run alone has first.
     """
@@ -48,7 +50,7 @@ def judge(runs: list[StoredRun], wrong: int = 0, judged: int = COUNT) -> ModelJu
     model = {pair.digest: int(i >= wrong) for i, pair in enumerate(pairs)}
     model |= {pair.digest: int(i < wrong) for i, pair in enumerate(others)}
     again = {pair.digest: 1 for pair in pairs[:10]}
-    items = make_items([*pairs, *others], COLLECTION)
+    items = make_items([*pairs, *others][:: -1 if backwards else 1], COLLECTION)
     return examine("model m, prompt p", items, people, model, again, runs, "MRR@10")
 
 
@@ -91,6 +93,14 @@ def test_few_of_peoples_grades_with_many_of_the_model(runs: list[StoredRun]) -> 
     assert mean.powered
     assert (mean.powered.n, mean.powered.predicted) == (20, 20)
     assert "20 more with the model's alone" in render(found)
+
+
+def test_the_order_of_judgments_makes_no_difference(runs: list[StoredRun]) -> None:
+    one, other = (judge(runs, wrong=30, judged=20, backwards=i) for i in (False, True))
+    assert one.systems
+    assert other.systems
+    assert one.systems.means[0].people == other.systems.means[0].people
+    assert one.systems.means[0].model == other.systems.means[0].model
 
 
 def test_without_runs_or_people_nothing_is_shown(runs: list[StoredRun]) -> None:
