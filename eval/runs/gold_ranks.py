@@ -92,9 +92,9 @@ class GoldRankFinder:
 
 
 def _rank(ids: Sequence[str], dropped: Set[str], wanted: Set[str]) -> dict[str, int]:
-    """As `rank_ids`; of a pipeline's list only those that are `wanted`."""
+    """Return the ranks, from 1, of ids without the `dropped`; of a pipeline's list the `wanted`."""
     if not isinstance(ids, IdList):
-        return rank_ids(ids, dropped)
+        return dict(zip((id_ for id_ in ids if id_ not in dropped), count(1), strict=False))
     places = ids.find(wanted | dropped)
     ahead = [places[id_] for id_ in dropped if id_ in places]
     return {
@@ -123,12 +123,6 @@ def _group(
 def matches_itself(query_id: str, chunk: Chunk) -> bool:
     """Say whether a chunk is the query itself, as in collections whose queries are documents."""
     return query_id in (chunk.id, chunk.doc_id)
-
-
-def rank_ids(ids: Iterable[str], dropped: Set[str]) -> dict[str, int]:
-    """Return the rank, from 1, of every one of `ids` that is not `dropped`."""
-    kept = (id_ for id_ in ids if id_ not in dropped) if dropped else ids
-    return dict(zip(kept, count(1), strict=False))
 
 
 def best_rank(ranks: Mapping[Key, int], wanted: Iterable[Key]) -> int | None:

@@ -31,7 +31,8 @@ class RankedLists:
         self._known: dict[tuple[Entry, ...], tuple[Entry, ...]] = {}
 
     def add(self, hits: list[str], trace: Iterable[tuple[str, str, list[str]]]) -> None:
-        """Take in the ids of the hits, and name, kind and candidates of each entry of the trace.
+        """Take in the ids of the hits, and name, kind and candidates of each entry of the trace,
+        where one that is told again counts once.
 
         Raises KeyError where the run holds no chunk of a hit.
         """
@@ -43,8 +44,10 @@ class RankedLists:
         entries = []
         for name, kind, candidates in trace:
             entries.append((name, kind))
-            same = candidates == hits  # as often, and much the faster to find out
-            self._candidates.add(found if same else map(self._numbers.__getitem__, candidates))
+            if candidates == hits:  # as often, and much the faster to find out
+                self._candidates.add(found)
+            else:
+                self._candidates.add(dict.fromkeys(map(self._numbers.__getitem__, candidates)))
         self._entries.append(self._known.setdefault(tuple(entries), tuple(entries)))
 
     def add_row(self, row: Mapping[str, Any]) -> None:

@@ -6,7 +6,6 @@ AssayError for a line that holds no object, and errors of other classes for one 
 
 import mmap
 import re
-import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -19,13 +18,7 @@ from pydantic_core import from_json
 from assay.eval.collections.collection import GoldItem, Query
 from assay.eval.runs.gold_ranks import GoldRank
 from assay.eval.runs.ranked_lists import RankedLists
-from assay.eval.runs.rows import (
-    Line,
-    read_chunk,
-    read_lines,
-    read_ranking,
-    read_rows,
-)
+from assay.eval.runs.rows import Line, read_chunk, read_lines, read_ranking, read_rows
 from assay.retrievers.base import AssayError, Chunk, Ranking, T
 
 # How the line of a query begins, and how that of a ranking without hits goes on.
@@ -54,9 +47,7 @@ class LazyMapping(Mapping[str, T]):
     Which are kept does not change, so that of passes over all keys each finds the same again.
     """
 
-    def __init__(
-        self, keys: Iterable[str], find: Callable[[str], T], kept: int = sys.maxsize
-    ) -> None:
+    def __init__(self, keys: Iterable[str], find: Callable[[str], T], kept: int) -> None:
         self._keys = dict.fromkeys(keys)
         self._find = find
         self._found: dict[str, T] = {}

@@ -87,10 +87,7 @@ def _follow(run: StoredRun, row: int, query: str) -> Trail:
         item.id: frozenset(
             number
             for number in run.by_document.get(item.doc_id, frozenset()) & listed
-            if covers(
-                RetrievedChunk(chunks[number], chunks[number].id in run.prescribed),
-                item,
-            )
+            if covers(RetrievedChunk(chunks[number], chunks[number].id in run.prescribed), item)
         )
         for item in items
     }

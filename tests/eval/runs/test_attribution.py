@@ -210,6 +210,12 @@ def test_rankings_are_read_once(base: StoredRun) -> None:
     assert asked == ["q0"]
 
 
+def test_a_candidate_that_is_listed_again_counts_once(base: StoredRun) -> None:
+    found = attribute(lay(base, listing(1), dense=["d1", "d2", "d1", "d0"]), 5)
+    assert found.items["q0"][0].ranks == {"dense": 3, "final": 1}
+    assert found.ceilings[0].candidates == 3
+
+
 def test_self_matches_have_no_rank(base: StoredRun) -> None:
     facts = base.manifest.collection.model_copy(update={"drop_self_matches": True})
     run = replace(base, manifest=base.manifest.model_copy(update={"collection": facts}))
