@@ -55,12 +55,14 @@ class RunFolder(AbstractContextManager["RunFolder"]):
         self._files: dict[str, RawIOBase] = {}  # to which lines are added
         self._passages = {row["chunk"]["id"] for row in read_rows(self.path / "passages.jsonl")}
 
-    def __exit__(self, *exception: object) -> None:
-        """Close the files to which lines were added."""
+    def __exit__(self, error: type[BaseException] | None, *others: object) -> None:
+        """Close the files to which lines were added. Raises AssayError where one was removed."""
         while self._files:
             name, file = self._files.popitem()
-            with writing(self.path / name):
+            with writing(path := self.path / name):
                 file.close()
+                if error is None:
+                    path.stat()  # what is open takes lines after it was removed, too
 
     def finished_queries(self) -> set[str]:
         """Return the ids of the queries whose ranking is already stored.

@@ -87,8 +87,8 @@ def randomise_family(
         limits, best_limits = seen - SAME, best - SAME
         for signs in list_signs(scaled):
             drawn = np.empty((len(moved), signs.shape[1]), dtype=np.float32)
-            for rows, columns in blocks:
-                drawn[columns] = np.abs(signs[rows].T @ scaled[rows, columns]).T
+            for cases, columns in blocks:
+                drawn[columns] = np.abs(signs[cases].T @ scaled[cases, columns]).T
             above += np.count_nonzero(drawn >= limits[:, None], axis=1)
             for order, count in zip(orders, beyond, strict=True):
                 largest = np.zeros_like(drawn[0])

@@ -1,6 +1,7 @@
 """Values that no person writes: refused in one line, or read."""
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -77,14 +78,21 @@ def test_a_cell_may_be_as_long_as_a_document(tmp_path: Path) -> None:
 
 
 def test_a_ranking_that_was_edited_is_not_resumed(tmp_path: Path) -> None:
-    folder = RunFolder(tmp_path / "run")
-    for query in ("one", "two"):
-        folder.add_ranking(query, Ranking(()), frozenset())
+    with RunFolder(tmp_path / "run") as folder:
+        for query in ("one", "two"):
+            folder.add_ranking(query, Ranking(()), frozenset())
     assert RunFolder(folder.path).finished_queries() == {"one", "two"}
     path = folder.path / "rankings.jsonl"
     path.write_text(path.read_text().replace('"hits":[]', '"hits":[["a",1.0,{}]]', 1))
     with pytest.raises(AssayError, match="ranking of query one was changed"):
         RunFolder(folder.path).finished_queries()
+
+
+def test_a_run_whose_folder_is_removed_meanwhile_does_not_go_on(tmp_path: Path) -> None:
+    missing = pytest.raises(AssayError, match=r"jsonl: cannot be written: No such file")
+    with missing, RunFolder(tmp_path / "run") as folder:
+        folder.add_ranking("one", Ranking(()), frozenset())
+        shutil.rmtree(folder.path)
 
 
 def test_a_line_that_is_no_row_is_named(tmp_path: Path) -> None:
