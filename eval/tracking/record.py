@@ -20,6 +20,7 @@ from assay.eval.scoring.measures import choose_headline
 from assay.eval.statistics.estimates import OpenEstimate
 from assay.eval.tracking.description import describe_run, tag_source
 from assay.eval.tracking.store import redact
+from assay.retrievers.store.digest import digest
 
 ARTIFACTS = (
     RUN,
@@ -37,7 +38,8 @@ NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9./ -]+")
 FIGURES = "figures.json"
 FIGURES_COLUMNS = ("figure", "value", "low", "high")
 FigureRow = tuple[str, float, float | None, float | None]
-LONGEST_NAME = 250
+LONGEST_NAME = 115  # of MLflow's 250, for `difference/MEASURE/RUN.high`
+MARK = 8  # digits of a digest that tell names apart
 LONGEST_DIGEST = 36
 
 
@@ -72,8 +74,17 @@ class Record:
 
 
 def metric_name(measure: str) -> str:
-    """Return the name under which MLflow holds a measure: `nDCG_at_10` for `nDCG@10`."""
-    return NOT_IN_NAMES.sub("_", measure.replace("@", "_at_")).strip("_")[:LONGEST_NAME]
+    """Return the name under which MLflow holds a measure or a key: `nDCG_at_10` for `nDCG@10`.
+
+    It ends with a digest where it does not tell what it was made from, such as `AP(rel=2)`: no two
+    become one.
+    """
+    words = NOT_IN_NAMES.sub("_", measure.replace("@", "_at_")).strip("_")
+    name = "/".join(part for part in words.split("/") if part.strip("."))
+    if name.replace("_at_", "@") == measure and len(name) <= LONGEST_NAME:
+        return name
+    mark = f"-{digest(measure)[:MARK]}"
+    return f"{name[: LONGEST_NAME - len(mark)]}{mark}"
 
 
 def describe(summary: Summary, *, attributed: bool = True) -> Record:

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import re
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
@@ -29,6 +30,8 @@ FILES = (RUN, QRELS, ITEMS, PER_QUERY, ATTRIBUTION)
 ABOUT = ("query_id", "type", "text")  # columns of that table that are no numbers
 NO_MEASURES = (*ABOUT, "milliseconds")
 
+NOT_IN_WORDS = re.compile(r"\s|\\(?=x[0-9a-f]{2}|u[0-9a-f]{4})")
+
 QueryTable = dict[str, list[Any]]
 
 
@@ -37,8 +40,8 @@ def export(summary: Summary) -> None:
 
     The TREC files are those the rank measures were computed on: a line a place, in falling order of
     scores, with the id of the gold item that has the place, else of the chunk, and the rank of its
-    hit. The items are a line a hit, and one more for each further item that counts there. White
-    space in ids becomes `_`.
+    hit. The items are a line a hit, and one more for each further item that counts there. Ids with
+    white space are as `as_word` gives them.
     """
     run = summary.run
     with open_atomically(run.folder / RUN) as trec:
@@ -169,5 +172,14 @@ def _attribution(summary: Summary) -> str:
 
 @lru_cache(maxsize=2**16)
 def as_word(text: str) -> str:
-    """Return an id as the files have it, which part their columns by white space."""
-    return "_".join(text.split())
+    """Return an id as files have it that part their columns by white space.
+
+    White space is escaped, as `\\x20` for a blank, and so is a backslash that begins what looks like
+    such an escape: no two ids become one, and nearly all stand as they are.
+    """
+    return NOT_IN_WORDS.sub(_escape, text)
+
+
+def _escape(found: re.Match[str]) -> str:
+    code = ord(found[0])
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"

@@ -1,8 +1,10 @@
+import re
 from urllib.parse import quote
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
+from mlflow.utils.validation import _validate_metric_name, _validate_param_name
 
 from assay.eval.runs.config_keys import flatten
 from assay.eval.tracking import metric_name, redact
@@ -14,13 +16,37 @@ from assay.eval.tracking import metric_name, redact
         ("nDCG@10", "nDCG_at_10"),
         ("Hit@5", "Hit_at_5"),
         ("Recall@2000tok", "Recall_at_2000tok"),
+        ("retriever.legs.0.k1", "retriever.legs.0.k1"),
+    ],
+)
+def test_metric_names(measure: str, name: str) -> None:
+    assert metric_name(measure) == name
+
+
+@pytest.mark.parametrize(
+    ("measure", "words"),
+    [
         ("RBP(p=0.8)@10", "RBP_p_0.8_at_10"),
         ("nDCG(dcg='exp-log2')@5", "nDCG_dcg_exp-log2_at_5"),
         ("AP(rel=2)", "AP_rel_2"),
     ],
 )
-def test_metric_names(measure: str, name: str) -> None:
-    assert metric_name(measure) == name
+def test_a_name_that_loses_marks_ends_with_a_digest(measure: str, words: str) -> None:
+    assert re.fullmatch(rf"{re.escape(words)}-[0-9a-f]{{8}}", metric_name(measure))
+
+
+KEYS = st.text(st.sampled_from("ab_@./ -é:(=") | st.characters(), min_size=1, max_size=300)
+ALIKE = ["AP(rel=2)", "AP_rel_2", "a@1", "a_at_1", "a", "_a", "a_", "é", "è", "x" * 300, "x" * 301]
+
+
+@example(ALIKE)
+@given(st.lists(KEYS, min_size=2, unique=True))
+def test_no_two_keys_have_one_name_in_mlflow(keys: list[str]) -> None:
+    names = [metric_name(key) for key in keys]
+    assert len(set(names)) == len(keys)
+    for name in names:
+        _validate_metric_name(f"difference/{name}/{name}.high")
+        _validate_param_name(name)
 
 
 def test_flattening_keeps_every_leaf() -> None:

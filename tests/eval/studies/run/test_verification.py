@@ -5,12 +5,16 @@ from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
+import ir_measures
 import pandas as pd
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from samples.planned_runs import make_collection, make_run
 
+from assay.eval.api import run
 from assay.eval.collections.collection import GoldItem
-from assay.eval.runs.summary.exports import export
+from assay.eval.runs.summary.exports import as_word, export
 from assay.eval.runs.summary.summary import summarise
 from assay.eval.scoring.measures import DEFAULT
 from assay.eval.studies.run.verification import verify
@@ -35,10 +39,10 @@ def exported(tmp_path_factory: pytest.TempPathFactory) -> Path:
             for start, end in pairwise(cuts)
         )
     collection = replace(collection, gold=gold)
-    run = make_run(tmp_path_factory.mktemp("runs"), "planned", RANKS, collection=collection)
-    assert any(len(hit.found) == 3 for hits in run.joined.values() for hit in hits)
-    export(summarise(run, MEASURES))
-    return run.folder
+    planned = make_run(tmp_path_factory.mktemp("runs"), "planned", RANKS, collection=collection)
+    assert any(len(hit.found) == 3 for hits in planned.joined.values() for hit in hits)
+    export(summarise(planned, MEASURES))
+    return planned.folder
 
 
 @pytest.fixture
@@ -62,6 +66,46 @@ def test_a_score_that_was_changed_is_found(folder: Path) -> None:
     wrong = [check for check in verify(folder) if check.differing]
     assert [(check.measure, check.differing) for check in wrong] == [("Recall@20", ("q1",))]
     assert wrong[0].verdict == "differs on 1 queries"
+
+
+SPACED = {
+    "documents": {"pay slip": "apples", "pay_slip": "bread", "pay  slip": "cats"},
+    "queries": {"q 1": "apples", "q_1": "bread", "q\u00a01": "cats"},
+    "judgments": {"q 1": {"pay slip": 1}, "q_1": {"pay_slip": 1}, "q\u00a01": {"pay  slip": 1}},
+}
+
+
+def test_ids_that_differ_in_white_space_alone_stay_apart(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    found = ["pay_slip", "pay slip", "pay  slip"]
+    rankings = dict.fromkeys(SPACED["queries"], found)
+    made = run(rankings, collection=SPACED, measures=["RR@10", "P@1", "Recall@2"], track=False)
+    folder = made.stored.folder
+    assert list(made.measures["mean"]) == pytest.approx([(1 + 1 / 2 + 1 / 3) / 3, 1 / 3, 2 / 3])
+    assert {check.verdict for check in verify(folder)} == {"identical"}
+    told = ir_measures.calc_aggregate(
+        [ir_measures.RR @ 10, ir_measures.P @ 1],
+        ir_measures.read_trec_qrels(str(folder / "qrels.trec")),
+        ir_measures.read_trec_run(str(folder / "run.trec")),
+    )
+    assert list(told.values()) == pytest.approx(list(made.measures["mean"][:2]))
+
+
+IDS = st.text(st.sampled_from("a_ \t\\x20u\u00a0") | st.characters(), min_size=1)
+
+
+@given(st.lists(IDS, min_size=2, unique=True))
+def test_an_id_is_one_word_that_no_other_id_has(ids: list[str]) -> None:
+    words = [as_word(id_) for id_ in ids]
+    assert len(set(words)) == len(ids)
+    assert all(word.split() == [word] for word in words)
+
+
+@pytest.mark.parametrize("id_", ["https://x.org/pay%20slip", "notes\\fees.md", "été.md#2", "a_b"])
+def test_an_id_without_white_space_stands_as_it_is(id_: str) -> None:
+    assert as_word(id_) == id_
 
 
 @pytest.mark.parametrize(
