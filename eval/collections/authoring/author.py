@@ -1,7 +1,5 @@
 """Making a collection of somebody's own documents and questions."""
 
-import csv
-import io
 import json
 import os
 import re
@@ -21,6 +19,7 @@ from assay.eval.collections.authoring.templates import card_text, pipeline_text
 from assay.eval.collections.card import FILE
 from assay.eval.collections.card_files import parse_card, read_card
 from assay.eval.collections.digests import seal
+from assay.eval.collections.formats.cells import render_table
 from assay.eval.collections.formats.native import NativeCard, NativeSource, make_document
 from assay.eval.collections.formats.reading import read_jsonl
 from assay.eval.collections.history import record_version
@@ -229,7 +228,7 @@ def _finish(target: Path, judged: JudgedQuestions, why: str) -> None:
     """Write the list of what could not be placed, seal the card, and record the version."""
     (target / UNLOCATED).unlink(missing_ok=True)
     if judged.unlocated:
-        write_atomically(target / UNLOCATED, _table(judged.unlocated).encode())
+        write_atomically(target / UNLOCATED, render_unlocated(judged.unlocated).encode())
     card = seal(read_card(target / FILE))
     record_version(load_card(card, card.variants[0]), why)
 
@@ -265,10 +264,7 @@ def render_rows(rows: list[dict[str, Any]]) -> str:
     return "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows)
 
 
-def _table(unlocated: list[UnlocatedQuestion]) -> str:
-    buffer = io.StringIO(newline="")
+def render_unlocated(unlocated: list[UnlocatedQuestion]) -> str:
+    """Return the table of questions that were not located."""
     rows = [item.as_row() for item in unlocated]
-    writer = csv.DictWriter(buffer, list(rows[0]), lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
-    return buffer.getvalue()
+    return render_table([rows[0], *(row.values() for row in rows)])

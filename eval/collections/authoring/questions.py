@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from assay.eval.collections.formats.cells import arm
 from assay.eval.collections.formats.reading import read_jsonl, read_text, split_table
 from assay.eval.collections.problems import Problems
 from assay.retrievers.base import AssayError, cut
@@ -18,6 +19,7 @@ COLUMNS: Mapping[str, tuple[str, ...]] = {
     "grade": ("grade",),
     "id": ("id", "_id", "query_id"),
 }
+WHY = "why"  # the column by which a list of unlocated questions is known
 
 SHOWN = 200  # characters of the columns there are
 
@@ -68,8 +70,10 @@ def _read_table(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
     reader = split_table(text)
     names = [name.strip().casefold() for name in next(reader, [])]
     _require_question(str(path), dict.fromkeys(names, ""))
+    ours = WHY in names
     line = reader.line_num + 1
     for cells in reader:
+        cells = list(map(arm, cells)) if ours else cells
         if any(cell.strip() for cell in cells):
             yield line, dict(zip(names, cells, strict=False))
         line = reader.line_num + 1

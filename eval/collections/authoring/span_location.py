@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from assay.eval.collections.authoring.questions import Question
+from assay.eval.collections.authoring.questions import WHY, Question
 from assay.eval.collections.formats.rows import Row
 from assay.eval.collections.heading_spans import find_answer_end
 from assay.eval.collections.living.selectors import (
@@ -42,7 +42,7 @@ class UnlocatedQuestion:
         """Return the question as it was asked, with the cause: a row that can be mended."""
         nearest = {"nearest": self.nearest, "nearest_line": self.nearest_line or ""}
         passage = {"nearest_text": self.nearest_text}
-        return {**asdict(self.question), "why": self.why, **nearest, **passage}
+        return {**asdict(self.question), WHY: self.why, **nearest, **passage}
 
 
 @dataclass(slots=True)

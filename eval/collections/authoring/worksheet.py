@@ -7,13 +7,12 @@ spreadsheet would take for a formula gets an apostrophe in front, which reading 
 
 import csv
 import hashlib
-import io
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from assay.eval.collections.formats.cells import arm, defuse
+from assay.eval.collections.formats.cells import arm, render_table
 from assay.eval.collections.formats.reading import read_text, split_table
 from assay.eval.collections.formats.rows import Row
 from assay.eval.collections.problems import Problems
@@ -65,16 +64,13 @@ def trim(text: str, start: int) -> tuple[int, int]:
 
 def render(pairs: Iterable[Pair], collection: str) -> bytes:
     """Return the table of `pairs` in their order, with grades and comments to be filled in."""
-    buffer = io.StringIO(newline="")
-    writer = csv.writer(buffer)
-    writer.writerow(COLUMNS)
+    rows: list[tuple[str, ...]] = [COLUMNS]
     for pair in pairs:
         shown = pair.text if len(pair.text) <= MOST else f"{pair.text[:MOST]} […]"
         cells = (pair.query_id, pair.query, pair.type, pair.doc_id, pair.title)
         place = (str(pair.start), str(pair.end))
-        row = (*cells, *place, shown, "", "", pair.digest, collection)
-        writer.writerow([defuse(cell) for cell in row])
-    return buffer.getvalue().encode("utf-8-sig")
+        rows.append((*cells, *place, shown, "", "", pair.digest, collection))
+    return render_table(rows).encode("utf-8-sig")
 
 
 def read(path: Path) -> list[Row]:

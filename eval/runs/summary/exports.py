@@ -1,7 +1,6 @@
 """Files of a stored run for other tools: TREC run, qrels, items, per-query table, attribution."""
 
 import csv
-import io
 import json
 import re
 from functools import lru_cache
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
-from assay.eval.collections.formats.cells import arm, defuse
+from assay.eval.collections.formats.cells import arm, render_table
 from assay.eval.runs.stored import StoredRun
 from assay.eval.runs.summary.summary import Summary
 from assay.eval.scoring import calculation
@@ -94,9 +93,7 @@ def _write_items(run: StoredRun, file: BinaryIO) -> None:
 
 def _as_cells(*values: str | int) -> str:
     """Return values as CSV has them."""
-    text = io.StringIO()
-    csv.writer(text, lineterminator="").writerow(values)
-    return text.getvalue()
+    return render_table([values]).removesuffix("\r\n")
 
 
 def _trec_qrels(run: StoredRun) -> str:
@@ -128,7 +125,7 @@ def read_queries(path: Path) -> QueryTable:
     with path.open(encoding="utf-8", newline="") as file:
         names, *rows = csv.reader(file)
     return {
-        name: [arm(cell) for cell in cells]
+        arm(name): [arm(cell) for cell in cells]
         if name in ABOUT
         else [float(cell) if cell else None for cell in cells]
         for name, cells in zip(names, zip(*rows, strict=True), strict=True)
@@ -148,16 +145,8 @@ def frame_queries(table: QueryTable) -> "DataFrame":
 
 
 def _as_csv(table: QueryTable) -> str:
-    """Return the table for spreadsheets: a line a query, nothing where there is no value.
-
-    What a query says is no formula there: see `defuse`.
-    """
-    text = io.StringIO()
-    rows = csv.writer(text, lineterminator="\r\n")  # with any other a lone \r is not quoted
-    rows.writerow(table)
-    columns = (map(defuse, table[name]) if name in ABOUT else table[name] for name in table)
-    rows.writerows(zip(*columns, strict=True))
-    return text.getvalue()
+    """Return the table for spreadsheets: a line a query, nothing where there is no value."""
+    return render_table([table, *zip(*table.values(), strict=True)])
 
 
 def _attribution(summary: Summary) -> str:
@@ -172,9 +161,9 @@ def _attribution(summary: Summary) -> str:
 
 @lru_cache(maxsize=2**16)
 def as_word(text: str) -> str:
-    """Return an id as files have it that part their columns by white space.
+    r"""Return an id as files have it that part their columns by white space.
 
-    White space is escaped, as `\\x20` for a blank, and so is a backslash that begins what looks like
+    White space is escaped, a blank as `\x20`, and so is a backslash that begins what looks like
     such an escape: no two ids become one, and nearly all stand as they are.
     """
     return NOT_IN_WORDS.sub(_escape, text)

@@ -1,14 +1,12 @@
 """What the Python API returns for a comparison: its figures as DataFrames."""
 
-import csv
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from io import StringIO
 from math import nan
 from typing import TYPE_CHECKING, Any
 
-from assay.eval.collections.formats.cells import defuse
+from assay.eval.collections.formats.cells import render_table
 from assay.eval.scoring.measures import find
 from assay.eval.studies.comparison.comparison import Comparison, Pair
 from assay.eval.studies.comparison.differences import Difference
@@ -173,20 +171,17 @@ class ComparisonResult:
     def to_csv(self) -> str:
         """Return all differences as CSV: `base`, `other`, `measure`, `type`, and the figures.
 
-        Those over all queries, whose `type` is empty, come first; undefined figures are empty. No
-        name is a formula: see `defuse`.
+        Those over all queries, whose `type` is empty, come first; undefined figures are empty.
         """
         pairs = list(zip(self.compared.names, self.compared.pairs, strict=True))
         over_all = [(names, item, "") for names, pair in pairs for item in pair.differences]
         of_types = [(names, item, item.type) for names, pair in pairs for item in pair.by_type]
-        out = StringIO()
-        table = csv.writer(out, lineterminator="\n")
-        table.writerow(["base", "other", "measure", "type", *FIGURES])
+        rows = [["base", "other", "measure", "type", *FIGURES]]
         for names, item, kind in (*over_all, *of_types):
             measure, *figures = _list_figures(item, "measure")
             known = ("" if value != value else value for value in figures)  # NaN
-            table.writerow([*map(defuse, (*names, measure, kind)), *known])
-        return out.getvalue()
+            rows.append([*names, measure, kind, *known])
+        return render_table(rows)
 
     def __repr__(self) -> str:
         return self.verdict

@@ -13,6 +13,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
+from assay.eval.collections.formats.cells import arm
 from assay.eval.runs.summary.exports import (
     ITEMS,
     NO_MEASURES,
@@ -164,7 +165,8 @@ def _read(folder: Path, queries: Sequence[str]) -> _Exports:
     for query, _, id_, grade in _read_columns(folder / QRELS):
         qrels[query][id_] = int(grade)
     with (folder / ITEMS).open(encoding="utf-8", newline="") as file:
-        rows = list(csv.DictReader(file))
+        names, *lines = csv.reader(file)
+    rows = [dict(zip(names, map(arm, cells), strict=True)) for cells in lines]
     hits: dict[str, list[_Hit]] = {query: [] for query in queries}
     for (query, _), same in groupby(rows, key=lambda row: (row["query"], row["rank"])):
         hit, *more = same
