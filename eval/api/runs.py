@@ -133,7 +133,7 @@ def compare(
         >>> changed = ("name=flat", f"{keyword}.k1=0.4", f"{keyword}.b=0.1")
         >>> flat = run("bm25", "dataset=harbourline", *changed, track=False)
         >>> compared = compare(base, flat)
-        >>> print(compared.verdict.splitlines()[-1])  # doctest: +ELLIPSIS
+        >>> print(compared.verdict.splitlines()[0])  # doctest: +ELLIPSIS
         flat is better than bm25: nDCG@10 rises from 0.480 to 0.504, by +0.024 (95 % ...
         >>> compared.differences.loc["flat"].loc["nDCG@10", ["difference", "low", "high"]].round(3)
         difference    0.024

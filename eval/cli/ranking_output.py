@@ -54,7 +54,7 @@ def _print_runs(console: "Console", compared: "Comparison") -> None:
     measure = compared.pairs[0].headline.measure
     times = _list_medians(compared)
     costs = any(summary.cost for summary in compared.summaries)
-    beside = compared.beside[:1]
+    beside = compared.beside[-2:]
     heads = [measure, "95 % interval", "groups", *(["p50, ms"] if times else []), *beside]
     table = make_table("run", *heads, left=("groups",), ruled=False, whole=True)
     for i, (label, summary) in enumerate(zip(compared.labels, compared.summaries, strict=True)):

@@ -12,6 +12,7 @@ from assay.eval.runs.summary.comparability import (
     share_answered,
     share_queries,
 )
+from assay.eval.runs.summary.returned_tokens import TOKENS, WITHIN
 from assay.eval.runs.summary.summary import Summary, summarise
 from assay.eval.scoring.measures import choose_headline, find
 from assay.eval.studies.comparison.comparison import Comparison, Pair
@@ -26,9 +27,9 @@ from assay.eval.studies.comparison.gatekeeping import (
 from assay.eval.studies.comparison.latency_pairs import pair_latencies
 from assay.retrievers.base import AssayError
 
-DEFAULT = ("nDCG@10", "MRR@10", "Hit@1", "Hit@5", "Recall@20", "Recall@2000tok")
+DEFAULT = ("nDCG@10", "MRR@10", "Hit@1", "Hit@5", "Recall@20", WITHIN)
 # What the reader needs beside the measures, of which neither more nor less is better.
-BESIDE = ("Judged@10", "Tokens@10")
+BESIDE = ("Judged@10", TOKENS)
 # Added to the default ones where all runs have answers by one model and prompt; a family apart.
 OF_ANSWERS = ("AnswerF1", "QuoteShare", "CitationP", "CitationR", "Abstention")
 
@@ -90,7 +91,8 @@ def compare(
         runs = share_answered(runs)
     for run in runs[1:]:
         check_comparable(runs[0], run)
-    summaries = [summarise(run, [*tested, *beside]) for run in runs]
+    wanted_names = dict.fromkeys([*tested, *beside, WITHIN])
+    summaries = [summarise(run, [*wanted_names]) for run in runs]
     headline = choose_headline(name for name in tested if name not in (apart or ()))
     all_pairs = all_pairs and len(runs) > 2
     if all_pairs:

@@ -14,6 +14,7 @@ from assay.eval.runs.manifest import describe_order, describe_unread
 from assay.eval.runs.stored import StoredRun, describe_degraded, describe_without_hits
 from assay.eval.runs.summary.comparability import find_misfit
 from assay.eval.runs.summary.labels import label_runs, merge_lines
+from assay.eval.runs.summary.returned_tokens import describe_tokens
 from assay.eval.runs.summary.summary import Summary
 from assay.eval.scoring.measures import choose_headline, find, list_standard
 from assay.eval.statistics.significance import ALPHA, POWER
@@ -165,13 +166,20 @@ class Comparison:
         )
 
     @cached_property
+    def tokens(self) -> str:
+        """That runs return unequal amounts of text; "" where they do not."""
+        return describe_tokens(self.labels, self.summaries)
+
+    @cached_property
     def verdict(self) -> tuple[str, ...]:
         """What is shown, in lines: the conclusions, or of all pairs which run is the best.
 
-        Of all pairs also those whose types of query say something else, at most three.
+        Of all pairs also those whose types of query say something else, at most three. Where runs
+        return unequal amounts of text, that comes first.
         """
+        lead = tuple(filter(None, [self.tokens]))
         if not self.all_pairs:
-            return self.conclusions
+            return (*lead, *self.conclusions)
         headlines = [pair.headline for pair in self.against_base]
         shown = sum(pair.headline.shown for pair in self.pairs)
         against = [
@@ -181,7 +189,7 @@ class Comparison:
         ]
         if (more := len(against) - MOST_LINES) > 0:
             against[MOST_LINES:] = [f"Types of query say so of {count(more, 'more pair')}."]
-        return (conclude_ranking(self.labels, headlines, shown), *against)
+        return (*lead, conclude_ranking(self.labels, headlines, shown), *against)
 
     @cached_property
     def warnings(self) -> tuple[str, ...]:
@@ -273,6 +281,7 @@ class Comparison:
             "apart": None if self.apart is None else list(self.apart),
             "tests_apart": self.tests_apart,
             "tests_by_type": self.tests_by_type,
+            "verdict": list(self.verdict),
             "warnings": list(self.warnings),
         }
         runs = [
@@ -295,7 +304,6 @@ class Comparison:
             return {**told, "base": runs[0], "others": others}
         return {
             **told,
-            "verdict": list(self.verdict),
             "ranking": [
                 {**run, "means": {name: asdict(item.means[name]) for name in self.measures}}
                 | {"rank": rank, "groups": groups}

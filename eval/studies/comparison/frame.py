@@ -132,8 +132,8 @@ class ComparisonResult:
 
     @property
     def verdict(self) -> str:
-        """In words: what must be known before, and which run is shown to be better."""
-        return "\n".join([*self.compared.warnings, *self.compared.verdict])
+        """In words: which run is shown to be better, and what must be known before believing it."""
+        return "\n".join([*self.compared.verdict, *self.compared.warnings])
 
     def per_query(self, measure: str) -> "DataFrame":
         """Return the scores of all runs, query by query.

@@ -177,8 +177,9 @@ class PairView:
 class ComparisonView:
     """All that the pages show of a comparison. `details` is what the page's script works on.
 
-    `pairs` are those of the base. Of all pairs `ranking` has a row for each run, the best first,
-    and `verdict` the sentences that come first; both are empty where the runs have a base.
+    `pairs` are those of the base. Of all pairs `ranking` has a row for each run, the best first; it
+    is empty where the runs have a base. `verdict` are the sentences that come first; where there is
+    a base the conclusion of each pair follows them.
     """
 
     title: str
@@ -215,7 +216,7 @@ def make_view(compared: Comparison) -> ComparisonView:
     return ComparisonView(
         title=_title(compared),
         labels=labels,
-        verdict=compared.verdict if compared.all_pairs else (),
+        verdict=compared.verdict if compared.all_pairs else tuple(filter(None, [compared.tokens])),
         ranking=rank_runs(compared) if compared.all_pairs else (),
         collection=collection.name,
         collection_title=collection.title,

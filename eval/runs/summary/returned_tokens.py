@@ -1,0 +1,35 @@
+"""How much text runs return: measures by rank favour the run that returns more of it."""
+
+from collections.abc import Sequence
+
+from assay.eval.runs.summary.summary import Summary
+
+TOKENS, WITHIN = "Tokens@10", "Recall@2000tok"
+UNEQUAL = 1.5  # times the tokens of another run
+MOST = 6  # runs that the sentence names
+
+
+def describe_tokens(labels: Sequence[str], summaries: Sequence[Summary]) -> str:
+    """Return in words that runs return texts of unequal length; "" where they are about equal.
+
+    The summaries hold `TOKENS` and `WITHIN`.
+    """
+    found = [
+        (summary.means[TOKENS].value, f"{summary.means[WITHIN].value:.3f}", label)
+        for label, summary in zip(labels, summaries, strict=True)
+    ]
+    found.sort(key=lambda item: -item[0])
+    if found[0][0] <= UNEQUAL * found[-1][0]:
+        return ""
+    most, *others = found if len(found) <= MOST else [found[0], found[-1]]
+    tokens = [f"{round(most[0]):,} tokens ({most[2]})"]
+    tokens += [f"{round(count):,} ({label})" for count, _, label in others]
+    recalls = [f"{recall} ({label})" for _, recall, label in (most, *others)]
+    return (
+        f"Unequal amounts of text: the first 10 hits hold {_enumerate(tokens)}, and measures by "
+        f"rank favour more text. Recall within 2,000 tokens is {_enumerate(recalls)}."
+    )
+
+
+def _enumerate(items: Sequence[str]) -> str:
+    return f"{', '.join(items[:-1])} and {items[-1]}"
