@@ -51,6 +51,8 @@ def print_ranking(console: "Console", compared: "Comparison", whole: bool) -> No
 def _print_runs(console: "Console", compared: "Comparison") -> None:
     from rich.markup import escape
 
+    from assay.eval.scoring.measures import find
+
     measure = compared.pairs[0].headline.measure
     times = _list_medians(compared)
     costs = any(summary.cost for summary in compared.summaries)
@@ -61,7 +63,7 @@ def _print_runs(console: "Console", compared: "Comparison") -> None:
         mean = summary.means[measure]
         cells = [f"{mean.value:.3f}", f"{mean.low:.3f} … {mean.high:.3f}", compared.groups[i]]
         cells += [times[i]] if times else []
-        cells += [f"{summary.means[name].value:.2f}" for name in beside]
+        cells += [f"{summary.means[name].value:.{min(find(name).digits, 2)}f}" for name in beside]
         table.add_row(f"{i + 1:>2} {escape(label)}", *cells)
     print_table(console, table)
     console.print(f"Runs that share a letter are not shown to differ in {measure}.", style="dim")

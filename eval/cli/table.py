@@ -150,11 +150,17 @@ def _fold_types(summary: Summary) -> str:
         for kind, means in summary.by_type.items()
         if means[name].n >= LEAST_QUERIES
     }
+    ends = [choose(many, key=lambda kind: many[kind].value) for choose in (min, max) if many]
+    shown = [f"{many[kind].value:.{digits}f} ({kind})" for kind in ends]
+    few = f"of {LEAST_QUERIES} queries or more"
     if not many:
-        told = f"none of {LEAST_QUERIES} queries or more"
+        told = f"none {few}"
+    elif len(many) == 1:
+        told = f"{name} {shown[0]}, the only one {few}"
+    elif many[ends[0]].value == many[ends[1]].value:
+        told = f"{name} {shown[0].partition(' ')[0]} in all {few}"
     else:
-        ends = (choose(many, key=lambda kind: many[kind].value) for choose in (min, max))
-        told = f"{name} " + " to ".join(f"{many[kind].value:.{digits}f} ({kind})" for kind in ends)
+        told = f"{name} {' to '.join(shown)}"
     return f"{count(len(summary.by_type), 'type of query', 'types of query')} (--by-type): {told}"
 
 

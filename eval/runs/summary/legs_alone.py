@@ -29,12 +29,15 @@ class LegAlone:
     @property
     def words(self) -> str:
         """The figures in a sentence."""
-        sure = "does better than" if self.gain.low > 0 else "did better here than"
+        verb, advice = (
+            ("does better", "Use that leg alone, or fit the fusion: `assay tune`")
+            if self.gain.low > 0
+            else ("did better here", "That may be chance; `assay tune` fits the fusion")
+        )
         return (
-            f"The leg {self.leg} alone {sure} the fusion: {self.measure} "
+            f"The leg {self.leg} alone {verb} than the fusion: {self.measure} "
             f"{self.scored.value:.3f} against {self.fused.value:.3f}, {self.gain.value:+.3f} "
-            f"(95 % interval {self.gain.low:+.3f} … {self.gain.high:+.3f}). Use that leg alone, or "
-            "fit the fusion: `assay tune`"
+            f"(95 % interval {self.gain.low:+.3f} … {self.gain.high:+.3f}). {advice}"
         )
 
     def as_json(self) -> dict[str, Any]:

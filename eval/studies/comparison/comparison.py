@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
 
-from assay.eval.report.formats import count
+from assay.eval.report.formats import count, p_value
 from assay.eval.runs.delays import describe_delays
 from assay.eval.runs.execution.interleaved_timing import InterleavedTiming
 from assay.eval.runs.latency import TOTAL
@@ -189,7 +189,8 @@ class Comparison:
         ]
         if (more := len(against) - MOST_LINES) > 0:
             against[MOST_LINES:] = [f"Types of query say so of {count(more, 'more pair')}."]
-        return (*lead, conclude_ranking(self.labels, headlines, shown), *against)
+        ranking = conclude_ranking(self.labels, headlines, shown)
+        return (*lead, ranking, *filter(None, [self._explain_pairs()]), *against)
 
     @cached_property
     def warnings(self) -> tuple[str, ...]:
@@ -231,6 +232,22 @@ class Comparison:
             )
         found += filter(None, [self.base.models])
         return tuple(found)
+
+    def _explain_pairs(self) -> str:
+        """Say which pairs would differ if each was compared by itself, and why not here."""
+        alone = [
+            f"{other} and {base} (p {p_value(pair.alone[pair.headline.measure])})"
+            for (base, other), pair in zip(self.names, self.pairs, strict=True)
+            if pair.headline.measure in pair.unshown
+        ]
+        if not alone:
+            return ""
+        more = f" and {count(len(alone) - MOST_LINES, 'more pair')}"
+        listed = ", ".join(alone[:MOST_LINES]) + (more if len(alone) > MOST_LINES else "")
+        return (
+            f"Compared by themselves, {listed} would be shown to differ: two runs need less "
+            f"evidence than {len(self.labels)}, of which some two often differ by chance."
+        )
 
     def _list_fragile(self) -> list[str]:
         """Say which findings are fragile; of all pairs those of the headline, in one line."""

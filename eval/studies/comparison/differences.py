@@ -33,8 +33,9 @@ from assay.eval.statistics.significance import (
 # The smallest difference of a measure on 0 to 1 that is worth a verdict of its own.
 EFFECT = 0.05
 
-# The standard deviation of differences in nDCG@10 that is assumed before there are any.
-SCATTER = 0.3
+# The measure of which `foretell` says what is detected, and the standard deviation of its
+# differences that is assumed before there are any.
+FORETOLD, SCATTER = "nDCG@10", 0.3
 MANY_RUNS = 10  # beside a base, for which `foretell` says what is detected, too
 
 # What is said of a finding that `presumes_symmetry`.
@@ -137,10 +138,10 @@ def foretell(n: int) -> str:
         )
     alone, many = (detectable(SCATTER, n, alpha=ALPHA / runs) for runs in (1, MANY_RUNS))
     return (
-        f"With {n} queries you can detect differences of about {alone:.2f} in nDCG@10 when you "
+        f"With {n} queries you can detect differences of about {alone:.2f} in {FORETOLD} when you "
         f"compare one pipeline with another, and of about {many:.2f} when you compare {MANY_RUNS} "
         f"with one at once (power {POWER}, if the differences have a standard deviation of "
-        f"{SCATTER})"
+        f"{SCATTER}; a comparison tells what its own scores can)"
     )
 
 

@@ -49,6 +49,8 @@ def conclude_ranking(labels: Sequence[str], against_best: Sequence[Difference], 
         if not few:
             told = f"No difference between these {runs} runs is shown"
         last = score(against_best[-1].other)
+        if last == top:
+            return f"{told}: {measure} is {top} for each."
         return f"{told}: {measure} is from {last} ({labels[-1]}) to {top} ({best})."
     worse = [name for name, item in zip(labels[1:], against_best, strict=True) if item.shown]
     if len(worse) == runs - 1:

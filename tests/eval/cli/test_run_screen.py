@@ -5,10 +5,12 @@ from zipfile import ZipFile
 
 import pytest
 
+from assay.eval.cli import table
 from assay.eval.cli.table import print_summary
 from assay.eval.runs.stored import load
 from assay.eval.runs.summary.summary import Summary, summarise
 from assay.eval.shipped import DEMO
+from assay.eval.statistics.estimates import Estimate
 
 TYPES = 13  # of the run, each of four or five queries
 
@@ -41,7 +43,7 @@ def test_a_terminal_holds_it(summary: Summary, capsys: pytest.CaptureFixture[str
     check = next(line for line in lines if line.startswith("Check first: The leg dense alone "))
     assert lines.index(fold) < lines.index(check)
     assert shown.count("language model, not by") == 1
-    assert "Use that leg alone, or fit the fusion: `assay tune`" in " ".join(shown.split())
+    assert "That may be chance; `assay tune` fits the fusion" in " ".join(shown.split())
     assert "vocabulary_mismatch" not in shown
 
 
@@ -85,6 +87,25 @@ def test_the_fold_names_types_that_say_something(
         sum(score for _, score in part) / len(part) for part in (ranked[3:13], ranked[13:])
     )
     assert f"3 types of query (--by-type): nDCG@10 {low:.3f} (low) to {high:.3f} (high)\n" in shown
+
+
+@pytest.mark.parametrize(
+    ("big", "told"),
+    [
+        (("howto",), "nDCG@10 0.500 (howto), the only one of 10 queries or more"),
+        (("howto", "fact"), "nDCG@10 0.500 in all of 10 queries or more"),
+        ((), "none of 10 queries or more"),
+    ],
+)
+def test_the_fold_names_no_range_where_there_is_none(
+    summary: Summary, big: tuple[str, ...], told: str
+) -> None:
+    means = {"nDCG@10": Estimate(0.5, 0.4, 0.6, 4)}
+    of_types = dict.fromkeys(("one", "two"), means)
+    of_types |= {kind: {"nDCG@10": Estimate(0.5, 0.4, 0.6, 20)} for kind in big}
+    changed = replace(summary)
+    changed.__dict__["by_type"] = of_types
+    assert table._fold_types(changed) == f"{len(of_types)} types of query (--by-type): {told}"
 
 
 def test_what_failed_comes_with_what_to_do(

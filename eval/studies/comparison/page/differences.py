@@ -5,8 +5,9 @@ from dataclasses import dataclass
 
 from assay.eval.report.formats import amount, p_value, score, signed
 from assay.eval.report.plots import LinearAxis, Tick, Whisker, whisker
+from assay.eval.statistics.significance import POWER, detectable
 from assay.eval.studies.comparison.comparison import Comparison, Pair
-from assay.eval.studies.comparison.differences import Difference
+from assay.eval.studies.comparison.differences import FORETOLD, SCATTER, Difference
 
 STYLES = ("studies/comparison/templates/comparison.css",)
 # How a verdict looks; the names are classes of the style sheet.
@@ -120,10 +121,18 @@ def foresee(pair: Pair, compared: Comparison) -> str:
     if item.detectable is None:
         return ""
     together = f", tested together with the other {'pairs' if compared.all_pairs else 'runs'}"
+    if item.detectable_alone is not None:
+        together += f", and one of {score(item.detectable_alone)} by itself"
+    assumed = ""
+    if item.measure == FORETOLD and item.deviation is not None:
+        assumed = (
+            f" Before there are scores, {detectable(SCATTER, item.n):.2f} is assumed: that of "
+            f"differences with a standard deviation of {SCATTER}; these have {item.deviation:.2f}."
+        )
     return (
         f"With {item.n:,} queries whose scores differ as these do, a true difference of "
-        f"{score(item.detectable)} in {item.measure} is shown with probability 0.8"
-        f"{together if len(compared.pairs) > 1 else ''}."
+        f"{score(item.detectable)} in {item.measure} is shown with probability {POWER}"
+        f"{together if len(compared.pairs) > 1 else ''}.{assumed}"
     )
 
 

@@ -1,6 +1,6 @@
 """What the page of a comparison shows, as plain data: nothing is computed in the templates."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -8,9 +8,9 @@ from assay.eval.report.formats import amount, count, score, signed
 from assay.eval.report.plots import LogAxis, Tick, staircase
 from assay.eval.report.provenance import Pairs
 from assay.eval.report.run_page.timing import StageRow, stage_row
+from assay.eval.runs.execution.interleaved_timing import InterleavedTiming
 from assay.eval.runs.latency import TOTAL, collect_times
 from assay.eval.runs.summary.cost import tell_queries
-from assay.eval.runs.summary.summary import Summary
 from assay.eval.statistics.significance import TIE
 from assay.eval.studies.comparison.comparison import Comparison, Pair
 from assay.eval.studies.comparison.latency_pairs import LatencyPair
@@ -65,13 +65,23 @@ class PairTiming:
     curve_ticks: tuple[Tick, ...]
 
 
-def time_pair(pair: Pair) -> PairTiming | None:
-    """Return the latencies of a pair; None unless both were timed."""
+def time_pair(pair: Pair, timing: InterleavedTiming | None) -> PairTiming | None:
+    """Return the latencies of a pair; None unless both were timed.
+
+    Whole searches have the times of the one job where there was one, and then no row among the
+    stages, which were timed run by run.
+    """
     base, other = (collect_times(item.run.latency) for item in (pair.base, pair.other))
     if not base or not other:
         return None
-    axis = LogAxis.around([taken for times in (*base.values(), *other.values()) for taken in times])
     totals = base[TOTAL], other[TOTAL]
+    together = timing is not None and any(item.together for item in pair.latency)
+    if timing is not None and together:
+        one, two = (item.run.manifest.id for item in (pair.base, pair.other))
+        totals = timing.milliseconds[one], timing.milliseconds[two]
+        del base[TOTAL], other[TOTAL]
+    measured = (*base.values(), *other.values(), *totals)
+    axis = LogAxis.around([taken for times in measured for taken in times])
     total_axis = LogAxis.around([taken for times in totals for taken in times])
     return PairTiming(
         stages=tuple(
@@ -83,7 +93,7 @@ def time_pair(pair: Pair) -> PairTiming | None:
             for stage in dict.fromkeys([*base, *other])
         ),
         ratios=tuple(map(_ratio_row, pair.latency)),
-        together=any(item.together for item in pair.latency),
+        together=together,
         ticks=axis.ticks,
         curves=(staircase(totals[0], total_axis), staircase(totals[1], total_axis)),
         curve_ticks=total_axis.ticks,
@@ -227,7 +237,7 @@ def make_view(compared: Comparison) -> ComparisonView:
         ),
         warnings=compared.warnings,
         measure=compared.pairs[0].headline.measure,
-        base_half=_half(compared.base),
+        base_half=_half(item.base for item in compared.against_base[0].latency),
         axes=axes,
         pairs=tuple(
             _pair_view(compared, pair, (labels[0], other), told[id(pair)], axes)
@@ -256,12 +266,12 @@ def _pair_view(
         rows=tuple(difference_row(item, axes.all.axis) for item in pair.differences),
         types=tuple(difference_row(item, axes.types.axis) for item in pair.by_type),
         beside=(*_list_beside(compared, pair), *_list_costs(compared, pair)),
-        half=_half(pair.other),
+        half=_half(item.other for item in pair.latency),
         gains=list_gains(pair),
         losses=list_losses(pair),
         flow=flow,
         flow_sentence=flow.tell(*names),
-        timing=time_pair(pair),
+        timing=time_pair(pair, compared.timing),
     )
 
 
@@ -286,8 +296,9 @@ def _title(compared: Comparison) -> str:
     return f"{', '.join(others)} against {base}"
 
 
-def _half(summary: Summary) -> str:
-    return amount(summary.latency[TOTAL]["p50"].value) if summary.latency else ""
+def _half(percentiles: Iterable[float]) -> str:
+    """Return the first of the percentiles of latency, p50, in words; "" where there are none."""
+    return next(map(amount, percentiles), "")
 
 
 def _details(compared: Comparison, labels: Sequence[str]) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """Comparisons of all pairs: order, groups and verdicts, by hand, SciPy and simulation."""
 
 import json
+import random
 from itertools import combinations, permutations
 from pathlib import Path
 from statistics import NormalDist
@@ -98,11 +99,38 @@ def test_runs_that_nothing_tells_apart_are_said_to_be(folder: Path) -> None:
     few = compare(runs, MEASURES, all_pairs=True)
     assert few.groups == ("a", "a", "a")
     assert few.verdict == (
-        "40 queries are too few to tell these 3 runs apart: MRR@10 is from 0.750 (three) to 0.750 "
-        "(one).",
+        "40 queries are too few to tell these 3 runs apart: MRR@10 is 0.750 for each.",
     )
     enough = compare(runs, MEASURES, effect=0.5, all_pairs=True)
     assert enough.verdict[0].startswith("No difference between these 3 runs is shown: MRR@10")
+
+
+def test_what_two_runs_alone_would_show_is_explained(folder: Path) -> None:
+    rng = random.Random(5)
+    ranks = {"base": [2] * 40, "small": [1] * 9 + [3] * 3 + [2] * 28}
+    ranks |= {f"run{i}": [rng.choice([1, 2, 3]) for _ in range(40)] for i in range(5)}
+    runs = {name: make_run(folder, name, each) for name, each in ranks.items()}
+    ranked = compare(list(runs.values()), ("MRR@10",), all_pairs=True)
+    lines = [line for line in ranked.verdict if line.startswith("Compared by themselves, ")]
+    alone = {
+        pair: item
+        for pair in ranked.names
+        if (item := compare([runs[name] for name in pair], ("MRR@10",)).pairs[0].headline).shown
+    }
+    hidden = [
+        f"{other} and {base} (p {alone[base, other].adjusted:.3f})"
+        for (base, other), pair in zip(ranked.names, ranked.pairs, strict=True)
+        if (base, other) in alone and not pair.headline.shown
+    ]
+    assert hidden
+    (line,) = lines
+    assert all(words in line for words in hidden[:3])
+    assert (f" and {len(hidden) - 3} more pair" in line) == (len(hidden) > 3)
+    assert line.endswith("need less evidence than 7, of which some two often differ by chance.")
+
+
+def test_nothing_is_explained_where_the_pairs_say_the_same(compared: Comparison) -> None:
+    assert len(compared.verdict) == 1
 
 
 def test_a_base_is_compared_with_each_other_only(runs: list[StoredRun]) -> None:

@@ -16,11 +16,14 @@ from samples.report import HOSTILE, QUERIES, make_run
 
 from assay.eval.report.formats import p_value, signed
 from assay.eval.report.plots import LinearAxis
+from assay.eval.runs.execution.interleaved_timing import InterleavedTiming
 from assay.eval.runs.stored import StoredRun
 from assay.eval.runs.summary.labels import label_runs
 from assay.eval.statistics.estimates import Estimate
+from assay.eval.statistics.significance import detectable
 from assay.eval.studies.comparison.analysis import compare
 from assay.eval.studies.comparison.comparison import Comparison
+from assay.eval.studies.comparison.differences import foretell
 from assay.eval.studies.comparison.latency_pairs import LatencyPair
 from assay.eval.studies.comparison.page import name_comparison, write
 from assay.eval.studies.comparison.page.differences import (
@@ -355,6 +358,41 @@ def test_stages_of_both_stand_on_one_axis(view: ComparisonView) -> None:
     assert by_name["fusion"].other is not None
     assert [(row.name, row.ratio) for row in timing.ratios] == [("p50", ""), ("p95", "")]
     assert not timing.together
+
+
+def test_every_place_has_the_times_of_one_job(runs: list[StoredRun], tmp_path: Path) -> None:
+    first, second = runs[:2]
+    queries = list(first.queries)
+    times = {first.manifest.id: [14.7] * len(queries), second.manifest.id: [29.4] * len(queries)}
+    timing = InterleavedTiming(queries=queries, milliseconds=times)
+    compared = compare([first, second], timing=timing)
+    view = make_view(compared)
+    (pair,) = view.pairs
+    assert pair.timing is not None
+    assert (view.base_half, pair.half) == ("14.7", "29.4")
+    assert [(row.base, row.other) for row in pair.timing.ratios] == [("14.7", "29.4")] * 2
+    assert "total" not in [stage.name for stage in pair.timing.stages]
+    apart = make_view(compare([first, second])).pairs[0].timing
+    assert apart is not None
+    assert pair.timing.curves != apart.curves
+    assert apart.stages[0].name == "total"
+    page = write(compared, tmp_path).read_text()
+    assert page.count("14.7") >= 1
+
+
+def test_what_was_assumed_before_there_were_scores_is_explained(tmp_path: Path) -> None:
+    ranks = [RANKS, SWAPPED, [1] * 40]
+    three = [make_planned(tmp_path, f"run{i}", each) for i, each in enumerate(ranks)]
+    pair = make_view(compare(three)).pairs[1]
+    item = compare(three).pairs[1].headline
+    assert item.detectable_alone is not None
+    assert item.detectable_alone < item.detectable
+    assert f"a true difference of {item.detectable:.3f} in nDCG@10" in pair.foresight
+    assert f", and one of {item.detectable_alone:.3f} by itself. " in pair.foresight
+    assumed = f"{detectable(0.3, 40):.2f}"
+    assert f"you can detect differences of about {assumed} in nDCG@10" in foretell(40)
+    assert f"Before there are scores, {assumed} is assumed" in pair.foresight
+    assert pair.foresight.endswith(f"these have {item.deviation:.2f}.")
 
 
 def test_runs_without_latency_have_a_report(tmp_path: Path) -> None:
