@@ -79,7 +79,10 @@ class PipelineShape(Settings):
         if len(self.legs) > 1 and self.fusion is None:
             raise ValueError(f"fusion: missing; needed for more than one leg ({names})")
         if len(self.legs) == 1 and self.fusion is not None:
-            raise ValueError(f"fusion: not allowed with the single leg {names}; null takes it out")
+            raise ValueError(
+                "Only one leg is left: remove the `fusion:` line, or set `fusion: null` where a "
+                "base has it"
+            )
         if not self.active:
             kinds = {leg.kind for leg in self.legs.values()} - {"graph"}
             modes = ", ".join(sorted(kinds | {"hybrid"}))

@@ -31,7 +31,7 @@ def check(done, *words: str) -> None:
         ("retriever.legs.keyword.k1=-1", ("k1", "greater than 0")),
         ("retriever.legs.keyword.analyzer=klingon", ("analyzer", "klingon", "english")),
         ("retriever.legs.keyword.type=bm26", ("bm26", "'bm25'")),
-        ("retriever.fusion.type=rrf", ("fusion", "single leg")),
+        ("retriever.fusion.type=rrf", ("Only one leg is left: remove the `fusion:` line", "null")),
         ("dataset=nowhere", ("nowhere", "harbourline")),
         ("measures=[nDCG@ten]", ("nDCG@ten", "nDCG@10")),
         ("measures=[RBP(p=0.8)@10]", ("RBP(p=0.8)@10", "supports")),

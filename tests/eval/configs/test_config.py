@@ -51,7 +51,7 @@ def test_null_takes_a_leg_of_a_base_out(tmp_path: Path) -> None:
     path.write_text(f"base: {base}\nretriever: {{fusion: {{weights: {{keyword: null}}}}}}\n")
     assert load_config(path).retriever.fusion.weights == {"dense": 1.0}
     path.write_text(f"base: {base}\nretriever: {{legs: {{dense: null}}}}\n")
-    with pytest.raises(AssayError, match="fusion: not allowed with the single leg keyword; null"):
+    with pytest.raises(AssayError, match="Only one leg is left: remove the `fusion:` line"):
         load_config(path)
 
 
