@@ -72,7 +72,9 @@ def gate(
     --base: base and head are then timed interleaved, and their ratio counts. The code of a --base
     that is a checkout or a revision also runs the baseline's pipeline.
     """
+    from assay.eval.configs.locations import reports_folder
     from assay.eval.progress import ConsoleProgress
+    from assay.eval.studies.gate import page
     from assay.eval.studies.gate.output import Outputs
     from assay.eval.studies.gate.running import (
         baselines_folder,
@@ -96,7 +98,7 @@ def gate(
         outputs.deliver_failure(target, str(error))
         raise
     outputs.deliver(report)
-    present(report, as_json, print_report)
+    present(report, as_json, print_report, report=page.write(report, reports_folder()))
     if accept_corpus and (done := refresh(report, limits, folder, strict)):
         click.echo(done, err=True)
     sys.exit(1 if report.fails(strict) else 0)

@@ -167,15 +167,17 @@ def delete(runs: tuple[str, ...], dry_run: bool, yes: bool, as_json: bool, **wan
 def index(measure: str, as_json: bool, **wanted: Any) -> None:
     """Write a page of the runs: index.html beside them.
 
-    It is sortable, with links to every page and trends, and needs neither network nor server.
+    It is sortable, with links to every page and trends, and needs neither network nor server. Runs
+    that have no page yet, such as those made to be compared, get one.
     Trends are of each config on each collection, over the commits of the repository worked in.
     """
     from assay.eval.configs.locations import reports_folder
+    from assay.eval.progress import ConsoleProgress
     from assay.eval.scoring.measures import find
-    from assay.eval.studies.run.index import write_index
+    from assay.eval.studies.run.index import write_index, write_pages
     from assay.eval.studies.run.run_list import list_runs
 
-    rows = list_runs(reports_folder(), _read_wanted(wanted))
+    rows = write_pages(list_runs(reports_folder(), _read_wanted(wanted)), ConsoleProgress())
     page = write_index(rows, reports_folder(), find(measure).name if measure else "")
     if as_json:
         print_json({"index": str(page), "runs": len(rows)})

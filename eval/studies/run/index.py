@@ -1,21 +1,27 @@
 """`index.html`: the stored runs of a folder, with links to their pages, and how they developed."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 from pathlib import Path
 
 from assay.eval.report.page import render_page
 from assay.eval.report.plots import LinearAxis
 from assay.eval.report.run_page.page import PAGE
+from assay.eval.running.run import write_report
+from assay.eval.runs.manifest import MANIFEST
+from assay.eval.runs.stored import load
 from assay.eval.scoring.measures import choose_headline
-from assay.eval.studies.run.run_list import RunRow
-from assay.retrievers.base import AssayError
+from assay.eval.studies.run.run_list import RunRow, read_run
+from assay.retrievers.base import AssayError, Progress
 from assay.retrievers.store.files import write_atomically
 
 INDEX = "index.html"
 SHOWN = ("nDCG@10", "MRR@10", "Recall@10", "Hit@10")
 SHORT = 8  # characters of a commit
+# What pages are of, by how their paths begin.
+KINDS = {"compare-": "Comparisons", "gate-": "Gates", "chosen/": "Choices", "tuned/": "Tuning"}
+OTHERS = "Other reports"
 MARGIN = 0.15  # of the range of a trend, left free above and below
 FLATTEST = 0.02  # the smallest range that fills a trend's height
 
@@ -47,6 +53,21 @@ class Trend:
         return " ".join(f"{moment.at:g},{moment.height:g}" for moment in self.moments)
 
 
+def write_pages(rows: Sequence[RunRow], progress: Progress) -> list[RunRow]:
+    """Write the pages that runs lack, such as those made to be compared; return all rows.
+
+    Say of which run no page can be made.
+    """
+    bare = [row for row in rows if row.page is None]
+    made = {}
+    for row in progress.track(bare, "writing pages", len(bare)):
+        try:
+            _, made[row.id] = write_report(load(row.folder))
+        except AssayError as error:
+            progress.say(f"{row.id}: no page can be made: {error}")
+    return [replace(row, page=made.get(row.id, row.page)) for row in rows]
+
+
 def write_index(rows: Sequence[RunRow], reports: Path, measure: str = "") -> Path:
     """Write the index of `rows`, all below `reports`; return its path.
 
@@ -60,11 +81,6 @@ def write_index(rows: Sequence[RunRow], reports: Path, measure: str = "") -> Pat
         raise AssayError(f"--measure {measure}: no run has it; there are: {', '.join(there)}")
     measure = measure or (choose_headline(there) if there else "")
     shown = list(dict.fromkeys([*filter(None, [measure]), *(i for i in SHOWN if i in there)]))
-    others = sorted(
-        path.parent.name
-        for path in reports.glob(f"*/{PAGE}")
-        if path.parent.name not in {row.id for row in rows}
-    )
     html = render_page(
         "studies/run/templates/index.html.j2",
         ("studies/run/templates/index.js",),
@@ -72,11 +88,32 @@ def write_index(rows: Sequence[RunRow], reports: Path, measure: str = "") -> Pat
         measures=shown,
         headline=measure,
         trends=list_trends(rows, measure),
-        others=others,
+        others=list_pages(reports),
+        unread=list_unread(rows, reports),
         short=SHORT,
     )
     write_atomically(reports / INDEX, html.encode())
     return reports / INDEX
+
+
+def list_pages(reports: Path) -> dict[str, list[tuple[str, str]]]:
+    """Return the pages of what is no run, by their kind: each its name and its path."""
+    pages: dict[str, list[tuple[str, str]]] = {}
+    for path in sorted(reports.rglob("*.html")):
+        place = path.relative_to(reports)
+        if place.name == INDEX or (path.parent / MANIFEST).exists():
+            continue
+        name = place.as_posix().removesuffix(f"/{PAGE}").removesuffix(".html")
+        kind = next((kind for begin, kind in KINDS.items() if name.startswith(begin)), OTHERS)
+        pages.setdefault(kind, []).append((name, place.as_posix()))
+    return {kind: pages[kind] for kind in (*KINDS.values(), OTHERS) if kind in pages}
+
+
+def list_unread(rows: Sequence[RunRow], reports: Path) -> list[str]:
+    """Return the ids of runs that this version cannot read."""
+    known = {row.id for row in rows}
+    folders = sorted(path.parent for path in reports.glob(f"*/{MANIFEST}"))
+    return [path.name for path in folders if path.name not in known and read_run(path) is None]
 
 
 def list_trends(rows: Sequence[RunRow], measure: str) -> list[Trend]:

@@ -1,6 +1,7 @@
 """`assay runs`: what stored runs there are, which are shown and deleted, and their index page."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -163,12 +164,36 @@ def test_the_index_links_to_every_page(reports: Path) -> None:
     done = json.loads(call("index", "--measure", "Hit@1", "--json").output)
     page = Path(done["index"]).read_text()
     assert done["runs"] == 3
-    for row in listed("--config", "mine"):
+    for row in listed():
         assert f'href="{row["run"]}/report.html"' in page
+        assert (reports / row["run"] / "report.html").is_file()
     assert 'href="compare-a-b/report.html"' in page
     assert "Hit@1 over commits" in page
     with pytest.raises(Exception, match="--measure MRR@10: no run has it"):
         write_index(list_runs(reports)[1:], reports, "MRR@10")
+
+
+def test_the_index_lists_what_else_was_found_by_its_kind(reports: Path) -> None:
+    for name in ("chosen/a b.html", "tuned/mine.html", "gate-mine/report.html", "x/report.html"):
+        (reports / name).parent.mkdir(exist_ok=True)
+        (reports / name).write_text("page")
+    page = Path(json.loads(call("index", "--config", "mine", "--json").output)["index"]).read_text()
+    kinds = re.findall(r'<h2 id="pages-\d-title">(.*?)</h2>\n<ul>(.*?)</ul>', page)
+    assert kinds == [
+        ("Gates", '<li><a href="gate-mine/report.html">gate-mine</a></li>'),
+        ("Choices", '<li><a href="chosen/a%20b.html">chosen/a b</a></li>'),
+        ("Tuning", '<li><a href="tuned/mine.html">tuned/mine</a></li>'),
+        ("Other reports", '<li><a href="x/report.html">x</a></li>'),
+    ]
+    again = Path(json.loads(call("index", "--json").output)["index"]).read_text()
+    assert again.count("<h2") == page.count("<h2"), "the index does not list itself"
+
+
+def test_a_run_that_is_not_read_is_named_in_the_index(reports: Path) -> None:
+    (reports / "broken").mkdir()
+    (reports / "broken" / MANIFEST).write_text("{}")
+    page = write_index(list_runs(reports), reports).read_text()
+    assert "Not read, as damaged or of another version: broken." in page
 
 
 def test_a_run_of_an_earlier_version_has_the_names_shown(reports: Path) -> None:
