@@ -10,9 +10,11 @@ from assay.retrievers.base.printing import neutralise
 
 if TYPE_CHECKING:
     from jinja2 import Environment
+    from markupsafe import Markup
 
 SPECIAL = re.compile(r"([\\`*_\[\]|~#!])")
 CELL = 100  # characters of a query
+TICKED = re.compile(r"`([^`\n]+)`")
 FENCE = re.compile(r"`{3,}")
 
 
@@ -37,9 +39,19 @@ def make_environment(*, autoescape: bool) -> "Environment":
         autoescape=autoescape,
         keep_trailing_newline=not autoescape,
     )
-    if not autoescape:
+    if autoescape:
+        environment.filters["coded"] = coded
+    else:
         environment.filters |= {"plain": plain, "code": code, "fenced": fenced}
     return environment
+
+
+def coded(text: str) -> "Markup":
+    """Return a sentence as HTML in which what stands between backticks is code."""
+    from markupsafe import Markup
+
+    # Escaped first: the text itself can bring no tag.
+    return Markup(TICKED.sub(r"<code>\1</code>", html.escape(text)))
 
 
 def plain(text: str, limit: int = CELL) -> str:

@@ -1,11 +1,16 @@
 """Legs beside their fusion, on runs whose lists are known."""
 
+import re
 from dataclasses import replace
+from html import unescape
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from samples.report import make_run
 
+from assay.eval.report.markdown import coded
 from assay.eval.report.run_page import page as report
 from assay.eval.runs.manifest import IndexFacts, describe_unread
 from assay.eval.runs.stored import StoredRun
@@ -13,6 +18,7 @@ from assay.eval.runs.summary.legs_alone import LegAlone, score_legs
 from assay.eval.runs.summary.summary import summarise
 from assay.eval.statistics.estimates import Estimate
 from assay.eval.studies.comparison.analysis import compare
+from assay.eval.studies.comparison.page import write
 
 LEG = LegAlone(
     "keyword",
@@ -85,9 +91,28 @@ def test_the_report_warns_of_a_leg_that_does_better_and_of_chunks_read_in_part(
     for text in (page.read_text(), page.with_name("report.md").read_text()):
         assert "The leg words alone d" in text
         assert "3 (the encoder reads 512 tokens)" in text
+    assert "Lower <code>max_tokens</code>, or set <code>windows: max</code>" in page.read_text()
+    assert not find_ticks(page)
     other = make_run(tmp_path, name="words", legs=("words",))
     compared = compare([summary.run, other], ["nDCG@10"])
     assert f"two_legs: {last}" in compared.warnings
+    page = write(compared, tmp_path)
+    assert "<code>windows: max</code>" in page.read_text()
+    assert not find_ticks(page)
+
+
+def find_ticks(page: Path) -> list[str]:
+    """Return what a page shows between backticks, its scripts apart."""
+    shown = re.sub(r"<(script|style|pre)\b.*?</\1>", "", page.read_text(), flags=re.DOTALL)
+    return re.findall(r"`[^`]*`", shown)
+
+
+@given(st.text(st.sampled_from('`<&ab \n"') | st.characters()))
+def test_what_stands_between_backticks_is_code_and_nothing_else_a_tag(text: str) -> None:
+    html = str(coded(text))
+    assert re.findall(r"<[^>]*>", html) == ["<code>", "</code>"] * html.count("<code>")
+    assert unescape(re.sub(r"</?code>", "`", html)) == text
+    assert not re.search(r"`[^`\n]+`", unescape(re.sub(r"<code>.*?</code>", "\n", html)))
 
 
 def test_chunks_read_in_part_are_told() -> None:
