@@ -3,6 +3,7 @@
 import gc
 import json
 import os
+import sys
 from collections.abc import Callable, Collection, Iterable, Sequence
 from itertools import zip_longest
 from pathlib import Path
@@ -134,11 +135,14 @@ def print_warnings(lines: Iterable[str]) -> None:
 def make_console() -> "Console":
     """Return a console as wide as the terminal; in a pipe, where no `$COLUMNS` says otherwise, as
     wide as anything takes.
-    """
-    from rich.console import Console
 
-    console = Console(highlight=False)
-    if not console.is_terminal and "COLUMNS" not in os.environ:
+    A pipe is no terminal, whatever `$FORCE_COLOR` says: `SafeStream` lets no colours through.
+    """
+    from assay.eval.cli.console import WholeWordConsole
+
+    terminal = sys.stdout.isatty()
+    console = WholeWordConsole(highlight=False, force_terminal=terminal)
+    if not terminal and "COLUMNS" not in os.environ:
         console.width = UNLIMITED
     return console
 
