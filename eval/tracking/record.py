@@ -35,6 +35,12 @@ ARTIFACTS = (
 )
 # MLflow allows letters, digits, `_ - . /` and space. Runs of anything else become one `_`.
 NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9./ -]+")
+# Measures with parameters, such as `nDCG(dcg='exp-log2')@5`, and what becomes of them.
+_STEM, _KEY = "[a-z]*[A-Z][A-Za-z]*", "(?!at[=_])[a-z]+"
+_WORD, _NUMBER = "[A-Za-z][A-Za-z0-9.-]*", "[0-9][0-9.]*"
+_PAIR = rf"{_KEY}=(?:{_NUMBER}|'{_WORD}')"
+WITH_PARAMETERS = re.compile(rf"{_STEM}\({_PAIR}(?:,{_PAIR})*\)(?:@[A-Za-z0-9]+)?")
+LIKE_PARAMETERS = re.compile(rf"{_STEM}(?:_{_KEY}_(?:{_NUMBER}|{_WORD}))+(?:_at_[A-Za-z0-9]+)?")
 FIGURES = "figures.json"
 FIGURES_COLUMNS = ("figure", "value", "low", "high")
 FigureRow = tuple[str, float, float | None, float | None]
@@ -76,12 +82,13 @@ class Record:
 def metric_name(measure: str) -> str:
     """Return the name under which MLflow holds a measure or a key: `nDCG_at_10` for `nDCG@10`.
 
-    It ends with a digest where it does not tell what it was made from, such as `AP(rel=2)`: no two
-    become one.
+    It ends with a digest where it does not tell what it was made from: no two become one. What it
+    is for `AP(rel=2)` does, `AP_rel_2`, and so a key called that gets the digest.
     """
     words = NOT_IN_NAMES.sub("_", measure.replace("@", "_at_")).strip("_")
     name = "/".join(part for part in words.split("/") if part.strip("."))
-    if name.replace("_at_", "@") == measure and len(name) <= LONGEST_NAME:
+    told = name.replace("_at_", "@") == measure and not LIKE_PARAMETERS.fullmatch(name)
+    if (told or WITH_PARAMETERS.fullmatch(measure)) and len(name) <= LONGEST_NAME:
         return name
     mark = f"-{digest(measure)[:MARK]}"
     return f"{name[: LONGEST_NAME - len(mark)]}{mark}"

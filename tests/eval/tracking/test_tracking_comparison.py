@@ -79,8 +79,8 @@ def test_its_metrics_are_of_the_headline_and_its_table_has_all(
     assert len(set(compared.labels)) == 3
     for pair, label in zip(compared.pairs, compared.labels[1:], strict=True):
         other = metric_name(label)
-        for item, measure in zip(pair.differences, ("nDCG@10", "AP(rel=2)"), strict=True):
-            place = f"{metric_name(measure)}/{other}"
+        for item, name in zip(pair.differences, ("nDCG_at_10", "AP_rel_2"), strict=True):
+            place = f"{name}/{other}"
             found = item.difference
             assert figures[f"difference/{place}"] == [found.value, found.low, found.high]
             shown = item.detectable

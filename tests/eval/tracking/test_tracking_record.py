@@ -8,6 +8,7 @@ from mlflow.utils.validation import _validate_metric_name, _validate_param_name
 
 from assay.eval.runs.config_keys import flatten
 from assay.eval.tracking import metric_name, redact
+from assay.eval.tracking.record import WITH_PARAMETERS
 
 
 @pytest.mark.parametrize(
@@ -16,7 +17,10 @@ from assay.eval.tracking import metric_name, redact
         ("nDCG@10", "nDCG_at_10"),
         ("Hit@5", "Hit_at_5"),
         ("Recall@2000tok", "Recall_at_2000tok"),
-        ("retriever.legs.0.k1", "retriever.legs.0.k1"),
+        ("RBP(p=0.8)@10", "RBP_p_0.8_at_10"),
+        ("nDCG(dcg='exp-log2')@5", "nDCG_dcg_exp-log2_at_5"),
+        ("AP(rel=2)", "AP_rel_2"),
+        ("retriever.legs.0.max_query_terms", "retriever.legs.0.max_query_terms"),
     ],
 )
 def test_metric_names(measure: str, name: str) -> None:
@@ -26,21 +30,31 @@ def test_metric_names(measure: str, name: str) -> None:
 @pytest.mark.parametrize(
     ("measure", "words"),
     [
-        ("RBP(p=0.8)@10", "RBP_p_0.8_at_10"),
-        ("nDCG(dcg='exp-log2')@5", "nDCG_dcg_exp-log2_at_5"),
-        ("AP(rel=2)", "AP_rel_2"),
+        ("AP_rel_2", "AP_rel_2"),
+        ("AP(rel='2')", "AP_rel_2"),
+        ("nDCG_at_10", "nDCG_at_10"),
+        ("terms:β", "terms"),
     ],
 )
 def test_a_name_that_loses_marks_ends_with_a_digest(measure: str, words: str) -> None:
     assert re.fullmatch(rf"{re.escape(words)}-[0-9a-f]{{8}}", metric_name(measure))
 
 
-KEYS = st.text(st.sampled_from("ab_@./ -é:(=") | st.characters(), min_size=1, max_size=300)
-ALIKE = ["AP(rel=2)", "AP_rel_2", "a@1", "a_at_1", "a", "_a", "a_", "é", "è", "x" * 300, "x" * 301]
+def to_words(measure: str) -> str:
+    """Return what is left of a measure in a name."""
+    return re.sub(r"[('),=]+", "_", measure.replace("@", "_at_")).strip("_")
+
+
+KEYS = st.text(st.sampled_from("aP_@./ -é:(=2)',") | st.characters(), min_size=1, max_size=300)
+MEASURES = st.from_regex(WITH_PARAMETERS, fullmatch=True)
+ALIKE = [
+    "AP(rel=2)", "AP_rel_2", "AP(rel='2')", "AP(rel=\u0662)", "AP(a='b',c='d')", "AP(a='b_c_d')",
+    "a@1", "a_at_1", "a", "_a", "a_", "é", "è", "x" * 300, "x" * 301,
+]  # fmt: skip
 
 
 @example(ALIKE)
-@given(st.lists(KEYS, min_size=2, unique=True))
+@given(st.lists(KEYS | MEASURES | MEASURES.map(to_words), min_size=2, unique=True))
 def test_no_two_keys_have_one_name_in_mlflow(keys: list[str]) -> None:
     names = [metric_name(key) for key in keys]
     assert len(set(names)) == len(keys)
