@@ -118,19 +118,26 @@ def describe_ungraded(name: str) -> str:
     )
 
 
+def find_padded(identifier: str, known: Mapping[str, Any]) -> str | None:
+    """Return the id of `known` that differs from `identifier` by leading zeros alone, if any."""
+    match = NUMBERED.fullmatch(identifier)
+    if match is None:
+        return None
+    name, number = match[1], match[2].lstrip("0") or "0"
+    padded = (name + number.zfill(width) for width in range(len(number), WIDEST + 1))
+    return next((other for other in padded if other in known), None)
+
+
 def describe_unknown(what: str, identifier: str, known: Mapping[str, Any]) -> str:
     """Return in words that no id of `known` is `identifier`, and what one there looks like."""
     missing = f'there is no {what} "{identifier}"'
     if not known:
         return f"{missing}; none was read"
-    if match := NUMBERED.fullmatch(identifier):
-        name, number = match[1], match[2].lstrip("0") or "0"
-        for width in range(len(number), WIDEST + 1):
-            if (other := name + number.zfill(width)) in known:
-                return (
-                    f'{missing} but "{other}": the files differ by leading zeros; write such ids '
-                    "alike in both"
-                )
+    if other := find_padded(identifier, known):
+        return (
+            f'{missing} but "{other}": the files differ by leading zeros; write such ids '
+            "alike in both"
+        )
     return f'{missing}; the first one there is "{next(iter(known))}"'
 
 
