@@ -48,7 +48,8 @@ class GoldItem:
 
     `id` is the passage's id for a judgment of a prescribed passage (`passage_id` is then set),
     the document's id for one of a whole document, `doc_id[start:end]` for one of a span. A grade
-    of 0 or less says that the text was judged and is not relevant. `judged_by` is that of Label;
+    of 0 or less says that the text was judged and is not relevant. A document that the collection
+    lacks has no characters: `end` is 0. `judged_by` is that of Label;
     who judged makes no other item of it.
     """
 
@@ -60,6 +61,11 @@ class GoldItem:
     grade: int
     passage_id: str = ""
     judged_by: str = field(default="", compare=False)
+
+    @property
+    def absent(self) -> bool:
+        """Whether the collection lacks the document, so that nothing can find it."""
+        return self.end == 0
 
     @property
     def by_model(self) -> bool:
@@ -86,6 +92,11 @@ class Label:
     comment: str
     judged_by: str = ""
     judged_on: str = ""
+
+    @property
+    def absent(self) -> bool:
+        """Whether the collection lacks the document, so that nothing can find it."""
+        return self.end == 0
 
     @property
     def by_model(self) -> bool:

@@ -7,8 +7,9 @@ from typing import Any
 
 from assay.eval.collections.card import NAME, Card
 from assay.eval.collections.collection import Collection, GoldItem, Query
+from assay.eval.collections.formats.absent import AbsentDocuments
 from assay.eval.collections.formats.places import resolve_judgment
-from assay.eval.collections.formats.rows import Row, RowError, describe_unknown
+from assay.eval.collections.formats.rows import PLACES, Row, RowError, describe_unknown, read_grade
 from assay.eval.collections.formats.source import GoldBook, QueryRegister, Register, restrict_query
 from assay.eval.collections.permissions import keep_allowed
 from assay.eval.collections.problems import Problems
@@ -129,10 +130,18 @@ def _read_gold(
 ) -> dict[str, tuple[GoldItem, ...]]:
     locator = Locator(documents)
     book = GoldBook(queries, 1, problems)
+    absent = AbsentDocuments(documents, problems)
     for row in read_rows(judgments, JUDGMENTS, problems):
         with problems.of(row):
-            item = resolve_judgment(_locate(row, documents, locator), documents)
+            name = row.string("path", "")
+            if name and name not in documents and not {"quote", *PLACES} & row.values.keys():
+                place = absent.note(row, name)
+                item = GoldItem(row.string("query_id"), name, *place, read_grade(row))
+            else:
+                item = resolve_judgment(_locate(row, documents, locator), documents)
             book.add(row, item)
+            absent.judged += 1
+    absent.tell()
     return {query: tuple(items.values()) for query, items in book.items.items()}
 
 

@@ -1,9 +1,10 @@
-"""Which judgments are a language model's, in words."""
+"""Sentences about judgments: which a language model made, which no document has."""
 
 from collections import Counter
 from collections.abc import Iterable
 
 from assay.eval.collections.collection import GoldItem
+from assay.retrievers.base import cut
 
 
 def describe_models(
@@ -19,4 +20,16 @@ def describe_models(
     return (
         f"{share} {what} were made by a language model, not by people "
         f"({count:,} of {total:,}; {listed})"
+    )
+
+
+def describe_absent(gold: Iterable[Iterable[GoldItem]]) -> str:
+    """Say which relevant documents the collection lacks; "" where it has all."""
+    absent = [item for items in gold for item in items if item.absent and item.grade > 0]
+    if not absent:
+        return ""
+    names = dict.fromkeys(item.doc_id for item in absent)
+    return (
+        f"The collection lacks documents that are judged relevant: {len(names):,} (first: "
+        f"{cut(next(iter(names)))}). They count as never found, as in trec_eval."
     )

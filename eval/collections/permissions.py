@@ -53,7 +53,11 @@ def keep_allowed(
     allowed = find_allowed(card, query)
     if allowed is None:
         return tuple(items)
-    return tuple(item for item in items if allowed.matches(documents[item.doc_id].metadata))
+    return tuple(
+        item
+        for item in items
+        if item.doc_id in documents and allowed.matches(documents[item.doc_id].metadata)
+    )
 
 
 def find_faults(card: Card, documents: Iterable[Document]) -> Iterable[tuple[str, bool]]:

@@ -3,11 +3,20 @@
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from math import isnan
+from numbers import Real
 from pathlib import Path
 from typing import Any
 
-from assay.eval.collections.formats.rows import KINDS, Row, RowError
+from assay.eval.collections.formats.rows import (
+    GRADES,
+    KINDS,
+    PLACES,
+    Row,
+    RowError,
+    describe_ungraded,
+)
 from assay.eval.collections.problems import Problems
 from assay.retrievers.base import AssayError
 
@@ -49,7 +58,7 @@ JUDGMENTS = Columns(
     {
         "query_id": ("query_id", "qid", "query-id"),
         "path": ("doc_id", "docno", "docid", "corpus-id"),
-        "grade": ("grade", "relevance", "label", "rel", "score"),
+        "grade": GRADES,
         "start": ("start",),
         "end": ("end",),
         "quote": ("quote",),
@@ -58,7 +67,7 @@ JUDGMENTS = Columns(
     ("query_id",),
 )
 IDS = ("doc_id", "query_id", "path")
-NUMBERS = ("grade", "start", "end")
+NUMBERS = ("grade", *PLACES)
 # What stands in a list of judgments, by its length.
 TUPLES = {
     2: ("target", "grade"),
@@ -129,8 +138,9 @@ def _rename(given: Mapping[Any, Any], columns: Columns) -> dict[str, Any]:
     Raises RowError where one that is needed is missing.
     """
     values = {}
+    folded = _fold(tuple(given))
     for name, allowed in columns.names.items():
-        called = next((key for key in allowed if key in given), None)
+        called = next((folded[key] for key in allowed if key in folded), None)
         value = None if called is None else _as_plain(name, given[called])
         if value is not None:
             values[name] = value
@@ -143,7 +153,18 @@ def _rename(given: Mapping[Any, Any], columns: Columns) -> dict[str, Any]:
         keys = ", ".join(map(str, given))
         allowed = ", ".join((*columns.names["path"], "quote"))
         raise RowError(f"no document is named; allowed keys: {allowed}; here: {keys}")
+    if columns is JUDGMENTS and "grade" not in values:
+        known = {key for allowed in columns.names.values() for key in allowed}
+        for name in (folded[key] for key in folded if key not in known):
+            if isinstance(given[name], Real) and not isinstance(given[name], bool):
+                raise RowError(describe_ungraded(str(name)))
     return values
+
+
+@lru_cache(maxsize=8)
+def _fold(names: tuple[Any, ...]) -> dict[str, Any]:
+    """Return the names of a row's values by how they are looked up."""
+    return {str(name).strip().casefold(): name for name in reversed(names)}
 
 
 def _as_plain(name: str, value: Any) -> Any:

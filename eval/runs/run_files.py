@@ -2,15 +2,16 @@
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from assay.eval.collections.formats.reading import read_text
 from assay.eval.collections.problems import Problems
 from assay.eval.runs.trec_runs import FORMATS, Ties, read_trec, split_lines
-from assay.retrievers.base import STEP_KINDS, AssayError
+from assay.retrievers.base import STEP_KINDS, AssayError, cut
 from assay.retrievers.base.answers import Place, describe_rising, read_answer, rises
 from assay.retrievers.store.digest import digest_file
 
@@ -47,7 +48,7 @@ class RunFile:
 
 
 def read_run_file(path: Path, ties: Ties = "ranks") -> RunFile:
-    """Read a run file, unpacked if it ends in .gz. Raises AssayError naming the line that is wrong.
+    """Read a run file, packed by gzip or not. Raises AssayError naming the line that is wrong.
 
     `ties` says by what hits of a TREC run stand whose scores are equal: by `ranks`, and lines where
     these are equal too, or by `ids` alone. trec_eval reads scores in single precision and goes by
@@ -57,8 +58,8 @@ def read_run_file(path: Path, ties: Ties = "ranks") -> RunFile:
     begin = text.lstrip()
     if not begin:
         raise AssayError(f"{path}: empty; {FORMATS}")
-    if begin.startswith("{"):
-        return RunFile(path, digest_file(path), *_read_json(path, text))
+    if begin.startswith(("{", "[")):
+        return RunFile(path, digest_file(path), *_read_json(path, list(_list_rows(path, text))))
     systems, notes = read_trec(path, text, ties)
     return RunFile(path, digest_file(path), systems, notes)
 
@@ -85,40 +86,71 @@ def make_run_file(rankings: Mapping[Any, Any], name: str) -> RunFile:
     return RunFile(Path(name), hashlib.sha256(content).hexdigest(), {name: places}, notes)
 
 
+def _list_rows(path: Path, text: str) -> Iterator[tuple[str, Any]]:
+    """Yield the rows of JSON Lines, each with its place, or of one JSON document.
+
+    A document is a list of such rows, or an object of rankings by query id.
+    """
+    try:
+        whole = json.loads(text, object_pairs_hook=partial(_refuse_twice, path))
+    except (ValueError, RecursionError):
+        for number, line in enumerate(split_lines(text), start=1):
+            if line.strip():
+                try:
+                    yield f"{path}:{number}", json.loads(line)
+                except (ValueError, RecursionError):
+                    raise AssayError(f"{path}:{number}: not a ranking; {FORMATS}") from None
+        return
+    if isinstance(whole, list):
+        yield from ((f"{path}: item {i}", row) for i, row in enumerate(whole, start=1))
+    elif "query_id" in whole:
+        yield f"{path}:1", whole
+    else:
+        for query, ranking in whole.items():
+            yield f"{path}: {cut(query)}", {"query_id": query, "ranking": ranking}
+
+
+def _refuse_twice(path: Path, pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+    """Return an object of JSON. Raises AssayError where a key stands in it twice."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        keys = [key for key, _ in pairs]
+        twice = next(key for key in found if keys.count(key) > 1)
+        raise AssayError(f"{path}: the key {cut(twice)} stands twice in one object")
+    return found
+
+
 def _read_json(
-    path: Path, text: str
+    path: Path, rows: Iterable[tuple[str, Any]]
 ) -> tuple[Systems, tuple[str, ...], Mapping[str, Mapping[str, Sequence[RecordedStep]]]]:
     systems: dict[str, dict[str, Sequence[Place]]] = {}
     steps: dict[str, dict[str, Sequence[RecordedStep]]] = {}
     rising: dict[str, list[str]] = {}
-    for number, line in enumerate(split_lines(text), start=1):
-        if not line.strip():
-            continue
+    for place, row in rows:
         try:
-            row = json.loads(line)
             system, query = row.get("system", path.stem), row["query_id"]
             hits = row["ranking"] or []
-        except (ValueError, KeyError, AttributeError, RecursionError):
-            raise AssayError(f"{path}:{number}: not a ranking; {FORMATS}") from None
-        if not isinstance(hits, list):
-            raise AssayError(f"{path}:{number}: `ranking` is not a list of hits; {FORMATS}")
+        except (KeyError, AttributeError):
+            raise AssayError(f"{place}: not a ranking; {FORMATS}") from None
+        if not isinstance(hits, list | dict):
+            raise AssayError(f"{place}: `ranking` is not a list of hits; {FORMATS}")
         try:
             read = read_answer(hits)
         except AssayError as error:
-            raise AssayError(f"{path}:{number}: {error}") from None
+            raise AssayError(f"{place}: {error}") from None
         if len(read) < len(hits):
-            raise AssayError(f"{path}:{number}: query {query}: a hit stands there twice")
+            raise AssayError(f"{place}: query {query}: a hit stands there twice")
         rankings = systems.setdefault(str(system), {})
         if str(query) in rankings:
-            raise AssayError(f"{path}:{number}: query {query} has a ranking already")
-        rankings[str(query)] = tuple(place for place, _ in read)
+            raise AssayError(f"{place}: query {query} has a ranking already")
+        rankings[str(query)] = tuple(found for found, _ in read)
         if rises([score for _, score in read]):
             rising.setdefault(str(system), []).append(str(query))
         if row.get("steps"):
             try:
                 told = tuple(map(_read_step, row["steps"]))
             except (AssayError, KeyError, TypeError, ValueError, AttributeError):
-                raise AssayError(f"{path}:{number}: query {query}: {STEPS}") from None
+                raise AssayError(f"{place}: query {query}: {STEPS}") from None
             steps.setdefault(str(system), {})[str(query)] = told
     return systems, _describe_rising(path, rising, systems), steps
 

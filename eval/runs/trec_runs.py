@@ -15,7 +15,8 @@ from assay.retrievers.base import AssayError, cut
 
 FORMATS = (
     "allowed: a TREC run (query-id Q0 id rank score tag, separated by white space), or JSON Lines "
-    'with {"query_id": …, "ranking": [hits, best first] or null} and, optionally, "system"'
+    'with {"query_id": …, "ranking": [hits, best first] or null} and, optionally, "system", or one '
+    "JSON document: a list of such rows, or {query id: {document id: score, …}, …}"
 )
 COLUMNS = ("query", "q0", "id", "rank", "score", "tag")
 # White space beside blank, tab and line ends: that of ASCII, and other.

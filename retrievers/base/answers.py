@@ -5,6 +5,7 @@ The order of a list is the ranking, whatever scores stand beside it (docs/measur
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from inspect import isawaitable, iscoroutine
 from itertools import islice, pairwise
 from operator import itemgetter
 from typing import Any
@@ -158,6 +159,17 @@ def read_answer(answer: Any) -> list[tuple[Place, float]]:
     if isinstance(answer, Mapping):
         scored = ((id_, _as_score(id_, score)) for id_, score in answer.items())
         answer = sorted(scored, key=itemgetter(1), reverse=True)
+    if hasattr(answer, "to_dict") and hasattr(answer, "columns"):  # a DataFrame: a row a hit
+        answer = answer.to_dict("records")
+    if isawaitable(answer) or hasattr(answer, "__aiter__"):
+        if iscoroutine(answer):
+            answer.close()
+        raise AssayError(
+            "it is asynchronous, and nothing waits for its answer; give a function that does: "
+            "lambda query, k: asyncio.run(search(query, k))"
+        )
+    if isinstance(answer, set | frozenset):
+        raise AssayError(f"a set has no order, so that it is no ranking; give a list; {ALLOWED}")
     if isinstance(answer, str) or not isinstance(answer, Iterable):
         raise AssayError(f"{answer!r:.60} is no list of hits; {ALLOWED}")
     hits = list(map(_read_hit, answer))

@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from assay.eval.collections.authoring.worksheet import Pair, trim
 from assay.eval.collections.collection import PERSON, Collection, GoldItem, Label
-from assay.eval.collections.formats.rows import Row, RowError
+from assay.eval.collections.formats.rows import Row, RowError, parse_grade
 from assay.eval.collections.heading_spans import find_answer_end
 from assay.eval.collections.problems import Problems
 from assay.retrievers.base import AssayError
@@ -180,11 +180,12 @@ class _Reader:
 
     def _read_grade(self, row: Row) -> int:
         written = row.string("grade").strip()
-        if not re.fullmatch(r"[0-9]{1,16}", written) or int(written) > self._highest:
+        grade = parse_grade(written)
+        if grade is None or grade > self._highest:
             raise RowError(
                 f"grade must be a whole number from 0 to {self._highest}, not {written[:40]!r}"
             )
-        return int(written)
+        return grade
 
     def _place_all(self, items: Sequence[GoldItem]) -> dict[Place, GoldItem]:
         places = {}

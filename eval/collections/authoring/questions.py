@@ -1,12 +1,14 @@
 """Questions as people write them down: a table or JSON Lines, with the passage that answers."""
 
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from assay.eval.collections.formats.cells import arm
 from assay.eval.collections.formats.reading import read_jsonl, read_text, split_table
+from assay.eval.collections.formats.rows import GRADES, describe_ungraded
 from assay.eval.collections.problems import Problems
 from assay.retrievers.base import AssayError, cut
 
@@ -16,11 +18,12 @@ COLUMNS: Mapping[str, tuple[str, ...]] = {
     "quote": ("quote", "passage", "answer"),
     "document": ("document", "path", "file"),
     "type": ("type",),
-    "grade": ("grade",),
+    "grade": GRADES,
     "id": ("id", "_id", "query_id"),
 }
 WHY = "why"  # the column by which a list of unlocated questions is known
 
+NUMBER = re.compile(r"[+-]?\d+([.,]\d+)?")
 SHOWN = 200  # characters of the columns there are
 
 
@@ -48,7 +51,8 @@ def read_questions(path: Path) -> list[Question]:
     Raises AssayError when it cannot be read, has no column of questions, or no row.
     """
     read = {".jsonl": _read_json, ".xlsx": _read_sheet}.get(path.suffix.lower(), _read_table)
-    rows = read(path)
+    rows = list(read(path))
+    _refuse_ungraded(path, [cells for _, cells in rows])
     questions = [
         Question(line=line, **{key: _pick(cells, names) for key, names in COLUMNS.items()})
         for line, cells in rows
@@ -56,6 +60,17 @@ def read_questions(path: Path) -> list[Question]:
     if not questions:
         raise AssayError(f"{path}: has no questions; add rows, or leave --questions out")
     return questions
+
+
+def _refuse_ungraded(path: Path, rows: Sequence[Mapping[str, str]]) -> None:
+    """Raise AssayError where no row has a grade, and a column of another name holds numbers."""
+    names = dict.fromkeys(name for cells in rows for name in cells)
+    if any(name in names for name in GRADES):
+        return
+    for name in names.keys() - {known for called in COLUMNS.values() for known in called}:
+        written = [cells[name].strip() for cells in rows if cells.get(name, "").strip()]
+        if written and all(map(NUMBER.fullmatch, written)):
+            raise AssayError(f"{path}: {describe_ungraded(name)}")
 
 
 def _read_json(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
@@ -114,4 +129,6 @@ def _require_question(place: str, cells: Mapping[str, str]) -> None:
 
 
 def _pick(cells: Mapping[str, str], names: tuple[str, ...]) -> str:
+    if names is GRADES:  # one column has the grades; a blank there is no reason to take another's
+        names = tuple(name for name in names if name in cells)[:1]
     return next((cells[name].strip() for name in names if cells.get(name, "").strip()), "")

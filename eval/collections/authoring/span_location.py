@@ -1,14 +1,13 @@
 """Placing the passages that questions quote: from rows as written to judged queries."""
 
 import itertools
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 from assay.eval.collections.authoring.questions import WHY, Question
-from assay.eval.collections.formats.rows import Row
+from assay.eval.collections.formats.rows import Row, parse_grade
 from assay.eval.collections.heading_spans import find_answer_end
 from assay.eval.collections.living.selectors import (
     SELECTOR,
@@ -169,9 +168,10 @@ def _find_document(question: Question, locator: Locator) -> list[str]:
 def _grade(question: Question) -> int:
     if not question.grade:
         return 1
-    if not re.fullmatch(r"\d+", question.grade):
+    grade = parse_grade(question.grade)
+    if grade is None:
         raise _NotPlacedError(f"grade must be a whole number from 0, not {question.grade!r}")
-    return int(question.grade)
+    return grade
 
 
 def _span(row: Mapping[str, Any], documents: Mapping[str, Document]) -> tuple[int, int]:

@@ -12,9 +12,10 @@ from pydantic import Field
 
 from assay.eval.collections.card import Card
 from assay.eval.collections.collection import GoldItem, Query
+from assay.eval.collections.formats.absent import AbsentDocuments
 from assay.eval.collections.formats.mapped import JSON_LINES, LARGEST_HELD
 from assay.eval.collections.formats.row_sequence import shelve, tell_all
-from assay.eval.collections.formats.rows import Row, check_characters, describe_unknown
+from assay.eval.collections.formats.rows import Row, check_characters
 from assay.eval.collections.formats.source import (
     GoldBook,
     QueryRegister,
@@ -98,17 +99,17 @@ class IrdsSource(Source[IrdsCard]):
         """Return the judgments of `variant`, resolved to characters of `documents`."""
         book = GoldBook(queries, self._card.min_grade, self._problems, self._card.judged_by)
         places = passage_index(documents)
+        absent = AbsentDocuments(places, self._problems)
         for number, record in enumerate(self._records("qrels"), start=1):
             row = Row(self._root, number, {})
             target = str(record.doc_id)
-            if target not in places:
-                message = describe_unknown("document", target, places)
-                self._problems.warn(row.file, row.line, message)
-            span = places.get(target, (target, 0, 0))
             grade = record.relevance
             with self._problems.of(row):
+                span = places.get(target) or absent.note(row, target)
                 item = GoldItem(str(record.query_id), target, *span, grade, passage_id=target)
                 book.add(row, item)
+                absent.judged += 1
+        absent.tell()
         return book
 
     def _digest_many(self) -> str | None:

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from assay.eval.collections.formats.reading import (
-    GZIP,
     EncodingError,
     decode_line,
+    is_packed,
     measure,
     metering,
     telling,
@@ -115,7 +115,7 @@ class MappedRows:
 
 def _find_plain(path: Path) -> Path:
     """Return `path`, or where its content lies unpacked."""
-    if path.suffix != GZIP:
+    if not is_packed(path):
         return path
 
     def unpack(folder: Path) -> None:

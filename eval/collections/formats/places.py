@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from assay.eval.collections.collection import GoldItem, Span
-from assay.eval.collections.formats.rows import Row, RowError, describe_unknown
+from assay.eval.collections.formats.rows import Row, RowError, describe_unknown, read_grade
 from assay.retrievers.base import Document
 from assay.retrievers.base.markdown import is_plain, read_headings
 
@@ -15,7 +15,7 @@ def resolve_judgment(row: Row, documents: Mapping[str, Document], judged_by: str
     row names nobody. Raises RowError.
     """
     document = find_document(row, documents)
-    query_id, grade = row.string("query_id"), row.integer("grade", 1)
+    query_id, grade = row.string("query_id"), read_grade(row)
     judge = row.string("judged_by", "") or judged_by
     if row.has("start") or row.has("end"):
         span = read_span(row, document)

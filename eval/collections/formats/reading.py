@@ -3,6 +3,7 @@
 import csv
 import gzip
 import io
+import re
 import zlib
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
@@ -16,6 +17,7 @@ from assay.eval.collections.problems import Problems
 from assay.retrievers.base import Progress, Quiet, cut
 
 GZIP = ".gz"
+MAGIC = b"\x1f\x8b"  # what begins each file of gzip
 PACKING = 4  # by which packed texts are smaller, about
 NOT_UTF_8 = "not UTF-8; files must be in UTF-8, as `iconv -f ENCODING -t UTF-8` writes them"
 CHANGED = "has changed since it was read; run again, and leave the files as they are meanwhile"
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
     from _csv import Reader
 
 DELIMITERS = ",;\t"
+SEPARATOR = re.compile(r"\"?sep=(.)\"?\r?\n", re.IGNORECASE)
 LARGEST_CELL = 1 << 30  # characters; the library's own limit is less than a document
 SHOWN = 40  # characters of a cell that is refused
 BEIR_COLUMNS = ("query-id", "corpus-id", "score")
@@ -35,7 +38,7 @@ class EncodingError(RowError):
 
 
 def read_text(path: Path, problems: Problems, *, encoding: str = "utf-8-sig") -> str:
-    """Return the text of `path`, unpacked if it ends in .gz, line ends as they are; report it and
+    """Return the text of `path`, unpacked if it is packed, line ends as they are; report it and
     return "" if unreadable.
     """
     text = ""
@@ -88,14 +91,23 @@ def metering(path: Path, size: int, problems: Problems) -> Iterator[Callable[[in
 
 
 def open_unpacked(path: Path) -> gzip.GzipFile | BufferedReader:
-    """Open a file to be read, unpacked if it ends in .gz."""
-    return gzip.open(path) if path.suffix == GZIP else path.open("rb")
+    """Open a file to be read, unpacked if its content or its name says that gzip packed it."""
+    return gzip.open(path) if is_packed(path) else path.open("rb")
+
+
+def is_packed(path: Path) -> bool:
+    """Say whether a file is packed by gzip, by its name or else by its content."""
+    if path.suffix == GZIP:
+        return True
+    with path.open("rb") as file:
+        return file.read(len(MAGIC)) == MAGIC
 
 
 def measure(path: Path) -> int:
     """Return the bytes that a file holds, 0 without one; where it is packed, that is a guess."""
-    packing = PACKING if path.suffix == GZIP else 1
-    return path.stat().st_size * packing if path.is_file() else 0
+    if not path.is_file():
+        return 0
+    return path.stat().st_size * (PACKING if is_packed(path) else 1)
 
 
 def find_suffix(path: Path) -> str:
@@ -144,11 +156,17 @@ def read_jsonl(path: Path, problems: Problems) -> Iterator[Row]:
 
 
 def split_table(text: str, *, strict: bool = False) -> "Reader":
-    """Return a reader of the rows of a table; its first line tells what stands between cells."""
+    """Return a reader of the rows of a table; its first line tells what stands between cells.
+
+    That is its header, or the line `sep=;` which Excel reads and writes before it.
+    """
     csv.field_size_limit(LARGEST_CELL)
-    header = text.partition("\n")[0]
-    delimiter = max(DELIMITERS, key=header.count)
-    return csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=strict)
+    told = SEPARATOR.match(text)
+    delimiter = told[1] if told else max(DELIMITERS, key=text.partition("\n")[0].count)
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=strict)
+    if told:
+        next(reader)
+    return reader
 
 
 def read_beir_qrels(path: Path, problems: Problems) -> Iterator[Row]:

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,10 @@ SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 LARGEST = 2**53  # all whole numbers up to it are exact in every format
 NUMBERED = re.compile(r"((?:.*\D)?)(\d+)", re.S)
 CONFLICT = ("<<<<<<<", "|||||||", "=======", ">>>>>>>")  # what git puts between two versions
+# What a grade may be called, in any case, best first.
+GRADES = ("grade", "relevance", "rel", "rating", "label", "gain", "judgment", "judgement", "score")
+GRADE = re.compile(r"([0-9]{1,16})([.,]0+)?")
+PLACES = ("start", "end")  # the other numbers of a judgment
 WIDEST = 12  # digits of a number that leading zeros are looked for
 
 
@@ -76,19 +80,64 @@ class Row:
         return value
 
 
+def parse_grade(written: str) -> int | None:
+    """Return the whole number from 0 that a cell shows, be it 2.0 as pandas writes it beside
+    blanks; else None.
+    """
+    match = GRADE.fullmatch(written.strip())
+    return int(match[1]) if match else None
+
+
+def find_grade(names: Iterable[str]) -> str | None:
+    """Return the name among `names` under which the grade stands, None where none is known."""
+    folded: dict[str, str] = {}
+    for name in names:
+        folded.setdefault(name.strip().casefold(), name)
+    return next((folded[known] for known in GRADES if known in folded), None)
+
+
+def read_grade(row: Row) -> int:
+    """Return the grade of a judgment by any name it may have, 1 for a row without one.
+
+    Raises RowError where it is no whole number, and where a number stands under another name.
+    """
+    name = find_grade(row.values)
+    if name is not None:
+        return row.integer(name, 1)
+    for key, value in row.values.items():
+        if type(value) in (int, float) and key not in PLACES:
+            raise RowError(describe_ungraded(key))
+    return 1
+
+
+def describe_ungraded(name: str) -> str:
+    """Return in words that numbers under `name` may be meant as grades, and what to do."""
+    return (
+        f'"{name}" holds numbers, and no grade is given; if they are the grades, call it "grade" '
+        f"(also read: {', '.join(GRADES[1:])}); else give a grade, or leave it out"
+    )
+
+
+def find_padded(identifier: str, known: Mapping[str, Any]) -> str | None:
+    """Return the id of `known` that differs from `identifier` by leading zeros alone, if any."""
+    match = NUMBERED.fullmatch(identifier)
+    if match is None:
+        return None
+    name, number = match[1], match[2].lstrip("0") or "0"
+    padded = (name + number.zfill(width) for width in range(len(number), WIDEST + 1))
+    return next((other for other in padded if other in known), None)
+
+
 def describe_unknown(what: str, identifier: str, known: Mapping[str, Any]) -> str:
     """Return in words that no id of `known` is `identifier`, and what one there looks like."""
     missing = f'there is no {what} "{identifier}"'
     if not known:
         return f"{missing}; none was read"
-    if match := NUMBERED.fullmatch(identifier):
-        name, number = match[1], match[2].lstrip("0") or "0"
-        for width in range(len(number), WIDEST + 1):
-            if (other := name + number.zfill(width)) in known:
-                return (
-                    f'{missing} but "{other}": the files differ by leading zeros; write such ids '
-                    "alike in both"
-                )
+    if other := find_padded(identifier, known):
+        return (
+            f'{missing} but "{other}": the files differ by leading zeros; write such ids '
+            "alike in both"
+        )
     return f'{missing}; the first one there is "{next(iter(known))}"'
 
 

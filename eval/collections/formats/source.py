@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Generic, Literal, TypeVar
 
 from assay.eval.collections.card import Card
 from assay.eval.collections.collection import DocumentShelf, GoldItem, Label, Query, Span
+from assay.eval.collections.formats.absent import AbsentDocuments
 from assay.eval.collections.formats.rows import Row, RowError, describe_unknown
 from assay.eval.collections.permissions import find_allowed
 from assay.eval.collections.problems import Problems
@@ -278,18 +279,21 @@ def passage_index(documents: Mapping[str, Document]) -> Mapping[str, Span]:
 def read_passage_judgments(
     rows: Iterator[Row], documents: Mapping[str, Document], book: GoldBook, problems: Problems
 ) -> None:
-    """Put judgments that name prescribed passages into `book`."""
+    """Put judgments that name prescribed passages into `book`.
+
+    Those of passages that the collection lacks are kept, as trec_eval does; they are never found.
+    """
     places = passage_index(documents)
+    absent = AbsentDocuments(places, problems)
     for row in rows:
         with problems.of(row):
             target = row.string("target")
-            if target not in places:
-                raise RowError(describe_unknown("document", target, places))
+            span = places.get(target)
+            if span is None:
+                span = absent.note(row, target)
             item = GoldItem(
-                row.string("query_id"),
-                target,
-                *places[target],
-                row.integer("grade"),
-                passage_id=target,
+                row.string("query_id"), target, *span, row.integer("grade"), passage_id=target
             )
             book.add(row, item)
+            absent.judged += 1
+    absent.tell()

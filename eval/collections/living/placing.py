@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from assay.eval.collections.collection import GoldItem
 from assay.eval.collections.formats.places import make_span_item
-from assay.eval.collections.formats.rows import Row
+from assay.eval.collections.formats.rows import Row, read_grade
 from assay.eval.collections.living.drift import Drift
 from assay.eval.collections.living.findings import Finding
 from assay.eval.collections.living.locating import locate_all
@@ -49,7 +49,7 @@ def make_item(row: Row, finding: Finding, judged_by: str) -> GoldItem:
     """
     place = finding.place
     assert place is not None
-    query_id, grade = row.string("query_id"), row.integer("grade", 1)
+    query_id, grade = row.string("query_id"), read_grade(row)
     span, judge = (place.start, place.end), row.string("judged_by", "") or judged_by
     if row.has("start") or row.has("section"):
         return make_span_item(query_id, place.doc_id, span, grade, judge)

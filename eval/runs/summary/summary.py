@@ -6,7 +6,7 @@ from functools import cached_property
 from statistics import median
 from typing import Any
 
-from assay.eval.collections.judgment_source import describe_models
+from assay.eval.collections.judgment_source import describe_absent, describe_models
 from assay.eval.runs import generated_answers
 from assay.eval.runs.ann_recall import find_recalls
 from assay.eval.runs.delays import describe_delays
@@ -93,13 +93,18 @@ class Summary:
         mixed = self.answering.caution if self.answering else ""
         manifest = self.run.manifest
         order = describe_order(manifest.rising_scores)
-        lines = [order, describe_unread(manifest.index), mixed]
+        lines = [order, describe_unread(manifest.index), mixed, self.absent]
         return (*better, *filter(None, lines), *self.delays)
 
     @cached_property
     def leaks(self) -> str:
         """How often queries with a principal may leak where none did; "" without principals."""
         return describe_bound(self.run.queries)
+
+    @cached_property
+    def absent(self) -> str:
+        """Which relevant documents the collection lacks, in a sentence; "" where it has all."""
+        return describe_absent(self.run.gold.values())
 
     @cached_property
     def models(self) -> str:

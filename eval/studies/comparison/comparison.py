@@ -230,7 +230,7 @@ class Comparison:
                 f"the runs searched {each} queries: only the {queries} that all share"
                 f"{', and a model answered,' if self.of_answers else ''} are compared"
             )
-        found += filter(None, [self.base.models])
+        found += filter(None, [self.base.models, self.base.absent])
         return tuple(found)
 
     def _explain_pairs(self) -> str:

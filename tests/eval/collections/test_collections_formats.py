@@ -209,7 +209,6 @@ BROKEN = {
     ),
     "columns": ("qrels/test.tsv", "q1\ta", "qrels/test.tsv:5: 2 columns; there must be 3"),
     "grade": ("qrels/test.tsv", "q1\ta\thigh", "test.tsv:5: score must be a whole number"),
-    "document": ("qrels/test.tsv", "q1\tz\t1", 'test.tsv:5: there is no document "z"'),
     "query": (
         "qrels/test.tsv",
         "q8\ta\t1",

@@ -1,0 +1,66 @@
+"""Judgments of documents that the corpus lacks: kept as never found, and told once."""
+
+from pathlib import Path
+
+import ir_measures
+import pytest
+
+from assay import run
+from assay.eval.collections import check, find_card, load
+from assay.retrievers.base import AssayError
+
+DOCUMENTS = {"d1": "apples", "d2": "bread", "d3": "cats"}
+QUERIES = {"q1": "apples", "q2": "bread"}
+JUDGMENTS = {"q1": {"d1": 1, "gone": 2, "away": 0}, "q2": {"d2": 1, "gone": 1}}
+
+
+def test_they_count_as_trec_eval_counts_them() -> None:
+    collection = {"documents": DOCUMENTS, "queries": QUERIES, "judgments": JUDGMENTS}
+    found = run("bm25", collection=collection, measures=["nDCG@10", "Recall@10"], track=False)
+    ranking = {"q1": {"d1": 1.0}, "q2": {"d2": 1.0}}
+    wanted = [ir_measures.parse_measure(name) for name in ("nDCG@10", "R@10")]
+    right = ir_measures.calc_aggregate(wanted, JUDGMENTS, ranking)
+    assert found.measures["mean"].to_list() == pytest.approx([right[name] for name in wanted])
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "qrels").mkdir()
+    (tmp_path / "dataset.yaml").write_text(f"name: {tmp_path.name}\ntitle: fruit\nformat: beir\n")
+    for name, texts in (("corpus.jsonl", DOCUMENTS), ("queries.jsonl", QUERIES)):
+        lines = (f'{{"_id": "{id_}", "text": "{text}"}}\n' for id_, text in texts.items())
+        (tmp_path / name).write_text("".join(lines))
+    return tmp_path
+
+
+def judge(folder: Path, judgments: dict[str, dict[str, int]]) -> None:
+    rows = [f"{q}\t{d}\t{grade}" for q in judgments for d, grade in judgments[q].items()]
+    text = "\n".join(["query-id\tcorpus-id\tscore", *rows]) + "\n"
+    (folder / "qrels/test.tsv").write_text(text)
+
+
+def test_a_check_tells_of_them_once(folder: Path) -> None:
+    judge(folder, JUDGMENTS)
+    assert {item.id for items in load(str(folder)).gold.values() for item in items} == {
+        "d1", "d2", "gone", "away",
+    }  # fmt: skip
+    told = [item.message for item in check(find_card(str(folder))) if "lacks" in item.message]
+    assert told == [
+        "judgments of documents that the collection lacks: 3, of 2 documents "
+        '(first: "gone"); nothing can find these'
+    ]
+
+
+@pytest.mark.parametrize(
+    ("judgments", "told"),
+    [
+        ({"q1": {"x1": 1}, "q2": {"x2": 1}}, "no judged document is there"),
+        ({"q1": {"d1": 1}, "q2": {"d02": 1}}, "differ by leading zeros"),
+    ],
+)
+def test_ids_of_another_corpus_are_refused(
+    folder: Path, judgments: dict[str, dict[str, int]], told: str
+) -> None:
+    judge(folder, judgments)
+    with pytest.raises(AssayError, match=told):
+        load(str(folder))
