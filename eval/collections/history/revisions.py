@@ -20,19 +20,11 @@ from assay.eval.collections.history.versions import (
     read_history,
 )
 from assay.eval.collections.loading import load_card
+from assay.eval.collections.location import find_repository
 from assay.retrievers.base import AssayError, Progress
 from assay.retrievers.settings.files import parse_mapping
 
 DIGEST = re.compile(r'"digest": "([0-9a-f]{64})"')
-
-
-def find_repository(folder: Path) -> Path | None:
-    """Return the root of the git repository that holds `folder`; None where none does."""
-    try:
-        root = _call_git(folder, "rev-parse", "--show-toplevel").decode()
-    except AssayError:
-        return None
-    return Path(root.removesuffix("\n"))
 
 
 def find_commit(folder: Path, revision: str) -> str:
@@ -91,7 +83,7 @@ def load_revision(card: Card, commit: str, folder: Path, progress: Progress) -> 
     repository = find_repository(card.folder)
     if repository is None or card.path is None:
         raise AssayError(f"{card.name}: lies in no git repository")
-    place = card.path.resolve().relative_to(repository.resolve()).as_posix()
+    place = card.path.resolve().relative_to(repository).as_posix()
     text = _call_git(repository, "show", f"{commit}:{place}").decode()
     path = folder / place
     then = parse_card(text, path)

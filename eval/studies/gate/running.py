@@ -76,9 +76,7 @@ def judge_target(
     """
     head = resolve(target, overrides, progress)
     manifest = head.manifest
-    baseline = baselining.read(
-        baselining.locate(baselines, manifest.name, manifest.collection.name), manifest.id
-    )
+    baseline = baselining.find_baseline(baselines, head)
     names = settings.scored
     with opened(base) as checkout:
         change = None

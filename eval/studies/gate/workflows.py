@@ -6,6 +6,7 @@ import shlex
 from collections.abc import Mapping
 from pathlib import Path
 
+from assay.eval.collections.location import find_repository
 from assay.eval.studies.gate.package_source import find_package
 from assay.retrievers.base import AssayError
 from assay.retrievers.base.installation import find_version
@@ -143,7 +144,7 @@ def plan_workflow(ci: str, pipeline: Path, force: bool) -> dict[Path, str]:
     is none. Raises AssayError outside the root of a repository, for a config that lies outside it,
     and, without `force`, where the job is there already.
     """
-    home = next((i for i in (Path.cwd(), *Path.cwd().parents) if (i / ".git").exists()), None)
+    home = find_repository(Path.cwd())
     if home is None:
         raise AssayError(f"--ci: {Path.cwd()} is in no git repository; `git init` makes one")
     if home != Path.cwd():
