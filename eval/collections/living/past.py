@@ -29,10 +29,10 @@ def read_past(card: Card, revision: str, progress: Progress) -> Mapping[str, Doc
         raise AssayError(f"--since: {folder} lies in no git repository")
     try:
         commit = find_commit(folder, revision)
-    except AssayError:
+    except AssayError as error:
         raise AssayError(
-            f"--since {revision}: not a revision that {repository} has; where its history was "
-            "rewritten, name a commit of the new one"
+            f"--since {revision}: not a revision that {repository} has: {error}; where its history "
+            "was rewritten, name a commit of the new one"
         ) from None
     place = folder.relative_to(repository).as_posix()
     with TemporaryDirectory(prefix="assay-since-") as target:

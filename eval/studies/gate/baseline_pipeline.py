@@ -51,12 +51,13 @@ def opened(base: str | None) -> Iterator[Path | None]:
     repository = find_repository(Path.cwd())
     try:
         commit = find_commit(Path.cwd(), base)
-    except AssayError:
-        repository = None
-    if repository is None:
+    except AssayError as error:
         raise AssayError(
-            f"--base: {base}: neither a config, nor the folder of a checkout, nor a git revision"
-        )
+            f"--base: {base}: neither a config, nor the folder of a checkout, nor a git revision: "
+            f"{error}"
+        ) from None
+    if repository is None:
+        raise AssayError(f"--base: {base}: {Path.cwd()} is in no work tree of git")
     with TemporaryDirectory(prefix="assay-base-") as made:
         extract(repository, commit, Path(made))
         # Configs are named from the folder that is worked in.

@@ -52,6 +52,8 @@ jobs:
     steps:
       - uses: actions/checkout@11d5960a326750d5838078e36cf38b85af677262 # v4.4.0
         with:
+          # All commits and branches: --base origin/main and `assay dataset sync --since` need them.
+          fetch-depth: 0
           persist-credentials: false
       - uses: actions/setup-python@a26af69be951a213d495a4c3e4e4022e16d87065 # v5.6.0
         with:
@@ -109,6 +111,8 @@ assay-gate:
     ASSAY_PACKAGE: {package}
     ASSAY_CACHE: $CI_PROJECT_DIR/.assay/cache
     ACCEPT: ""
+    # All commits: --base REVISION and `assay dataset sync --since` need them.
+    GIT_DEPTH: "0"
   cache:
     key: assay-models-{version}
     paths: [.assay/cache/models]
