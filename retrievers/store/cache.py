@@ -79,7 +79,8 @@ class Cache:
         """
         wanted = list(dict.fromkeys(keys))
         database = self._database(kind)
-        found = database.read(lambda opened: _select(opened, wanted), {})
+        nothing: dict[str, bytes | None] = {}
+        found = database.read(lambda opened: _select(opened, wanted), nothing)
         damaged = [key for key, value in found.items() if value is None]
         if damaged:
             number = f"{len(damaged)} value{'s' * (len(damaged) > 1)} not as stored"
@@ -115,7 +116,8 @@ class Cache:
         seconds, damage = _check(path)
         if seconds is None:
             with _locked(path):
-                seconds, damage = _check(path)
+                # Another process may have made it anew; a sampled block would be another one.
+                seconds, damage = _check(path, whole=damage is not None)
                 if damage:
                     _warn(damage, "is not as it was written")
                 if seconds is None:
@@ -276,10 +278,10 @@ def _list_tables(database: sqlite3.Connection) -> list[str]:
     return [name for name in (EARLIER, TABLE) if name in names]
 
 
-def _check(path: Path) -> tuple[float | None, Path | None]:
+def _check(path: Path, *, whole: bool = False) -> tuple[float | None, Path | None]:
     """Return the seconds that the making of a folder took, and a file of it that is damaged.
 
-    The seconds are None where the folder is not whole.
+    The seconds are None where the folder is not whole. With `whole` all of each file is read.
     """
     try:
         text = (path / META).read_text()
@@ -290,7 +292,8 @@ def _check(path: Path) -> tuple[float | None, Path | None]:
         del entry["checksum"]
         if text != _render(entry):
             return None, path / META
-        damage = find_changed(path, {name: SealedFile(*i) for name, i in entry["files"].items()})
+        files = {name: SealedFile(*values) for name, values in entry["files"].items()}
+        damage = find_changed(path, files, whole=whole)
     except FileNotFoundError:
         return None, None
     except (OSError, ValueError, KeyError, TypeError, AttributeError):

@@ -41,12 +41,12 @@ def seal(folder: Path) -> dict[str, SealedFile]:
     return found
 
 
-def find_changed(folder: Path, sealed: Seal) -> Path | None:
+def find_changed(folder: Path, sealed: Seal, *, whole: bool = False) -> Path | None:
     """Return a file of `folder` that is not as it was sealed, None where all are.
 
     Files of a small folder are compared whole; of a large file that kept its time, the first, the
     last and a random block are. One with another time, as a copy has, is compared whole, and gets
-    its time back. Files that came later are not looked at.
+    its time back. With `whole` every file is. Files that came later are not looked at.
     """
     states = {}
     for name in sealed:
@@ -55,12 +55,12 @@ def find_changed(folder: Path, sealed: Seal) -> Path | None:
         except OSError:
             return folder / name
         states[name] = state.st_size, state.st_mtime_ns, state.st_ino
-    if _whole.get(folder) == states:
+    if not whole and _whole.get(folder) == states:
         return None
-    small = sum(item.size for item in sealed.values()) <= WHOLE
+    whole = whole or sum(item.size for item in sealed.values()) <= WHOLE
     for name, item in sealed.items():
         size, modified, _ = states[name]
-        if size != item.size or _differs(folder / name, item, small or modified != item.modified):
+        if size != item.size or _differs(folder / name, item, whole or modified != item.modified):
             return folder / name
         if modified != item.modified:
             with suppress(OSError):  # read-only
