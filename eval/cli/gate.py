@@ -10,7 +10,13 @@ from typing import TYPE_CHECKING, NoReturn
 import click
 
 from assay.eval.cli import options
-from assay.eval.cli.output import make_console, make_table, present, print_json, print_table
+from assay.eval.cli.output import (
+    make_console,
+    make_table,
+    print_json,
+    print_places,
+    print_table,
+)
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -75,7 +81,7 @@ def gate(
     from assay.eval.configs.locations import reports_folder
     from assay.eval.progress import ConsoleProgress
     from assay.eval.studies.gate import page
-    from assay.eval.studies.gate.output import Outputs
+    from assay.eval.studies.gate.output import Outputs, render_json
     from assay.eval.studies.gate.running import (
         baselines_folder,
         judge_target,
@@ -98,7 +104,12 @@ def gate(
         outputs.deliver_failure(target, str(error))
         raise
     outputs.deliver(report)
-    present(report, as_json, print_report, report=page.write(report, reports_folder()))
+    written = page.write(report, reports_folder())
+    if as_json:
+        print_json({**render_json(report), "report": str(written)})
+    else:
+        print_report(report)
+        print_places(report=written)
     if accept_corpus and (done := refresh(report, limits, folder, strict)):
         click.echo(done, err=True)
     sys.exit(1 if report.fails(strict) else 0)
@@ -135,7 +146,7 @@ def print_report(report: "GateReport") -> None:
 
     from assay.eval.report.formats import count
     from assay.eval.studies.comparison.differences import SYMMETRY
-    from assay.eval.studies.gate.sentences import conclude, signed
+    from assay.eval.studies.gate.sentences import announce, signed
 
     console = make_console()
     baseline = report.baseline
@@ -143,8 +154,9 @@ def print_report(report: "GateReport") -> None:
     against = (
         "its baseline's pipeline, on today's collection" if report.collection else "its baseline"
     )
-    verdict = f"[{STYLES[report.verdict]}]{report.verdict}[/]: {escape(conclude(report))}"
-    console.print(f"{verdict}\n", highlight=False)
+    title, _, rest = announce(report).partition(":")
+    style = "yellow" if report.unnoticed and report.verdict == "pass" else STYLES[report.verdict]
+    console.print(f"[{style}]{title}[/]:{escape(rest)}\n", highlight=False)
     console.print(f"{baseline.label} against {against} ({queries})", markup=False, highlight=False)
     figures = ("baseline", "head", "difference (95 %)", "adj. p", "verdict")
     table = make_table("measure", *figures, left=("verdict",), ruled=False, whole=True)

@@ -45,7 +45,7 @@ def find_card(name: str) -> Card:
         return read_card(folder)
     if (folder / FILE).is_file():
         return read_card(folder / FILE)
-    if any((folder / name).is_file() for name in ("corpus.jsonl", "corpus.jsonl.gz")):
+    if is_collection(folder):
         return _make_beir_card(folder)
     if os.sep in name and folder.is_dir():
         raise AssayError(f"{folder}: holds no {FILE}; `assay init` makes one of a folder")
@@ -53,6 +53,11 @@ def find_card(name: str) -> Card:
         f"{name}: there is no such collection; there are: {', '.join(named) or 'none'}; "
         f"or give a folder that holds {FILE}, or {PREFIX}ID{suggest(name, named)}"
     )
+
+
+def is_collection(folder: Path) -> bool:
+    """Say whether a folder holds a card, or a corpus in BEIR's layout."""
+    return any((folder / name).is_file() for name in (FILE, "corpus.jsonl", "corpus.jsonl.gz"))
 
 
 def find(reference: str) -> tuple[Card, str]:

@@ -7,6 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from assay.eval.collections.card import Card, Download
+from assay.eval.shipped import find_shipped
 from assay.retrievers.base import AssayError
 from assay.retrievers.settings.trust import WAY_OUT, check_place, is_trusted, may_name
 from assay.retrievers.store.paths import parse_path
@@ -32,6 +33,26 @@ def find_data(card: Card) -> Path:
         if card.path:
             check_place(file, root, card.path)
     return root
+
+
+def find_repository(folder: Path) -> Path | None:
+    """Return the root of the git repository that `folder` lies in; None outside one."""
+    here = folder.resolve()
+    return next((home for home in (here, *here.parents) if (home / ".git").exists()), None)
+
+
+def find_place(card: Card) -> str:
+    """Return the folder of a collection within its git repository: the same in every checkout.
+
+    "" for a collection that comes with Assay, has no folder, or lies in no repository.
+    """
+    if card.path is None and not (card.has_folder and card.location != "."):
+        return ""
+    folder = (card.folder if card.path else Path(describe_location(card))).resolve()
+    home = find_repository(folder)
+    if home is None or folder.is_relative_to(find_shipped("datasets")):
+        return ""
+    return folder.relative_to(home).as_posix()
 
 
 def _find_root(card: Card) -> Path:

@@ -87,6 +87,7 @@ def _collection(collection: CollectionFacts) -> Pairs:
     pairs = (
         ("Title", collection.title),
         ("Name", collection.name),
+        ("Folder in its repository", collection.place),
         ("Source", collection.source),
         ("Licence", collection.licence or "not stated"),
         ("Sizes", ", ".join(sizes)),

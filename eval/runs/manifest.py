@@ -7,6 +7,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, ValidationError, field_validator
 
 from assay.eval.collections.collection import Collection
+from assay.eval.collections.location import find_place
 from assay.eval.runs.machine_load import MachineLoad
 from assay.eval.runs.token_counts import TokenCounts
 from assay.eval.scoring.kinds import show_name
@@ -68,7 +69,8 @@ class CollectionFacts(BaseModel):
     """Which collection was judged on; `digest` covers documents, queries, gold and options.
 
     `answers_from` is the least grade of a text that answers its query, `favours` the kind of search
-    that the card says the questions favour.
+    that the card says the questions favour. `place` is its folder within its git repository, which
+    tells collections of one name apart; "" where that is not known.
     """
 
     name: str
@@ -82,6 +84,7 @@ class CollectionFacts(BaseModel):
     drop_self_matches: bool
     answers_from: int = 1
     favours: str = ""
+    place: str = ""
 
     @classmethod
     def of(cls, collection: Collection) -> "CollectionFacts":
@@ -98,6 +101,7 @@ class CollectionFacts(BaseModel):
             drop_self_matches=collection.drop_self_matches,
             answers_from=collection.card.answers_from,
             favours=collection.card.favours,
+            place=find_place(collection.card),
         )
 
 

@@ -1,12 +1,10 @@
-"""Engines of this process: their files are built in the cache, sealed, and opened to be read."""
+"""Engines of this process: their files are built in the cache, and opened to be read."""
 
-import json
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from assay.retrievers.base import AssayError
 from assay.retrievers.engines.adapter import Adapter, H, S, StoredIndex
 from assay.retrievers.engines.copies import allocated
 from assay.retrievers.models.base import Vectors
@@ -30,14 +28,9 @@ class EmbeddedEngine(Adapter[S, H]):
     ) -> tuple[H, StoredIndex]:
         def make(folder: Path) -> None:
             self._build(folder, texts, vectors)
-            seal(folder)
-
-        def read(folder: Path) -> H:
-            check_seal(folder)
-            return self._open(folder)
 
         folder, opened = self._resources.cache.load(
-            self.name, self._key(texts, identity), make, read
+            self.name, self._key(texts, identity), make, self._open
         )
         return opened, StoredIndex(folder.seconds, allocated(folder.path), folder.cached)
 
@@ -56,28 +49,3 @@ class EmbeddedEngine(Adapter[S, H]):
     @abstractmethod
     def _open(self, folder: Path) -> H:
         """Open the files in `folder`; raises whatever where they are broken."""
-
-
-SEAL = "seal.json"
-
-
-def seal(folder: Path) -> None:
-    """Write down the size of each file below `folder`."""
-    (folder / SEAL).write_text(json.dumps(_measure_files(folder)))
-
-
-def check_seal(folder: Path) -> None:
-    """Raise AssayError where a file is gone or of another size."""
-    sizes = _measure_files(folder)
-    for name, size in json.loads((folder / SEAL).read_text()).items():
-        if sizes.get(name) != size:
-            raise AssayError(f"{folder / name}: the file is not as it was written")
-
-
-def _measure_files(folder: Path) -> dict[str, int]:
-    """Return the bytes of each file below `folder`, by its path from there."""
-    return {
-        path.relative_to(folder).as_posix(): path.stat().st_size
-        for path in sorted(folder.rglob("*"))
-        if path.is_file()
-    }

@@ -38,11 +38,11 @@ def fetch(model: PinnedModel, resources: Resources, *, mend: bool = False) -> Fo
             for file in model.files:
                 shelf.take(file, folder / file.name)
 
-    folder = resources.cache.folder(CACHE_KIND, _key(model), make)
+    folder = resources.cache.folder(CACHE_KIND, _key(model), make, sealed=False)
     damage = find_damage(model, folder.path)
     if damage and mend:
         resources.progress.say(f"{damage}; model {model.name} is fetched anew")
-        folder = resources.cache.remake(CACHE_KIND, _key(model), make)
+        folder = resources.cache.remake(CACHE_KIND, _key(model), make, sealed=False)
         damage = find_damage(model, folder.path)
     if damage:
         raise AssayError(f"{damage}; `{_tell_fetch(model)}` fetches it anew")

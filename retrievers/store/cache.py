@@ -2,26 +2,30 @@
 
 Whatever is stored under a key never changes, so readers need no lock, and may read where nothing
 can be written. A writer killed at any moment leaves either the whole entry or none; a database that
-is no longer one is set aside and made anew.
+is no longer one is set aside and made anew, and so is a folder whose files are not as they were
+written: each is sealed. Both are said on standard error.
 """
 
 import json
 import os
 import shutil
 import sqlite3
+import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Self, TypeVar
+from typing import Any, Self, TypeVar
 
 from filelock import FileLock
 
 from assay.retrievers.base import AssayError
 from assay.retrievers.base.suggestions import suggest
-from assay.retrievers.store.database import Database
+from assay.retrievers.store.database import EARLIER, TABLE, Database
 from assay.retrievers.store.files import writing
+from assay.retrievers.store.seals import SealedFile, find_changed, seal
 
 T = TypeVar("T")
 
@@ -69,20 +73,21 @@ class Cache:
             ) from None
 
     def get_many(self, kind: str, keys: Iterable[str]) -> dict[str, bytes]:
-        """Return the stored values of those `keys` that have one. Nothing is written for it."""
+        """Return the stored values of those `keys` that have one.
+
+        Nothing is written for it, unless a value is not as it was stored: it is removed.
+        """
         wanted = list(dict.fromkeys(keys))
-
-        def read(database: sqlite3.Connection) -> dict[str, bytes]:
-            found: dict[str, bytes] = {}
-            for begin in range(0, len(wanted), KEYS_PER_SELECT):
-                part = wanted[begin : begin + KEYS_PER_SELECT]
-                marks = ",".join("?" * len(part))
-                found.update(
-                    database.execute(f"SELECT key, value FROM items WHERE key IN ({marks})", part)
-                )
-            return found
-
-        return self._database(kind).read(read, {})
+        database = self._database(kind)
+        nothing: dict[str, bytes | None] = {}
+        found = database.read(lambda opened: _select(opened, wanted), nothing)
+        damaged = [key for key, value in found.items() if value is None]
+        if damaged:
+            number = f"{len(damaged)} value{'s' * (len(damaged) > 1)} not as stored"
+            _warn(database.path, f"{number}, as of {damaged[0]}")
+            with suppress(AssayError):  # read-only: made anew each time
+                database.write(lambda opened: _delete(opened, damaged))
+        return {key: value for key, value in found.items() if value is not None}
 
     def put_many(self, kind: str, items: Mapping[str, bytes]) -> None:
         """Store `items` in one transaction; a key stored before keeps its value.
@@ -94,27 +99,38 @@ class Cache:
 
         def write(database: sqlite3.Connection) -> None:
             with database:
-                database.executemany("INSERT OR IGNORE INTO items VALUES (?, ?)", items.items())
+                rows = ((key, value, zlib.crc32(value)) for key, value in items.items())
+                database.executemany(f"INSERT OR IGNORE INTO {TABLE} VALUES (?, ?, ?)", rows)
 
         self._database(kind).write(write)
 
-    def folder(self, kind: str, key: str, make: Callable[[Path], None]) -> Folder:
+    def folder(
+        self, kind: str, key: str, make: Callable[[Path], None], *, sealed: bool = True
+    ) -> Folder:
         """Return the folder stored under `key`; if there is none, let `make` fill a new one.
 
-        Of several processes that want the same folder one makes it and the others wait.
+        Of several processes that want the same folder one makes it and the others wait. One that is
+        damaged is made anew, unless it was not `sealed`: the caller knows what its files must be.
         """
         path = self.root / kind / key
-        if _read_seconds(path) is None:
+        seconds, damage = _check(path)
+        if seconds is None:
             with _locked(path):
-                if _read_seconds(path) is None:
-                    return Folder(path, self._make_folder(path, make), cached=False)
-        return Folder(path, _read_seconds(path) or 0.0, cached=True)
+                # Another process may have made it anew; a sampled block would be another one.
+                seconds, damage = _check(path, whole=damage is not None)
+                if damage:
+                    _warn(damage, "is not as it was written")
+                if seconds is None:
+                    return Folder(path, self._make_folder(path, make, sealed), cached=False)
+        return Folder(path, seconds, cached=True)
 
-    def remake(self, kind: str, key: str, make: Callable[[Path], None]) -> Folder:
+    def remake(
+        self, kind: str, key: str, make: Callable[[Path], None], *, sealed: bool = True
+    ) -> Folder:
         """Return the folder stored under `key`, made anew: what was there stays until it is."""
         path = self.root / kind / key
         with _locked(path):
-            return Folder(path, self._make_folder(path, make), cached=False)
+            return Folder(path, self._make_folder(path, make, sealed), cached=False)
 
     def load(
         self, kind: str, key: str, make: Callable[[Path], None], read: Callable[[Path], T]
@@ -126,9 +142,10 @@ class Cache:
         folder = self.folder(kind, key, make)
         try:
             return folder, read(folder.path)
-        except Exception:
+        except Exception as error:
             if not folder.cached:
                 raise
+            _warn(folder.path, f"cannot be read ({error})")
         with writing(folder.path):
             (folder.path / META).unlink(missing_ok=True)
         folder = self.folder(kind, key, make)
@@ -150,7 +167,7 @@ class Cache:
             self._database(usage.kind).remove()
         return removed
 
-    def _make_folder(self, path: Path, make: Callable[[Path], None]) -> float:
+    def _make_folder(self, path: Path, make: Callable[[Path], None], sealed: bool) -> float:
         partial = path.with_suffix(".partial")
         shutil.rmtree(partial, ignore_errors=True)  # what a killed process left
         partial.mkdir()
@@ -158,7 +175,8 @@ class Cache:
         try:
             make(partial)
             seconds = time.perf_counter() - begin
-            (partial / META).write_text(json.dumps({"seconds": seconds}))
+            entry = {"seconds": seconds, "files": seal(partial) if sealed else {}}
+            (partial / META).write_text(_render(entry))
             shutil.rmtree(path, ignore_errors=True)  # what could not be read
             partial.rename(path)
         except BaseException:
@@ -178,8 +196,7 @@ class Cache:
         database = self._database(kind)
         if database.path.exists():
             size += database.path.stat().st_size
-            count = "SELECT count(*) FROM items"
-            entries += database.read(lambda opened: opened.execute(count).fetchone()[0], 0)
+            entries += database.read(_count, 0)
         return Usage(kind, entries, size)
 
     def _database(self, kind: str) -> Database:
@@ -231,9 +248,63 @@ def _locked(path: Path) -> Iterator[None]:
         yield
 
 
-def _read_seconds(path: Path) -> float | None:
-    """Return the seconds that the making of a folder took; None where it is not whole."""
+def _select(database: sqlite3.Connection, keys: Sequence[str]) -> dict[str, bytes | None]:
+    """Return the values of those `keys` that have one; None for one that is damaged."""
+    found: dict[str, bytes | None] = {}
+    for table in _list_tables(database):
+        checksum = "checksum" if table == TABLE else "NULL"
+        for begin in range(0, len(keys), KEYS_PER_SELECT):
+            part = keys[begin : begin + KEYS_PER_SELECT]
+            marks = ",".join("?" * len(part))
+            chosen = f"SELECT key, value, {checksum} FROM {table} WHERE key IN ({marks})"
+            for key, value, known in database.execute(chosen, part):
+                whole = isinstance(value, bytes) and known == zlib.crc32(value)
+                found[key] = value if whole or table == EARLIER else None
+    return found
+
+
+def _delete(database: sqlite3.Connection, keys: Sequence[str]) -> None:
+    with database:
+        database.executemany(f"DELETE FROM {TABLE} WHERE key = ?", ((key,) for key in keys))
+
+
+def _count(database: sqlite3.Connection) -> int:
+    tables = _list_tables(database)
+    return sum(database.execute(f"SELECT count(*) FROM {i}").fetchone()[0] for i in tables)
+
+
+def _list_tables(database: sqlite3.Connection) -> list[str]:
+    names = {name for (name,) in database.execute("SELECT name FROM sqlite_master")}
+    return [name for name in (EARLIER, TABLE) if name in names]
+
+
+def _check(path: Path, *, whole: bool = False) -> tuple[float | None, Path | None]:
+    """Return the seconds that the making of a folder took, and a file of it that is damaged.
+
+    The seconds are None where the folder is not whole. With `whole` all of each file is read.
+    """
     try:
-        return float(json.loads((path / META).read_text())["seconds"])
-    except (OSError, ValueError, KeyError, TypeError):
-        return None
+        text = (path / META).read_text()
+        entry = json.loads(text)
+        seconds = float(entry["seconds"])
+        if len(entry) == 1:  # of an earlier version
+            return seconds, None
+        del entry["checksum"]
+        if text != _render(entry):
+            return None, path / META
+        files = {name: SealedFile(*values) for name, values in entry["files"].items()}
+        damage = find_changed(path, files, whole=whole)
+    except FileNotFoundError:
+        return None, None
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return None, path / META
+    return (None, damage) if damage else (seconds, None)
+
+
+def _render(entry: Mapping[str, Any]) -> str:
+    """Return the text of the note in a folder, with a checksum of its own."""
+    return json.dumps({**entry, "checksum": zlib.crc32(json.dumps(entry).encode())})
+
+
+def _warn(path: Path, what: str) -> None:
+    print(f"warning: {path}: {what}; made anew", file=sys.stderr)

@@ -24,10 +24,12 @@ T = TypeVar("T")
 BUSY_SECONDS = 60.0
 SUFFIXES = ("", "-wal", "-shm")  # of a database, its log and its index to that
 BROKEN = ".broken-"
+TABLE = "checked"  # keys, values, and the CRC-32 of each value
+EARLIER = "items"  # keys and values, of versions that kept no checksums
 
 
 class Database:
-    """A file with the table `items` of keys and values, made when first something is written."""
+    """A file with the table `TABLE`, made when first something is written."""
 
     # Those that this process knows to have their table and journal mode.
     _ready: ClassVar[set[Path]] = set()
@@ -169,4 +171,5 @@ def _make_table(path: Path) -> None:
     with closing(sqlite3.connect(path, timeout=BUSY_SECONDS)) as database:
         if database.execute("PRAGMA journal_mode").fetchone() != ("wal",):
             database.execute("PRAGMA journal_mode=WAL")
-        database.execute("CREATE TABLE IF NOT EXISTS items (key TEXT PRIMARY KEY, value BLOB)")
+        columns = "key TEXT PRIMARY KEY, value BLOB, checksum INTEGER"
+        database.execute(f"CREATE TABLE IF NOT EXISTS {TABLE} ({columns})")

@@ -5,6 +5,7 @@ import re
 import shlex
 import subprocess
 import tarfile
+from collections.abc import Sequence
 from io import BytesIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -20,30 +21,49 @@ from assay.eval.collections.history.versions import (
     read_history,
 )
 from assay.eval.collections.loading import load_card
+from assay.eval.collections.location import find_repository
 from assay.retrievers.base import AssayError, Progress
 from assay.retrievers.settings.files import parse_mapping
 
 DIGEST = re.compile(r'"digest": "([0-9a-f]{64})"')
 
 
-def find_repository(folder: Path) -> Path | None:
-    """Return the root of the git repository that holds `folder`; None where none does."""
-    try:
-        root = _call_git(folder, "rev-parse", "--show-toplevel").decode()
-    except AssayError:
-        return None
-    return Path(root.removesuffix("\n"))
-
-
 def find_commit(folder: Path, revision: str) -> str:
     """Return the full id of the commit that `revision` means in the repository of `folder`.
 
-    Raises AssayError where there is no such revision, or no repository.
+    Raises AssayError, with git's reason and the way out, where there is no such revision, or no
+    repository that git opens.
     """
     if revision.startswith("-"):
         raise AssayError(f"{revision}: not a revision of git")
-    found = _call_git(folder, "rev-parse", "--verify", "--quiet", f"{revision}^{{commit}}")
-    return found.decode().strip()
+    verified = ("rev-parse", "--verify", "--quiet", f"{revision}^{{commit}}")
+    done = _start_git(folder, *verified)
+    if done.returncode and not done.stderr.strip():
+        raise AssayError(f"unknown revision {revision!r}{_suggest_history(folder, revision)}")
+    return _read_output(done, verified).decode().strip()
+
+
+def _suggest_history(folder: Path, revision: str) -> str:
+    """Say how a clone gets a revision that it lacks; "" where nothing suggests that another has it.
+
+    A clone of CI has one commit by default, and no branch besides the one it builds.
+    """
+    pattern = f"refs/remotes/*/{revision}"
+    there = _call_git(folder, "for-each-ref", "--format=%(refname:short)", pattern).decode().split()
+    if there:
+        return f"; there is {' and '.join(there)}"
+    if is_shallow(folder):
+        return (
+            "; this clone is shallow, without the history: let CI fetch all (`fetch-depth: 0` for "
+            "GitHub's checkout, `GIT_DEPTH: 0` on GitLab), or call `git fetch --unshallow`; other "
+            "branches are then named as in origin/main"
+        )
+    return ""
+
+
+def is_shallow(folder: Path) -> bool:
+    """Say whether the repository of `folder` is a clone that lacks older commits."""
+    return _call_git(folder, "rev-parse", "--is-shallow-repository").strip() == b"true"
 
 
 def extract(repository: Path, commit: str, target: Path, paths: tuple[str, ...] = ()) -> None:
@@ -74,10 +94,11 @@ def read_contents(card: Card, reference: str, progress: Progress) -> Contents:
         return find_contents(history, find_version(card, history, reference))
     try:
         commit = find_commit(card.folder, reference)
-    except AssayError:
+    except AssayError as error:
         raise AssayError(
             f"{reference}: neither a version of {card.name} (`assay dataset log` lists them; at "
-            "least 4 digits of one) nor a revision of a git repository that holds its folder"
+            f"least 4 digits of one) nor a revision of a git repository that holds its folder: "
+            f"{error}"
         ) from None
     with TemporaryDirectory(prefix="assay-revision-") as folder:
         return Contents.of(load_revision(card, commit, Path(folder), progress))
@@ -91,7 +112,7 @@ def load_revision(card: Card, commit: str, folder: Path, progress: Progress) -> 
     repository = find_repository(card.folder)
     if repository is None or card.path is None:
         raise AssayError(f"{card.name}: lies in no git repository")
-    place = card.path.resolve().relative_to(repository.resolve()).as_posix()
+    place = card.path.resolve().relative_to(repository).as_posix()
     text = _call_git(repository, "show", f"{commit}:{place}").decode()
     path = folder / place
     then = parse_card(text, path)
@@ -113,17 +134,19 @@ def load_revision(card: Card, commit: str, folder: Path, progress: Progress) -> 
 def find_commits(card: Card) -> dict[str, str]:
     """Return the commit that brought each version of the history, by the version's digest.
 
-    Versions that are not committed, and all of those outside a repository, are left out.
+    Versions that are not committed, and all of those outside a repository, are left out; in a
+    shallow clone, those that may be older than its oldest commit.
     """
     try:
-        blamed = _call_git(card.folder, "blame", "--root", "-s", "-l", "--", FILE).decode()
+        known = () if is_shallow(card.folder) else ("--root",)
+        blamed = _call_git(card.folder, "blame", *known, "-s", "-l", "--", FILE).decode()
     except AssayError:
         return {}
     found = {}
     for line in blamed.splitlines():
         commit, _, rest = line.partition(" ")
-        if digest := DIGEST.search(rest):
-            found[digest[1]] = commit.removeprefix("^")
+        if (digest := DIGEST.search(rest)) and not commit.startswith("^"):
+            found[digest[1]] = commit
     return {digest: commit for digest, commit in found.items() if commit.strip("0")}
 
 
@@ -141,14 +164,21 @@ def describe_restoring(card: Card) -> str:
 
 
 def _call_git(folder: Path, *arguments: str) -> bytes:
-    """Return what git prints in `folder`. Raises AssayError with its last line where it fails."""
+    """Return what git prints in `folder`. Raises AssayError with its reason where it fails."""
+    return _read_output(_start_git(folder, *arguments), arguments)
+
+
+def _start_git(folder: Path, *arguments: str) -> subprocess.CompletedProcess[bytes]:
+    command = ["git", "-C", str(folder), *arguments]
     try:
-        done = subprocess.run(
-            ["git", "-C", str(folder), *arguments], capture_output=True, check=False
-        )
+        return subprocess.run(command, capture_output=True, check=False)
     except OSError as error:
         raise AssayError(f"git: cannot be started: {error.strerror}") from None
+
+
+def _read_output(done: subprocess.CompletedProcess[bytes], arguments: Sequence[str]) -> bytes:
+    """Return what git printed. Raises AssayError with all of its reason, and its way out."""
     if done.returncode:
-        lines = done.stderr.decode(errors="replace").strip().splitlines()
-        raise AssayError(f"git {arguments[0]}: {lines[-1] if lines else 'no such revision'}")
+        reason = " ".join(done.stderr.decode(errors="replace").split())
+        raise AssayError(f"git {arguments[0]}: {reason or f'exit code {done.returncode}'}")
     return done.stdout

@@ -6,6 +6,7 @@ together the lines of two branches (`merge=union` in the folder's .gitattributes
 """
 
 import json
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -47,13 +48,13 @@ class Version(BaseModel):
         return self.digest[:SHOWN]
 
 
-def record_version(collection: Collection, why: str) -> Version:
+def record_version(collection: Collection, why: str | Callable[[Changes], str]) -> Version:
     """Add what a collection holds now to its history, unless its last version is that already.
 
     Args:
         collection: As it was loaded from the files that are there now, with the card's first
             judgments.
-        why: What it was changed for, in a few words.
+        why: What it was changed for, in a few words, or what says so of the changes.
 
     Returns:
         The version that the history ends with.
@@ -68,12 +69,14 @@ def record_version(collection: Collection, why: str) -> Version:
         if history and history[-1].digest == collection.digest:
             return history[-1]
         before = find_contents(history, len(history) - 1) if history else EMPTY
+        changes = compare_contents(before, Contents.of(collection))
+        reason = why if isinstance(why, str) else why(changes)
         version = Version(
             digest=collection.digest,
             parent=history[-1].digest if history else "",
             date=datetime.now(UTC).isoformat(timespec="seconds"),
-            why=" ".join(why.split()),
-            changes=compare_contents(before, Contents.of(collection)),
+            why=" ".join(reason.split()),
+            changes=changes,
         )
         lines = [*map(render_version, history), render_version(version)]
         write_atomically(path, "".join(f"{line}\n" for line in lines).encode())

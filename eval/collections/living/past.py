@@ -9,10 +9,10 @@ from assay.eval.collections.card import Card
 from assay.eval.collections.formats.native import NativeCard, NativeSource
 from assay.eval.collections.formats.places import find_section
 from assay.eval.collections.formats.rows import RowError
-from assay.eval.collections.history.revisions import extract, find_commit, find_repository
+from assay.eval.collections.history.revisions import extract, find_commit
 from assay.eval.collections.living.records import Record
 from assay.eval.collections.living.selectors import CONTEXT, list_headings, sketch
-from assay.eval.collections.location import find_data
+from assay.eval.collections.location import find_data, find_repository
 from assay.eval.collections.problems import Problems
 from assay.retrievers.base import AssayError, Document, Progress
 
@@ -29,12 +29,12 @@ def read_past(card: Card, revision: str, progress: Progress) -> Mapping[str, Doc
         raise AssayError(f"--since: {folder} lies in no git repository")
     try:
         commit = find_commit(folder, revision)
-    except AssayError:
+    except AssayError as error:
         raise AssayError(
-            f"--since {revision}: not a revision that {repository} has; where its history was "
-            "rewritten, name a commit of the new one"
+            f"--since {revision}: not a revision that {repository} has: {error}; where its history "
+            "was rewritten, name a commit of the new one"
         ) from None
-    place = folder.relative_to(repository.resolve()).as_posix()
+    place = folder.relative_to(repository).as_posix()
     with TemporaryDirectory(prefix="assay-since-") as target:
         extract(repository, commit, Path(target), (place,) if place != "." else ())
         then = NativeCard(name="past", title="", format="native", documents=place)

@@ -10,7 +10,7 @@ from assay.eval.collections.card import Card
 from assay.eval.collections.digests import seal
 from assay.eval.collections.formats.native import NativeCard, NativeSource
 from assay.eval.collections.history import Version, read_history, record_version
-from assay.eval.collections.history.contents import digest_document
+from assay.eval.collections.history.contents import BETWEEN, Changes, digest_document
 from assay.eval.collections.history.versions import find_contents
 from assay.eval.collections.living.findings import Finding, Status
 from assay.eval.collections.living.locating import locate_all, read_texts
@@ -28,6 +28,7 @@ from assay.eval.collections.loading import load_card
 from assay.eval.collections.location import find_data
 from assay.eval.collections.problems import QUIET, Problems
 from assay.retrievers.base import AssayError, Document, Progress
+from assay.retrievers.base.quotes import QuoteSpan
 from assay.retrievers.store.files import write_atomically
 from assay.retrievers.store.locks import changing
 
@@ -140,6 +141,7 @@ class _Sync:
             for path in self._files
             for record in read_records(path, problems, of_anchors=path == anchors)
         ]
+        self._in_place: list[QuoteSpan] = []  # spans
         self._review = ReviewFile(card.folder / FILE)
         self._report = SyncReport(card.name, len(self._documents))
 
@@ -204,6 +206,8 @@ class _Sync:
         if place := finding.place:
             if status is not Status.IN_PLACE:
                 report.moved.append((record, finding))
+            elif not record.anchor.section and not record.anchor.is_document:
+                self._in_place.append(place)
             text = self._texts[place.doc_id]
             record.put(finding, text, copies.get(text[place.start : place.end], 0))
             return
@@ -231,11 +235,25 @@ class _Sync:
             before = card.model_dump()
             card = seal(card, self._progress, collection)
             report.written += [card.path] if card.path and card.model_dump() != before else []
-        report.version = record_version(collection, f"assay dataset sync: {self._tell()}")
+        report.version = record_version(collection, self._tell)
 
-    def _tell(self) -> str:
-        counts = self._report.statuses.items()
-        return ", ".join(f"{n} {status}" for status, n in sorted(counts)) or "no judgments"
+    def _tell(self, changes: Changes) -> str:
+        """Say what became of the judgments since the last version.
+
+        A sync that was killed has moved some already: this one found them in place.
+        """
+        counts = Counter(self._report.statuses)
+        earlier = {
+            new.partition(BETWEEN)[2]: old.partition(BETWEEN)[2]
+            for new, old in changes.judgments.moved.items()
+        }
+        for place in self._in_place:
+            if old := earlier.get(f"{place.doc_id}[{place.start}:{place.end}]"):
+                stays = old.startswith(f"{place.doc_id}[")
+                counts[Status.IN_PLACE] -= 1
+                counts[Status.MOVED if stays else Status.ELSEWHERE] += 1
+        told = ", ".join(f"{n} {status}" for status, n in sorted(counts.items()) if n)
+        return f"assay dataset sync: {told or 'no judgments'}"
 
 
 def describe(report: SyncReport) -> dict[str, Any]:

@@ -98,6 +98,9 @@ def list_differences(base: StoredRun, other: StoredRun) -> list[str]:
     same_content = one.collection.digest == two.collection.digest
     if not same_content and one.collection.name != two.collection.name:
         return [*found, f"the collections are {one.collection.name} and {two.collection.name}"]
+    places = one.collection.place, two.collection.place
+    if not same_content and all(places) and places[0] != places[1]:
+        return [*found, f"the collections are those of {places[0]} and {places[1]}"]
     shared = [id_ for id_ in base.queries if id_ in other.queries]
     if single := len(base.queries.keys() ^ other.queries.keys()):
         sizes = f"{len(base.queries)} and {len(other.queries)} queries"

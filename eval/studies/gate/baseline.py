@@ -3,7 +3,8 @@
 A baseline is a JSON file below `reports/baselines`, named <config>@<collection>.json and written
 only by `accept`, in one way: keys sorted, scores rounded to six digits, one query a line. It also
 keeps at which ranks each judged text was found, so that its rankings can be scored again by other
-judgments (`kept_rankings`).
+judgments (`kept_rankings`). Files of two collections of one name have one path: whose a file is
+says what it holds, and that of another collection is neither used nor overwritten.
 """
 
 import json
@@ -13,6 +14,8 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError, field_validator
 
+from assay.eval.collections.catalog import is_collection
+from assay.eval.collections.location import find_repository
 from assay.eval.runs import generated_answers
 from assay.eval.runs.generated_answers import Recipe
 from assay.eval.runs.manifest import Manifest
@@ -20,7 +23,7 @@ from assay.eval.runs.stored import StoredRun
 from assay.eval.runs.summary.summary import summarise
 from assay.eval.scoring.kinds import show_name
 from assay.eval.scoring.measures import find
-from assay.eval.studies.gate.kept_rankings import KeptRanking, keep_rankings
+from assay.eval.studies.gate.kept_rankings import KeptRanking, keep_rankings, list_common
 from assay.retrievers.base import AssayError
 from assay.retrievers.settings import explain_error
 from assay.retrievers.store.digest import digest
@@ -34,13 +37,17 @@ WORDS = {"description", "latency", "measures"}
 
 
 class BaselineCollection(BaseModel):
-    """On what a baseline was measured."""
+    """On what a baseline was measured.
+
+    `place` is the collection's folder within its git repository; "" where it is not known.
+    """
 
     model_config = ConfigDict(extra="forbid")
 
     name: str
     digest: str
     queries: int
+    place: str = ""
 
 
 class Baseline(BaseModel):
@@ -101,14 +108,57 @@ def accept(run: StoredRun, measures: Sequence[str], folder: Path) -> Path:
     """Write the scores of `run` as the baseline of its config and collection; return the file.
 
     Raises AssayError, with every reason, for a run that is degraded, sampled or of code that is
-    not committed.
+    not committed; and where the file is the baseline of another collection.
     """
     manifest = run.manifest
     if reasons := list_objections(manifest):
         raise AssayError(f"{manifest.id} cannot become a baseline: {'; '.join(reasons)}")
     path = locate(folder, manifest.name, manifest.collection.name)
+    if path.exists():
+        find_baseline(folder, run)
     write_atomically(path, render(make(run, measures)).encode())
     return path
+
+
+def find_baseline(folder: Path, run: StoredRun) -> Baseline:
+    """Read the baseline of the config and collection of `run` below `folder`.
+
+    Raises AssayError where there is none that can be read, or the file is of another collection.
+    """
+    manifest = run.manifest
+    path = locate(folder, manifest.name, manifest.collection.name)
+    baseline = read(path, manifest.id)
+    if reason := _find_other(baseline, run):
+        raise AssayError(
+            f"{path}: {reason}; keep the baselines of one elsewhere (--baselines FOLDER), give one "
+            "another name and run it again, or delete the file if it is out of use"
+        )
+    return baseline
+
+
+def _find_other(baseline: Baseline, run: StoredRun) -> str:
+    """Say of what other collection or config a baseline is; "" where it is the run's own.
+
+    A collection may have moved or changed. It is another one where both are still there, or where
+    no query is in both.
+    """
+    before, now = baseline.collection, run.manifest.collection
+    mine = f"{run.manifest.name}@{now.name}"
+    if baseline.label != mine or baseline.name != run.manifest.name:
+        return f"is the baseline of {baseline.label}, and the run is of {mine}"
+    root = find_repository(Path.cwd())
+    moved = before.place and now.place and before.place != now.place
+    if moved and root and is_collection(root / before.place):
+        return f"is the baseline of {before.place}, and the run is of {now.place}"
+    if before.digest == now.digest or _have_common_query(baseline, run):
+        return ""
+    return f"has no query in common with the run {run.manifest.id}: it is of another collection"
+
+
+def _have_common_query(baseline: Baseline, run: StoredRun) -> bool:
+    if baseline.rankings is None:
+        return not baseline.scores.keys().isdisjoint(run.queries)
+    return bool(list_common(baseline.rankings, keep_rankings(run)))
 
 
 def list_objections(manifest: Manifest) -> list[str]:
@@ -138,6 +188,7 @@ def make(run: StoredRun, measures: Sequence[str]) -> Baseline:
             name=manifest.collection.name,
             digest=manifest.collection.digest,
             queries=manifest.collection.queries,
+            place=manifest.collection.place,
         ),
         join_rule=manifest.join_rule,
         depth=manifest.depth,

@@ -12,9 +12,10 @@ from typing import Any
 from assay.eval.collections.catalog import find
 from assay.eval.collections.history import read_history
 from assay.eval.collections.history.contents import Contents
-from assay.eval.collections.history.revisions import extract, find_commit, find_repository
+from assay.eval.collections.history.revisions import extract, find_commit
 from assay.eval.collections.history.versions import find_contents
 from assay.eval.collections.loading import load_card
+from assay.eval.collections.location import find_repository
 from assay.eval.configs.config import make_config
 from assay.eval.configs.locations import reports_folder
 from assay.eval.configs.named_configs import is_config
@@ -50,16 +51,17 @@ def opened(base: str | None) -> Iterator[Path | None]:
     repository = find_repository(Path.cwd())
     try:
         commit = find_commit(Path.cwd(), base)
-    except AssayError:
-        repository = None
-    if repository is None:
+    except AssayError as error:
         raise AssayError(
-            f"--base: {base}: neither a config, nor the folder of a checkout, nor a git revision"
-        )
+            f"--base: {base}: neither a config, nor the folder of a checkout, nor a git revision: "
+            f"{error}"
+        ) from None
+    if repository is None:
+        raise AssayError(f"--base: {base}: {Path.cwd()} is in no work tree of git")
     with TemporaryDirectory(prefix="assay-base-") as made:
         extract(repository, commit, Path(made))
         # Configs are named from the folder that is worked in.
-        yield Path(made) / Path.cwd().resolve().relative_to(repository.resolve())
+        yield Path(made) / Path.cwd().resolve().relative_to(repository)
 
 
 def examine_change(

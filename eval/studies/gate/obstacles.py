@@ -6,9 +6,7 @@ from assay.eval.runs import generated_answers
 from assay.eval.runs.stored import StoredRun
 from assay.eval.scoring.measures import find
 from assay.eval.studies.gate.baseline import Baseline
-from assay.eval.studies.gate.kept_rankings import Kept, keep_rankings, list_common
-
-SHOWN = 3  # ids in a message
+from assay.eval.studies.gate.kept_rankings import Kept, keep_rankings
 
 
 def list_obstacles(baseline: Baseline, head: StoredRun, base: StoredRun | None = None) -> list[str]:
@@ -35,16 +33,8 @@ def list_mismatches(baseline: Baseline, head: StoredRun, names: Sequence[str]) -
     Empty where the baseline's pipeline can be run beside it. `names` are the gated measures.
     """
     mismatches = _list_faults(head, "the run")
-    now = keep_rankings(head)
     then = baseline.rankings
-    common = list_common(then, now) if then else sorted(baseline.scores.keys() & now.keys())
-    if not common:
-        old, new = (_list(list(ids)) for ids in (baseline.scores, now))
-        mismatches.append(
-            f"it has no query in common with the baseline, whose queries are {old}; its own are "
-            f"{new}: this is another collection; accept a new baseline"
-        )
-    elif then and not (before := _list_units(then)) & (after := _list_units(now)):
+    if then and not (before := _list_units(then)) & (after := _list_units(keep_rankings(head))):
         mismatches.append(
             f"its judgments are of {_name(after)}, the baseline's of {_name(before)}; accept a "
             "new baseline"
@@ -84,8 +74,3 @@ def _list_units(kept: Kept) -> set[str]:
 
 def _name(units: set[str]) -> str:
     return " and ".join(f"{unit}s" for unit in sorted(units)) or "nothing"
-
-
-def _list(ids: Sequence[str]) -> str:
-    more = f" and {len(ids) - SHOWN} more" if len(ids) > SHOWN else ""
-    return ", ".join(ids[:SHOWN]) + more

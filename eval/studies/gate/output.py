@@ -1,20 +1,23 @@
-"""The verdict of the gate for machines and pull requests: Markdown, JUnit XML, annotations."""
+"""The verdict of the gate for machines and pull requests: Markdown, JSON, JUnit, annotations."""
 
 import os
 import re
 import sys
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree as Xml
 
+from assay.eval.scoring.measures import list_standard
 from assay.eval.studies.gate import output
 from assay.eval.studies.gate.query_changes import QueryChange
 from assay.eval.studies.gate.report import GateReport
 from assay.eval.studies.gate.sentences import (
     EFFECTS,
-    conclude,
+    announce,
     describe_collection,
+    entitle,
     explain,
     list_effects,
     list_verdicts,
@@ -34,9 +37,10 @@ def render_markdown(report: GateReport) -> str:
     """Return the report as GitHub's and GitLab's Markdown."""
     baseline = report.baseline
     head = report.head.manifest
+    title, _, rest = announce(report).partition(":")
     parts = [
-        f"## Gate: {report.verdict} ({baseline.label})",
-        f"**{report.verdict}**: {conclude(report)}.",
+        f"## Gate: {entitle(report)} ({baseline.label})",
+        f"**{title}**:{rest}",
         f"{len(report.head.queries)} queries. Baseline: run `{baseline.run}` of code "
         f"`{baseline.code[:12]}`. Head: run `{head.id}`.",
         _table(
@@ -89,6 +93,33 @@ def render_markdown(report: GateReport) -> str:
     return "\n\n".join(parts) + "\n"
 
 
+def render_json(report: GateReport) -> dict[str, Any]:
+    """Return the report as the JSON object that `assay gate --json` prints."""
+    baseline = report.baseline
+    return {
+        "verdict": report.verdict,
+        "verdict_text": announce(report),
+        "config": baseline.name,
+        "collection": baseline.collection.name,
+        "queries": len(report.head.queries),
+        "run": report.head.manifest.id,
+        "baseline": {key: getattr(baseline, key) for key in ("run", "code", "created")},
+        "changes": list(report.changes),
+        "judged_by_model": report.models or None,
+        "false_alarms": report.false_alarms,
+        "measures": [asdict(item) for item in report.measures],
+        "ir_measures": list_standard(item.measure for item in report.measures),
+        "must_not_break": {
+            "queries": list(report.guarded),
+            "broken": [asdict(item) for item in report.broken],
+        },
+        "latency": [{**asdict(item), "load": item.load.model_dump()} for item in report.latency],
+        "rebuild": report.rebuild and report.rebuild.as_json(),
+        "collection_change": report.collection and report.collection.as_json(),
+        "losers": [asdict(item) for item in report.losers],
+    }
+
+
 def render_failure(title: str, message: str) -> str:
     """Return Markdown that says why there is no verdict."""
     return f"## Gate: no verdict ({_safe(title)})\n\n{_safe(message)}\n"
@@ -136,12 +167,12 @@ def annotate(report: GateReport, strict: bool) -> list[str]:
                 annotation(level, f"{report.baseline.label}: {name}", f"{verdict}: {sentence}")
             )
     level = "error" if strict and report.verdict != "pass" else LEVELS[report.verdict]
-    told = f"{report.verdict}: {conclude(report)}"
+    told = announce(report)
     if report.verdict == "warning":
         lost = ", ".join(
             f"{item.query} ({item.base:.2f} → {item.head:.2f})" for item in report.losers
         )
-        told += f"; lost most: {lost}"
+        told += f" Lost most: {lost}"
     lines.append(annotation(level, f"Gate: {report.baseline.label}", told))
     return lines
 

@@ -5,8 +5,9 @@ from pathlib import Path
 
 from assay.eval.report.page import render_page
 from assay.eval.runs.files import encode_json
-from assay.eval.studies.gate.output import render_markdown
+from assay.eval.studies.gate.output import render_json, render_markdown
 from assay.eval.studies.gate.report import GateReport
+from assay.eval.studies.gate.sentences import announce, entitle
 from assay.retrievers.store.digest import digest
 from assay.retrievers.store.files import write_atomically
 
@@ -22,7 +23,7 @@ def write(report: GateReport, reports: Path) -> Path:
     head = report.head.manifest
     folder = reports / f"gate-{head.id}-{digest(report.baseline.run)[:8]}"
     text = render_markdown(report)
-    write_atomically(folder / "gate.json", encode_json(report.as_json()))
+    write_atomically(folder / "gate.json", encode_json(render_json(report)))
     write_atomically(folder / "report.md", text.encode())
     # Of HTML the text has small print alone; the parser lets no other through.
     shown = MarkdownIt("commonmark").enable("table").render(re.sub("</?sub>", "", text))
@@ -30,7 +31,8 @@ def write(report: GateReport, reports: Path) -> Path:
     html = render_page(
         "studies/gate/templates/gate.html.j2",
         title=report.baseline.label,
-        verdict=report.verdict,
+        verdict=entitle(report),
+        lede=announce(report),
         created=head.created[:16].replace("T", " "),
         shown=Markup(shown),
     )

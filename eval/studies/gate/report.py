@@ -1,12 +1,11 @@
 """What the gate found: the verdict on each measure, on latency, and on the run."""
 
-from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from dataclasses import dataclass
+from typing import Literal
 
 from assay.eval.collections.judgment_source import describe_models
 from assay.eval.runs.machine_load import MachineLoad
 from assay.eval.runs.stored import StoredRun
-from assay.eval.scoring.measures import list_standard
 from assay.eval.statistics.estimates import Estimate
 from assay.eval.studies.gate.attribution import CollectionChange
 from assay.eval.studies.gate.baseline import Baseline
@@ -14,6 +13,8 @@ from assay.eval.studies.gate.query_changes import QueryChange
 from assay.eval.studies.gate.rebuild import Rebuild
 
 Verdict = Literal["pass", "regression", "warning", "cannot tell"]
+# The share of a mean from which on a loss that may go unnoticed makes a pass weak.
+WEAK = 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,31 +116,21 @@ class GateReport:
         """What share of the judgments is a language model's, in a sentence; "" where none is."""
         return describe_models(self.head.gold.values())
 
+    @property
+    def unnoticed(self) -> float:
+        """The largest share of a gated mean that the queries are too few to miss; 0 where none is.
+
+        A loss below the minimum effect does not count, and a pipeline that did not change has none.
+        """
+        if self.collection and self.collection.same:
+            return 0.0
+        shares = (
+            item.margin / item.base
+            for item in self.measures
+            if item.base > 0 and item.margin > item.minimum_effect
+        )
+        return max((share for share in shares if share > WEAK), default=0.0)
+
     def fails(self, strict: bool) -> bool:
         """Say whether CI is to fail: on a regression; if `strict` on all that is no pass."""
         return self.verdict == "regression" or (strict and self.verdict != "pass")
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the report as the JSON object that `assay gate --json` prints."""
-        baseline = self.baseline
-        return {
-            "verdict": self.verdict,
-            "config": baseline.name,
-            "collection": baseline.collection.name,
-            "queries": len(self.head.queries),
-            "run": self.head.manifest.id,
-            "baseline": {key: getattr(baseline, key) for key in ("run", "code", "created")},
-            "changes": list(self.changes),
-            "judged_by_model": self.models or None,
-            "false_alarms": self.false_alarms,
-            "measures": [asdict(item) for item in self.measures],
-            "ir_measures": list_standard(item.measure for item in self.measures),
-            "must_not_break": {
-                "queries": list(self.guarded),
-                "broken": [asdict(item) for item in self.broken],
-            },
-            "latency": [{**asdict(item), "load": item.load.model_dump()} for item in self.latency],
-            "rebuild": self.rebuild and self.rebuild.as_json(),
-            "collection_change": self.collection and self.collection.as_json(),
-            "losers": [asdict(item) for item in self.losers],
-        }

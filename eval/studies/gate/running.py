@@ -74,13 +74,11 @@ def judge_target(
     baseline, the baseline's pipeline is run on today's, by the code of `base` unless that is a
     config. Raises AssayError where nothing can be judged.
     """
-    head = resolve(target, overrides, progress)
-    manifest = head.manifest
-    baseline = baselining.read(
-        baselining.locate(baselines, manifest.name, manifest.collection.name), manifest.id
-    )
     names = settings.scored
-    with opened(base) as checkout:
+    with opened(base) as checkout:  # refuses what is no base before a run takes its time
+        head = resolve(target, overrides, progress)
+        manifest = head.manifest
+        baseline = baselining.find_baseline(baselines, head)
         change = None
         if manifest.collection.digest != baseline.collection.digest:
             if mismatches := list_mismatches(baseline, head, names):

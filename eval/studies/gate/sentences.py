@@ -10,6 +10,11 @@ from assay.eval.studies.gate.rebuild import Rebuild
 from assay.eval.studies.gate.report import GateReport, LatencyVerdict, MeasureVerdict, Verdict
 from assay.eval.studies.gate.rule import SUSPICION
 
+# Words for 1 / n, the smallest share first: the first that is no less is said.
+FRACTIONS = {10: "a tenth", 9: "a ninth", 8: "an eighth", 7: "a seventh", 6: "a sixth",
+             5: "a fifth", 4: "a quarter", 3: "a third", 2: "half"}  # fmt: skip
+ROUNDING = 0.005
+
 # What each effect is, below the table of them.
 EFFECTS = (
     "pipeline: today's against the baseline's, both on today's collection; that is the verdict. "
@@ -109,6 +114,28 @@ def _refuse(timed: LatencyVerdict) -> str:
     return f"the machine was busy ({timed.load.words} meanwhile): run it again on a quiet machine"
 
 
+def announce(report: GateReport) -> str:
+    """Return the verdict on the whole, in sentences that begin with it: `Pass: …`."""
+    title = entitle(report)
+    if report.verdict != "pass" or not report.unnoticed:
+        return f"{title}: {conclude(report)}."
+    rest = conclude(report)
+    return f"{title}: {_limit(report)} would go unnoticed. {rest[0].upper()}{rest[1:]}."
+
+
+def entitle(report: GateReport) -> str:
+    """Return the verdict on the whole in a few words."""
+    weak = report.verdict == "pass" and report.unnoticed
+    return "Pass, but weak" if weak else report.verdict.capitalize()
+
+
+def _limit(report: GateReport) -> str:
+    """Name the largest loss that so few queries do not show."""
+    parts = (words for n, words in FRACTIONS.items() if 1 / n >= report.unnoticed - ROUNDING)
+    share = next(parts, f"{report.unnoticed:.0%}")
+    return f"with {count(len(report.head.queries), 'question')} a loss of up to {share}"
+
+
 def conclude(report: GateReport) -> str:
     """Return what the verdict on the whole says of the run."""
     if report.verdict == "regression":
@@ -118,8 +145,9 @@ def conclude(report: GateReport) -> str:
     if report.verdict == "pass":
         return f"no drop beyond {_name_margins(report.measures)}, each at 95 %"
     if report.verdict == "warning":
-        drops = _name_drops(report)
-        return f"{drops}, but chance gives one like it in up to {SUSPICION:.0%} of unchanged runs"
+        told = f"chance gives one like it in up to {SUSPICION:.0%} of unchanged runs"
+        power = f"; {_limit(report)} may get no more than a warning" if report.unnoticed else ""
+        return f"{_name_drops(report)}, but {told}{power}"
     if report.unsettled:
         return report.unsettled.rstrip(".")
     doubtful = [item for item in report.measures if item.verdict == "cannot tell"]

@@ -6,6 +6,7 @@ import shlex
 from collections.abc import Mapping
 from pathlib import Path
 
+from assay.eval.collections.location import find_repository
 from assay.eval.studies.gate.package_source import find_package
 from assay.retrievers.base import AssayError
 from assay.retrievers.base.installation import find_version
@@ -51,6 +52,8 @@ jobs:
     steps:
       - uses: actions/checkout@11d5960a326750d5838078e36cf38b85af677262 # v4.4.0
         with:
+          # All commits and branches: --base origin/main and `assay dataset sync --since` need them.
+          fetch-depth: 0
           persist-credentials: false
       - uses: actions/setup-python@a26af69be951a213d495a4c3e4e4022e16d87065 # v5.6.0
         with:
@@ -108,6 +111,8 @@ assay-gate:
     ASSAY_PACKAGE: {package}
     ASSAY_CACHE: $CI_PROJECT_DIR/.assay/cache
     ACCEPT: ""
+    # All commits: --base REVISION and `assay dataset sync --since` need them.
+    GIT_DEPTH: "0"
   cache:
     key: assay-models-{version}
     paths: [.assay/cache/models]
@@ -143,7 +148,7 @@ def plan_workflow(ci: str, pipeline: Path, force: bool) -> dict[Path, str]:
     is none. Raises AssayError outside the root of a repository, for a config that lies outside it,
     and, without `force`, where the job is there already.
     """
-    home = next((i for i in (Path.cwd(), *Path.cwd().parents) if (i / ".git").exists()), None)
+    home = find_repository(Path.cwd())
     if home is None:
         raise AssayError(f"--ci: {Path.cwd()} is in no git repository; `git init` makes one")
     if home != Path.cwd():

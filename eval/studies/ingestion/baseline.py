@@ -88,11 +88,17 @@ def check(made: Ingestion, file: Path) -> IngestionChecks:
     More of what no document may cause, or a document that gives no chunk any more, is a regression.
     Sizes are "changed" where they differ. Times and what the cache had are shown: of two machines
     they mean nothing.
-    Raises AssayError where `file` cannot be read.
+    Raises AssayError where `file` cannot be read, or is of another collection.
     """
-    kept = _read(file / "ingestion.json" if file.is_dir() else file)
+    file = file / "ingestion.json" if file.is_dir() else file
+    kept = _read(file)
     before, now = kept.figures, made.figures()
     old = {item.id: item for item in kept.documents}
+    if old and old.keys().isdisjoint(item.id for item in made.documents):
+        raise AssayError(
+            f"{file}: has no document in common with {made.source}: {kept.id} is the ingestion of "
+            "another collection"
+        )
     known = [(old[item.id], item) for item in made.documents if item.id in old]
     empty = tuple(item.id for base, item in known if base.tokens and not item.tokens)
     checks = [

@@ -119,9 +119,17 @@ def list_unread(rows: Sequence[RunRow], reports: Path) -> list[str]:
 def list_trends(rows: Sequence[RunRow], measure: str) -> list[Trend]:
     """Return the trends of whole runs, of configs that ran on one collection at several commits."""
     whole = [row for row in rows if measure in row.means and not row.sampled]
-    ordered = sorted(whole, key=lambda row: (row.config, row.collection, row.created))
+    places: dict[str, set[str]] = {}
+    for row in whole:
+        places.setdefault(row.collection, set()).add(row.place)
+
+    def label(row: RunRow) -> tuple[str, str]:
+        several = row.place and len(places[row.collection]) > 1
+        return row.config, f"{row.collection} in {row.place}" if several else row.collection
+
+    ordered = sorted(whole, key=lambda row: (*label(row), row.created))
     trends = []
-    for (config, collection), group in groupby(ordered, lambda row: (row.config, row.collection)):
+    for (config, collection), group in groupby(ordered, label):
         last = {row.commit: row for row in group if row.commit}
         found = sorted(last.values(), key=lambda row: row.created)
         if len(found) > 1:

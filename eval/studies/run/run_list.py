@@ -28,7 +28,8 @@ class RunRow:
 
     `load` is who worked on the machine while it was timed, None where that was not observed.
     `commit` is that of the repository that was worked in, else of Assay; "" where neither is known.
-    `bytes` is what its folder takes.
+    `bytes` is what its folder takes. `place` tells collections of one name apart: see
+    `CollectionFacts`.
     """
 
     id: str
@@ -45,6 +46,7 @@ class RunRow:
     page: Path | None
     bytes: int
     load: MachineLoad | None = None
+    place: str = ""
 
     @property
     def busy(self) -> bool:
@@ -58,6 +60,7 @@ class RunRow:
             "folder": str(self.folder),
             "config": self.config,
             "collection": self.collection,
+            "place": self.place,
             "created": self.created,
             "queries": self.queries,
             "sampled": self.sampled,
@@ -139,6 +142,7 @@ def read_run(folder: Path) -> RunRow | None:
         means=means,
         p50=p50,
         load=manifest.load,
+        place=manifest.collection.place,
         page=folder / PAGE if (folder / PAGE).is_file() else None,
         bytes=sum(path.stat().st_size for path in folder.rglob("*") if path.is_file()),
     )

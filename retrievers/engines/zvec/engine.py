@@ -1,12 +1,14 @@
 """Zvec: a store in this process, in C++, which fuses its own dense and keyword lists."""
 
 import json
+import shutil
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from assay.retrievers.base import AssayError
+from assay.retrievers.engines.copies import OwnFolder
 from assay.retrievers.engines.embedded import EmbeddedEngine
 from assay.retrievers.engines.formulas import ArctangentScores, Formula, ReciprocalRanks
 from assay.retrievers.engines.raw_client import BareClient, Request
@@ -37,7 +39,14 @@ class ZvecSettings(ZvecCollectionSettings):
         return ZvecEngine(self, resources)
 
 
-class ZvecEngine(EmbeddedEngine[ZvecSettings, "zvec.Collection"]):
+class OpenIndex(NamedTuple):
+    """An open collection, and the folder of this process in which it lies."""
+
+    collection: "zvec.Collection"
+    copy: OwnFolder
+
+
+class ZvecEngine(EmbeddedEngine[ZvecSettings, OpenIndex]):
     """A collection of documents that have a text's position as id, the text and its vector."""
 
     _most_listed = 20_000  # the engine refuses more
@@ -68,24 +77,33 @@ class ZvecEngine(EmbeddedEngine[ZvecSettings, "zvec.Collection"]):
         positions = self._track(len(texts))
         build_collection(path, positions, texts, vectors, self._settings, threads).close()
 
-    def _open(self, folder: Path) -> "zvec.Collection":
-        return open_collection(folder / COLLECTION, self._resources.threads)
+    def _open(self, folder: Path) -> OpenIndex:
+        copy = OwnFolder("zvec")  # the engine writes a time into what it only reads
+        try:
+            path = shutil.copytree(folder / COLLECTION, copy.path / COLLECTION)
+            return OpenIndex(open_collection(path, self._resources.threads), copy)
+        except BaseException:
+            copy.close()
+            raise
 
-    def _release(self, opened: "zvec.Collection") -> None:
-        opened.close()
+    def _release(self, opened: OpenIndex) -> None:
+        opened.collection.close()
+        opened.copy.close()
 
-    def _search_dense(self, opened: "zvec.Collection", vector: Vectors, limit: int) -> list[Scored]:
+    def _search_dense(self, opened: OpenIndex, vector: Vectors, limit: int) -> list[Scored]:
         found = self._ask(opened, self._near(vector), limit)
         if self._settings.metric == "cosine":  # the engine gives its distance
             return [(int(document.id), 1 - document.score) for document in found]
         return [(int(document.id), document.score) for document in found]
 
-    def _search_keyword(self, opened: "zvec.Collection", text: str, limit: int) -> list[Scored]:
+    def _search_keyword(self, opened: OpenIndex, text: str, limit: int) -> list[Scored]:
         found = self._ask(opened, _match(text), limit)
         return [(int(document.id), document.score) for document in found]
 
-    def _ask(self, opened: "zvec.Collection", query: "zvec.Query", limit: int) -> "list[zvec.Doc]":
-        found: list[Any] = opened.query(query, topk=limit, filter=self._filter(), output_fields=[])
+    def _ask(self, opened: OpenIndex, query: "zvec.Query", limit: int) -> "list[zvec.Doc]":
+        found: list[Any] = opened.collection.query(
+            query, topk=limit, filter=self._filter(), output_fields=[]
+        )
         return found
 
     def _filter(self) -> str | None:
@@ -95,7 +113,7 @@ class ZvecEngine(EmbeddedEngine[ZvecSettings, "zvec.Collection"]):
         return f"position {'not in' if listed.others else 'in'} ({str(listed.positions)[1:-1]})"
 
     def _search_hybrid(
-        self, opened: "zvec.Collection", text: str, vector: Vectors, limit: int
+        self, opened: OpenIndex, text: str, vector: Vectors, limit: int
     ) -> list[Scored]:
         """Return all fused texts: the engine breaks ties at random.
 
@@ -111,18 +129,19 @@ class ZvecEngine(EmbeddedEngine[ZvecSettings, "zvec.Collection"]):
             output_fields=[],
             reranker=self._fusion(),
         )
-        executor, core = QueryExecutor(opened.schema), opened._obj
+        executor, core = QueryExecutor(opened.collection.schema), opened.collection._obj
         query = executor._build_multi_query(context, executor._build_queries(context, core))
         for part, depth in zip(query.queries, (self.depth.dense, self.depth.keyword), strict=True):
             part.num_candidates = depth
         return [(int(id_), score) for id_, score, *_ in core.Query(query)]
 
-    def _open_bare(self, opened: "zvec.Collection") -> BareClient:
+    def _open_bare(self, opened: OpenIndex) -> BareClient:
         """Return the collection, which a process opens once."""
 
         def ready(query: "zvec.Query", limit: int) -> Request:
             return lambda: [
-                (each.id, each.score) for each in opened.query(query, topk=limit, output_fields=[])
+                (each.id, each.score)
+                for each in opened.collection.query(query, topk=limit, output_fields=[])
             ]
 
         return BareClient(

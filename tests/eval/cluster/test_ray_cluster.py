@@ -93,7 +93,7 @@ def read_answers(reports: Path) -> list[Any]:
 
 def read_vectors(folder: Path, kind: str = "embeddings") -> dict[str, bytes]:
     with closing(sqlite3.connect(folder / "cache" / f"{kind}.sqlite")) as database:
-        return dict(database.execute("SELECT key, value FROM items"))
+        return dict(database.execute("SELECT key, value FROM checked"))
 
 
 @needs_ray

@@ -515,12 +515,14 @@ def test_a_job_gates_the_pipeline(ci: str, repository: Path) -> None:
     assert len(set(ignored)) == len(ignored)
     if ci == "github":
         job = yaml.safe_load((repository / ".github/workflows/assay.yml").read_text())
-        commands = [step["run"] for step in job["jobs"]["gate"]["steps"] if "run" in step]
+        steps = job["jobs"]["gate"]["steps"]
+        commands = [step["run"] for step in steps if "run" in step]
+        assert steps[0]["with"]["fetch-depth"] == 0
     else:
         (include,) = yaml.safe_load((repository / ".gitlab-ci.yml").read_text())["include"]
-        commands = yaml.safe_load((repository / include["local"]).read_text())["assay-gate"][
-            "script"
-        ]
+        gate = yaml.safe_load((repository / include["local"]).read_text())["assay-gate"]
+        commands = gate["script"]
+        assert gate["variables"]["GIT_DEPTH"] == "0"
     assert commands[0].startswith('pip install "${ASSAY_PACKAGE:?')
     refused = subprocess.run(
         ["bash", "-c", commands[0]], env={"ASSAY_PACKAGE": ""}, capture_output=True, text=True

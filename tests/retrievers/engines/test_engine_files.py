@@ -89,15 +89,20 @@ def test_searching_leaves_the_file_as_it_was(kind: str, tmp_path: Path) -> None:
     assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == files
 
 
-@pytest.mark.parametrize("left", [0.0, 0.5])
+@pytest.mark.parametrize("left", [0.0, 0.5, 1.0])
 def test_a_broken_file_is_built_anew(kind: str, tmp_path: Path, left: float) -> None:
     engine = make(kind, tmp_path)
     build(engine)
     expected = search(engine)
     engine.close()
     file = max(find_files(kind, tmp_path), key=lambda path: path.stat().st_size)
+    content = file.read_bytes()
+    spoilt = content[: int(left * len(content))]
+    if left == 1.0:  # of the same size
+        spoilt = bytes(255 - byte for byte in content[-1000:])
+        spoilt = content[:-1000] + spoilt
     # Not in place: a thread of the closed engine may still have the old one mapped.
-    write_atomically(file, file.read_bytes()[: int(left * file.stat().st_size)])
+    write_atomically(file, spoilt)
     engine = make(kind, tmp_path)
     assert build(engine) == ()
     assert search(engine) == expected

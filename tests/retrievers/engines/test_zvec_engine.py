@@ -57,7 +57,7 @@ def test_the_client_s_own_hybrid_query_is_the_same(engine: ZvecEngine) -> None:
     import zvec
 
     for query in QUERIES:
-        found = engine._opened.query(
+        found = engine._opened.collection.query(
             [
                 zvec.Query("dense", vector=encode(query)),
                 zvec.Query("text", fts=zvec.Fts(match_string=query)),

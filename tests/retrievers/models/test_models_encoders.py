@@ -48,7 +48,7 @@ def stored(root: Path) -> int:
         return 0
     with sqlite3.connect(path, timeout=60) as database:
         try:
-            return int(database.execute("SELECT count(*) FROM items").fetchone()[0])
+            return int(database.execute("SELECT count(*) FROM checked").fetchone()[0])
         except sqlite3.OperationalError:  # the table is not there yet
             return 0
 

@@ -411,7 +411,7 @@ def test_the_makers_own_clients_can_talk_to_this_server(
 def test_a_database_of_vectors_holds_no_settings(serve: Serve, resources: Resources) -> None:
     choose_encoder(serve()).build(resources).encode(TEXTS)
     with sqlite3.connect(resources.cache.root / f"{VECTORS_KIND}.sqlite") as database:
-        sizes = database.execute("SELECT length(key), length(value) FROM items").fetchall()
+        sizes = database.execute("SELECT length(key), length(value) FROM checked").fetchall()
     assert set(sizes) == {(64, SIZE * 4)}
 
 

@@ -1,5 +1,6 @@
 """What a pipeline makes of indexes that are broken on disk and of legs that fail."""
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ from assay.retrievers.legs.keyword import KeywordLeg
 from assay.retrievers.pipeline.config import PipelineConfig
 from assay.retrievers.pipeline.pipeline import Pipeline
 from assay.retrievers.settings import Resources
+from assay.retrievers.store import seals
 from assay.retrievers.store.cache import META, Cache, default_root
 
 DOCUMENTS = [
@@ -61,6 +63,16 @@ def empty(index: Path) -> None:
             file.unlink()
 
 
+def flip(index: Path) -> None:
+    """Change a bit in the middle of each file, and keep its size and times."""
+    for file in index.iterdir():
+        before, content = file.stat(), bytearray(file.read_bytes())
+        content[len(content) // 2] ^= 1
+        file.write_bytes(content)
+        os.utime(file, ns=(before.st_atime_ns, before.st_mtime_ns))
+        seals._whole.clear()
+
+
 def lose_note(index: Path) -> None:
     (index / META).unlink()
 
@@ -70,7 +82,7 @@ def break_note(index: Path) -> None:
 
 
 @pytest.mark.parametrize("name", LEGS)
-@pytest.mark.parametrize("damage", [truncate, scribble, empty, lose_note, break_note])
+@pytest.mark.parametrize("damage", [truncate, scribble, empty, flip, lose_note, break_note])
 def test_a_broken_index_is_built_again(
     name: str, damage: Callable[[Path], None], tmp_path: Path
 ) -> None:

@@ -92,7 +92,7 @@ def wait(path):
     if not waited:
         waited.append(path)
         try:
-            opened.execute("SELECT 1 FROM items").fetchone()
+            opened.execute("SELECT 1 FROM checked").fetchone()
         except Exception:
             print("found", flush=True)
             sys.stdin.readline()

@@ -10,19 +10,19 @@ import pytest
 
 from assay.retrievers.base import AssayError
 from assay.retrievers.store import database
-from assay.retrievers.store.database import SUFFIXES, Database
+from assay.retrievers.store.database import SUFFIXES, TABLE, Database
 
 
 def put(base: Database, key: str) -> None:
     def write(connection: sqlite3.Connection) -> None:
         with connection:
-            connection.execute("INSERT OR REPLACE INTO items VALUES (?, ?)", (key, b"x"))
+            connection.execute(f"INSERT OR REPLACE INTO {TABLE} VALUES (?, ?, 0)", (key, b"x"))
 
     base.write(write)
 
 
 def keys(base: Database) -> list[str]:
-    return base.read(lambda i: [row[0] for row in i.execute("SELECT key FROM items")], ["none"])
+    return base.read(lambda i: [row[0] for row in i.execute(f"SELECT key FROM {TABLE}")], ["none"])
 
 
 @pytest.fixture
@@ -35,7 +35,8 @@ def locked(path: Path) -> Iterator[None]:
     """Hold a database that keeps no log, so that others can neither read nor write."""
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
         connection.execute("PRAGMA journal_mode=DELETE")
-        connection.execute("CREATE TABLE IF NOT EXISTS items (key TEXT PRIMARY KEY, value BLOB)")
+        columns = "key TEXT PRIMARY KEY, value BLOB, checksum INTEGER"
+        connection.execute(f"CREATE TABLE IF NOT EXISTS {TABLE} ({columns})")
         connection.execute("BEGIN EXCLUSIVE")
         yield
 

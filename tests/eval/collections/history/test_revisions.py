@@ -1,8 +1,10 @@
 """`assay dataset log` and `diff`: versions by digest and by git revision."""
 
 import json
+import os
 import subprocess
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
@@ -12,7 +14,14 @@ from assay.eval.cli.dataset import dataset
 from assay.eval.collections import find_card, load
 from assay.eval.collections.history import read_history, record_version
 from assay.eval.collections.history.contents import Contents
-from assay.eval.collections.history.revisions import extract, read_contents
+from assay.eval.collections.history.revisions import (
+    extract,
+    find_commit,
+    find_commits,
+    read_contents,
+)
+from assay.eval.collections.living.past import read_past
+from assay.eval.studies.gate.baseline_pipeline import opened
 from assay.retrievers.base import AssayError, Quiet
 
 Git = Callable[..., None]
@@ -86,6 +95,69 @@ def test_two_versions_by_digest_or_revision(git: Git) -> None:
 def test_what_is_no_version(git: Git, reference: str) -> None:
     with pytest.raises(AssayError, match=r"neither a version of judged .* nor a revision of a git"):
         read_contents(find_card("./judged"), reference, Quiet())
+
+
+@pytest.fixture
+def clone(git: Git, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """Return what clones the repository, at a branch of two commits, and works in the clone."""
+    for name in ("first", "second"):
+        git("commit", "--allow-empty", "-m", name)
+    git("checkout", "-b", "feature")
+    git("commit", "--allow-empty", "-m", "third")
+
+    def make(*options: str) -> None:
+        git("clone", *options, "--branch", "feature", f"file://{tmp_path}", "clone")
+        monkeypatch.chdir(tmp_path / "clone")
+
+    return make
+
+
+@pytest.mark.parametrize("revision", ["main", "HEAD~1"])
+def test_a_shallow_clone_is_named_with_the_way_out(
+    clone: Callable[..., None], revision: str
+) -> None:
+    clone("--depth", "1")
+    for asked in (lambda: find_commit(Path.cwd(), revision),
+                  lambda: enter(opened(revision)),
+                  lambda: read_contents(find_card("./judged"), revision, Quiet()),
+                  lambda: read_past(find_card("./judged"), revision, Quiet())):  # fmt: skip
+        with pytest.raises(AssayError) as raised:
+            asked()
+        assert f"unknown revision '{revision}'; this clone is shallow" in str(raised.value)
+        assert "`fetch-depth: 0`" in str(raised.value)
+
+
+def enter(context: AbstractContextManager[Path | None]) -> None:
+    with context:
+        pass
+
+
+def test_a_shallow_clone_names_no_commit_that_it_cannot_know(clone: Callable[..., None]) -> None:
+    clone("--depth", "1")
+    assert find_commits(find_card("./judged")) == {}
+
+
+def test_a_branch_that_only_the_remote_has_is_suggested(clone: Callable[..., None]) -> None:
+    clone()
+    assert len(find_commits(find_card("./judged"))) == 1
+    with pytest.raises(AssayError, match=r"unknown revision 'main'; there is origin/main$"):
+        find_commit(Path.cwd(), "main")
+    assert find_commit(Path.cwd(), "origin/main") == find_commit(Path.cwd(), "HEAD~1")
+    with pytest.raises(AssayError, match=r"unknown revision 'nothing'$"):
+        find_commit(Path.cwd(), "nothing")
+
+
+def test_gits_own_reason_is_shown(
+    git: Git, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GIT_TEST_ASSUME_DIFFERENT_OWNER", "1")
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", os.devnull)
+    with pytest.raises(AssayError, match=r"--base: main: .*dubious ownership.*safe\.directory"):
+        enter(opened("main"))
+    monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path))
+    (tmp_path / "elsewhere").mkdir()
+    with pytest.raises(AssayError, match="not a git repository"):
+        find_commit(tmp_path / "elsewhere", "main")
 
 
 def test_a_collection_without_a_history_says_what_begins_one(git: Git) -> None:

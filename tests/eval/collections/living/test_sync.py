@@ -339,6 +339,29 @@ def test_a_sync_that_was_killed_goes_on(own: Path, monkeypatch: pytest.MonkeyPat
     assert len(rows(own)) == 3
 
 
+@pytest.mark.parametrize("step", ["load_card", "seal", "record_version"])
+def test_the_history_says_what_moved_though_the_sync_that_moved_it_was_killed(
+    own: Path, monkeypatch: pytest.MonkeyPatch, step: str
+) -> None:
+    """One judgment goes to another document, one moves, and one stays."""
+    write(own, "guide.md", f"{SHIFT}{GUIDE.replace(LOAN, '')}")
+    write(own, "room.md", f"{ROOM}\n{LOAN}\n")
+
+    def die(*given: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(syncing, step, die)
+        with pytest.raises(KeyboardInterrupt):
+            run(own)
+    assert gold(own) == [FEE, LOAN, HOURS]
+    assert len(read_history(read_card(own / "dataset.yaml"))) == 1
+    version = run(own).version
+    assert version is not None
+    assert version.why == "assay dataset sync: 1 in place, 1 moved, 1 moved to another document"
+    assert len(version.changes.judgments.moved) == 2
+
+
 def check_errors(own: Path) -> list[str]:
     return [str(i) for i in check(read_card(own / "dataset.yaml")) if i.severity == "error"]
 

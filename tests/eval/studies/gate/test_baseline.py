@@ -117,6 +117,72 @@ def test_what_cannot_be_judged_against_a_baseline(tmp_path: Path) -> None:
     assert "lacks queries" in obstacle
 
 
+def of_collection(run: StoredRun, **facts: str) -> StoredRun:
+    collection = run.manifest.collection.model_copy(update=facts)
+    return with_manifest(run, collection=collection)
+
+
+def ask_otherwise(run: StoredRun) -> StoredRun:
+    """Return a run whose queries have the same ids and other texts."""
+    queries = {id_: replace(query, text=f"{query.text}!") for id_, query in run.queries.items()}
+    return replace(of_collection(run, digest="f" * 64), queries=queries)
+
+
+def test_a_baseline_is_of_one_folder_of_a_repository(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two services of one repository have collections, and baselines, of the same names."""
+    (tmp_path / ".git").mkdir()
+    for name in "ab":
+        folder = tmp_path / "services" / name / "judged"
+        folder.mkdir(parents=True)
+        (folder / "dataset.yaml").write_text("")
+    monkeypatch.chdir(tmp_path / "services")
+    first = of_collection(make_run(tmp_path, "mine", RANKS), place="services/a/judged")
+    path = baseline.accept(first, MEASURES, tmp_path / "baselines")
+    text = path.read_text()
+    other = of_collection(first, place="services/b/judged")
+    for refused in (lambda: baseline.accept(other, MEASURES, path.parent),
+                    lambda: baseline.find_baseline(path.parent, other)):  # fmt: skip
+        with pytest.raises(AssayError) as raised:
+            refused()
+        for words in (str(path), "services/a/judged", "services/b/judged", "--baselines"):
+            assert words in str(raised.value)
+    assert path.read_text() == text
+    # The first collection lies elsewhere now: it moved.
+    (tmp_path / "services/a/judged/dataset.yaml").unlink()
+    assert baseline.find_baseline(path.parent, other).label == "mine@planned"
+    baseline.accept(other, MEASURES, path.parent)
+    assert baseline.read(path).collection.place == "services/b/judged"
+
+
+def test_without_a_folder_queries_tell_collections_apart(tmp_path: Path) -> None:
+    run = make_run(tmp_path, "mine", RANKS)
+    path = baseline.accept(run, MEASURES, tmp_path / "baselines")
+    assert baseline.find_baseline(path.parent, of_collection(run, digest="f" * 64))
+    with pytest.raises(AssayError, match=r"mine@planned\.json: has no query in common with"):
+        baseline.accept(ask_otherwise(run), MEASURES, path.parent)
+    assert baseline.read(path).run == run.manifest.id
+
+
+@pytest.mark.parametrize(
+    ("one", "two"),
+    [(("mine", "a/b"), ("mine", "a.b")), (("mine", "a:b"), ("mine", "a.b")),
+     (("mine@a", "b"), ("mine", "a@b"))],
+)  # fmt: skip
+def test_names_that_share_a_file_are_not_taken_for_one(
+    tmp_path: Path, one: tuple[str, str], two: tuple[str, str]
+) -> None:
+    run = make_run(tmp_path, "mine", RANKS)
+    runs = [
+        with_manifest(of_collection(run, name=name), name=config) for config, name in (one, two)
+    ]
+    path = baseline.accept(runs[0], MEASURES, tmp_path / "baselines")
+    with pytest.raises(AssayError, match="is the baseline of"):
+        baseline.accept(runs[1], MEASURES, tmp_path / "baselines")
+    assert baseline.read(path).label == f"{one[0]}@{one[1]}"
+
+
 def test_what_changed_is_said(tmp_path: Path) -> None:
     run = make_run(tmp_path, "mine", RANKS)
     base = baseline.make(with_manifest(run, config={"a": {"b": [1, 2]}, "c": None}), MEASURES)

@@ -13,6 +13,7 @@ from assay.eval.runs.machine_load import MachineLoad
 from assay.eval.runs.stored import StoredRun
 from assay.eval.studies.gate import output as gate_output
 from assay.eval.studies.gate import sentences
+from assay.eval.studies.gate.attribution import CollectionChange
 from assay.eval.studies.gate.baseline import Baseline, make
 from assay.eval.studies.gate.rebuild import Rebuild, list_moving
 from assay.eval.studies.gate.report import GateReport
@@ -44,10 +45,71 @@ def test_an_unchanged_run_passes(folder: Path, baseline: Baseline) -> None:
     assert item.finds > 0.05
     assert item.finds_spread == pytest.approx(item.minimum_effect)
     assert item.minimum_effect < item.margin < item.base / 3
-    told = f"no drop beyond {item.margin:.3f} in MRR@10, each at 95 %"
+    told = f"o drop beyond {item.margin:.3f} in MRR@10, each at 95 %"
     assert told in gate_output.render_markdown(report)
     assert (item.difference.low, item.difference.high) == (0.0, 0.0)
     assert report.losers == report.broken == report.changes == ()
+
+
+POORLY = "a loss of up to a third"
+
+
+def test_a_weak_pass_says_first_what_it_would_not_notice(folder: Path) -> None:
+    ranks = (RANKS * 3)[:25]
+    before = make(make_run(folder, "few", ranks), ["MRR@10", "Hit@10"])
+    head = make_run(folder, "few", ranks)
+    report = judge(before, head, SETTINGS_OF_20)
+    (item,) = report.measures
+    assert 1 / 4 < item.margin / item.base <= 1 / 3
+    told = f"Pass, but weak: with 25 questions {POORLY} would go unnoticed."
+    assert sentences.announce(report).startswith(told)
+    assert gate_output.render_json(report)["verdict"] == "pass"
+    assert gate_output.render_json(report)["verdict_text"].startswith(told)
+    heading, first, *_ = gate_output.render_markdown(report).split("\n\n")
+    assert heading == "## Gate: Pass, but weak (few@planned)"
+    assert first.startswith(told.replace("Pass, but weak", "**Pass, but weak**"))
+    (whole,) = gate_output.annotate(report, strict=False)
+    assert whole.startswith("::notice ")
+    assert told in whole
+    # Nothing can be lost where the pipeline did not change.
+    change = CollectionChange(head, True, "documents: 1 changed", "", (), "")
+    same = judge(before, head, SETTINGS_OF_20, change=change)
+    assert sentences.announce(same).startswith("Pass: the pipeline did not change")
+
+
+def test_a_warning_of_few_queries_says_how_little_they_show(folder: Path) -> None:
+    small = make(make_run(folder, "few", [1] * 13 + [3, 9] * 6), ["MRR@10", "Hit@10"])
+    report = judge(small, make_run(folder, "few", [1] * 6 + [4] * 7 + [3, 9] * 6), SETTINGS_OF_20)
+    assert report.verdict == "warning"
+    told = f"with 25 questions {POORLY} may get no more than a warning."
+    assert sentences.announce(report).endswith(told)
+
+
+def test_a_pass_of_many_queries_is_not_weak(folder: Path) -> None:
+    ranks = [1] * 280 + [2] * 20
+    before = make(make_run(folder, "many", ranks), ["MRR@10", "Hit@10"])
+    report = judge(before, make_run(folder, "many", ranks), SETTINGS_OF_20)
+    assert sentences.announce(report).startswith("Pass: no drop beyond 0.0")
+
+
+@pytest.mark.parametrize(
+    ("share", "words"),
+    [
+        (0.5, "half"),
+        (0.336, "a third"),
+        (0.26, "a third"),
+        (0.24, "a quarter"),
+        (0.101, "a tenth"),
+        (0.9, "90%"),
+    ],
+)
+def test_a_loss_is_named_by_a_fraction_that_is_no_less(
+    folder: Path, baseline: Baseline, share: float, words: str
+) -> None:
+    report = judge(baseline, make_run(folder, "mine", RANKS), SETTINGS)
+    (item,) = report.measures
+    report = replace(report, measures=(replace(item, margin=share * item.base),))
+    assert f"60 questions a loss of up to {words} would go" in sentences.announce(report)
 
 
 @pytest.mark.parametrize("ranks", [[1, 2], [0] * 60], ids=["two queries", "nothing to lose"])
@@ -96,7 +158,7 @@ def test_what_twenty_queries_can_show_is_not_passed_over(folder: Path) -> None:
     (told, whole) = gate_output.annotate(report, strict=False)
     assert told.startswith("::warning title=small@planned")
     assert whole.startswith("::warning ")
-    assert "lost most: q13 (1.00 → 0.25)" in whole
+    assert "Lost most: q13 (1.00 → 0.25)" in whole
     assert b"<skipped" in gate_output.render_junit(report, strict=False)
     assert b"<failure" in gate_output.render_junit(report, strict=True)
 
@@ -209,7 +271,7 @@ def test_latency_of_a_busy_machine_is_not_judged(
         sentences.conclude(report),
     ):
         assert told in text
-    assert report.as_json()["latency"][0]["load"]["others"] == 0.43
+    assert gate_output.render_json(report)["latency"][0]["load"]["others"] == 0.43
     settled = judge_latency(times, LatencyLimits(busy=0.5))
     assert "cannot tell" not in {item.verdict for item in settled}
 
@@ -230,7 +292,7 @@ def test_outputs(folder: Path, baseline: Baseline) -> None:
     names = [case.get("name") for case in suite]
     assert names == ["MRR@10", "query q0", "query q1", "latency p50", "latency p95"]
     markdown = gate_output.render_markdown(report)
-    assert "## Gate: regression (mine@planned)" in markdown
+    assert "## Gate: Regression (mine@planned)" in markdown
     assert "| q1 |" in markdown
     lines = gate_output.annotate(report, strict=False)
     assert [line.split(" ")[0] for line in lines] == ["::error"] * 4
@@ -246,7 +308,7 @@ def test_the_share_of_a_models_judgments_is_told(folder: Path, baseline: Baselin
         "1.7 % of the judgments used by these measures were made by a language model, not by "
         "people (1 of 60; model <m>, prompt p"
     )
-    assert str(report.as_json()["judged_by_model"]).startswith(told)
+    assert str(gate_output.render_json(report)["judged_by_model"]).startswith(told)
     assert told.replace("<", "&lt;") in gate_output.render_markdown(report)
 
 
@@ -308,7 +370,11 @@ def test_a_rebuild_that_moves_rankings_is_no_drop(folder: Path, baseline: Baseli
     unknown = judge_with(None, 0.0)
     assert (unknown.verdict, unknown.broken) == ("cannot tell", ())
     assert "How far is not known" in sentences.conclude(unknown)
-    assert unknown.as_json()["rebuild"] == {"engines": ["chroma"], "moved": None, "shifts": None}
+    assert gate_output.render_json(unknown)["rebuild"] == {
+        "engines": ["chroma"],
+        "moved": None,
+        "shifts": None,
+    }
 
 
 def test_a_drop_must_exceed_what_a_rebuild_moves(folder: Path, baseline: Baseline) -> None:

@@ -65,6 +65,13 @@ def make_ingestion(*documents: DocumentFacts, **values: Any) -> Ingestion:
     return Ingestion(**(given | values))
 
 
+def test_the_ingestion_of_another_collection_is_refused(tmp_path: Path) -> None:
+    before = make_ingestion(make_document("b.md"), id="ingest-hybrid-b", source="b")
+    (tmp_path / "ingestion.json").write_text(json.dumps(before.as_json()))
+    with pytest.raises(AssayError, match=r"ingestion\.json: has no document in common with docs"):
+        check(make_ingestion(make_document("a.md")), tmp_path)
+
+
 def test_sizes_are_told_of_each_document_and_of_all() -> None:
     """The share on target leaves out documents that have no 800 tokens."""
     long = make_document(combined=2, split=1, tokens=(100, 800, 1500, 1501))

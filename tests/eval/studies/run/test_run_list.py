@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -156,6 +157,14 @@ def test_trends_go_over_commits_in_their_order(reports: Path) -> None:
     assert [moment.mean for moment in trend.moments] == pytest.approx([1 / 3, 2 / 3])
     assert [moment.at for moment in trend.moments] == [0, 100]
     assert trend.moments[0].height > trend.moments[1].height  # from the top
+
+
+def test_collections_of_one_name_have_trends_of_their_own(reports: Path) -> None:
+    rows = [row for row in list_runs(reports) if row.config == "mine"]
+    both = [replace(row, place=place) for row in rows for place in ("a/judged", "b/judged")]
+    trends = list_trends(both, "Hit@1")
+    assert [item.collection for item in trends] == ["planned in a/judged", "planned in b/judged"]
+    assert [len(item.moments) for item in trends] == [2, 2]
 
 
 def test_the_index_links_to_every_page(reports: Path) -> None:
