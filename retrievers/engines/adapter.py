@@ -110,11 +110,17 @@ class Adapter(Engine, Generic[S, H]):
         return _sort(_widen(lambda n: self._search_keyword(opened, text, n), limit))[:limit]
 
     def hybrid(self, text: str, vector: Vectors, limit: int) -> list[Scored]:
-        """Return the fused texts."""
+        """Return the fused texts; of a list of weight 0 none."""
         if self._opened is None:
             return []
         self._check("hybrid", vector)
-        return ordered(self._search_hybrid(self._opened, text, vector, limit))[:limit]
+        counts, depth = self.formula.counts, self.depth
+        if all(counts):
+            return ordered(self._search_hybrid(self._opened, text, vector, limit))[:limit]
+        # Stores differ in what they do with a list of weight 0; here it is not asked for.
+        dense = self._search_dense(self._opened, vector, depth.dense) if counts[0] else []
+        keyword = self._search_keyword(self._opened, text, depth.keyword) if counts[1] else []
+        return self.formula.fuse(dense, keyword)[:limit]
 
     def lists(self, text: str, vector: Vectors) -> EngineLists:
         """Return the two lists as the engine gives and fuses them."""

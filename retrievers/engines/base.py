@@ -25,10 +25,16 @@ class LegDepths(Settings):
 
 
 class LegWeights(Settings):
-    """Weight of each list in the engine's fusion."""
+    """Weight of each list in the engine's fusion; one of weight 0 is not asked for."""
 
     dense: float = Field(1.0, ge=0, description="weight of the dense list")
     keyword: float = Field(1.0, ge=0, description="weight of the keyword list")
+
+    @model_validator(mode="after")
+    def _counts_a_list(self) -> "LegWeights":
+        if not self.dense and not self.keyword:
+            raise ValueError("one of dense and keyword must be above 0")
+        return self
 
 
 class StoreSettings(Settings, ABC):

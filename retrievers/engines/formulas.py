@@ -42,9 +42,23 @@ class Formula(ABC):
     def statement(self) -> str:
         """The formula in one line, with its numbers."""
 
-    @abstractmethod
+    @property
+    def counts(self) -> tuple[bool, bool]:
+        """Whether the dense and the keyword list add to any score: not with weight 0."""
+        dense, keyword = getattr(self, "weights", (1.0, 1.0))
+        return bool(dense), bool(keyword)
+
     def fuse(self, dense: Sequence[Scored], keyword: Sequence[Scored]) -> list[Scored]:
-        """Return the fused (position, score) pairs, best first, equal scores by position."""
+        """Return the fused (position, score) pairs, best first, equal scores by position.
+
+        What only a list of weight 0 holds is left out, whatever an engine does with it.
+        """
+        counts = self.counts
+        return self._fuse(dense if counts[0] else (), keyword if counts[1] else ())
+
+    @abstractmethod
+    def _fuse(self, dense: Sequence[Scored], keyword: Sequence[Scored]) -> list[Scored]:
+        """Return the fused pairs of lists that both count, or are empty."""
 
     @property
     def most(self) -> int | None:
@@ -60,9 +74,8 @@ class Formula(ABC):
 class ReciprocalRanks(Formula):
     """Reciprocal rank fusion, ranks from `first`.
 
-    A weight multiplies what a list adds, or divides its ranks counted from 1; a list of weight 0
-    adds nothing, and what only it holds is left out. `single` computes in 32 bits, `rounded` only
-    rounds the sums to them.
+    A weight multiplies what a list adds, or divides its ranks counted from 1. `single` computes in
+    32 bits, `rounded` only rounds the sums to them.
     """
 
     k: float
@@ -86,13 +99,10 @@ class ReciprocalRanks(Formula):
             f"ranks from 1, {where}"
         )
 
-    def fuse(self, dense: Sequence[Scored], keyword: Sequence[Scored]) -> list[Scored]:
-        """Return the fused list."""
+    def _fuse(self, dense: Sequence[Scored], keyword: Sequence[Scored]) -> list[Scored]:
         number = np.float32 if self.single else np.float64
         scores: dict[int, np.floating] = defaultdict(lambda: number(0))
         for candidates, given in zip((dense, keyword), self.weights, strict=True):
-            if not given:
-                continue
             weight, one = number(given), number(1)
             for rank, (position, _) in enumerate(candidates, start=1):
                 if self.weigh == "ranks":
@@ -122,19 +132,8 @@ class ScaledScores(Formula):
             f"{state_weights(self.weights)}"
         )
 
-    def fuse(self, dense: Sequence[Scored], keyword: Sequence[Scored]) -> list[Scored]:
-        """Return the fused list."""
+    def _fuse(self, dense: Sequence[Scored], keyword: Sequence[Scored]) -> list[Scored]:
         return _add_up((dense, keyword), self.weights, normalise_min_max)
-
-
-@dataclass(frozen=True, slots=True)
-class RelativeScores(ScaledScores):
-    """As ScaledScores; what only a list of weight 0 holds is left out, as it is not searched."""
-
-    def fuse(self, dense: Sequence[Scored], keyword: Sequence[Scored]) -> list[Scored]:
-        """Return the fused list."""
-        weights = self.weights
-        return ScaledScores.fuse(self, dense if weights[0] else (), keyword if weights[1] else ())
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,8 +149,7 @@ class SummedScores(Formula):
         scaled = "scores as they are" if self.normalisation == "none" else self.normalisation
         return f"sum of scores, {scaled}, {state_weights(self.weights)}"
 
-    def fuse(self, dense: Sequence[Scored], keyword: Sequence[Scored]) -> list[Scored]:
-        """Return the fused list."""
+    def _fuse(self, dense: Sequence[Scored], keyword: Sequence[Scored]) -> list[Scored]:
         return _add_up((dense, keyword), self.weights, _SCALES[self.normalisation])
 
 
@@ -163,6 +161,11 @@ class Head(Formula):
     best: int
 
     @property
+    def counts(self) -> tuple[bool, bool]:
+        """As of the whole."""
+        return self.whole.counts
+
+    @property
     def most(self) -> int:
         """As many as the best."""
         return self.best
@@ -172,8 +175,7 @@ class Head(Formula):
         """The formula in one line."""
         return f"{self.whole.statement}; of all that is fused the best {self.best}"
 
-    def fuse(self, dense: Sequence[Scored], keyword: Sequence[Scored]) -> list[Scored]:
-        """Return the head of the fused list."""
+    def _fuse(self, dense: Sequence[Scored], keyword: Sequence[Scored]) -> list[Scored]:
         return self.whole.fuse(dense, keyword)[: self.best]
 
     def fuse_whole(self, dense: Sequence[Scored], keyword: Sequence[Scored]) -> list[Scored]:
@@ -194,8 +196,7 @@ class DeviationScores(Formula):
         """The formula in one line."""
         return "sum over both lists of (score - mean + 3 deviations) / (6 deviations)"
 
-    def fuse(self, dense: Sequence[Scored], keyword: Sequence[Scored]) -> list[Scored]:
-        """Return the fused list; a list of one, or of equal scores, adds 0.5 a text."""
+    def _fuse(self, dense: Sequence[Scored], keyword: Sequence[Scored]) -> list[Scored]:
         return _add_up((dense, keyword), (1.0, 1.0), normalise_deviations)
 
 
@@ -217,8 +218,7 @@ class ArctangentScores(Formula):
         near = "(1 + cosine) / 2" if self.metric == "cosine" else "(1/2 + arctan(cosine) / pi)"
         return f"{dense:g} × {near} + {keyword:g} × 2 arctan(keyword score) / pi"
 
-    def fuse(self, dense: Sequence[Scored], keyword: Sequence[Scored]) -> list[Scored]:
-        """Return the fused list."""
+    def _fuse(self, dense: Sequence[Scored], keyword: Sequence[Scored]) -> list[Scored]:
         scores: dict[int, float] = defaultdict(float)
         for position, score in dense:
             near = (1 + score) / 2 if self.metric == "cosine" else 0.5 + atan(score) / pi
@@ -242,6 +242,11 @@ class DistanceAndScore(Formula):
     fill: float = 1.0
 
     @property
+    def weights(self) -> tuple[float, float]:
+        """The weights of both lists."""
+        return self.weight, 1 - self.weight
+
+    @property
     def statement(self) -> str:
         """The formula in one line."""
         return (
@@ -249,8 +254,7 @@ class DistanceAndScore(Formula):
             f"score, scaled: (x - lowest) / (highest - lowest), {1 - self.fill:g} where missing"
         )
 
-    def fuse(self, dense: Sequence[Scored], keyword: Sequence[Scored]) -> list[Scored]:
-        """Return the fused list."""
+    def _fuse(self, dense: Sequence[Scored], keyword: Sequence[Scored]) -> list[Scored]:
         near = {i: 1 - far for i, far in _scale([(i, 1 - score) for i, score in dense]).items()}
         shared = _scale(keyword)
         if near and shared:

@@ -20,8 +20,7 @@ class OneList(Formula):
         """What the scores are."""
         return self.says
 
-    def fuse(self, dense: Sequence[Scored], keyword: Sequence[Scored]) -> list[Scored]:
-        """Return the one list, best first."""
+    def _fuse(self, dense: Sequence[Scored], keyword: Sequence[Scored]) -> list[Scored]:
         return ordered(dense if self.side == "dense" else keyword)
 
 

@@ -23,9 +23,9 @@ SELECT position, score FROM found ORDER BY score DESC, position"""
 FUSION = """WITH dense AS MATERIALIZED ({dense}),
 keyword AS MATERIALIZED ({keyword}),
 shares AS (
-    SELECT position, $dense_weight {share} AS share FROM dense WHERE {dense_counts}
+    SELECT position, $dense_weight {share} AS share FROM dense
     UNION ALL
-    SELECT position, $keyword_weight {share} AS share FROM keyword WHERE {keyword_counts}
+    SELECT position, $keyword_weight {share} AS share FROM keyword
 )
 SELECT position, sum(share) AS score FROM shares
 GROUP BY position ORDER BY sum(share) DESC, position LIMIT $limit"""
@@ -59,8 +59,7 @@ class StatementSettings(StoreSettings):
         60, ge=0, description="rrf's constant: a list adds weight / (k + rank), ranks from 1"
     )
     weights: LegWeights = Field(
-        default_factory=LegWeights,
-        description="weight of each list; with rrf, 0 leaves out what only that list holds",
+        default_factory=LegWeights, description="weight of each list in the fusion"
     )
 
 
@@ -96,8 +95,6 @@ class StatementEngine(Adapter[C, H]):
             dense=dense.statement,
             keyword=keyword.statement,
             share=RRF if rrf else MIN_MAX,
-            dense_counts="$dense_weight > 0" if rrf else "true",
-            keyword_counts="$keyword_weight > 0" if rrf else "true",
         )
         parameters = {
             **dense.parameters,

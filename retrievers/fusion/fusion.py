@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
@@ -25,8 +25,9 @@ class Fusion(Settings, ABC):
 
     # What it offers `assay tune`: values worth trying, by key.
     tunable: ClassVar[Mapping[str, Sequence[Any]]] = {}
-    weights: dict[str, float] = Field(
-        default_factory=dict, description="weight of each leg by its name; 1 where not given"
+    weights: dict[str, Annotated[float, Field(ge=0)]] = Field(
+        default_factory=dict,
+        description="weight of each leg by its name; 1 where not given; 0 takes the leg out",
     )
     boosts: dict[str, float] = Field(
         default_factory=dict,
@@ -47,17 +48,22 @@ class Fusion(Settings, ABC):
         """Return the fused (position, score) pairs, best first.
 
         `factors` multiply the weights of the legs they name; `unboosted` has, by leg, the positions
-        that its boost leaves as they are.
+        that its boost leaves as they are. What only legs of weight 0 found is left out.
         """
         factors = factors or {}
         weights = {name: self.weights.get(name, 1.0) * factors.get(name, 1.0) for name in legs}
-        scores = self._add_up(legs, weights)
+        counted = {name: found for name, found in legs.items() if weights[name]}
+        scores = self._add_up(counted, weights)
         for name, boost in self.boosts.items():
             without = (unboosted or {}).get(name, ())
-            for rank, (position, _) in enumerate(legs.get(name, ()), start=1):
+            for rank, (position, _) in enumerate(legs.get(name, ()) if boost else (), start=1):
                 if position not in without:
                     scores[position] += boost / rank
         return ordered(scores.items())
+
+    def counts(self, leg: str) -> bool:
+        """Say whether a leg can add to any score, by its weight or its boost."""
+        return bool(self.weights.get(leg, 1.0) or self.boosts.get(leg))
 
     def lifts(self, ranks: Mapping[str, int], top: float) -> bool:
         """Say whether one boost alone puts a chunk of these `ranks`, by leg, above a score."""
@@ -163,6 +169,8 @@ class LinearSettings(Fusion):
             weights = _weigh_by_confidence(raw, weights)
         scores: dict[int, float] = defaultdict(float)
         for name, values in raw.items():
+            if not weights[name]:
+                continue
             scaled = self._scale(name, values)
             for (position, _), score in zip(legs[name], scaled, strict=True):
                 scores[position] += weights[name] * score

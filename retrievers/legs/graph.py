@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import ClassVar, Literal
 
 import numpy as np
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from assay.retrievers.base import Chunk, IndexReport
 from assay.retrievers.base.stopwatch import Stopwatch
@@ -39,6 +39,12 @@ class EdgeWeights(Settings):
     transclusion: float = Field(1.0, ge=0, description="![[name]]")
     reference: float = Field(0.5, ge=0, description="a cross-reference such as § 4.2")
     link: float = Field(0.5, ge=0, description="a Markdown link to another document or heading")
+
+    @model_validator(mode="after")
+    def _counts_some(self) -> "EdgeWeights":
+        if not any(self.model_dump().values()):
+            raise ValueError("0 for every kind of edge, so that nothing could be found")
+        return self
 
 
 class GraphLegSettings(LegSettings):

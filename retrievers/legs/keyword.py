@@ -58,6 +58,12 @@ class FieldWeights(Settings):
     )
     body: float = Field(1.0, ge=0, description="the chunk's text with its context")
 
+    @model_validator(mode="after")
+    def _counts_some(self) -> "FieldWeights":
+        if not any(self.model_dump().values()):
+            raise ValueError("0 for every field, so that nothing could be found")
+        return self
+
     def list_used(self) -> dict[FieldName, float]:
         """Return the weights above 0, by field."""
         weights = self.model_dump()

@@ -82,7 +82,8 @@ class LegGroup:
                 down[name] = self._do_without(name, "asked", error)
                 continue
             results[name] = result
-            found[name] = result.candidates
+            if request.factors.get(name, 1.0):  # else it counts nowhere, not as a start of paths
+                found[name] = result.candidates
         return results
 
     def trace(self, results: Mapping[str, LegResult], *, named: bool = True) -> list[StageTrace]:

@@ -74,7 +74,7 @@ class Pipeline(Retriever):
         parts: Parts | None = None,
     ) -> None:
         telemetry.start(resources.progress)
-        if parts is None and (doubt := settings.doubt_weights()):
+        for doubt in settings.doubt_weights() if parts is None else ():
             resources.progress.say(f"warning: {doubt}")
         self._parts = parts or Parts()
         self._settings = settings

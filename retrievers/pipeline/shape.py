@@ -46,10 +46,21 @@ class PipelineShape(Settings):
 
     @property
     def active(self) -> Mapping[str, LegSettings]:
-        """The legs that the mode lets search."""
+        """The legs that the mode lets search, and that fusion counts."""
+        return {name: leg for name, leg in self._searching.items() if name not in self._uncounted}
+
+    @property
+    def _searching(self) -> Mapping[str, LegSettings]:
+        """The legs of the mode."""
         if self.mode == "hybrid":
             return self.legs
         return {name: leg for name, leg in self.legs.items() if leg.kind == self.mode}
+
+    @property
+    def _uncounted(self) -> Sequence[str]:
+        """The legs of the mode that have neither weight nor boost."""
+        fusion = self.fusion
+        return [name for name in self._searching if fusion and not fusion.counts(name)]
 
     def list_remote(self) -> Sequence[str]:
         """Return the names of the trace's entries in which a server is asked."""
@@ -60,18 +71,25 @@ class PipelineShape(Settings):
             names += [name] if leg.asks_server or _asks_server(own) else []
         return [*names, *(stage.type for stage in self.stages if _asks_server(stage))]
 
-    def doubt_weights(self) -> str:
-        """Say in words that weights which are shares, one being below 1, do not add up to 1."""
-        given = self.fusion.weights if self.fusion and self.mode == "hybrid" else {}
-        total = sum(given.get(name, 1.0) for name in self.legs)
+    def doubt_weights(self) -> Sequence[str]:
+        """Return warnings: legs of weight 0, and shares, one being below 1, that miss 1."""
+        off = [
+            f"fusion.weights.{name}: 0, so this leg is not asked and adds nothing"
+            for name in self._uncounted
+        ]
+        if not self.fusion or self.mode != "hybrid":
+            return off
+        given = {name: weight for name, weight in self.fusion.weights.items() if weight}
+        total = sum(given.get(name, 1.0) for name in self.active)
         if min(given.values(), default=1.0) >= 1 or abs(total - 1) <= TOLERANCE:
-            return ""
-        missing = sorted(self.legs.keys() - given.keys())
+            return off
+        missing = sorted(self.active.keys() - given.keys())
         without = f", that of {', '.join(missing)} being 1" if missing else ""
-        return (
+        return [
+            *off,
             f"fusion.weights: they add up to {total:g}{without}, and shares of legs add up to 1; "
-            "what is compared with the scores, as boosts and thresholds are, weighs differently"
-        )
+            "what is compared with the scores, as boosts and thresholds are, weighs differently",
+        ]
 
     @model_validator(mode="after")
     def _fits(self) -> "PipelineShape":
@@ -83,10 +101,16 @@ class PipelineShape(Settings):
                 "Only one leg is left: remove the `fusion:` line, or set `fusion: null` where a "
                 "base has it"
             )
-        if not self.active:
+        if not self._searching:
             kinds = {leg.kind for leg in self.legs.values()} - {"graph"}
             modes = ", ".join(sorted(kinds | {"hybrid"}))
             raise ValueError(f"mode: no leg is {self.mode}; allowed with these legs: {modes}")
+        if not self.active:
+            raise ValueError(
+                f"fusion.weights: 0 for every leg of mode {self.mode} "
+                f"({', '.join(self._searching)}), so that nothing could be found; give one of "
+                "them a weight above 0"
+            )
         first, leg = next(iter(self.active.items()))
         if leg.kind == "graph":
             raise ValueError(

@@ -157,8 +157,6 @@ class CosmosSettings(CosmosIndexSettings, ServiceSettings):
             )
         if self.depth.dense > DEEPEST:
             raise ValueError(f"depth: Azure Cosmos DB's client fuses {DEEPEST} texts at most")
-        if not self.weights.dense and not self.weights.keyword:
-            raise ValueError("weights: one of dense and keyword must be above 0")
         return self
 
     def build(self, resources: Resources) -> "CosmosEngine":
@@ -277,8 +275,7 @@ class UnitedRanks(Formula):
             f"{state_weights(self.weights)}"
         )
 
-    def fuse(self, dense: Sequence[Scored], keyword: Sequence[Scored]) -> list[Scored]:
-        """Return the fused list."""
+    def _fuse(self, dense: Sequence[Scored], keyword: Sequence[Scored]) -> list[Scored]:
         united = {position for position, _ in (*dense, *keyword)}
         scores: dict[int, float] = defaultdict(float)
         for found, weight in zip((dense, keyword), self.weights, strict=True):

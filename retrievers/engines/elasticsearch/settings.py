@@ -107,8 +107,7 @@ class LinearScores(Formula):
             "ones are (1 + cosine) / 2"
         )
 
-    def fuse(self, dense: Sequence[Scored], keyword: Sequence[Scored]) -> list[Scored]:
-        """Return the fused list."""
+    def _fuse(self, dense: Sequence[Scored], keyword: Sequence[Scored]) -> list[Scored]:
         scores: dict[int, np.float32] = defaultdict(np.float32)
         near = [(position, (1 + cosine) / 2) for position, cosine in dense]
         for listed, weight in zip((near, keyword), self.weights, strict=True):

@@ -150,7 +150,7 @@ class MongoSettings(MongoIndexSettings, ServiceSettings):
         "minMaxScaler", description="how scores are brought to one scale; with fusion score only"
     )
     weights: LegWeights = Field(
-        default_factory=LegWeights, description="weight of each list; of 0, it is not searched"
+        default_factory=LegWeights, description="weight of each list in the fusion"
     )
     exact: bool = Field(
         True, description="compare with every vector; false: through the HNSW graph"
@@ -161,8 +161,6 @@ class MongoSettings(MongoIndexSettings, ServiceSettings):
 
     @model_validator(mode="after")
     def _can_fuse(self) -> "MongoSettings":
-        if not self.weights.dense and not self.weights.keyword:
-            raise ValueError("weights: one of dense and keyword must be above 0")
         if max(self.depth.dense, self.depth.keyword) > DEEPEST:
             raise ValueError(f"depth: MongoDB gives {DEEPEST} vectors at most; allowed: {DEEPEST}")
         return self
@@ -221,12 +219,8 @@ class MongoEngine(ServiceEngine[MongoSettings, MongoConnection]):
             "keyword": self._match(text, depth.keyword),
         }
         weights = {
-            name: weight
-            for name, weight in settings.weights.model_dump().items()
-            if weight and lists[name]
+            name: weight for name, weight in settings.weights.model_dump().items() if lists[name]
         }
-        if not weights:
-            return []
         pipelines = {name: lists[name] for name in weights}
         if settings.fusion == "rank":
             stage: dict[str, Any] = {

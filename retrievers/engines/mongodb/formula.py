@@ -16,8 +16,7 @@ Normalisation = Literal["none", "sigmoid", "minMaxScaler"]
 class SharedRanks(Formula):
     """Reciprocal rank fusion of $rankFusion: texts of equal score share the rank of the first.
 
-    Source: document_source_rank_fusion.cpp, which ranks by the window operator $rank. A list of
-    weight 0 is not searched.
+    Source: document_source_rank_fusion.cpp, which ranks by the window operator $rank.
     """
 
     k: int
@@ -31,12 +30,11 @@ class SharedRanks(Formula):
             f"the first's, {state_weights(self.weights)}"
         )
 
-    def fuse(self, dense: Sequence[Scored], keyword: Sequence[Scored]) -> list[Scored]:
-        """Return the fused list."""
+    def _fuse(self, dense: Sequence[Scored], keyword: Sequence[Scored]) -> list[Scored]:
         scores: dict[int, float] = defaultdict(float)
         for found, weight in zip((dense, keyword), self.weights, strict=True):
             rank, before = 0, None
-            for i, (position, score) in enumerate(found if weight else (), start=1):
+            for i, (position, score) in enumerate(found, start=1):
                 rank = rank if score == before else i
                 before = score
                 scores[position] += weight / (self.k + rank)
@@ -48,8 +46,7 @@ class AveragedScores(Formula):
     """Mean of both weighted scores, 0 where a list lacks a text; a cosine counts as
     (1 + cosine) / 2.
 
-    Source: document_source_score_fusion.cpp; minMaxScaler brings equal scores to 0. A list of
-    weight 0 is not searched.
+    Source: document_source_score_fusion.cpp; minMaxScaler brings equal scores to 0.
     """
 
     normalisation: Normalisation
@@ -62,12 +59,10 @@ class AveragedScores(Formula):
         weights = state_weights(self.weights)
         return f"mean of both lists' scores, {scaled}, a cosine as (1 + cosine) / 2, {weights}"
 
-    def fuse(self, dense: Sequence[Scored], keyword: Sequence[Scored]) -> list[Scored]:
-        """Return the fused list."""
+    def _fuse(self, dense: Sequence[Scored], keyword: Sequence[Scored]) -> list[Scored]:
         scores: dict[int, float] = defaultdict(float)
         near = [(position, (1 + score) / 2) for position, score in dense]
-        for given, weight in zip((near, keyword), self.weights, strict=True):
-            found = given if weight else []
+        for found, weight in zip((near, keyword), self.weights, strict=True):
             scaled = _SCALES[self.normalisation]([score for _, score in found])
             for (position, _), score in zip(found, scaled, strict=True):
                 scores[position] += weight * score / 2

@@ -167,10 +167,7 @@ class OpenSearchEngine(ServerEngine[OpenSearchSettings, OpenSearchClient]):
     def _search_hybrid(
         self, opened: OpenedIndex, text: str, vector: Vectors, limit: int
     ) -> list[Scored]:
-        """Return all fused texts: how the server breaks ties is not documented.
-
-        A list of weight 0 leaves its texts with the score 0.
-        """
+        """Return all fused texts: how the server breaks ties is not documented."""
         depth = self.depth
         queries = [
             nearest(self._settings.knn, vector, depth.dense, self._allowed),

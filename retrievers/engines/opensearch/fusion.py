@@ -166,8 +166,7 @@ class NormalisedScores(Formula):
             f"{SPACES[self.space].statement}"
         )
 
-    def fuse(self, dense: Sequence[Scored], keyword: Sequence[Scored]) -> list[Scored]:
-        """Return the fused list."""
+    def _fuse(self, dense: Sequence[Scored], keyword: Sequence[Scored]) -> list[Scored]:
         raw = [(i, SPACES[self.space].from_cosine(cosine)) for i, cosine in dense]
         lists = [self._normalise(candidates) for candidates in (raw, keyword)]
         fused = {

@@ -135,7 +135,7 @@ class QdrantEdgeEngine(
             ],
             query=self._fusion(),
         )
-        return self._settings.drop_unweighted(_ask(opened, request))
+        return _ask(opened, request)
 
     def _fusion(self) -> Any:
         import qdrant_edge as q

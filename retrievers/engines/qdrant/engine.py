@@ -117,13 +117,12 @@ class QdrantEngine(
                 query=nearest, using="keyword", filter=self._filter(), limit=depth.keyword
             )
             lists.append((keyword, weights.keyword))
-        fused = self._ask(
+        return self._ask(
             opened,
             depth.dense + depth.keyword,
             prefetch=[prefetch for prefetch, _ in lists],
             query=self._fusion([weight for _, weight in lists]),
         )
-        return self._settings.drop_unweighted(fused)
 
     def _open_bare(self, opened: OpenedCollection) -> BareClient:
         return open_server(opened.connection.url, opened.name, self._params(), self._terms)

@@ -7,7 +7,6 @@ from pydantic import Field, model_validator
 from assay.retrievers.engines.analyzer_coverage import LANGUAGES, WordKey
 from assay.retrievers.engines.base import LegWeights, StoreSettings
 from assay.retrievers.engines.formulas import DeviationScores, Formula, ReciprocalRanks
-from assay.retrievers.fusion.ranking import Scored
 from assay.retrievers.settings import Settings
 
 Language = Literal[
@@ -58,7 +57,7 @@ class QdrantStoreSettings(StoreSettings):
         ),
     )
     weights: LegWeights = Field(
-        default_factory=LegWeights, description="rrf only; a weight divides ranks, 0 drops a list"
+        default_factory=LegWeights, description="rrf only; a weight divides ranks"
     )
     bm25: QdrantBm25Settings = Field(
         default_factory=QdrantBm25Settings, description="the engine's keyword index"
@@ -73,10 +72,6 @@ class QdrantStoreSettings(StoreSettings):
         if self.fusion == "dbsf" and self.weights != LegWeights():
             raise ValueError("fusion dbsf has no weights in Qdrant; leave them out, or use rrf")
         return self
-
-    def drop_unweighted(self, fused: list[Scored]) -> list[Scored]:
-        """Return what is fused without the texts of a list of weight 0, which rrf scores 0."""
-        return [pair for pair in fused if pair[1] > 0] if self.fusion == "rrf" else fused
 
     def make_formula(self) -> Formula:
         """Return the engine's fusion; its own precision is 32 bits."""

@@ -92,8 +92,7 @@ class WeightedScores(Formula):
         dense, keyword = self.weights
         return f"{dense:g} × (1 + cosine) / 2 + {keyword:g} × keyword score"
 
-    def fuse(self, dense: Sequence[Scored], keyword: Sequence[Scored]) -> list[Scored]:
-        """Return the fused list."""
+    def _fuse(self, dense: Sequence[Scored], keyword: Sequence[Scored]) -> list[Scored]:
         scores: dict[int, float] = defaultdict(float)
         for position, score in dense:
             scores[position] += self.weights[0] * (1 + score) / 2

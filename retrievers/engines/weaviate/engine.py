@@ -10,7 +10,7 @@ from pydantic import Field, model_validator
 from assay.retrievers.engines.analyzer_coverage import WordKey
 from assay.retrievers.engines.base import Engine, StoreSettings
 from assay.retrievers.engines.capabilities import Capabilities
-from assay.retrievers.engines.formulas import Formula, Head, ReciprocalRanks, RelativeScores
+from assay.retrievers.engines.formulas import Formula, Head, ReciprocalRanks, ScaledScores
 from assay.retrievers.engines.raw_client import BareClient, Request
 from assay.retrievers.engines.servers.collection_store import Collection, CollectionPlan
 from assay.retrievers.engines.servers.server_engine import OpenIndex, ServerEngine
@@ -108,7 +108,7 @@ class WeaviateEngine(ServerEngine[WeaviateSettings, WeaviateConnection]):
     def formula(self) -> Formula:
         """The fusion as Weaviate's source has it (usecases/traverser/hybrid)."""
         weights = (self._settings.alpha, 1 - self._settings.alpha)
-        whole: Formula = RelativeScores(weights)
+        whole: Formula = ScaledScores(weights)
         if self._settings.fusion == "ranked":
             whole = ReciprocalRanks(k=RANK_CONSTANT, first=0, weights=weights, single=True)
         return Head(whole, self.depth.dense)

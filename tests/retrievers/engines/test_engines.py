@@ -1,15 +1,18 @@
 """Every engine keeps every rule."""
 
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import ValidationError
 from tools.part_settings import read_settings
 
 from assay.retrievers.conformance import Rule
 from assay.retrievers.engines.base import Engine
 from assay.retrievers.engines.conformance import RULES
+from assay.retrievers.engines.conformance.sample import QUERIES, encode, index
 from assay.retrievers.engines.registry import EngineSettings
 from assay.retrievers.settings import Resources
 from assay.retrievers.store.cache import Cache
@@ -123,3 +126,34 @@ def test_engines_keep_the_rules(
     if name == "milvus-lite":
         request.getfixturevalue("impatient_milvus")
     rule.check(make(name, cache))
+
+
+@pytest.mark.parametrize(
+    ("name", "dense", "keyword"),
+    [
+        ("qdrant-edge", {"weights": {"keyword": 0.0}}, {"weights": {"dense": 0.0}}),
+        ("duckdb min-max", {"weights": {"keyword": 0.0}}, {"weights": {"dense": 0.0}}),
+        ("duckdb", {"weights": {"keyword": 0.0}}, {"weights": {"dense": 0.0}}),
+        ("sqlite min-max", {"weights": {"keyword": 0.0}}, {"weights": {"dense": 0.0}}),
+        ("zvec weighted", {"weights": {"keyword": 0.0}}, {"weights": {"dense": 0.0}}),
+        ("lancedb linear", {"weight": 1.0}, {"weight": 0.0}),
+    ],
+)
+def test_a_list_of_weight_0_adds_no_text(
+    name: str, dense: dict[str, Any], keyword: dict[str, Any], cache: Path
+) -> None:
+    for side, weighed in enumerate((dense, keyword)):
+        settings = read_settings(EngineSettings, ENGINES[name] | weighed)
+        with closing(settings.build(Resources(Cache(cache)))) as engine:
+            index(engine)
+            for query in QUERIES:
+                lists = engine.lists(query, encode(query))
+                fused = engine.hybrid(query, encode(query), 300)
+                assert {i for i, _ in fused} == {i for i, _ in lists[side]}
+                assert {i for i, _ in lists.dense} != {i for i, _ in lists.keyword}
+
+
+@pytest.mark.parametrize("name", [i for i, each in ENGINES.items() if "weights" in each])
+def test_a_fusion_of_no_list_is_refused(name: str) -> None:
+    with pytest.raises(ValidationError, match="one of dense and keyword must be above 0"):
+        read_settings(EngineSettings, ENGINES[name] | {"weights": {"dense": 0.0, "keyword": 0.0}})

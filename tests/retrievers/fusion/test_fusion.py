@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import ValidationError
 from tools.recording_progress import RecordingProgress
 
 from assay.retrievers.documents.preparation import DocumentSettings
@@ -220,4 +221,54 @@ def test_weights_that_are_shares_add_up_to_one(
     settings.build(DocumentSettings(), Resources(Cache(tmp_path), heard))
     assert [words in line for line in heard.lines] == [True] * bool(words)
     alone = PipelineSettings.model_validate({**values, "mode": "exact"})
-    assert alone.doubt_weights() == ""
+    assert alone.doubt_weights() == []
+
+
+@given(legs, st.sampled_from([RrfSettings(), *LINEAR]), st.sampled_from(["weights", "factors"]))
+def test_a_leg_of_weight_0_adds_nothing(legs, fusion, by) -> None:
+    off = {min(legs): 0.0}
+    rest = {name: found for name, found in legs.items() if name not in off}
+    expected = fusion.fuse(rest)
+    if by == "factors":
+        assert fusion.fuse(legs, off) == expected
+    else:
+        weighed = fusion.model_copy(update={"weights": off})
+        assert weighed.fuse(legs) == expected
+        boostless = fusion.model_copy(update={"weights": off, "boosts": {min(legs): 0.0}})
+        assert boostless.fuse(legs) == expected
+
+
+def test_a_leg_of_weight_0_still_boosts() -> None:
+    fusion = RrfSettings(weights={"exact": 0.0}, boosts={"exact": 10.0})
+    fused = fusion.fuse({"exact": [(4, 1.0), (5, 1.0)], "b": [(1, 2.0)]}, None, {"exact": [5]})
+    assert fused == [(4, 10.0), (1, 1 / 61)]
+
+
+def test_a_list_whose_best_does_not_stand_out_adds_nothing_by_confidence() -> None:
+    flat = [(i, 1.0) for i in range(20)] + [(20, 0.5)]  # the first is no better than the mean of 20
+    fusion = LinearSettings(type="linear", confidence=True)
+    assert fusion.fuse({"a": flat, "b": [(90, 3.0), (91, 1.0)]}) == fusion.fuse(
+        {"b": [(90, 3.0), (91, 1.0)]}, {"b": 2.0}
+    )
+
+
+@pytest.mark.parametrize("weights", [{"a": -1.0}, {"a": 0.0, "b": 0.0}])
+def test_weights_by_which_nothing_could_be_found_are_refused(weights: dict[str, float]) -> None:
+    legs = {"a": {"type": "bm25"}, "b": {"type": "exact"}}
+    with pytest.raises(ValidationError, match=r"or equal to 0|0 for every leg"):
+        PipelineSettings.model_validate(
+            {"legs": legs, "fusion": {"type": "rrf", "weights": weights}}
+        )
+
+
+def test_a_leg_of_weight_0_is_not_asked_and_that_is_told(tmp_path: Path) -> None:
+    heard = RecordingProgress()
+    legs = {"a": {"type": "bm25"}, "b": {"type": "exact"}, "c": {"type": "graph"}}
+    settings = PipelineSettings.model_validate(
+        {"legs": legs, "fusion": {"type": "rrf", "weights": {"b": 0.0}}}
+    )
+    settings.build(DocumentSettings(), Resources(Cache(tmp_path), heard))
+    assert heard.lines == [
+        "warning: fusion.weights.b: 0, so this leg is not asked and adds nothing"
+    ]
+    assert list(settings.active) == ["a", "c"]

@@ -14,7 +14,7 @@ from assay.retrievers.base import Chunk, Document
 from assay.retrievers.corpus.corpus import Corpus
 from assay.retrievers.legs.bm25 import Formula
 from assay.retrievers.legs.bm25f import FieldScorer, FieldTerms
-from assay.retrievers.legs.keyword import KeywordLeg, KeywordLegSettings
+from assay.retrievers.legs.keyword import FieldWeights, KeywordLeg, KeywordLegSettings
 from assay.retrievers.settings import Resources
 from assay.retrievers.store.cache import Cache
 
@@ -244,6 +244,7 @@ def test_threads_agree(tmp_path: Path) -> None:
     [
         {"weights": {"titel": 1.0}},
         {"weights": {"title": -1.0}},
+        {"weights": dict.fromkeys(FieldWeights.model_fields, 0.0)},
         {"weights": {}, "field_b": {"x": 0.5}},
         {"field_b": {"title": 0.5}},
         {"weights": {}, "scorer": "rank-bm25", "variant": "okapi"},

@@ -10,7 +10,7 @@ from pydantic import ValidationError
 from assay.retrievers.base import Chunk, Document
 from assay.retrievers.corpus.corpus import Corpus
 from assay.retrievers.documents.preparation import DocumentSettings
-from assay.retrievers.legs.graph import GraphLeg, GraphLegSettings, find_edges
+from assay.retrievers.legs.graph import EdgeWeights, GraphLeg, GraphLegSettings, find_edges
 from assay.retrievers.pipeline.pipeline import PipelineSettings
 from assay.retrievers.settings import Resources
 from assay.retrievers.store.cache import Cache
@@ -190,7 +190,15 @@ def test_a_graph_leg_cannot_come_first(legs: dict[str, dict[str, Any]]) -> None:
         make_pipeline(**legs)
 
 
-@pytest.mark.parametrize("wrong", [{"hops": 3}, {"seeds": 0}, {"weights": {"wikilnk": 1.0}}])
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"hops": 3},
+        {"seeds": 0},
+        {"weights": {"wikilnk": 1.0}},
+        {"weights": dict.fromkeys(EdgeWeights.model_fields, 0.0)},
+    ],
+)
 def test_refuses(wrong: dict[str, Any]) -> None:
     with pytest.raises(ValidationError):
         GraphLegSettings.model_validate({"type": "graph"} | wrong)

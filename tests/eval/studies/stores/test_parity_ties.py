@@ -1,6 +1,8 @@
 """Ties at the cut of an answer: another text that is as good is no difference, in any formula."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -18,7 +20,6 @@ from assay.retrievers.engines.formulas import (
     Formula,
     Head,
     ReciprocalRanks,
-    RelativeScores,
     ScaledScores,
     SummedScores,
 )
@@ -36,7 +37,7 @@ FORMULAS: dict[str, Formula] = {
     "ranks by weight": ReciprocalRanks(60, weights=(0.7, 0.3), rounded=True),
     "weighed ranks": ReciprocalRanks(60, weights=(3.0, 0.5), weigh="ranks"),
     "scaled": ScaledScores((0.7, 0.3)),
-    "relative": RelativeScores(),
+    "scaled, equal": ScaledScores(),
     "deviations": DeviationScores(),
     "arctangent": ArctangentScores(),
     "distance": DistanceAndScore(),
@@ -107,6 +108,17 @@ def test_every_formula_is_looked_at() -> None:
     assert stated == {type(formula).__name__ for formula in FORMULAS.values()} | {"Head", "OneList"}
 
 
+@pytest.mark.parametrize("name", [i for i, each in FORMULAS.items() if hasattr(each, "weights")])
+@pytest.mark.parametrize("side", [0, 1])
+def test_a_list_of_weight_0_adds_no_text(name: str, side: int) -> None:
+    formula: Any = FORMULAS[name]
+    weights = (1.0, 0.0) if side == 0 else (0.0, 1.0)
+    own = {"weight": weights[0]} if isinstance(formula, DistanceAndScore) else {"weights": weights}
+    only = replace(formula, **own)
+    assert {i for i, _ in only.fuse(*TWINS)} == {i for i, _ in TWINS[side]}
+    assert Head(only, 3).fuse(*TWINS) == only.fuse(*TWINS)[:3]
+
+
 @pytest.mark.parametrize("name", FORMULAS)
 def test_equal_texts_at_the_cut_are_a_tie(name: str) -> None:
     whole = FORMULAS[name]
@@ -124,7 +136,9 @@ def test_equal_texts_at_the_cut_are_a_tie(name: str) -> None:
         assert give_verdict(formula, TWINS, wrong) == "different"
 
 
-@pytest.mark.parametrize("name", ["ranks", "ranks from 0, in 32 bits", "relative", "deviations"])
+@pytest.mark.parametrize(
+    "name", ["ranks", "ranks from 0, in 32 bits", "scaled, equal", "deviations"]
+)
 def test_texts_of_one_list_each_compete_for_the_hundredth_place(name: str) -> None:
     whole = FORMULAS[name]
     scores = [1 - rank / 128 for rank in range(100)]

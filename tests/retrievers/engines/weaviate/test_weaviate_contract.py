@@ -25,7 +25,7 @@ from assay.retrievers.engines.conformance import (
     smaller_limits_give_heads,
 )
 from assay.retrievers.engines.conformance.sample import TEXTS, encode, index
-from assay.retrievers.engines.formulas import RelativeScores
+from assay.retrievers.engines.formulas import ScaledScores
 from assay.retrievers.engines.weaviate import collection as weaviate_collection
 from assay.retrievers.engines.weaviate import engine as weaviate_engine
 from assay.retrievers.engines.weaviate.engine import WeaviateEngine, WeaviateSettings
@@ -111,7 +111,7 @@ def test_relative_score_fusion_by_hand() -> None:
     fused = dict(formula.fuse(DENSE, KEYWORD))
     assert fused == pytest.approx({3: 0.75, 1: 0.75 * 0.75 + 0.25, 2: 0.0, 4: 0.0})
     # Equal scores all become the weight.
-    assert RelativeScores((0.75, 0.25)).fuse([], [(5, 2.0), (6, 2.0)]) == [(5, 0.25), (6, 0.25)]
+    assert ScaledScores((0.75, 0.25)).fuse([], [(5, 2.0), (6, 2.0)]) == [(5, 0.25), (6, 0.25)]
 
 
 def test_no_more_is_returned_than_a_list_is_deep(shared: WeaviateDouble) -> None:
