@@ -5,11 +5,9 @@ What they return is put back into the documents by its text: see `NamedChunks.fi
 
 import inspect
 import math
-import sys
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from importlib import metadata
-from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 
 from pydantic import Field
@@ -21,7 +19,7 @@ from assay.retrievers.documents.preparation import DocumentSettings
 from assay.retrievers.settings import Resources, Settings
 from assay.retrievers.settings.plugins import ObjectPath, load_object
 from assay.retrievers.settings.trust import CODE
-from assay.retrievers.store.digest import digest_file
+from assay.retrievers.store.user_code import digest_module, find_file
 
 KEY = "retriever.object"
 # Where loaders of these frameworks note what a document was made of, the surest first.
@@ -218,15 +216,15 @@ class FrameworkRetriever(Retriever):
         return Ranking(rank_chunks(zip(chunks, complete(scores), strict=True), k))
 
     def metadata(self) -> Mapping[str, Any]:
-        """Return the object's path, the digest of its file, and the framework's version."""
-        file = getattr(sys.modules[self._settings.object.partition(":")[0]], "__file__", None)
+        """Return the object's path, the digest of its files, and the framework's version."""
+        module = self._settings.object.partition(":")[0]
         try:
             version = metadata.version(self._settings.package)
         except metadata.PackageNotFoundError:  # an object that only looks like the framework's
             version = "none"
         return {
             "object": self._settings.object,
-            "source": digest_file(Path(file)) if file else "unknown",
+            "source": digest_module(module) if find_file(module) else "unknown",
             self._settings.package: version,
         }
 

@@ -5,10 +5,8 @@ gives it a name (see `assay.retrievers.settings.plugins`) by that as its `type`.
 those of the class.
 """
 
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
-from pathlib import Path
 from typing import Any, Literal, TypeVar, get_args
 
 from pydantic import BaseModel, GetCoreSchemaHandler, GetJsonSchemaHandler, ValidationError
@@ -18,7 +16,7 @@ from pydantic_core import InitErrorDetails, PydanticCustomError, PydanticKnownEr
 from assay.retrievers.base import AssayError
 from assay.retrievers.settings.base import Settings
 from assay.retrievers.settings.plugins import find_parts, load_class, load_part
-from assay.retrievers.store.digest import digest_file
+from assay.retrievers.store.user_code import digest_module, find_file
 
 PYTHON = "python"
 
@@ -118,13 +116,13 @@ def plug(found: type[T], type_: str, path: str = "") -> type[T]:
     made = make_class(
         found.__name__, __base__=found, __module__=found.__module__, __doc__=found.__doc__, **keys
     )
-    file = getattr(sys.modules.get(found.__module__), "__file__", None)
-    _SOURCES[made] = digest_file(Path(file)) if file else name_class(found)
+    known = find_file(found.__module__)
+    _SOURCES[made] = digest_module(found.__module__) if known else name_class(found)
     return made
 
 
 def find_source(settings: Settings) -> str:
-    """Return a digest of the file that holds the class of `settings`; empty if not plugged in."""
+    """Return a digest of the files that the class of `settings` needs; empty if not plugged in."""
     return _SOURCES.get(type(settings), "")
 
 

@@ -9,6 +9,7 @@ from typing import Any
 from assay.eval.collections.judgment_source import describe_absent, describe_models
 from assay.eval.runs import generated_answers
 from assay.eval.runs.ann_recall import find_recalls
+from assay.eval.runs.code_identity import describe_unknown_code
 from assay.eval.runs.delays import describe_delays
 from assay.eval.runs.latency import TOTAL, collect_cpu, collect_times
 from assay.eval.runs.machine_load import describe_disturbance
@@ -93,7 +94,8 @@ class Summary:
         mixed = self.answering.caution if self.answering else ""
         manifest = self.run.manifest
         order = describe_order(manifest.rising_scores)
-        lines = [order, describe_unread(manifest.index), mixed, self.absent]
+        unknown = describe_unknown_code(manifest.facts)
+        lines = [order, describe_unread(manifest.index), mixed, self.absent, unknown]
         return (*better, *filter(None, lines), *self.delays)
 
     @cached_property

@@ -2,7 +2,7 @@
 
 import csv
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -148,22 +148,6 @@ def test_a_function_is_measured_anew_unless_all_of_it_is_known() -> None:
     elsewhere = run(answer_elsewhere, collection=HARBOUR, track=False)
     assert elsewhere.stored.manifest.facts["function"]["identity"] == "unknown"
     assert run(answer_elsewhere, collection=HARBOUR, track=False).id != elsewhere.id
-
-
-def test_what_a_function_refers_to_identifies_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    def make(boost: float) -> Callable[[str, int], Any]:
-        return lambda query, k: [(id_, boost) for id_, _ in answer(query, k)]
-
-    assert code_identity.identify(make(1.0)) == code_identity.identify(make(1.0)) is not None
-    assert code_identity.identify(make(1.0)) != code_identity.identify(make(2.0))
-    before = code_identity.identify(make(1.0))
-    monkeypatch.setitem(ANSWERS, "dogs", ["d1"])
-    assert code_identity.identify(make(1.0)) != before
-    assert code_identity.identify(lambda query, k: np.sort([1])) is None
-    assert code_identity.identify(Lookup({}).search) is None
-    exec("def typed(query, k): return []", namespace := {"__name__": "__main__"})
-    described = code_identity.describe_code(namespace["typed"])
-    assert described["source"] == described["identity"] == "unknown"
 
 
 def test_an_object_is_known_by_its_class_and_its_values() -> None:
