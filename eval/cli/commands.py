@@ -191,7 +191,7 @@ GROUPS = {
         "targets": Entry(
             "targets:targets",
             "Measure every success criterion; report a verdict.",
-            ("targets", "targets SC-001 SC-002"),
+            ("targets", "targets SC-002 SC-003"),
         ),
         "reproduce": Entry(
             "reproduce:reproduce",
