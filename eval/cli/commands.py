@@ -90,7 +90,7 @@ GROUPS = {
             "Run every combination of settings and collections.",
             (
                 "sweep configs/sweeps/fusion.yaml --dry-run",
-                "sweep configs/sweeps/fusion.yaml --racing",
+                "sweep configs/sweeps/fusion.yaml",
             ),
         ),
         "threshold": Entry(

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from assay.eval.running.runner import PointTask
     from assay.eval.studies.sweep.forecast import SweepEstimate
     from assay.eval.studies.sweep.grid_search import Sweep
-    from assay.eval.studies.sweep.racing import RaceRules
     from assay.eval.studies.sweep.settings import SweepSettings
 
 
@@ -35,22 +34,6 @@ if TYPE_CHECKING:
     is_flag=True,
     help="Store the run of every point, with its report, not that of the best alone.",
 )
-@click.option(
-    "--racing",
-    is_flag=True,
-    help="Search ever more queries, and drop points that cannot win; measure the others in full.",
-)
-@click.option(
-    "--risk",
-    type=options.Fraction(),
-    help="--racing: the chance that no point within the effect of the best is kept."
-    "  [default: 0.05]",
-)
-@click.option(
-    "--effect",
-    type=options.Fraction(),
-    help="--racing: the smallest difference to the best that would matter.  [default: 0.05]",
-)
 @options.ray
 @options.NO_TRACK
 @options.JSON
@@ -60,9 +43,6 @@ def sweep(
     engines: tuple[str, ...],
     dry_run: bool,
     keep_runs: bool,
-    racing: bool,
-    risk: float | None,
-    effect: float | None,
     ray: str | None,
     ray_gpus: float,
     no_track: bool,
@@ -80,9 +60,6 @@ def sweep(
     for every one that can be used here and to which the config can move; --engine gives or replaces
     it.
 
-    With --racing all points begin on a few queries, drawn at random, and a point drops out once its
-    mean is shown not to exceed a good one's by the effect. The others are measured in full.
-
     A point that fails is reported, and the others go on. Exit code: 0 all points ran, 1 some
     failed, 2 the file cannot be run.
     """
@@ -93,7 +70,6 @@ def sweep(
     from assay.eval.studies.sweep.forecast import forecast
     from assay.eval.studies.sweep.running import list_tasks, read_sweep, run_sweep
 
-    rules = _read_rules(racing, risk, effect)
     settings = read_sweep(file, engines, overrides)
     tasks = list_tasks(file, settings, overrides)
     resources = make_resources()
@@ -108,7 +84,6 @@ def sweep(
             used,
             reports_folder(),
             keep_runs=keep_runs,
-            racing=rules,
             helpers=pool,
         )
     page = report.write(found, reports_folder() / found.id)
@@ -116,18 +91,6 @@ def sweep(
     present(found, as_json, _print, report=page, mlflow_parent=tracked)
     if found.failed:
         sys.exit(1)
-
-
-def _read_rules(racing: bool, risk: float | None, effect: float | None) -> "RaceRules | None":
-    """Return the settings of the race, if there is one."""
-    from assay.eval.studies.sweep.racing import RaceRules
-
-    if racing:
-        usual = RaceRules()
-        return RaceRules(risk or usual.risk, effect or usual.effect)
-    if risk or effect:
-        raise click.UsageError(f"--{'risk' if risk else 'effect'}: only with --racing")
-    return None
 
 
 def _list(
@@ -147,16 +110,12 @@ def _list(
 
 
 def _print(found: "Sweep") -> None:
-    from assay.eval.studies.sweep.page import OPTIMISM, describe_race
+    from assay.eval.studies.sweep.page import OPTIMISM
 
     console = make_console()
     for name in found.collections:
         if found.on(name):
             print_table(console, _table(found, name))
-    for name, race in found.races.items():
-        console.print(describe_race(found, name))
-        if race.drops:
-            print_table(console, _drops_table(found, name))
     for item in found.failed:
         line = f"failed: {_name(item)} on {item.collection}: {item.failure}"
         console.print(line, style="bold red", markup=False)
@@ -197,30 +156,6 @@ def _table(found: "Sweep", collection: str) -> "Table":
             "●" if item in found.front else "",
             style="bold" if item is best else "",
         )
-    return table
-
-
-def _drops_table(found: "Sweep", collection: str) -> "Table":
-    from rich import box
-    from rich.markup import escape
-    from rich.table import Table
-
-    from assay.eval.report.formats import interval, signed
-
-    title = f"Dropped on {collection}: {found.headline} beside the leader's"
-    table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD)
-    table.add_column("")
-    for heading in ("queries", "difference", "interval"):
-        table.add_column(heading, justify="right", no_wrap=True)
-    for item, drop in found.dropped:
-        if item.collection == collection:
-            difference = drop.difference
-            table.add_row(
-                escape(_name(item)),
-                str(drop.queries),
-                signed(difference.value),
-                interval(difference, signed),
-            )
     return table
 
 

@@ -12,18 +12,6 @@ from assay.eval.statistics.estimates import Estimate, OpenEstimate
 COST = "p95"  # of latency
 
 
-@dataclass(frozen=True, slots=True)
-class DroppedPoint:
-    """A point that was dropped after `queries` of all: its difference to the leader.
-
-    Either end of its interval is wrong with a chance of at most the risk, however often one looks.
-    It is of the mean over all queries, and of this point alone.
-    """
-
-    queries: int
-    difference: Estimate
-
-
 @dataclass(frozen=True)
 class Figures:
     """What a sweep keeps of a run: means and scores by measure, percentiles of latency in ms.
@@ -62,13 +50,9 @@ class Figures:
 
 @dataclass(frozen=True)
 class PointResult:
-    """One combination on one collection: the figures of its run, or why there is none.
-
-    `drop` says how a race ended for it that it did not stay in to the end.
-    """
+    """One combination on one collection: the figures of its run, or why there is none."""
 
     settings: Point
     collection: str
     figures: Figures | None = None
     failure: str = ""
-    drop: DroppedPoint | None = None

@@ -12,7 +12,8 @@ from typing import Any
 CHANGING = re.compile(
     r"(^|_)(ms|milliseconds|seconds|s|at|bytes|mb|digest|fingerprint|load|throughput|versions?|python|platform|"
     r"environment|packages|commit|code|date|time|when|duration|latency|speed|port|pid)($|_)"
-    r"|^(mlflow_run|mlflow_parent|p50|p95|p99|created|ended|started|size|user_ms)$"
+    r"|^(mlflow_run|mlflow_parent|p50|p95|p99|created|ended|started|size|user_ms|cached|"
+    r"cache_hit_rate|fresh_documents)$"
 )
 DATE = r"\b\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:\d{2})?)?\b"
 UNITS = "ms|s|min|MB|KB|GB|bytes|seconds|minutes"

@@ -1,16 +1,15 @@
 """What sweeps show: the figures of every combination of settings, side by side."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from assay.eval.running.figures import DroppedPoint, Figures, PointResult
+from assay.eval.running.figures import Figures, PointResult
 from assay.eval.runs.summary.means import estimate_scores
 from assay.eval.statistics.estimates import Estimate
-from assay.eval.studies.sweep.racing import Race, RaceRules
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +33,7 @@ class Margin:
 class Sweep:
     """What a sweep found. `results` are in the order of the file, collection by collection.
 
-    `headline` is the measure by which points are ordered. Of a sweep that was raced, `racing` are
-    the rules, and `races` what became of it by collection.
+    `headline` is the measure by which points are ordered.
     """
 
     id: str
@@ -45,8 +43,6 @@ class Sweep:
     created: str
     environment: Mapping[str, Any]
     results: tuple[PointResult, ...]
-    racing: RaceRules | None = None
-    races: Mapping[str, Race] = field(default_factory=dict)
 
     @property
     def done(self) -> list[tuple[PointResult, Figures]]:
@@ -56,12 +52,7 @@ class Sweep:
     @property
     def failed(self) -> list[PointResult]:
         """The results that have none and should."""
-        return [item for item in self.results if item.figures is None and item.drop is None]
-
-    @property
-    def dropped(self) -> list[tuple[PointResult, DroppedPoint]]:
-        """The results that dropped out of a race, with how."""
-        return [(item, item.drop) for item in self.results if item.drop]
+        return [item for item in self.results if item.figures is None]
 
     @property
     def collections(self) -> list[str]:
@@ -90,19 +81,12 @@ class Sweep:
 
     @cached_property
     def margins(self) -> tuple[Margin, ...]:
-        """What each value of each axis comes to, over all other axes.
-
-        Nothing of a sweep that was raced: what is left of a value is the best of it.
-        """
-        return (
-            ()
-            if self.racing
-            else tuple(
-                self._margin(name, key, value)
-                for name in self.collections
-                for key in self.keys
-                for value in self._values(name, key)
-            )
+        """What each value of each axis comes to, over all other axes."""
+        return tuple(
+            self._margin(name, key, value)
+            for name in self.collections
+            for key in self.keys
+            for value in self._values(name, key)
         )
 
     def charged(self, collection: str) -> bool:
@@ -116,12 +100,6 @@ class Sweep:
     def rank(self, collection: str) -> list[tuple[PointResult, Figures]]:
         """Return the results on a collection that have figures, by falling mean of the headline."""
         return sorted(self.on(collection), key=lambda pair: -pair[1].means[self.headline].value)
-
-    def leader(self, collection: str) -> PointResult | None:
-        """Return the result that the others on a collection were held against in its race."""
-        place = self.races[collection].leader
-        raced = [item for item in self.results if item.collection == collection]
-        return None if place is None else raced[place]
 
     def best(self, collection: str) -> PointResult | None:
         """Return the result of highest mean on a collection, of equal ones the first."""
@@ -139,7 +117,6 @@ class Sweep:
             "points": [self._row(item) for item in self.results],
             "margins": [asdict(item) for item in self.margins],
             "failed": len(self.failed),
-            "racing": self._tell_racing(self.racing) if self.racing else None,
             "environment": dict(self.environment),
         }
 
@@ -158,17 +135,8 @@ class Sweep:
                 points.append((*costs, figures.means[self.headline].value))
         return [results[i] for i in find_front(points)]
 
-    def _tell_racing(self, rules: RaceRules) -> dict[str, Any]:
-        told = {}
-        for name, race in self.races.items():
-            leader = self.leader(name)
-            told[name] = {**race.as_json(), "leader": dict(leader.settings) if leader else None}
-        return {**asdict(rules), "collections": told}
-
     def _row(self, item: PointResult) -> dict[str, Any]:
         row = {"settings": dict(item.settings), "collection": item.collection}
-        if item.drop:
-            return {**row, "dropped": asdict(item.drop)}
         if item.figures is None:
             return {**row, "failure": item.failure}
         figures = item.figures

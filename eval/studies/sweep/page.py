@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from assay.eval.report.files import write_report
-from assay.eval.report.formats import Figure, amount, count, figure, score, signed
+from assay.eval.report.formats import Figure, amount, count, figure, score
 from assay.eval.report.plots import LinearAxis, Whisker, whisker
 from assay.eval.running.figures import COST, Figures, PointResult
 from assay.eval.running.search_space import describe
@@ -51,18 +51,9 @@ class MarginRow:
 
 
 @dataclass(frozen=True)
-class DropRow:
-    """A point that dropped out of the race: after so many queries, and its difference then."""
-
-    values: tuple[str, ...]
-    queries: int
-    difference: Figure
-
-
-@dataclass(frozen=True)
 class CollectionView:
     """The points on one collection, best first. `charged`: some ask services that may charge;
-    `front` says in words what no point on it is beaten in, `race` what became of a race, if any.
+    `front` says in words what no point on it is beaten in.
     """
 
     name: str
@@ -74,8 +65,6 @@ class CollectionView:
     plot: FrontPlot | None
     cost_plot: FrontPlot | None
     heatmap: Heatmap | None
-    race: str
-    drops: tuple[DropRow, ...]
 
 
 def write(sweep: Sweep, folder: Path) -> Path:
@@ -101,19 +90,6 @@ def write(sweep: Sweep, folder: Path) -> Path:
     return write_report("studies/sweep/templates/sweep", sweep, folder, values)
 
 
-def describe_race(sweep: Sweep, collection: str) -> str:
-    """Say in a paragraph what was raced on a collection, what it promises and what it saved."""
-    race, leader = sweep.races[collection], sweep.leader(collection)
-    if sweep.racing is None or leader is None:
-        return f"Not raced on {collection}: too few points or queries; all were searched in full."
-    searches = f"{race.searches:,} searches of {race.points * race.queries:,}"
-    return (
-        f"Raced on {collection}: {len(race.drops)} of {count(race.points, 'point')} were not "
-        f"searched to the end, and have no figures. {sweep.racing.describe(race.queries)} The "
-        f"others were compared with {_describe(sweep, leader)}; {searches} were made."
-    )
-
-
 def _facts(sweep: Sweep) -> tuple[str, ...]:
     points = count(len(sweep.results), "point")
     facts = [points, count(len(sweep.collections), "collection")]
@@ -121,8 +97,6 @@ def _facts(sweep: Sweep) -> tuple[str, ...]:
         facts.append(f"timed interleaved in groups of at most {MOST_TOGETHER}")
     if sweep.failed:
         facts.append(f"{len(sweep.failed)} failed")
-    if sweep.dropped:
-        facts.append(f"{len(sweep.dropped)} dropped in a race")
     return (*facts, sweep.created)
 
 
@@ -153,14 +127,6 @@ def _view(sweep: Sweep, name: str) -> CollectionView:
         heatmap=make_heatmap(
             [(item.settings, figures.means[sweep.headline].value) for item, figures in ranked],
             score,
-        )
-        if not sweep.racing
-        else None,
-        race=describe_race(sweep, name) if sweep.racing else "",
-        drops=tuple(
-            DropRow(_values(sweep, item), drop.queries, figure(drop.difference, signed))
-            for item, drop in sweep.dropped
-            if item.collection == name
         ),
     )
 

@@ -5,7 +5,7 @@ import os
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
-from dataclasses import asdict, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
@@ -17,14 +17,11 @@ from assay.eval.configs.config import load_config
 from assay.eval.configs.engine_choice import StayingKeysError
 from assay.eval.configs.engine_settings import is_usable, list_engines
 from assay.eval.configs.named_configs import find_base
-from assay.eval.running.figures import PointResult
-from assay.eval.running.runner import Helpers, PointTask, Runner, TaskResult
+from assay.eval.running.runner import Helpers, PointTask, Runner
 from assay.eval.running.search_space import Point, as_overrides
 from assay.eval.runs import environment
 from assay.eval.scoring.measures import check_rising
 from assay.eval.studies.sweep.grid_search import Sweep
-from assay.eval.studies.sweep.race import race_tasks
-from assay.eval.studies.sweep.racing import RaceRules
 from assay.eval.studies.sweep.settings import CONFIG, ENGINE, EVERY, SweepSettings, without_engine
 from assay.eval.tracking.delivery import LOGGED, find_children, find_logged, note_logged, send
 from assay.eval.tracking.description import NOTE, add_link, describe_children, tag_source
@@ -88,13 +85,9 @@ def list_tasks(path: Path, settings: SweepSettings, overrides: Sequence[str]) ->
         raise AssayError(f"{path}: {str(error).partition(chr(10))[0]}") from None
 
 
-def name_sweep(
-    settings: SweepSettings, tasks: Sequence[PointTask], racing: RaceRules | None
-) -> str:
-    """Return the id of a sweep, shared by the same points that are raced alike, or not at all."""
-    configs = [task.config for task in tasks]
-    what = digest([configs, asdict(racing), settings.measure]) if racing else digest(configs)
-    return f"sweep-{settings.name}-{what[:8]}"
+def name_sweep(settings: SweepSettings, tasks: Sequence[PointTask]) -> str:
+    """Return the id of a sweep, which the same points share."""
+    return f"sweep-{settings.name}-{digest([task.config for task in tasks])[:8]}"
 
 
 def _place(folder: Path, collection: str) -> str:
@@ -134,30 +127,17 @@ def run_sweep(
     reports: Path,
     *,
     keep_runs: bool = False,
-    racing: RaceRules | None = None,
     helpers: Helpers | None = None,
 ) -> tuple[Sweep, list[Record]]:
     """Run every task; return what became of them, and what MLflow is told.
 
     The same points make the same id. The best point of each collection is stored as a run with a
     report of its own, or with `keep_runs` every one; of the others the figures are kept, which are
-    those that `assay run` gives. By the rules of `racing`, if any, those that cannot win are not
-    run to the end. Raises AssayError where they cannot be raced.
+    those that `assay run` gives.
     """
-    name = name_sweep(settings, tasks, racing)
+    name = name_sweep(settings, tasks)
     runner = Runner(settings.measure, resources, reports, stored=keep_runs, helpers=helpers)
-    races = (
-        race_tasks(tasks, runner, settings.measure, racing, resources.progress) if racing else {}
-    )
-    drops = {i: drop for raced in races.values() for i, drop in raced.drops.items()}
-    run = [task for i, task in enumerate(tasks) if i not in drops]
-    ran = iter(runner.time(run, runner.run(run), reports / name))
-    done = [
-        TaskResult(PointResult(task.point, task.config.dataset, drop=drops[i]))
-        if i in drops
-        else next(ran)
-        for i, task in enumerate(tasks)
-    ]
+    done = runner.time(tasks, runner.run(tasks), reports / name)
     found = Sweep(
         id=name,
         name=settings.name,
@@ -166,8 +146,6 @@ def run_sweep(
         created=datetime.now(UTC).isoformat(timespec="seconds"),
         environment=environment.describe(),
         results=tuple(item.result for item in done),
-        racing=racing,
-        races={collection: raced.race for collection, raced in races.items()},
     )
     best = [found.best(name) for name in found.collections]
     chosen = [i for i, item in enumerate(done) if keep_runs or item.result in best]
