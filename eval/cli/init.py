@@ -111,6 +111,7 @@ def _describe(made: "AuthoredCollection") -> dict[str, Any]:
         "card": str(made.card),
         "pipeline": str(made.pipeline),
         "documents": made.documents,
+        "notes": made.notes,
         "queries": len(made.judged.queries),
         "judgments": len(made.judged.judgments),
         "unlocated": [item.as_row() for item in made.judged.unlocated],
@@ -125,6 +126,8 @@ def _print(made: "AuthoredCollection") -> None:
     from assay.eval.studies.comparison.differences import foretell
 
     judged = made.judged
+    for note in made.notes:
+        print_text(note)
     for item in judged.unlocated:
         nearest = f"; nearest document: {item.nearest}" if item.nearest else ""
         if item.nearest_text:

@@ -13,6 +13,7 @@ from assay.eval.collections.judgment_source import describe_models
 from assay.eval.collections.loading import open_source
 from assay.eval.collections.permissions import find_faults, keep_allowed
 from assay.eval.collections.problems import QUIET, Problem, Problems
+from assay.eval.collections.unsearched import describe_unsearched, is_unsearched
 from assay.retrievers.base import AssayError, Document, Progress
 from assay.retrievers.base.scripts import CODES, describe_unspaced, find_unspaced
 
@@ -93,6 +94,8 @@ def _check_content(
         # Where none is judged, that has been told, or why.
         if known and name not in known:
             problems.warn(row.file, row.line, f'query "{name}" has no judgment')
+    if unsearched := describe_unsearched(documents.values()):
+        problems.note(place, unsearched)
     _check_language(card, documents, place, problems)
     _check_permissions(card, documents, queries, books, problems)
     if card.sizes is not None and legible:
@@ -144,7 +147,16 @@ def _check_spans(book: GoldBook, documents: Mapping[str, Document], problems: Pr
     for item, row in sorted(book.spans.values(), key=lambda found: found[0].doc_id):
         if item.grade <= 0:
             continue
-        end = find_answer_end(documents[item.doc_id], item.start, item.end)
+        document = documents[item.doc_id]
+        if is_unsearched(document, item.start, item.end):
+            problems.error(
+                row.file,
+                row.line,
+                f'query "{item.query_id}": the relevant span {item.start} to {item.end} of '
+                f'"{item.doc_id}" lies in its frontmatter, which is not searched; judge text below '
+                "it, or remove the judgment",
+            )
+        end = find_answer_end(document, item.start, item.end)
         if end is not None:
             problems.error(
                 row.file,

@@ -1,57 +1,93 @@
 """Texts without the differences that do not matter to a reader, and where each character stood."""
 
-import html
 import re
 import unicodedata
 from array import array
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cached_property
+from typing import TYPE_CHECKING
 
-MARKUP = frozenset("*_`")  # Markdown's marks that a rendered page does not show
+if TYPE_CHECKING:
+    from assay.retrievers.base.page import PagePart
+
 SINGLE_QUOTES = frozenset("‘’‚‛′´`ʼ‹›＇")
 DOUBLE_QUOTES = frozenset("“”„‟″«»＂")
-RUNS = (" ", "-")  # of these any number in a row counts as one
-POINTS = frozenset(".,;:!?()[]\"'")  # between digits they tell one number from another
-# What a rendered page shows otherwise, or not at all; the first that fits counts.
-DECORATION = re.compile(
+RUNS = (re.compile("  +"), re.compile("--+"))  # any number in a row counts as one
+MARKUP = re.compile(r"[*_`]+")  # Markdown's marks that a rendered page does not show
+# Between digits they tell one number from another.
+POINTS = re.compile(r"""[.,;:!?()\[\]"'*_`](?:(?<!\d.)|(?!\d))""")
+# What stands for itself, or within a word, in some renderings of a page and is missing in others.
+# The first character is looked for first, which is ten times as fast.
+ORNAMENTS = re.compile(
     r"""
-    (?P<fence> ^[ \t]*(?:```|~~~).*$)
-    | (?P<rule> ^[ \t]*+\|?+[ \t]*+(?>(?::?+-{2,}+:?+[ \t]*+\|?+[ \t]*+)+)$)
-    | (?P<lead> ^[ \t]*(?:(?:[>+•‣▪◦·‐-―*-](?=\s)|>|\#{1,6}(?=\s))[ \t]*)+(?:\[[ xX]\][ \t])?)
-    | (?P<entity> &(?:\#\d+|\#x[0-9a-fA-F]+|[a-zA-Z]+);)
-    | (?P<escape> \\(?=[!-/:-@\[-`{-~]))
-    | (?P<target> (?<=\])(?:\([^()\s]*(?:\([^()\s]*\)[^()\s]*)*(?:\s+"[^"]*")?\)|\[[^\]\s]*\]))
-    | (?P<note> \[\^[^\[\]\s]+\])
-    | (?P<opening> !?\[(?=[^\[\]]*\](?:\(|\[)))
-    | (?P<closing> (?<!\s)\](?=\(|\[[^\]\s]*\]))
-    | (?P<inline> </?(?:a|b|i|u|s|em|strong|sub|sup|span|code|kbd|mark)(?:\s[^<>]*)?>)
-    | (?P<tag> </?[a-zA-Z][^<>]*>|<!--(?:[^<\n]|<(?!!--))*?-->)
-    | (?P<hyphen> (?<=[^\W\d_])[\u00ad‐‑-][ \t]*(?:\r?\n[ \t]*)?(?=[^\W\d_]))
-    | (?P<bullet> [•‣▪◦|]|(?<!\S)[-–—](?=\s))
-    | (?P<strike> ~~)
+    [\u00ad‐-―:|\[·•‣▪◦-](?:
+        (?P<hyphen> (?<=[^\W\d_][\u00ad‐‑-])[ \t]*(?:\r?\n[ \t]*)?(?=[^\W\d_]))
+        | (?<!\S\[)(?<=\[)[ xX]\](?=\s)
+        | (?<!\S[:|‐-―-])(?:(?<=[|‐-―-])|(?<=:):*[|‐-―-])[:|‐-―-]*(?!\S)
+        | (?<!\S·)(?<=·)(?!\S)
+        | (?<=[•‣▪◦|])
+    )
     """,
-    re.VERBOSE | re.MULTILINE,
+    re.VERBOSE,
 )
 NUMBER = re.compile(
     r"^(?:[ \t]|>)*(?:\#{1,6}[ \t]+)?(?:[*-][ \t]+)?[*_]{0,2}\(?"
     r"(\d{1,3}(?:\.\d{1,3})*[.)]?|[A-Za-z][.)]|[ivxIVX]{1,5}[.)])[*_]{0,2}(?=[ \t])",
     re.MULTILINE,
 )
-SPACED = ("fence", "rule", "lead", "tag", "bullet")  # these part the words around them
-
-Piece = tuple[str, int, int]  # a character, and where in the original it starts and ends
+Places = tuple[Sequence[int], Sequence[int]]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class FoldedText:
-    """A text without the differences that do not matter, and for each of its characters where in
-    the original it starts and ends.
+    """A text without the differences that do not matter.
+
+    `trace` returns for each of its characters where in the original it starts and ends.
     """
 
     text: str
-    starts: Sequence[int]
-    ends: Sequence[int]
+    trace: Callable[[], Places]
+
+    @cached_property
+    def starts(self) -> Sequence[int]:
+        """Where in the original each character starts."""
+        return self._places[0]
+
+    @cached_property
+    def ends(self) -> Sequence[int]:
+        """Where in the original each character ends."""
+        return self._places[1]
+
+    @cached_property
+    def _places(self) -> Places:
+        return self.trace()  # takes long, and of most texts nobody asks
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """How a page is read: which kinds of its parts, with the `numbers` that begin its lines, and
+    with `points`, which are all punctuation but that within numbers.
+    """
+
+    kinds: frozenset[str]
+    numbers: bool
+    points: bool
+
+
+# As CommonMark has it, then by renderers that know more, with the numbers of lists, without any.
+READINGS = tuple(
+    Reading(frozenset({"text", *kinds, *markers}), numbers, points)
+    for points in (True, False)
+    for markers, numbers in (((), True), (("marker",), True), ((), False))
+    for kinds in (
+        ("mark", "gap"),
+        ("mark",),
+        ("value", "gap"),
+        ("value", "gap", "number"),
+        ("value", "gap", "bracketed", "alt"),
+    )
+)
 
 
 def fold(text: str, *, markup: bool = True) -> FoldedText:
@@ -60,70 +96,85 @@ def fold(text: str, *, markup: bool = True) -> FoldedText:
     Runs of white space and of dashes become one character; invisible characters go, and without
     `markup` so do Markdown's emphasis and code marks.
     """
-    return _join((char, i, i + 1) for i, char in enumerate(text) if markup or char not in MARKUP)
+    whole = FoldedText(text, lambda: (range(len(text)), range(1, len(text) + 1)))
+    return _fold(whole if markup else _replace(whole, MARKUP, lambda _: ""))
 
 
-def render(text: str, *, numbers: bool, points: bool) -> FoldedText:
-    """Fold a text, and leave out what a rendered page does not show or breaks otherwise: pipes and
-    rules of tables, bullets, headings' and quotations' marks, targets of links, tags, and hyphens
-    within words. Without `numbers` those at the head of a line go, and without `points` all
-    punctuation but that within numbers.
+def fold_page(parts: Iterable["PagePart"], kinds: frozenset[str], *, numbers: bool) -> FoldedText:
+    """Fold those parts of a page that are of these `kinds`.
+
+    Bullets, pipes and hyphens within words are left out, and without `numbers` those that begin a
+    line.
     """
-    found = _join(_strip(text, numbers))
-    return found if points else _drop_points(found)
-
-
-def _strip(text: str, numbers: bool) -> Iterator[Piece]:
-    cuts: dict[int, tuple[int, str]] = {}
-    for match in DECORATION.finditer(text):
-        kind = str(match.lastgroup)
-        instead = " " if kind in SPACED else ""
-        cuts[match.start()] = (
-            match.end(),
-            html.unescape(match[0]) if kind == "entity" else instead,
-        )
-    if not numbers:
-        for match in NUMBER.finditer(text):
-            cuts[match.start()] = (max(match.end(), cuts.get(match.start(), (0, ""))[0]), " ")
-    i = 0
-    while i < len(text):
-        end, instead = cuts.get(i, (i + 1, "" if text[i] in MARKUP else text[i]))
-        yield from ((char, i, end) for char in instead)
-        i = end
-
-
-def _join(pieces: Iterable[Piece]) -> FoldedText:
-    found: list[str] = []
-    starts, ends = array("Q"), array("Q")
-    last = ""
-    for char, start, end in pieces:
-        folded = _fold_character(char)
-        if not folded:
-            continue
-        if folded == last and folded in RUNS:
-            ends[-1] = end
-            continue
-        last = folded
-        found.append(folded)
-        for _ in folded:
-            starts.append(start)
-            ends.append(end)
-    return FoldedText("".join(found), starts, ends)
-
-
-def _drop_points(folded: FoldedText) -> FoldedText:
-    text = folded.text
-    return _join(
-        (
-            " " if char in POINTS and not text[max(i - 1, 0) : i + 2 : 2].isdigit() else char,
-            folded.starts[i],
-            folded.ends[i],
-        )
-        for i, char in enumerate(text)
+    page = _join([part for part in parts if part.kind in kinds])
+    page = page if numbers else _replace(page, NUMBER, lambda _: " ")
+    return _fold(
+        _replace(page, ORNAMENTS, lambda match: "" if match["hyphen"] is not None else " ")
     )
 
 
-@cache
+def drop_points(folded: FoldedText) -> FoldedText:
+    """Leave out of a folded text all punctuation but that within numbers."""
+    return _collapse(_replace(folded, POINTS, lambda _: " "))
+
+
+def _join(parts: Sequence["PagePart"]) -> FoldedText:
+    def trace() -> Places:
+        starts, ends = array("Q"), array("Q")
+        for part in parts:
+            size = len(part.text)
+            if size == part.end - part.start:
+                starts.extend(range(part.start, part.end))
+                ends.extend(range(part.start + 1, part.end + 1))
+            else:
+                starts.extend([part.start] * size)
+                ends.extend([part.end] * size)
+        return starts, ends
+
+    return FoldedText("".join(part.text for part in parts), trace)
+
+
+def _replace(
+    folded: FoldedText, pattern: re.Pattern[str], instead: Callable[[re.Match[str]], str]
+) -> FoldedText:
+    """Replace what matches by a character, which then stands for all of it, or by none."""
+
+    def trace() -> Places:
+        starts, ends = array("Q"), array("Q")
+        last = 0
+        for match in pattern.finditer(folded.text):
+            starts.extend(folded.starts[last : match.start()])
+            ends.extend(folded.ends[last : match.start()])
+            last = match.end()
+            if instead(match):
+                starts.append(folded.starts[match.start()])
+                ends.append(folded.ends[last - 1])
+        starts.extend(folded.starts[last:])
+        ends.extend(folded.ends[last:])
+        return starts, ends
+
+    return FoldedText(pattern.sub(instead, folded.text), trace)
+
+
+def _fold(whole: FoldedText) -> FoldedText:
+    def trace() -> Places:
+        starts, ends = array("Q"), array("Q")
+        for char, start, end in zip(whole.text, whole.starts, whole.ends, strict=True):
+            for _ in FOLDED[ord(char)]:
+                starts.append(start)
+                ends.append(end)
+        return starts, ends
+
+    folded = FoldedText(whole.text.translate(FOLDED), trace)
+    return _collapse(folded)
+
+
+def _collapse(folded: FoldedText) -> FoldedText:
+    for run in RUNS:
+        folded = _replace(folded, run, lambda match: match[0][0])
+    return folded
+
+
 def _fold_character(char: str) -> str:
     if char in SINGLE_QUOTES:
         return "'"
@@ -137,3 +188,14 @@ def _fold_character(char: str) -> str:
     if category == "Cf" or char == "\xad":
         return ""
     return unicodedata.normalize("NFKD", char).casefold()
+
+
+class _FoldedCharacters(dict[int, str]):
+    """By code point what a character is folded to, found when it is first asked for."""
+
+    def __missing__(self, code: int) -> str:
+        self[code] = _fold_character(chr(code))
+        return self[code]
+
+
+FOLDED = _FoldedCharacters()

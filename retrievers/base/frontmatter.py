@@ -9,7 +9,10 @@ from typing import Any
 
 from assay.retrievers.base import AssayError
 
-BLOCK = re.compile(r"\ufeff?---[ \t]*\r?\n(.*?)^(?:---|\.\.\.)[ \t]*(?:\r?\n|\Z)", re.S | re.M)
+# A blank line below the first `---` makes it a rule, as Pandoc has it.
+BLOCK = re.compile(
+    r"\ufeff?---[ \t]*\r?\n(?![ \t]*\r?\n)(.*?)^(?:---|\.\.\.)[ \t]*(?:\r?\n|\Z)", re.S | re.M
+)
 UNCLOSED = re.compile(r"\ufeff?---[ \t]*\r?\n[\w-]+:[ \t]")
 DATES = ("date", "created", "modified", "updated")
 
@@ -20,8 +23,8 @@ class Frontmatter:
 
     `dates` holds date, created, modified and updated, where given, as ISO 8601 where YAML knows
     them for dates; `language` is the tag of one (`en`, `de-CH`) as written in `lang`, or else in
-    `language`; `metadata` every field there is, as JSON values. `note` says in words why a block
-    could not be read, and what is lost.
+    `language`; `metadata` every field there is, as JSON values. `note` says why what looks like a
+    block is none, and so text.
     """
 
     end: int = 0
@@ -47,18 +50,23 @@ class Frontmatter:
 
 
 def frontmatter_end(text: str) -> int:
-    """Return the offset at which a YAML block at the head of `text` ends; 0 without one."""
+    """Return the offset at which a YAML mapping at the head of `text` ends; 0 without one."""
     block = BLOCK.match(text)
-    return block.end() if block else 0
+    return block.end() if block and _load(block[1])[0] is not None else 0
 
 
 def read_frontmatter(text: str) -> Frontmatter:
-    """Return the frontmatter of `text`. A broken block gives a note, never an error."""
+    """Return the frontmatter of `text`: a YAML mapping right below a first line of `---`.
+
+    What is broken, or anything else, is text, with a note where it may have been meant.
+    """
     block = BLOCK.match(text)
     if block is None:
         unclosed = "frontmatter is opened by --- and not closed; it is read as text"
         return Frontmatter(note=unclosed if UNCLOSED.match(text) else "")
     values, note = _load(block[1])
+    if values is None:
+        return Frontmatter(note=note and f"{note}; it is read as text")
     return Frontmatter(
         end=block.end(),
         title=_one(values.get("title")),
@@ -73,21 +81,24 @@ def read_frontmatter(text: str) -> Frontmatter:
         related=_many(values.get("related")),
         # Dates and other values that JSON lacks become strings.
         metadata=json.loads(json.dumps(values, default=str)),
-        note=note and f"{note}; no field of it is read",
     )
 
 
 @lru_cache(maxsize=2**10)  # a document's is read where it is loaded, and where it is cut
-def _load(block: str) -> tuple[dict[str, Any], str]:
+def _load(block: str) -> tuple[dict[str, Any] | None, str]:
+    """Return the fields of a block, and "", or None and why it has none, "" where it is prose."""
     from assay.retrievers.base.yaml_text import parse_yaml
 
+    if not block:
+        return {}, ""
     try:
         values = parse_yaml(block, "frontmatter", line=2)
     except AssayError as error:
-        return {}, str(error)
-    if values is None or isinstance(values, dict):
-        return values or {}, ""
-    return {}, f"frontmatter is a {type(values).__name__}, not a mapping"
+        return None, str(error)
+    if isinstance(values, dict):
+        return values, ""
+    is_prose = values is None or isinstance(values, str)
+    return None, "" if is_prose else f"frontmatter is a {type(values).__name__}, not a mapping"
 
 
 def _one(value: Any) -> str:

@@ -10,13 +10,14 @@ class DocumentReport:
     """What became of one document.
 
     `tokens` counts each chunk that is searched, as the chunker does. `oversize` counts those over
-    the chunker's maximum, `unread` those of which the encoder does not read the end. `intact`
-    says that the chunks give the document back; None where the collection prescribes passages.
+    the chunker's maximum, `unread` those of which the encoder does not read the end. `intact` says
+    that the chunks give the document back; None where the collection prescribes passages.
     `combined` counts the chunks that hold text of several sections, `split` those that begin or end
     within a section. `embedded` counts the vectors made for it. `seconds` are of the stages that
-    did anything: none, when all was in the cache. `note` says what of the frontmatter could not be
-    read. `parts` has the tokens of the chunks of each part between headings that no chunk crosses;
-    none for chunkers without such.
+    did anything: none, when all was in the cache. `note` says why what looks like frontmatter is
+    text. `unsearched` counts the words of frontmatter that is not searched. `parts` has the tokens
+    of the chunks of each part between headings that no chunk crosses; none for chunkers without
+    such.
     """
 
     id: str
@@ -31,6 +32,7 @@ class DocumentReport:
     embedded: int
     seconds: Mapping[str, float]
     note: str = field(default="", kw_only=True)
+    unsearched: int = field(default=0, kw_only=True)
     combined: int = field(default=0, kw_only=True)
     split: int = field(default=0, kw_only=True)
     parts: tuple[tuple[int, ...], ...] = field(default=(), kw_only=True)

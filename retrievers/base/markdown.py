@@ -129,6 +129,19 @@ def read_links(tokens: "list[Token]") -> Iterator[LinkToken]:
             text += child.content
 
 
+def read_wikilink(state: "StateInline", silent: bool) -> bool:
+    """Read `[[target]]` or `[[target|text]]`, as a rule of markdown-it."""
+    match = WIKILINK.match(state.src, state.pos, state.posMax)
+    if match is None:
+        return False
+    if not silent:
+        token = state.push("wikilink", "", 0)
+        token.content = (match[2] or match[1]).strip()
+        token.meta |= {"target": match[1].strip(), "end": match.end()}
+    state.pos = match.end()
+    return True
+
+
 @cache
 def _parser(headings_alone: bool) -> "MarkdownIt":
     from markdown_it import MarkdownIt
@@ -136,7 +149,7 @@ def _parser(headings_alone: bool) -> "MarkdownIt":
     parser = MarkdownIt("commonmark").enable("table")
     if headings_alone:
         parser.core.ruler.at("inline", _read_headings_inline)
-    parser.inline.ruler.before("link", "wikilink", _read_wikilink)
+    parser.inline.ruler.before("link", "wikilink", read_wikilink)
     return parser
 
 
@@ -146,15 +159,3 @@ def _read_headings_inline(state: "StateCore") -> None:
         if opening.type == "heading_open" and opening.level == 0:
             token.children = []
             state.md.inline.parse(token.content, state.md, state.env, token.children)
-
-
-def _read_wikilink(state: "StateInline", silent: bool) -> bool:
-    match = WIKILINK.match(state.src, state.pos, state.posMax)
-    if match is None:
-        return False
-    if not silent:
-        token = state.push("wikilink", "", 0)
-        token.content = (match[2] or match[1]).strip()
-        token.meta = {"target": match[1].strip()}
-    state.pos = match.end()
-    return True

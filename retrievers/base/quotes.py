@@ -1,30 +1,31 @@
 """Finding where in the documents a quoted passage stands."""
 
+import itertools
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import partial
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
+from typing import TYPE_CHECKING
 
 from assay.retrievers.base import Document
-from assay.retrievers.base.folding import FoldedText, fold, render
+from assay.retrievers.base.folding import (
+    READINGS,
+    FoldedText,
+    Reading,
+    drop_points,
+    fold,
+    fold_page,
+)
+from assay.retrievers.base.markdown import is_plain
+
+if TYPE_CHECKING:
+    from assay.retrievers.base.page import PagePart
 
 MOST = 50  # places counted for one quote
 WORD = re.compile(r"\w+")
 PARAGRAPH = re.compile(r"\S.*(?:\n[^\S\n]*\S.*)*")
-# How a quote may differ from its document, the strictest first; those from LOOSE on, in marks that
-# a page does not show, so that they must not cut a word.
-READINGS: tuple[Callable[[str], FoldedText], ...] = (
-    fold,
-    partial(fold, markup=False),
-    partial(render, numbers=True, points=True),
-    partial(render, numbers=False, points=True),
-    partial(render, numbers=True, points=False),
-    partial(render, numbers=False, points=False),
-)
-LOOSE = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,25 +42,28 @@ class Locator:
 
     def __init__(self, documents: Mapping[str, Document]) -> None:
         self._documents = documents
-        self._folded: dict[tuple[str, int], FoldedText] = {}
+        self._folded: dict[tuple[str, bool], FoldedText] = {}
+        self._pages: dict[str, _Page] = {}
         self._words: dict[str, frozenset[str]] = {}
 
     def find(self, quote: str, within: Sequence[str] = ()) -> list[QuoteSpan]:
         """Return the places of `quote` in the documents `within`, or in all.
 
         The strictest reading that finds any counts: exact; folded (see `fold`); folded without
-        Markdown's marks; as rendered (see `render`). Of several places, the only one that does not
-        cut a word is taken.
+        Markdown's marks; as a page shows it (see `READINGS`). Of several places, the only one that
+        does not cut a word is taken.
         """
         wanted = quote.strip()
         among = within or list(self._documents)
         if not wanted:
             return []
         places = [place for name in among for place in self._find_exactly(wanted, name)]
-        for number, read in enumerate(READINGS):
+        for markup in (True, False):
             if not places:
-                needle = read(wanted).text.strip()
-                places = [i for name in among for i in self._find_folded(needle, name, number)]
+                needle = fold(wanted, markup=markup).text.strip()
+                places = [i for name in among for i in self._find_folded(needle, name, markup)]
+        if not places:
+            places = self._find_shown(wanted, among)
         whole = [place for place in places if self._is_whole(place)]
         return whole if len(whole) == 1 else places
 
@@ -127,15 +131,37 @@ class Locator:
         for start in find_occurrences(self._documents[name].text, wanted):
             yield QuoteSpan(name, start, start + len(wanted))
 
-    def _find_folded(self, needle: str, name: str, number: int) -> Iterator[QuoteSpan]:
-        key = (name, number)
+    def _find_folded(self, needle: str, name: str, markup: bool) -> Iterator[QuoteSpan]:
+        key = (name, markup)
         if key not in self._folded:
-            self._folded[key] = READINGS[number](self._documents[name].text)
-        folded = self._folded[key]
-        for start in find_occurrences(folded.text, needle):
-            place = QuoteSpan(name, folded.starts[start], folded.ends[start + len(needle) - 1])
-            if number < LOOSE or self._is_whole(place):
-                yield place
+            self._folded[key] = fold(self._documents[name].text, markup=markup)
+        return _find_within(self._folded[key], needle, name)
+
+    def _find_shown(self, wanted: str, among: Sequence[str]) -> list[QuoteSpan]:
+        """Return the places by the first of the `READINGS` that finds any.
+
+        What is quoted was copied from a page, or is Markdown itself.
+        """
+        forms = _Page(wanted, plain=True), _Page(wanted, plain=False)
+        pages = [(name, self._read_page(name)) for name in among]
+        tried: set[tuple[int, str]] = set()
+        for reading, form in itertools.product(READINGS, forms):
+            needle = form.fold(reading).text.strip()
+            places: list[QuoteSpan] = []
+            for name, page in pages:
+                folded = page.fold(reading)
+                if (id(folded), needle) not in tried:
+                    tried.add((id(folded), needle))
+                    places += _find_within(folded, needle, name)
+            # They differ in marks that a page does not show, so that they must not cut a word.
+            if places := [place for place in places if self._is_whole(place)]:
+                return places
+        return []
+
+    def _read_page(self, name: str) -> "_Page":
+        if name not in self._pages:
+            self._pages[name] = _Page(self._documents[name].text, plain=is_plain(name))
+        return self._pages[name]
 
     def _is_whole(self, place: QuoteSpan) -> bool:
         text = self._documents[place.doc_id].text
@@ -153,3 +179,42 @@ def find_occurrences(text: str, wanted: str) -> Iterator[int]:
             return
         yield start
         start = text.find(wanted, start + 1)
+
+
+def _find_within(folded: FoldedText, needle: str, name: str) -> Iterator[QuoteSpan]:
+    for start in find_occurrences(folded.text, needle):
+        yield QuoteSpan(name, folded.starts[start], folded.ends[start + len(needle) - 1])
+
+
+class _Page:
+    """A text as pages show it, by how it is read; `plain` is one in which nothing is markup."""
+
+    def __init__(self, text: str, *, plain: bool) -> None:
+        self._parts = _read_plain(text) if plain else _read_markdown(text)
+        self._kinds = frozenset(part.kind for part in self._parts)
+        self._folded: dict[Reading, FoldedText] = {}
+
+    def fold(self, reading: Reading) -> FoldedText:
+        """Return the page in this reading, the same of readings that do not differ here."""
+        found = self._folded.get(reading)
+        if found is None:
+            own = replace(reading, kinds=reading.kinds & self._kinds)
+            found = self._folded.get(own)
+            if found is None and own.points:
+                found = fold_page(self._parts, own.kinds, numbers=own.numbers)
+            elif found is None:
+                found = drop_points(self.fold(replace(own, points=True)))
+            self._folded[own] = self._folded[reading] = found
+        return found
+
+
+def _read_plain(text: str) -> "list[PagePart]":
+    from assay.retrievers.base.page import PagePart
+
+    return [PagePart(text, 0, len(text))]
+
+
+def _read_markdown(text: str) -> "list[PagePart]":
+    from assay.retrievers.base.page import read_page
+
+    return read_page(text)

@@ -178,6 +178,7 @@ class _Inspector:
         self._tokenizer = Tokenizer(settings.tokenizer, resources)
         self._chunker = settings.chunker
         self._reads_references = settings.references
+        self._fields = settings.frontmatter == "text"
         self._window = window
         self._limit = self._chunker.limit if cut else None
 
@@ -208,10 +209,16 @@ class _Inspector:
             embedded=0,
             seconds={},
             note=structure.frontmatter.note if structure else "",
+            unsearched=self._count_unsearched(structure, chunks) if structure else 0,
             combined=sum(_is_combined(chunk, structure) for chunk in chunks) if structure else 0,
             split=sum(_is_split(chunk, structure) for chunk in chunks) if structure else 0,
             parts=_group(combination, chunks, tokens) if combination else (),
         )
+
+    def _count_unsearched(self, structure: Structure, chunks: Sequence[Chunk]) -> int:
+        """Return the words of frontmatter that no searched chunk has; none where some fields do."""
+        searched = self._fields or any(chunk.kind == "frontmatter" for chunk in chunks)
+        return 0 if searched else len(structure.text[: structure.frontmatter.end].split())
 
     def _combine(self, structure: Structure) -> Combination | None:
         if not isinstance(self._chunker, CombineSplitChunker):

@@ -26,6 +26,7 @@ from assay.eval.collections.history import record_version
 from assay.eval.collections.loading import load_card
 from assay.eval.collections.location import find_data
 from assay.eval.collections.problems import Problems
+from assay.eval.collections.unsearched import describe_frontmatter
 from assay.retrievers.base import AssayError, Document
 from assay.retrievers.base.scripts import CODES, find_unspaced
 from assay.retrievers.settings.trust import may_name
@@ -38,7 +39,10 @@ UNLOCATED, PIPELINE, PAGES = "unlocated.csv", "pipeline.yaml", "pages.jsonl"
 
 @dataclass(frozen=True, slots=True)
 class AuthoredCollection:
-    """What was made, and where; `written` is false where no question could be placed."""
+    """What was made, and where; `written` is false where no question could be placed.
+
+    `notes` say what of the documents is not searched, or may have been meant otherwise.
+    """
 
     name: str
     card: Path
@@ -46,6 +50,7 @@ class AuthoredCollection:
     documents: int
     judged: JudgedQuestions
     written: bool = True
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +105,14 @@ def author(
     documents = origin.read()
     origin = origin.for_target(target, documents)
     judged = locate(read_questions(questions), documents) if questions else JudgedQuestions()
-    made = AuthoredCollection(name, target / FILE, target / PIPELINE, len(documents), judged)
+    made = AuthoredCollection(
+        name,
+        target / FILE,
+        target / PIPELINE,
+        len(documents),
+        judged,
+        notes=describe_frontmatter(documents),
+    )
     if questions and not judged.queries:
         return replace(made, written=False)
     asked = {
@@ -215,7 +227,14 @@ def _add(questions: Path, target: Path) -> AuthoredCollection:
     queries, judgments = ([dict(row.values) for row in read_jsonl(i, problems)] for i in paths)
     known = JudgedQuestions({query["_id"]: query for query in queries}, judgments)
     judged = locate(read_questions(questions), documents, known)
-    made = AuthoredCollection(card.name, target / FILE, target / PIPELINE, len(documents), judged)
+    made = AuthoredCollection(
+        card.name,
+        target / FILE,
+        target / PIPELINE,
+        len(documents),
+        judged,
+        notes=describe_frontmatter(documents),
+    )
     if len(judged.judgments) == len(judgments) and judged.unlocated:
         return replace(made, written=False)
     write_atomically(paths[0], render_rows(list(judged.queries.values())).encode())

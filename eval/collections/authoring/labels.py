@@ -11,6 +11,7 @@ from assay.eval.collections.collection import PERSON, Collection, GoldItem, Labe
 from assay.eval.collections.formats.rows import Row, RowError, parse_grade
 from assay.eval.collections.heading_spans import find_answer_end
 from assay.eval.collections.problems import Problems
+from assay.eval.collections.unsearched import is_unsearched
 from assay.retrievers.base import AssayError
 
 Place = tuple[str, int, int]
@@ -106,6 +107,11 @@ class _Reader:
         grade = self._read_grade(row)
         pair = self.locate(row)
         document = self._documents[pair.doc_id]
+        if grade and self._judges_spans and is_unsearched(document, pair.start, pair.end):
+            raise RowError(
+                f'"{pair.doc_id}" from {pair.start} to {pair.end} is frontmatter, which most '
+                "pipelines do not search; leave the grade empty, and judge text below it"
+            )
         if grade and self._judges_spans and find_answer_end(document, pair.start, pair.end):
             raise RowError(
                 f'"{pair.doc_id}" from {pair.start} to {pair.end} is a heading alone, so the text '

@@ -16,6 +16,7 @@ from assay.eval.collections.living.selectors import (
     make_selectors,
     sketch,
 )
+from assay.eval.collections.unsearched import is_unsearched
 from assay.retrievers.base import Document, cut
 from assay.retrievers.base.quotes import Locator, QuoteSpan
 
@@ -128,6 +129,13 @@ def _place(question: Question, locator: Locator, documents: Mapping[str, Documen
         others = _show(locator.find(question.quote), locator) if within else ""
         elsewhere = f", but at {others}; name that document" if others else ""
         raise _NotPlacedError(f"the quote does not occur {where}{elsewhere}")
+    found = places
+    places = [i for i in found if not is_unsearched(documents[i.doc_id], i.start, i.end)]
+    if not places:
+        raise _NotPlacedError(
+            f"the quote occurs in frontmatter alone ({_show(found, locator)}), which is not "
+            "searched; quote text below it"
+        )
     if len(places) > 1:
         several = len({place.doc_id for place in places}) > 1
         mend = "quote more or give the document" if several else "quote more"

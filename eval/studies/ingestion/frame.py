@@ -12,7 +12,8 @@ if TYPE_CHECKING:
 
 COUNTS = (
     "words", "oversize", "unread", "combined", "split", "on_target", "least", "average",
-    "definitions", "references", "resolved", "embedded", "note",
+    "definitions", "references", "resolved", "embedded", "unsearched",
+    "note",
 )  # fmt: skip
 
 
@@ -40,7 +41,8 @@ class IngestionResult:
         the end, `combined` ones hold text of several sections, `split` ones part of one,
         `on_target` ones 800 to 1,500 tokens. `least` and `average` are tokens of a chunk.
         `resolved` references point at something there is. `embedded` vectors were not in the
-        cache. `note` says what of the frontmatter could not be read.
+        cache. `unsearched` words of frontmatter are in no searched chunk, and `note` says why what
+        looks like frontmatter is text.
         """
         need_pandas()
         from pandas import DataFrame, Index

@@ -82,6 +82,9 @@ def key_facts(made: Ingestion) -> tuple[str, ...]:
         f"{amount(made.pages)} pages of 500 words",
         count(len(made.tokens.sizes), "chunk"),
     ]
+    if hidden := sum(item.unsearched > 0 for item in made.documents):
+        words = f"{made.count('unsearched'):,} words"
+        facts.append(f"frontmatter of {count(hidden, 'document')} not searched ({words})")
     if made.skipped:
         facts.append(f"{count(len(made.skipped), 'file')} skipped")
     if formats:
@@ -91,7 +94,7 @@ def key_facts(made: Ingestion) -> tuple[str, ...]:
 
 def warnings(made: Ingestion) -> tuple[str, ...]:
     """Return what must not be: chunks that are too large or do not give their document back, and
-    frontmatter that could not be read.
+    what looks like frontmatter and is text.
     """
     found = []
     if made.failures:

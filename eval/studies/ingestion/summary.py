@@ -117,7 +117,7 @@ class Ingestion(IngestReport):
 
     @property
     def notes(self) -> dict[str, str]:
-        """What could not be read of documents' frontmatter, by their ids."""
+        """Why what looks like frontmatter is text, by the ids of documents."""
         return {item.id: item.note for item in self.documents if item.note}
 
     @property

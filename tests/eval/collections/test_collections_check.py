@@ -52,9 +52,9 @@ def test_frontmatter_that_cannot_be_read_is_a_warning(sound: Path) -> None:
     (sound / "docs/b.md").write_text("---\ndate: 2024-02-30\n---\n# B\n")
     assert list(problems(sound)) == [
         f"{sound}/docs/a.md: warning: frontmatter: line 2: not YAML: mapping values are not allowed"
-        " here; no field of it is read",
+        " here; it is read as text",
         f"{sound}/docs/b.md: warning: frontmatter: line 2: not YAML: day is out of range for month;"
-        " no field of it is read",
+        " it is read as text",
     ]
 
 

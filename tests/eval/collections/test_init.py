@@ -14,6 +14,7 @@ from samples.reference_documents import write_docx
 
 from assay.eval.cli.init import init
 from assay.eval.collections import check, find_card, load
+from assay.eval.collections.card import Card
 from assay.eval.configs.config import load_config
 from assay.eval.statistics.significance import detectable
 from assay.retrievers.base import AssayError
@@ -33,6 +34,11 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def run(*arguments: str) -> Result:
     return CliRunner().invoke(init, arguments)
+
+
+def faults(card: Card) -> list[str]:
+    """Return what is wrong with a collection, notes left out."""
+    return [str(problem) for problem in check(card) if problem.severity != "note"]
 
 
 def ask(folder: Path, *rows: dict[str, str], columns: str) -> str:
@@ -65,7 +71,7 @@ def test_questions_become_judged_queries(here: Path) -> None:
     assert spans["q1"] == [("Install the **client** — it needs “root”", 1), ("it needs “root”.", 3)]
     assert spans["p1"] == [("Call us.", 2)]
     assert collection.gold["q2"][0].id == "guide.md"
-    assert check(find_card("my-docs")) == []
+    assert not faults(find_card("my-docs"))
     assert not (here / "datasets/my-docs/unlocated.csv").exists()
 
 
@@ -196,7 +202,7 @@ def test_what_could_not_be_placed_is_mended_and_added(here: Path) -> None:
         "How long?": "fact",
     }
     assert len({query.id for query in collection.queries}) == 2
-    assert check(find_card("my-docs")) == []
+    assert not faults(find_card("my-docs"))
     with listed.open(newline="") as file:
         (left,) = csv.DictReader(file)
     assert (left["question"], left["id"], left["quote"]) == ("Setup?", "s1", "Install it")
@@ -220,7 +226,7 @@ def test_the_same_call_finishes_what_a_killed_one_began(here: Path) -> None:
         assert run("my-docs", "--questions", second, "--add").exit_code == 0
         assert card.read_bytes() == whole
         assert len(load("my-docs").queries) == 2
-        assert check(find_card("my-docs")) == []
+        assert not faults(find_card("my-docs"))
 
 
 def test_questions_of_a_spreadsheet(here: Path) -> None:
@@ -263,7 +269,7 @@ def test_what_a_card_could_not_name_is_copied(
     arguments = (str(here / "my-docs"), "--questions", str(questions), "--output", str(output))
     result = run(*arguments)
     assert (result.exit_code, result.exception) == (0, None)
-    assert check(find_card(str(output))) == []
+    assert not faults(find_card(str(output)))
     assert (output / "docs/sub/refunds.txt").read_text() == REFUNDS
     assert "originals" not in yaml.safe_load((output / "dataset.yaml").read_text())
     assert run(*arguments, "--force").exit_code == 0
@@ -272,7 +278,7 @@ def test_what_a_card_could_not_name_is_copied(
 def test_the_config_names_the_collection_from_the_working_directory(here: Path) -> None:
     assert run("my-docs", "--output", "made/here").exit_code == 0
     assert load_config(here / "made/here/pipeline.yaml").dataset == "made/here"
-    assert check(find_card("made/here")) == []
+    assert not faults(find_card("made/here"))
 
 
 def test_without_questions_the_documents_can_be_searched(here: Path) -> None:
@@ -282,7 +288,7 @@ def test_without_questions_the_documents_can_be_searched(here: Path) -> None:
     assert (len(collection.documents), collection.queries) == (2, ())
     card = (here / "datasets/my-docs/dataset.yaml").read_text()
     assert "There are no questions yet" in card
-    assert check(find_card("my-docs")) == []
+    assert not faults(find_card("my-docs"))
 
 
 def test_the_pipeline_is_a_config(here: Path) -> None:
@@ -404,7 +410,7 @@ def test_other_formats_become_text_of_the_collection(here: Path) -> None:
     texts = {document.id: document.text for document in collection.documents}
     (item,) = collection.gold["q1"]
     assert texts["sub/dogs.docx.md"][item.start : item.end] == "on the open deck"
-    assert check(find_card("my-docs")) == []
+    assert not faults(find_card("my-docs"))
 
 
 def test_a_pdf_keeps_its_pages_while_its_text_is_as_it_was(here: Path) -> None:
@@ -423,11 +429,11 @@ def test_a_pdf_keeps_its_pages_while_its_text_is_as_it_was(here: Path) -> None:
     pages = collection.by_id["rules.pdf.md"].pages
     assert len(pages) == 2
     assert pages[0] <= collection.by_id["rules.pdf.md"].text.index("Dogs") < pages[1] <= item.start
-    assert check(find_card("my-docs")) == []
+    assert not faults(find_card("my-docs"))
     copy = here / "datasets/my-docs/docs/rules.pdf.md"
     copy.write_text(f"Edited. {copy.read_text()}")
     assert load("my-docs").by_id["rules.pdf.md"].pages == ()
-    told = [str(problem) for problem in check(find_card("my-docs"))]
+    told = faults(find_card("my-docs"))
     assert any("rules.pdf.md: warning: has" in line and "without a page" in line for line in told)
     wrong = here / "datasets/my-docs/pages.jsonl"
     for characters, starts in (('"many"', [0]), (90, [0, 40, 39]), (90, [0, 91]), (90, [-1])):
@@ -437,7 +443,7 @@ def test_a_pdf_keeps_its_pages_while_its_text_is_as_it_was(here: Path) -> None:
         with pytest.raises(AssayError, match=r'pages\.jsonl:1: needs "characters" and a list "pa'):
             load("my-docs")
     wrong.write_text('{"path": "gone.md", "characters": 9, "pages": [0]}\n')
-    told = [str(problem) for problem in check(find_card("my-docs"))]
+    told = faults(find_card("my-docs"))
     assert any('pages.jsonl: warning: "gone.md" is no document' in line for line in told)
 
 

@@ -10,7 +10,8 @@ import pytest
 
 from assay.eval.collections.formats.rows import describe_unknown
 from assay.eval.collections.formats.trec import _read_record
-from assay.retrievers.base.folding import render
+from assay.retrievers.base import Document
+from assay.retrievers.base.quotes import Locator
 from assay.retrievers.documents.code import find_code
 from assay.retrievers.documents.conversion.converter import tidy
 from assay.retrievers.documents.references.query_citations import read_mentions
@@ -33,7 +34,7 @@ def number(text: str) -> object:
 
 
 def unfold(text: str) -> object:
-    return render(text, numbers=True, points=True)
+    return Locator({"a.md": Document("a.md", text)}).find("what stands nowhere")
 
 
 def read_record(text: str) -> object:
@@ -78,6 +79,15 @@ TEXTS: dict[str, tuple[Callable[[str], object], str]] = {
     "colons in a quote": (unfold, f"{'--:' * 200}x"),
     "notes in a quote": (unfold, repeat("[^")),
     "comments in a quote": (unfold, repeat("<!--")),
+    "comments of JSX in a quote": (unfold, repeat("{/*")),
+    "lines of comments of JSX in a quote": (unfold, repeat("{/*\n")),
+    "tags of JSX in a quote": (unfold, repeat("<a b={")),
+    "braces in a quote": (unfold, repeat("{")),
+    "attributes in a quote": (unfold, repeat("{#a ")),
+    "brackets in a quote": (unfold, repeat("[")),
+    "stars in a quote": (unfold, repeat("*a ")),
+    "cells in a quote": (unfold, f"|a|\n|-|\n{repeat('|b')}"),
+    "zeros in a quote": (unfold, repeat("a\x00")),
     "small letters": (classify, repeat("a")),
     "letters": (classify, repeat("A")),
     "opening quotation marks": (classify, repeat("“")),

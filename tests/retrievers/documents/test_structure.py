@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.retrievers.base import Document
-from assay.retrievers.base.frontmatter import read_frontmatter
+from assay.retrievers.base.frontmatter import frontmatter_end, read_frontmatter
 from assay.retrievers.base.markdown import read_headings
 from assay.retrievers.documents.structure.identifiers import identify, split_title
 from assay.retrievers.documents.structure.structure import parse, parse_document
@@ -229,18 +229,39 @@ def test_frontmatter() -> None:
         ("title: &a [*a]", "frontmatter: line 2: *a stands within itself"),
     ],
 )
-def test_broken_frontmatter_is_a_note(block: str, note: str) -> None:
+def test_broken_frontmatter_is_text_with_a_note(block: str, note: str) -> None:
     found = read_frontmatter(f"---\n{block}\n---\nBody")
     assert note in found.note
-    assert found.note.endswith("; no field of it is read")
+    assert found.note.endswith("; it is read as text")
     assert (found.title, found.metadata) == ("", {})
-    assert found.end
+    assert found.end == frontmatter_end(f"---\n{block}\n---\nBody") == 0
+
+
+@pytest.mark.parametrize(
+    "block",
+    [
+        "\nOpening hours: 9 to 5\n\n",
+        "  \nOpening hours: 9 to 5\n",
+        "\r\ntitle: x\n",
+        "# Harbour\n",
+        "The office is open from 9 to 5.\n",
+        "The office is open.\n\nSo is the café: every day.\n",
+    ],
+)
+def test_text_between_rules_is_text(block: str) -> None:
+    text = f"---\n{block}---\n\n# Harbour\n"
+    structure = parse(text)
+    assert structure.frontmatter.end == frontmatter_end(text) == 0
+    assert "".join(text[item.start : item.end] for item in structure.sections) == text
 
 
 @given(st.text())
 def test_any_frontmatter_is_read_or_noted(block: str) -> None:
     found = read_frontmatter(f"---\n{block}\n---\n")
-    assert json.loads(json.dumps(found.metadata)) == found.metadata or found.note
+    assert json.loads(json.dumps(found.metadata)) == found.metadata
+    assert not (found.end and found.note)
+    assert found.metadata or not found.end or not block
+    assert frontmatter_end(f"---\n{block}\n---\n") == found.end
 
 
 def test_unclosed_frontmatter_is_text() -> None:

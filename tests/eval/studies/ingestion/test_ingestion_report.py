@@ -150,7 +150,7 @@ def test_what_must_not_be_is_said_first() -> None:
         "2 chunks over the maximum of 800 tokens",
         "1 collision of chunk ids",
     )
-    note = "frontmatter: line 2: not YAML: …; no field of it is read"
+    note = "frontmatter: line 2: not YAML: …; it is read as text"
     assert report.warnings(make_ingestion(make_document("a.md", note=note))) == (f"a.md: {note}",)
 
 
