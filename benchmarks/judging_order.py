@@ -129,8 +129,9 @@ def make_contest(queries: Case) -> tuple[RunPair, Ints, Ints]:
     query, base, other, truth = np.array(rows, dtype=np.int64).T
     weight = discount(other) - discount(base)
     best = np.where(base == 0, other, np.where(other == 0, base, np.minimum(base, other)))
-    relevant = np.zeros((max(1, int(truth.max())), len(queries)), dtype=np.int64)
-    run_pair = RunPair(DEPTH, query, weight, best, np.zeros(len(queries)), relevant)
+    levels = np.arange(1, max(1, int(truth.max())) + 1)
+    relevant = np.zeros((len(levels), len(queries)), dtype=np.int64)
+    run_pair = RunPair(DEPTH, query, weight, best, np.zeros(len(queries)), relevant, levels)
     return run_pair, truth, best
 
 

@@ -72,8 +72,9 @@ def _bound_ap(grid: Grid, unjudged: Bools, measure: Measure, highest: bool) -> F
 def _bound_ndcg(grid: Grid, unjudged: Bools, measure: Measure, highest: bool) -> Floats:
     """Bound nDCG.
 
-    With gains that are the grades, DCG and its ideal are sums over the levels from 1 to the highest
-    grade of those of the items that reach the level, each with gain 1. Of so many hits raised to a
+    With gains that are the grades, DCG and its ideal are sums over the levels, the grades that are
+    given, of those of the items that reach the level, each with its step as gain. No grade between
+    two levels would serve better than both. Of so many hits raised to a
     level the first ranks serve best and the last worst, and what is raised to a level is raised to
     those below it. The numbers, one a level, are those that maximise DCG - ratio * ideal (for the
     lowest minimise it), with a ratio that moves until it moves no more (Dinkelbach, "On nonlinear
@@ -89,16 +90,18 @@ def _bound_ndcg(grid: Grid, unjudged: Bools, measure: Measure, highest: bool) ->
         totals = part.relevant[:, :, None] + np.arange(raised.shape[1])
         ideals = reached[np.minimum(totals, width)]
 
-        def take(values: NDArray[Any], numbers: Counts) -> Floats:
+        def add_levels(values: NDArray[Any]) -> NDArray[Any]:
+            return np.tensordot(part.steps, values, axes=1)
+
+        def take(values: NDArray[Any], numbers: Counts) -> NDArray[Any]:
             """Return `values` with `numbers` of the hits raised, levels summed up."""
             index = numbers.reshape(*numbers.shape, *[1] * (values.ndim - 2))
-            taken: Floats = np.take_along_axis(values, index, axis=2)[:, :, 0].sum(axis=0)
-            return taken
+            return add_levels(np.take_along_axis(values, index, axis=2)[:, :, 0])
 
         numbers = np.zeros(part.relevant.shape, dtype=np.int64)
         while True:
             ratios = divide(take(gains, numbers), take(ideals, numbers))
-            values = sign * (gains - ratios[:, None] * ideals)
+            values = sign * (gains - ratios[:, None] * ideals) * part.steps[:, None, None]
             moved = _descend(np.where(allowed, values, -np.inf))
             change = sign * (divide(take(gains, moved), take(ideals, moved)) - ratios)
             if not np.any(change > 1e-12):
@@ -107,7 +110,7 @@ def _bound_ndcg(grid: Grid, unjudged: Bools, measure: Measure, highest: bool) ->
         # In the order in which trec_eval adds, so that what is judged throughout equals its score.
         ideal = np.arange(width) < (part.relevant + numbers)[:, :, None]
         return divide(
-            add_up(take(filled, numbers) / logarithms), add_up(ideal.sum(axis=0) / logarithms)
+            add_up(take(filled, numbers) / logarithms), add_up(add_levels(ideal) / logarithms)
         )
 
     return _try_numbers(grid, unjudged, measure, highest, find)

@@ -23,6 +23,7 @@ Qrels = Mapping[str, dict[str, int]]
 
 TOKEN = re.compile(r"\w+|[^\w\s]")
 HIGHEST = 4  # the highest grade gdeval knows
+MOST = 1_000_000  # the highest grade for which trec_eval, which lists all below it, is fast
 
 
 @lru_cache(maxsize=2**15)
@@ -126,8 +127,8 @@ def _refuse_grades_above(highest: int, name: str, qrels: Qrels) -> None:
     for query, grades in qrels.items():
         if above := [grade for grade in grades.values() if grade > highest]:
             raise AssayError(
-                f"measures: {name}: query {query} has a judgment of grade {above[0]}; "
-                f"allowed: up to {highest}"
+                f"measures: {name}: query {query} has a judgment of grade {above[0]:,}; "
+                f"allowed: up to {highest:,}"
             )
 
 
@@ -140,14 +141,40 @@ def compute_alone(name: str, qrels: Qrels, run: Run) -> ByQuery:
 
 
 def calculate(names: Sequence[str], qrels: Qrels, run: Run) -> Scores:
-    """Return what ir-measures computes; a query whose ranking is empty scores 0."""
+    """Return what ir-measures computes; a query whose ranking is empty scores 0.
+
+    Raises AssayError for a grade above 1,000,000.
+    """
     import ir_measures
 
-    by_measure: dict[Any, str] = {ir_measures.parse_measure(name): name for name in names}
+    _refuse_grades_above(MOST, ", ".join(names), qrels)
+    deepest = max([1, *map(len, run.values()), *map(len, qrels.values())])
+    by_measure: dict[Any, str] = {}
+    for name in names:
+        measure: Any = ir_measures.parse_measure(name)
+        # The time that trec_eval takes for nDCG grows with the square of the grade, but not with a
+        # cutoff.
+        whole = measure.NAME == "nDCG" and "cutoff" not in measure.params
+        by_measure[measure(cutoff=deepest) if whole else measure] = name
     scores: Scores = {name: dict.fromkeys(qrels, 0.0) for name in names}
     # Some providers divide by the length of a ranking, so an empty one must not reach them.
     answered = {query: ranking for query, ranking in run.items() if ranking}
     if by_measure and answered:
-        for row in ir_measures.iter_calc(list(by_measure), qrels, answered):
+        safe = _make_safe(qrels, answered)
+        for row in ir_measures.iter_calc(list(by_measure), safe, answered):
             scores[by_measure[row.measure]][row.query_id] = float(row.value)
     return scores
+
+
+def _make_safe(qrels: Qrels, run: Run) -> Qrels:
+    """Return the qrels, those of grades below 0 alone with one more, of 0, that no ranking has.
+
+    pytrec_eval counts the grades of a query from 0 to the highest in memory for so many, and ends
+    the process where that is below 0. What is neither relevant nor found adds to no measure.
+    """
+    return {
+        query: {**grades, max([*grades, *run.get(query, ())]) + "+": 0}
+        if grades and max(grades.values()) < 0
+        else grades
+        for query, grades in qrels.items()
+    }

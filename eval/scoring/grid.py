@@ -17,20 +17,22 @@ Floats = NDArray[np.float64]
 
 
 class Levels(NamedTuple):
-    """Items by the least grades 1, 2, … that they have, to the highest of any.
+    """Items by the least grades that they have, a level for each grade that is given.
 
     `coming`, of shape (levels, queries, hits), counts those that count at each hit, and `relevant`,
-    of shape (levels, queries), all there are.
+    of shape (levels, queries), all there are. `steps`, of shape (levels,), say how far each grade
+    is above the one before, the first above 0.
     """
 
     coming: Counts
     relevant: Counts
+    steps: Counts
 
     def split(self, size: int) -> Iterator["Levels"]:
         """Yield these in parts of `size` queries."""
         for begin in range(0, self.relevant.shape[1], size):
             rows = slice(begin, begin + size)
-            yield Levels(self.coming[:, rows], self.relevant[:, rows])
+            yield Levels(self.coming[:, rows], self.relevant[:, rows], self.steps)
 
 
 @dataclass(frozen=True)
@@ -70,10 +72,11 @@ class Grid:
     def levels(self) -> Levels:
         """The items by grade."""
         rows, grades = self.gold
-        least = range(1, max(1, grades.max(initial=0)) + 1)
+        given = np.unique(grades) if len(grades) else np.ones(1, dtype=np.int64)
         size = len(self.queries)
-        relevant = [np.bincount(rows[grades >= grade], minlength=size) for grade in least]
-        return Levels(np.array([self._count_found(grade) for grade in least]), np.array(relevant))
+        relevant = [np.bincount(rows[grades >= grade], minlength=size) for grade in given]
+        coming = [self._count_found(grade) for grade in given]
+        return Levels(np.array(coming), np.array(relevant), np.diff(given, prepend=0))
 
     @cached_property
     def places(self) -> Counts:

@@ -80,13 +80,14 @@ def decide(runs: Sequence[StoredRun], depth: int) -> Decision:
 def _set_up(runs: Sequence[StoredRun], depth: int, found: Sequence[OpenPair]) -> RunPair:
     """Return the two runs over the pairs that are open, which are in its order."""
     queries = {query: number for number, query in enumerate(runs[0].queries)}
-    highest = max([1, *(item.grade for items in runs[0].gold.values() for item in items)])
+    given = {item.grade for items in runs[0].gold.values() for item in items if item.grade > 0}
+    levels = np.array(sorted(given or {1}), dtype=np.int64)
     name = f"nDCG@{depth}"
     scores = [measures.score([name], run.joined, run.gold)[name] for run in runs]
-    relevant = np.zeros((highest, len(queries)), dtype=np.int64)
+    relevant = np.zeros((len(levels), len(queries)), dtype=np.int64)
     for query, number in queries.items():
         for item in runs[0].gold[query]:
-            relevant[: max(item.grade, 0), number] += 1
+            relevant[levels <= item.grade, number] += 1
     run_pair = RunPair(
         cutoff=depth,
         query=np.array([queries[one.pair.query_id] for one in found], dtype=np.int64),
@@ -94,8 +95,9 @@ def _set_up(runs: Sequence[StoredRun], depth: int, found: Sequence[OpenPair]) ->
         rank=np.array([min(filter(None, one.ranks)) for one in found], dtype=np.int64),
         gap=np.zeros(len(queries)),
         relevant=relevant,
+        levels=levels,
     )
-    ideals = run_pair.ideal[relevant].sum(axis=0)
+    ideals = run_pair.sum_ideals(relevant)
     changes = np.array([scores[1][query] - scores[0][query] for query in queries])
     return replace(run_pair, gap=changes * ideals, before=_count_judged(runs, depth))
 

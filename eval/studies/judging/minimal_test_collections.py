@@ -45,8 +45,8 @@ class RunPair:
     `query` numbers the query of a pair, `weight` is its discount in the other run minus that in the
     base, `rank` the better of its ranks. By query, `gap` is the DCG of the other minus that of the
     base by what was judged before, and `relevant`, of shape (levels, queries), how many texts of at
-    least grade 1, 2, … were found before. `before`, of shape (2, groups), is how many hits were
-    judged, and proved relevant, before, by `find_group`.
+    least each of `levels`, the grades that are given, rising, were found before. `before`, of shape
+    (2, groups), is how many hits were judged, and proved relevant, before, by `find_group`.
     """
 
     cutoff: int
@@ -55,6 +55,7 @@ class RunPair:
     rank: Ints
     gap: Floats
     relevant: Ints
+    levels: Ints
     before: Ints = field(default_factory=lambda: np.zeros((2, GROUPS), dtype=np.int64))
 
     @cached_property
@@ -65,10 +66,15 @@ class RunPair:
         reached: Floats = np.concatenate([[0.0], np.cumsum(discounts)])
         return reached
 
-    @property
-    def highest(self) -> int:
-        """The highest grade there is."""
-        return len(self.relevant)
+    @cached_property
+    def steps(self) -> Ints:
+        """How far each grade is above the one before."""
+        return np.diff(self.levels, prepend=0)
+
+    def sum_ideals(self, totals: Ints) -> Floats:
+        """Return the ideal DCG of so many texts of each level, of shape (levels, …)."""
+        summed: Floats = np.tensordot(self.steps, self.ideal[totals], axes=1)
+        return summed
 
 
 def find_group(rank: Ints, weight: Floats, is_known: NDArray[np.bool_]) -> Ints:
@@ -86,7 +92,7 @@ def score(run_pair: RunPair, grades: Ints) -> Floats:
     of shape (…, pairs). Open pairs count as not relevant.
     """
     gains, totals = _sum(run_pair, np.maximum(grades, 0))
-    ideals = run_pair.ideal[totals].sum(axis=0)
+    ideals = run_pair.sum_ideals(totals)
     quotients: Floats = np.divide(gains, ideals, out=np.zeros_like(gains), where=ideals > 0)
     return quotients
 
@@ -101,13 +107,13 @@ def bound(run_pair: RunPair, grades: Ints) -> tuple[float, float]:
         weights = run_pair.weight[first:last][open_[first:last]]
         for side, sign in enumerate((-1, 1)):
             ends[side, number] = sign * _raise(
-                sign * gains[number], sign * weights, totals[:, number], run_pair.ideal
+                sign * gains[number], sign * weights, totals[:, number], run_pair
             )
     low, high = ends.mean(axis=1).tolist()
     return low, high
 
 
-def _raise(gain: float, weights: Floats, totals: Ints, ideal: Floats) -> float:
+def _raise(gain: float, weights: Floats, totals: Ints, run_pair: RunPair) -> float:
     """Return the highest quotient of DCG difference and ideal that open pairs can bring.
 
     On each level of grades the pairs of the greatest weights are raised, as many as serve best; the
@@ -116,13 +122,14 @@ def _raise(gain: float, weights: Floats, totals: Ints, ideal: Floats) -> float:
     """
     reached = np.concatenate([[0.0], np.cumsum(np.sort(weights)[::-1])])
     counts = np.arange(len(reached))
-    ideals = [ideal[total + counts] for total in totals]
-    start = sum(float(level[0]) for level in ideals)
+    ideals = [run_pair.ideal[total + counts] for total in totals]
+    steps = run_pair.steps
+    start = float(steps @ [level[0] for level in ideals])
     ratio = gain / start if start else 0.0
     while True:
         best = [int(np.argmax(reached - ratio * level)) for level in ideals]
-        below = sum(float(level[i]) for level, i in zip(ideals, best, strict=True))
-        moved = (gain + float(reached[best].sum())) / below if below else 0.0
+        below = float(steps @ [level[i] for level, i in zip(ideals, best, strict=True)])
+        moved = (gain + float(steps @ reached[best])) / below if below else 0.0
         if moved <= ratio + TIE:
             return ratio
         ratio = moved
@@ -150,13 +157,11 @@ def order(run_pair: RunPair, grades: Ints) -> Ints:
     """Return the open pairs, those first whose judgment is expected to move the difference most."""
     open_ = np.flatnonzero(grades == OPEN)
     gains, totals = _sum(run_pair, np.maximum(grades, 0))
-    ideals = run_pair.ideal[totals].sum(axis=0)
+    ideals = run_pair.sum_ideals(totals)
     query = run_pair.query[open_]
-    raised = ideals[query] + (
-        run_pair.ideal[totals[:, query] + 1] - run_pair.ideal[totals[:, query]]
-    ).sum(axis=0)
+    raised = run_pair.sum_ideals(totals[:, query] + 1)
     now = np.divide(gains, ideals, out=np.zeros_like(gains), where=ideals > 0)
-    then = (gains[query] + run_pair.highest * run_pair.weight[open_]) / raised
+    then = (gains[query] + run_pair.levels[-1] * run_pair.weight[open_]) / raised
     group, relevant, others = believe(run_pair, grades)
     chance = (relevant / (relevant + others))[group[open_]]
     effect = chance * np.abs(then - now[query])
@@ -173,13 +178,13 @@ def foretell(run_pair: RunPair, grades: Ints) -> Counter[str]:
     """
     rng = np.random.default_rng(SEED)
     open_ = np.flatnonzero(grades == OPEN)
-    given = np.bincount(grades[grades > 0], minlength=run_pair.highest + 1)[1:] + 1.0
+    given = np.count_nonzero(grades == run_pair.levels[:, None], axis=1) + 1.0
     drawn = np.broadcast_to(grades, (DRAWS, len(grades))).copy()
     group, hits, others = believe(run_pair, grades)
     chances = rng.beta(hits, others, (DRAWS, GROUPS))[:, group[open_]]
     relevant = rng.random(chances.shape) < chances
     kinds = np.zeros(chances.shape, dtype=np.int64)
-    kinds[relevant] = 1 + rng.choice(len(given), size=relevant.sum(), p=given / given.sum())
+    kinds[relevant] = rng.choice(run_pair.levels, size=relevant.sum(), p=given / given.sum())
     drawn[:, open_] = kinds
     return Counter(_judge(score(run_pair, drawn)))
 
@@ -216,8 +221,8 @@ def _sum(run_pair: RunPair, grades: Ints) -> tuple[Floats, Ints]:
     gains = run_pair.gap + gather(flat * run_pair.weight)
     totals = np.stack(
         [
-            run_pair.relevant[level] + np.rint(gather(flat > level)).astype(np.int64)
-            for level in range(run_pair.highest)
+            known + np.rint(gather(flat >= grade)).astype(np.int64)
+            for grade, known in zip(run_pair.levels, run_pair.relevant, strict=True)
         ]
     )
     shape = (*grades.shape[:-1], queries)

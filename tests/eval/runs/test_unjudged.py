@@ -149,6 +149,18 @@ def test_bounds_are_those_of_every_judgment_there_could_be(case, name: str) -> N
     check_bounds(name, order[:length], list(itertools.starmap(judge, grades.items())), set(grades))
 
 
+@settings(deadline=None)
+@given(cases, st.sampled_from(["nDCG@5", "nDCG", "AP@5"]))
+def test_bounds_take_no_longer_for_high_grades(case, name: str) -> None:
+    order, length, grades = case
+    plain, high = (
+        bound(name, lay_out(rank(order[:length], gold), {"q": gold}))
+        for factor in (1, 1_000_000)
+        for gold in [[judge(i, factor * grade) for i, grade in grades.items()]]
+    )
+    assert high == (pytest.approx(plain[0]), pytest.approx(plain[1]))
+
+
 several = st.tuples(
     st.permutations(range(5)),
     st.integers(0, 5),

@@ -51,13 +51,16 @@ def make_contest(pairs: list[tuple[int, int, int]], highest: int = 1, **known) -
         rank=ranks,
         gap=known.get("gap", np.zeros(queries)),
         relevant=known.get("relevant", np.zeros((highest, queries), dtype=np.int64)),
+        levels=np.arange(1, highest + 1),
     )
 
 
 def test_where_nothing_is_open_all_is_decided() -> None:
     none = np.array([], dtype=np.int64)
     gap, relevant = np.array([0.5, 0.0, 0.0]), np.ones((1, 3), dtype=np.int64)
-    run_pair = RunPair(10, none, none.astype(float), none, gap, relevant)
+    run_pair = RunPair(
+        10, none, none.astype(float), none, gap, relevant, np.ones(1, dtype=np.int64)
+    )
     assert bound(run_pair, none) == pytest.approx((0.5 / 3, 0.5 / 3))
     assert len(order(run_pair, none)) == 0
     assert most_likely(foretell(run_pair, none)) == ("no difference shown", 1)
@@ -104,14 +107,26 @@ def test_no_way_to_grade_the_open_pairs_leaves_the_bounds(given_: tuple) -> None
     low, high = bound(run_pair, grades)
     open_ = np.flatnonzero(grades == OPEN)
     means = []
-    for filled in product(range(run_pair.highest + 1), repeat=len(open_)):
+    for filled in product(range(run_pair.levels[-1] + 1), repeat=len(open_)):
         complete = grades.copy()
         complete[open_] = filled
         means.append(score(run_pair, complete).mean())
     assert low - 1e-9 <= min(means)
     assert max(means) <= high + 1e-9
-    if run_pair.highest == 1:
+    if run_pair.levels[-1] == 1:
         assert (low, high) == (pytest.approx(min(means)), pytest.approx(max(means)))
+
+
+@given(run_pairs())
+@settings(max_examples=60, deadline=None)
+def test_high_grades_decide_as_low_ones_do(given_: tuple) -> None:
+    low, grades = given_
+    high = replace(low, levels=1_000_000 * low.levels, gap=1_000_000 * low.gap)
+    raised = np.where(grades > 0, 1_000_000 * grades, grades)
+    assert score(high, raised) == pytest.approx(score(low, grades))
+    assert bound(high, raised) == pytest.approx(bound(low, grades))
+    assert order(high, raised).tolist() == order(low, grades).tolist()
+    assert foretell(high, raised) == foretell(low, grades)
 
 
 def test_what_can_move_it_most_comes_first_and_what_cannot_last() -> None:
