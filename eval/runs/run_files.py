@@ -12,6 +12,7 @@ from assay.eval.collections.problems import Problems
 from assay.eval.runs.trec_runs import FORMATS, Ties, read_trec, split_lines
 from assay.retrievers.base import STEP_KINDS, AssayError
 from assay.retrievers.base.answers import Place, describe_rising, read_answer, rises
+from assay.retrievers.base.json_text import parse_json
 from assay.retrievers.store.digest import digest_file
 
 Systems = Mapping[str, Mapping[str, Sequence[Place]]]
@@ -95,10 +96,10 @@ def _read_json(
         if not line.strip():
             continue
         try:
-            row = json.loads(line)
+            row = parse_json(line)
             system, query = row.get("system", path.stem), row["query_id"]
             hits = row["ranking"] or []
-        except (ValueError, KeyError, AttributeError, RecursionError):
+        except (ValueError, KeyError, TypeError, AttributeError):
             raise AssayError(f"{path}:{number}: not a ranking; {FORMATS}") from None
         if not isinstance(hits, list):
             raise AssayError(f"{path}:{number}: `ranking` is not a list of hits; {FORMATS}")

@@ -169,8 +169,8 @@ def _find_document(question: Question, locator: Locator) -> list[str]:
 def _grade(question: Question) -> int:
     if not question.grade:
         return 1
-    if not re.fullmatch(r"\d+", question.grade):
-        raise _NotPlacedError(f"grade must be a whole number from 0, not {question.grade!r}")
+    if not re.fullmatch(r"\d{1,15}", question.grade):  # all of these are exact in every format
+        raise _NotPlacedError(f"grade must be a whole number from 0, not {cut(question.grade)!r}")
     return int(question.grade)
 
 

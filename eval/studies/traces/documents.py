@@ -5,11 +5,12 @@ conventions (gen_ai.retrieval.documents), and what LangChain, LlamaIndex, Haysta
 return, which MLflow and Langfuse record as JSON.
 """
 
-import json
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
+
+from assay.retrievers.base.json_text import parse_json
 
 LARGEST = 1 << 20  # characters of a value; a longer one is left out
 LISTS = (
@@ -117,8 +118,8 @@ def parse(value: Any) -> Any:
     """Return what a string of JSON holds, any other value as it is."""
     if isinstance(value, str) and value[:1] in '{["' and value:
         try:
-            return json.loads(value)
-        except (ValueError, RecursionError):
+            return parse_json(value)
+        except ValueError:
             return value
     return value
 

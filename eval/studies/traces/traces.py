@@ -10,9 +10,10 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 
 from assay.eval.studies.traces.documents import RecordedDocument, unique
-from assay.eval.studies.traces.files import LARGEST, read_spans
+from assay.eval.studies.traces.files import read_spans
 from assay.eval.studies.traces.spans import EMBEDDING, RERANKER, RETRIEVER, TOOL, Span
 from assay.retrievers.base import AssayError
+from assay.retrievers.base.bounds import LINE
 
 LEG, FUSION, STAGE, QUERY = "leg", "fusion", "stage", "query"
 KINDS = (QUERY, LEG, FUSION, STAGE)
@@ -92,7 +93,7 @@ class TraceBook:
             spans, size = [], 0
             for _, content in group:
                 size += len(content)
-                if size > LARGEST:
+                if size > LINE:
                     self.faults["trace of more than 64 MB"] += 1
                     break
                 spans.append(self._decode(content))
