@@ -13,6 +13,7 @@ from assay.eval.collections.problems import Problems
 from assay.eval.runs.trec_runs import FORMATS, Ties, read_trec, split_lines
 from assay.retrievers.base import STEP_KINDS, AssayError, cut
 from assay.retrievers.base.answers import Place, describe_rising, read_answer, rises
+from assay.retrievers.base.json_text import parse_json
 from assay.retrievers.store.digest import digest_file
 
 Systems = Mapping[str, Mapping[str, Sequence[Place]]]
@@ -97,8 +98,8 @@ def _list_rows(path: Path, text: str) -> Iterator[tuple[str, Any]]:
         for number, line in enumerate(split_lines(text), start=1):
             if line.strip():
                 try:
-                    yield f"{path}:{number}", json.loads(line)
-                except (ValueError, RecursionError):
+                    yield f"{path}:{number}", parse_json(line)
+                except ValueError:
                     raise AssayError(f"{path}:{number}: not a ranking; {FORMATS}") from None
         return
     if isinstance(whole, list):

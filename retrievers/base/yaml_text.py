@@ -12,9 +12,8 @@ from typing import Any
 import yaml
 
 from assay.retrievers.base import AssayError
+from assay.retrievers.base.bounds import SETTINGS, YAML_DEPTH, YAML_REPEATED
 
-DEPTH = 100
-REPEATED = 100_000  # nodes that aliases may stand for, all together
 _TEXT = "tag:yaml.org,2002:str"
 _MERGE = "tag:yaml.org,2002:merge"
 
@@ -40,8 +39,8 @@ class _Loader(yaml.SafeLoader):
     def compose_node(self, parent: yaml.Node | None, index: int) -> Any:
         """Return the next node; that of an alias is the one it names."""
         event: Any = self.peek_event()  # type: ignore[no-untyped-call]
-        if self._depth == DEPTH:
-            raise _FaultError(f"nested more than {DEPTH} deep", event.start_mark)
+        if self._depth == YAML_DEPTH:
+            raise _FaultError(f"nested more than {YAML_DEPTH} deep", event.start_mark)
         self._depth += 1
         node: Any = super().compose_node(parent, index)
         self._depth -= 1
@@ -49,8 +48,8 @@ class _Loader(yaml.SafeLoader):
             if node not in self._sizes:
                 raise _FaultError(f"*{event.anchor} stands within itself", event.start_mark)
             self._repeated += self._sizes[node]
-            if self._repeated > REPEATED:
-                what = f"its aliases stand for more than {REPEATED:,} values"
+            if self._repeated > YAML_REPEATED:
+                what = f"its aliases stand for more than {YAML_REPEATED:,} values"
                 raise _FaultError(what, event.start_mark)
         elif isinstance(node, yaml.MappingNode):
             self._sizes[node] = 1 + sum(self._sizes[part] for pair in node.value for part in pair)
@@ -77,6 +76,9 @@ def parse_yaml(text: str, source: str, line: int = 1) -> Any:
 
     Raises AssayError: one line with `source`, the line and what is wrong there.
     """
+    if len(text) > SETTINGS:
+        what = f"{len(text):,} characters; at most {SETTINGS:,} are read"
+        raise AssayError(f"{source}: line {line}: {what}")
     try:
         loader = _Loader(text)
         with _faults_at(loader):

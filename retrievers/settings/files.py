@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from assay.retrievers.base import AssayError
+from assay.retrievers.base.bounds import SETTINGS, open_bounded
 from assay.retrievers.base.suggestions import suggest
 from assay.retrievers.base.yaml_text import parse_yaml
 from assay.retrievers.settings.trust import check_values
@@ -34,7 +35,8 @@ def read_text(path: Path, *, config: bool = False) -> str:
     Where there is no such file, and it would be a `config`, those beside it are listed.
     """
     try:
-        content = parse_path(path, "file").read_bytes()
+        with open_bounded(parse_path(path, "file"), SETTINGS) as file:
+            content = file.read()
     except FileNotFoundError:
         names = sorted(str(other) for other in path.parent.glob("*.yaml"))
         near = suggest(str(path), names)

@@ -1,16 +1,25 @@
 """Questions as people write them down: a table or JSON Lines, with the passage that answers."""
 
+import csv
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from zipfile import ZipFile
 
 from assay.eval.collections.formats.cells import arm
 from assay.eval.collections.formats.reading import read_jsonl, read_text, split_table
 from assay.eval.collections.formats.rows import GRADES, describe_ungraded
 from assay.eval.collections.problems import Problems
 from assay.retrievers.base import AssayError, cut
+from assay.retrievers.base.bounds import (
+    CELLS,
+    ROWS,
+    BoundError,
+    check_archive,
+    check_cell,
+)
 
 # What each column may be called, best first.
 COLUMNS: Mapping[str, tuple[str, ...]] = {
@@ -51,12 +60,15 @@ def read_questions(path: Path) -> list[Question]:
     Raises AssayError when it cannot be read, has no column of questions, or no row.
     """
     read = {".jsonl": _read_json, ".xlsx": _read_sheet}.get(path.suffix.lower(), _read_table)
-    rows = list(read(path))
-    _refuse_ungraded(path, [cells for _, cells in rows])
-    questions = [
-        Question(line=line, **{key: _pick(cells, names) for key, names in COLUMNS.items()})
-        for line, cells in rows
-    ]
+    rows = []
+    questions = []
+    for line, cells in read(path):
+        picked = {key: _pick(cells, names) for key, names in COLUMNS.items()}
+        for key, text in picked.items():
+            check_cell(f"{path}:{line}", key, text)
+        questions.append(Question(line=line, **picked))
+        rows.append(cells)
+    _refuse_ungraded(path, rows)
     if not questions:
         raise AssayError(f"{path}: has no questions; add rows, or leave --questions out")
     return questions
@@ -87,11 +99,14 @@ def _read_table(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
     _require_question(str(path), dict.fromkeys(names, ""))
     ours = WHY in names
     line = reader.line_num + 1
-    for cells in reader:
-        cells = list(map(arm, cells)) if ours else cells
-        if any(cell.strip() for cell in cells):
-            yield line, dict(zip(names, cells, strict=False))
-        line = reader.line_num + 1
+    try:
+        for cells in reader:
+            cells = list(map(arm, cells)) if ours else cells
+            if any(cell.strip() for cell in cells):
+                yield line, dict(zip(names, cells, strict=False))
+            line = reader.line_num + 1
+    except csv.Error as error:
+        raise AssayError(f"{path}:{line}: not a table: {error}") from None
 
 
 def _read_sheet(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
@@ -100,8 +115,20 @@ def _read_sheet(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
     from openpyxl import load_workbook
 
     try:
+        with ZipFile(path) as archive:
+            if excess := check_archive(archive, path.stat().st_size):
+                raise BoundError(path, excess)
         sheet = load_workbook(path, read_only=True, data_only=True).worksheets[0]
-        rows = [[_write(cell) for cell in row] for row in sheet.iter_rows(values_only=True)]
+        sheet.reset_dimensions()  # what a sheet says of its size may be anything
+        rows: list[list[str]] = []
+        count = 0
+        for row in sheet.iter_rows(values_only=True):
+            count += len(row)
+            if count > CELLS or len(rows) == ROWS:
+                raise BoundError(path, f"more than {ROWS:,} rows or {CELLS:,} cells")
+            rows.append([_write(cell) for cell in row])
+    except BoundError:
+        raise
     except Exception as error:  # openpyxl hands on whatever its parsers raise
         reason = " ".join(str(error).split()) or type(error).__name__
         raise AssayError(f"{path}: cannot be read as .xlsx: {reason}") from None

@@ -178,7 +178,8 @@ def _grade(question: Question) -> int:
         return 1
     grade = parse_grade(question.grade)
     if grade is None:
-        raise _NotPlacedError(f"grade must be a whole number from 0, not {question.grade!r}")
+        told = cut(question.grade)
+        raise _NotPlacedError(f"grade must be a whole number from 0, not {told!r}")
     return grade
 
 

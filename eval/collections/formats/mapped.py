@@ -1,7 +1,6 @@
 """Rows that stay in their files: of each, memory holds where it begins and ends."""
 
 import codecs
-import gzip
 import mmap
 import shutil
 from array import array
@@ -17,6 +16,7 @@ from assay.eval.collections.formats.reading import (
     is_packed,
     measure,
     metering,
+    open_unpacked,
     telling,
 )
 from assay.eval.collections.formats.rows import Row, RowError, parse_json_row
@@ -119,7 +119,7 @@ def _find_plain(path: Path) -> Path:
         return path
 
     def unpack(folder: Path) -> None:
-        with gzip.open(path) as packed, (folder / UNPACKED).open("wb") as plain:
+        with open_unpacked(path) as packed, (folder / UNPACKED).open("wb") as plain:
             shutil.copyfileobj(packed, plain, PIECE)
 
     folder = Cache(default_root()).folder(UNPACKED_KIND, digest_file(path), unpack)

@@ -7,6 +7,7 @@ import re
 import zlib
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
+from functools import partial
 from io import BufferedReader
 from math import nan
 from pathlib import Path
@@ -14,7 +15,8 @@ from typing import TYPE_CHECKING
 
 from assay.eval.collections.formats.rows import LARGEST, Row, RowError, parse_json_row
 from assay.eval.collections.problems import Problems
-from assay.retrievers.base import Progress, Quiet, cut
+from assay.retrievers.base import Progress, Quiet, bounds, cut
+from assay.retrievers.base.bounds import BoundError, open_bounded
 
 GZIP = ".gz"
 MAGIC = b"\x1f\x8b"  # what begins each file of gzip
@@ -26,7 +28,6 @@ if TYPE_CHECKING:
 
 DELIMITERS = ",;\t"
 SEPARATOR = re.compile(r"\"?sep=(.)\"?\r?\n", re.IGNORECASE)
-LARGEST_CELL = 1 << 30  # characters; the library's own limit is less than a document
 SHOWN = 40  # characters of a cell that is refused
 BEIR_COLUMNS = ("query-id", "corpus-id", "score")
 MEGABYTE = 1 << 20
@@ -42,7 +43,7 @@ def read_text(path: Path, problems: Problems, *, encoding: str = "utf-8-sig") ->
     return "" if unreadable.
     """
     text = ""
-    with telling(path, problems), open_unpacked(path) as file:
+    with telling(path, problems), open_unpacked(path, bounds.WHOLE) as file:
         text += file.read().decode(encoding)
     return text
 
@@ -56,6 +57,8 @@ def telling(path: Path, problems: Problems) -> Iterator[None]:
         problems.error(path, 0, "there is no such file")
     except UnicodeDecodeError as error:
         problems.error(path, error.object.count(b"\n", 0, error.start) + 1, NOT_UTF_8)
+    except BoundError as error:
+        problems.error(path, 0, error.reason)
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
         problems.error(path, 0, f"cannot be unpacked: {error}")
     except OSError as error:
@@ -90,9 +93,9 @@ def metering(path: Path, size: int, problems: Problems) -> Iterator[Callable[[in
             bar.close()
 
 
-def open_unpacked(path: Path) -> gzip.GzipFile | BufferedReader:
-    """Open a file to be read, unpacked if its content or its name says that gzip packed it."""
-    return gzip.open(path) if is_packed(path) else path.open("rb")
+def open_unpacked(path: Path, most: int | None = None) -> BufferedReader:
+    """Open a file to be read, unpacked if it is packed; see `is_packed` and `open_bounded`."""
+    return open_bounded(path, most, packed=is_packed(path))
 
 
 def is_packed(path: Path) -> bool:
@@ -123,7 +126,8 @@ def read_lines(path: Path, problems: Problems) -> Iterator[tuple[int, str]]:
         metering(path, measure(path), problems) as reach,
     ):
         i = 0
-        for number, content in enumerate(file, start=1):
+        lines = iter(partial(file.readline, bounds.LINE + 1), b"")
+        for number, content in enumerate(lines, start=1):
             i += len(content)
             reach(i)
             try:
@@ -138,8 +142,10 @@ def read_lines(path: Path, problems: Problems) -> Iterator[tuple[int, str]]:
 def decode_line(content: bytes, number: int) -> str:
     """Return line `number` of a file without its end, the first without a byte-order mark.
 
-    Raises EncodingError.
+    Raises RowError where it is too long, EncodingError where it is not UTF-8.
     """
+    if len(content) > bounds.LINE:
+        raise RowError(f"a line of more than {bounds.LINE // bounds.MEGABYTE} MB")
     try:
         return content.decode("utf-8-sig" if number == 1 else "utf-8").rstrip("\r\n")
     except UnicodeDecodeError:
@@ -160,7 +166,7 @@ def split_table(text: str, *, strict: bool = False) -> "Reader":
 
     That is its header, or the line `sep=;` which Excel reads and writes before it.
     """
-    csv.field_size_limit(LARGEST_CELL)
+    csv.field_size_limit(bounds.LINE)  # its own limit is less than a document
     told = SEPARATOR.match(text)
     delimiter = told[1] if told else max(DELIMITERS, key=text.partition("\n")[0].count)
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=strict)

@@ -5,11 +5,12 @@ conventions (gen_ai.retrieval.documents), and what LangChain, LlamaIndex, Haysta
 return, which MLflow and Langfuse record as JSON.
 """
 
-import json
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
+
+from assay.retrievers.base.json_text import parse_json
 
 LARGEST = 1 << 20  # characters of a value; a longer one is left out
 LISTS = (
@@ -38,8 +39,8 @@ class RecordedDocument(NamedTuple):
     start: int | None
 
     @property
-    def key(self) -> str:
-        """What tells it from others of its list."""
+    def name(self) -> str:
+        """What it is called: its id, or without one its text."""
         return self.id or self.content
 
 
@@ -70,7 +71,7 @@ def look_up(attributes: Mapping[str, Any], name: str) -> Any:
 
 
 def read_documents(value: Any) -> list[RecordedDocument] | None:
-    """Return the documents that a value lists, best first, each once; None where it lists none."""
+    """Return the documents that a value lists, best first; None where it lists none."""
     value = parse(value)
     for _ in range(2):  # {"output": {"documents": […]}}
         if isinstance(value, Mapping):
@@ -79,16 +80,22 @@ def read_documents(value: Any) -> list[RecordedDocument] | None:
     if not isinstance(value, list):
         return None
     read = [found for item in value if (found := _read_document(item))]
-    if value and not read:
-        return None
-    return unique(read)
+    return None if value and not read else read
 
 
 def unique(documents: Iterable[RecordedDocument]) -> list[RecordedDocument]:
-    """Return each document once, at its first place."""
-    found: dict[str, RecordedDocument] = {}
+    """Return each document once, at its first place: by id and text, where both have one.
+
+    Parts of one file may share its id.
+    """
+    found: dict[tuple[str, str], RecordedDocument] = {}
+    ids: set[str] = set()
     for document in documents:
-        found.setdefault(document.key, document)
+        id_, text = document.id, document.content
+        if id_ in ids and (not text or (id_, "") in found):
+            continue
+        found.setdefault((id_, text), document)
+        ids |= {id_} - {""}
     return list(found.values())
 
 
@@ -117,8 +124,8 @@ def parse(value: Any) -> Any:
     """Return what a string of JSON holds, any other value as it is."""
     if isinstance(value, str) and value[:1] in '{["' and value:
         try:
-            return json.loads(value)
-        except (ValueError, RecursionError):
+            return parse_json(value)
+        except ValueError:
             return value
     return value
 
@@ -154,7 +161,7 @@ def _read_document(item: Any) -> RecordedDocument | None:
         tuple(filter(None, (*_pick_texts(said, NAMES), *_pick_texts(item, NAMES)))),
         None if offset is None or offset < 0 else int(offset),
     )
-    return found if found.key else None
+    return found if found.name else None
 
 
 def _pick_texts(item: Mapping[str, Any], names: Iterable[str]) -> list[str]:

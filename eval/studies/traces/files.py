@@ -4,7 +4,8 @@ import gzip
 import json
 import zlib
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from io import BufferedReader, BytesIO
 from pathlib import Path
 from typing import Any
@@ -12,17 +13,27 @@ from typing import Any
 from assay.eval.collections.formats.reading import open_unpacked
 from assay.eval.studies.traces.spans import Span, SpanError, expand, read_span
 from assay.retrievers.base import AssayError
+from assay.retrievers.base.bounds import (
+    DOCUMENT,
+    JSON_DEPTH,
+    LINE,
+    MEGABYTE,
+    VALUE,
+    BoundError,
+)
 from assay.retrievers.base.installation import hint_extra
+from assay.retrievers.base.json_text import parse_json
 
-Packed = gzip.GzipFile | BufferedReader
-LARGEST = 1 << 26  # bytes of a line or message; a longer one is passed over
 CHUNK = 1 << 22  # bytes; a text that goes over many is read slowly
 PARQUET = b"PAR1"
 MLFLOW = "mlflow:"
+ITEM = "item"  # stands for the items of a list among the keys that lead to a value
+KEYS = {"start_map": "", "start_array": ITEM}
+ENDS = ("end_map", "end_array")
 # Where the items of one large JSON document stand.
 PLACES = {
-    "item", "resourceSpans.item.scopeSpans.item.spans.item",
-    "data.item", "traces.item", "spans.item",
+    (ITEM,), ("resourceSpans", ITEM, "scopeSpans", ITEM, "spans", ITEM),
+    ("data", ITEM), ("traces", ITEM), ("spans", ITEM),
 }  # fmt: skip
 FIELD = 0x0A  # the tag of a batch of spans in TracesData and in ExportTraceServiceRequest
 DROPPED = (
@@ -74,17 +85,19 @@ def _read(path: Path, faults: Counter[str]) -> Iterator[Any]:
                 yield from _read_json(file, faults)
             elif begin:
                 yield from _read_protobuf(file, faults)
+        except BoundError as error:
+            faults[error.reason] += 1
         except (EOFError, gzip.BadGzipFile, zlib.error):
             faults["packed file is damaged"] += 1
 
 
-def _read_json(file: Packed, faults: Counter[str]) -> Iterator[Any]:
+def _read_json(file: BufferedReader, faults: Counter[str]) -> Iterator[Any]:
     """Yield the values of JSON Lines, or the items of one document."""
-    first = file.readline(LARGEST)
+    first = file.readline(LINE)
     if first.endswith(b"\n") and file.peek(1):
         try:
-            yield json.loads(first.decode("utf-8-sig"))
-        except (ValueError, RecursionError):
+            yield parse_json(first.decode("utf-8-sig"))
+        except ValueError:
             if first.rstrip()[-1:] in b"{[,:":  # laid out over many lines
                 yield from _read_document(_Rejoined(first, file), faults)
                 return
@@ -94,23 +107,23 @@ def _read_json(file: Packed, faults: Counter[str]) -> Iterator[Any]:
         yield from _read_document(_Rejoined(first, file), faults)
 
 
-def _read_lines(file: Packed, faults: Counter[str]) -> Iterator[Any]:
-    while line := file.readline(LARGEST):
-        if len(line) == LARGEST and not line.endswith(b"\n"):
+def _read_lines(file: BufferedReader, faults: Counter[str]) -> Iterator[Any]:
+    while line := file.readline(LINE):
+        if len(line) == LINE and not line.endswith(b"\n"):
             faults["line of more than 64 MB"] += 1
             while line and not line.endswith(b"\n"):
-                line = file.readline(LARGEST)
+                line = file.readline(LINE)
         elif line.strip():
             try:
-                yield json.loads(line)
-            except (ValueError, RecursionError):
+                yield parse_json(line)
+            except ValueError:
                 faults["line is not JSON"] += 1
 
 
 class _Rejoined:
     """A file whose beginning has been read."""
 
-    def __init__(self, begin: bytes, rest: Packed) -> None:
+    def __init__(self, begin: bytes, rest: BufferedReader) -> None:
         self._begin = BytesIO(begin.removeprefix(b"\xef\xbb\xbf"))
         self._rest = rest
 
@@ -125,37 +138,102 @@ def _read_document(file: _Rejoined, faults: Counter[str]) -> Iterator[Any]:
         import ijson
     except ImportError:
         raise AssayError(f"traces: {hint_extra('traces')}") from None
-    builder, place, whole = None, "", ijson.ObjectBuilder()
-    try:
-        for prefix, event, value in ijson.parse(
-            file, buf_size=CHUNK, multiple_values=True, use_float=True
-        ):
-            if builder is None and prefix in PLACES and event == "start_map":
-                builder, place = ijson.ObjectBuilder(), prefix
-            if builder is None:
-                whole.event(event, value)
-                if prefix == "" and event == "end_map":
-                    rest, whole = whole.value, ijson.ObjectBuilder()
-                    if not _is_container(rest):
-                        yield rest
-                continue
-            builder.event(event, value)
-            if prefix == place and event == "end_map":
-                yield builder.value
-                builder = None
-    except ijson.IncompleteJSONError:
-        faults[TORN] += 1
-    except ijson.JSONError:
-        faults["document is not JSON from some place on"] += 1
+    items = _Items(faults)
+    events = ijson.sendable_list()
+    parser = ijson.basic_parse_coro(events, multiple_values=True, use_float=True)
+    silent = 0  # bytes since the last event: those of one long text
+    with suppress(_ExcessError):
+        try:
+            while content := file.read(CHUNK):
+                parser.send(content)
+                silent = 0 if events else silent + len(content)
+                if silent > DOCUMENT:
+                    faults[f"text of more than {DOCUMENT // MEGABYTE} MB"] += 1
+                    return
+                yield from items.take(events)
+                events.clear()
+            parser.close()
+        except ijson.IncompleteJSONError:
+            faults[TORN] += 1
+        except ijson.JSONError:
+            yield from items.take(events)  # what stands before it
+            faults["document is not JSON from some place on"] += 1
+
+
+class _ExcessError(Exception):
+    """A document exceeds a bound, and nothing after that is read."""
+
+
+class _Items:
+    """The items of a document, made of the events of its parser as they come."""
+
+    def __init__(self, faults: Counter[str]) -> None:
+        self._faults = faults
+        self._path: list[str] = []  # the keys that lead to where the parser is
+        self._around = _Object()  # what is no item
+        self._item: _Object | None = None
+        self._depth = 0  # length of the path of the item
+
+    def take(self, events: Iterable[tuple[str, Any]]) -> Iterator[Any]:
+        """Yield the items that end among `events`. Raises _ExcessError, and counts the fault."""
+        path = self._path
+        for event, value in events:
+            if event == "map_key":
+                path[-1] = value
+            elif event in ENDS:
+                path.pop()
+            elif event == "start_map" and self._item is None and tuple(path) in PLACES:
+                self._item, self._depth = _Object(), len(path)
+            if event in KEYS:
+                if len(path) == JSON_DEPTH:
+                    self._faults[f"document nested more than {JSON_DEPTH} deep"] += 1
+                    raise _ExcessError
+                path.append(KEYS[event])
+            (self._item or self._around).add(event, value)
+            if event == "end_map" and self._item and len(path) == self._depth:
+                yield from self._end(self._item)
+                self._item = None
+            elif event in ENDS and not path:
+                around, self._around = self._around, _Object()
+                if not _is_container(around.value):
+                    yield from self._end(around)
+
+    def _end(self, item: "_Object") -> Iterator[Any]:
+        if item.size > LINE:
+            self._faults[f"object of more than {LINE // MEGABYTE} MB"] += 1
+        else:
+            yield item.value
+
+
+class _Object:
+    """A value as far as it has been read; one that is too large is not kept, but measured."""
+
+    def __init__(self) -> None:
+        from ijson import ObjectBuilder
+
+        self.size = 0
+        self._builder = ObjectBuilder()
+
+    @property
+    def value(self) -> Any:
+        """What has been read."""
+        return self._builder.value
+
+    def add(self, event: str, value: Any) -> None:
+        """Add what an event of the parser tells."""
+        self.size += VALUE + (len(value) if isinstance(value, str) else 0)
+        if self.size <= LINE:
+            self._builder.event(event, value)
 
 
 def _is_container(rest: Any) -> bool:
-    """Say whether an object is what was around items that have been yielded."""
-    names = (place.partition(".")[0] for place in PLACES)
-    return any(isinstance(rest.get(name), list) for name in names)
+    """Say whether a value is what was around items that have been yielded."""
+    return not isinstance(rest, Mapping) or any(
+        isinstance(rest.get(place[0]), list) for place in PLACES
+    )
 
 
-def _read_protobuf(file: Packed, faults: Counter[str]) -> Iterator[Any]:
+def _read_protobuf(file: BufferedReader, faults: Counter[str]) -> Iterator[Any]:
     """Yield the batches of a file of OTLP's protobuf.
 
     That is one message, several put together, or, as the collector's file exporter writes, each
@@ -169,7 +247,7 @@ def _read_protobuf(file: Packed, faults: Counter[str]) -> Iterator[Any]:
     while head := file.read(1):
         whole = head[0] != FIELD
         size = _read_length(head, file) if whole else _read_varint(file)
-        if size is None or size > LARGEST:
+        if size is None or size > LINE:
             faults["message of more than 64 MB, or no message" if size else TORN] += 1
             if size is None or not _skip(file, size):
                 return
@@ -217,13 +295,13 @@ def _unfold_value(value: Any) -> Any:
             return getattr(value, kind)
 
 
-def _read_length(head: bytes, file: Packed) -> int | None:
+def _read_length(head: bytes, file: BufferedReader) -> int | None:
     """Return a length of four bytes that begins with `head`; None where the file ends in it."""
     length = head + file.read(3)
     return int.from_bytes(length) if len(length) == 4 else None
 
 
-def _read_varint(file: Packed) -> int | None:
+def _read_varint(file: BufferedReader) -> int | None:
     """Return a number of protobuf; None where the file ends before it does, or it does not end."""
     number = 0
     for place in range(0, 64, 7):
@@ -236,7 +314,7 @@ def _read_varint(file: Packed) -> int | None:
     return None
 
 
-def _skip(file: Packed, size: int) -> bool:
+def _skip(file: BufferedReader, size: int) -> bool:
     """Go over `size` bytes; say whether there are as many."""
     while size > 0 and (part := file.read(min(size, 1 << 20))):
         size -= len(part)

@@ -1,5 +1,6 @@
 """The documents that spans name, found among those of a collection or folder."""
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -9,6 +10,12 @@ from assay.retrievers.base import AssayError, Chunk, Document
 from assay.retrievers.base.answers import NamedChunks
 
 Row = dict[str, Any]
+SAME_NAME = (
+    "document of the id of one above it in its list, and of another text (left out of the run, "
+    "which has ids alone; --dataset finds texts)"
+)
+SAME_PLACE = "document at the place of one above it in its list (left out of the run)"
+NAMELESS = "document without id and name (left out of the run; --dataset finds texts)"
 
 
 class DocumentMatcher:
@@ -38,7 +45,7 @@ class DocumentMatcher:
         if document not in self._found:
             found = self._found[document] = self._look_for(document)
             if found is None and len(self.some) < 3:
-                self.some.append(document.key)
+                self.some.append(document.name)
         return self._found[document]
 
     def _look_for(self, document: RecordedDocument) -> Chunk | None:
@@ -59,25 +66,40 @@ class DocumentMatcher:
 
 
 def render_run(
-    trace: Trace, query_id: str, system: str, matcher: DocumentMatcher | None = None
+    trace: Trace,
+    query_id: str,
+    system: str,
+    faults: Counter[str],
+    matcher: DocumentMatcher | None = None,
 ) -> Row:
     """Return the row of a run file: the ranking of a search, and that of every step.
 
     Without a matcher documents have the names that the spans give them. One that is not found is
-    left out, and those below it move up.
+    left out, and those below it move up. What is left out of lists besides is counted in `faults`.
     """
 
     def rank(documents: Sequence[RecordedDocument]) -> list[Row]:
         hits: dict[tuple[Any, ...], Row] = {}
         for document in documents:
-            score = {} if document.score is None else {"score": document.score}
+            place: Row
             if matcher is None:
                 name = document.id or next(iter(document.names), "")
-                hits.setdefault((name,), {"id": name} | score)
-            elif chunk := matcher.find(document):
-                place = {"doc_id": chunk.doc_id, "start": chunk.start, "end": chunk.end}
-                hits.setdefault(tuple(place.values()), place | score)
-        hits.pop(("",), None)
+                place = {"id": name} if name else {}
+                if not name:
+                    faults[NAMELESS] += 1
+            else:
+                chunk = matcher.find(document)
+                place = (
+                    {"doc_id": chunk.doc_id, "start": chunk.start, "end": chunk.end}
+                    if chunk
+                    else {}
+                )
+            key = tuple(place.values())
+            if key in hits:
+                faults[SAME_PLACE if matcher else SAME_NAME] += 1
+            elif place:
+                score = {} if document.score is None else {"score": document.score}
+                hits[key] = place | score
         return list(hits.values())
 
     steps = [
@@ -89,4 +111,10 @@ def render_run(
         }
         for step in trace.steps
     ]
-    return {"query_id": query_id, "system": system, "ranking": rank(trace.found), "steps": steps}
+    final = max(i for i, step in enumerate(trace.steps) if step.documents is not None)
+    return {
+        "query_id": query_id,
+        "system": system,
+        "ranking": steps[final]["ranking"],
+        "steps": steps,
+    }

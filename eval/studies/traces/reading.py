@@ -180,7 +180,7 @@ def _name_searches(
     masker = Masker()
 
     def render(trace: Trace) -> Iterator[dict[str, Any]]:
-        yield render_run(trace, trace.id, name)
+        yield render_run(trace, trace.id, name, book.faults)
         about = {"time": tell_time(trace.time)}
         yield {"_id": trace.id, "text": masker.mask(trace.query), "metadata": about}
 
@@ -203,7 +203,7 @@ def _match_searches(
         if query is None:
             others += 1
         elif query not in found or trace.time >= found[query][0]:
-            found[query] = trace.time, render_run(trace, query, name, matcher)
+            found[query] = trace.time, render_run(trace, query, name, book.faults, matcher)
     if not found:
         raise AssayError(f"--dataset {dataset}: none of its queries is asked in the traces")
     notes = [f"{others:,} searches are not of queries of {dataset}"] if others else []

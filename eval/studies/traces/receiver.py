@@ -9,8 +9,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
-from assay.eval.studies.traces.files import LARGEST
 from assay.retrievers.base import AssayError
+from assay.retrievers.base.bounds import LINE
 from assay.retrievers.base.installation import hint_extra
 
 HOST = "127.0.0.1"
@@ -75,7 +75,7 @@ class TraceReceiver(ThreadingHTTPServer):
         while place < size:
             self._file.seek(place)
             length = int.from_bytes(self._file.read(LENGTH))
-            if length > LARGEST:
+            if length > LINE:
                 raise AssayError(f"{path}: is there already, and was not written by this command")
             if place + LENGTH + length > size:
                 if place:
@@ -94,7 +94,7 @@ class _Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         length = self.headers.get("Content-Length", "")
         kind = self.headers.get("Content-Type", "").partition(";")[0].strip()
-        if not length.isdecimal() or len(length) > len(str(LARGEST)) or int(length) > LARGEST:
+        if not length.isdecimal() or len(length) > len(str(LINE)) or int(length) > LINE:
             self.close_connection = True
             self._send(HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
             return
@@ -126,7 +126,7 @@ class _Handler(BaseHTTPRequestHandler):
 
 def _unpack(body: bytes) -> bytes:
     unpacker = zlib.decompressobj(zlib.MAX_WBITS | 16)
-    content = unpacker.decompress(body, LARGEST)
+    content = unpacker.decompress(body, LINE)
     if not unpacker.eof:  # it is longer, or is cut off
         raise ValueError
     return content

@@ -8,9 +8,9 @@ from typing import Any
 from assay.eval.collections.authoring import author
 from assay.eval.collections.authoring.worksheet import render
 from assay.eval.collections.card import FILE
-from assay.eval.collections.card_files import read_card
+from assay.eval.collections.card_files import parse_card, read_card
 from assay.eval.collections.collection import Query
-from assay.eval.collections.digests import seal
+from assay.eval.collections.digests import BLOCKS, seal
 from assay.eval.collections.in_memory import gather_unjudged
 from assay.eval.configs.config import RunConfig
 from assay.eval.runs.execution import searching
@@ -86,14 +86,16 @@ def sample(
     """Draw queries of traffic and write them as a collection of `documents`, with a pool to judge.
 
     The pool holds what the system that was traced found, and what the pipeline of `config` finds.
-    Raises AssayError, and then writes nothing.
+    What a killed call wrote is finished. Raises AssayError, and then writes nothing.
     """
     masker = Masker(spec.region)
     source = open_documents(documents, resources)
     name = name or (author.slug(output.resolve().name) if output else f"{source.name}-traffic")
     folder = author.find_target(source.origin.folder, name, output)
     origin = source.origin.for_target(folder, source.documents)
-    _check_free(folder, origin)
+    if (folder / FILE).exists() and not (folder / POOL).exists():
+        raise _refuse(folder)
+    author.check_target(origin, folder, [], force=False)
     matcher = DocumentMatcher(source.documents.values())
     with open_book(sources) as book:
         queries = merge(book.traces(), masker, spec.seed)
@@ -123,7 +125,9 @@ def sample(
         **author.describe(origin, name, folder, source.documents, "traces", description),
     }
     with changing(folder):
-        _check_free(folder, origin)
+        if (folder / FILE).exists() and not _is_written(folder, content):
+            raise _refuse(folder)
+        author.check_target(origin, folder, [], force=False)
         author.write_files(origin, folder, content)
         seal(read_card(folder / FILE))
     notes = [*masker.describe(), *describe_missing(matcher)]
@@ -137,11 +141,24 @@ def sample(
     )
 
 
-def _check_free(folder: Path, origin: author.Origin) -> None:
-    """Raise AssayError where there is a collection, whose pool may hold grades, or other copies."""
-    if (folder / FILE).exists():
-        raise AssayError(f"{folder / FILE}: is there already; say --output with another folder")
-    author.check_target(origin, folder, [], force=False)
+def _is_written(folder: Path, content: Mapping[str, str]) -> bool:
+    """Say whether a folder holds what the same command wrote, sealed or killed before that.
+
+    A pool that holds grades is another, and stays.
+    """
+    card, new = (
+        i.model_dump(exclude=BLOCKS)
+        for i in (read_card(folder / FILE), parse_card(content[FILE], folder / FILE))
+    )
+    return card == new and all(
+        (folder / file).is_file() and (folder / file).read_bytes() == text.encode()
+        for file, text in content.items()
+        if file != FILE
+    )
+
+
+def _refuse(folder: Path) -> AssayError:
+    return AssayError(f"{folder / FILE}: is there already; say --output with another folder")
 
 
 def _find_recorded(

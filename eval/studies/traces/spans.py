@@ -14,6 +14,7 @@ from assay.eval.studies.traces.documents import (
     parse,
     read_documents,
     read_query,
+    unique,
 )
 from assay.retrievers.base.printing import replace_controls
 
@@ -50,7 +51,7 @@ class Span(NamedTuple):
 
     `step` is the kind of step that the span names itself, `found` the list it put out, None where
     it tells none, `given` the list that it reranked, or the texts that it embedded. `failed` says
-    that it ended in an error.
+    that it ended in an error. `repeats` counts the entries of that list that stood above there.
     """
 
     trace: str
@@ -67,6 +68,7 @@ class Span(NamedTuple):
     answer: str
     session: str
     failed: bool
+    repeats: int
 
 
 def expand(raw: Any) -> Iterator[Mapping[str, Any]]:
@@ -125,7 +127,9 @@ def read_span(raw: Mapping[str, Any]) -> Span:
     parent = pick("parentSpanId", "parent_span_id", "parent_id", "parentObservationId", "parentId")
     kind = _read_kind(attributes)
     output = _first(attributes, OUTPUTS)
-    found = _read_found(attributes, output, kind)
+    listed = _read_found(attributes, output, kind)
+    found = None if listed is None else unique(listed)
+    given = _read_given(attributes, kind)
     asked = _first(attributes, ASKED)
     query = read_query(_first(attributes, INPUTS) if asked is None else asked)
     step = clean(attributes.get(STEP))
@@ -142,10 +146,11 @@ def read_span(raw: Mapping[str, Any]) -> Span:
         step,
         query,
         found,
-        _read_given(attributes, kind),
+        None if given is None else unique(given),
         "" if found is not None else _read_answer(output),
         clean(_first(attributes, SESSIONS)),
         _has_failed(raw),
+        len(listed or ()) - len(found) if found else 0,
     )
 
 

@@ -10,13 +10,15 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 
 from assay.eval.studies.traces.documents import RecordedDocument, unique
-from assay.eval.studies.traces.files import LARGEST, read_spans
+from assay.eval.studies.traces.files import read_spans
 from assay.eval.studies.traces.spans import EMBEDDING, RERANKER, RETRIEVER, TOOL, Span
 from assay.retrievers.base import AssayError
+from assay.retrievers.base.bounds import LINE
 
 LEG, FUSION, STAGE, QUERY = "leg", "fusion", "stage", "query"
 KINDS = (QUERY, LEG, FUSION, STAGE)
 FUSES = re.compile(r"fus(?:e|ion)|\brrf\b|merge|combin|ensemble|hybrid|interleav", re.IGNORECASE)
+REPEATED = "document with the id and text of one above it in its list (counted once)"
 MILLION = 1_000_000  # nanoseconds of a millisecond
 MOST_NAMES = 10_000  # of retrievers
 MOST_SPANS = 5_000  # of a search; time grows with their square
@@ -92,7 +94,7 @@ class TraceBook:
             spans, size = [], 0
             for _, content in group:
                 size += len(content)
-                if size > LARGEST:
+                if size > LINE:
                     self.faults["trace of more than 64 MB"] += 1
                     break
                 spans.append(self._decode(content))
@@ -182,7 +184,7 @@ def _indexes(spans: Sequence[Span]) -> bool:
     embeddings = [span for span in spans if span.kind == EMBEDDING]
     if not embeddings or any(span.kind in (RETRIEVER, RERANKER) or span.step for span in spans):
         return False
-    texts = {item.key for span in embeddings for item in span.given or ()}
+    texts = {item.name for span in embeddings for item in span.given or ()}
     lists = [span.found for span in spans if span.found]
     if not lists or any(span.query in texts for span in spans if span.kind != EMBEDDING):
         return not lists
@@ -199,6 +201,8 @@ def _read_trace(
     if not asked:
         faults["search without a query"] += 1
         return None
+    if repeats := sum(span.repeats for span in spans):
+        faults[REPEATED] += repeats
     return Trace(
         root.trace,
         asked,
@@ -238,7 +242,7 @@ def _read_steps(span: Span, steps: Sequence[TracedStep], before: int) -> Iterato
         return
     earlier = [step for step in steps if step.documents is not None]
     within = [step for step in steps[before:] if step.documents is not None]
-    if within and _keys(within[-1].documents) == _keys(span.found):
+    if within and _are_same(within[-1].documents or (), span.found):
         return  # it hands on what its last step found
     if span.kind == RERANKER:
         if not earlier and span.given:
@@ -267,8 +271,15 @@ def _close(steps: Sequence[TracedStep]) -> list[TracedStep]:
     return [*steps, TracedStep("all lists", FUSION, 0.0, merged, inferred=True)]
 
 
-def _keys(documents: Sequence[RecordedDocument] | None) -> list[str]:
-    return [document.key for document in documents or ()]
+def _are_same(some: Sequence[RecordedDocument], others: Sequence[RecordedDocument]) -> bool:
+    """Say whether lists name the same documents, by their texts where they share ids."""
+    names = [item.name for item in some]
+    if names != [item.name for item in others]:
+        return False
+    return len({*names}) == len(names) or all(
+        not one.content or not other.content or one.content == other.content
+        for one, other in zip(some, others, strict=True)
+    )
 
 
 def _milliseconds(span: Span) -> float:

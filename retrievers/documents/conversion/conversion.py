@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from assay.retrievers.base import bounds
 from assay.retrievers.documents.conversion import converter
 from assay.retrievers.documents.conversion.converters import (
     MARKITDOWN,
@@ -33,8 +34,6 @@ ARCHIVES = (".docx", ".epub", ".pptx", ".xlsx")
 FORMATS = (*TEXTS, *converter.CONVERTERS)
 KIND = "conversions"
 
-BYTES_READ = 256 << 20
-BYTES_UNPACKED = 512 << 20
 SECONDS = 300.0
 # Office encrypts a document into a container of its old binary format.
 BINARY_OFFICE = bytes.fromhex("d0cf11e0a1b11ae1")
@@ -125,6 +124,8 @@ class Converter:
         if "reason" in answer:
             raise ConversionError(answer["reason"])
         text = _with_title(answer["text"], answer["title"], suffix)
+        if excess := bounds.check_text(len(text), len(data)):
+            raise ConversionError(excess)
         shift = len(text) - len(answer["text"])
         return ConvertedText(
             text,
@@ -139,6 +140,7 @@ class Converter:
         assert process.stdin is not None
         assert process.stdout is not None
         late = threading.Event()
+        limited = bounds.limit_conversion(suffix, len(data))
 
         def stop() -> None:
             late.set()
@@ -149,7 +151,7 @@ class Converter:
         line = b""
         try:
             with contextlib.suppress(OSError):  # it died while it was written to
-                request = json.dumps({"suffix": suffix, "size": len(data)})
+                request = json.dumps({"suffix": suffix, "size": len(data), "seconds": limited})
                 process.stdin.write(f"{request}\n".encode() + data)
                 process.stdin.flush()
                 line = process.stdout.readline()
@@ -159,17 +161,18 @@ class Converter:
             answer: dict[str, Any] = json.loads(line)
             return answer
         self.close()
-        if late.is_set():
-            raise ConversionError(f"takes more than {self._seconds:g} s to convert")
+        if late.is_set() or process.returncode == -converter.TOO_LONG:
+            limit = self._seconds if late.is_set() else limited
+            raise ConversionError(f"takes more than {limit:g} s to convert")
         raise ConversionError(f"ended its converter (code {process.returncode})")
 
 
 def _read(path: Path) -> bytes:
     try:
         size = path.stat().st_size
-        if size > BYTES_READ:
+        if size > bounds.DOCUMENT:
             raise ConversionError(
-                f"is too large: {size >> 20} MB; at most {BYTES_READ >> 20} MB are read"
+                f"is too large: {size >> 20} MB; at most {bounds.DOCUMENT >> 20} MB are read"
             )
         data = path.read_bytes()
     except OSError as error:
@@ -201,16 +204,13 @@ def _check(suffix: str, data: bytes) -> None:
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             members = archive.infolist()
+            excess = bounds.check_archive(archive, len(data))
     except (zipfile.BadZipFile, ValueError, OSError, NotImplementedError):
         raise ConversionError(f"is broken, or no {name} at all") from None
     if any(member.flag_bits & 1 for member in members):
         raise ConversionError("is protected by a password")
-    # zipfile never unpacks more of a member than the size it declares.
-    unpacked = sum(member.file_size for member in members)
-    if unpacked > BYTES_UNPACKED:
-        raise ConversionError(
-            f"unpacks to {unpacked >> 20} MB; at most {BYTES_UNPACKED >> 20} MB are read"
-        )
+    if excess:
+        raise ConversionError(excess)
 
 
 def _start() -> subprocess.Popen[bytes]:

@@ -1,14 +1,16 @@
 """The process that converts: one request after another, until there are no more.
 
 `conversion` starts it as `python -m assay.retrievers.documents.conversion.converter`. It may be
-killed at any moment. A request is a line of JSON, `{"suffix": ".pdf", "size": 1234}`, and as many
-bytes. An answer is a line of JSON: `text`, `title`, `pages` (where each begins in the text, none
-where that is not known) and `seconds`, or a `reason` why there is none.
+killed at any moment. A request is a line of JSON, `{"suffix": ".pdf", "size": 1234, "seconds": 9}`,
+and as many bytes; it ends the process where it takes more seconds of CPU. An answer is a line of
+JSON: `text`, `title`, `pages` (where each begins in the text, none where that is not known) and
+`seconds`, or a `reason` why there is none.
 """
 
 import contextlib
 import io
 import json
+import math
 import os
 import re
 import sys
@@ -139,6 +141,7 @@ def _is_bold(letters: Iterable["LTChar"]) -> bool:
 NAVIGATION = "nav, [role=navigation], [role=contentinfo], footer"
 CONTENT = ("article", "blockquote", "section", "aside")
 BYTES_OF_MEMORY = 2 << 30
+TOO_LONG = 24  # the number of SIGXCPU, which Windows lacks
 CONVERTERS = {
     ".docx": "DocxConverter",
     ".epub": "EpubConverter",
@@ -164,6 +167,7 @@ def main() -> None:
     _limit_memory()
     for line in iter(sys.stdin.buffer.readline, b""):
         request = json.loads(line)
+        _limit_time(request["seconds"])
         answer = _convert(request["suffix"], sys.stdin.buffer.read(request["size"]))
         answers.write(json.dumps(answer) + "\n")
         answers.flush()
@@ -217,6 +221,19 @@ def _limit_memory() -> None:
 
         with contextlib.suppress(ValueError, OSError):
             resource.setrlimit(resource.RLIMIT_DATA, (BYTES_OF_MEMORY, BYTES_OF_MEMORY))
+
+
+def _limit_time(seconds: int) -> None:
+    """End this process by TOO_LONG after so many CPU seconds from now, where the system can."""
+    if sys.platform in ("linux", "darwin"):
+        import resource
+
+        used = resource.getrusage(resource.RUSAGE_SELF)
+        limit = math.ceil(used.ru_utime + used.ru_stime) + seconds
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        with contextlib.suppress(ValueError):  # the system has a lower one
+            hard = resource.getrlimit(resource.RLIMIT_CPU)[1]
+            resource.setrlimit(resource.RLIMIT_CPU, (limit, hard))
 
 
 def strip_surroundings(data: bytes) -> bytes:

@@ -4,6 +4,7 @@ import os
 import shutil
 import subprocess
 import sys
+import zipfile
 from bisect import bisect
 from collections.abc import Iterator
 from contextlib import closing
@@ -21,8 +22,7 @@ from samples.reference_documents import (
     write_unreadable,
 )
 
-from assay.retrievers.base import AssayError
-from assay.retrievers.documents.conversion import conversion
+from assay.retrievers.base import AssayError, bounds
 from assay.retrievers.documents.conversion.conversion import FORMATS, ConversionError, Converter
 from assay.retrievers.documents.conversion.encodings import NotTextError, decode
 from assay.retrievers.documents.conversion.folder import read_folder
@@ -310,16 +310,60 @@ def test_bombs_are_not_unpacked(
     converter: Converter, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write_bomb(tmp_path / "bomb.docx", 3 << 20)
-    monkeypatch.setattr(conversion, "BYTES_UNPACKED", 2 << 20)
+    monkeypatch.setattr(bounds, "ARCHIVE", 2 << 20)
     with pytest.raises(ConversionError, match="unpacks to 3 MB; at most 2 MB"):
         converter.convert(tmp_path / "bomb.docx")
+
+
+@pytest.mark.parametrize(
+    ("name", "members", "reason"),
+    [
+        ("a.docx", {"word/document.xml": "a " * 20_000_000}, "unpacks to 38 MB; at most 32 MB"),
+        ("a.xlsx", {"xl/worksheets/sheet1.xml": " " * 40_000_000}, "unpacks to 38 MB"),
+        ("a.epub", {"a.xhtml": "<p>x</p>" * 5_000_000}, "unpacks to 38 MB"),
+        ("b.pptx", {f"a{i}": "" for i in range(10_001)}, "holds 10,001 files; at most 10,000"),
+    ],
+)
+def test_what_unpacks_out_of_proportion_is_refused_unread(
+    converter: Converter, tmp_path: Path, name: str, members: dict[str, str], reason: str
+) -> None:
+    with zipfile.ZipFile(tmp_path / name, "w", zipfile.ZIP_DEFLATED) as archive:
+        for member, text in members.items():
+            archive.writestr(member, text)
+    with pytest.raises(ConversionError, match=reason):
+        converter.convert(tmp_path / name)
+
+
+def test_a_page_whose_text_is_out_of_proportion_is_refused(
+    converter: Converter, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = tmp_path / "table.html"
+    page.write_text(f"<table><tr>{'<td colspan=1000>x</td>' * 100}</tr></table>")
+    assert len(converter.convert(page).text) > 400_000
+    monkeypatch.setattr(bounds, "SMALL_ARCHIVE", 1 << 16)
+    with pytest.raises(ConversionError, match=r"gives [\d,]+ characters, over 100 times its size"):
+        converter.convert(page)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there the clock is the limit")
+def test_a_file_ends_its_process_where_it_takes_more_than_its_size_explains(
+    converter: Converter, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = tmp_path / "bomb.html"
+    page.write_text("<html><body>" + "<p>x</p>" * 500_000)
+    monkeypatch.setattr(bounds, "CONVERSION", 1)
+    monkeypatch.setattr(bounds, "CONVERSION_PER_MEGABYTE", {".html": 0})
+    with pytest.raises(ConversionError, match="takes more than 1 s to convert"):
+        converter.convert(page)
+    monkeypatch.undo()
+    assert converter.convert(folder / "carriage.docx").text
 
 
 def test_huge_files_are_not_read(
     converter: Converter, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "huge.txt").write_bytes(b"x" * (2 << 20))
-    monkeypatch.setattr(conversion, "BYTES_READ", 1 << 20)
+    monkeypatch.setattr(bounds, "DOCUMENT", 1 << 20)
     with pytest.raises(ConversionError, match="is too large: 2 MB"):
         converter.convert(tmp_path / "huge.txt")
 

@@ -1,5 +1,6 @@
 """Files that are torn, huge or hostile: what can be read is, the rest is counted in words."""
 
+import gzip
 import json
 import sqlite3
 import subprocess
@@ -14,10 +15,10 @@ from typing import Any
 import pytest
 from doubles.spans import DOGS, FERRY, Emitter, emit_search, list_spans
 
-from assay.eval.studies.traces import reading, traces
+from assay.eval.studies.traces import files, reading, traces
 from assay.eval.studies.traces.files import TORN
 from assay.eval.studies.traces.traces import Trace, open_book
-from assay.retrievers.base import AssayError, Quiet
+from assay.retrievers.base import AssayError, Quiet, bounds
 
 
 def read(path: Path) -> tuple[list[Trace], Counter[str]]:
@@ -108,7 +109,7 @@ def test_a_trace_or_a_search_of_too_many_spans_is_passed_over(
     monkeypatch.setattr(traces, "MOST_SPANS", 50)
     found, faults = read(path)
     assert (len(found), faults) == (61, {})  # a search each
-    monkeypatch.setattr(traces, "LARGEST", 5_000)
+    monkeypatch.setattr(traces, "LINE", 5_000)
     [trace], faults = read(path)
     assert (trace.query, faults) == ("dogs", {"trace of more than 64 MB": 1})
     monkeypatch.undo()
@@ -116,6 +117,57 @@ def test_a_trace_or_a_search_of_too_many_spans_is_passed_over(
     path = write(tmp_path, [root | {"traceId": "ab" * 16}, *many])
     with pytest.raises(AssayError, match="; 1 × search of more than 50 spans"):
         reading.read([str(path)], None, None, False, "traces", Quiet())
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b'{"resourceSpans":' + b"[" * 200_000,
+        b'{"resourceSpans":' + b'{"a":' * 200_000,
+        b'{\n"a":\n' + b"[" * 200_000 + b"]" * 200_000 + b"}",
+        b"[" * 2_000_000,
+    ],
+)
+def test_depth_costs_neither_time_nor_memory(content: bytes, tmp_path: Path) -> None:
+    tracemalloc.start()
+    try:
+        with pytest.raises(AssayError, match="document nested more than 200 deep"):
+            read(write(tmp_path, content))
+        assert tracemalloc.get_traced_memory()[1] < 500_000_000  # once more than 20 GB
+    finally:
+        tracemalloc.stop()
+
+
+def test_what_stands_before_excess_is_read(tmp_path: Path) -> None:
+    batch = json.dumps(emit_search("dogs", [DOGS]).otlp_json())
+    [trace], faults = read(write(tmp_path, f'{batch[:-1]}, "x": {"[" * 10_000}'.encode()))
+    assert trace.query == "dogs"
+    assert faults == {"document nested more than 200 deep": 1}
+
+
+def test_an_object_of_too_many_values_is_counted_and_the_next_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    [large, good] = (emit_search(query, [DOGS]).otlp_json() for query in ("ferry", "dogs"))
+    for span in list_spans(large):
+        span["attributes"] += [{"key": f"k{i}", "value": {"intValue": i}} for i in range(1_000)]
+    monkeypatch.setattr(files, "LINE", 64_000)
+    [trace], faults = read(write(tmp_path, [*list_spans(large), *list_spans(good)]))
+    assert trace.query == "dogs"
+    assert faults == {"object of more than 0 MB": 2}
+
+
+def test_a_packed_file_out_of_proportion_is_not_unpacked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    good = json.dumps(emit_search("dogs", [DOGS]).otlp_json())
+    lines = f"{good}\n{' ' * 20_000_000}\n{good}\n"
+    path = write(tmp_path, gzip.compress(lines.encode()), "a.jsonl.gz")
+    assert len(read(path)[0]) == 1
+    monkeypatch.setattr(bounds, "SMALL", 1_000_000)
+    [trace], faults = read(path)
+    assert trace.query == "dogs"
+    assert "over 100 times its size" in next(iter(faults))
 
 
 def write_huge(folder: Path, form: str) -> Path:

@@ -11,6 +11,7 @@ from doubles.spans import Emitter, emit_search
 
 from assay.eval.cli.main import assay
 from assay.eval.collections.loading import load
+from assay.eval.studies.traces import sample_files
 from assay.eval.studies.traces.personal_data import Masker
 from assay.eval.studies.traces.sampling import TrafficQuery, draw, merge
 from assay.eval.studies.traces.traces import open_book
@@ -178,3 +179,44 @@ def test_a_place_is_judged_once_and_pages_stay(
     assert any("4 of 4 pairs share half" in note for note in json.loads(made.stdout)["notes"])
     documents = {item.id: item for item in load("asked", Quiet()).documents}
     assert documents["dogs.md"].pages == (0, 8)
+
+
+@pytest.mark.parametrize("copied", [False, True])
+def test_a_sample_killed_before_its_seal_is_finished_by_the_same_command(
+    copied: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = tmp_path / "home"
+    home.mkdir()
+    monkeypatch.chdir(home)
+    docs = (tmp_path if copied else home) / "docs"
+    docs.mkdir()
+    for name, text in TEXTS.items():
+        (docs / name).write_text(text)
+    spans = str(write_spans(tmp_path))
+    call = ["traces", "sample", spans, "--documents", str(docs), "--consent", "--output", "asked"]
+    whole = invoke(call)
+    assert whole.exit_code == 0, whole.output
+    Path("asked").rename("whole")
+
+    def kill(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(sample_files, "seal", kill)
+        invoke(call)
+    assert "\ndigests:" not in Path("asked/dataset.yaml").read_text()
+    for _ in range(2):  # it may also have been killed when all was written
+        again = invoke(call)
+        assert (again.exit_code, again.output) == (0, whole.output)
+        for path in Path("whole").rglob("*.*"):
+            written = (Path("asked") / path.relative_to("whole")).read_bytes()
+            assert written == path.read_bytes()
+
+    pool = Path("asked/pool.csv")
+    graded = pool.read_bytes() + b"q,graded\r\n"
+    pool.write_bytes(graded)
+    refused = invoke(call)
+    assert "dataset.yaml: is there already" in str(refused.exception)
+    pool.unlink()
+    refused = invoke(call)
+    assert "dataset.yaml: is there already" in str(refused.exception)

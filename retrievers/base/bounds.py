@@ -1,0 +1,121 @@
+"""Bounds of files that others wrote: the length, count, depth and expansion that are read.
+
+They are far above what people write, and low enough that whatever exceeds them ends in seconds.
+"""
+
+import gzip
+import io
+from pathlib import Path
+from zipfile import ZipFile
+
+from assay.retrievers.base import AssayError
+
+MEGABYTE = 1 << 20
+DOCUMENT = 256 * MEGABYTE
+WHOLE = 2048 * MEGABYTE  # a file that is held in memory: a run, a table, a text
+LINE = 64 * MEGABYTE  # a line, a message, an object of a stream
+CELL = 100_000  # characters of a cell of questions
+SETTINGS = MEGABYTE  # a text of YAML, of which a megabyte takes ten seconds
+JSON_DEPTH = 200  # lists and objects within each other; pydantic reads as many
+YAML_DEPTH = 100
+YAML_REPEATED = 100_000  # values that the aliases of a text stand for, all together
+VALUE = 32  # bytes that count for a value of an object beside its text
+ROWS = 1 << 20  # of a sheet, as in Excel
+CELLS = 10_000_000  # of a sheet, empty ones before others included
+EXPANSION = 100  # times that a packed file may be larger when it is unpacked,
+SMALL = 256 * MEGABYTE  # where it is larger than this
+ARCHIVE = 512 * MEGABYTE  # all that an archive holds, unpacked
+SMALL_ARCHIVE = 32 * MEGABYTE  # as SMALL; what is in Office's files is read far more slowly
+MEMBERS = 10_000  # files in an archive that is one document
+# CPU seconds of a conversion: so many, and so many more for each megabyte of the file.
+CONVERSION = 20
+CONVERSION_PER_MEGABYTE = {".htm": 10, ".html": 10, ".pdf": 300}
+CONVERSION_PER_MEGABYTE_PACKED = 40
+
+
+class BoundError(AssayError):
+    """A file exceeds a bound; `reason` is the message without the path."""
+
+    def __init__(self, path: Path, reason: str) -> None:
+        super().__init__(f"{path}: {reason}")
+        self.reason = reason
+
+
+class _BoundedFile(io.RawIOBase):
+    """A file that raises BoundError once more than `most` of its bytes are read."""
+
+    def __init__(self, file: io.RawIOBase | gzip.GzipFile, most: int, error: BoundError) -> None:
+        self._file = file
+        self._left = most
+        self._error = error
+
+    def readable(self) -> bool:
+        """Say that it can be read."""
+        return True
+
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
+        """Read up to the length of `buffer`. Raises BoundError."""
+        count = self._file.readinto(buffer) or 0
+        self._left -= count
+        if self._left < 0:
+            raise self._error
+        return count
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+        super().close()
+
+
+def open_bounded(path: Path, most: int | None = None, *, packed: bool = False) -> io.BufferedReader:
+    """Open a file of which up to `most` bytes are read, unpacked if it is `packed` by gzip.
+
+    Reading more, or what is packed out of all proportion, raises BoundError.
+    """
+    if not packed and most is None:
+        return path.open("rb")
+    unpacked = max(SMALL, EXPANSION * path.stat().st_size) if packed else None
+    if unpacked is None or (most is not None and most < unpacked):
+        limit, reason = most or 0, f"holds more than {(most or 0) // MEGABYTE:,} MB"
+    else:
+        limit = unpacked
+        reason = f"unpacks to more than {limit // MEGABYTE:,} MB, over {EXPANSION} times its size"
+    file = gzip.GzipFile(path) if packed else io.FileIO(path)
+    return io.BufferedReader(_BoundedFile(file, limit, BoundError(path, reason)), 1 << 17)
+
+
+def check_archive(archive: ZipFile, size: int) -> str:
+    """Return why an archive of `size` bytes that is one document is not unpacked, "" if it may be.
+
+    What its members declare is enough: zipfile unpacks no more of one.
+    """
+    members = archive.infolist()
+    if len(members) > MEMBERS:
+        return f"holds {len(members):,} files; at most {MEMBERS:,} are read"
+    unpacked = sum(member.file_size for member in members)
+    allowed = min(ARCHIVE, max(SMALL_ARCHIVE, EXPANSION * size))
+    if unpacked > allowed:
+        return f"unpacks to {unpacked // MEGABYTE} MB; at most {allowed // MEGABYTE} MB are read"
+    return ""
+
+
+def check_text(characters: int, size: int) -> str:
+    """Return why the text of a converted file of `size` bytes is not taken, "" if it may be."""
+    allowed = max(SMALL_ARCHIVE, EXPANSION * size)
+    if characters <= allowed:
+        return ""
+    return f"gives {characters:,} characters, over {EXPANSION} times its size"
+
+
+def limit_conversion(suffix: str, size: int) -> int:
+    """Return how many CPU seconds the conversion of a file of `size` bytes may take."""
+    rate = CONVERSION_PER_MEGABYTE.get(suffix, CONVERSION_PER_MEGABYTE_PACKED)
+    return CONVERSION + rate * size // MEGABYTE
+
+
+def check_cell(place: str, name: str, text: str) -> None:
+    """Raise AssayError where a cell of a table at `place`, in column `name`, is too long."""
+    if len(text) > CELL:
+        raise AssayError(
+            f"{place}: the {name} has {len(text):,} characters; at most {CELL:,} are read"
+        )
