@@ -1,12 +1,14 @@
 """A tracking store in a SQLite file: made whole, and made anew where it was never finished.
 
 MLflow makes its tables in some eighty steps that no transaction holds together. Cut off among
-them, it can neither go on nor begin again: "table … already exists".
+them, it can neither go on nor begin again: "table … already exists". A store with any entry of a
+person, or of another MLflow, is never moved, changed or upgraded here.
 """
 
 import os
 import shutil
 import sqlite3
+import sys
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from datetime import UTC, datetime
@@ -22,6 +24,11 @@ if TYPE_CHECKING:
 SQLITE = "sqlite:///"
 TABLES = "tables.db"
 JOURNALS = ("-journal", "-wal", "-shm")
+VERSION = "alembic_version"
+DEFAULTS = {  # the rows that MLflow puts in a new store itself
+    "experiments": "experiment_id <> 0",
+    "workspaces": "name <> 'default'",
+}
 
 
 def database(uri: str) -> Path | None:
@@ -37,14 +44,20 @@ def artifacts(path: Path) -> Path:
 def open_local(path: Path) -> "MlflowClient":
     """Return a client of the store in the file `path`, which no other process may be opening.
 
-    The tables are made in a file beside it that gets its name when they are whole. A store that is
-    half made and holds no run is set aside, and made anew; MLflow never opens it, since it would
-    hold it open.
+    The tables are made in a file beside it that gets its name when they are whole. Tables that are
+    half made and hold nothing are set aside, with a line on standard error, and made anew; MLflow
+    never opens them, since it would hold them open.
+    Raises ValueError for the store of another MLflow, and for a database of something else.
     """
     from mlflow.tracking import MlflowClient
 
-    if path.exists() and path.stat().st_size and _is_half_made(path):
-        path.rename(path.with_name(f"{path.name}.broken-{datetime.now(UTC):%Y%m%dT%H%M%S}"))
+    if path.exists() and path.stat().st_size and not _is_whole(path):
+        aside = path.with_name(f"{path.name}.broken-{datetime.now(UTC):%Y%m%dT%H%M%S}")
+        path.rename(aside)
+        print(
+            f"warning: {path}: half made and empty; set aside as {aside.name}, made anew",
+            file=sys.stderr,
+        )
     if not path.exists() or not path.stat().st_size:
         _make(path)
     return MlflowClient(f"{SQLITE}{path.as_posix()}")
@@ -137,28 +150,64 @@ def _remove(path: Path) -> None:
         Path(f"{path}{suffix}").unlink(missing_ok=True)
 
 
-def _is_half_made(path: Path) -> bool:
-    """Whether a store's tables are not those of this MLflow, and hold no run.
+def _is_whole(path: Path) -> bool:
+    """Return whether MLflow finished its tables, True where it is for MLflow to say.
 
-    False where that cannot be known: it is then for MLflow to say what is wrong.
+    Raises ValueError where they are not those of this MLflow and hold more than it writes itself.
     """
-    try:
-        with closing(sqlite3.connect(path, timeout=1)) as opened:
-            query = "SELECT name FROM sqlite_master WHERE type = 'table'"
-            tables = {name for (name,) in opened.execute(query)}
-            if "runs" in tables and opened.execute("SELECT 1 FROM runs").fetchone():
-                return False
-            if "alembic_version" not in tables:
-                return True
-            return opened.execute("SELECT * FROM alembic_version").fetchall() != [(_read_head(),)]
-    except sqlite3.Error:
-        return False
-
-
-def _read_head() -> str | None:
-    """Return the version of the tables that MLflow's last migration leaves."""
     import mlflow
     from alembic.script import ScriptDirectory
 
-    folder = Path(mlflow.__file__).parent / "store/db_migrations"
-    return ScriptDirectory(str(folder)).get_current_head()
+    migrations = ScriptDirectory(str(Path(mlflow.__file__).parent / "store/db_migrations"))
+    try:
+        with closing(sqlite3.connect(path, timeout=1)) as opened:
+            version, begun = _read_version(opened), _is_begun(opened)
+    except sqlite3.Error:
+        return True
+    if version == migrations.get_current_head():
+        return True
+    known = version is None or any(one.revision == version for one in migrations.walk_revisions())
+    if known and not begun:
+        return False
+    if version is None:
+        raise ValueError("is no whole store of MLflow, and holds something; nothing was changed")
+    if known:
+        raise ValueError(
+            f"was made by an older MLflow (schema {version}); nothing was changed. Copy the file, "
+            f"then run: mlflow db upgrade {SQLITE}{path.as_posix()}"
+        )
+    raise ValueError(
+        f"was made by a newer MLflow than {mlflow.__version__} (schema {version}); nothing was "
+        "changed. Install that one, or name another store in MLFLOW_TRACKING_URI"
+    )
+
+
+def _read_version(opened: sqlite3.Connection) -> str | None:
+    if VERSION not in _list_tables(opened):
+        return None
+    row = opened.execute(f"SELECT version_num FROM {VERSION}").fetchone()
+    return row[0] if row else None
+
+
+def _is_begun(opened: sqlite3.Connection) -> bool:
+    """Return whether the tables hold a row of someone's, are not MLflow's, or were once whole."""
+    from mlflow.store.db.utils import Base
+
+    tables = _list_tables(opened) - {VERSION}
+    # MLflow makes the default experiment after all of its tables.
+    defaults = DEFAULTS if _read_version(opened) is None else DEFAULTS | {"experiments": "TRUE"}
+    return not tables <= Base.metadata.tables.keys() or any(
+        opened.execute(
+            f'SELECT 1 FROM "{table}" WHERE {defaults.get(table, "TRUE")} LIMIT 1'
+        ).fetchone()
+        for table in tables
+    )
+
+
+def _list_tables(opened: sqlite3.Connection) -> set[str]:
+    query = "SELECT name FROM sqlite_master WHERE type = 'table'"
+    return {
+        name
+        for (name,) in opened.execute(query)
+        if not name.startswith(("sqlite_", "_alembic_tmp_"))
+    }

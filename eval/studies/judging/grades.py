@@ -74,8 +74,9 @@ class GradeFile:
         self._base.execute("COMMIT")
 
     def close(self) -> None:
-        """End it; what was given is on the disk already."""
-        self._base.close()
+        """End it; what was given is on the disk already, and a later call raises AssayError."""
+        with self._lock:  # a thread that SQLite serves would end the process
+            self._base.close()
 
     def add(
         self,

@@ -54,19 +54,23 @@ class TraceReceiver(ThreadingHTTPServer):
         """Where spans are sent."""
         return f"http://{HOST}:{self.server_port}{PATH}"
 
-    def keep(self, message: bytes, spans: int) -> None:
-        """Append a message; it is on the disk when this returns."""
+    def keep(self, message: bytes, spans: int) -> bool:
+        """Append a message; it is on the disk when this returns True, and not kept for False."""
         with self._lock:
+            if self._file.closed:
+                return False
             self._file.write(len(message).to_bytes(LENGTH) + message)
             self._file.flush()
             os.fsync(self._file.fileno())
             self.spans += spans
+            return True
 
     def server_close(self) -> None:
         """Close the port, and the file."""
         super().server_close()
         if hasattr(self, "_file"):
-            self._file.close()
+            with self._lock:  # threads of requests may still write
+                self._file.close()
 
     def _end_whole(self, path: Path) -> None:
         """Cut off a message that a killed process left unfinished."""
@@ -110,8 +114,10 @@ class _Handler(BaseHTTPRequestHandler):
             except (ValueError, TypeError, AttributeError, RecursionError, zlib.error):
                 self._send(HTTPStatus.BAD_REQUEST)
                 return
-            self.server.keep(message, spans)
-            self._send(HTTPStatus.OK, b"{}" if kind == JSON else b"", kind)
+            if self.server.keep(message, spans):
+                self._send(HTTPStatus.OK, b"{}" if kind == JSON else b"", kind)
+            else:
+                self._send(HTTPStatus.SERVICE_UNAVAILABLE)
 
     def log_message(self, *_: Any) -> None:
         """Say nothing."""

@@ -8,6 +8,7 @@ import sqlite3
 import subprocess
 import sys
 import time
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -63,7 +64,11 @@ def test_a_store_whose_making_was_killed_is_made_by_the_next(
 
 @pytest.mark.parametrize("steps", [1, 30])
 def test_a_half_made_store_without_a_run_is_made_anew(
-    summary: Summary, empty_store: Path, tmp_path: Path, steps: int
+    summary: Summary,
+    empty_store: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    steps: int,
 ) -> None:
     path = tmp_path / "mlflow.db"
     path.write_bytes(empty_store.read_bytes())
@@ -74,23 +79,94 @@ def test_a_half_made_store_without_a_run_is_made_anew(
             opened.execute(f'DROP TABLE "{table}"')
     opened.close()
     assert log_once(summary) in run_ids(client())
-    assert len(list(tmp_path.glob("mlflow.db.broken-*"))) == 1
+    (aside,) = tmp_path.glob("mlflow.db.broken-*")
+    assert capsys.readouterr().err == (
+        f"warning: {path}: half made and empty; set aside as {aside.name}, made anew\n"
+    )
 
 
-def test_a_broken_store_that_holds_runs_is_left_alone(
+HOLDINGS = {
+    "an experiment": "INSERT INTO experiments (experiment_id, name) VALUES (7, 'mine')",
+    "a model": "INSERT INTO registered_models (name) VALUES ('mine')",
+    "a tag": "INSERT INTO experiment_tags (key, value, experiment_id) VALUES ('k', 'v', 0)",
+    "only MLflow's own": "SELECT 1",
+}
+
+
+def age(path: Path, version: str | None) -> None:
+    """Make a store that of another version of the tables, None for no version."""
+    with closing(sqlite3.connect(path)) as opened, opened:
+        opened.execute("DELETE FROM alembic_version")
+        if version:
+            opened.execute("INSERT INTO alembic_version VALUES (?)", [version])
+
+
+def find_revision(steps: int) -> str:
+    """Return the version of the tables of an MLflow that is so many migrations older."""
+    import mlflow
+    from alembic.script import ScriptDirectory
+
+    script = ScriptDirectory(str(Path(mlflow.__file__).parent / "store/db_migrations"))
+    return [one.revision for one in script.walk_revisions()][steps]
+
+
+def check_left(summary: Summary, path: Path, reason: str) -> None:
+    content = path.read_bytes()
+    with pytest.raises(TrackingError, match=reason):
+        log_once(summary)
+    assert path.read_bytes() == content
+    assert [one.name for one in path.parent.glob(f"{path.name}*")] == [path.name]
+
+
+@pytest.mark.parametrize("holding", HOLDINGS)
+@pytest.mark.parametrize("steps", [1, 20])
+def test_an_older_store_is_left_to_the_upgrade_of_mlflow_by_a_command(
+    summary: Summary, empty_store: Path, tmp_path: Path, holding: str, steps: int
+) -> None:
+    path = tmp_path / "mlflow.db"
+    path.write_bytes(empty_store.read_bytes())
+    with closing(sqlite3.connect(path)) as opened, opened:
+        opened.execute(HOLDINGS[holding])
+    age(path, find_revision(steps))
+    check_left(summary, path, rf"older MLflow .*mlflow db upgrade sqlite:///{path}$")
+
+
+@pytest.mark.parametrize("holding", HOLDINGS)
+def test_a_newer_store_is_left_alone(
+    summary: Summary, empty_store: Path, tmp_path: Path, holding: str
+) -> None:
+    path = tmp_path / "mlflow.db"
+    path.write_bytes(empty_store.read_bytes())
+    with closing(sqlite3.connect(path)) as opened, opened:
+        opened.execute(HOLDINGS[holding])
+    age(path, "of no version")
+    check_left(summary, path, "newer MLflow than .*MLFLOW_TRACKING_URI")
+
+
+@pytest.mark.parametrize("statement", ["SELECT 1", "INSERT INTO notes VALUES ('mine')"])
+def test_a_database_of_something_else_is_left_alone(
+    summary: Summary, tmp_path: Path, statement: str
+) -> None:
+    path = tmp_path / "mlflow.db"
+    with closing(sqlite3.connect(path)) as opened, opened:
+        opened.execute("CREATE TABLE notes (text TEXT)")
+        opened.execute(statement)
+    check_left(summary, path, "no whole store of MLflow")
+
+
+def test_a_store_that_lost_its_version_is_left_alone_where_it_holds_a_run(
     summary: Summary, empty_store: Path, tmp_path: Path
 ) -> None:
     path = tmp_path / "mlflow.db"
     path.write_bytes(empty_store.read_bytes())
     log_once(summary)
-    with sqlite3.connect(path) as opened:
-        opened.execute("UPDATE alembic_version SET version_num = 'of no version'")
-    opened.close()
-    content = path.read_bytes()
+    age(path, None)
     (summary.run.folder / "mlflow.json").unlink()
+    content = path.read_bytes()
     done = send_elsewhere(summary, path)  # MLflow keeps what this process has open
     assert done.returncode == 2
-    assert "out-of-date database schema" in done.stderr
+    assert "no whole store of MLflow" in done.stderr
+    assert done.stderr.count("\n") == 1
     assert path.read_bytes() == content
 
 

@@ -5,6 +5,7 @@ import sqlite3
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import pytest
@@ -45,6 +46,31 @@ def test_judges_may_start_together_on_a_new_file(tmp_path: Path) -> None:
         file = second.result()
     file.add(APT.digest, "anna", 1)
     file.close()
+
+
+def test_closing_waits_for_a_thread_that_reads(grades: GradeFile) -> None:
+    reading, released = Event(), Event()
+
+    def wait_within() -> int:
+        reading.set()
+        released.wait(20)
+        return 0
+
+    grades.add(APT.digest, "anna", 1)
+    grades._base.set_progress_handler(wait_within, 1)
+    with ThreadPoolExecutor() as pool:
+        found = pool.submit(grades.read_grades)
+        assert reading.wait(20)
+        closed = pool.submit(grades.close)
+        try:
+            with pytest.raises(TimeoutError):
+                closed.result(0.2)
+        finally:
+            released.set()
+        assert found.result()[APT.digest]["anna"].grade == 1
+        closed.result()
+    with pytest.raises(AssayError, match="closed"):
+        grades.add(APT.digest, "anna", 2)
 
 
 def test_the_file_alone_holds_all_grades_while_the_page_is_open(

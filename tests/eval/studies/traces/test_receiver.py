@@ -106,3 +106,16 @@ def test_another_file_is_left_alone(tmp_path: Path) -> None:
     with pytest.raises(AssayError, match="not written by this command"):
         TraceReceiver(path, 0)
     assert path.read_text() == "# Notes on everything\n"
+
+
+def test_a_message_that_comes_as_it_closes_is_refused(tmp_path: Path) -> None:
+    made = TraceReceiver(tmp_path / "kept.pb", 0)
+    threading.Thread(target=made.serve_forever, args=(0.01,), daemon=True).start()
+    message, kind = json.dumps({"resourceSpans": []}), {"Content-Type": JSON}
+    with httpx.Client(headers=kind) as client:  # one connection, whose thread lives on
+        assert client.post(made.address, content=message).status_code == 200
+        made.shutdown()
+        made.server_close()
+        kept = (tmp_path / "kept.pb").read_bytes()
+        assert client.post(made.address, content=message).status_code == 503
+    assert (tmp_path / "kept.pb").read_bytes() == kept
