@@ -36,6 +36,7 @@ READ = {
     "appnope": "BSD-2-Clause",
     "apsw": "Zlib",
     "async-timeout": "Apache-2.0",
+    "docutils": "BSD-2-Clause AND 0BSD",  # most is in the public domain, none under the GPL
     "httpx2-jsfetch": "BSD-3-Clause",
     "huey": "MIT",
     "pyte": "LGPL-3.0-only",

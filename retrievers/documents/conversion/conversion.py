@@ -1,4 +1,4 @@
-"""Files become text: PDF, Office, HTML and EPUB by a converter, Markdown and text as they are.
+"""Files become text: Markdown and plain text as they are, other formats by a converter.
 
 markitdown, which is the default, finds no headings in a PDF: they are found by their fonts.
 Navigation and footers of HTML pages are left out.
@@ -13,7 +13,8 @@ import subprocess
 import sys
 import threading
 import zipfile
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +32,7 @@ from assay.retrievers.store.digest import digest
 
 TEXTS = (".md", ".markdown", ".txt")
 ARCHIVES = (".docx", ".epub", ".pptx", ".xlsx")
-FORMATS = (*TEXTS, *converter.CONVERTERS)
+FORMATS = (*TEXTS, *converter.SUFFIXES)
 KIND = "conversions"
 
 SECONDS = 300.0
@@ -54,7 +55,8 @@ class ConvertedText:
     """The text of a file of `size` bytes and the encoding it was in, "" if it was converted.
 
     `seconds` are those of the work, also when its result came from the cache. `pages` are where
-    those of a PDF begin in the text; none where that is not known.
+    those of a PDF begin in the text; none where that is not known. `notes` name what is left out of
+    it. `digest` is the SHA-256 of the file.
     """
 
     text: str
@@ -63,6 +65,14 @@ class ConvertedText:
     seconds: float = 0.0
     cached: bool = False
     pages: tuple[int, ...] = ()
+    notes: tuple[str, ...] = ()
+    digest: str = ""
+
+
+def list_formats(settings: AnyConverter) -> Sequence[str]:
+    """Return the suffixes of the files that a converter reads, or that are read without it."""
+    own = settings.suffixes if isinstance(settings, CommandSettings) else ()
+    return tuple(dict.fromkeys((*FORMATS, *own)))
 
 
 class Converter:
@@ -84,13 +94,13 @@ class Converter:
         self._process: subprocess.Popen[bytes] | None = None
 
     def convert(self, path: Path) -> ConvertedText:
-        """Return the text of the file at `path`, whose suffix is one of FORMATS.
+        """Return the text of the file at `path`, whose suffix is one of `list_formats`.
 
         Raises ConversionError when it has none or cannot be read.
         """
         data = _read(path)
         suffix = path.suffix.lower()
-        if suffix in TEXTS:
+        if suffix in TEXTS and self._choose_command(suffix) is None:
             found = _decode(data)
         else:
             _check(suffix, data)
@@ -98,7 +108,7 @@ class Converter:
         if not found.text.strip("\ufeff \t\r\n\f\v"):
             scanned = "; a scanned PDF needs text recognition (OCR) first"
             raise BlankError(f"holds no text{scanned if suffix == '.pdf' else ''}")
-        return found
+        return replace(found, digest=hashlib.sha256(data).hexdigest())
 
     def close(self) -> None:
         """End the process."""
@@ -110,8 +120,7 @@ class Converter:
     def _convert(self, suffix: str, data: bytes) -> ConvertedText:
         key = digest(identify(self._settings), suffix, hashlib.sha256(data).hexdigest())
         stored = self._store.get_many(KIND, [key]).get(key)
-        used = self._settings
-        command = used if isinstance(used, CommandSettings) and suffix in used.suffixes else None
+        command = self._choose_command(suffix)
         if stored:
             answer = json.loads(stored)
         elif command:
@@ -133,7 +142,12 @@ class Converter:
             seconds=answer["seconds"],
             cached=stored is not None,
             pages=tuple(start and start + shift for start in answer.get("pages", ())),
+            notes=tuple(answer.get("notes", ())),
         )
+
+    def _choose_command(self, suffix: str) -> CommandSettings | None:
+        used = self._settings
+        return used if isinstance(used, CommandSettings) and suffix in used.suffixes else None
 
     def _ask(self, suffix: str, data: bytes) -> dict[str, Any]:
         process = self._process = self._process or _start()

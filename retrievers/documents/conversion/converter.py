@@ -3,8 +3,8 @@
 `conversion` starts it as `python -m assay.retrievers.documents.conversion.converter`. It may be
 killed at any moment. A request is a line of JSON, `{"suffix": ".pdf", "size": 1234, "seconds": 9}`,
 and as many bytes; it ends the process where it takes more seconds of CPU. An answer is a line of
-JSON: `text`, `title`, `pages` (where each begins in the text, none where that is not known) and
-`seconds`, or a `reason` why there is none.
+JSON: `text`, `title`, `pages` (where each begins in the text, none where that is not known), `notes`
+on what is left out and `seconds`; or a `reason` why there is no text.
 """
 
 import contextlib
@@ -20,6 +20,9 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+from assay.retrievers.documents.conversion import mdx, notebooks, restructured, sheets, tables
+from assay.retrievers.documents.conversion.encodings import NotTextError, decode
 
 if TYPE_CHECKING:
     from pdfminer.layout import LTChar
@@ -142,16 +145,19 @@ NAVIGATION = "nav, [role=navigation], [role=contentinfo], footer"
 CONTENT = ("article", "blockquote", "section", "aside")
 BYTES_OF_MEMORY = 2 << 30
 TOO_LONG = 24  # the number of SIGXCPU, which Windows lacks
-CONVERTERS = {
+MARKITDOWN = {
     ".docx": "DocxConverter",
     ".epub": "EpubConverter",
     ".htm": "HtmlConverter",
     ".html": "HtmlConverter",
     ".pdf": "PdfConverter",
     ".pptx": "PptxConverter",
-    ".xlsx": "XlsxConverter",
 }
 HTML = (".htm", ".html")
+# Read by modules of this package: text, but for the workbooks.
+WORKBOOKS = (".xlsx",)
+WRITTEN = (".csv", ".ipynb", ".mdx", ".rst", ".tsv")
+SUFFIXES = tuple(sorted((*MARKITDOWN, *WORKBOOKS, *WRITTEN)))
 BLANK_LINES = re.compile(r"\n{3,}")
 LINE_TAILS = re.compile(r"(?<![^\S\n])[^\S\n]+$", re.M)
 
@@ -174,30 +180,60 @@ def main() -> None:
 
 
 def _convert(suffix: str, data: bytes) -> dict[str, Any]:
-    # The converters are called by themselves: markitdown as a whole would try others where one
-    # fails, and take a broken document for a ZIP archive or for plain text.
+    begin = time.perf_counter()
+    pages: list[int] = []
     try:
-        from markitdown import StreamInfo, converters
-
-        begin = time.perf_counter()
-        if suffix in HTML:
-            data = strip_surroundings(data)
-        converter = getattr(converters, CONVERTERS[suffix])()
-        told = StreamInfo(extension=suffix)
-        # A table needs a head in Markdown: where a document names none, its first row.
-        result = converter.convert(io.BytesIO(data), told, table_infer_header=True)
-        text = tidy(result.markdown)
-        pages: list[int] = []
+        text, title, notes = _read(suffix, data)
+        text = tidy(text)
         if suffix == ".pdf":
             lines = list(read_lines(data))
             text = tidy(mark_headings(text, lines))
             pages = find_pages(text, lines)
-        seconds = time.perf_counter() - begin
     except MemoryError:
         return {"reason": f"needs more than {BYTES_OF_MEMORY >> 30} GB of memory to convert"}
+    except NotTextError as error:
+        return {"reason": str(error)}
     except Exception as error:  # each format has libraries, and errors, of its own
         return {"reason": _explain(error)}
-    return {"text": text, "title": result.title or "", "pages": pages, "seconds": seconds}
+    seconds = time.perf_counter() - begin
+    return {"text": text, "title": title, "pages": pages, "notes": notes, "seconds": seconds}
+
+
+def _read(suffix: str, data: bytes) -> tuple[str, str, Sequence[str]]:
+    """Return the Markdown of a file, its title, and notes on what is left out."""
+    if suffix in WORKBOOKS:
+        text, notes = sheets.read_workbook(data)
+        return text, "", notes
+    if suffix not in WRITTEN:
+        return *_ask_markitdown(suffix, strip_surroundings(data) if suffix in HTML else data), ()
+    text, _ = decode(data)
+    text = text.removeprefix("\ufeff")
+    if suffix == ".rst":
+        page = restructured.read_restructured(text)
+        return _ask_markitdown(".html", page.encode())[0], "", ()
+    read = {".ipynb": notebooks.read_notebook, ".mdx": mdx.read_mdx}.get(suffix, sheets.read_values)
+    return read(text), "", ()
+
+
+def _ask_markitdown(suffix: str, data: bytes) -> tuple[str, str]:
+    # The converters are called by themselves: markitdown as a whole would try others where one
+    # fails, and take a broken document for a ZIP archive or for plain text.
+    from markitdown import StreamInfo, converters
+    from markitdown.converters import _html_converter, _markdownify
+
+    class Markdownify(_markdownify._CustomMarkdownify):
+        """markitdown's writer of Markdown, for pages and what is made into pages first."""
+
+        def convert_soup(self, soup: Any) -> str:
+            tables.prepare_tables(soup)
+            return str(super().convert_soup(soup))
+
+    vars(_html_converter)["_CustomMarkdownify"] = Markdownify
+    converter = getattr(converters, MARKITDOWN[suffix])()
+    told = StreamInfo(extension=suffix)
+    # A table needs a head in Markdown: where a document names none, its first row.
+    result = converter.convert(io.BytesIO(data), told, table_infer_header=True)
+    return result.markdown, result.title or ""
 
 
 def tidy(text: str) -> str:

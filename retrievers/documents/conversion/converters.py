@@ -1,6 +1,7 @@
 """What turns files into Markdown: markitdown, or a command of the user's own."""
 
 import contextlib
+import re
 import shutil
 import subprocess
 import tempfile
@@ -12,7 +13,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field
+from pydantic import BeforeValidator, Field, field_validator
 
 from assay.retrievers.base import AssayError
 from assay.retrievers.base.installation import hint_extra
@@ -23,10 +24,11 @@ from assay.retrievers.store.digest import digest, digest_file
 from assay.retrievers.store.sources import digest_imports
 
 PACKAGES = (
-    "beautifulsoup4", "mammoth", "markdownify", "markitdown", "openpyxl", "pandas", "pdfminer.six",
-    "pdfplumber", "python-pptx",
+    "beautifulsoup4", "docutils", "mammoth", "markdownify", "markitdown", "openpyxl",
+    "pdfminer.six", "pdfplumber", "python-pptx",
 )  # fmt: skip
 FILE = "{file}"
+SUFFIX = re.compile(r"\.[^./\\\s]+")
 KEY = "documents.converter.command"
 
 
@@ -46,15 +48,23 @@ class CommandSettings(Settings):
         "path, which else comes last",
     )
     suffixes: list[str] = Field(
-        list(converter.CONVERTERS),
+        sorted((*converter.MARKITDOWN, *converter.WORKBOOKS)),
         min_length=1,
-        description="the files it reads; markitdown reads the others",
+        description="the files it reads, such as .adoc; the others are read as without it",
     )
     version: str = Field(
         "",
         description="what it gave before is converted anew where this differs; a change to a file "
         "that the command names is noticed without it",
     )
+
+    @field_validator("suffixes")
+    @classmethod
+    def _check_suffixes(cls, suffixes: list[str]) -> list[str]:
+        for suffix in suffixes:
+            if not SUFFIX.fullmatch(suffix):
+                raise ValueError(f'"{suffix}" is no suffix; allowed: a dot and letters, as .adoc')
+        return [suffix.lower() for suffix in suffixes]
 
     def convert(self, suffix: str, data: bytes, seconds: float) -> dict[str, Any]:
         """Return the `text` that the command makes of a file, and the `seconds` it took, or a

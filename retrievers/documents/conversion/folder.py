@@ -10,12 +10,12 @@ from typing import Literal
 from assay.retrievers.base import AssayError
 from assay.retrievers.base.threads import ThreadPool
 from assay.retrievers.documents.conversion.conversion import (
-    FORMATS,
     TEXTS,
     BlankError,
     ConversionError,
     ConvertedText,
     Converter,
+    list_formats,
 )
 from assay.retrievers.documents.conversion.converters import MARKITDOWN, AnyConverter
 from assay.retrievers.settings import Resources
@@ -108,6 +108,8 @@ def _read(
         if identifier in documents:
             skipped.append(SkippedFile(name, f"its document would be {identifier}, which is there"))
             continue
+        for note in result.notes:
+            resources.progress.say(f"{name}: {note}")
         documents[identifier] = FolderDocument(identifier, name, result)
     skipped.sort(key=lambda item: item.path)
     if not documents:
@@ -116,7 +118,8 @@ def _read(
         for item in skipped:
             if item.kind != "other" or item is others[item.reason]:
                 resources.progress.say(str(item))
-        raise AssayError(f"{place}: holds no documents; allowed: {', '.join(FORMATS)}")
+        allowed = ", ".join(list_formats(settings))
+        raise AssayError(f"{place}: holds no documents; allowed: {allowed}")
     ordered = sorted(documents.values(), key=lambda item: item.path)
     return FolderContents(tuple(ordered), tuple(skipped))
 
@@ -136,6 +139,7 @@ def convert_all(
 ) -> list[tuple[str, ConvertedText | SkippedFile]]:
     """Convert the files below `folder`, as many at a time as the resources has threads."""
     free: queue.SimpleQueue[Converter] = queue.SimpleQueue()
+    formats = list_formats(settings)
 
     def convert(name: str) -> ConvertedText | SkippedFile:
         path = folder / name
@@ -144,7 +148,7 @@ def convert_all(
         except UnicodeEncodeError:
             readable = name.encode("utf-8", "backslashreplace").decode()
             return SkippedFile(readable, "its name is not in UTF-8; rename it")
-        if path.suffix.lower() not in FORMATS:
+        if path.suffix.lower() not in formats:
             kind = f"format {path.suffix}" if path.suffix else "a file without a suffix"
             return SkippedFile(name, f"{kind} is not read", "other")
         converter = free.get()

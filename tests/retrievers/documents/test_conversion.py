@@ -288,10 +288,10 @@ def test_folders_without_documents(
 ) -> None:
     with pytest.raises(AssayError, match="there is no such folder"):
         read_folder(tmp_path / "nowhere", Resources(store))
-    for name in ("logo.png", "mark.png", "a.rst", "b.rst"):
+    for name in ("logo.png", "mark.png", "a.key", "b.key"):
         (tmp_path / name).write_bytes(b"x")
-    with pytest.raises(AssayError, match=r"a\.rst: is no folder"):
-        read_folder(tmp_path / "a.rst", Resources(store))
+    with pytest.raises(AssayError, match=r"a\.key: is no folder"):
+        read_folder(tmp_path / "a.key", Resources(store))
     (tmp_path / "empty.md").write_bytes(b"")
     said: list[str] = []
     resources = Resources(store)
@@ -299,7 +299,7 @@ def test_folders_without_documents(
     with pytest.raises(AssayError, match="holds no documents; allowed: "):
         read_folder(tmp_path, resources)
     assert said == [
-        "a.rst: format .rst is not read",
+        "a.key: format .key is not read",
         "empty.md: is empty",
         "logo.png: format .png is not read",
     ]

@@ -1,6 +1,7 @@
 """Documents read anew by a converter, and hits placed in the documents as they were given."""
 
 import os
+import re
 import sys
 from collections.abc import Sequence
 from contextlib import closing
@@ -17,6 +18,7 @@ from assay.retrievers.base import AssayError, Document
 from assay.retrievers.documents.conversion.alignment import Alignment
 from assay.retrievers.documents.conversion.conversion import ConversionError, Converter
 from assay.retrievers.documents.conversion.converters import CommandSettings
+from assay.retrievers.documents.conversion.folder import read_folder
 from assay.retrievers.pipeline.config import PipelineConfig
 from assay.retrievers.pipeline.variants import Variants
 from assay.retrievers.settings import Resources
@@ -68,6 +70,33 @@ def test_a_command_converts_and_its_result_is_kept(resources: Resources, tmp_pat
     other = command(script, UPPER, suffixes=[".pdf"])
     with closing(Converter(resources.cache, other)) as converter:
         assert converter.convert(page).text == "a page", "markitdown reads the others"
+
+
+def test_a_command_reads_every_suffix_that_it_names(resources: Resources, tmp_path: Path) -> None:
+    for name in ("a.adoc", "b.MD", "c.md", "d.org"):
+        (tmp_path / name).write_text("a page")
+    read = read_folder(tmp_path, resources, command(tmp_path / "upper", UPPER, suffixes=[".ADOC"]))
+    assert {item.id: item.converted.text for item in read.documents} == {
+        "a.adoc.md": "# A PAGE",
+        "b.MD": "a page",
+        "c.md": "a page",
+    }
+    assert [str(item) for item in read.skipped if item.path == "d.org"] == [
+        "d.org: format .org is not read"
+    ]
+    own = command(tmp_path / "upper", UPPER, suffixes=[".md"])
+    read = read_folder(tmp_path, resources, own)
+    assert {item.id: item.converted.text for item in read.documents} == {
+        "b.MD": "# A PAGE",
+        "c.md": "# A PAGE",
+    }
+    assert not read.untouched
+
+
+@pytest.mark.parametrize("suffix", ["", "mdx", ".", ".tar.gz", "*.mdx", "a.mdx", ". mdx"])
+def test_what_is_no_suffix_is_refused(suffix: str) -> None:
+    with pytest.raises(ValueError, match=f'"{re.escape(suffix)}" is no suffix; allowed: a dot'):
+        CommandSettings(type="command", command=["cat"], suffixes=[".pdf", suffix])
 
 
 def test_a_command_that_fails_is_told_and_asked_again(resources: Resources, tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from assay.retrievers.base import Document
 from assay.retrievers.base.quotes import Locator
 from assay.retrievers.documents.code import find_code
 from assay.retrievers.documents.conversion.converter import tidy
+from assay.retrievers.documents.conversion.mdx import read_mdx
 from assay.retrievers.documents.references.query_citations import read_mentions
 from assay.retrievers.documents.references.references import find_references
 from assay.retrievers.documents.structure.numerals import count_on
@@ -74,6 +75,11 @@ TEXTS: dict[str, tuple[Callable[[str], object], str]] = {
         "".join(f"{'`' * length}a" for length in range(1, 3_000)),
     ),
     "blanks in a page": (tidy, f"A{repeat(' ')}x"),
+    "comments of MDX": (read_mdx, repeat("{/*")),
+    "comments of MDX, half closed": (read_mdx, repeat("{/* */")),
+    "tags of MDX": (read_mdx, repeat("<A b={")),
+    "backticks of MDX": (read_mdx, repeat("`", "``a`b")),
+    "styles of MDX": (read_mdx, repeat("<style>")),
     "blanks in a quote": (unfold, f"{repeat(' ')}x"),
     "dashes in a quote": (unfold, f"{'-' * 200}x"),
     "colons in a quote": (unfold, f"{'--:' * 200}x"),
