@@ -19,6 +19,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from assay.retrievers.documents.conversion.furniture import strip_surroundings
+
 if TYPE_CHECKING:
     from pdfminer.layout import LTChar
 
@@ -136,8 +138,6 @@ def _is_bold(letters: Iterable["LTChar"]) -> bool:
     return all(BOLD.search(item.fontname) for item in letters if item.get_text().strip())
 
 
-NAVIGATION = "nav, [role=navigation], [role=contentinfo], footer"
-CONTENT = ("article", "blockquote", "section", "aside")
 BYTES_OF_MEMORY = 2 << 30
 CONVERTERS = {
     ".docx": "DocxConverter",
@@ -217,26 +217,6 @@ def _limit_memory() -> None:
 
         with contextlib.suppress(ValueError, OSError):
             resource.setrlimit(resource.RLIMIT_DATA, (BYTES_OF_MEMORY, BYTES_OF_MEMORY))
-
-
-def strip_surroundings(data: bytes) -> bytes:
-    """Return an HTML page without its navigation and its footer, in UTF-8 where it had any.
-
-    The footer of an article or a section belongs to it, and stays. A page that is nothing else is
-    returned as it is.
-    """
-    from bs4 import BeautifulSoup
-
-    soup = BeautifulSoup(data, "html.parser", from_encoding="utf-8")
-    around = [item for item in soup.select(NAVIGATION) if not _belongs(item)]
-    for item in around:
-        item.extract()
-    body = soup.find("body") or soup
-    return str(soup).encode("utf-8", "replace") if around and body.get_text(strip=True) else data
-
-
-def _belongs(item: Any) -> bool:
-    return item.name == "footer" and item.find_parent(CONTENT) is not None
 
 
 TELLING = 12  # letters and digits that a line has at least to tell where it stands
