@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 # What CommonMark ends a line at, and nothing else.
 LINE_END = re.compile(r"\r\n|\n|\r")
 TEXT_SUFFIX = ".txt"
+SIGNS = " ¶\u200b"  # what generators of pages put behind a heading
 WIKILINK = re.compile(r"\[\[([^\[\]|\n]+)(?:\|([^\[\]\n]+))?\]\]")
 
 
@@ -102,14 +103,22 @@ def line_starts(text: str, begin: int) -> list[int]:
 
 
 def plain_text(inline: "Token") -> str:
-    """Return what an inline token reads as, without its markup."""
-    parts = []
+    """Return what an inline token reads as, without its markup, and without links to itself that
+    show but a sign, such as ¶.
+    """
+    parts: list[str] = []
+    opened = 0
     for child in inline.children or []:
-        if child.type in ("softbreak", "hardbreak"):
+        if child.type == "link_open":
+            opened = len(parts) if str(child.attrs["href"]).startswith("#") else len(inline.content)
+        elif child.type == "link_close" and not any(map(str.isalnum, "".join(parts[opened:]))):
+            del parts[opened:]
+        elif child.type in ("softbreak", "hardbreak"):
             parts.append(" ")
         elif child.type in ("text", "code_inline", "image", "wikilink"):
             parts.append(child.content)
-    return "".join(parts)
+    text = "".join(parts)
+    return text.rstrip(SIGNS) or text
 
 
 def read_links(tokens: "list[Token]") -> Iterator[LinkToken]:

@@ -3,8 +3,8 @@
 `conversion` starts it as `python -m assay.retrievers.documents.conversion.converter`. It may be
 killed at any moment. A request is a line of JSON, `{"suffix": ".pdf", "size": 1234, "seconds": 9}`,
 and as many bytes; it ends the process where it takes more seconds of CPU. An answer is a line of
-JSON: `text`, `title`, `pages` (where each begins in the text, none where that is not known), `notes`
-on what is left out and `seconds`; or a `reason` why there is no text.
+JSON: `text`, `title`, `pages` (where each begins in the text, none where that is not known),
+`notes` on what is left out and `seconds`; or a `reason` why there is no text.
 """
 
 import contextlib
@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 from assay.retrievers.documents.conversion import mdx, notebooks, restructured, sheets, tables
 from assay.retrievers.documents.conversion.encodings import NotTextError, decode
+from assay.retrievers.documents.conversion.furniture import strip_surroundings
 
 if TYPE_CHECKING:
     from pdfminer.layout import LTChar
@@ -141,8 +142,6 @@ def _is_bold(letters: Iterable["LTChar"]) -> bool:
     return all(BOLD.search(item.fontname) for item in letters if item.get_text().strip())
 
 
-NAVIGATION = "nav, [role=navigation], [role=contentinfo], footer"
-CONTENT = ("article", "blockquote", "section", "aside")
 BYTES_OF_MEMORY = 2 << 30
 TOO_LONG = 24  # the number of SIGXCPU, which Windows lacks
 MARKITDOWN = {
@@ -270,26 +269,6 @@ def _limit_time(seconds: int) -> None:
         with contextlib.suppress(ValueError):  # the system has a lower one
             hard = resource.getrlimit(resource.RLIMIT_CPU)[1]
             resource.setrlimit(resource.RLIMIT_CPU, (limit, hard))
-
-
-def strip_surroundings(data: bytes) -> bytes:
-    """Return an HTML page without its navigation and its footer, in UTF-8 where it had any.
-
-    The footer of an article or a section belongs to it, and stays. A page that is nothing else is
-    returned as it is.
-    """
-    from bs4 import BeautifulSoup
-
-    soup = BeautifulSoup(data, "html.parser", from_encoding="utf-8")
-    around = [item for item in soup.select(NAVIGATION) if not _belongs(item)]
-    for item in around:
-        item.extract()
-    body = soup.find("body") or soup
-    return str(soup).encode("utf-8", "replace") if around and body.get_text(strip=True) else data
-
-
-def _belongs(item: Any) -> bool:
-    return item.name == "footer" and item.find_parent(CONTENT) is not None
 
 
 TELLING = 12  # letters and digits that a line has at least to tell where it stands
