@@ -126,21 +126,23 @@ class _LanguageAnalyzer(Analyzer):
         if len(humps) == 1 and "_" not in name:
             return self._word(name)
         # The parts of a name are terms even where they are stop words: the `by` of getUserById.
-        return (self._stem(name.casefold()), *(self._stem(hump.casefold()) for hump in humps))
+        return tuple(chain(*(self._stem(part.casefold()) for part in (name, *humps))))
 
     def _word(self, word: str) -> tuple[str, ...]:
         folded = word.casefold()
-        return () if fold(folded) in self._stop else (self._stem(folded),)
+        return () if fold(folded) in self._stop else self._stem(folded)
 
-    def _stem(self, word: str) -> str:
+    def _stem(self, word: str) -> tuple[str, ...]:
         """Return the folded stem of `word`; what is not all letters keeps its ending.
 
-        Stemmers expect diacritics, so these are stripped last.
+        Stemmers expect diacritics, so these are stripped last. Who writes without them, though,
+        gets another stem, so that of the word without them is a term too: resume finds résumé.
         """
         if self._stemmer is None or NOT_A_WORD.search(word):
-            return fold(word)
+            return (fold(word),)
+        words = (word,) if word.isascii() else (word, fold(word))
         with self._lock:  # a PyStemmer object must not be shared by threads
-            return fold(self._stemmer(word))
+            return tuple(dict.fromkeys(fold(self._stemmer(each)) for each in words))
 
 
 def _make_stemmer(language: str) -> Callable[[str], str]:

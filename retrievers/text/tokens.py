@@ -6,6 +6,11 @@ from collections.abc import Callable
 
 # Diacritics, but not the vowel signs of Indic scripts or the voicing marks of kana.
 DIACRITICS = re.compile("[\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]+")
+# Letters that keyboards without them write as others, and that Unicode does not take apart.
+LETTERS = str.maketrans({
+    "ł": "l", "ø": "o", "đ": "d", "ð": "d", "œ": "oe", "æ": "ae", "ß": "ss", "þ": "th", "ħ": "h",
+    "ŧ": "t", "ı": "i",
+})  # fmt: skip
 # Dashes and the minus sign become a hyphen; soft hyphens and zero-width characters vanish.
 PUNCTUATION = dict.fromkeys((*range(0x2010, 0x2016), 0x2212), "-") | {
     0x2018: "'", 0x2019: "'", 0x02BC: "'", 0x00AD: None, 0x200B: None, 0x2060: None, 0xFEFF: None,
@@ -41,11 +46,14 @@ MEMO_SIZE = 1 << 18
 
 
 def fold(text: str) -> str:
-    """Return `text` without distinctions of case, diacritics, width, dashes and apostrophes."""
+    """Return `text` without distinctions of case, diacritics, width, dashes and apostrophes.
+
+    Letters as ł and œ become those that are written where a keyboard lacks them.
+    """
     if text.isascii():
         return text.lower()
     plain = DIACRITICS.sub("", unicodedata.normalize("NFKD", text).translate(PUNCTUATION))
-    return unicodedata.normalize("NFC", plain.casefold())
+    return unicodedata.normalize("NFC", plain.casefold().translate(LETTERS))
 
 
 def normalise(text: str) -> str:

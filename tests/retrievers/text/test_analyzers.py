@@ -10,7 +10,7 @@ from assay.retrievers.base import AssayError
 from assay.retrievers.text import tokens
 from assay.retrievers.text.analyzers import AnalyzerSettings
 from assay.retrievers.text.base import Analyzer
-from assay.retrievers.text.languages import STOP_WORDS, Language
+from assay.retrievers.text.languages import STOP_WORDS, Language, LanguageAnalyzerSettings
 from assay.retrievers.text.tokens import fold
 
 SETTINGS: TypeAdapter[Any] = TypeAdapter(AnalyzerSettings)
@@ -193,3 +193,38 @@ def test_threads_agree() -> None:
     fresh = make("english")
     with ThreadPoolExecutor(8) as pool:
         assert list(pool.map(fresh.analyze, texts)) == expected
+
+
+WITHOUT_ACCENTS = [
+    ("english", "résumé", "resume"),
+    ("english", "cliché", "cliche"),
+    ("english", "exposé", "expose"),
+    ("french", "sécurité", "securite"),
+    ("portuguese", "informação", "informacao"),
+    ("italian", "qualità", "qualita"),
+    ("spanish", "canción", "cancion"),
+    ("german", "Größe", "grosse"),
+    ("english", "Łódź", "Lodz"),
+    ("english", "Tromsø", "Tromso"),
+    ("danish", "Ærøskøbing", "aeroskobing"),
+    ("english", "Đorđević", "Dordevic"),
+    ("french", "œuvre", "oeuvre"),
+    ("german", "Straße", "Strasse"),
+    ("turkish", "ılık", "ilik"),
+]
+
+
+@pytest.mark.parametrize(("language", "written", "typed"), WITHOUT_ACCENTS)
+def test_a_word_is_found_by_who_types_it_without_accents(
+    language: str, written: str, typed: str
+) -> None:
+    analyzer = LanguageAnalyzerSettings(language=language, stop_words=False).build()
+    accented, plain = analyzer.analyze(written), analyzer.analyze(typed)
+    assert set(plain) <= set(accented)
+    assert analyzer.analyze(written.upper() if language != "turkish" else written) == accented
+    assert len(accented) == len(set(accented)) <= 2
+
+
+@given(st.text(alphabet="abcdefghijklmnopqrstuvwxyz", min_size=1, max_size=12))
+def test_a_word_without_accents_has_one_term(word: str) -> None:
+    assert len(LanguageAnalyzerSettings(stop_words=False).build().analyze(word)) == 1
