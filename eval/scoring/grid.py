@@ -75,7 +75,7 @@ class Grid:
         given = np.unique(grades) if len(grades) else np.ones(1, dtype=np.int64)
         size = len(self.queries)
         relevant = [np.bincount(rows[grades >= grade], minlength=size) for grade in given]
-        coming = [self._count_found(grade) for grade in given]
+        coming = [self._count_found(int(grade)) for grade in given]
         return Levels(np.array(coming), np.array(relevant), np.diff(given, prepend=0))
 
     @cached_property
