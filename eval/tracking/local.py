@@ -191,7 +191,8 @@ def _read_version(opened: sqlite3.Connection) -> str | None:
 
 def _is_begun(opened: sqlite3.Connection) -> bool:
     """Return whether the tables hold a row of someone's, are not MLflow's, or were once whole."""
-    from mlflow.store.db.base_sql_model import Base
+    # This module has registered all tables, unlike that of the class.
+    from mlflow.store.db.utils import Base  # type: ignore[attr-defined]
 
     tables = _list_tables(opened) - {VERSION}
     # MLflow makes the default experiment after all of its tables.

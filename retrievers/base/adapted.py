@@ -1,7 +1,7 @@
 """A retriever of somebody's own, whose answers may be what functions may return."""
 
 import copy
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Self
 
 from assay.retrievers.base import (
@@ -77,6 +77,10 @@ class AdaptedRetriever(Retriever):
     def list_remote(self) -> Sequence[str]:
         """Return its own."""
         return self.adapted.list_remote()
+
+    def list_foreign(self) -> Collection[str] | None:
+        """Return its own."""
+        return self.adapted.list_foreign()
 
     def close(self) -> None:
         """Close it."""

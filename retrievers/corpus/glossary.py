@@ -1,11 +1,12 @@
 """What the documents of a corpus say their terms mean, by term."""
 
+import copy
 import json
 import re
 import time
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import asdict, dataclass
 from functools import cached_property, lru_cache
 from math import fsum
@@ -72,7 +73,22 @@ class Glossary:
             for entry in self._place(doc_id, found[doc_id]):
                 if term := " ".join(read_words(entry.definition.term)):
                     entries[term].append(entry)
-        self.entries: Mapping[str, Sequence[Entry]] = dict(entries)
+        self._take(entries)
+
+    def restrict(self, documents: Set[str]) -> "Glossary":
+        """Return the glossary of these documents alone."""
+        other = copy.copy(self)
+        other._take(
+            {
+                term: held
+                for term, entries in self.entries.items()
+                if (held := [entry for entry in entries if entry.doc_id in documents])
+            }
+        )
+        return other
+
+    def _take(self, entries: Mapping[str, Sequence[Entry]]) -> None:
+        self.entries = dict(entries)
         self._longest: dict[str, int] = defaultdict(int)
         for term in entries:
             first, *rest = term.split(" ")

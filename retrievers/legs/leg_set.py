@@ -144,7 +144,8 @@ class LegGroup:
         """Return the best `depth` of the chunks that may be found.
 
         A leg that cannot leave out the others is asked for more, in growing steps, until enough
-        may be found or it has no more; its count `asked` tells for how many, in all.
+        may be found or it has no more; its count `asked` tells for how many, in all. It knows the
+        others, so that nothing else of what it says of its search is told.
         """
         leg, size = self._legs[name], len(self._corpus.chunks)
         restricted = leg.restrict(np.array(sorted(allowed), np.intp))
@@ -157,8 +158,7 @@ class LegGroup:
             return results[-1].candidates
 
         kept, asked = over_fetch(search, allowed, depth, size)
-        told = _add(results)
-        return replace(told, candidates=kept, counts={**told.counts, "asked": asked})
+        return replace(_add(results), candidates=kept, note="", counts={"asked": asked})
 
     def _search(
         self,

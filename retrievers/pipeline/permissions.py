@@ -1,10 +1,13 @@
-"""What of a corpus a filter allows to be found."""
+"""What of a corpus a filter allows to be found, and to be known."""
 
-from collections.abc import Mapping, Set
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence, Set
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 from assay.retrievers.base import MetadataFilter
 from assay.retrievers.corpus.corpus import Corpus
+from assay.retrievers.legs.leg_query import LegQuery
+from assay.retrievers.query.base import QueryStep, StepResult
 
 MOST = 256  # filters whose documents are remembered
 
@@ -51,3 +54,40 @@ class Permissions:
         documents = {id_ for id_, document in held if wanted.matches(document.metadata)}
         positions = frozenset(i for id_ in documents for i in by_document.get(id_, ()))
         return Allowed(key, documents, positions)
+
+
+class View:
+    """The part of a corpus that may be known, as a corpus of its own, for plug-ins to learn of."""
+
+    def __init__(self, corpus: Corpus, allowed: Allowed) -> None:
+        self.positions: Sequence[int] = sorted(allowed.positions)
+        self._whole = corpus
+        self._documents = allowed.documents
+
+    @cached_property
+    def corpus(self) -> Corpus:
+        """The chunks and the documents, made when they are asked for."""
+        documents = self._whole.documents
+        return Corpus(
+            [self._whole.chunks[i] for i in self.positions],
+            [documents[id_] for id_ in documents if id_ in self._documents],
+        )
+
+
+class ViewStep(QueryStep):
+    """A query step that has learned of a view; it counts positions there."""
+
+    def __init__(self, step: QueryStep, view: View) -> None:
+        self._step = step
+        self._positions = view.positions
+        self._numbers = {position: i for i, position in enumerate(view.positions)}
+        step.index(view.corpus)
+
+    def apply(self, request: LegQuery) -> StepResult:
+        """Return what the step makes of `request`."""
+        held = self._numbers if request.allowed is None else request.allowed
+        inner = frozenset(self._numbers[i] for i in held if i in self._numbers)
+        result = self._step.apply(replace(request, allowed=inner))
+        kept = inner if result.request.allowed is None else result.request.allowed & inner
+        found = frozenset(self._positions[i] for i in kept)
+        return replace(result, request=replace(result.request, allowed=found))

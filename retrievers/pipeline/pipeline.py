@@ -2,7 +2,7 @@
 
 import copy
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -26,14 +26,17 @@ from assay.retrievers.legs.leg_set import LegGroup
 from assay.retrievers.legs.truncation import count_unread, find_window, list_encoders
 from assay.retrievers.models.tokens import Tokenizer
 from assay.retrievers.pipeline import telemetry
-from assay.retrievers.pipeline.permissions import Allowed, Permissions
+from assay.retrievers.pipeline.permissions import MOST, Allowed, Permissions, View, ViewStep
 from assay.retrievers.pipeline.query_cache import Answers
 from assay.retrievers.pipeline.shape import PipelineShape
-from assay.retrievers.query.base import QueryStep
+from assay.retrievers.query.base import QueryStep, QueryStepSettings
 from assay.retrievers.services import cost_meter as charges
-from assay.retrievers.settings import Resources
-from assay.retrievers.settings.parts import find_sources
+from assay.retrievers.settings import Resources, Settings
+from assay.retrievers.settings.parts import find_plugged, find_source, find_sources
 from assay.retrievers.stages.base import Stage
+
+NamedStep = tuple[str, QueryStep]
+NamedStage = tuple[str, Stage]
 
 
 class PipelineSettings(PipelineShape):
@@ -81,11 +84,10 @@ class Pipeline(Retriever):
         self._documents = documents
         self._resources = resources
         self._legs = LegGroup(settings.active, lambda leg: self._parts.build_leg(leg, resources))
-        kinds = {name: leg.kind for name, leg in settings.active.items()}
-        self._steps: list[tuple[str, QueryStep]] = [
-            (step.type, step.build(resources, kinds)) for step in settings.query
+        self._steps: list[NamedStep] = [
+            (step.type, self._build_step(step)) for step in settings.query
         ]
-        self._stages: list[tuple[str, Stage]] = [
+        self._stages: list[NamedStage] = [
             (stage.type, stage.build(resources)) for stage in settings.stages
         ]
         self._answers = Answers(settings.cache.build(resources)) if settings.cache else None
@@ -98,6 +100,7 @@ class Pipeline(Retriever):
         self._corpus = Corpus(())
         self._permissions = Permissions(self._corpus)
         self._allowed: Allowed | None = None
+        self._restricted: dict[str, tuple[list[NamedStep], list[NamedStage]]] = {}
         self._context_source = "none"
 
     @property
@@ -110,6 +113,7 @@ class Pipeline(Retriever):
         prepared, self._corpus = self._parts.prepare(documents, self._documents, self._resources)
         self._context_source = prepared.context_source
         self._permissions = Permissions(self._corpus)
+        self._restricted = {}
         say = self._resources.progress.say
         report = self._legs.index(self._corpus, lambda problem: say(f"warning: {problem}"))
         for _, step in self._steps:
@@ -192,13 +196,43 @@ class Pipeline(Retriever):
         return Ranking(tuple(hits[:k]), tuple(trace), others, (*degraded, *down.values()))
 
     def restrict(self, allowed: MetadataFilter) -> "Pipeline":
-        """The same pipeline, on the same indexes, that finds what `allowed` lets be found."""
+        """The same pipeline, on the same indexes, that finds what `allowed` lets be found.
+
+        Its steps and stages know of no other document. What a filter makes of them is remembered.
+        """
         other = copy.copy(self)
         found = self._permissions.find(allowed)
-        other._allowed = found if self._allowed is None else self._allowed & found
-        documents = other._allowed.documents
-        other._stages = [(name, stage.restrict(documents)) for name, stage in self._stages]
+        other._allowed = found = found if self._allowed is None else self._allowed & found
+        if found.key not in self._restricted:
+            if len(self._restricted) >= MOST:
+                self._restricted.clear()
+            self._restricted[found.key] = self._restrict(found)
+        other._steps, other._stages = self._restricted[found.key]
         return other
+
+    def _restrict(self, allowed: Allowed) -> "tuple[list[NamedStep], list[NamedStage]]":
+        """Return steps and stages that know of what is allowed alone.
+
+        Plug-ins that learn of the corpus, and do not say how to know less, are made anew.
+        """
+        view = View(self._corpus, allowed)
+        steps = [(name, step.restrict(allowed.documents)) for name, step in self._steps]
+        for i, settings in enumerate(self._settings.query):
+            name, step = self._steps[i]
+            if find_source(settings) and _learns(step, QueryStep):
+                steps[i] = name, ViewStep(self._build_step(settings).without_query_cache(), view)
+        stages = [(name, stage.restrict(allowed.documents)) for name, stage in self._stages]
+        for i, recipe in enumerate(self._settings.stages):
+            name, stage = self._stages[i]
+            if find_source(recipe) and _learns(stage, Stage):
+                made = recipe.build(self._resources).without_query_cache()
+                made.index(view.corpus, self._top())
+                stages[i] = name, made
+        return steps, stages
+
+    def _build_step(self, settings: QueryStepSettings) -> QueryStep:
+        kinds = {name: leg.kind for name, leg in self._settings.active.items()}
+        return settings.build(self._resources, kinds)
 
     def without_query_cache(self) -> "Pipeline":
         """The same pipeline, on the same indexes, with every per-query cache off."""
@@ -207,6 +241,7 @@ class Pipeline(Retriever):
         other._steps = [(name, step.without_query_cache()) for name, step in self._steps]
         other._stages = [(name, stage.without_query_cache()) for name, stage in self._stages]
         other._answers = None
+        other._restricted = {}
         return other
 
     def list_chunks(self) -> Sequence[Chunk]:
@@ -236,6 +271,16 @@ class Pipeline(Retriever):
     def list_remote(self) -> Sequence[str]:
         """Return the names of the trace's entries in which a server is asked."""
         return self._settings.list_remote()
+
+    def list_foreign(self) -> Collection[str]:
+        """Return the names of the trace's entries that are plugged in, and `documents` for parts
+        that make chunks.
+        """
+        parts: list[tuple[str, Settings]] = [("documents", self._documents)]
+        parts += self._settings.active.items()
+        parts += [(step.type, step) for step in self._settings.query]
+        parts += [(stage.type, stage) for stage in self._settings.stages]
+        return {name for name, part in parts if any(find_plugged(part))}
 
     def close(self) -> None:
         """Close every leg and the query cache."""
@@ -296,6 +341,11 @@ class Pipeline(Retriever):
         fusion = self._settings.fusion
         legs = self._settings.active.keys() - self._legs.down.keys()
         return fusion.top(legs - fusion.boosts.keys()) if fusion else 1.0
+
+
+def _learns(part: QueryStep | Stage, base: type[QueryStep | Stage]) -> bool:
+    """Say whether a part learns of the corpus, and cannot be held to some of the documents."""
+    return type(part).index is not base.index and type(part).restrict is base.restrict
 
 
 def _entry(

@@ -1,7 +1,7 @@
 """What a query step is: a request in, a request out, before any leg searches."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -37,6 +37,13 @@ class QueryStep(ABC):
     @abstractmethod
     def apply(self, request: LegQuery) -> StepResult:
         """Return what becomes of `request`. Safe to call from threads."""
+
+    def restrict(self, documents: Set[str]) -> "QueryStep":
+        """The same step, that knows these documents alone, in what it says and does.
+
+        One that learns of the corpus overrides it. A plug-in that does not is made anew for them.
+        """
+        return self
 
     def without_query_cache(self) -> "QueryStep":
         """The same step with every per-query cache off."""

@@ -1,11 +1,13 @@
 """Query expansion: terms of the collection that mean nearly what the query says."""
 
+import copy
 import re
 from bisect import bisect_left
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import replace
-from typing import Any, Literal
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from pydantic import Field
@@ -21,6 +23,9 @@ from assay.retrievers.query.base import LegKinds, QueryStep, QueryStepSettings, 
 from assay.retrievers.query.words import Words
 from assay.retrievers.settings import Resources
 from assay.retrievers.text.languages import Language
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 
 class ExpandSettings(QueryStepSettings):
@@ -79,6 +84,9 @@ class Expand(QueryStep):
     A term that is in the query already, by its stem, is not added, nor are two of one stem. What
     completes unknown words comes first, the commonest term first, for the legs `completed`; the
     terms near in meaning are for the `legs`.
+
+    `_totals` has how often each term of `_alphabet` stands in the documents that may be known: 0 of
+    a term that is in others alone.
     """
 
     def __init__(
@@ -93,20 +101,27 @@ class Expand(QueryStep):
         self._legs = legs
         self._completed = completed
         self._words = Words(settings.language)
-        self._counts: Mapping[str, int] = {}
-        self._stems: frozenset[str] = frozenset()
+        self._corpus = Corpus(())
         self._alphabet: Sequence[str] = ()
-        self._terms: Sequence[str] = ()
+        self._totals = np.empty(0, np.intp)
+        self._by_stem: Mapping[str, Sequence[int]] = {}
+        self._terms = np.empty(0, np.intp)
         self._matrix: Vectors = np.empty((0, 0), np.float32)
 
     def index(self, corpus: Corpus) -> None:
         """Count the terms of the chunks and embed the commonest."""
         counts = self._settings.count_terms(chunk.searchable for chunk in corpus.chunks)
-        self._counts = counts
-        self._stems = frozenset(map(self._words.stem, counts))
+        self._corpus = corpus
+        self.__dict__.pop("_by_document", None)
         self._alphabet = sorted(counts)
-        self._terms = self._settings.choose_terms(counts)
-        self._matrix = self._encoder.encode_passages(self._terms)
+        self._totals = np.array([counts[term] for term in self._alphabet], np.intp)
+        by_stem: dict[str, list[int]] = defaultdict(list)
+        for i, term in enumerate(self._alphabet):
+            by_stem[self._words.stem(term)].append(i)
+        self._by_stem = by_stem
+        terms = self._settings.choose_terms(counts)
+        self._terms = np.array([bisect_left(self._alphabet, term) for term in terms], np.intp)
+        self._matrix = self._encoder.encode_passages(terms)
 
     def apply(self, request: LegQuery) -> StepResult:
         """Return `request` with longer texts for the legs."""
@@ -126,6 +141,31 @@ class Expand(QueryStep):
         texts = {**request.texts, **texts}
         return StepResult(replace(request, texts=texts, expansion=expansion), note, counts)
 
+    def restrict(self, documents: Set[str]) -> QueryStep:
+        """The same step with the terms of these documents, as common as they are there."""
+        rows, counts = self._by_document
+        held = sorted(rows[id_] for id_ in documents if id_ in rows)
+        other = copy.copy(self)
+        other._totals = np.asarray(counts[held].sum(axis=0), np.intp)
+        return other
+
+    @cached_property
+    def _by_document(self) -> tuple[Mapping[str, int], "csr_array"]:
+        """The row of each document, and how often each term stands in it."""
+        from scipy.sparse import csr_array
+
+        chunks, numbers = self._corpus.chunks, {t: i for i, t in enumerate(self._alphabet)}
+        found: list[Counter[str]] = [
+            self._settings.count_terms(chunks[i].searchable for i in positions)
+            for positions in self._corpus.by_document.values()
+        ]
+        ends = np.cumsum([0, *map(len, found)])
+        columns = np.array([numbers[term] for counts in found for term in counts], np.intp)
+        values = np.array([n for counts in found for n in counts.values()], np.intp)
+        shape = (len(found), len(self._alphabet))
+        rows = {id_: i for i, id_ in enumerate(self._corpus.by_document)}
+        return rows, csr_array((values, columns, ends), shape=shape)
+
     def metadata(self) -> Mapping[str, Any]:
         """The facts of the encoder, and the size of the vocabulary."""
         return {**self._encoder.metadata(), "vocabulary": len(self._terms)}
@@ -134,15 +174,15 @@ class Expand(QueryStep):
         """Return the terms that begin with a word of `text` no term has, the commonest first."""
         found: list[str] = []
         for word in self._words.find_terms(text):
-            if len(word) < self._settings.prefix or self._words.stem(word) in self._stems:
+            alike = self._by_stem.get(self._words.stem(word), ())
+            if len(word) < self._settings.prefix or any(self._totals[i] for i in alike):
                 continue
             first = bisect_left(self._alphabet, word)
             last = bisect_left(self._alphabet, f"{word}\U0010ffff")
-            begin_so = sorted(
-                self._alphabet[first:last], key=lambda term: (-self._counts[term], term)
-            )
+            known = [i for i in range(first, last) if self._totals[i]]
             stems: set[str] = set()
-            for term in begin_so:
+            for i in sorted(known, key=lambda i: (-self._totals[i], i)):
+                term = self._alphabet[i]
                 if (stem := self._words.stem(term)) not in stems:
                     stems.add(stem)
                     found.append(term)
@@ -152,18 +192,18 @@ class Expand(QueryStep):
 
     def _find(self, text: str) -> dict[str, float]:
         """Return the cosines of the terms to add, nearest first."""
-        if not re.search(r"\w", text) or not self._terms:
+        if not re.search(r"\w", text) or not len(self._terms):
             return {}
         # Row by row, as in the dense leg: equal terms of two collections get equal cosines.
         cosines = np.vecdot(self._matrix, self._encoder.encode_query(text))
-        near = np.flatnonzero(cosines >= self._settings.floor).tolist()
+        near = np.flatnonzero((cosines >= self._settings.floor) & (self._totals[self._terms] > 0))
         known = self._words.find_stems(text)
         added: dict[str, float] = {}
-        for i in sorted(near, key=lambda i: (-cosines[i], self._terms[i])):
-            stem = self._words.stem(self._terms[i])
-            if stem not in known:
+        for i in sorted(near.tolist(), key=lambda i: (-cosines[i], self._terms[i])):
+            term = self._alphabet[self._terms[i]]
+            if (stem := self._words.stem(term)) not in known:
                 known.add(stem)
-                added[self._terms[i]] = float(cosines[i])
+                added[term] = float(cosines[i])
             if len(added) == self._settings.terms:
                 break
         return added

@@ -1,8 +1,9 @@
 """Filters: what documents say of themselves decides which may be found."""
 
+import copy
 import re
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass, replace
 from datetime import date
 from fnmatch import translate
@@ -104,6 +105,12 @@ class Filter(QueryStep):
         self._catalogue = Catalogue(corpus)
         self._always = self._catalogue.allow(self._conditions) if self._conditions else None
 
+    def restrict(self, documents: Set[str]) -> QueryStep:
+        """The same step, for which what only other documents say is said by none."""
+        other = copy.copy(self)
+        other._catalogue = self._catalogue.restrict(documents)
+        return other
+
     def apply(self, request: LegQuery) -> StepResult:
         """Return `request` for the allowed chunks, without the conditions in its text."""
         conditions = find_conditions(request.text) if self._from_query else []
@@ -129,9 +136,10 @@ class Catalogue:
     def __init__(self, corpus: Corpus) -> None:
         self._positions = corpus.by_document
         self._ids = list(corpus.documents)
-        self._having: dict[str, dict[str, set[str]]] = {
+        having: dict[str, dict[str, set[str]]] = {
             key: defaultdict(set) for key in ("category", "author", "tags", "language")
         }
+        self._having: Mapping[str, Mapping[str, Set[str]]] = having
         self._dates: dict[str, date] = {}
         for id_, said in corpus.frontmatter.items():
             authors = (author for author in said.author.split(",") if author.strip())
@@ -143,9 +151,20 @@ class Catalogue:
             }
             for key, values in named.items():
                 for value in filter(None, map(_normalise, values)):
-                    self._having[key][value].add(id_)
+                    having[key][value].add(id_)
             if (found := find_date(said)) is not None:
                 self._dates[id_] = found
+
+    def restrict(self, documents: Set[str]) -> "Catalogue":
+        """Return the catalogue of these documents alone."""
+        other = copy.copy(self)
+        other._ids = [id_ for id_ in self._ids if id_ in documents]
+        other._dates = {id_: day for id_, day in self._dates.items() if id_ in documents}
+        other._having = {
+            key: {value: held for value, ids in having.items() if (held := ids & documents)}
+            for key, having in self._having.items()
+        }
+        return other
 
     def allow(self, conditions: Iterable[Condition]) -> frozenset[int]:
         """Return the positions of the chunks whose documents meet all of `conditions`."""

@@ -63,9 +63,10 @@ class Stage(ABC):
         return self.apply(query, hits)
 
     def restrict(self, documents: Set[str]) -> "Stage":
-        """The same stage, that tells of these documents alone.
+        """The same stage, that knows these documents alone.
 
-        It is given no hits of others; a stage that adds something of another document overrides it.
+        It is given no hits of others; a stage that learns of a document what it adds to, or says
+        of, the hits of another overrides it. A plug-in that does not is made anew for them.
         """
         return self
 

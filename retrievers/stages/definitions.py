@@ -39,7 +39,6 @@ class Definitions(Stage):
         self._depth = depth
         self._limit = limit
         self._resources = resources
-        self._documents: Set[str] | None = None
         self.index(Corpus(()), 1.0)
 
     def index(self, corpus: Corpus, top: float) -> None:
@@ -58,7 +57,7 @@ class Definitions(Stage):
     def restrict(self, documents: Set[str]) -> Stage:
         """The same stage, that tells what these documents define."""
         other = copy.copy(self)
-        other._documents = documents
+        other._glossary = self._glossary.restrict(documents)
         return other
 
     def _define(self, chunk: Chunk) -> tuple[Definition, ...]:
@@ -68,11 +67,7 @@ class Definitions(Stage):
         """
         found = []
         for term in dict.fromkeys(self._terms(chunk.text)):
-            entries = [
-                entry
-                for entry in self._glossary.entries[term]
-                if self._documents is None or entry.doc_id in self._documents
-            ]
+            entries = self._glossary.entries[term]
             here = (
                 entry.doc_id == chunk.doc_id and chunk.start <= entry.definition.at < chunk.end
                 for entry in entries

@@ -1,7 +1,8 @@
 """Recency: what was written or changed of late counts for more."""
 
+import copy
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import replace
 from datetime import date
 from typing import Any, Literal
@@ -65,12 +66,22 @@ class Recency(Stage):
         self._bias = settings.bias
         self._given = settings.today
         self._today = settings.today
+        self._dates: Mapping[str, date] = {}
         self._factors: Mapping[str, float] = {}
 
     def index(self, corpus: Corpus, top: float) -> None:
         """Find the age of every document."""
         read = ((id_, find_date(frontmatter)) for id_, frontmatter in corpus.frontmatter.items())
-        dates = {id_: found for id_, found in read if found is not None}
+        self._count({id_: found for id_, found in read if found is not None})
+
+    def restrict(self, documents: Set[str]) -> Stage:
+        """The same stage, whose newest date is one of these documents."""
+        other = copy.copy(self)
+        other._count({id_: found for id_, found in self._dates.items() if id_ in documents})
+        return other
+
+    def _count(self, dates: Mapping[str, date]) -> None:
+        self._dates = dates
         self._today = self._given or max(dates.values(), default=None)
         self._factors = {
             id_: factor for id_, found in dates.items() if (factor := self._factor(found)) != 1

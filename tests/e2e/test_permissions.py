@@ -1,13 +1,12 @@
 """A collection with principals, from the command line: what is shown, and what a leak does."""
 
 import json
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tools.command_line import call
 
-from assay.eval.cli.main import main
 from assay.retrievers.legs.leg_set import LegGroup
 
 CARD = """\
@@ -58,19 +57,6 @@ def collection(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path}/mlflow.db")
     monkeypatch.chdir(tmp_path)
     return folder
-
-
-def call(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *words: Any
-) -> tuple[int, str]:
-    monkeypatch.setattr(sys, "argv", ["assay", *map(str, words)])
-    try:
-        main()
-        status = 0
-    except SystemExit as left:
-        status = int(left.code or 0)
-    said = capsys.readouterr()
-    return status, f"{said.out}{said.err}"
 
 
 def test_what_a_principal_may_not_read_is_shown_nowhere_and_a_leak_fails_run_and_gate(

@@ -108,7 +108,7 @@ def _ask(
         found = getattr(asked, how)(query.text, k)
     ranking = check_ranking(found, retriever, query.id, k, collection.texts, validated)
     if allowed is not None:
-        check_leaks(ranking, collection, query, name_retriever(retriever))
+        check_leaks(ranking, collection, query, retriever)
     return _without_self(ranking, query.id, depth) if collection.drop_self_matches else ranking
 
 

@@ -7,9 +7,10 @@ from assay.eval.collections.collection import Query
 RULE_OF_THREE = 3  # Hanley and Lippman-Hand, JAMA 1983: of n with none, at most 3/n at 95 %
 
 
-def describe_bound(queries: Mapping[str, Query]) -> str:
+def describe_bound(queries: Mapping[str, Query], day: str) -> str:
     """Return in a sentence how often a leak may occur where none was seen; "" without principals.
 
+    `day` is that of the run, whose permissions counted.
     Queries are counted, not hits, of which those of one query stand or fall together.
     """
     asked = sum(bool(query.principal) for query in queries.values())
@@ -17,6 +18,6 @@ def describe_bound(queries: Mapping[str, Query]) -> str:
         return ""
     bound = min(1.0, RULE_OF_THREE / asked)
     return (
-        f"No leak in {asked} queries with a principal: queries like them leak in at most "
-        f"{bound:.1%} of cases (3/n, 95 %)."
+        f"No leak in {asked} queries with a principal, as of {day}: queries like them leak in at "
+        f"most {bound:.1%} of cases (3/n, 95 %)."
     )

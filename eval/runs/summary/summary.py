@@ -101,7 +101,7 @@ class Summary:
     @cached_property
     def leaks(self) -> str:
         """How often queries with a principal may leak where none did; "" without principals."""
-        return describe_bound(self.run.queries)
+        return describe_bound(self.run.queries, self.run.manifest.created[:10])
 
     @cached_property
     def absent(self) -> str:

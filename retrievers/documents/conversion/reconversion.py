@@ -5,7 +5,7 @@ converters are judged on the same text.
 """
 
 import copy
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from math import fsum
@@ -142,6 +142,10 @@ class ReconvertingRetriever(Retriever):
     def list_remote(self) -> Sequence[str]:
         """Return what the retriever says."""
         return self._inner.list_remote()
+
+    def list_foreign(self) -> Collection[str] | None:
+        """Return what the retriever says."""
+        return self._inner.list_foreign()
 
     def close(self) -> None:
         """Close the retriever."""

@@ -188,9 +188,10 @@ def test_a_seeded_leak_is_an_error_that_names_query_and_chunk(
 
 def test_the_bound_is_of_queries_with_a_principal(collection: Collection) -> None:
     queries = {query.id: query for query in collection.queries}
-    assert "No leak in 2 queries" in describe_bound(queries)
-    assert "100.0%" in describe_bound(queries)
-    assert describe_bound({"q3": queries["q3"]}) == ""
+    told = describe_bound(queries, "2026-11-28")
+    assert told.startswith("No leak in 2 queries with a principal, as of 2026-11-28: ")
+    assert "100.0%" in told
+    assert describe_bound({"q3": queries["q3"]}, "2026-11-28") == ""
 
 
 @pytest.mark.parametrize(
