@@ -12,6 +12,7 @@ from assay.eval.cli.output import print_json, print_next, print_text, show_path
 
 if TYPE_CHECKING:
     from assay.eval.collections.authoring.author import AuthoredCollection
+    from assay.retrievers.documents.conversion.converters import CommandSettings
 
 
 @click.command()
@@ -35,6 +36,16 @@ if TYPE_CHECKING:
     type=click.Choice(["github", "gitlab"]),
     help="Also write a job that gates the pipeline, and what .gitignore lacks.",
 )
+@click.option(
+    "--converter",
+    metavar="COMMAND",
+    help="A command that reads a file and writes Markdown to standard output.",
+)
+@click.option(
+    "--suffixes",
+    metavar="LIST",
+    help="The files that --converter reads, such as .adoc,.org; by default PDF, Office and HTML.",
+)
 @click.option("--add", is_flag=True, help="Add the questions to the collection that is there.")
 @options.JSON
 def init(
@@ -44,14 +55,17 @@ def init(
     output: Path | None,
     force: bool,
     ci: str | None,
+    converter: str | None,
+    suffixes: str | None,
     add: bool,
     as_json: bool,
 ) -> None:
     """Make a judged collection of the documents below FOLDER.
 
     Markdown and text files stay where they are. Where there are others (PDF, DOCX, PPTX, XLSX,
-    HTML, EPUB, text that is not UTF-8), or FOLDER or --output lies outside the working folder, the
-    text of all goes into the collection's folder docs.
+    CSV, HTML, EPUB, MDX, reStructuredText, notebooks, text that is not UTF-8), or FOLDER or
+    --output lies outside the working folder, the text of all is copied into the collection's folder
+    docs. What changes in FOLDER later is then converted again.
 
     The quote of each question is found in the documents and becomes its gold span. Quotes that are
     not found are listed, and written to unlocated.csv: correct its rows, then add them with --add.
@@ -67,14 +81,15 @@ def init(
     from assay.eval.studies.ingestion.authoring import add_questions, author_folder
     from assay.retrievers.base import AssayError
 
+    used = _choose_converter(converter, suffixes)
     target = find_target(folder, name, output)
     workflow = plan_workflow(ci, target / PIPELINE, force) if ci else {}
     if add:
-        if not questions or force:
-            raise AssayError("--add: goes with --questions, and not with --force")
+        if not questions or force or used:
+            raise AssayError("--add: goes with --questions, and not with --force or --converter")
         made, read = add_questions(folder, questions, name, output), None
     else:
-        made, read = author_folder(folder, questions, name, output, force=force)
+        made, read = author_folder(folder, questions, name, output, force=force, converter=used)
     if made.written:
         write_workflow(workflow)
     skipped_files = read.skipped if read else ()
@@ -92,7 +107,7 @@ def init(
         for item in read.documents if read else ():
             if item.converted.encoding not in ("", "utf-8"):
                 click.echo(f"{item.path}: not in UTF-8, read as {item.converted.encoding}")
-        _print(made)
+        _print(made, folder)
         for path in workflow if made.written else ():
             click.echo(f"written:  {path}")
         if ci and made.written:
@@ -101,6 +116,25 @@ def init(
             click.echo("add to .gitlab-ci.yml: include: [local: .gitlab/assay.yml]")
     if not made.written:
         sys.exit(2)
+
+
+def _choose_converter(command: str | None, suffixes: str | None) -> "CommandSettings | None":
+    from assay.retrievers.base import AssayError
+    from assay.retrievers.documents.conversion.converters import CommandSettings
+    from assay.retrievers.settings import validate
+
+    if command is None:
+        if suffixes:
+            raise AssayError("--suffixes: goes with --converter")
+        return None
+    try:
+        words = shlex.split(command)
+    except ValueError as error:
+        raise AssayError(f"--converter: {command}: {error}") from None
+    values: dict[str, Any] = {"type": "command", "command": words}
+    if suffixes:
+        values["suffixes"] = [suffix.strip() for suffix in suffixes.split(",")]
+    return validate(CommandSettings, values, "--converter")
 
 
 def _describe(made: "AuthoredCollection") -> dict[str, Any]:
@@ -116,11 +150,12 @@ def _describe(made: "AuthoredCollection") -> dict[str, Any]:
         "judgments": len(made.judged.judgments),
         "unlocated": [item.as_row() for item in made.judged.unlocated],
         "written": made.written,
+        "copies": str(made.copies) if made.copies else None,
         "foresight": foretell(len(made.judged.queries)) if made.judged.queries else "",
     }
 
 
-def _print(made: "AuthoredCollection") -> None:
+def _print(made: "AuthoredCollection", folder: Path) -> None:
     from assay.eval.collections.authoring.author import UNLOCATED, refer_to
     from assay.eval.report.formats import count
     from assay.eval.studies.comparison.differences import foretell
@@ -148,6 +183,13 @@ def _print(made: "AuthoredCollection") -> None:
     pipeline = shlex.quote(show_path(made.pipeline))
     click.echo(f"card:     {show_path(made.card)}")
     click.echo(f"pipeline: {show_path(made.pipeline)}")
+    if made.copies:
+        later = (
+            "files that change there are converted again"
+            if made.followed
+            else "what changes there later is not seen"
+        )
+        click.echo(f"copied:   the text of {folder}, to {show_path(made.copies)}; {later}")
     if judged.queries:
         print_text(foretell(len(judged.queries)))
         dataset = shlex.quote(refer_to(made.name, made.card.parent))

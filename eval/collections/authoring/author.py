@@ -15,12 +15,13 @@ from assay.eval.collections.authoring.span_location import (
     UnlocatedQuestion,
     locate,
 )
-from assay.eval.collections.authoring.templates import card_text, pipeline_text
+from assay.eval.collections.authoring.templates import CONVERSIONS, card_text, pipeline_text
 from assay.eval.collections.card import FILE
 from assay.eval.collections.card_files import parse_card, read_card
 from assay.eval.collections.digests import seal
 from assay.eval.collections.formats.cells import render_table
 from assay.eval.collections.formats.native import NativeCard, NativeSource, make_document
+from assay.eval.collections.formats.originals import Record, render_records
 from assay.eval.collections.formats.reading import read_jsonl
 from assay.eval.collections.history import record_version
 from assay.eval.collections.loading import load_card
@@ -29,6 +30,7 @@ from assay.eval.collections.problems import Problems
 from assay.eval.collections.unsearched import describe_frontmatter
 from assay.retrievers.base import AssayError, Document
 from assay.retrievers.base.scripts import CODES, find_unspaced
+from assay.retrievers.documents.conversion.converters import AnyConverter
 from assay.retrievers.settings.trust import may_name
 from assay.retrievers.store.files import write_atomically
 from assay.retrievers.store.locks import changing
@@ -42,6 +44,8 @@ class AuthoredCollection:
     """What was made, and where; `written` is false where no question could be placed.
 
     `notes` say what of the documents is not searched, or may have been meant otherwise.
+    `copies` is the folder that has the documents' text, None where they stay where they are;
+    `followed` says whether the files that they were made of are looked at again.
     """
 
     name: str
@@ -51,6 +55,8 @@ class AuthoredCollection:
     judged: JudgedQuestions
     written: bool = True
     notes: tuple[str, ...] = ()
+    copies: Path | None = None
+    followed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +64,8 @@ class Origin:
     """Documents below `folder`: its .md and .txt files, which stay there, or else `texts`.
 
     `texts` are written into the collection, by id: what became of files in other formats. `pages`
-    are the offsets of their pages, where they have any.
+    are the offsets of their pages, where they have any. `records` describe those files, and
+    `converter` reads them.
     `language` is a code of ISO 639-1, "" where only the script of the texts tells.
     """
 
@@ -66,6 +73,8 @@ class Origin:
     texts: Mapping[str, str] | None = None
     language: str = ""
     pages: Mapping[str, Sequence[int]] = field(default_factory=dict)
+    records: Sequence[Record] = ()
+    converter: AnyConverter | None = None
 
     def read(self) -> Mapping[str, Document]:
         """Return the documents by id. Raises AssayError when there are none."""
@@ -127,7 +136,9 @@ def author(
         check_target(origin, target, list(files), force, adds=bool(questions))
         write_files(origin, target, files)
         _finish(target, judged, "assay init")
-    return made
+    if origin.texts is None:
+        return made
+    return replace(made, copies=target / copies.FOLDER, followed=CONVERSIONS in files)
 
 
 def describe(
@@ -146,9 +157,7 @@ def describe(
     reference = refer_to(name, target)
     folder = _refer(origin.folder, target)
     where = folder if origin.texts is None else copies.FOLDER
-    made = origin.nameable(target) and any(
-        (origin.folder / id_.removesuffix(".md")).is_file() for id_ in origin.texts or ()
-    )
+    made = origin.texts is not None and bool(origin.records) and origin.nameable(target)
     unspaced = find_unspaced(document.text for document in documents.values())
     most = next(iter(unspaced), None)
     language = origin.language or (CODES[most] if most else "en")
@@ -159,12 +168,13 @@ def describe(
     ]
     card = card_text(
         name, reference, where, questions, language, description, folder if made else "",
-        PAGES if pages else "",
+        PAGES if pages else "", origin.converter if made else None,
     )  # fmt: skip
     parse_card(card, target / FILE)
     return {
         PIPELINE: pipeline_text(name, reference, most or "english"),
         **({PAGES: render_rows(pages)} if pages else {}),
+        **({CONVERSIONS: render_records(origin.records)} if made else {}),
         FILE: card,
     }
 

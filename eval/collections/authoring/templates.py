@@ -1,6 +1,11 @@
 """The texts that `assay init` writes: a card and a config that explain themselves."""
 
+from collections.abc import Mapping
+from typing import Any
+
 import yaml
+
+from assay.retrievers.documents.conversion.converters import AnyConverter
 
 CARD = """\
 # A judged collection of your documents.
@@ -18,9 +23,12 @@ location: .
 documents: {documents}
 """
 
-ORIGINALS = """\
-# The files that these were made of; `documents.converter` in a config reads them again.
-originals: {originals}
+CONVERSIONS = "conversions.jsonl"
+ORIGINALS = f"""\
+# The files that these were made of, and their digests then. What has changed since is read as it is
+# now; `assay dataset sync` copies it. `documents.converter` in a config reads all of them again.
+originals: {{originals}}
+conversions: {CONVERSIONS}
 """
 
 PAGES = """\
@@ -86,6 +94,7 @@ def card_text(
     description: str = "",
     originals: str = "",
     pages: str = "",
+    converter: AnyConverter | None = None,
 ) -> str:
     """Return a card for documents in the folder `documents`, made of the files in `originals`.
 
@@ -102,6 +111,7 @@ def card_text(
         description=_scalar(description) if description else '""',
     )
     head += ORIGINALS.format(originals=_scalar(originals)) if originals else ""
+    head += _dump({"converter": converter.model_dump(mode="json")}) if converter else ""
     head += PAGES.format(pages=_scalar(pages)) if pages else ""
     return head + ("" if questions else NO_QUESTIONS) + QUESTIONS
 
@@ -109,6 +119,10 @@ def card_text(
 def pipeline_text(name: str, dataset: str, analyzer: str = "english") -> str:
     """Return a config for the collection that `dataset` names."""
     return PIPELINE.format(name=_scalar(name), dataset=_scalar(dataset), analyzer=analyzer)
+
+
+def _dump(values: Mapping[str, Any]) -> str:
+    return yaml.safe_dump(values, allow_unicode=True, sort_keys=False)
 
 
 def _scalar(value: str) -> str:

@@ -129,7 +129,7 @@ class _Sync:
         self._card, self._dry_run, self._progress = card, dry_run, progress
         self._root = find_data(card)
         problems = Problems(strict=True, progress=progress)
-        source = NativeSource(card, self._root, problems)
+        self._source = source = NativeSource(card, self._root, problems)
         self._documents: Mapping[str, Document] = source.documents()
         self._queries = source.queries().items
         self._texts = read_texts(self._documents)
@@ -229,6 +229,7 @@ class _Sync:
                 write_atomically(path, content)
                 report.written.append(path)
         self._review.write(waiting)
+        report.written += self._source.write_changes()
         card: Card = self._card
         collection = load_card(card, card.variants[0], self._progress, self._documents)
         if card.digests or card.sizes:

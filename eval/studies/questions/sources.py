@@ -9,11 +9,12 @@ from urllib.parse import quote
 
 from assay.eval.collections.authoring.author import Origin, slug
 from assay.eval.collections.catalog import find
-from assay.eval.collections.formats.native import NativeCard
+from assay.eval.collections.formats.native import NativeCard, NativeSource
 from assay.eval.collections.loading import open_source
 from assay.eval.collections.location import find_data
 from assay.eval.collections.problems import Problems
 from assay.eval.running.sources import is_bare
+from assay.eval.studies.ingestion.authoring import describe_folder
 from assay.eval.studies.questions.drawing import Passage
 from assay.eval.studies.questions.words import split_words
 from assay.retrievers.base import AssayError, Chunk, Document
@@ -60,14 +61,18 @@ def open_documents(reference: str, resources: Resources) -> QuestionSource:
     if is_bare(reference):
         folder = Path(reference)
         read = read_folder(folder, resources)
-        texts = {item.id: item.converted.text for item in read.documents}
-        pages = {item.id: item.converted.pages for item in read.documents}
-        origin = Origin(folder, None if read.untouched else texts, pages=pages)
+        origin = describe_folder(folder, read)
         name = slug(folder.resolve().name)
         return QuestionSource(name, origin, origin.read(), read.skipped)
     card, _ = find(reference)
     if isinstance(card, NativeCard):
-        found = open_source(card, Problems(strict=True)).documents() if card.pages else {}
+        source = NativeSource(card, find_data(card), Problems(strict=True))
+        if source.changes:
+            raise AssayError(
+                f"{reference}: files of its documents have changed since their text was copied; "
+                f"run `assay dataset sync {reference}` first"
+            )
+        found = source.documents() if card.pages else {}
         pages = {name: document.pages for name, document in found.items()}
         origin = Origin(find_data(card) / card.documents, language=card.language, pages=pages)
     else:

@@ -1,7 +1,7 @@
 """A folder of files of many formats becomes documents; what gives none is named."""
 
 import queue
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -77,7 +77,7 @@ def read_folder(
     if not folder.is_dir():
         wrong = "is no folder" if folder.exists() else "there is no such folder"
         raise AssayError(f"{folder}: {wrong}")
-    return _read(folder, _list_files(folder), folder, resources, converter)
+    return _read(folder, list_files(folder), folder, resources, converter)
 
 
 def read_place(
@@ -96,6 +96,26 @@ def _read(
     folder: Path, files: Sequence[str], place: Path, resources: Resources, settings: AnyConverter
 ) -> FolderContents:
     """Return the documents of `files` below `folder`; `place` is what the user named."""
+    contents = read_files(folder, files, resources, settings)
+    if contents.documents:
+        return contents
+    # One file of each other format says enough of a folder of something else.
+    others = {item.reason: item for item in reversed(contents.skipped) if item.kind == "other"}
+    for item in contents.skipped:
+        if item.kind != "other" or item is others[item.reason]:
+            resources.progress.say(str(item))
+    allowed = ", ".join(list_formats(settings))
+    raise AssayError(f"{place}: holds no documents; allowed: {allowed}")
+
+
+def read_files(
+    folder: Path,
+    files: Sequence[str],
+    resources: Resources,
+    settings: AnyConverter,
+    taken: Collection[str] = (),
+) -> FolderContents:
+    """Return the documents of `files` below `folder`; ids that are `taken` are for none of them."""
     results = convert_all(folder, files, resources, settings)
     documents: dict[str, FolderDocument] = {}
     skipped = []
@@ -105,26 +125,18 @@ def _read(
             skipped.append(result)
             continue
         identifier = name if _is_text(name) else f"{name}.md"
-        if identifier in documents:
+        if identifier in documents or identifier in taken:
             skipped.append(SkippedFile(name, f"its document would be {identifier}, which is there"))
             continue
         for note in result.notes:
             resources.progress.say(f"{name}: {note}")
         documents[identifier] = FolderDocument(identifier, name, result)
     skipped.sort(key=lambda item: item.path)
-    if not documents:
-        # One file of each other format says enough of a folder of something else.
-        others = {item.reason: item for item in reversed(skipped) if item.kind == "other"}
-        for item in skipped:
-            if item.kind != "other" or item is others[item.reason]:
-                resources.progress.say(str(item))
-        allowed = ", ".join(list_formats(settings))
-        raise AssayError(f"{place}: holds no documents; allowed: {allowed}")
     ordered = sorted(documents.values(), key=lambda item: item.path)
     return FolderContents(tuple(ordered), tuple(skipped))
 
 
-def _list_files(folder: Path) -> list[str]:
+def list_files(folder: Path) -> list[str]:
     """Return the paths of the files, relative to `folder`, with `/`."""
     return sorted(
         path.relative_to(folder).as_posix()
