@@ -78,8 +78,11 @@ def read_imports(source: str, package: str) -> list[str]:
     return names
 
 
-# What the rest of the judge may know of `retrievers`.
-KNOWN = ("assay.retrievers.base.", "assay.retrievers.settings.", "assay.retrievers.store.")
+# What the rest of the judge may know of `retrievers`: the contract, and how files become text.
+KNOWN = (
+    "assay.retrievers.base.", "assay.retrievers.documents.conversion.",
+    "assay.retrievers.settings.", "assay.retrievers.store.",
+)  # fmt: skip
 # Rooms of the judge that may use all of `retrievers`.
 JOINING = ("eval/configs/", "eval/running/", "eval/cluster/", "eval/llm/", "eval/studies/")
 # It makes the pages of the commands from the commands themselves.

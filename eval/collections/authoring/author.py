@@ -21,7 +21,11 @@ from assay.eval.collections.card_files import parse_card, read_card
 from assay.eval.collections.digests import seal
 from assay.eval.collections.formats.cells import render_table
 from assay.eval.collections.formats.native import NativeCard, NativeSource, make_document
-from assay.eval.collections.formats.originals import Record, render_records
+from assay.eval.collections.formats.originals import (
+    Record,
+    record_originals,
+    render_records,
+)
 from assay.eval.collections.formats.reading import read_jsonl
 from assay.eval.collections.history import record_version
 from assay.eval.collections.loading import load_card
@@ -31,6 +35,7 @@ from assay.eval.collections.unsearched import describe_frontmatter
 from assay.retrievers.base import AssayError, Document
 from assay.retrievers.base.scripts import CODES, find_unspaced
 from assay.retrievers.documents.conversion.converters import AnyConverter
+from assay.retrievers.documents.conversion.folder import FolderContents
 from assay.retrievers.settings.trust import may_name
 from assay.retrievers.store.files import write_atomically
 from assay.retrievers.store.locks import changing
@@ -75,6 +80,22 @@ class Origin:
     pages: Mapping[str, Sequence[int]] = field(default_factory=dict)
     records: Sequence[Record] = ()
     converter: AnyConverter | None = None
+
+    @classmethod
+    def from_folder(
+        cls,
+        folder: Path,
+        read: FolderContents,
+        converter: AnyConverter | None = None,
+        left_out: Sequence[str] = (),
+    ) -> "Origin":
+        """Return the origin of what was `read` in a folder; files `left_out` give no documents."""
+        if read.untouched:
+            return cls(folder)
+        texts = {item.id: item.converted.text for item in read.documents}
+        pages = {item.id: item.converted.pages for item in read.documents}
+        records = record_originals(folder, read, left_out)
+        return cls(folder, texts, pages=pages, records=records, converter=converter)
 
     def read(self) -> Mapping[str, Document]:
         """Return the documents by id. Raises AssayError when there are none."""

@@ -1,6 +1,5 @@
 """A judged collection of somebody's own files, which are converted first."""
 
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,7 +10,6 @@ from assay.eval.collections.authoring.author import (
     author,
     find_target,
 )
-from assay.eval.collections.formats.originals import record_originals
 from assay.eval.configs.resources import make_resources
 from assay.retrievers.documents.conversion.converters import MARKITDOWN, AnyConverter
 from assay.retrievers.documents.conversion.folder import FolderContents, read_folder
@@ -35,28 +33,9 @@ def author_folder(
     asked = questions.resolve() if questions else None
     own = [item for item in read.documents if (folder / item.path).resolve() == asked]
     read = replace(read, documents=tuple(item for item in read.documents if item not in own))
-    origin = describe_folder(folder, read, converter, [item.path for item in own])
+    left_out = [item.path for item in own]
+    origin = Origin.from_folder(folder, read, converter, left_out)
     return author(origin, questions, name, output, force=force), read
-
-
-def describe_folder(
-    folder: Path,
-    read: FolderContents,
-    converter: AnyConverter | None = None,
-    left_out: Sequence[str] = (),
-) -> Origin:
-    """Return the origin of the documents of a folder: copies where one is not what its file holds.
-
-    Files `left_out` give no documents.
-    """
-    texts = {item.id: item.converted.text for item in read.documents}
-    return Origin(
-        folder,
-        None if read.untouched else texts,
-        pages={item.id: item.converted.pages for item in read.documents},
-        records=() if read.untouched else record_originals(folder, read, left_out),
-        converter=converter,
-    )
 
 
 def add_questions(

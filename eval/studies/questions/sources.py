@@ -14,7 +14,6 @@ from assay.eval.collections.loading import open_source
 from assay.eval.collections.location import find_data
 from assay.eval.collections.problems import Problems
 from assay.eval.running.sources import is_bare
-from assay.eval.studies.ingestion.authoring import describe_folder
 from assay.eval.studies.questions.drawing import Passage
 from assay.eval.studies.questions.words import split_words
 from assay.retrievers.base import AssayError, Chunk, Document
@@ -61,7 +60,7 @@ def open_documents(reference: str, resources: Resources) -> QuestionSource:
     if is_bare(reference):
         folder = Path(reference)
         read = read_folder(folder, resources)
-        origin = describe_folder(folder, read)
+        origin = Origin.from_folder(folder, read)
         name = slug(folder.resolve().name)
         return QuestionSource(name, origin, origin.read(), read.skipped)
     card, _ = find(reference)
