@@ -21,6 +21,7 @@ SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 LARGEST = 2**53  # all whole numbers up to it are exact in every format
 NUMBERED = re.compile(r"((?:.*\D)?)(\d+)", re.S)
 CONFLICT = ("<<<<<<<", "|||||||", "=======", ">>>>>>>")  # what git puts between two versions
+FRACTION = re.compile(r"(?<=\d)\.0+$")
 WIDEST = 12  # digits of a number that leading zeros are looked for
 
 
@@ -81,7 +82,11 @@ def describe_unknown(what: str, identifier: str, known: Mapping[str, Any]) -> st
     missing = f'there is no {what} "{identifier}"'
     if not known:
         return f"{missing}; none was read"
-    if match := NUMBERED.fullmatch(identifier):
+    whole = FRACTION.sub("", identifier)  # a column with blanks is of floats in pandas: 7.0
+    written = (whole,) if whole != identifier else (f"{identifier}.0",)
+    if other := next((each for each in written if each in known), None):
+        return f'{missing} but "{other}": one file has it as a number; keep ids as text in both'
+    if match := NUMBERED.fullmatch(whole):
         name, number = match[1], match[2].lstrip("0") or "0"
         for width in range(len(number), WIDEST + 1):
             if (other := name + number.zfill(width)) in known:
