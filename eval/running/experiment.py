@@ -258,10 +258,11 @@ def _make_retriever(
             f"{file.path}: holds the rankings of several systems ({', '.join(file.systems)}); "
             "give a file of one, or make runs of all with `assay import`"
         )
+    replay = Replay(file, called, collection)
     _, notes = cover(file, called, collection, FAIL, UNRANKED, limit)
     for note in (*file.notes, *notes):
         progress.say(note)
-    return Replay(file, called, collection), "rankings", called
+    return replay, "rankings", called
 
 
 def _read_rankings(what: Any) -> RunFile:
