@@ -99,6 +99,7 @@ def compare(
     names: Sequence[str] | None = None,
     depth: int | None = None,
     limit: int | None = None,
+    track: bool = False,
 ) -> ComparisonResult:
     """Compare query by query, as `assay compare` does.
 
@@ -107,7 +108,7 @@ def compare(
 
     Args:
         first: One of those compared, or a list of all: results, whatever `run` takes (run where no
-            equal run is stored, and not logged), or stored runs as `load_runs` names them.
+            equal run is stored), or stored runs as `load_runs` names them.
         others: The others, unless `first` is a list.
         base: What each of the others is compared with, and no others with one another: one of
             those given, or one more.
@@ -119,6 +120,7 @@ def compare(
             is one more comes first.
         depth: Hits kept a query, as `run` has it.
         limit: Search only so many queries, as `run` has it.
+        track: Log the runs that are made to MLflow.
 
     Returns:
         Means, paired differences with intervals, and a verdict.
@@ -149,6 +151,9 @@ def compare(
     """
     from assay.eval.progress import ConsoleProgress
     from assay.eval.running.experiment import find_collection, make_experiment, names_system
+    from assay.eval.running.run import track as log_run
+    from assay.eval.running.run import write_report
+    from assay.eval.runs.stored import StoredRun
     from assay.eval.scoring.measures import check_names
     from assay.eval.studies.comparison.running import compare_systems
 
@@ -172,8 +177,14 @@ def compare(
         else:
             given = {**options, "name": names and names[i]}
             found.append(make_experiment(what, (), collection, given, progress))
-    all_pairs = base is None
-    return ComparisonResult(compare_systems(found, wanted, effect, progress, all_pairs))
+    compared = compare_systems(found, wanted, effect, progress, all_pairs=base is None)
+    if track:
+        stored = {run.manifest.id for run in found if isinstance(run, StoredRun)}
+        shown = (compared.base, *(pair.other for pair in compared.pairs))
+        made = {each.run.manifest.id: each.run for each in shown}
+        for run_ in (made[id_] for id_ in made.keys() - stored):
+            log_run(write_report(run_)[0], progress)
+    return ComparisonResult(compared)
 
 
 def _is_same(what: object, base: object) -> bool:

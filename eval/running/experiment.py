@@ -29,7 +29,7 @@ from assay.eval.runs import environment
 from assay.eval.runs.code_identity import name_code
 from assay.eval.runs.execution.execution import RunSpec
 from assay.eval.runs.execution.python_retrievers import FunctionRetriever, ObjectRetriever
-from assay.eval.runs.execution.replay import Replay
+from assay.eval.runs.execution.replay import FAIL, Replay, cover
 from assay.eval.runs.generated_answers import list_answers
 from assay.eval.runs.latency import LatencySettings
 from assay.eval.runs.run_files import RunFile, make_run_file, read_run_file
@@ -47,6 +47,11 @@ ALLOWED = (
     "function f(query, k); an object with .invoke(query) as in LangChain, .retrieve(query) as in "
     "LlamaIndex or .run(query=…) as in Haystack; rankings as a mapping, a DataFrame or a TREC run "
     "file"
+)
+
+UNRANKED = (
+    "give a mapping with `[]` for a query that finds nothing, or a collection of the others; "
+    "of a file, `assay import` with --missing does either"
 )
 
 
@@ -196,7 +201,10 @@ def _judge_object(
     """Return the experiment for what is no config."""
     dataset = given.get("dataset") or default_dataset()
     judged = find_collection(collection or dataset, progress)
-    retriever, kind, called = _make_retriever(what, judged, progress)
+    for key in ("depth", "limit"):
+        if key in given and (type(given[key]) is not int or given[key] < 1):
+            raise AssayError(f"{key}: must be a whole number from 1, not {given[key]!r}")
+    retriever, kind, called = _make_retriever(what, judged, given.get("limit"), progress)
     # The contract makes a retriever safe to call from several threads; a function promised nothing.
     latency = {
         "object": LatencySettings(),
@@ -209,9 +217,6 @@ def _judge_object(
             f"name: {name!r} cannot name a run; allowed: letters, digits, '.', '_' and '-', "
             "a letter or digit first"
         )
-    for key in ("depth", "limit"):
-        if key in given and (type(given[key]) is not int or given[key] < 1):
-            raise AssayError(f"{key}: must be a whole number from 1, not {given[key]!r}")
     wanted = given.get("measures") or list(measures.DEFAULT)
     measures.check_ranking(wanted)
     depth, limit = given.get("depth", DEPTH), given.get("limit")
@@ -233,7 +238,7 @@ def _judge_object(
 
 
 def _make_retriever(
-    what: Any, collection: Collection, progress: Progress
+    what: Any, collection: Collection, limit: int | None, progress: Progress
 ) -> tuple[Retriever, str, str]:
     """Return the retriever that an object is, of which kind it is, and what it is called."""
     if isinstance(what, Retriever):
@@ -253,9 +258,11 @@ def _make_retriever(
             f"{file.path}: holds the rankings of several systems ({', '.join(file.systems)}); "
             "give a file of one, or make runs of all with `assay import`"
         )
-    for note in file.notes:
+    replay = Replay(file, called, collection)
+    _, notes = cover(file, called, collection, FAIL, UNRANKED, limit)
+    for note in (*file.notes, *notes):
         progress.say(note)
-    return Replay(file, called, collection), "rankings", called
+    return replay, "rankings", called
 
 
 def _read_rankings(what: Any) -> RunFile:

@@ -41,7 +41,7 @@ def import_runs(
     query, and `progress` is told where there are more. `missing` is what becomes of queries
     without a ranking (see `assay.eval.runs.execution.replay.cover`), `ties` by what hits of equal
     scores stand (see `assay.eval.runs.run_files.read_run_file`). Where all that is read is as
-    it was before, and the runs stand, nothing is read again; `again` makes new ones.
+    it was before, and the runs stand, nothing is read again; `rerun` makes new ones.
     Raises AssayError.
     """
     key = _identify(file, dataset, name, depth, missing, ties)

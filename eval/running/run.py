@@ -76,7 +76,7 @@ def write_report(
 ) -> tuple[Summary, Path]:
     """As `export_summary`, and write the report too; return its page with the summary.
 
-    What stands there already as it would be written is left, unless `anew`.
+    What stands there already as it would be written is left, unless `rerun`.
     """
     named = _name_measures(run, measures)
     if not rerun and freshness.is_up_to_date(run.folder, named):
@@ -93,7 +93,7 @@ def export_summary(run: StoredRun, measures: Sequence[str] = (), *, rerun: bool 
     """Compute all figures of a run, and write the exports that go with them.
 
     Without `measures` they are those that the run's config names. Exports that stand there already
-    as they would be written are left, unless `anew`.
+    as they would be written are left, unless `rerun`.
     """
     named = _name_measures(run, measures)
     summary = summarise_cached(run, named)

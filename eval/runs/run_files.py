@@ -73,6 +73,8 @@ def make_run_file(rankings: Mapping[Any, Any], name: str) -> RunFile:
     places: dict[str, Sequence[Place]] = {}
     rising = []
     for query, answer in rankings.items():
+        if str(query) in places:
+            raise AssayError(f"{name}: query {query} has a ranking already; keep ids as text")
         try:
             hits = read_answer(answer)
         except AssayError as error:

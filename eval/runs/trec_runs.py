@@ -163,7 +163,9 @@ def _read_each(path: Path, text: str) -> _Lines:
     """Read a run line by line. Raises AssayError."""
     rows = [line.split() for line in split_lines(text)]
     try:
-        queries, _, ids, ranks, scores, tags = zip(*filter(None, rows), strict=True)
+        # trec_eval reads the first six words of a line, and no further.
+        first = (row[: len(COLUMNS)] for row in rows if row)
+        queries, _, ids, ranks, scores, tags = zip(*first, strict=True)
         lines = _Lines(
             _encode(tags),
             _encode(queries),
@@ -194,9 +196,9 @@ def _refuse(path: Path, rows: Sequence[Sequence[str]]) -> Never:
 
 def _read_line(parts: Sequence[str], where: str) -> tuple[str, str, str]:
     """Return query, id and tag of a line. Raises AssayError with `where`."""
-    if len(parts) != len(COLUMNS):
+    if len(parts) < len(COLUMNS):
         raise AssayError(f"{where}: not {len(COLUMNS)} columns but {len(parts)}; {FORMATS}")
-    query, _, id_, place, text, tag = parts
+    query, _, id_, place, text, tag = parts[: len(COLUMNS)]
     try:
         score = float(text)
     except ValueError:

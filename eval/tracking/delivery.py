@@ -71,7 +71,7 @@ def attempt(log: Callable[[], T], kept: str, progress: Progress) -> T | None:
 def log(summaries: Sequence[Summary], rerun: bool = False) -> list[LoggedRun]:
     """Send runs to the tracking store, each as a row of its own.
 
-    A run that the store holds already is not sent twice, unless `again`. Each run that was sent
+    A run that the store holds already is not sent twice, unless `rerun`. Each run that was sent
     has an `mlflow.json` in its folder. Raises TrackingError; what was sent before the failure
     stays, and what was half sent is marked FAILED in MLflow.
     """

@@ -22,6 +22,7 @@ ALLOWED = (
     '{"doc_id": …, "start": …, "end": …, "score": …}, {"document": …, "text": …, "score": …}, '
     "or any of them without the score; best first"
 )
+OFFSETS = " (`add_start_index=True` of LangChain's text splitters writes it)"
 
 
 class NamedChunks:
@@ -108,7 +109,11 @@ class NamedChunks:
             times = f"stands {len(places)} times in" if places else "is not part of"
             raise AssayError(
                 f"the text {text!r:.60} {times} the documents"
-                + ("; its metadata must tell the document and the offset" if places else "")
+                + (
+                    f"; its metadata must tell the document and the offset{OFFSETS}"
+                    if places
+                    else ""
+                )
             )
         return self.find((places[0].doc_id, places[0].start, places[0].end))
 

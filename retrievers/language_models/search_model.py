@@ -74,7 +74,7 @@ class SearchModel:
         self._opened = False
 
     def ask(self, prompt: Prompt, *, rerun: bool = False) -> KeptAnswer:
-        """Return the answer to `prompt`: the kept one, where there is one and it is not `anew`.
+        """Return the answer to `prompt`: the kept one, where there is one and it is not `rerun`.
 
         Raises TooLongError where the prompt is longer than the model can read, and AssayError once
         no further call can succeed.

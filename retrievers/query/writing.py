@@ -68,7 +68,7 @@ class WritingSettings(SearchModelSettings, QueryStepSettings, ABC):
 
 
 class WritingStep(QueryStep):
-    """Asks for texts, and hands the request on with them. Answers are kept unless `anew`."""
+    """Asks for texts, and hands the request on with them. Answers are kept unless `rerun`."""
 
     def __init__(
         self, settings: WritingSettings, model: SearchModel, *, rerun: bool = False

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from assay.eval.collections.collection import Span
-from assay.eval.collections.formats.rows import Row, RowError, describe_unknown, find_padded
+from assay.eval.collections.formats.rows import Row, RowError, describe_unknown, find_alike
 from assay.eval.collections.problems import Problems
 
 
@@ -22,7 +22,7 @@ class AbsentDocuments:
 
         Raises RowError where the collection has none at all, or one by another way of writing.
         """
-        if not self._known or find_padded(name, self._known):
+        if not self._known or find_alike(name, self._known):
             raise RowError(describe_unknown("document", name, self._known))
         self._rows.setdefault(name, row)
         self._times += 1

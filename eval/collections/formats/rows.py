@@ -25,6 +25,7 @@ CONFLICT = ("<<<<<<<", "|||||||", "=======", ">>>>>>>")  # what git puts between
 GRADES = ("grade", "relevance", "rel", "rating", "label", "gain", "judgment", "judgement", "score")
 GRADE = re.compile(r"([0-9]{1,16})([.,]0+)?")
 PLACES = ("start", "end")  # the other numbers of a judgment
+FRACTION = re.compile(r"(?<=\d)\.0+$")
 WIDEST = 12  # digits of a number that leading zeros are looked for
 
 
@@ -118,9 +119,12 @@ def describe_ungraded(name: str) -> str:
     )
 
 
-def find_padded(identifier: str, known: Mapping[str, Any]) -> str | None:
-    """Return the id of `known` that differs from `identifier` by leading zeros alone, if any."""
-    match = NUMBERED.fullmatch(identifier)
+def find_alike(identifier: str, known: Mapping[str, Any]) -> str | None:
+    """Return the id of `known` that is `identifier` but for leading zeros or a `.0`, if any."""
+    whole = FRACTION.sub("", identifier)  # a column with blanks is of floats in pandas: 7.0
+    if (other := whole if whole != identifier else f"{identifier}.0") in known:
+        return other
+    match = NUMBERED.fullmatch(whole)
     if match is None:
         return None
     name, number = match[1], match[2].lstrip("0") or "0"
@@ -133,11 +137,11 @@ def describe_unknown(what: str, identifier: str, known: Mapping[str, Any]) -> st
     missing = f'there is no {what} "{identifier}"'
     if not known:
         return f"{missing}; none was read"
-    if other := find_padded(identifier, known):
-        return (
-            f'{missing} but "{other}": the files differ by leading zeros; write such ids '
-            "alike in both"
-        )
+    if other := find_alike(identifier, known):
+        why = "the files differ by leading zeros; write such ids alike in both"
+        if FRACTION.sub("", identifier) == FRACTION.sub("", other):
+            why = "one file has it as a number; keep ids as text in both"
+        return f'{missing} but "{other}": {why}'
     return f'{missing}; the first one there is "{next(iter(known))}"'
 
 

@@ -45,7 +45,7 @@ class RunSpec:
     """What is to be run, apart from the retriever and the collection themselves.
 
     `config` is the resolved config as JSON values. `limit` searches only so many queries, evenly
-    spaced, for a quick look. `again` makes a new run though an equal one is stored.
+    spaced, for a quick look. `rerun` makes a new run though an equal one is stored.
     """
 
     name: str

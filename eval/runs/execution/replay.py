@@ -6,6 +6,8 @@ from functools import cache
 from typing import Any
 
 from assay.eval.collections.collection import Collection
+from assay.eval.collections.formats.rows import describe_unknown
+from assay.eval.runs.execution.searching import sample
 from assay.eval.runs.run_files import RecordedStep, RunFile
 from assay.retrievers.base import (
     AssayError,
@@ -26,6 +28,10 @@ _Step = tuple[RecordedStep, Sequence[Chunk]]
 MOST = 1000  # characters of a message: an id in it may be of any length
 # What becomes of queries of the collection that have no ranking.
 FAIL, ZERO, DROP = "fail", "zero", "drop"
+CHOICES = (
+    f"allowed with --missing {ZERO}, by which they score 0, or --missing {DROP}, by which they are "
+    "left out"
+)
 
 
 class Replay(Retriever):
@@ -44,10 +50,11 @@ class Replay(Retriever):
         self._chunks = NamedChunks(collection.documents)
         rankings = file.systems[system]
         if not any(query.id in rankings for query in collection.queries):
+            known_queries = {query.id: query for query in collection.queries}
+            unknown = describe_unknown("query", next(iter(rankings)), known_queries)
             raise AssayError(
-                f"{file.path}: none of its queries is one of {collection.name} "
-                f"(its first is {next(iter(rankings))}, the collection's "
-                f"{collection.queries[0].id})"
+                f"{file.path}: none of its queries is one of {collection.name}: "
+                f"{cut(unknown, MOST)}"
             )
         self._answers: dict[str, _Answer] = {}
         self._find = cache(self._chunks.find)
@@ -126,35 +133,46 @@ def _score(chunks: Sequence[Chunk]) -> Iterator[tuple[Chunk, float]]:
 
 
 def cover(
-    file: RunFile, system: str, collection: Collection, missing: str
+    file: RunFile,
+    system: str,
+    collection: Collection,
+    missing: str,
+    choices: str = CHOICES,
+    limit: int | None = None,
 ) -> tuple[Collection, list[str]]:
     """Return what of `collection` a system is judged on, and lines on what does not match.
 
     Queries without a ranking are refused (`fail`), score 0 (`zero`) or are left out (`drop`).
-    Raises AssayError.
+    Raises AssayError, which tells `choices`. With a `limit` only
+    the queries that are searched must have one.
     """
     rankings = file.systems[system]
-    known = {query.id for query in collection.queries}
+    begin = ": ".join(dict.fromkeys([str(file.path), system]))
+    known = {query.id: query for query in collection.queries}
     kept = tuple(query for query in collection.queries if query.id in rankings)
-    lacking = [query.id for query in collection.queries if query.id not in rankings]
+    searched = sample(collection.queries, limit)
+    lacking = [query.id for query in searched if query.id not in rankings]
     notes = []
-    if unknown := rankings.keys() - known:
+    unknown = [id_ for id_ in rankings if id_ not in known]
+    reason = cut(describe_unknown("query", unknown[0], known), MOST) if unknown else ""
+    if unknown:
         notes.append(
             f"{len(unknown)} of its {len(rankings)} queries are not judged in {collection.name} "
-            "and are passed over"
+            f"and are passed over: {reason}"
         )
     if lacking and kept:
-        what = f"{len(lacking)} of the {len(known)} queries of {collection.name} have no ranking"
+        what = f"{len(lacking)} of the {len(searched)} queries of {collection.name} have no ranking"
         if missing == FAIL:
             raise AssayError(
-                f"{file.path}: {system}: {what}, the first {lacking[0]}; allowed with --missing "
-                f"{ZERO}, by which they score 0, or --missing {DROP}, by which they are left out"
+                f"{begin}: {what}, the first {lacking[0]}"
+                + (f" ({reason})" if reason else "")
+                + f"; {choices}"
             )
         notes.append(f"{what} and {'score 0' if missing == ZERO else 'are left out'}")
         if missing == DROP:
             gold = {query.id: collection.gold[query.id] for query in kept}
             collection = replace(collection, queries=kept, gold=gold)
-    return collection, [f"{file.path}: {system}: {note}" for note in notes]
+    return collection, [f"{begin}: {note}" for note in notes]
 
 
 def describe_cut(file: RunFile, system: str, depth: int) -> list[str]:

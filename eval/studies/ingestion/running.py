@@ -26,7 +26,7 @@ def run_ingestion(
 ) -> Ingestion:
     """Ingest the folder, file or collection that `reference` names by the pipeline of `settings`.
 
-    `anew` finds nothing in the cache but models.
+    `rerun` finds nothing in the cache but models.
     """
     with forgetful(resources) if rerun else nullcontext(resources) as used:
         source = open_source(reference, used, settings.documents.converter)

@@ -57,7 +57,7 @@ class ProjectTargetMeasurer:
     ) -> None:
         """`configs` is the folder of the configs, `stored` that of what experiments gave.
 
-        `again` makes runs and experiments anew.
+        `rerun` makes runs and experiments anew.
         """
         self._settings = settings
         self._configs = configs
@@ -128,7 +128,7 @@ class ProjectTargetMeasurer:
         return interleave(contenders[0], contenders[1], chosen, limits.seconds, self._progress)[:2]
 
     def ingest(self, pipeline: str, dataset: str, rerun: bool) -> Ingestion:
-        """Ingest a collection; `anew` finds nothing in the cache but models."""
+        """Ingest a collection; `rerun` finds nothing in the cache but models."""
 
         def make() -> Ingestion:
             self._derive(dataset)

@@ -95,7 +95,7 @@ class TargetMeasurer(Protocol):
         ...
 
     def ingest(self, pipeline: str, dataset: str, rerun: bool) -> Ingestion:
-        """Ingest a collection; `anew` finds nothing in the cache but models."""
+        """Ingest a collection; `rerun` finds nothing in the cache but models."""
         ...
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.floating]:

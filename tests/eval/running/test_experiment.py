@@ -247,8 +247,8 @@ WRONG = {
     "too many positional": lambda: run(lambda query: [], collection=HARBOUR),
     r"a class; give an object, Lookup\(": lambda: run(Lookup, collection=HARBOUR),
     "a int cannot be run; allowed": lambda: run(3, collection=HARBOUR),
-    "rankings: query q1: d9 is": lambda: run({"q1": ["d9"]}, collection=HARBOUR),
-    "none of its queries": lambda: run({"q9": ["d1"]}, collection=HARBOUR),
+    "rankings: query q1: d9 is": lambda: run({"q1": ["d9"], "q2": []}, collection=HARBOUR),
+    "none of its queries.*there is no query": lambda: run({"q9": ["d1"]}, collection=HARBOUR),
     "rankings: empty": lambda: run({}, collection=HARBOUR),
     "DataFrame needs the columns": lambda: run(DataFrame({"a": [1]}), collection=HARBOUR),
     "config: retriever: missing": lambda: run({"name": "x"}, collection=HARBOUR),
@@ -281,3 +281,59 @@ def test_the_example_is_run_as_an_object() -> None:
         sys.path.pop(0)
     result = run(WordOverlap(), collection=HARBOUR, track=False)
     assert result.measures.at["Hit@1", "mean"] == 1
+
+
+PADDED = {
+    "documents": {"d1": "apples", "d2": "bread"},
+    "queries": {"007": "apples", "q2": "bread"},
+    "judgments": {"007": {"d1": 1}, "q2": {"d2": 1}},
+}
+
+
+@pytest.mark.parametrize("form", ["mapping", "frame", "file"])
+@pytest.mark.parametrize(
+    ("id_", "says"),
+    [
+        ("7", 'no query "7" but "007": the files differ by leading zeros'),
+        ("7.0", 'no query "7.0" but "007": the files differ by leading zeros'),
+        ("x", 'there is no query "x"; the first one there is "007"'),
+    ],
+)
+def test_a_ranking_of_unknown_ids_is_refused_with_a_hint(
+    id_: str, says: str, form: str, tmp_path: Path
+) -> None:
+    what: Any = {id_: ["d1"], "q2": ["d2"]}
+    if form == "frame":
+        rows = [(query, hits[0], 1.0) for query, hits in what.items()]
+        what = DataFrame(rows, columns=["qid", "docno", "score"])
+    elif form == "file":
+        what = tmp_path / "run.trec"
+        what.write_text(f"{id_} Q0 d1 1 1 t\nq2 Q0 d2 1 1 t\n")
+    with pytest.raises(AssayError, match=r"1 of the 2 queries .* the first 007") as caught:
+        run(what, collection=PADDED, track=False)
+    assert says in str(caught.value)
+
+
+def test_a_number_that_is_written_with_a_fraction_is_recognised() -> None:
+    judged = {**PADDED, "queries": {"7": "apples"}, "judgments": {"7": {"d1": 1}}}
+    frame = DataFrame({"qid": [7.0], "docno": ["d1"], "score": [1.0]})
+    with pytest.raises(AssayError, match=r'no query "7\.0" but "7": one file has it as a number'):
+        run(frame, collection=judged, track=False)
+
+
+def test_extra_queries_of_a_ranking_are_named(capsys: pytest.CaptureFixture[str]) -> None:
+    what = {"007": ["d1"], "q2": [], "q9": ["d1"]}
+    found = run(what, collection=PADDED, measures=["Hit@1"], track=False)
+    assert found.measures.loc["Hit@1", "mean"] == 0.5
+    assert 'passed over: there is no query "q9"' in capsys.readouterr().err
+
+
+def test_an_id_that_stands_as_a_number_and_as_text_is_refused() -> None:
+    with pytest.raises(AssayError, match="query 7 has a ranking already"):
+        run({7: ["d1"], "7": ["d2"]}, collection=PADDED, track=False)
+
+
+def test_a_comparison_takes_track() -> None:
+    first, other = {"007": ["d1"], "q2": []}, {"007": ["d1"], "q2": ["d2"]}
+    found = compare(first, other, collection=PADDED, measures=["Hit@1"], track=False)
+    assert list(found.measures["Hit@1", "mean"]) == [0.5, 1.0]

@@ -31,7 +31,7 @@ def measure_stores(
 
     With `passages` distractors bring it to that number. The page in `folder` is written after each
     engine. What it has of other engines on the same bench stays; an engine of which it has this
-    very measurement is not measured again, unless `again`. One that fails does not keep the others.
+    very measurement is not measured again, unless `rerun`. One that fails does not keep the others.
     Return all that the page has, and its path. Raises AssayError where it has no engine.
     """
     engines = choose_engines(names)
