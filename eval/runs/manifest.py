@@ -1,6 +1,6 @@
 """The manifest of a stored run: what was run, on what, by what code, and what that took."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +47,18 @@ def describe_unread(index: IndexFacts) -> str:
         f"{unread:,} of {index.chunks:,} chunks are longer than the encoder's "
         f"{index.facts['window']:,} tokens; the rest is ignored. Lower `max_tokens`, or set "
         "`windows: max`"
+    )
+
+
+def describe_cut(cut: Mapping[str, int], searched: int) -> str:
+    """Say which models did not read texts to their end while `searched` queries were answered."""
+    if not cut:
+        return ""
+    told = ", ".join(f"{name}: {times:,}" for name, times in cut.items())
+    return (
+        f"Models did not read all texts to their end, over {searched:,} queries ({told}): what "
+        "follows their limit of tokens counts for nothing. Make chunks smaller, or raise the "
+        "model's `max_tokens`"
     )
 
 
@@ -123,7 +135,8 @@ class Manifest(BaseModel):
     made again; what they cost is in no latency. `seconds` are those of the call that finished the
     run, indexing included; None in runs of before they were kept. `remote` names the stages, the
     total among them, that ask a server; none in runs of before that was kept. `load` is who worked
-    on the machine while queries were timed; None where none were, and in runs of before that.
+    on the machine while queries were timed; None where none were, and in runs of before that. `cut`
+    is by step how many texts, passages or queries, a model did not read to their end.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -141,6 +154,7 @@ class Manifest(BaseModel):
     degraded: dict[str, int]
     rising_scores: RisingScores | None = None
     retries: int = 0
+    cut: dict[str, int] = {}
     depth: int
     sampled: bool
     join_rule: str

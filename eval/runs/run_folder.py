@@ -22,7 +22,7 @@ from assay.eval.runs.rows import (
     read_rows,
     read_trace,
 )
-from assay.retrievers.base import AssayError, Ranking
+from assay.retrievers.base import CUT, AssayError, Ranking
 from assay.retrievers.store.files import open_atomically, write_atomically, writing
 
 DIGEST = "digest"  # of the rest of a line
@@ -31,16 +31,20 @@ DIGEST = "digest"  # of the rest of a line
 WHOLE = b'"degraded":[]'
 RETRIED = f'"{RETRIES}":'.encode()
 RISEN = f'"{RISING}":true'.encode()
+SHORTENED = f'"{CUT}":'.encode()
+ODD = (RETRIED, RISEN, SHORTENED)
 
 
 class Flaws(NamedTuple):
     """Lines of degradation with the numbers of queries they befell, how many calls were made again,
-    and the queries whose scores contradict the order of their hits.
+    the queries whose scores contradict the order of their hits, and by step how many texts a model
+    did not read to their end.
     """
 
     degraded: Mapping[str, int]
     retries: int
     rising: Sequence[str]
+    cut: Mapping[str, int]
 
 
 class RunFolder(AbstractContextManager["RunFolder"]):
@@ -85,16 +89,20 @@ class RunFolder(AbstractContextManager["RunFolder"]):
     def find_flaws(self) -> Flaws:
         """Return what the rankings that are stored have of degradation, retries and order."""
         degraded: Counter[str] = Counter()
+        cut: Counter[str] = Counter()
         retries, rising = 0, []
         for line in read_lines(self.path / "rankings.jsonl"):
-            if WHOLE in line.content and RETRIED not in line.content and RISEN not in line.content:
+            if WHOLE in line.content and not any(mark in line.content for mark in ODD):
                 continue
             row = line.parse()
             degraded.update(row["degraded"])
-            retries += sum(entry.counts.get(RETRIES, 0) for entry in read_trace(row["trace"]))
+            for entry in read_trace(row["trace"]):
+                retries += entry.counts.get(RETRIES, 0)
+                if CUT in entry.counts:
+                    cut[entry.name] += entry.counts[CUT]
             if row.get(RISING):
                 rising.append(row["query"])
-        return Flaws(degraded, retries, rising)
+        return Flaws(degraded, retries, rising, cut)
 
     def add_gold_ranks(self, query_id: str, gold_ranks: Mapping[str, GoldRank]) -> None:
         """Store the ranks of the gold items of a query, before its ranking, which finishes it."""

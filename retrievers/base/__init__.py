@@ -167,6 +167,7 @@ class Hit:
 
 
 STEP_KINDS = ("query", "leg", "fusion", "stage")
+CUT = "cut"  # among the counts of a step: texts that a model did not read to their end
 
 
 @dataclass(frozen=True, slots=True)

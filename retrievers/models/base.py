@@ -154,6 +154,13 @@ class CrossEncoder(ABC):
         """Return what the service should count for a call, found out without making it."""
         return Usage()
 
+    def count_cut(self, query: str, texts: Sequence[str]) -> int:
+        """Return how many of the texts the model does not read to their end beside `query`.
+
+        That is 0 where it is not known, as of a service.
+        """
+        return 0
+
     def metadata(self) -> Mapping[str, Any]:
         """What identifies the model: name, build, digest of its files. JSON values."""
         return {}

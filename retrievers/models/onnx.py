@@ -4,7 +4,7 @@ import os
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, lru_cache, partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -17,13 +17,15 @@ from assay.retrievers.model_files.files import ModelFiles
 from assay.retrievers.model_files.recipes import Recipe
 from assay.retrievers.models import fused_bert
 from assay.retrievers.models.base import CrossEncoder, Encoder, Vectors
-from assay.retrievers.models.tokens import encode, read_tokenizer
+from assay.retrievers.models.tokens import encode, read_tokenizer, read_whole_tokenizer
 from assay.retrievers.store.digest import digest
 
 REVISION = 1  # raise it when the code below comes to give other vectors or scores
 
 # On processors this one operation takes longer than the two that it stands for.
 SLOW_FUSIONS = ["SkipLayerNormFusion"]
+
+COUNTED = 1 << 14  # texts whose tokens are remembered
 
 Result = TypeVar("Result")
 
@@ -104,6 +106,12 @@ class OnnxCrossEncoder(CrossEncoder):
         """Return one logit a text, on as many threads as the resources allows."""
         return map_texts(lambda text: self._score(query, text), texts, self._threads)
 
+    def count_cut(self, query: str, texts: Sequence[str]) -> int:
+        """Return how many of the texts are longer than what is read of them beside `query`."""
+        if all(len(query) + len(text) < self._recipe.max_tokens // 2 for text in texts):
+            return 0  # a token may be less than a character, but is seldom so
+        return sum(self._count(query, text) > self._recipe.max_tokens for text in texts)
+
     def metadata(self) -> Mapping[str, Any]:
         """Name, build, digest, how pairs are read, and the runtime."""
         return {
@@ -111,6 +119,22 @@ class OnnxCrossEncoder(CrossEncoder):
             "graph": self._model.graph,
             "max_tokens": self._recipe.max_tokens,
         }
+
+    def _count(self, query: str, text: str) -> int:
+        """Return the tokens of a pair, those of each text counted once."""
+        special: int = self._reader.num_special_tokens_to_add(True)
+        return special + self._length(query) + self._length(text)
+
+    @cached_property
+    def _reader(self) -> Any:
+        return read_whole_tokenizer(self._files.location()["tokenizer"])
+
+    @cached_property
+    def _length(self) -> Callable[[str], int]:
+        reader = self._reader
+        return lru_cache(maxsize=COUNTED)(
+            lambda text: len(encode(reader, text, add_special_tokens=False).ids)
+        )
 
     def _score(self, query: str, text: str) -> float:
         output = self._model.run(query, text).reshape(-1)

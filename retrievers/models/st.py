@@ -108,6 +108,13 @@ class StCrossEncoder(CrossEncoder):
             )
         return [float(score) for score in scores]
 
+    def count_cut(self, query: str, texts: Sequence[str]) -> int:
+        """Return how many of the texts are longer than what is read of them beside `query`."""
+        limit = self._recipe.max_tokens
+        if limit is None or all(len(query) + len(text) < limit // 2 for text in texts):
+            return 0
+        return sum(size > limit for size in self._model.count_pairs(query, texts))
+
     def metadata(self) -> Mapping[str, Any]:
         """Name, build, digest, how pairs are read, and the runtime."""
         return {**self._files.metadata(*PACKAGES), **self._recipe.metadata()}
@@ -133,6 +140,13 @@ class StModel:
         with self._lock:
             self._loaded = self._loaded or self._load()
             return bool(self._loaded.device.type != "cpu")
+
+    def count_pairs(self, query: str, texts: Sequence[str]) -> list[int]:
+        """Return the tokens of the query beside each text, special ones included."""
+        with self._lock:
+            self._loaded = self._loaded or self._load()
+            read = self._loaded.tokenizer([query] * len(texts), list(texts), truncation=False)
+            return [len(ids) for ids in read["input_ids"]]
 
     def encode(self, method: str, texts: Sequence[str], prefix: str | None = None) -> Vectors:
         """Return one vector of unit length a text, as float32."""

@@ -76,13 +76,18 @@ def read_tokenizer(path: Path) -> Any:
         ) from None
 
 
-@lru_cache(maxsize=4)
-def _read(path: Path, _identity: str) -> Any:
-    """Return the reader that the file of this path and digest describes, for all to share."""
+def read_whole_tokenizer(path: Path) -> Any:
+    """Return what reads texts as a file says, each to its end and no further."""
     reader = read_tokenizer(path)
     reader.no_truncation()
     reader.no_padding()
     return reader
+
+
+@lru_cache(maxsize=4)
+def _read(path: Path, _identity: str) -> Any:
+    """Return the reader that the file of this path and digest describes, for all to share."""
+    return read_whole_tokenizer(path)
 
 
 def _locate(name: str, resources: Resources) -> tuple[Path, str]:

@@ -4,9 +4,11 @@ import copy
 import time
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 from typing import Any
 
 from assay.retrievers.base import (
+    CUT,
     Chunk,
     Document,
     Hit,
@@ -290,13 +292,25 @@ class Pipeline(Retriever):
 
     def _count_unread(self) -> Mapping[str, Any]:
         """Return how many chunks go on after the `window` that the legs' encoders read, if any."""
-        legs = (leg for leg in self._settings.active.values() if leg.cuts_short)
-        window = find_window(list_encoders(legs, self._resources))
-        if window is None:
+        if self._window is None:
             return {}
-        tokenizer = Tokenizer(self._documents.tokenizer, self._resources)
-        unread = count_unread(self._corpus.texts, window, tokenizer)
-        return {"window": window, "unread": unread}
+        unread = count_unread(self._corpus.texts, self._window, self._tokenizer)
+        return {"window": self._window, "unread": unread}
+
+    @cached_property
+    def _window(self) -> int | None:
+        """How many tokens of a text the legs' encoders read at least; None where none tells."""
+        legs = (leg for leg in self._settings.active.values() if leg.cuts_short)
+        return find_window(list_encoders(legs, self._resources))
+
+    @cached_property
+    def _query_window(self) -> int | None:
+        """As `_window`, of a query: no leg reads that in parts."""
+        return find_window(list_encoders(self._settings.active.values(), self._resources))
+
+    @cached_property
+    def _tokenizer(self) -> Tokenizer:
+        return Tokenizer(self._documents.tokenizer, self._resources)
 
     def _ask(self, query: str, trace: list[StageTrace]) -> tuple[LegQuery, list[str]]:
         """Return the request that the query steps make of `query`, and what they could not do."""
@@ -312,6 +326,9 @@ class Pipeline(Retriever):
             request = result.request
             degraded += [result.degraded] if result.degraded else []
             trace.append(_entry(name, "query", watch, (), result.note, result.counts, watched))
+        if count_unread([request.text], self._query_window, self._tokenizer):
+            told = f"encoders read {self._query_window:,} tokens of the query"
+            trace.append(StageTrace("query", "query", 0.0, note=told, counts={CUT: 1}))
         return request, degraded
 
     def _fuse(

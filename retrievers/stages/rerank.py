@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from assay.retrievers.base import Hit
+from assay.retrievers.base import CUT, Hit
 from assay.retrievers.models.base import CrossEncoder
 from assay.retrievers.models.cross_encoders import CrossEncoderSettings
 from assay.retrievers.models.registry import AnyCrossEncoder
@@ -121,6 +121,9 @@ class Rerank(Stage):
         ranked += [replace(hit, score=lowest / place) for place, hit in enumerate(rest, start=2)]
         kept = f"; kept {len(pinned)} exact ones before them" if pinned else ""
         counts = {"in": len(hits), "out": len(hits), "read": len(read), "kept": len(pinned)}
+        if cut := self._model.count_cut(query, texts[: len(read)]):
+            counts[CUT] = cut
+            kept += f"; {cut} of them not to the end"
         return StageResult(ranked, f"read {len(read)} of {len(hits)} hits{kept}", counts)
 
     def follow(self, query: str, expansion: Sequence[str], hits: Sequence[Hit]) -> StageResult:

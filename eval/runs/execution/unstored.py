@@ -15,7 +15,7 @@ from assay.eval.runs.rows import has_rising_scores
 from assay.eval.runs.stored import StoredRun
 from assay.eval.scoring import measures
 from assay.eval.scoring.join import RetrievedChunk, join
-from assay.retrievers.base import AssayError, Chunk, Retriever
+from assay.retrievers.base import CUT, AssayError, Chunk, Retriever
 
 
 def search_unstored(
@@ -42,6 +42,9 @@ def search_unstored(
         entry.counts.get(RETRIES, 0) for found in rankings.values() for entry in found.trace
     )
     degraded = dict(Counter(line for found in rankings.values() for line in found.degraded))
+    cut: Counter[str] = Counter()
+    for found in rankings.values():
+        cut.update({entry.name: entry.counts[CUT] for entry in found.trace if CUT in entry.counts})
     rising = [query for query, found in rankings.items() if has_rising_scores(found)]
     latency = Latency((), None, plan.latency.concurrency, retries)
     return StoredRun(
@@ -55,6 +58,7 @@ def search_unstored(
             latency,
             degraded=degraded,
             rising=count_rising(rising, len(queries)),
+            cut=cut,
             searched=len(queries),
             provenance=provenance,
             seconds=time.perf_counter() - begin,

@@ -13,7 +13,7 @@ from assay.eval.runs.code_identity import describe_unknown_code
 from assay.eval.runs.delays import describe_delays
 from assay.eval.runs.latency import TOTAL, collect_cpu, collect_times
 from assay.eval.runs.machine_load import describe_disturbance
-from assay.eval.runs.manifest import describe_order, describe_unread
+from assay.eval.runs.manifest import describe_cut, describe_order, describe_unread
 from assay.eval.runs.stored import StoredRun
 from assay.eval.runs.summary.attribution import Attribution, attribute
 from assay.eval.runs.summary.cost import Cost, find_cost
@@ -95,7 +95,8 @@ class Summary:
         manifest = self.run.manifest
         order = describe_order(manifest.rising_scores)
         unknown = describe_unknown_code(manifest.facts)
-        lines = [order, describe_unread(manifest.index), mixed, self.absent, unknown]
+        cut = describe_cut(manifest.cut, len(self.run.queries))
+        lines = [order, describe_unread(manifest.index), cut, mixed, self.absent, unknown]
         return (*better, *filter(None, lines), *self.delays)
 
     @cached_property

@@ -10,7 +10,7 @@ from assay.eval.runs.delays import describe_delays
 from assay.eval.runs.execution.interleaved_timing import InterleavedTiming
 from assay.eval.runs.latency import TOTAL
 from assay.eval.runs.machine_load import describe_disturbance
-from assay.eval.runs.manifest import describe_order, describe_unread
+from assay.eval.runs.manifest import describe_cut, describe_order, describe_unread
 from assay.eval.runs.stored import StoredRun, describe_degraded, describe_without_hits
 from assay.eval.runs.summary.comparability import find_misfit
 from assay.eval.runs.summary.labels import label_runs, merge_lines
@@ -203,6 +203,7 @@ class Comparison:
                 describe_unread(run.manifest.index),
                 describe_without_hits(run),
                 describe_order(run.manifest.rising_scores),
+                describe_cut(run.manifest.cut, len(run.queries)),
             )
         ]
         said += [
