@@ -64,7 +64,8 @@ CIRCLE = {"type": "circle"}
         ({"shape": 5}, "with the key `type`, one of: square, circle, not 5"),
         (
             {"shapes": [CIRCLE, CIRCLE | {"radios": 1}]},
-            "shapes.1.radios: unknown key; allowed: type, radius, circle, holes; did you mean radius?",
+            "shapes.1.radios: unknown key; allowed: type, radius, circle, holes; "
+            "did you mean radius?",
         ),
         (
             {"named": {"circle": {"type": "square", "width": 0}}},
