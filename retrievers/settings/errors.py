@@ -99,8 +99,11 @@ def _locate(kind: Any, values: Any, item: ErrorDetails) -> tuple[tuple[str, ...]
         if values is None:  # not known, so that every part counts
             keys.append(str(part))
             continue
-        kind = find_member(kind, values)
+        union, kind = kind, find_member(kind, values)
         if isinstance(values, Mapping):
+            # A member of a union may have a key that is called as it is.
+            if len(list_models(union)) > 1 and kind is not union and part == values.get("type"):
+                continue
             # The last key may be missing; else what is no key here names a member of a union.
             if part not in values and number != missing:
                 continue

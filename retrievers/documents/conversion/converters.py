@@ -13,7 +13,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field, field_validator
+from pydantic import AfterValidator, BeforeValidator, Field
 
 from assay.retrievers.base import AssayError
 from assay.retrievers.base.installation import hint_extra
@@ -32,6 +32,12 @@ SUFFIX = re.compile(r"\.[^./\\\s]+")
 KEY = "documents.converter.command"
 
 
+def _check_suffix(suffix: str) -> str:
+    if not SUFFIX.fullmatch(suffix):
+        raise ValueError(f"{suffix!r} is no suffix; allowed: a dot and letters, as .adoc")
+    return suffix.lower()
+
+
 class MarkitdownSettings(Settings):
     """markitdown; headings of a PDF by their fonts, web pages without navigation and footer."""
 
@@ -47,7 +53,7 @@ class CommandSettings(Settings):
         description="the program and its arguments; `{file}` among them stands for the file's "
         "path, which else comes last",
     )
-    suffixes: list[str] = Field(
+    suffixes: list[Annotated[str, AfterValidator(_check_suffix)]] = Field(
         sorted((*converter.MARKITDOWN, *converter.WORKBOOKS)),
         min_length=1,
         description="the files it reads, such as .adoc; the others are read as without it",
@@ -57,14 +63,6 @@ class CommandSettings(Settings):
         description="what it gave before is converted anew where this differs; a change to a file "
         "that the command names is noticed without it",
     )
-
-    @field_validator("suffixes")
-    @classmethod
-    def _check_suffixes(cls, suffixes: list[str]) -> list[str]:
-        for suffix in suffixes:
-            if not SUFFIX.fullmatch(suffix):
-                raise ValueError(f'"{suffix}" is no suffix; allowed: a dot and letters, as .adoc')
-        return [suffix.lower() for suffix in suffixes]
 
     def convert(self, suffix: str, data: bytes, seconds: float) -> dict[str, Any]:
         """Return the `text` that the command makes of a file, and the `seconds` it took, or a

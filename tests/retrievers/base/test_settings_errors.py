@@ -17,6 +17,8 @@ class Square(Settings):
 class Circle(Settings):
     type: Literal["circle"]
     radius: int = 1
+    circle: list[int] = Field([])
+    holes: list[int] = Field([])
 
 
 class Picture(Settings):
@@ -62,7 +64,8 @@ CIRCLE = {"type": "circle"}
         ({"shape": 5}, "with the key `type`, one of: square, circle, not 5"),
         (
             {"shapes": [CIRCLE, CIRCLE | {"radios": 1}]},
-            "shapes.1.radios: unknown key; allowed: type, radius; did you mean radius?",
+            "shapes.1.radios: unknown key; allowed: type, radius, circle, holes; "
+            "did you mean radius?",
         ),
         (
             {"named": {"circle": {"type": "square", "width": 0}}},
@@ -77,6 +80,8 @@ CIRCLE = {"type": "circle"}
             {"place": 5},
             "place: input should be a valid string or must be a mapping of keys to values, not 5",
         ),
+        ({"shape": CIRCLE | {"circle": [1, "x"]}}, "shape.circle.1: input should be a valid int"),
+        ({"shape": CIRCLE | {"circle": [], "holes": ["x"]}}, "shape.holes.0: input should be a"),
         ({"axes": {"k": 5}}, "axes.k: input should be a valid list, not 5"),
         ({"axes": [{"k": ["x"]}]}, "axes.0.k.0: input should be a valid integer, not 'x'"),
         ({"title": ["long"] * 99}, "'long', 'lo…"),

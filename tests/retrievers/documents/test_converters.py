@@ -95,7 +95,7 @@ def test_a_command_reads_every_suffix_that_it_names(resources: Resources, tmp_pa
 
 @pytest.mark.parametrize("suffix", ["", "mdx", ".", ".tar.gz", "*.mdx", "a.mdx", ". mdx"])
 def test_what_is_no_suffix_is_refused(suffix: str) -> None:
-    with pytest.raises(ValueError, match=f'"{re.escape(suffix)}" is no suffix; allowed: a dot'):
+    with pytest.raises(ValueError, match=f"'{re.escape(suffix)}' is no suffix; allowed: a dot"):
         CommandSettings(type="command", command=["cat"], suffixes=[".pdf", suffix])
 
 
