@@ -43,7 +43,8 @@ def run(
             default the config's, or else the default one.
         measures: What is reported, by either name: `Hit@5` or `Success@5`.
         name: What the run is called.
-        depth: Hits kept a query; 100 unless the config says otherwise.
+        depth: Hits kept a query; unless the config says otherwise 100, or as many as the deepest
+            measure looks at.
         limit: Search only so many queries, evenly spaced.
         track: Log to MLflow; where it does not answer, a line on standard error says so.
         rerun: Make a new run though an equal one is stored.

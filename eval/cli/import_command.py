@@ -16,7 +16,11 @@ if TYPE_CHECKING:
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--dataset", required=True, help="The collection it was searched on.")
 @click.option("--name", help="What to call the run; with several systems, the beginning of it.")
-@click.option("--depth", type=options.at_least(1), default=100, show_default=True)
+@click.option(
+    "--depth",
+    type=options.at_least(1),
+    help="Hits judged of each query.  [default: 100, or as many as the deepest measure looks at]",
+)
 @click.option(
     "--missing",
     type=click.Choice(["fail", "zero", "drop"]),
@@ -46,7 +50,7 @@ def import_(
     file: Path,
     dataset: str,
     name: str | None,
-    depth: int,
+    depth: int | None,
     missing: str,
     ties: "Ties",
     rerun: bool,
@@ -63,15 +67,17 @@ def import_(
     order given. The runs can then be compared, reported and gated like any other, but for latency.
     """
     from assay.eval.cli.table import print_summary
+    from assay.eval.configs.config import DEPTH
     from assay.eval.progress import ConsoleProgress
     from assay.eval.running.importing import import_runs
     from assay.eval.running.run import export_summary, track, write_report
-    from assay.eval.scoring.measures import split_names
+    from assay.eval.scoring.measures import choose_depth, split_names
 
     wanted = split_names(measures) if measures else ()
+    kept = choose_depth(wanted, DEPTH, depth)
     progress = ConsoleProgress()
     printed = []
-    for outcome in import_runs(file, dataset, name, depth, missing, ties, rerun, progress):
+    for outcome in import_runs(file, dataset, name, kept, missing, ties, rerun, progress):
         if no_report:
             summary, page = export_summary(outcome.run, wanted), None
         else:

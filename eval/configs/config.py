@@ -12,11 +12,15 @@ from assay.eval.configs.named_configs import find_base, find_config, split_engin
 from assay.eval.configs.overrides import apply_override, drop_nulls, merge
 from assay.eval.runs.latency import LatencySettings
 from assay.eval.scoring import measures
+from assay.eval.scoring.standard import MOST
 from assay.retrievers.base import AssayError
 from assay.retrievers.pipeline.config import PipelineConfig
+from assay.retrievers.pipeline.pipeline import PipelineSettings
 from assay.retrievers.settings import explain_errors
 from assay.retrievers.settings.files import parse_mapping, read_mapping, read_text
 from assay.retrievers.settings.trust import list_asked
+
+DEPTH = 100
 
 
 class RunConfig(PipelineConfig):
@@ -27,14 +31,20 @@ class RunConfig(PipelineConfig):
         description="a collection of datasets/, NAME or NAME:JUDGMENTS, or the path of its folder; "
         "where none is named, $ASSAY_DATASET or the one that comes with the project",
     )
-    depth: int = Field(100, ge=1, description="hits kept per query")
+    depth: int = Field(
+        DEPTH,
+        ge=1,
+        description="hits kept per query; where it is not given, as many as the deepest measure "
+        "looks at, and so does the leg of a pipeline that is this one leg",
+    )
     limit: int | None = Field(
         None, ge=1, description="search only so many queries, evenly spaced: a quick look"
     )
     measures: list[str] = Field(
         list(measures.DEFAULT),
         min_length=1,
-        description="what is reported: Hit@5, nDCG@10; ir-measures' names too",
+        description="what is reported: Hit@5, nDCG@10; ir-measures' names too; none that looks at "
+        "more hits than are kept",
     )
     latency: LatencySettings = Field(
         default_factory=LatencySettings, description="how latency is measured"
@@ -87,12 +97,36 @@ def make_config(
         lines = explain_errors(error, RunConfig, values)
         raise AssayError("\n".join(f"{source}: {line}" for line in lines)) from None
     try:
-        named = measures.check_ranking(config.measures)
+        return _reach(config, values)
     except AssayError as error:
         raise AssayError(f"{source}: {error}") from None
-    if named != config.measures:
-        return config.model_copy(update={"measures": named})
-    return config
+
+
+def _reach(config: RunConfig, values: Mapping[str, Any]) -> RunConfig:
+    """Return `config` with measures by the names shown, and with a depth that they look at.
+
+    Raises AssayError for one that looks at more hits than are to be kept, or than legs hand on.
+    """
+    named = measures.check_ranking(config.measures)
+    pipeline = config.retriever if isinstance(config.retriever, PipelineSettings) else None
+    listed = max(leg.depth for leg in pipeline.active.values()) if pipeline else MOST
+    if "measures" not in values:
+        named = measures.list_within(named, min(config.depth, listed))
+    depth = measures.choose_depth(named, config.depth, config.depth if "depth" in values else None)
+    update: dict[str, Any] = {"measures": named, "depth": depth}
+    wanted = measures.find_reach(named)
+    if pipeline and wanted > listed:
+        keys = [f"retriever.legs.{name}.depth={wanted}" for name in pipeline.active]
+        if len(keys) > 1 or pipeline.stages:
+            raise AssayError(
+                f"measures: {measures.find_deepest(named)} looks at {wanted:,} hits, and no leg "
+                f"hands on more than {listed:,}; allowed: up to @{listed}, or {' '.join(keys)}"
+            )
+        # Of one list alone the first hits are the same, however many follow.
+        ((name, leg),) = pipeline.active.items()
+        legs = {**pipeline.legs, name: leg.model_copy(update={"depth": wanted})}
+        update["retriever"] = pipeline.model_copy(update={"legs": legs})
+    return config.model_copy(update=update)
 
 
 def make_schema() -> dict[str, Any]:

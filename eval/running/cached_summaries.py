@@ -16,7 +16,12 @@ from assay.eval.runs.summary.attribution import Attribution, ItemStatus, attribu
 from assay.eval.runs.summary.ceilings import Ceiling
 from assay.eval.runs.summary.cost import Cost, find_cost
 from assay.eval.runs.summary.legs_alone import LegAlone, score_legs
-from assay.eval.runs.summary.summary import Summary, summarise, summarise_scores
+from assay.eval.runs.summary.summary import (
+    Summary,
+    describe_shallow,
+    summarise,
+    summarise_scores,
+)
 from assay.eval.runs.summary.unjudged import UnjudgedBounds, examine
 from assay.eval.scoring.calculation import ByQuery, Scores
 from assay.eval.scoring.generated import AnswerMeasure
@@ -57,6 +62,13 @@ class CachedSummary(Summary):
         if not all(map(_is_ours, self.scores)):
             return find()
         return self.kept.find(f"unjudged in {', '.join(self.scores)}", _unjudged(), find)
+
+    @cached_property
+    def shallow(self) -> str:  # noqa: D102
+        names = list(self.scores)
+        return self.kept.find(
+            f"shallow in {', '.join(names)}", _words(), lambda: describe_shallow(self.run, names)
+        )
 
     @cached_property
     def cost(self) -> Cost | None:  # noqa: D102
@@ -174,6 +186,11 @@ def _legs() -> "TypeAdapter[tuple[LegAlone, ...]]":
 @cache
 def _unjudged() -> "TypeAdapter[tuple[UnjudgedBounds, ...]]":
     return TypeAdapter(tuple[UnjudgedBounds, ...])
+
+
+@cache
+def _words() -> "TypeAdapter[str]":
+    return TypeAdapter(str)
 
 
 @cache

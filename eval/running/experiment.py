@@ -14,7 +14,7 @@ from assay.eval.collections.card import NAME
 from assay.eval.collections.collection import Collection
 from assay.eval.collections.in_memory import make_collection
 from assay.eval.collections.loading import load
-from assay.eval.configs.config import make_config
+from assay.eval.configs.config import DEPTH, make_config
 from assay.eval.configs.locations import default_dataset, reports_folder
 from assay.eval.configs.named_configs import (
     find_config,
@@ -39,7 +39,6 @@ from assay.retrievers.base import AssayError, Progress, Retriever
 from assay.retrievers.foreign.frameworks import adapt
 from assay.retrievers.store.paths import parse_path
 
-DEPTH = 100
 # Keys of a config that a function, an object and rankings have too.
 OPTIONS = ("name", "depth", "limit", "measures")
 ALLOWED = (
@@ -217,9 +216,10 @@ def _judge_object(
             f"name: {name!r} cannot name a run; allowed: letters, digits, '.', '_' and '-', "
             "a letter or digit first"
         )
-    wanted = given.get("measures") or list(measures.DEFAULT)
+    depth, limit = given.get("depth"), given.get("limit")
+    wanted = given.get("measures") or measures.list_within(measures.DEFAULT, depth or DEPTH)
     measures.check_ranking(wanted)
-    depth, limit = given.get("depth", DEPTH), given.get("limit")
+    depth = measures.choose_depth(wanted, DEPTH, depth)
     config = {
         "name": name,
         "dataset": dataset,

@@ -37,6 +37,7 @@ class PointScores:
         """Return {measure: {query id: score}}; of other measures by `generated_answers.score`."""
         if not self._bounded or list(names) != self._names:
             return generated_answers.score(run, names)
+        run.check_reach(names)
         joined = {
             query: join(self._take(run.rankings[query].hits, run.prescribed), gold)
             for query, gold in run.gold.items()

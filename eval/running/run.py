@@ -19,7 +19,6 @@ from assay.eval.runs.execution.searching import Searcher
 from assay.eval.runs.stored import StoredRun
 from assay.eval.runs.summary import exports
 from assay.eval.runs.summary.summary import Summary
-from assay.eval.scoring.measures import DEFAULT
 from assay.retrievers.base import Progress
 from assay.retrievers.settings import Resources
 
@@ -104,7 +103,7 @@ def export_summary(run: StoredRun, measures: Sequence[str] = (), *, rerun: bool 
 
 
 def _name_measures(run: StoredRun, measures: Sequence[str]) -> Sequence[str]:
-    return measures or run.manifest.config.get("measures") or DEFAULT
+    return measures or run.measures
 
 
 def track(summary: Summary, progress: Progress) -> str | None:

@@ -124,7 +124,7 @@ def score(run: StoredRun, names: Sequence[str]) -> Scores:
     """
     of_answers = [name for name in names if measures.find(name).of_answers]
     others = [name for name in names if name not in of_answers]
-    found = measures.score(others, run.joined, run.gold) if others else {}
+    found = run.score(others) if others else {}
     if of_answers:
         found |= _score_answers(run, of_answers)
     return {name: found[name] for name in (measures.find(name).name for name in names)}

@@ -31,6 +31,8 @@ from assay.eval.runs.stored_files import (
     read_passages,
     read_queries,
 )
+from assay.eval.scoring import measures
+from assay.eval.scoring.calculation import Scores
 from assay.eval.scoring.joined import JoinedRankings, NumberLists, group_judged
 from assay.retrievers.base import AssayError, LeakError, Ranking, T
 from assay.retrievers.base.suggestions import suggest
@@ -74,6 +76,28 @@ class StoredRun:
     def by_document(self) -> Mapping[str, Set[int]]:
         """The numbers of the chunks of each document that something is judged of."""
         return group_judged(self.lists.chunks, self.gold)
+
+    @property
+    def measures(self) -> Sequence[str]:
+        """The measures that its config names; else those by default, as deep as hits were kept."""
+        named = self.manifest.config.get("measures")
+        return named or measures.list_within(measures.DEFAULT, self.manifest.depth)
+
+    def score(self, names: Sequence[str]) -> Scores:
+        """Return {measure: {query id: score}} of measures of rankings, by the names shown.
+
+        Raises AssayError for one that looks at more hits than were kept.
+        """
+        self.check_reach(names)
+        return measures.score(names, self.joined, self.gold)
+
+    def check_reach(self, names: Sequence[str]) -> None:
+        """Raise AssayError for a measure that looks at more hits than were kept of some query."""
+        depth = self.manifest.depth
+        if measures.find_reach(names) <= depth:
+            return
+        if any(len(hits) >= depth for hits in self.lists.hits):  # else nothing was cut
+            measures.check_reach(names, depth, f"run {self.manifest.id}")
 
     def join(self, lists: NumberLists) -> JoinedRankings:
         """Return lists of chunks, one a query in their order, with the judgments joined."""

@@ -116,6 +116,45 @@ def list_standard(names: Iterable[str]) -> dict[str, str]:
     return {name: standard for name in names if (standard := find(name).standard)}
 
 
+def list_within(names: Iterable[str], depth: int) -> list[str]:
+    """Return the measures `names` that look at no more than `depth` hits.
+
+    >>> list_within(["Recall@5", "AP", "Recall@1000"], 100)
+    ['Recall@5', 'AP']
+    """
+    return [name for name in names if (find(name).cutoff or 0) <= depth]
+
+
+def find_deepest(names: Iterable[str]) -> str:
+    """Return the measure that looks at the most hits; "" where none has a cutoff."""
+    return max(names, key=lambda name: find(name).cutoff or 0, default="")
+
+
+def find_reach(names: Iterable[str]) -> int:
+    """Return how many hits the deepest of the measures looks at; 0 where none has a cutoff."""
+    return max((find(name).cutoff or 0 for name in names), default=0)
+
+
+def choose_depth(names: Sequence[str], default: int, given: int | None = None) -> int:
+    """Return how many hits of a query a run keeps that is to report the measures `names`.
+
+    These are `default`, or as many as the deepest measure looks at. Raises AssayError where fewer
+    are `given`.
+    """
+    if given is not None:
+        check_reach(names, given, "depth")
+    return given or max(default, find_reach(names))
+
+
+def check_reach(names: Sequence[str], depth: int, what: str) -> None:
+    """Raise AssayError where a measure looks at more than the `depth` hits that `what` keeps."""
+    if (wanted := find_reach(names)) > depth:
+        raise AssayError(
+            f"{what}: {depth:,} hits of a query are kept, and {find_deepest(names)} looks at "
+            f"{wanted:,}; allowed: measures up to @{depth}, or depth={wanted}"
+        )
+
+
 def choose_headline(names: Iterable[str]) -> str:
     """Return the one of the measures `names` by which a run is called good or bad."""
     listed = list(names)

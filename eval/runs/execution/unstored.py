@@ -98,4 +98,6 @@ def score_queries(
         ]
         joined[query.id] = join(retrieved, collection.gold[query.id])
     gold = {query.id: collection.gold[query.id] for query in queries}
+    if any(len(hits) >= depth for hits in joined.values()):
+        measures.check_reach([measure], depth, "depth")
     return measures.score([measure], joined, gold)[measure]

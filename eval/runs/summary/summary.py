@@ -96,8 +96,14 @@ class Summary:
         order = describe_order(manifest.rising_scores)
         unknown = describe_unknown_code(manifest.facts)
         cut = describe_cut(manifest.cut, len(self.run.queries))
-        lines = [order, describe_unread(manifest.index), cut, mixed, self.absent, unknown]
+        unread = describe_unread(manifest.index)
+        lines = [order, unread, cut, mixed, self.absent, self.shallow, unknown]
         return (*better, *filter(None, lines), *self.delays)
+
+    @cached_property
+    def shallow(self) -> str:
+        """That measures look further than rankings of one length go; "" where none does."""
+        return describe_shallow(self.run, list(self.scores))
 
     @cached_property
     def leaks(self) -> str:
@@ -205,6 +211,23 @@ def summarise_scores(run: StoredRun, scores: Scores) -> Summary:
     samples = collect_times(run.latency)
     latency = {stage: estimate_percentiles(times) for stage, times in samples.items()}
     return Summary(run, scores, means, latency)
+
+
+def describe_shallow(run: StoredRun, names: Sequence[str]) -> str:
+    """Say that legs, or else rankings of one length, end before the deepest measure; else ""."""
+    wanted = min(measures.find_reach(names), run.manifest.collection.documents)
+    if legs := (run.manifest.config.get("retriever") or {}).get("legs"):
+        longest, what = max(leg["depth"] for leg in legs.values()), "leg hands on"
+    else:
+        lengths = {len(hits) for hits in run.lists.hits if len(hits)}
+        longest, what = lengths.pop() if len(lengths) == 1 else wanted, "ranking has"
+    if longest >= wanted:
+        return ""
+    deepest = measures.find_deepest(names)
+    return (
+        f"No {what} more than {longest:,} hits, and {deepest} looks at "
+        f"{measures.find_reach(names):,}: what would follow counts as not found"
+    )
 
 
 def estimate_percentiles(times: Sequence[float]) -> dict[str, OpenEstimate]:

@@ -14,7 +14,7 @@ from assay.eval.runs.summary.comparability import (
 )
 from assay.eval.runs.summary.returned_tokens import TOKENS, WITHIN
 from assay.eval.runs.summary.summary import Summary, summarise
-from assay.eval.scoring.measures import choose_headline, find
+from assay.eval.scoring.measures import choose_headline, find, list_within
 from assay.eval.studies.comparison.comparison import Comparison, Pair
 from assay.eval.studies.comparison.differences import EFFECT
 from assay.eval.studies.comparison.gatekeeping import (
@@ -61,9 +61,9 @@ def compare(
     Of all pairs the runs are ranked by the mean of the headline measure, the best first, and all
     pairs are one family (see `judge_stages`): the order has no part in what is shown to differ.
 
-    Without `measures` they are `DEFAULT` and, where one model has answered all queries of all runs
-    by one prompt, those of `OF_ANSWERS` that all have, which are then tested `apart`: whether a
-    model has answered changes no p-value of the others.
+    Without `measures` they are those of `DEFAULT` that all runs are deep enough for and, where one
+    model has answered all queries of all runs by one prompt, those of `OF_ANSWERS` that all have,
+    which are then tested `apart`: whether a model has answered changes no p-value of the others.
 
     `timing` is of those of the pipelines that were timed in one job; without it no latency is held
     against another. `summarise` computes the figures of a run in measures, or knows them.
@@ -73,15 +73,16 @@ def compare(
     The same call returns the same figures. Where some searched a sample, all are compared on the
     queries they share. Raises AssayError when runs were not judged alike, naming what differs.
     """
+    depth = min(run.manifest.depth for run in runs)
     if not measures:
         apart = _list_of_answers(runs)
-        measures = (*DEFAULT, *apart)
+        measures = (*list_within(DEFAULT, depth), *apart)
     unanswered = describe_unanswered(runs) if apart is not None and not apart else ""
     check_request(len(runs), measures, effect)
     wanted = [find(name) for name in measures]
     tested = tuple(dict.fromkeys(item.name for item in wanted if item.is_ranked))
     described = [item.name for item in wanted if not item.is_ranked]
-    beside = tuple(dict.fromkeys([*described, *BESIDE]))
+    beside = tuple(dict.fromkeys([*described, *list_within(BESIDE, depth)]))
     for i, run in enumerate(runs[1:], start=1):
         if run.manifest.id in {earlier.manifest.id for earlier in runs[:i]}:
             raise AssayError(f"{run.manifest.id} is given twice; a comparison needs different runs")

@@ -16,7 +16,6 @@ from assay.eval.runs.execution.execution import make_ready
 from assay.eval.runs.execution.unstored import search_unstored
 from assay.eval.runs.manifest import Manifest
 from assay.eval.runs.stored import StoredRun
-from assay.eval.scoring import measures
 from assay.eval.statistics.significance import TIE
 from assay.eval.studies.gate.baseline import DIGITS
 from assay.retrievers.base import Progress, T
@@ -161,7 +160,7 @@ def _score_again(
             if not cold.built:
                 return None
             run = search_unstored(plan, retriever, collection, ready, {}, {})
-    found = measures.score(list(names), run.joined, run.gold)
+    found = run.score(list(names))
     return {
         query: {name: round(found[name][query], DIGITS) for name in names} for query in run.queries
     }

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from assay.eval.runs.stored import StoredRun
-from assay.eval.scoring import measures
 from assay.eval.studies.judging.minimal_test_collections import (
     CONFIDENCE,
     GROUPS,
@@ -83,7 +82,7 @@ def _set_up(runs: Sequence[StoredRun], depth: int, found: Sequence[OpenPair]) ->
     given = {item.grade for items in runs[0].gold.values() for item in items if item.grade > 0}
     levels = np.array(sorted(given or {1}), dtype=np.int64)
     name = f"nDCG@{depth}"
-    scores = [measures.score([name], run.joined, run.gold)[name] for run in runs]
+    scores = [run.score([name])[name] for run in runs]
     relevant = np.zeros((len(levels), len(queries)), dtype=np.int64)
     for query, number in queries.items():
         for item in runs[0].gold[query]:

@@ -9,7 +9,6 @@ from assay.eval.collections.collection import GoldItem, Query
 from assay.eval.runs.stored import StoredRun
 from assay.eval.runs.summary.comparability import check_comparable
 from assay.eval.runs.summary.means import estimate_scores
-from assay.eval.scoring import measures
 from assay.eval.scoring.join import RetrievedChunk, covers
 from assay.eval.statistics.estimates import Estimate
 from assay.retrievers.base import AssayError, Chunk
@@ -100,10 +99,7 @@ def collect(
     return JudgmentPool(
         pairs=tuple(pairs),
         judged={
-            run.manifest.id: estimate_scores(
-                name, measures.score([name], run.joined, run.gold)[name].values()
-            )
-            for run in runs
+            run.manifest.id: estimate_scores(name, run.score([name])[name].values()) for run in runs
         },
         overlapping=overlapping,
     )

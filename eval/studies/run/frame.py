@@ -10,7 +10,7 @@ from assay.eval.report.run_page.page import PAGE
 from assay.eval.runs.manifest import describe_order
 from assay.eval.runs.stored import StoredRun, describe_without_hits
 from assay.eval.runs.summary.summary import Summary, summarise
-from assay.eval.scoring.measures import DEFAULT, choose_headline
+from assay.eval.scoring.measures import choose_headline
 from assay.retrievers.base import AssayError
 from assay.retrievers.base.installation import has_pandas, need_pandas
 
@@ -37,7 +37,7 @@ class RunResult:
     @cached_property
     def summary(self) -> Summary:
         """The figures of the run as objects."""
-        return summarise(self.stored, self.names or self.config.get("measures") or DEFAULT)
+        return summarise(self.stored, self.names or self.stored.measures)
 
     @property
     def id(self) -> str:

@@ -180,8 +180,7 @@ def _read_table(path: Path) -> Figures | None:
 def _score(folder: Path) -> Figures:
     """Return the same of a run that nothing was exported of, such as one made to be compared."""
     run = load(folder)
-    names = run.manifest.config.get("measures") or measures.DEFAULT
-    scores = measures.score(names, run.joined, run.gold)
+    scores = measures.score(run.measures, run.joined, run.gold)
     means = {name: fmean(found.values()) for name, found in scores.items()}
     times = [sample.milliseconds["total"] for sample in run.latency]
     return means, median(times) if times else None, len(run.queries)

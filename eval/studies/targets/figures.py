@@ -233,7 +233,7 @@ def traced(run: StoredRun, wanted: TraceMeasurement) -> MeasuredValue:
 def _scores(run: StoredRun, measure: str, types: Sequence[str]) -> list[float]:
     """Return the score of each query of `types`, in the order of the run."""
     name = measure.removeprefix(COMPLEMENT)
-    (by_query,) = measures.score([name], run.joined, run.gold).values()
+    (by_query,) = run.score([name]).values()
     missing = measure.startswith(COMPLEMENT)
     return [1 - by_query[id_] if missing else by_query[id_] for id_ in _choose(run, types)]
 

@@ -287,12 +287,12 @@ def test_the_command_says_what_it_cuts_and_judges_by_what_is_asked(
     arguments = [str(path), "--dataset", "harbourline", "--missing", "drop", "--json"]
     done = CliRunner().invoke(import_, [*arguments, "--no-track"])
     assert "are cut" not in done.stderr
-    cut = ["--depth", "1", "--no-report", "--measures", "Success@1,nDCG@10"]
+    cut = ["--depth", "1", "--no-report", "--measures", "Success@1,P@1"]
     done = CliRunner().invoke(import_, [*arguments, *cut])
     assert done.exit_code == 0, done.output
     assert "t: 1 of its 1 rankings are cut to their first 1 hits, of up to 2" in done.stderr
     (run,) = json.loads(done.stdout)["runs"]
-    assert list(run["measures"]) == ["Hit@1", "nDCG@10"]
+    assert list(run["measures"]) == ["Hit@1", "P@1"]
     assert (run["report"], run["mlflow_run"]) == (None, None)
     assert not list((tmp_path / "reports").glob(f"{run['run']}/report.html"))
     for again, same in (([], True), (["--rerun"], False)):
