@@ -10,13 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.retrievers.base import AssayError
 from assay.retrievers.services.prices import FREE, Prices, Usage
 from assay.retrievers.store.digest import Texts
 
 Vectors = NDArray[np.float32]
 
-TOLERANCE = 0.01  # of a length of 1: what rounding to half precision may add up to
 TEXTS_PER_PART = 64  # what a killed run loses at most
 
 
@@ -32,33 +30,6 @@ class EncodedPart:
     usage: Usage = field(default_factory=Usage)
     retries: int = 0
     waited: float = 0.0
-
-
-def check_unit(vectors: Vectors, name: str) -> Vectors:
-    """Return vectors, float32 of shape (texts, dimensions) or (dimensions,), as they are.
-
-    Raises AssayError, which names the encoder, unless each is finite and of length 1 but for
-    rounding: a search by dot products loses or favours any other without a word.
-    """
-    check_finite(vectors, name)
-    lengths = np.linalg.norm(vectors, axis=-1)
-    odd = np.abs(lengths - 1) > TOLERANCE
-    if odd.any():
-        length = np.ravel(lengths)[np.ravel(odd)][0]
-        raise AssayError(
-            f"{name}: gives a vector of length {length:.3g}; each must have length 1: divide it by "
-            "its length"
-        )
-    return vectors
-
-
-def check_finite(numbers: NDArray[Any], name: str) -> None:
-    """Raise AssayError, which names the encoder, where a number is not finite."""
-    if not np.isfinite(numbers).all():
-        raise AssayError(
-            f"{name}: gives a vector with a number that is not finite; with a model of half "
-            "precision, try dtype: float32"
-        )
 
 
 class Passages(tuple[str, ...]):

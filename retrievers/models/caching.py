@@ -15,7 +15,6 @@ from assay.retrievers.models.base import (
     Encoder,
     Passages,
     Vectors,
-    check_unit,
     list_documents,
 )
 from assay.retrievers.models.vector_cache import (
@@ -137,7 +136,7 @@ class CachingEncoder(Encoder):
 
     def encode_query(self, text: str) -> Vectors:
         """Return the vector of a query: float32, shape (dimensions,)."""
-        vector = check_unit(self._encoder.encode_query(text), self._name)
+        vector = self._encoder.encode_query(text)
         if self._size and len(vector) != self._size:
             raise AssayError(
                 f"{self._name}: the vector of a query has {len(vector)} dimensions, those of"
@@ -158,7 +157,7 @@ class CachingEncoder(Encoder):
         for part in self._encoder.encode_parts(passages):
             charges.record(part.usage, self.prices)
             count_wait(part.retries, part.waited / 1e3)
-            rows.extend(check_unit(part.vectors, self._name))
+            rows.extend(part.vectors)
         mean = np.mean(rows, axis=0, dtype=np.float64)
         length = np.linalg.norm(mean)
         return np.asarray(mean / length, np.float32) if length > ROUNDING else vector
@@ -231,7 +230,6 @@ class CachingEncoder(Encoder):
         """Yield vectors by key, part by part, those that are paid for once they are stored."""
         with BatchedWrites(self._resources.cache) as gathered:
             for part in self._encoder.encode_parts(texts):
-                check_unit(part.vectors, self._name)
                 block = [keys[i] for i in part.positions]
                 share = NUMBER.pack(part.seconds / len(block))
                 gathered.add(SECONDS_KIND, dict.fromkeys(block, share))

@@ -8,8 +8,6 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.retrievers.models.base import check_finite
-
 
 @dataclass(frozen=True, slots=True)
 class SparseVector:
@@ -23,11 +21,7 @@ class SparseVector:
 
     @classmethod
     def of(cls, row: NDArray[np.float32]) -> Self:
-        """Return what is above 0 in a row as wide as the vocabulary.
-
-        Raises AssayError where a weight is not finite.
-        """
-        check_finite(row, "the sparse encoder")
+        """Return what is above 0 in a row as wide as the vocabulary."""
         terms = np.flatnonzero(row > 0).astype(np.int32)
         return cls(terms, row[terms].astype(np.float32))
 

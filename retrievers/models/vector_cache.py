@@ -9,14 +9,7 @@ from struct import Struct
 import numpy as np
 
 from assay.retrievers.base import AssayError
-from assay.retrievers.models.base import (
-    Encoder,
-    Passages,
-    Vectors,
-    check_unit,
-    list_apart,
-    list_documents,
-)
+from assay.retrievers.models.base import Encoder, Passages, Vectors, list_apart, list_documents
 from assay.retrievers.store.cache import Cache
 from assay.retrievers.store.digest import digest
 
@@ -63,20 +56,12 @@ class VectorCache:
         return Lookup(keys, known, *self._list_missing(keys, texts, known))
 
     def stack(self, lookup: Lookup) -> Vectors:
-        """Return one row a text, all of which are known.
-
-        Raises AssayError by `check_sizes` and `check_unit`.
-        """
+        """Return one row a text, all of which are known. Raises AssayError by `check_sizes`."""
         rows = [lookup.known[key] for key in lookup.keys]
         self.check_sizes({len(row) // 4 for row in rows})
         # A copy: numpy asks the system for large memory pages for arrays of its own, and scanning
         # 100,000 vectors then takes three quarters of the time.
-        vectors = np.frombuffer(b"".join(rows), np.float32).reshape(len(rows), -1).copy()
-        try:
-            return check_unit(vectors, self._name)
-        except AssayError as error:
-            forget = "`assay cache clear embeddings` forgets those kept"
-            raise AssayError(f"{error}; {forget}") from None
+        return np.frombuffer(b"".join(rows), np.float32).reshape(len(rows), -1).copy()
 
     def check_sizes(self, sizes: Set[int]) -> None:
         """Raise AssayError unless all vectors have one size."""

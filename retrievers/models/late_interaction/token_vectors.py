@@ -13,7 +13,7 @@ from assay.retrievers.base import AssayError
 from assay.retrievers.model_files.files import ModelFiles
 from assay.retrievers.model_files.pins import DEFAULT_ENCODER
 from assay.retrievers.model_files.recipes import Recipe
-from assay.retrievers.models.base import Vectors, check_finite
+from assay.retrievers.models.base import Vectors
 from assay.retrievers.models.cached_vectors import KeptEncoder
 from assay.retrievers.models.choice import ModelSettings, check_tokens
 from assay.retrievers.models.late_interaction.st import StTokenEncoder
@@ -113,20 +113,15 @@ class CachingTokenEncoder(KeptEncoder[TokenEncoder]):
     def find(self, texts: Sequence[str]) -> Iterator[NDArray[np.float16]]:
         """Yield for each text float16, shape (tokens, dimensions); few are held at a time."""
         for item in self._kept.find(texts):
-            vectors = np.load(io.BytesIO(item.value), allow_pickle=False)
-            check_finite(vectors, self._name)
-            yield vectors
+            yield np.load(io.BytesIO(item.value), allow_pickle=False)
 
     def encode_query(self, text: str) -> Vectors:
         """Return the vectors of a query: float32, shape (tokens, dimensions)."""
-        vectors = self._encoder.encode_query(text)
-        check_finite(vectors, self._name)
-        return vectors
+        return self._encoder.encode_query(text)
 
     def _encode(self, texts: Sequence[str]) -> list[bytes]:
         values = []
         for vectors in self._encoder.encode_passages(texts):
-            check_finite(vectors, self._name)
             buffer = io.BytesIO()
             np.save(buffer, vectors.astype(np.float16), allow_pickle=False)
             values.append(buffer.getvalue())

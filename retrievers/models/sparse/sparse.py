@@ -11,7 +11,6 @@ from assay.retrievers.base import AssayError
 from assay.retrievers.model_files.files import ModelFiles
 from assay.retrievers.model_files.packages import Kind
 from assay.retrievers.model_files.pins import DEFAULT_SPARSE_ENCODER, find_pinned, pinned_names
-from assay.retrievers.models.base import check_finite
 from assay.retrievers.models.cached_vectors import KeptEncoder
 from assay.retrievers.models.choice import ModelSettings, check_tokens
 from assay.retrievers.models.onnx import OnnxModel, WrittenGraph, map_texts
@@ -109,18 +108,11 @@ class CachingSparseEncoder(KeptEncoder[SparseEncoder]):
         """Return the vectors of `texts` and how many were not in the cache."""
         found = list(self._kept.find(texts))
         vectors = [SparseVector.from_bytes(item.value) for item in found]
-        for vector in vectors:
-            check_finite(vector.weights, self._name)
         return SparseEncodedTexts(vectors, sum(item.fresh for item in found))
 
     def encode_query(self, text: str) -> SparseVector:
         """Return the vector of a query."""
-        vector = self._encoder.encode_query(text)
-        check_finite(vector.weights, self._name)
-        return vector
+        return self._encoder.encode_query(text)
 
     def _encode(self, texts: Sequence[str]) -> list[bytes]:
-        vectors = self._encoder.encode_passages(texts)
-        for vector in vectors:
-            check_finite(vector.weights, self._name)
-        return [vector.to_bytes() for vector in vectors]
+        return [vector.to_bytes() for vector in self._encoder.encode_passages(texts)]
