@@ -131,6 +131,7 @@ class KeptEncoder(ABC, Generic[E]):
         self, encoder: E, name: str, resources: Resources, spread: Spread | None = None
     ) -> None:
         self._encoder = encoder
+        self._name = name
         self._kept = KeptVectors(
             self.kind,
             name,

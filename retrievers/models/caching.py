@@ -12,6 +12,7 @@ import numpy as np
 from assay.retrievers.base import AssayError
 from assay.retrievers.models.base import (
     TEXTS_PER_PART,
+    EncodedPart,
     Encoder,
     Passages,
     Vectors,
@@ -26,6 +27,7 @@ from assay.retrievers.models.vector_cache import (
     Lookup,
     VectorCache,
 )
+from assay.retrievers.models.vector_check import check_vectors
 from assay.retrievers.services import cost_meter as charges
 from assay.retrievers.services.prices import FREE, Prices, Usage
 from assay.retrievers.services.retries import count_wait
@@ -136,7 +138,8 @@ class CachingEncoder(Encoder):
 
     def encode_query(self, text: str) -> Vectors:
         """Return the vector of a query: float32, shape (dimensions,)."""
-        vector = self._encoder.encode_query(text)
+        given = np.asarray(self._encoder.encode_query(text))
+        (vector,) = check_vectors(self._name, given[np.newaxis], [text])
         if self._size and len(vector) != self._size:
             raise AssayError(
                 f"{self._name}: the vector of a query has {len(vector)} dimensions, those of"
@@ -157,7 +160,7 @@ class CachingEncoder(Encoder):
         for part in self._encoder.encode_parts(passages):
             charges.record(part.usage, self.prices)
             count_wait(part.retries, part.waited / 1e3)
-            rows.extend(part.vectors)
+            rows.extend(self._check(part, passages))
         mean = np.mean(rows, axis=0, dtype=np.float64)
         length = np.linalg.norm(mean)
         return np.asarray(mean / length, np.float32) if length > ROUNDING else vector
@@ -191,7 +194,7 @@ class CachingEncoder(Encoder):
             # A plain view: numpy is slower on its memmap class.
             return np.asarray(np.load(folder / VECTORS, mmap_mode="r"))
 
-        key = digest(self.identity, digest_texts(texts))
+        key = digest("checked", self.identity, digest_texts(texts))
         return EncodedTexts(self._resources.cache.load(MAPPED_KIND, key, make, read)[1], fresh)
 
     def _write_vectors(self, texts: Sequence[str], folder: Path) -> Iterator[bool]:
@@ -210,6 +213,9 @@ class CachingEncoder(Encoder):
                     file = ArrayFile(folder / VECTORS, np.float32, len(texts), size)
                     stack.enter_context(file)
                 file.add(vectors)
+
+    def _check(self, part: EncodedPart, texts: Sequence[str]) -> Vectors:
+        return check_vectors(self._name, part.vectors, [texts[i] for i in part.positions])
 
     def _track(self, encoded: Iterable[bool], total: int) -> Iterator[bool]:
         what = f"embedding with {self._name}"
@@ -233,7 +239,8 @@ class CachingEncoder(Encoder):
                 block = [keys[i] for i in part.positions]
                 share = NUMBER.pack(part.seconds / len(block))
                 gathered.add(SECONDS_KIND, dict.fromkeys(block, share))
-                values = {key: row.tobytes() for key, row in zip(block, part.vectors, strict=True)}
+                rows = self._check(part, texts)
+                values = {key: row.tobytes() for key, row in zip(block, rows, strict=True)}
                 if self.charged:
                     sizes = [len(texts[i].encode()) + 1 for i in part.positions]
                     gathered.add(TOKENS_KIND, _share(part.usage.prompt, block, sizes))

@@ -8,6 +8,10 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from assay.retrievers.base import AssayError, cut
+
+SHOWN = 40  # characters of a text
+
 
 @dataclass(frozen=True, slots=True)
 class SparseVector:
@@ -21,9 +25,25 @@ class SparseVector:
 
     @classmethod
     def of(cls, row: NDArray[np.float32]) -> Self:
-        """Return what is above 0 in a row as wide as the vocabulary."""
+        """Return what is above 0 in a row as wide as the vocabulary.
+
+        Raises AssayError for a number that is not finite: NaN is above nothing, and would be lost.
+        """
+        if not np.isfinite(row).all():
+            raise AssayError("a sparse vector has a weight that is not finite")
         terms = np.flatnonzero(row > 0).astype(np.int32)
         return cls(terms, row[terms].astype(np.float32))
+
+    def check(self, name: str, text: str, way: str = "") -> Self:
+        """Return this vector. Raises AssayError, which ends with the `way` out, unless each weight
+        that the encoder `name` gave `text` is finite and above 0.
+        """
+        if not np.all((self.weights > 0) & (self.weights < np.inf)):
+            raise AssayError(
+                f"{name}: the sparse vector of {cut(text, SHOWN)!r} has a weight that is not above "
+                f"0 and finite{'; ' if way else ''}{way}"
+            )
+        return self
 
     def to_bytes(self) -> bytes:
         """Return terms and weights, one after the other."""

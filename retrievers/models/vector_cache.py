@@ -10,6 +10,7 @@ import numpy as np
 
 from assay.retrievers.base import AssayError
 from assay.retrievers.models.base import Encoder, Passages, Vectors, list_apart, list_documents
+from assay.retrievers.models.vector_check import CACHED, check_vectors
 from assay.retrievers.store.cache import Cache
 from assay.retrievers.store.digest import digest
 
@@ -22,8 +23,9 @@ NUMBER = Struct("<d")
 
 @dataclass(frozen=True, slots=True)
 class Lookup:
-    """The key of each text, the vectors `known` by key, and of those `missing` the texts."""
+    """The key of each of `texts`, the vectors `known` by key, and of those `missing` the texts."""
 
+    texts: Sequence[str]
     keys: Sequence[str]
     known: dict[str, bytes]
     missing: Sequence[str]
@@ -53,15 +55,16 @@ class VectorCache:
         """Return what the cache knows of `texts`, and what it lacks."""
         keys = self._keys(texts)
         known = self._cache.get_many(VECTORS_KIND, keys)
-        return Lookup(keys, known, *self._list_missing(keys, texts, known))
+        return Lookup(texts, keys, known, *self._list_missing(keys, texts, known))
 
     def stack(self, lookup: Lookup) -> Vectors:
-        """Return one row a text, all of which are known. Raises AssayError by `check_sizes`."""
+        """Return one row a text, all of which are known. Raises AssayError where one is wrong."""
         rows = [lookup.known[key] for key in lookup.keys]
         self.check_sizes({len(row) // 4 for row in rows})
         # A copy: numpy asks the system for large memory pages for arrays of its own, and scanning
         # 100,000 vectors then takes three quarters of the time.
-        return np.frombuffer(b"".join(rows), np.float32).reshape(len(rows), -1).copy()
+        vectors = np.frombuffer(b"".join(rows), np.float32).reshape(len(rows), -1).copy()
+        return check_vectors(self._name, vectors, lookup.texts, CACHED.format(kind=VECTORS_KIND))
 
     def check_sizes(self, sizes: Set[int]) -> None:
         """Raise AssayError unless all vectors have one size."""

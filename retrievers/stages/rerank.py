@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from assay.retrievers.base import CUT, Hit
+from assay.retrievers.base import CUT, AssayError, Hit, cut
 from assay.retrievers.models.base import CrossEncoder
 from assay.retrievers.models.cross_encoders import CrossEncoderSettings
 from assay.retrievers.models.registry import AnyCrossEncoder
@@ -121,9 +121,9 @@ class Rerank(Stage):
         ranked += [replace(hit, score=lowest / place) for place, hit in enumerate(rest, start=2)]
         kept = f"; kept {len(pinned)} exact ones before them" if pinned else ""
         counts = {"in": len(hits), "out": len(hits), "read": len(read), "kept": len(pinned)}
-        if cut := self._model.count_cut(query, texts[: len(read)]):
-            counts[CUT] = cut
-            kept += f"; {cut} of them not to the end"
+        if shortened := self._model.count_cut(query, texts[: len(read)]):
+            counts[CUT] = shortened
+            kept += f"; {shortened} of them not to the end"
         return StageResult(ranked, f"read {len(read)} of {len(hits)} hits{kept}", counts)
 
     def follow(self, query: str, expansion: Sequence[str], hits: Sequence[Hit]) -> StageResult:
@@ -149,11 +149,15 @@ class Rerank(Stage):
         return scores + self._judge(query, texts[FIRST:])
 
     def _judge(self, query: str, texts: Sequence[str]) -> list[float]:
-        return [self._to_probability(score) for score in self._score(query, texts)]
+        scores = _check(self._score(query, texts), texts, "`assay cache clear` forgets it")
+        return [self._to_probability(score) for score in scores]
+
+    def _ask(self, query: str, texts: Sequence[str]) -> Sequence[float]:
+        return _check(self._model.score(query, texts), texts)
 
     def _score(self, query: str, texts: Sequence[str]) -> Sequence[float]:
         if self._cache is None:
-            return self._model.score(query, texts)
+            return self._ask(query, texts)
         identity = [self._model.identity, *filter(None, [self._source])]
         if self._model.listwise:
             return self._score_list(
@@ -164,7 +168,7 @@ class Rerank(Stage):
         missing = {key: text for key, text in zip(keys, texts, strict=True) if key not in known}
         if missing:
             with charges.watch() as watched:
-                scores = self._model.score(query, list(missing.values()))
+                scores = self._ask(query, list(missing.values()))
             count_wait(watched.retried.retries, watched.waited / 1e3)
             fresh = {key: VALUE.pack(score) for key, score in zip(missing, scores, strict=True)}
             if billed := watched.usage.prompt:
@@ -191,7 +195,7 @@ class Rerank(Stage):
         known = cache.get_many(LIST_KIND, [key]).get(key)
         if known is None:
             with charges.watch() as watched:
-                scores = self._model.score(query, texts)
+                scores = self._ask(query, texts)
             count_wait(watched.retried.retries, watched.waited / 1e3)
             kept = {"scores": scores, "usage": asdict(watched.usage), "noted": watched.noted}
             known = json.dumps(kept).encode()
@@ -202,6 +206,17 @@ class Rerank(Stage):
             charges.note(name, number)
         scores = found["scores"]
         return list(map(float, scores))
+
+
+def _check(scores: Sequence[float], texts: Sequence[str], way: str = "") -> Sequence[float]:
+    """Return `scores`. Raises AssayError for one that is not finite and so has no rank."""
+    for score, text in zip(scores, texts, strict=True):
+        if not math.isfinite(score):
+            raise AssayError(
+                f"rerank: the model gives {score} to {cut(text, 40)!r}; allowed: finite scores"
+                f"{'; ' if way else ''}{way}"
+            )
+    return scores
 
 
 def _share(units: int, texts: Mapping[str, str]) -> dict[str, bytes]:

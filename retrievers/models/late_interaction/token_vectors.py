@@ -20,6 +20,7 @@ from assay.retrievers.models.late_interaction.st import StTokenEncoder
 from assay.retrievers.models.onnx import OnnxModel, choose_graph, map_texts
 from assay.retrievers.models.st import StRecipe
 from assay.retrievers.models.token_base import TokenEncoder
+from assay.retrievers.models.vector_check import CACHED, check_vectors
 from assay.retrievers.settings import Resources
 from assay.retrievers.store.digest import digest
 
@@ -112,16 +113,21 @@ class CachingTokenEncoder(KeptEncoder[TokenEncoder]):
 
     def find(self, texts: Sequence[str]) -> Iterator[NDArray[np.float16]]:
         """Yield for each text float16, shape (tokens, dimensions); few are held at a time."""
-        for item in self._kept.find(texts):
-            yield np.load(io.BytesIO(item.value), allow_pickle=False)
+        way = CACHED.format(kind=self.kind)
+        for text, item in zip(texts, self._kept.find(texts), strict=True):
+            vectors = np.load(io.BytesIO(item.value), allow_pickle=False)
+            check_vectors(self._name, vectors, [text] * len(vectors), way)
+            yield vectors
 
     def encode_query(self, text: str) -> Vectors:
         """Return the vectors of a query: float32, shape (tokens, dimensions)."""
-        return self._encoder.encode_query(text)
+        vectors = self._encoder.encode_query(text)
+        return check_vectors(self._name, vectors, [text] * len(vectors))
 
     def _encode(self, texts: Sequence[str]) -> list[bytes]:
         values = []
-        for vectors in self._encoder.encode_passages(texts):
+        for text, given in zip(texts, self._encoder.encode_passages(texts), strict=True):
+            vectors = check_vectors(self._name, given, [text] * len(given))
             buffer = io.BytesIO()
             np.save(buffer, vectors.astype(np.float16), allow_pickle=False)
             values.append(buffer.getvalue())

@@ -18,6 +18,7 @@ from assay.retrievers.models.sparse import splade
 from assay.retrievers.models.sparse.st import StSparseEncoder
 from assay.retrievers.models.sparse_base import SparseEncoder, SparseVector
 from assay.retrievers.models.st import StRecipe
+from assay.retrievers.models.vector_check import CACHED
 from assay.retrievers.settings import Resources
 from assay.retrievers.store.digest import digest
 
@@ -107,12 +108,17 @@ class CachingSparseEncoder(KeptEncoder[SparseEncoder]):
     def encode(self, texts: Sequence[str]) -> SparseEncodedTexts:
         """Return the vectors of `texts` and how many were not in the cache."""
         found = list(self._kept.find(texts))
-        vectors = [SparseVector.from_bytes(item.value) for item in found]
+        way = CACHED.format(kind=self.kind)
+        vectors = [
+            SparseVector.from_bytes(item.value).check(self._name, text, way)
+            for text, item in zip(texts, found, strict=True)
+        ]
         return SparseEncodedTexts(vectors, sum(item.fresh for item in found))
 
     def encode_query(self, text: str) -> SparseVector:
         """Return the vector of a query."""
-        return self._encoder.encode_query(text)
+        return self._encoder.encode_query(text).check(self._name, text)
 
     def _encode(self, texts: Sequence[str]) -> list[bytes]:
-        return [vector.to_bytes() for vector in self._encoder.encode_passages(texts)]
+        vectors = zip(texts, self._encoder.encode_passages(texts), strict=True)
+        return [vector.check(self._name, text).to_bytes() for text, vector in vectors]
