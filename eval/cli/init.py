@@ -161,8 +161,6 @@ def _print(made: "AuthoredCollection", folder: Path) -> None:
     from assay.eval.studies.comparison.differences import foretell
 
     judged = made.judged
-    for note in made.notes:
-        print_text(note)
     for item in judged.unlocated:
         nearest = f"; nearest document: {item.nearest}" if item.nearest else ""
         if item.nearest_text:
@@ -172,6 +170,8 @@ def _print(made: "AuthoredCollection", folder: Path) -> None:
         question = f"{asked.question}: " if asked.question else ""
         print_text(f"line {asked.line}: {question}{item.why}{nearest}", indent=2)
     if not made.written:
+        for note in made.notes:
+            print_text(note)
         click.echo("no quote was found in the documents; nothing is written")
         return
     if judged.unlocated:
@@ -192,6 +192,9 @@ def _print(made: "AuthoredCollection", folder: Path) -> None:
         click.echo(f"copied:   the text of {folder}, to {show_path(made.copies)}; {later}")
     if judged.queries:
         print_text(foretell(len(judged.queries)))
+    for note in made.notes:
+        print_text(note)
+    if judged.queries:
         dataset = shlex.quote(refer_to(made.name, made.card.parent))
         print_next(f"run {pipeline}", f"compare bm25 {pipeline} --dataset {dataset}")
     else:

@@ -139,7 +139,7 @@ class CachingEncoder(Encoder):
     def encode_query(self, text: str) -> Vectors:
         """Return the vector of a query: float32, shape (dimensions,)."""
         given = np.asarray(self._encoder.encode_query(text))
-        (vector,) = check_vectors(self._name, given[np.newaxis], [text])
+        vector: Vectors = check_vectors(self._name, given[np.newaxis], [text])[0]
         if self._size and len(vector) != self._size:
             raise AssayError(
                 f"{self._name}: the vector of a query has {len(vector)} dimensions, those of"
