@@ -20,12 +20,15 @@ from assay.retrievers.base.bounds import (
     MEGABYTE,
     VALUE,
     BoundError,
+    describe_unpacked,
+    limit_unpacked,
 )
 from assay.retrievers.base.installation import hint_extra
 from assay.retrievers.base.json_text import parse_json
 
 CHUNK = 1 << 22  # bytes; a text that goes over many is read slowly
 PARQUET = b"PAR1"
+ROWS = 100  # of a Parquet file at a time
 MLFLOW = "mlflow:"
 ITEM = "item"  # stands for the items of a list among the keys that lead to a value
 KEYS = {"start_map": "", "start_array": ITEM}
@@ -338,7 +341,11 @@ def _read_parquet(path: Path) -> Iterator[Mapping[str, Any]]:
     except ImportError:
         raise AssayError(f"traces: {hint_extra('traces')}") from None
     try:
-        for batch in ParquetFile(path).iter_batches(batch_size=1000):
+        left = limit = limit_unpacked(path)
+        for batch in ParquetFile(path).iter_batches(batch_size=ROWS):
+            left -= max(batch.nbytes, batch.num_rows)  # a row of nothing takes time, too
+            if left < 0:
+                raise BoundError(path, describe_unpacked(limit))
             yield from batch.to_pylist()
     except (pyarrow.ArrowException, OSError) as error:
         raise AssayError(
