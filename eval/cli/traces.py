@@ -36,11 +36,11 @@ CONSENT_RAW = click.option("--consent", is_flag=True, help="Store texts, as they
 
 @click.group()
 def traces() -> None:
-    """Read traces of your own system: OpenTelemetry, Phoenix, MLflow, Langfuse.
+    """Read traces of your own system: OpenTelemetry, Phoenix, MLflow, Langfuse, LangSmith.
 
     SOURCE is a file (OTLP as JSON, JSON Lines or protobuf; JSON or Parquet of Phoenix; JSON of
-    MLflow or Langfuse; .gz too) or mlflow:EXPERIMENT, in the store of MLFLOW_TRACKING_URI. Nothing
-    in it is run, and nothing is sent anywhere.
+    MLflow, Langfuse or LangSmith; .gz too) or mlflow:EXPERIMENT, in the store of
+    MLFLOW_TRACKING_URI. Nothing in it is run, and nothing is sent anywhere.
     """
 
 

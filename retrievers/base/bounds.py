@@ -74,14 +74,24 @@ def open_bounded(path: Path, most: int | None = None, *, packed: bool = False) -
     """
     if not packed and most is None:
         return path.open("rb")
-    unpacked = max(SMALL, EXPANSION * path.stat().st_size) if packed else None
+    unpacked = limit_unpacked(path) if packed else None
     if unpacked is None or (most is not None and most < unpacked):
         limit, reason = most or 0, f"holds more than {(most or 0) // MEGABYTE:,} MB"
     else:
         limit = unpacked
-        reason = f"unpacks to more than {limit // MEGABYTE:,} MB, over {EXPANSION} times its size"
+        reason = describe_unpacked(limit)
     file = gzip.GzipFile(path) if packed else io.FileIO(path)
     return io.BufferedReader(_BoundedFile(file, limit, BoundError(path, reason)), 1 << 17)
+
+
+def limit_unpacked(path: Path) -> int:
+    """Return how many bytes a packed file may hold."""
+    return max(SMALL, EXPANSION * path.stat().st_size)
+
+
+def describe_unpacked(limit: int) -> str:
+    """Say that a packed file holds more than its limit."""
+    return f"unpacks to more than {limit // MEGABYTE:,} MB, over {EXPANSION} times its size"
 
 
 def check_archive(archive: ZipFile, size: int) -> str:

@@ -212,7 +212,7 @@ def check_target(
         instead = "--add adds the questions to it, " if adds else ""
         raise AssayError(f"{there[-1]}: is there already; {instead}--force overwrites it")
     if origin.texts is not None:
-        copies.check_copies(target, origin.folder, force)
+        copies.check_copies(target, origin.folder, force, origin.texts)
 
 
 def write_files(origin: Origin, target: Path, files: Mapping[str, str]) -> None:

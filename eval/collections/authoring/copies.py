@@ -13,11 +13,14 @@ from assay.retrievers.store.files import write_atomically, writing
 FOLDER = "docs"
 
 
-def check_copies(target: Path, source: Path | None, force: bool) -> None:
+def check_copies(
+    target: Path, source: Path | None, force: bool, texts: Mapping[str, str] | None = None
+) -> None:
     """Raise AssayError when copies in `target` would mix with other files.
 
-    Copies that an earlier call made are replaced, if `force`; no other folder ever is. `source` is
-    the folder of the originals, if they have one.
+    Copies that an earlier call made are replaced, if `force`; no other folder ever is, but for one
+    that holds exactly `texts`, as a killed call leaves it. `source` is the folder of the originals,
+    if they have one.
     """
     folder = target / FOLDER
     if source and _overlap(folder.resolve(), source.resolve()):
@@ -25,10 +28,20 @@ def check_copies(target: Path, source: Path | None, force: bool) -> None:
             f"{folder}: the documents' text would be written among the documents in {source}; "
             "say --output FOLDER"
         )
+    if texts is not None and _holds(folder, texts):
+        return
     if folder.exists() and not owns_copies(target):
         raise AssayError(f"{folder}: is there already and no collection's; say --output FOLDER")
     if folder.exists() and not force:
         raise AssayError(f"{folder}: is there already; --force overwrites it")
+
+
+def _holds(folder: Path, texts: Mapping[str, str]) -> bool:
+    """Say whether a folder holds these texts, by id, and no other file."""
+    files = [path for path in folder.rglob("*") if not path.is_dir()]
+    return {path.relative_to(folder).as_posix() for path in files} == texts.keys() and all(
+        (folder / id_).read_bytes() == text.encode() for id_, text in texts.items()
+    )
 
 
 def _overlap(one: Path, other: Path) -> bool:

@@ -113,7 +113,9 @@ def read_query(value: Any) -> str:
     if not isinstance(value, Mapping):
         return ""
     if isinstance(value.get("kwargs"), Mapping):
-        return read_query(value["kwargs"]) or read_query(value.get("args"))
+        asked_in = read_query(value["kwargs"]) or read_query(value.get("args"))
+        if asked_in:
+            return asked_in
     if isinstance(value.get("messages"), list):
         return read_query(value["messages"])
     asked_by = (read_query(value[name]) for name in QUERIES if name in value)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from assay.eval.collections.formats.reading import open_unpacked
-from assay.eval.studies.traces.spans import Span, SpanError, expand, read_span
+from assay.eval.studies.traces.spans import RESULTS, Span, SpanError, expand, read_span
 from assay.retrievers.base import AssayError
 from assay.retrievers.base.bounds import (
     DOCUMENT,
@@ -20,12 +20,15 @@ from assay.retrievers.base.bounds import (
     MEGABYTE,
     VALUE,
     BoundError,
+    describe_unpacked,
+    limit_unpacked,
 )
 from assay.retrievers.base.installation import hint_extra
 from assay.retrievers.base.json_text import parse_json
 
 CHUNK = 1 << 22  # bytes; a text that goes over many is read slowly
 PARQUET = b"PAR1"
+ROWS = 100  # of a Parquet file at a time
 MLFLOW = "mlflow:"
 ITEM = "item"  # stands for the items of a list among the keys that lead to a value
 KEYS = {"start_map": "", "start_array": ITEM}
@@ -33,7 +36,7 @@ ENDS = ("end_map", "end_array")
 # Where the items of one large JSON document stand.
 PLACES = {
     (ITEM,), ("resourceSpans", ITEM, "scopeSpans", ITEM, "spans", ITEM),
-    ("data", ITEM), ("traces", ITEM), ("spans", ITEM),
+    ("data", ITEM), ("traces", ITEM), ("spans", ITEM), ("runs", ITEM),
 }  # fmt: skip
 FIELD = 0x0A  # the tag of a batch of spans in TracesData and in ExportTraceServiceRequest
 DROPPED = (
@@ -67,8 +70,8 @@ def read_spans(source: str, faults: Counter[str]) -> Iterator[Span]:
         why = faults.most_common(1)[0][0] if faults.total() > before else "it is empty"
         raise AssayError(
             f"{source}: holds no span that can be read ({why}); allowed: OTLP as JSON, JSON Lines "
-            "or protobuf, exports of Phoenix (JSON, Parquet), MLflow and Langfuse (JSON), and "
-            f"{MLFLOW}EXPERIMENT"
+            "or protobuf, exports of Phoenix (JSON, Parquet), MLflow, Langfuse and LangSmith "
+            f"(JSON), and {MLFLOW}EXPERIMENT"
         )
 
 
@@ -277,10 +280,19 @@ def _unfold(span: Any) -> dict[str, Any]:
         "name": span.name,
         "startTimeUnixNano": span.start_time_unix_nano,
         "endTimeUnixNano": span.end_time_unix_nano,
-        "attributes": {item.key: _unfold_value(item.value) for item in span.attributes},
+        "attributes": _unfold_pairs(span.attributes),
         "status": span.status.code,
         "droppedAttributesCount": span.dropped_attributes_count,
+        "events": [
+            {"name": event.name, "attributes": _unfold_pairs(event.attributes)}
+            for event in span.events
+            if event.name in RESULTS
+        ],
     }
+
+
+def _unfold_pairs(pairs: Iterable[Any]) -> dict[str, Any]:
+    return {item.key: _unfold_value(item.value) for item in pairs}
 
 
 def _unfold_value(value: Any) -> Any:
@@ -288,7 +300,7 @@ def _unfold_value(value: Any) -> Any:
         case "array_value":
             return [_unfold_value(item) for item in value.array_value.values]
         case "kvlist_value":
-            return {item.key: _unfold_value(item.value) for item in value.kvlist_value.values}
+            return _unfold_pairs(value.kvlist_value.values)
         case None:
             return None
         case kind:
@@ -329,7 +341,11 @@ def _read_parquet(path: Path) -> Iterator[Mapping[str, Any]]:
     except ImportError:
         raise AssayError(f"traces: {hint_extra('traces')}") from None
     try:
-        for batch in ParquetFile(path).iter_batches(batch_size=1000):
+        left = limit = limit_unpacked(path)
+        for batch in ParquetFile(path).iter_batches(batch_size=ROWS):
+            left -= max(batch.nbytes, batch.num_rows)  # a row of nothing takes time, too
+            if left < 0:
+                raise BoundError(path, describe_unpacked(limit))
             yield from batch.to_pylist()
     except (pyarrow.ArrowException, OSError) as error:
         raise AssayError(

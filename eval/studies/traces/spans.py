@@ -1,4 +1,4 @@
-"""Spans of OpenTelemetry, Phoenix, MLflow and Langfuse as one plain record."""
+"""Spans of OpenTelemetry, Phoenix, MLflow, Langfuse, LangSmith and OpenLLMetry as one record."""
 
 import base64
 from collections.abc import Iterator, Mapping
@@ -23,18 +23,35 @@ RETRIEVER, RERANKER, EMBEDDING, TOOL = "RETRIEVER", "RERANKER", "EMBEDDING", "TO
 LLM, OTHER = "LLM", ""
 KINDS = {
     "RETRIEVER": RETRIEVER, "RETRIEVAL": RETRIEVER, "SEARCH_MEMORY": RETRIEVER,
+    "VECTOR_DB_RETRIEVE": RETRIEVER,
     "RERANKER": RERANKER, "EMBEDDING": EMBEDDING, "EMBEDDINGS": EMBEDDING,
     "TOOL": TOOL, "EXECUTE_TOOL": TOOL, "LLM": LLM, "CHAT_MODEL": LLM,
     "GENERATION": LLM, "CHAT": LLM, "GENERATE_CONTENT": LLM, "TEXT_COMPLETION": LLM,
 }  # fmt: skip
 KIND_NAMES = (
     "openinference.span.kind", "mlflow.spanType", "langfuse.observation.type",
-    "gen_ai.operation.name", "span_kind",
+    "gen_ai.operation.name", "traceloop.span.kind", "langsmith.run_type", "span_kind",
 )  # fmt: skip
-SESSIONS = ("session.id", "langfuse.session.id", "gen_ai.conversation.id", "mlflow.trace.session")
+THREADS = ("session_id", "thread_id", "conversation_id")
+SESSIONS = (
+    "session.id", "langfuse.session.id", "gen_ai.conversation.id", "mlflow.trace.session",
+    *(f"traceloop.association.properties.{name}" for name in THREADS),
+)  # fmt: skip
 ASKED = ("gen_ai.retrieval.query.text", "reranker.query")
-INPUTS = ("input.value", "mlflow.spanInputs", "langfuse.observation.input", "assay.query")
-OUTPUTS = ("output.value", "mlflow.spanOutputs", "langfuse.observation.output")
+INPUTS = (
+    "input.value", "mlflow.spanInputs", "langfuse.observation.input", "langsmith.inputs",
+    "traceloop.entity.input", "gen_ai.task.input", "assay.query",
+)  # fmt: skip
+OUTPUTS = (
+    "output.value", "mlflow.spanOutputs", "langfuse.observation.output", "langsmith.outputs",
+    "traceloop.entity.output", "gen_ai.task.output",
+)  # fmt: skip
+ANSWERS = ("output", "answer", "result")
+# OpenLLMetry's events of a vector database, one for each document, and what tells that there may be
+# some, and of how many queries.
+RESULTS = ("db.query.result", "db.search.result")
+SEARCHES = ("db.vector.query.top_k", "db.chroma.query.n_results")
+QUERIES_ASKED = ("db.chroma.query.texts_count", "db.chroma.query.embeddings_count")
 STEP = "assay.step.kind"
 LISTED = ("retrieval.documents", "reranker.output_documents", "gen_ai.retrieval.documents")
 LONGEST = 60  # characters of a name
@@ -90,6 +107,15 @@ def expand(raw: Any) -> Iterator[Mapping[str, Any]]:
         told = info.get("trace_metadata") if isinstance(info, Mapping) else {}
         session = {"session.id": dict(told or {}).get("mlflow.trace.session")}
         yield from ({"trace_attributes": session, **span} for span in _list(spans))
+    elif isinstance(raw.get("runs"), list):  # LangSmith's answer
+        for run in _list(raw["runs"]):
+            yield from expand(run)
+    elif "run_type" in raw:
+        waiting = [raw]
+        while waiting:
+            run = waiting.pop()
+            waiting += _list(run.get("child_runs"))
+            yield run
     elif isinstance(raw.get("observations"), list):  # Langfuse's trace
         session = {"session.id": raw.get("sessionId")}
         root = {**raw, "traceId": raw.get("id"), "startTime": raw.get("timestamp")}
@@ -124,14 +150,20 @@ def read_span(raw: Mapping[str, Any]) -> Span:
     if begin is None:
         raise SpanError("no start time")
     end = _read_time(pick("endTimeUnixNano", "end_time_unix_nano", "endTime", "end_time"))
-    parent = pick("parentSpanId", "parent_span_id", "parent_id", "parentObservationId", "parentId")
-    kind = _read_kind(attributes)
-    output = _first(attributes, OUTPUTS)
-    listed = _read_found(attributes, output, kind)
+    parent = pick(
+        "parentSpanId", "parent_span_id", "parent_id", "parentObservationId", "parentId",
+        "parent_run_id",
+    )  # fmt: skip
+    events = _read_events(raw, attributes)
+    searches = events or any(name in attributes for name in SEARCHES)
+    kind = _read_kind(attributes) or (RETRIEVER if searches else OTHER)
+    output = _unwrap(_first(attributes, OUTPUTS), "outputs")
+    listed = read_documents(events) if events else _read_found(attributes, output, kind)
     found = None if listed is None else unique(listed)
     given = _read_given(attributes, kind)
     asked = _first(attributes, ASKED)
-    query = read_query(_first(attributes, INPUTS) if asked is None else asked)
+    given_input = _unwrap(_first(attributes, INPUTS), "inputs")
+    query = read_query(given_input if asked is None else asked)
     step = clean(attributes.get(STEP))
     if found and not kind and not step and all(i.content.strip() in query for i in found):
         found, query = None, ""  # parts of its own input: a text was split, and nothing searched
@@ -157,6 +189,8 @@ def read_span(raw: Mapping[str, Any]) -> Span:
 def _has_failed(raw: Mapping[str, Any]) -> bool:
     status = raw.get("status")
     code = status.get("code") if isinstance(status, Mapping) else status
+    if raw.get("run_type") and raw.get("error"):
+        return True
     told = (code, raw.get("status_code"), raw.get("level"))  # Phoenix, Langfuse
     return any(str(item).upper().removeprefix("STATUS_CODE_") in ("2", "ERROR") for item in told)
 
@@ -181,6 +215,12 @@ def _read_attributes(raw: Mapping[str, Any]) -> dict[str, Any]:
     pairs |= {k[11:]: v for k, v in raw.items() if k.startswith("attributes.") and v is not None}
     if "span_kind" in raw:
         pairs["span_kind"] = raw["span_kind"]
+    if "run_type" in raw:  # LangSmith
+        pairs |= {f"langsmith.{key}": raw.get(key) for key in ("run_type", "inputs", "outputs")}
+        extra = raw.get("extra")
+        said = extra.get("metadata") if isinstance(extra, Mapping) else None
+        if isinstance(said, Mapping):
+            pairs["session.id"] = next((said[name] for name in THREADS if said.get(name)), None)
     if "traceId" in raw and "startTime" in raw:  # Langfuse; OTLP says startTimeUnixNano
         said = parse(raw.get("metadata"))
         if isinstance(said, Mapping) and isinstance(said.get("attributes"), Mapping):
@@ -189,6 +229,35 @@ def _read_attributes(raw: Mapping[str, Any]) -> dict[str, Any]:
         pairs |= {f"langfuse.observation.{key}": raw.get(key) for key in keys}
         pairs.setdefault("session.id", raw.get("sessionId"))
     return pairs
+
+
+def _read_events(raw: Mapping[str, Any], attributes: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the documents that the events of a span tell. Raises SpanError for several queries."""
+    found, queries = [], set()
+    events = raw.get("events")
+    for event in events if isinstance(events, list) else ():
+        if not isinstance(event, Mapping) or (name := event.get("name")) not in RESULTS:
+            continue
+        told = _read_attributes({"attributes": event.get("attributes")})
+        queries.add(told.get("db.search.query.id"))
+        result = {key.removeprefix(f"{name}."): value for key, value in told.items()}
+        entity = parse(result.get("entity"))  # Milvus
+        distance = result.get("distance")
+        if "score" not in result and isinstance(distance, int | float):
+            result["score"] = 0.0 - distance
+        found.append({**(entity if isinstance(entity, Mapping) else {}), **result})
+        if "document" in result:
+            found[-1]["content"] = found[-1].pop("document")
+    counts = (attributes.get(name) for name in QUERIES_ASKED)
+    if found and (len(queries) > 1 or any(str(count) not in ("None", "1") for count in counts)):
+        raise SpanError("answer of a database to several queries, which its events mix")
+    return found
+
+
+def _unwrap(value: Any, name: str) -> Any:
+    """Return what OpenLLMetry puts below `name`, any other value as it is."""
+    value = parse(value)
+    return value[name] if isinstance(value, Mapping) and name in value else value
 
 
 def _read_value(value: Any) -> Any:
@@ -237,6 +306,8 @@ def _read_given(attributes: Mapping[str, Any], kind: str) -> list[RecordedDocume
 
 def _read_answer(output: Any) -> str:
     value = parse(output)
+    if isinstance(value, Mapping):
+        value = next((value[i] for i in ANSWERS if isinstance(value.get(i), str)), value)
     return clean(value) if isinstance(value, str) else read_query(value)
 
 

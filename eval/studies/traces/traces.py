@@ -273,13 +273,15 @@ def _close(steps: Sequence[TracedStep]) -> list[TracedStep]:
 
 def _are_same(some: Sequence[RecordedDocument], others: Sequence[RecordedDocument]) -> bool:
     """Say whether lists name the same documents, by their texts where they share ids."""
-    names = [item.name for item in some]
-    if names != [item.name for item in others]:
-        return False
-    return len({*names}) == len(names) or all(
-        not one.content or not other.content or one.content == other.content
-        for one, other in zip(some, others, strict=True)
-    )
+    distinct = len({item.id for item in some}) == len(some)
+
+    def match(one: RecordedDocument, other: RecordedDocument) -> bool:
+        texts = {one.content, other.content}
+        if one.id and other.id:
+            return one.id == other.id and (distinct or "" in texts or len(texts) == 1)
+        return len(texts) == 1 and one.content != ""
+
+    return len(some) == len(others) and all(map(match, some, others))
 
 
 def _milliseconds(span: Span) -> float:

@@ -170,6 +170,25 @@ def test_a_packed_file_out_of_proportion_is_not_unpacked(
     assert "over 100 times its size" in next(iter(faults))
 
 
+def test_parquet_out_of_proportion_is_not_unpacked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import pyarrow
+    from pyarrow import parquet
+
+    [good] = [i for i in list_spans(emit_search("dogs", [DOGS]).otlp_json()) if "parentSpanId" in i]
+    row = {"context.trace_id": good["traceId"], "context.span_id": good["spanId"]}
+    row |= {"start_time": 1, "attributes.input.value": "dogs", "span_kind": "RETRIEVER"}
+    row |= {"attributes.retrieval.documents": json.dumps([DOGS]), "attributes.x": "x" * 1_000}
+    path = tmp_path / "a.parquet"
+    parquet.write_table(pyarrow.Table.from_pylist([row] * 50_000), path)
+    monkeypatch.setattr(bounds, "SMALL", 5_000_000)
+    [trace], faults = read(path)
+    assert trace.query == "dogs"
+    assert path.stat().st_size < 100_000
+    assert any("over 100 times its size" in fault for fault in faults)
+
+
 def write_huge(folder: Path, form: str) -> Path:
     good = emit_search("dogs", [DOGS])
     huge = b"x" * 100_000_000

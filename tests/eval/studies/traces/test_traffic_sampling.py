@@ -10,6 +10,7 @@ from click.testing import CliRunner, Result
 from doubles.spans import Emitter, emit_search
 
 from assay.eval.cli.main import assay
+from assay.eval.collections.authoring import author
 from assay.eval.collections.loading import load
 from assay.eval.studies.traces import sample_files
 from assay.eval.studies.traces.personal_data import Masker
@@ -201,6 +202,10 @@ def test_a_sample_killed_before_its_seal_is_finished_by_the_same_command(
     def kill(*_: object) -> None:
         raise KeyboardInterrupt
 
+    with monkeypatch.context() as patch:
+        patch.setattr(author, "write_atomically", kill)  # when copies alone are written
+        invoke(call)
+    assert not Path("asked/dataset.yaml").exists()
     with monkeypatch.context() as patch:
         patch.setattr(sample_files, "seal", kill)
         invoke(call)
