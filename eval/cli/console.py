@@ -7,7 +7,7 @@ from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
-WORD = re.compile(r"\s*\S+\s*")
+WORD = re.compile(r"\S+\s*")
 
 
 class WholeWordConsole(Console):
@@ -30,11 +30,13 @@ class WholeWordConsole(Console):
     def _break(self, line: Text) -> list[Text]:
         """Return the parts of a line, each as wide as fits, or a single word."""
         begins, used = [], 0
+        indent = cell_len(line.plain) - cell_len(line.plain.lstrip())
         for word in WORD.finditer(line.plain):
             if used and used + cell_len(word[0].rstrip()) > self.width:
                 begins.append(word.start())
                 used = 0
-            used += cell_len(word[0])
+            used += indent + cell_len(word[0])
+            indent = 0
         parts = list(line.divide(begins))
         for part in parts[:-1]:
             part.rstrip()

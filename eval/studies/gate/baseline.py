@@ -28,6 +28,7 @@ from assay.retrievers.base import AssayError
 from assay.retrievers.settings import explain_error
 from assay.retrievers.store.digest import digest
 from assay.retrievers.store.files import write_atomically
+from assay.retrievers.store.locks import changing
 
 FORMAT = 2
 READ = (1, FORMAT)
@@ -114,9 +115,10 @@ def accept(run: StoredRun, measures: Sequence[str], folder: Path) -> Path:
     if reasons := list_objections(manifest):
         raise AssayError(f"{manifest.id} cannot become a baseline: {'; '.join(reasons)}")
     path = locate(folder, manifest.name, manifest.collection.name)
-    if path.exists():
-        find_baseline(folder, run)
-    write_atomically(path, render(make(run, measures)).encode())
+    with changing(path.parent):
+        if path.exists():
+            find_baseline(folder, run)
+        write_atomically(path, render(make(run, measures)).encode())
     return path
 
 

@@ -14,7 +14,7 @@ SMALL, SMALLEST = Decimal("1e-4"), Decimal("1e-12")
 # Formats 14 and 22 are written as in the country of the reader.
 OF_COUNTRY = {"mm-dd-yy": "yyyy-mm-dd", "m/d/yy h:mm": "yyyy-mm-dd hh:mm"}
 TOKEN = re.compile(
-    r"\"[^\"]*\"|\\.|_.|\*.|\[[^\]]*\]|General|E[+-]|AM/PM|A/P|\.0+(?=[^0]*$)|"
+    r"\"[^\"]*\"|\\.|_.|\*.|\[[^\[\]]*\]|General|E[+-]|AM/PM|A/P|\.0+(?=[^0]*$)|"
     r"y+|m+|d+|h+|s+|[0#?]|.",
     re.I | re.S,
 )
@@ -22,10 +22,9 @@ CONDITION = re.compile(r"\[(<=|>=|<>|=|<|>)\s*(-?[\d.]+)\]")
 CURRENCY = re.compile(r"\[\$([^\]-]*)(?:-[^\]]*)?\]")
 ELAPSED = re.compile(r"\[(h+|m+|s+)\]", re.I)
 DATE_PARTS = re.compile(r"[ymdhs]", re.I)
-FRACTION = re.compile(r"([#0?]*)\s*([#0?]+)/([#0?]+|\d+)")
+FRACTION = re.compile(r"(?<![#0?])(?:([#0?]+)\s+)?([#0?]+)/([#0?]+|\d+)")
 DIGITS = "0#?"
 EPOCH = datetime(1899, 12, 30)
-THOUSANDS = re.compile(r"(?<=\d)(?=(?:\d{3})+$)")
 LONGEST = 400  # digits: no format and no float has more
 
 
@@ -203,7 +202,9 @@ def _lay_out(
     width = len([i for i in front if i >= zeros[0]]) if zeros else 0
     whole = whole.zfill(width) if width else whole
     if grouped:
-        whole = THOUSANDS.sub(",", whole)
+        first = len(whole) % 3
+        groups = [whole[:first], *(whole[i : i + 3] for i in range(first, len(whole), 3))]
+        whole = ",".join(filter(None, groups))
     shown = {}
     if grouped and front:
         shown[front[0]] = whole
@@ -247,7 +248,7 @@ def _show_scientific(value: Decimal, tokens: Sequence[str], exponent: int) -> st
 
 
 def _show_fraction(value: Decimal, tokens: Sequence[str], found: re.Match[str]) -> str:
-    whole, _, below = found.groups()
+    whole, _, below = found.groups("")
     given = below.isdigit() and below.strip("0") != ""
     largest = int(below) if given else 10 ** len(below) - 1
     exact = Fraction(value)

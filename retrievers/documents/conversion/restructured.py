@@ -41,8 +41,6 @@ NAMES = {
     "regexp", "samp", "token", "type",
 }  # fmt: skip
 CALLED = {"func", "meth"}
-TITLED = re.compile(r"(.+?)\s*<[^<>]*>", re.S)
-ABBREVIATION = re.compile(r"(.+?)\s*\(.*\)", re.S)
 ACCELERATOR = re.compile(r"&(?=\S)")
 SETTINGS = {
     "docinfo_xform": False,
@@ -190,12 +188,14 @@ def _show_role(name: str, rawtext: str, text: str, *_: Any) -> tuple[list[Any], 
 
     kind = name.lower().rpartition(":")[2]
     shown = utils.unescape(text)
-    if titled := TITLED.fullmatch(shown):
-        return [nodes.inline(rawtext, titled[1])], []
+    title, mark, _ = shown.rpartition("<")
+    if mark and title.strip() and shown.endswith(">"):
+        return [nodes.inline(rawtext, title.rstrip())], []
     if kind in ("ref", "numref"):
         return [nodes.inline(rawtext, shown, label=" ".join(shown.lower().split()))], []
-    if kind == "abbr" and (short := ABBREVIATION.fullmatch(shown)):
-        return [nodes.inline(rawtext, short[1])], []
+    short, mark, _ = shown.partition("(")
+    if kind == "abbr" and mark and short.strip() and shown.endswith(")"):
+        return [nodes.inline(rawtext, short.rstrip())], []
     if kind in ("guilabel", "menuselection"):
         return [nodes.inline(rawtext, ACCELERATOR.sub("", shown).replace("-->", "‣"))], []
     if kind in ("file", "samp"):

@@ -77,7 +77,7 @@ def _read_formula(cell: Any) -> str | None:
 
 def read_values(text: str) -> str:
     """Return the rows of a file of values between delimiters as one table. Raises csv.Error."""
-    csv.field_size_limit(len(text) + 1)
+    csv.field_size_limit(max(csv.field_size_limit(), len(text) + 1))
     text = text.removeprefix("\ufeff")
     if stated := STATED.match(text):
         return render_table(_split(text[stated.end() :], stated[1]))

@@ -6,12 +6,12 @@ from itertools import chain
 from typing import Any
 
 MOST_SPANNED = 1000  # columns of one cell, as in browsers
-BEFORE_MARKS = re.compile(r"\\(?=\\*\|)")
+BEFORE_MARKS = re.compile(r"(?<!\\)(\\+)(?=\|)")
 
 
 def escape_cell(text: str) -> str:
     """Return `text` as the content of a cell: in one line, with its pipes escaped."""
-    return BEFORE_MARKS.sub(r"\\\\", " ".join(text.split())).replace("|", r"\|")
+    return BEFORE_MARKS.sub(r"\1\1", " ".join(text.split())).replace("|", r"\|")
 
 
 def render_table(rows: Sequence[Sequence[str]]) -> str:
@@ -38,7 +38,7 @@ def prepare_tables(soup: Any) -> None:
         inner.name = "span"
     for text in soup.find_all(string=re.compile(r"\|")):
         if text.find_parent(["td", "th"]):
-            text.replace_with(BEFORE_MARKS.sub(r"\\\\", text).replace("|", r"\|"))
+            text.replace_with(BEFORE_MARKS.sub(r"\1\1", text).replace("|", r"\|"))
     for table in soup.find_all("table"):
         groups = table.find_all(["thead", "tbody", "tfoot"]) or [table]
         for group in groups:

@@ -38,7 +38,8 @@ class Hashing(Encoder):
     identity = "hashing"
 
     def encode_query(self, text: str) -> Vectors:
-        return np.frombuffer(sha256(text.encode()).digest(), np.uint8).astype(np.float32)
+        numbers = np.frombuffer(sha256(text.encode()).digest(), np.uint8).astype(np.float32)
+        return np.asarray(numbers / np.linalg.norm(numbers), np.float32)
 
     def encode_passages(self, texts: Sequence[str]) -> Vectors:
         return np.stack([self.encode_query(text) for text in texts])

@@ -245,7 +245,7 @@ def test_hostile_names_and_texts_are_shown_harmless(tmp_path: Path) -> None:
         (b"", "it is empty"),
         (b'{"a": 1}', "no trace id or span id"),
         (b"{", TORN),
-        (b"\x1f\x8b rubbish", "message"),
+        (b"\x1f\x8b rubbish", "packed file is damaged"),
         (b"\x0a\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff", TORN),
         (b"\x0a\x05rubbish", "message is not OTLP"),
         (b"PAR1 rubbish", "cannot be read as Parquet"),
