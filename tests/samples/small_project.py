@@ -11,7 +11,7 @@ dataset: mine
 latency: {queries: 0}
 retriever: {legs: {words: {type: bm25}}, stages: [{type: per_document}]}
 """
-SWEEP = "base: mine.yaml\naxes: {depth: [1, 2]}\ncollections: [mine]\n"
+SWEEP = "base: mine.yaml\naxes: {retriever.legs.words.depth: [1, 2]}\ncollections: [mine]\n"
 TARGETS = """
 targets:
   T-1:

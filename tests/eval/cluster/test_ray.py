@@ -90,7 +90,7 @@ COMMANDS = {
     "run": ["mine.yaml"],
     "sweep": ["sweep.yaml"],
     "ablate": ["mine.yaml"],
-    "tune": ["mine.yaml", "--over", "depth=1,2"],
+    "tune": ["mine.yaml", "--over", "retriever.legs.words.depth=1,2"],
 }
 
 
