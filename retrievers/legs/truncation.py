@@ -5,7 +5,6 @@ from dataclasses import replace
 from typing import Any
 
 from assay.retrievers.base import Quiet
-from assay.retrievers.legs.base import LegSettings
 from assay.retrievers.models.caching import CachingEncoder
 from assay.retrievers.models.encoders import EncoderChoice
 from assay.retrievers.models.late_interaction.token_vectors import (
@@ -14,17 +13,17 @@ from assay.retrievers.models.late_interaction.token_vectors import (
 )
 from assay.retrievers.models.sparse.sparse import CachingSparseEncoder, SparseEncoderSettings
 from assay.retrievers.models.tokens import Tokenizer
-from assay.retrievers.settings import Resources
+from assay.retrievers.settings import Resources, Settings
 
 Reader = CachingEncoder | CachingSparseEncoder | CachingTokenEncoder
 
 SPECIAL_TOKENS = 2  # an encoder puts one before the text and one after
 
 
-def list_encoders(legs: Iterable[LegSettings], resources: Resources) -> list[Reader]:
-    """Return the distinct encoders of `legs`, which keep silent."""
+def list_encoders(parts: Iterable[Settings], resources: Resources) -> list[Reader]:
+    """Return the distinct encoders of `parts` of a pipeline, which keep silent."""
     silent = replace(resources, progress=Quiet())
-    settings = (value for leg in legs for _, value in leg)
+    settings = (value for part in parts for _, value in part)
     built: list[Reader] = [
         item.build(silent)
         for item in settings

@@ -299,14 +299,15 @@ class Pipeline(Retriever):
 
     @cached_property
     def _window(self) -> int | None:
-        """How many tokens of a text the legs' encoders read at least; None where none tells."""
+        """How many tokens of a text the encoders read at least; None where none tells."""
         legs = (leg for leg in self._settings.active.values() if leg.cuts_short)
-        return find_window(list_encoders(legs, self._resources))
+        return find_window(list_encoders([*legs, *self._settings.stages], self._resources))
 
     @cached_property
     def _query_window(self) -> int | None:
         """As `_window`, of a query: no leg reads that in parts."""
-        return find_window(list_encoders(self._settings.active.values(), self._resources))
+        parts = [*self._settings.active.values(), *self._settings.stages]
+        return find_window(list_encoders(parts, self._resources))
 
     @cached_property
     def _tokenizer(self) -> Tokenizer:

@@ -47,6 +47,14 @@ def test_a_query_that_an_encoder_cuts_is_counted() -> None:
     assert found.stored.manifest.cut == {"query": 1}
 
 
+def test_chunks_that_the_encoder_of_a_stage_cuts_are_counted() -> None:
+    legs = RERANKED["retriever"]["legs"]
+    stages = [{"type": "semantic"}]
+    what = {"name": "staged", "retriever": {"type": "pipeline", "legs": legs, "stages": stages}}
+    facts = measure(what, LONG, QUERIES).stored.manifest.index.facts
+    assert (facts["unread"], facts["window"]) == (1, 512)
+
+
 @pytest.mark.parametrize("what", [RERANKED, DENSE])
 def test_nothing_is_told_of_texts_that_are_read_whole(what: dict[str, Any]) -> None:
     found = measure(what, {**LONG, "d1": "The ferry sails twice a day."}, QUERIES)
