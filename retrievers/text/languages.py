@@ -140,7 +140,9 @@ class _LanguageAnalyzer(Analyzer):
         """
         if self._stemmer is None or NOT_A_WORD.search(word):
             return (fold(word),)
-        words = (word,) if word.isascii() else (word, fold(word))
+        typed = word if word.isascii() else fold(word)
+        # Nobody leaves out the mark of й, which is in every second ending of Russian.
+        words = (word,) if typed == word.replace("й", "и") else (word, typed)
         with self._lock:  # a PyStemmer object must not be shared by threads
             return tuple(dict.fromkeys(fold(self._stemmer(each)) for each in words))
 

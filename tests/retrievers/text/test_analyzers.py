@@ -228,3 +228,8 @@ def test_a_word_is_found_by_who_types_it_without_accents(
 @given(st.text(alphabet="abcdefghijklmnopqrstuvwxyz", min_size=1, max_size=12))
 def test_a_word_without_accents_has_one_term(word: str) -> None:
     assert len(LanguageAnalyzerSettings(stop_words=False).build().analyze(word)) == 1
+
+
+def test_an_ordinary_letter_that_unicode_takes_apart_makes_no_second_term() -> None:
+    analyzer = LanguageAnalyzerSettings(language="russian").build()
+    assert len(analyzer.analyze("новый речной трамвай")) == 3
