@@ -9,13 +9,15 @@ UNEQUAL = 1.5  # times the tokens of another run
 MOST = 6  # runs that the sentence names
 
 
-def describe_tokens(labels: Sequence[str], summaries: Sequence[Summary]) -> str:
+def describe_tokens(
+    labels: Sequence[str], summaries: Sequence[Summary], measure: str = TOKENS
+) -> str:
     """Return in words that runs return texts of unequal length; "" where they are about equal.
 
-    The summaries hold `TOKENS` and `WITHIN`.
+    The summaries hold `WITHIN` and `measure`, the tokens of the first hits.
     """
     found = [
-        (summary.means[TOKENS].value, f"{summary.means[WITHIN].value:.3f}", label)
+        (summary.means[measure].value, f"{summary.means[WITHIN].value:.3f}", label)
         for label, summary in zip(labels, summaries, strict=True)
     ]
     found.sort(key=lambda item: -item[0])
@@ -25,9 +27,10 @@ def describe_tokens(labels: Sequence[str], summaries: Sequence[Summary]) -> str:
     tokens = [f"{round(most[0]):,} tokens ({most[2]})"]
     tokens += [f"{round(count):,} ({label})" for count, _, label in others]
     recalls = [f"{recall} ({label})" for _, recall, label in (most, *others)]
+    hits = measure.partition("@")[2]
     return (
-        f"Unequal amounts of text: the first 10 hits hold {_enumerate(tokens)}, and measures by "
-        f"rank favour more text. Recall within 2,000 tokens is {_enumerate(recalls)}."
+        f"Unequal amounts of text: the first {hits} hits hold {_enumerate(tokens)}, and measures "
+        f"by rank favour more text. Recall within 2,000 tokens is {_enumerate(recalls)}."
     )
 
 

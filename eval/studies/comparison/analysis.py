@@ -82,7 +82,9 @@ def compare(
     wanted = [find(name) for name in measures]
     tested = tuple(dict.fromkeys(item.name for item in wanted if item.is_ranked))
     described = [item.name for item in wanted if not item.is_ranked]
-    beside = tuple(dict.fromkeys([*described, *list_within(BESIDE, depth)]))
+    # Of runs that keep fewer hits than ten, those that are there.
+    kept = [f"{name.partition('@')[0]}@{min(10, depth)}" for name in BESIDE]
+    beside = (*(name for name in dict.fromkeys(described) if name not in kept), *kept)
     for i, run in enumerate(runs[1:], start=1):
         if run.manifest.id in {earlier.manifest.id for earlier in runs[:i]}:
             raise AssayError(f"{run.manifest.id} is given twice; a comparison needs different runs")

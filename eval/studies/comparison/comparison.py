@@ -168,7 +168,7 @@ class Comparison:
     @cached_property
     def tokens(self) -> str:
         """That runs return unequal amounts of text; "" where they do not."""
-        return describe_tokens(self.labels, self.summaries)
+        return describe_tokens(self.labels, self.summaries, self.beside[-1])
 
     @cached_property
     def verdict(self) -> tuple[str, ...]:

@@ -103,3 +103,18 @@ def test_runs_that_return_as_much_are_compared_as_ever(
     found = compare([mirrored, whole], collection=COLLECTION).compared
     assert found.tokens == ""
     assert found.verdict == found.conclusions
+
+
+def test_runs_that_keep_few_hits_are_compared_by_these() -> None:
+    collection = {
+        "documents": {"long": "ferry " * 300, "short": "ferry"},
+        "queries": {"q1": "ferry", "q2": "the ferry"},
+        "judgments": {"q1": {"long": 1}, "q2": {"short": 1}},
+    }
+    rankings = ({"q1": ["long"], "q2": ["long"]}, {"q1": ["short"], "q2": ["short"]})
+    runs = [
+        run(ranking, collection=collection, name=name, depth=1, track=False)
+        for ranking, name in zip(rankings, ("wide", "narrow"), strict=True)
+    ]
+    verdict = compare(*runs, measures=["Hit@1"]).verdict
+    assert verdict.startswith("Unequal amounts of text: the first 1 hits hold ")
