@@ -13,7 +13,7 @@ from assay.eval.collections.problems import Problems
 from assay.eval.runs.trec_runs import FORMATS, Ties, read_trec, split_lines
 from assay.retrievers.base import STEP_KINDS, AssayError, cut
 from assay.retrievers.base.answers import Place, describe_rising, read_answer, rises
-from assay.retrievers.base.json_text import parse_json
+from assay.retrievers.base.json_text import check_depth, parse_json
 from assay.retrievers.store.digest import digest_file
 
 Systems = Mapping[str, Mapping[str, Sequence[Place]]]
@@ -96,6 +96,7 @@ def _list_rows(path: Path, text: str) -> Iterator[tuple[str, Any]]:
     """
     try:
         whole = json.loads(text, object_pairs_hook=partial(_refuse_twice, path))
+        check_depth(whole)
     except (ValueError, RecursionError):
         for number, line in enumerate(split_lines(text), start=1):
             if line.strip():

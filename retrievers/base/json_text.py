@@ -20,6 +20,12 @@ def parse_json(text: str | bytes) -> Any:
             value = json.loads(text)
         except RecursionError:
             raise ValueError(f"nested more than {JSON_DEPTH} deep") from None
+    check_depth(value)
+    return value
+
+
+def check_depth(value: Any) -> None:
+    """Raise ValueError where lists and objects stand within each other beyond the bound."""
     level = [value]
     for _ in range(JSON_DEPTH + 1):
         level = [
@@ -29,5 +35,5 @@ def parse_json(text: str | bytes) -> Any:
             for part in (item.values() if isinstance(item, dict) else item)
         ]
         if not level:
-            return value
+            return
     raise ValueError(f"nested more than {JSON_DEPTH} deep")
