@@ -9,7 +9,7 @@ import os
 import socket
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, lru_cache, partial
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -40,7 +40,6 @@ from assay.retrievers.settings import Resources
 from assay.retrievers.settings.plugins import look_here
 from assay.retrievers.store.cache import Cache, default_root
 from assay.retrievers.store.digest import digest
-from assay.retrievers.store.sources import digest_imports
 
 # What decides which content a name means, or what may be read. Secrets are never sent.
 SENT = ("ASSAY_DATA", "ASSAY_DATASET", "ASSAY_TRUST", "ASSAY_PRICES")
@@ -106,7 +105,7 @@ class Worker:
         for name in SENT:
             os.environ.pop(name, None)
         os.environ.update(place.variables)
-        if _digest_all() != place.code:
+        if environment.digest_code(*environment.EVERYTHING) != place.code:
             raise self._refuse(f"its Assay, in {environment.ROOT}, has other code")
         here = environment.packages()
         for name in sorted(here.keys() | place.packages.keys()):
@@ -253,14 +252,8 @@ def make_place(ray: Any, node: str, root: Path) -> HostRequirements:
         variables=variables,
         command=tuple(environment.command()),
         packages=environment.packages(),
-        code=_digest_all(),
+        code=environment.digest_code(*environment.EVERYTHING),
         node=node,
         cache=root.absolute(),
         keeper=keeper,
     )
-
-
-@cache
-def _digest_all() -> str:
-    """Return the digest of all code of both packages."""
-    return digest_imports("assay.retrievers.*", "assay.eval.*")

@@ -15,7 +15,13 @@ from pydantic import TypeAdapter
 from assay.eval.collections.collection import Collection, Query
 from assay.eval.running.figures import Figures
 from assay.eval.runs import environment, generated_answers
-from assay.eval.runs.execution.execution import WORDS, RunSpec, find_finished, make_ready
+from assay.eval.runs.execution.execution import (
+    WORDS,
+    Ready,
+    RunSpec,
+    find_finished,
+    make_ready,
+)
 from assay.eval.runs.execution.unstored import score_queries, search_unstored
 from assay.eval.runs.manifest import MANIFEST
 from assay.eval.runs.stored import load
@@ -24,13 +30,14 @@ from assay.eval.scoring.kinds import LISTED
 from assay.eval.scoring.measures import find
 from assay.eval.tracking.record import Record, describe
 from assay.retrievers.base import Chunk, Retriever
+from assay.retrievers.pipeline.pipeline import REVISION as RANKING_REVISION
 from assay.retrievers.store.cache import Cache
 from assay.retrievers.store.digest import digest, digest_file
-from assay.retrievers.store.sources import digest_imports
 
 KIND = "figures"
 RACED = "raced_scores"
 SECONDS = "point_seconds"
+REVISION = 1  # raise it when a ranking comes to be summarised otherwise
 
 
 @dataclass(frozen=True)
@@ -97,7 +104,7 @@ class FiguresCache:
             run = search_unstored(plan, retriever, collection, ready, provenance, self._validated)
             return _show(summarise(run, self._names, self._score))
 
-        return make() if retriever.nondeterministic else self._find(ready.identity, make)
+        return make() if retriever.nondeterministic else self._find(name_ranking(ready), make)
 
     def score_first(
         self,
@@ -112,10 +119,10 @@ class FiguresCache:
         Raises AssayError as `score_queries` does.
         """
         ready = make_ready(plan, retriever, collection)
-        if not retriever.nondeterministic and (known := self._find_kept(ready.identity)):
+        if not retriever.nondeterministic and (known := self._find_kept(name_ranking(ready))):
             return {query.id: known.figures.scores[measure][query.id] for query in queries}
         ids = [query.id for query in queries]
-        key = digest(ready.identity, measure, ids, digest_imports(__name__))
+        key = digest(name_ranking(ready), measure, ids, REVISION)
         if self._keeps and (kept := self._cache.get_many(RACED, [key]).get(key)):
             return dict(zip(ids, json.loads(kept), strict=True))
         found = score_queries(retriever, collection, queries, measure, plan.depth, self._validated)
@@ -130,8 +137,7 @@ class FiguresCache:
         return _shown().validate_python(json.loads(kept)) if kept else None
 
     def _key(self, of: str) -> str:
-        code = digest_imports(__name__, self._score.__module__)
-        return digest(of, list(self._names), code)
+        return digest(of, list(self._names), REVISION)
 
     def _find(self, of: str, make: Callable[[], PointFigures]) -> PointFigures:
         if kept := self._find_kept(of):
@@ -158,6 +164,11 @@ def _show(summary: Summary) -> PointFigures:
     return PointFigures(Figures.of(summary), describe(summary, attributed=False))
 
 
+def name_ranking(ready: Ready) -> str:
+    """Return the digest of all that the rankings of a run are a function of."""
+    return digest(ready.subject, RANKING_REVISION)
+
+
 def note_seconds(cache: Cache, plan: RunSpec, collection: Collection, seconds: float) -> None:
     """Keep what finishing a point took, so that others can be foretold."""
     cache.put_many(SECONDS, {name_point(plan.config, collection): str(seconds).encode()})
@@ -166,7 +177,7 @@ def note_seconds(cache: Cache, plan: RunSpec, collection: Collection, seconds: f
 def name_point(config: Mapping[str, Any], collection: Collection) -> str:
     """Return what tells a point from others, as far as that is known before it is indexed."""
     settings = {key: value for key, value in config.items() if key not in WORDS}
-    code = environment.digest_code()
+    code = (RANKING_REVISION, REVISION)
     return digest(settings, collection.digest, code, environment.packages())
 
 

@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import Any
 
 from assay.eval.report.run_page.page import MARKDOWN, PAGE
+from assay.eval.runs.environment import EVERYTHING, digest_code
 from assay.eval.runs.summary import exports
 from assay.eval.tracking.delivery import LOGGED
 from assay.retrievers.store.digest import digest, digest_file
 from assay.retrievers.store.files import write_atomically
-from assay.retrievers.store.sources import digest_imports
 
 WRITTEN = "written.json"
 OUTPUTS = (*exports.FILES, MARKDOWN, PAGE)
@@ -38,6 +38,6 @@ def _describe(folder: Path, measures: Sequence[str], outputs: Sequence[str]) -> 
     inputs = sorted(path for path in folder.iterdir() if path.name not in others and path.is_file())
     read = [(path.name, digest_file(path)) for path in inputs]
     return {
-        "of": digest(read, list(measures), digest_imports("assay.eval.*")),
+        "of": digest(read, list(measures), digest_code(*EVERYTHING)),
         "files": {name: digest_file(folder / name) for name in outputs},
     }

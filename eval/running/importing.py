@@ -20,7 +20,6 @@ from assay.eval.runs.trec_runs import Ties
 from assay.retrievers.base import AssayError, Progress
 from assay.retrievers.store.cache import Cache, default_root
 from assay.retrievers.store.digest import digest, digest_file
-from assay.retrievers.store.sources import digest_imports
 
 KIND = "imports"
 
@@ -113,7 +112,7 @@ def _identify(
             return digest(
                 [str(file), digest_file(file), name, dataset, variant, depth, missing, ties],
                 [card, [measure_digest(card, each) for each in names]],
-                [environment.packages(), environment.digest_code(), digest_imports(__name__)],
+                [environment.packages(), environment.digest_code()],
             )
     return ""
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from assay.eval.configs.config import RunConfig
 from assay.eval.runs import environment
-from assay.retrievers.pipeline.pipeline import PipelineSettings
+from assay.retrievers.pipeline.pipeline import REVISION, PipelineSettings
 from assay.retrievers.pipeline.variants import Variants, name_leg
 from assay.retrievers.settings import Resources
 from assay.retrievers.store.digest import digest
@@ -35,7 +35,7 @@ def take_in_order(
     configs: Sequence[RunConfig], resources: Resources
 ) -> Iterator[tuple[int, Variants]]:
     """Yield the place of each config, as `arrange` has them, with what builds its retriever."""
-    code = digest(environment.digest_code(), environment.packages())
+    code = digest(REVISION, environment.packages())
     for places in arrange(configs):
         with Variants(resources, [configs[i] for i in places], code=code) as variants:
             for i in places:

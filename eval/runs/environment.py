@@ -15,9 +15,11 @@ from pathlib import Path
 from typing import Any
 
 from assay.retrievers.base.installation import find_checkout, find_version
-from assay.retrievers.store.sources import digest_imports
+from assay.retrievers.store.digest import digest, digest_file
 
 ROOT = Path(__file__).resolve().parents[2]
+RANKING = ("retrievers", "eval/runs", "eval/scoring")
+EVERYTHING = ("retrievers", "eval")
 _COMMAND: ContextVar[tuple[str, ...] | None] = ContextVar("command", default=None)
 PACKAGES = (
     "apsw",
@@ -132,9 +134,14 @@ def packages() -> dict[str, str]:
 
 
 @cache
-def digest_code() -> str:
-    """Return a SHA-256, in hex, of the sources that make rankings and store them."""
-    return digest_imports("assay.retrievers.*", "assay.eval.runs.*")
+def digest_code(*folders: str) -> str:
+    """Return a SHA-256, in hex, of this project's files below `folders`, compiled ones left out.
+
+    Without `folders`, of those that make rankings, score and store them.
+    """
+    paths = sorted(path for name in folders or RANKING for path in (ROOT / name).rglob("*"))
+    files = [path for path in paths if path.is_file() and path.suffix != ".pyc"]
+    return digest([(path.relative_to(ROOT).as_posix(), digest_file(path)) for path in files])
 
 
 def _git() -> dict[str, Any]:

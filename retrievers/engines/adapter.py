@@ -23,8 +23,8 @@ from assay.retrievers.engines.recall import measure_recall
 from assay.retrievers.fusion.ranking import Positions, Scored, ordered
 from assay.retrievers.models.base import Vectors
 from assay.retrievers.settings import Resources, name_type
+from assay.retrievers.settings.parts import find_source
 from assay.retrievers.store.digest import digest, digest_texts
-from assay.retrievers.store.sources import digest_imports
 
 S = TypeVar("S", bound=StoreSettings)
 H = TypeVar("H")
@@ -56,6 +56,7 @@ class Adapter(Engine, Generic[S, H]):
     its dense list. Within the lists that an engine fuses itself, their order is the engine's.
     """
 
+    revision: ClassVar[int] = 1  # raise an adapter's when it comes to store other things
     _sorts_dense: ClassVar[bool] = False
     _most_listed: ClassVar[float] = math.inf  # positions that one request can hold
     _allowed: Positions | None = None
@@ -187,8 +188,9 @@ class Adapter(Engine, Generic[S, H]):
 
     def _key(self, texts: Sequence[str], identity: str) -> str:
         """Return the digest of all on which the index depends; vectors follow from the others."""
-        sources, content = digest_imports(type(self).__module__), digest_texts(texts)
-        return digest(sources, self._list_versions(), self._shape(), identity, content)
+        code = (self.name, self.revision, find_source(self._settings))
+        content = digest_texts(texts)
+        return digest(code, self._list_versions(), self._shape(), identity, content)
 
     def _list_versions(self) -> Sequence[str]:
         """Return the versions on which the index depends."""

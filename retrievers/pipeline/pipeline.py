@@ -37,6 +37,7 @@ from assay.retrievers.settings import Resources, Settings
 from assay.retrievers.settings.parts import find_plugged, find_source, find_sources
 from assay.retrievers.stages.base import Stage
 
+REVISION = 1  # raise it when the same config comes to give other rankings
 NamedStep = tuple[str, QueryStep]
 NamedStage = tuple[str, Stage]
 
@@ -125,7 +126,7 @@ class Pipeline(Retriever):
         if self._answers:
             recipe = self._settings.model_dump(mode="json", exclude={"cache"})
             cutting = self._documents.model_dump(mode="json")
-            self._answers.index(self._corpus, [recipe, cutting, self.metadata()])
+            self._answers.index(self._corpus, [REVISION, recipe, cutting, self.metadata()])
         return replace(
             report,
             seconds={"chunk": prepared.seconds, **report.seconds},

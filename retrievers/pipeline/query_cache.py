@@ -13,7 +13,6 @@ import time
 from abc import ABC, abstractmethod
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
-from functools import cache
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, TypeAdapter, ValidationError
@@ -24,7 +23,6 @@ from assay.retrievers.base.installation import hint_extra
 from assay.retrievers.corpus.corpus import Corpus
 from assay.retrievers.settings import Resources, Settings
 from assay.retrievers.store.digest import digest
-from assay.retrievers.store.sources import digest_imports
 
 URL = "REDIS_URL"
 PREFIX = "assay:answer:"
@@ -91,7 +89,7 @@ class Answers:
     def index(self, corpus: Corpus, identity: Any) -> None:
         """Answer about `corpus` from now on, for a pipeline of this `identity` (JSON values)."""
         self._epochs = _find_epochs(corpus)
-        self._identity = digest(identity, _digest_code(), self._epochs)
+        self._identity = digest(identity, self._epochs)
 
     def key(self, query: str, k: int, allowed: str = "") -> str:
         """Return what an answer about the corpus, or what is `allowed` of it, is found by."""
@@ -230,8 +228,3 @@ def _find_epochs(corpus: Corpus) -> dict[str, str]:
         id_: digest(repr(document), [repr(chunks[i]) for i in corpus.by_document.get(id_, ())])
         for id_, document in corpus.documents.items()
     }
-
-
-@cache
-def _digest_code() -> str:
-    return digest_imports("assay.retrievers.*")

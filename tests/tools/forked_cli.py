@@ -136,7 +136,6 @@ def make_what_is_kept() -> None:
     from assay.eval.configs.config import load_config
     from assay.eval.report.markdown import make_environment
     from assay.eval.runs import environment
-    from assay.retrievers.store.sources import digest_imports
 
     configure_mappers()
     load_config("configs/hybrid_rrf.yaml")
@@ -144,7 +143,7 @@ def make_what_is_kept() -> None:
         make_environment(autoescape=name.endswith(".html.j2")).get_template(name)
     environment.packages()
     environment.digest_code()
-    digest_imports("assay.eval.*")
+    environment.digest_code(*environment.EVERYTHING)
 
 
 def run(arguments: list[str], environment: dict[str, str], root: str, printed: list[str]) -> None:

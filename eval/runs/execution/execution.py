@@ -1,6 +1,5 @@
 """Making a run: index, search every query, time some, and store all of it."""
 
-import hashlib
 import json
 import time
 from collections.abc import Mapping
@@ -34,6 +33,7 @@ from assay.eval.runs.stored import StoredRun, find_time, open_made
 from assay.eval.scoring.join import RULE
 from assay.retrievers.base import IndexReport, Progress, Retriever
 from assay.retrievers.base.adapted import AdaptedRetriever
+from assay.retrievers.store.digest import digest
 from assay.retrievers.store.files import LONGEST, writing
 
 # Keys of a config on which no ranking depends.
@@ -105,17 +105,24 @@ def execute(
 
 @dataclass(frozen=True)
 class Ready:
-    """What indexing took, and the digest of all that the rankings are a function of."""
+    """What indexing took, and of what the rankings are a function.
+
+    `subject` is the digest of all of that but this project's code, `identity` with the code.
+    """
 
     indexed: IndexReport
-    identity: str
+    subject: str
+
+    @cached_property
+    def identity(self) -> str:  # noqa: D102
+        return digest(self.subject, environment.digest_code())
 
 
 def make_ready(plan: RunSpec, retriever: Retriever, collection: Collection) -> Ready:
     """Let `retriever` index the documents, and identify the run it is to make."""
     check_judged(collection)
     indexed = index(retriever, collection)
-    return Ready(indexed, _identify(plan, retriever, collection))
+    return Ready(indexed, _name_subject(plan, retriever, collection))
 
 
 def find_finished(ready: Ready, retriever: Retriever, reports: Path) -> Path | None:
@@ -265,18 +272,11 @@ def _find_facts(retriever: Retriever) -> dict[str, Any]:
     return facts
 
 
-def _identify(plan: RunSpec, retriever: Retriever, collection: Collection) -> str:
-    """Return the digest of all that a run's rankings are a function of."""
+def _name_subject(plan: RunSpec, retriever: Retriever, collection: Collection) -> str:
+    """Return the digest of all that a run's rankings are a function of, beside the code."""
     settings = {key: value for key, value in plan.config.items() if key not in WORDS}
     packages = {name: i for name, i in environment.packages().items() if name != "mlflow"}
-    parts = [
-        settings,
-        collection.digest,
-        _find_facts(retriever),
-        environment.digest_code(),
-        packages,
-    ]
-    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+    return digest(settings, collection.digest, _find_facts(retriever), packages)
 
 
 def _new_folder(plan: RunSpec, collection: Collection, identity: str, reports: Path) -> Path:

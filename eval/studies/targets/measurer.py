@@ -22,7 +22,7 @@ from assay.eval.collections.loading import load
 from assay.eval.configs.config import RunConfig, load_config
 from assay.eval.configs.resources import make_resources
 from assay.eval.running.run import make_run
-from assay.eval.running.timed_process import TIMING, make_contender
+from assay.eval.running.timed_process import make_contender
 from assay.eval.runs import environment
 from assay.eval.runs.execution.interleaved_timing import interleave
 from assay.eval.runs.execution.searching import sample
@@ -39,7 +39,6 @@ from assay.retrievers.base import AssayError, Progress, Retriever
 from assay.retrievers.models.encoders import EncoderSettings
 from assay.retrievers.store.files import write_atomically
 from assay.retrievers.store.locks import changing
-from assay.retrievers.store.sources import digest_imports
 
 NOT_MEASURED = {"label", "at_least", "more_than", "at_most", "less_than"}
 
@@ -209,7 +208,6 @@ class ProjectTargetMeasurer:
             self.collection(measurement.dataset).digest,
             environment.digest_code(),
             environment.packages(),
-            digest_imports(__name__, TIMING),
         ]
         return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from pdfminer.layout import LTChar
 
 
+REVISION = 1  # raise it when a file comes to be converted otherwise
 LARGER = 1.12  # times the body's size, from which a line is a heading
 LONGEST = 160  # characters of a heading
 DEEPEST = 6

@@ -21,7 +21,6 @@ from assay.retrievers.documents.conversion import converter
 from assay.retrievers.settings import Settings
 from assay.retrievers.settings.trust import CODE
 from assay.retrievers.store.digest import digest, digest_file
-from assay.retrievers.store.sources import digest_imports
 
 PACKAGES = (
     "beautifulsoup4", "docutils", "mammoth", "markdownify", "markitdown", "openpyxl",
@@ -126,8 +125,7 @@ def identify(settings: AnyConverter) -> str:
 def _identify_markitdown() -> str:
     if find_spec("markitdown") is None:
         raise AssayError(f"converting files to Markdown {hint_extra('documents')}")
-    sources = digest_imports(converter.__name__)
-    return digest(sources, [version(name) for name in PACKAGES])
+    return digest(converter.REVISION, [version(name) for name in PACKAGES])
 
 
 @cache

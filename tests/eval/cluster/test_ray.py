@@ -29,7 +29,6 @@ from assay.retrievers.models.late_interaction.token_vectors import TokenEncoderS
 from assay.retrievers.models.token_base import TokenEncoder
 from assay.retrievers.settings import Resources, Spread
 from assay.retrievers.store.cache import Cache
-from assay.retrievers.store.sources import digest_imports
 
 
 class Hashing(Encoder):
@@ -238,9 +237,11 @@ def test_a_retriever_is_told_by_what_decides_its_answers(tmp_path: Path) -> None
 
 def test_a_worker_of_another_kind_refuses(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write_project(tmp_path)
+    from assay.eval.runs import environment
+
     monkeypatch.chdir(tmp_path)
     place = HostRequirements(str(tmp_path), {}, (), {}, "other code", "", tmp_path, None)
-    code = digest_imports("assay.retrievers.*", "assay.eval.*")
+    code = environment.digest_code(*environment.EVERYTHING)
     refusals = {
         "is not there: configs and collections": replace(place, folder=str(tmp_path / "gone")),
         "has other code": place,

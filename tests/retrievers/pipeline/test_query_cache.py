@@ -131,11 +131,11 @@ def test_other_settings_have_other_answers(
     assert made == ["ferry"]
 
 
-def test_other_code_has_other_answers(
+def test_another_revision_has_other_answers(
     cache: dict[str, Any], resources: Resources, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     build(cache, resources, DOCUMENTS).search("ferry", 3)
-    monkeypatch.setattr(answers, "_digest_code", lambda: "other")
+    monkeypatch.setattr("assay.retrievers.pipeline.pipeline.REVISION", 99)
     other = build(cache, resources, DOCUMENTS)
     made = count_searches(other)
     other.search("ferry", 3)

@@ -13,7 +13,6 @@ from assay.eval.studies.stores.engines.measurement import measure_store
 from assay.retrievers.base import AssayError
 from assay.retrievers.settings import Resources
 from assay.retrievers.store.digest import digest
-from assay.retrievers.store.sources import digest_imports
 
 OVERRIDE = re.compile(r" (?=[\w.]+=)")  # what stands before each in an engine's label
 
@@ -90,5 +89,4 @@ def _identify(found: Benchmark, configured: ConfiguredEngine) -> str:
         configured.settings,
         environment.digest_code(),
         environment.packages(),
-        digest_imports(__name__),
     )

@@ -27,7 +27,6 @@ from assay.retrievers.models.encoders import EncoderSettings
 from assay.retrievers.services.retries import count_retries
 from assay.retrievers.settings import Resources
 from assay.retrievers.store.digest import digest
-from assay.retrievers.store.sources import digest_imports
 
 TIMED = 100  # queries
 
@@ -198,7 +197,7 @@ def make_distractors(
     return Distractors(
         [Chunk(id_ := f"distractor-{i}", id_, 0, len(text), text) for i, text in enumerate(texts)],
         scattered,
-        digest(cosine, digest_imports(__name__)),
+        digest(cosine),
         DistractorFacts(
             count,
             likeness,
