@@ -11,7 +11,8 @@ from assay.eval import no_telemetry
 from assay.eval.api.documents import ingest, search
 from assay.eval.api.runs import compare, run
 from assay.eval.api.stored_runs import load_runs, load_tracked_runs
+from assay.eval.api.studies import ablate
 
-__all__ = ["compare", "ingest", "load_runs", "load_tracked_runs", "run", "search"]
+__all__ = ["ablate", "compare", "ingest", "load_runs", "load_tracked_runs", "run", "search"]
 
 no_telemetry.disable()

@@ -5,9 +5,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
+from assay.eval.report.blocks import Report
 from assay.eval.report.markdown import render_markdown
 from assay.eval.report.page import render_page
 from assay.eval.report.provenance import describe_environment
+from assay.eval.report.renderers import markdown as block_markdown
+from assay.eval.report.renderers import page as block_page
 from assay.eval.runs.files import encode_json
 from assay.retrievers.store.files import write_atomically
 
@@ -22,6 +25,18 @@ class ReportData(Protocol):
     def environment(self) -> Mapping[str, Any]: ...  # noqa: D102
 
     def as_json(self) -> dict[str, Any]: ...  # noqa: D102
+
+
+def write_blocks(found: ReportData, report: Report, folder: Path) -> Path:
+    """Write `<kind>.json`, `report.md` and `report.html` into `folder`, which is made here.
+
+    Return the path of the page.
+    """
+    write_atomically(folder / f"{report.kind}.json", encode_json(found.as_json()))
+    write_atomically(folder / "report.md", block_markdown.render(report).encode())
+    page = folder / "report.html"
+    write_atomically(page, block_page.render(report).encode())
+    return page
 
 
 def write_report(

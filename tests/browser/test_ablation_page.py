@@ -5,19 +5,20 @@ from typing import Any
 import pytest
 from samples.ablation import RERANK, make_ablation, row
 
-from assay.eval.studies.ablation import page as report
+from assay.eval.report.files import write_blocks
 from assay.eval.studies.ablation.analysis import MEASURES
+from assay.eval.studies.ablation.report import report
 
 
 @pytest.fixture(scope="module")
 def address(tmp_path_factory: pytest.TempPathFactory) -> str:
     named = row(RERANK, 0.4, 0.6, MEASURES)
     found = make_ablation(named, 3, MEASURES)
-    return report.write(found, tmp_path_factory.mktemp("reports")).as_uri()
+    return write_blocks(found, report(found), tmp_path_factory.mktemp("reports")).as_uri()
 
 
 def test_tables_are_no_wider_than_the_page(page: Any) -> None:
     tables = page.locator(".scroll")
-    assert tables.count() == 3
+    assert tables.count() == 4
     for i in range(tables.count()):
         assert tables.nth(i).evaluate("box => box.scrollWidth - box.clientWidth") <= 0

@@ -9,8 +9,9 @@ import pytest
 from samples.ablation import DENSE_PART, RERANK, make_ablation, observe, row
 
 from assay.eval.configs.config import RunConfig
+from assay.eval.report.files import write_blocks
 from assay.eval.statistics.estimates import OpenEstimate
-from assay.eval.studies.ablation.page import write
+from assay.eval.studies.ablation.report import report
 from assay.eval.studies.ablation.running import caution, check, make_plan
 from assay.eval.studies.ablation.variants import (
     PipelinePart,
@@ -202,7 +203,7 @@ def test_all_rows_are_one_family() -> None:
 def test_what_p_values_are_adjusted_for_is_told(tmp_path: Path, rows: int, words: str) -> None:
     found = make_ablation(row(RERANK, 0.4, 0.6), rows)
     assert found.tests == rows
-    write(found, tmp_path)
+    write_blocks(found, report(found), tmp_path)
     for name in ("report.md", "report.html"):
         text = (tmp_path / name).read_text()
         assert f"randomisation test{', ' if words else ''}{words}" in text
@@ -215,7 +216,7 @@ def test_only_what_was_timed_by_turns_is_said_to_be(
     tmp_path: Path, total: OpenEstimate | None
 ) -> None:
     found = make_ablation(replace(row(RERANK, 0.4, 0.6), total=total), 2)
-    write(found, tmp_path)
+    write_blocks(found, report(found), tmp_path)
     for text in ((tmp_path / f"report.{kind}").read_text() for kind in ("md", "html")):
         assert ("pipelines were timed interleaved" in text) == (total is not None)
         assert ("Nothing was timed interleaved" in text) == (total is None)

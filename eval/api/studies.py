@@ -1,0 +1,52 @@
+"""Studies as functions: each returns what was found with its tables, its verdict and its report."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from assay.eval.report.result import StudyResult
+
+if TYPE_CHECKING:
+    from assay.eval.studies.ablation.analysis import Ablation
+
+
+def ablate(
+    config: str | Path,
+    *overrides: str,
+    measures: Sequence[str] | None = None,
+    timed: int = 5,
+) -> "StudyResult[Ablation]":
+    """Measure what each part of a pipeline adds and costs, as `assay ablate` does.
+
+    Args:
+        config: A config by its path or by the name of one in `configs/`.
+        overrides: Changes to it, `key.path=value`.
+        measures: What is compared; by default nDCG@10, Hit@1 and Recall@20.
+        timed: Queries on which all variants are timed interleaved.
+
+    Returns:
+        What was found: `.verdict`, `.tables["removals"]`, `.plot()`, `.json()`, `.write(folder)`.
+
+    Raises:
+        AssayError: The config is wrong, is no pipeline of parts, or cannot be run.
+
+    Examples:
+        >>> from assay import ablate
+        >>> found = ablate("hybrid", "dataset=harbourline", "limit=20", timed=0)
+        >>> list(found.tables)
+        ['means', 'removals', 'removals_costs', 'removals_words']
+
+    """
+    from assay.eval.configs.config import load_config
+    from assay.eval.configs.locations import reports_folder
+    from assay.eval.configs.named_configs import find_config
+    from assay.eval.configs.resources import make_resources
+    from assay.eval.studies.ablation import running
+    from assay.eval.studies.ablation.analysis import MEASURES
+    from assay.eval.studies.ablation.report import report
+
+    plan = running.make_plan(
+        load_config(find_config(config), overrides), measures or MEASURES, timed
+    )
+    found, _ = running.ablate(plan, make_resources(), reports_folder())
+    return StudyResult(found, report(found))

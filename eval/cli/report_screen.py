@@ -1,0 +1,56 @@
+"""A report on a terminal: its verdict, its tables in brief, what to check and what to do next."""
+
+from assay.eval.cli.output import make_console, make_table, print_table, print_text, print_warnings
+from assay.eval.report.blocks import Column, Facts, Report, Table
+
+STYLES = {"better": "green", "worse": "red"}
+MOST_WARNINGS = 2  # shown without --full
+
+
+def print_report(report: Report, full: bool = False) -> None:
+    """Print a report: with `full` every block, column and warning of it."""
+    console = make_console()
+    told = ", ".join(report.subject[:2])
+    console.print(f"{report.title}{' ' * bool(told)}{told}", style="bold", markup=False)
+    for line in report.verdict:
+        print_text(line)
+    for block in report.blocks:
+        if not (full or block.brief):
+            continue
+        if isinstance(block, Table):
+            _print_table(block, full)
+        elif isinstance(block, Facts):
+            for term, text in block.pairs:
+                print_text(f"{term}: {text}", indent=2)
+        else:
+            print_text(block.text)
+    shown = report.warnings if full else report.warnings[:MOST_WARNINGS]
+    print_warnings(shown)
+    if more := len(report.warnings) - len(shown):
+        print_text(f"{more} more in the report, and with --full.", "dim")
+
+
+def _print_table(table: Table, full: bool) -> None:
+    columns = [column for column in table.columns if full or column.brief]
+    if not table.rows or not columns:
+        return
+    console = make_console()
+    console.print(f"\n{table.title}", markup=False)
+    first, *others = (column.heading for column in columns)
+    left = [column.heading for column in columns if not column.numeric]
+    shown = make_table(first, *others, left=left, ruled=False, whole=True)
+    for row in table.rows:
+        shown.add_row(*(_mark(column, row) for column in columns))
+    print_table(console, shown)
+    if full and table.note:
+        print_text(table.note)
+
+
+def _mark(column: Column, row: object) -> str:
+    """Return a cell as markup."""
+    from rich.markup import escape
+
+    text, interval = column.print(row)
+    shown = escape(f"{text} ({interval})" if interval and interval != "–" else text)
+    style = STYLES.get(column.tone(row)) if column.tone else None
+    return f"[{style}]{shown}[/]" if style else shown

@@ -1,0 +1,1 @@
+"""The faces of a report: each makes Markdown, a page, DataFrames or metrics of the same blocks."""

@@ -1,0 +1,117 @@
+"""A report as a page: one file that needs neither network nor server."""
+
+import shlex
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from assay.eval.report.blocks import Block, Column, Facts, Plot, Report, Table
+from assay.eval.report.page import render_page
+from assay.eval.report.plots import LinearAxis, Tick, Whisker, whisker
+from assay.eval.report.provenance import describe_environment
+from assay.eval.statistics.estimates import OpenEstimate
+
+TEMPLATE = "report/templates/report.html.j2"
+
+
+@dataclass(frozen=True)
+class CellView:
+    """A cell in words; `drawn` is its plot, `band` how far around 0 nothing would be shown."""
+
+    text: str
+    interval: str
+    numeric: bool
+    tone: str
+    link: str
+    whisker: Whisker | None = None
+    band: Whisker | None = None
+
+
+@dataclass(frozen=True)
+class TableView:
+    """A table; `axis` has the ticks of its plot, empty without one, which follows `plotted`."""
+
+    id: str
+    title: str
+    note: str
+    headings: tuple[tuple[str, bool], ...]
+    rows: tuple[tuple[CellView, ...], ...]
+    plotted: int
+    axis: tuple[Tick, ...]
+    kind: str
+
+
+def render(report: Report) -> str:
+    """Return the page; whatever comes from documents and queries is escaped."""
+    environment = report.environment
+    return render_page(
+        TEMPLATE,
+        report=report,
+        sections=list(map(_show, report.blocks)),
+        pairs=((report.kind.capitalize(), report.id), *describe_environment(environment)),
+        command=shlex.join(map(str, environment.get("command", ()))),
+    )
+
+
+def _show(block: Block) -> dict[str, Any]:
+    """Return a block by its kind, as the template takes it."""
+    if isinstance(block, Table):
+        return {"kind": "table", "title": block.title, "table": _show_table(block)}
+    if isinstance(block, Facts):
+        return {"kind": "facts", "title": block.title, "pairs": block.pairs}
+    return {"kind": "prose", "title": block.title, "text": block.text}
+
+
+def _show_table(table: Table) -> TableView:
+    axis = make_axis(table) if table.plot else None
+    keys = [column.key for column in table.columns]
+    return TableView(
+        id=table.key.replace("_", "-"),
+        title=table.title,
+        note=table.note,
+        headings=tuple((column.heading, column.numeric) for column in table.columns),
+        rows=tuple(tuple(_list_cells(table, row, axis)) for row in table.rows),
+        plotted=keys.index(table.plot.column) if table.plot else -1,
+        axis=_list_ticks(axis) if axis else (),
+        kind=table.plot.kind if table.plot else "",
+    )
+
+
+def _list_cells(table: Table, row: Any, axis: LinearAxis | None) -> Iterator[CellView]:
+    for column in table.columns:
+        text, interval = column.print(row)
+        drawn = band = None
+        if axis and table.plot and column.key == table.plot.column:
+            drawn, band = _draw(column, table.plot, row, axis)
+        tone = column.tone(row) if column.tone else ""
+        link = column.link(row) if column.link else ""
+        yield CellView(text, interval, column.numeric, tone, link, drawn, band)
+
+
+def _draw(
+    column: Column, plot: Plot, row: Any, axis: LinearAxis
+) -> tuple[Whisker | None, Whisker | None]:
+    """Return the whisker of a cell and the band around 0."""
+    value, reach = column.read(row), plot.band(row) if plot.band else None
+    band = Whisker(50, axis.place(-reach), axis.place(reach)) if reach else None
+    return (whisker(value, axis) if isinstance(value, OpenEstimate) else None), band
+
+
+def make_axis(table: Table) -> LinearAxis:
+    """Return the axis that holds the plotted estimates of a table. It must have a plot."""
+    assert table.plot
+    column = table.find_column(table.plot.column)
+    found = [value for row in table.rows if isinstance(value := column.read(row), OpenEstimate)]
+    ends = [end for item in found for end in (item.low, item.value, item.high) if end is not None]
+    if table.plot.kind == "difference":
+        return LinearAxis.around_zero(ends)
+    return LinearAxis(0.0, max([1.0, *ends]))
+
+
+def _list_ticks(axis: LinearAxis) -> tuple[Tick, ...]:
+    values = (axis.low, (axis.low + axis.high) / 2, axis.high)
+    signs = axis.low < 0
+    return tuple(
+        Tick(axis.place(i), f"{'−' if i < 0 else '+' if i and signs else ''}{abs(i):g}")
+        for i in values
+    )

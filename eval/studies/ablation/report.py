@@ -1,0 +1,135 @@
+"""What an ablation says: what each part adds to the whole, and alone."""
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+from operator import itemgetter
+from urllib.parse import quote
+
+from assay.eval.report.blocks import Block, Cell, Column, Plot, Prose, Report, Table, Tone
+from assay.eval.report.formats import adjusted, count
+from assay.eval.studies.ablation.analysis import Ablation, Row
+from assay.eval.studies.comparison.differences import Difference
+
+P95 = Column("p95_ms", "p95 ms", "ms", lambda row: row.own and row.own.p95)
+
+
+def report(found: Ablation) -> Report:
+    """Return the report of an ablation."""
+    legs = ", ".join(found.plain_legs)
+    whole = (
+        "The whole pipeline minus the pipeline without the part, and without what cannot be "
+        "without it. Times of the part are those within the whole pipeline."
+    )
+    alone = (
+        f"The plain pipeline ({legs}) with the part, and with what it needs, minus the plain "
+        "pipeline."
+    )
+    return Report(
+        id=found.id,
+        kind="ablation",
+        title=found.name,
+        subject=(
+            f"on {found.collection}",
+            count(found.queries, "query", "queries"),
+            count(len(found.removals), "part"),
+            found.created,
+        ),
+        verdict=found.conclusions,
+        warnings=[*found.warnings, *(f"{row.label}: {row.finding}" for row in found.failed)],
+        blocks=[
+            _show_ends(found),
+            *_show_parts(found, "removals", "What each part adds to the whole", whole),
+            *_show_parts(found, "additions", "What each part adds alone", alone),
+            Prose("Tests and times", _explain(found)),
+        ],
+        environment=found.environment,
+    )
+
+
+def _show_ends(found: Ablation) -> Table:
+    """Return the means of the whole pipeline and of the plain one."""
+    plain = f"plain: {', '.join(found.plain_legs)}"
+    ends = [(found.name, "full", found.full), (plain, "plain", found.plain)]
+    columns = [
+        Column("pipeline", "Pipeline", value=itemgetter(0)),
+        *(Column(name, name, "score", partial(_read_mean, found, name)) for name in found.measures),
+        Column("run", "Run", value=lambda _: "report", link=lambda end: _address(end[2])),
+    ]
+    return Table("means", "Both ends", columns, ends, brief=False)
+
+
+def _read_mean(found: Ablation, measure: str, end: tuple[str, str, str]) -> float:
+    return found.means[end[1]][measure]
+
+
+def _show_parts(found: Ablation, key: str, title: str, note: str) -> Iterator[Block]:
+    """Yield a table of rows with their differences, and what was found of each in words."""
+    rows: Sequence[Row] = getattr(found, key)
+    if not rows:
+        return
+    first = found.measures[0]
+    columns = [
+        Column("part", "Part", value=lambda row: row.label),
+        Column(first, first, "difference", partial(_find, 0), tone=partial(_colour, 0)),
+        Column("p", "p", "p", lambda row: row.differences[0].reported_p),
+        *(
+            Column(name, name, "difference", partial(_find, i), False, partial(_colour, i))
+            for i, name in enumerate(found.measures)
+            if i
+        ),
+        P95,
+    ]
+    costs = [
+        columns[0],
+        Column("changed", "Changed", "count", lambda row: row.changed_top),
+        Column("tokens", "Tokens", "change"),
+        Column("p50_ms", "p50 ms", "ms", lambda row: row.own and row.own.p50),
+        P95,
+        Column("total_ms", "In all, ms", "ms change", lambda row: row.total),
+        Column(
+            "run", "Run", value=lambda row: row.run and "report", link=lambda row: _address(row.run)
+        ),
+    ]
+    note += " The band marks the smallest detectable difference."
+    measured = [row for row in rows if row.differences]
+    band = Plot(first, band=lambda row: row.differences[0].detectable)
+    yield Table(key, title, columns, measured, note, band)
+    yield Table(f"{key}_costs", f"{title}: changes and costs", costs, measured, brief=False)
+    words = [Column("label", "Part"), Column("finding", "In words")]
+    yield Table(f"{key}_words", f"{title}, in words", words, rows)
+
+
+def _find(i: int, row: Row) -> Cell:
+    item: Difference = row.differences[i]
+    value = item.difference.value
+    return type(item.interval)(value, item.interval.low, item.interval.high, item.n)
+
+
+def _colour(i: int, row: Row) -> Tone:
+    verdict = row.differences[i].verdict
+    return verdict if verdict in ("better", "worse") else ""
+
+
+def _address(run: str) -> str:
+    return f"../{quote(run)}/report.html" if run else ""
+
+
+def _explain(found: Ablation) -> str:
+    together = adjusted(found.tests, "of both tables together")
+    timed = (
+        "“In all” is the median difference of the whole search over the queries timed with and "
+        "without the part: it includes what the part makes other steps cost. All pipelines were "
+        "timed interleaved in one job: each answered each query in turn."
+        if found.timed
+        else "Nothing was timed interleaved."
+    )
+    return (
+        "Each variant is a stored run with a report of its own. Differences are paired by query. "
+        f"p-values are of the randomisation test{', ' * bool(together)}{together}. The 95 % "
+        "interval beside a p-value is simultaneous: it holds for all these differences at once; "
+        "beside none it is of the difference by itself. Those of times are exact, each by itself. "
+        "“Nothing that these queries can show” does not mean that a part adds nothing: a "
+        "difference within the band is often missed. Changed: queries whose first ten hits "
+        "differ. Tokens: by how many the first ten hits grow. p50 and p95 are of the part itself, "
+        f"by the traces. {timed}"
+    )

@@ -1,0 +1,198 @@
+"""Blocks: every face shows the same cells, and no text of others is anything but text in them."""
+
+import html
+import json
+import re
+from dataclasses import dataclass
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
+
+from assay.eval.cli.report_screen import print_report
+from assay.eval.report.blocks import Column, Facts, Plot, Prose, Report, Table, print_cell
+from assay.eval.report.renderers import markdown, page
+from assay.eval.report.renderers.frames import list_metrics, tabulate
+from assay.eval.report.result import StudyResult
+from assay.eval.statistics.estimates import Estimate, OpenEstimate
+from assay.retrievers.base import AssayError
+
+HOSTILE = st.one_of(
+    st.text(max_size=60),
+    st.sampled_from(
+        ["<script>alert(1)</script>", "</td><img src=x onerror=y>", "a | b\n# c",
+         "[x](javascript:y)", "`code`", "[red]no markup[/]", "$x$",
+         "\x1b[31m", "{{ 7 * 7 }}", "&lt;b&gt;"]
+    ),
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Row:
+    name: str
+    score: float
+    gain: OpenEstimate | None
+    n: int
+
+
+COLUMNS = (
+    Column("name", "Pipeline"),
+    Column("score", "nDCG@10", "score"),
+    Column("gain", "Gain", "difference", tone=lambda row: "better" if row.n else ""),
+    Column("n", "Queries", "count", brief=False),
+)
+ROWS = (
+    Row("bm25", 0.5, Estimate(0.1, 0.05, 0.2, 9), 9),
+    Row("dense", 0.25, OpenEstimate(-0.2, None, 0.1, 1_000), 1_000),
+    Row("none", 0.0, None, 0),
+)
+
+
+def make_report(text: str = "words", rows: tuple[Row, ...] = ROWS) -> Report:
+    table = Table("systems", text, COLUMNS, rows, note=text, plot=Plot("gain", band=lambda _: 0.05))
+    return Report(
+        id="id", kind="trial", title=text, verdict=[text], subject=[text], warnings=[text],
+        blocks=[table, Facts(text, [(text, text)]), Prose(text, text)],
+        environment={"command": ["assay", text]},
+    )  # fmt: skip
+
+
+class Elements(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.attributes: set[str] = set()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self.attributes |= {name for name, _ in attrs}
+
+
+def read_elements(text: str) -> Elements:
+    elements = Elements()
+    elements.feed(text)
+    return elements
+
+
+PLAIN = read_elements(page.render(make_report()))
+
+
+@given(HOSTILE)
+def test_texts_of_others_are_text_in_a_page(text: str) -> None:
+    made = read_elements(page.render(make_report(text, (Row(text, 1, None, 1),))))
+    assert made.attributes <= PLAIN.attributes
+    assert set(made.tags) - {"code"} <= set(PLAIN.tags)
+    assert made.tags.count("script") == PLAIN.tags.count("script")
+
+
+@given(HOSTILE)
+def test_texts_of_others_are_text_in_markdown(text: str) -> None:
+    made = markdown.render(make_report(text, (Row(text, 1, None, 1),)))
+    tokens = MarkdownIt("commonmark").enable("table").parse(made)
+    tables = [token for token in tokens if token.type == "table_open"]
+    assert len(tables) == 3  # the table, the facts, and how it was made
+    inner = {child.type for token in tokens for child in token.children or []}
+    assert not inner & {"link_open", "image", "code_inline", "em_open"}
+    assert not [token for token in tokens if token.type in ("html_block", "fence", "code_block")]
+    raw = [i.content for token in tokens for i in token.children or [] if i.type == "html_inline"]
+    assert set(raw) <= {"<code>", "</code>"}
+
+
+def test_texts_of_others_are_text_on_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    print_report(make_report("[red]no markup[/]", (Row("[bold]x[/]", 1, None, 1),)), full=True)
+    told = capsys.readouterr().out
+    assert told.count("[red]no markup[/]") >= 6
+    assert "[bold]x[/]" in told
+
+
+@pytest.mark.parametrize("full", [False, True])
+def test_a_terminal_shows_what_the_other_faces_have(
+    full: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    print_report(make_report(), full)
+    told = capsys.readouterr().out
+    elsewhere = [markdown.render(make_report()), html.unescape(page.render(make_report()))]
+    for row in ROWS:
+        for column in COLUMNS:
+            text, interval = column.print(row)
+            assert (text in told) or not (column.brief or full)
+            for other in elsewhere:
+                assert text.replace("|", r"\|") in other
+                assert interval in other
+
+
+@given(st.lists(st.tuples(st.floats(-1, 1), st.integers(0, 9)), min_size=1, max_size=5))
+def test_rows_and_columns_agree_in_all_faces(values: list[tuple[float, int]]) -> None:
+    rows = tuple(Row(f"r{i}", one, None, n) for i, (one, n) in enumerate(values))
+    report = make_report(rows=rows)
+    frame = tabulate(report.tables["systems"])
+    assert list(frame["score"]) == [row.score for row in rows]
+    assert list_metrics(report) == {
+        f"systems/{row.name}/{key}": value
+        for row in rows
+        for key, value in (("score", row.score), ("n", row.n))
+    }
+    lines = [line for line in markdown.render(report).splitlines() if line.startswith("| r")]
+    assert [line.split(" | ")[0].removeprefix("| ") for line in lines] == [row.name for row in rows]
+    shown = re.findall(r'<th scope="row">(r\d)</th>', page.render(report))
+    assert shown == [row.name for row in rows]
+
+
+def test_an_estimate_has_its_ends_in_frames_and_metrics() -> None:
+    report = make_report()
+    frame = tabulate(report.tables["systems"])
+    assert list(frame.columns) == ["score", "gain", "gain_low", "gain_high", "n"]
+    assert frame.loc["bm25", "gain_high"] == 0.2
+    assert frame["gain_low"].isna().tolist() == [False, True, True]
+    metrics = list_metrics(report)
+    assert metrics["systems/dense/gain"] == -0.2
+    assert "systems/dense/gain_low" not in metrics
+
+
+@pytest.mark.parametrize(
+    ("value", "format_", "told"),
+    [
+        (None, "score", ("–", "")),
+        (None, "text", ("", "")),
+        (True, "text", ("yes", "")),
+        (-0.0004, "difference", ("0.000", "")),
+        (0.5, "percent", ("50\u00a0%", "")),
+        (1234, "count", ("1,234", "")),
+        (-12.0, "change", ("−12", "")),
+        (Estimate(0.5, 0.25, 0.75, 3), "score", ("0.500", "0.250 – 0.750")),
+        (OpenEstimate(0.5, 0.25, None, 3), "score", ("0.500", "≥ 0.250")),
+    ],
+)
+def test_a_cell_is_printed_by_its_column(value: object, format_: str, told: object) -> None:
+    assert print_cell(value, format_) == told  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True)
+class Found:
+    id: str = "id"
+
+    @property
+    def environment(self) -> dict[str, object]:
+        return {}
+
+    def as_json(self) -> dict[str, object]:
+        return {"id": self.id, "systems": [row.name for row in ROWS]}
+
+
+def test_a_result_gives_each_face(tmp_path: Path) -> None:
+    result = StudyResult(Found(), make_report())
+    assert result.verdict == "words\nwords"
+    assert list(result.tables) == ["systems"]
+    folder = result.write(tmp_path / "made").parent
+    assert json.loads((folder / "trial.json").read_text()) == result.json()
+    assert {path.name for path in folder.iterdir()} == {"trial.json", "report.md", "report.html"}
+    shown = result._repr_html_()
+    assert shown is not None
+    assert "<svg" in shown
+    assert shown.count("<tr") == 2 + len(ROWS)  # pandas names the index in a row of its own
+    assert len(result.plot().get_yticklabels()) == 2
+    with pytest.raises(AssayError, match="plot: other; allowed: systems"):
+        result.plot("other")
