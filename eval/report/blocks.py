@@ -84,8 +84,26 @@ class Plot:
 
 
 @dataclass(frozen=True)
+class Scatter:
+    """Rows drawn by the figures of two columns, less `across` and more `down` being better.
+
+    Where `log`, the axis across is logarithmic; `front` says which rows are picked out.
+    """
+
+    title: str
+    across: str
+    down: str
+    log: bool = False
+    front: Callable[[Any], bool] = lambda _: True
+
+
+@dataclass(frozen=True)
 class Table:
-    """Rows of the same columns, of which the first names the row. `key` names it in Python."""
+    """Rows of the same columns, of which the first names the row. `key` names it in Python.
+
+    `plot` is drawn beside the rows, `scatters` below them. With `shaded`, a cell with a figure is
+    the darker the higher that is among all of them.
+    """
 
     key: str
     title: str
@@ -93,6 +111,8 @@ class Table:
     rows: Sequence[Any]
     note: str = ""
     plot: Plot | None = None
+    scatters: Sequence[Scatter] = ()
+    shaded: bool = False
     brief: bool = True
 
     def find_column(self, key: str) -> Column:
@@ -142,6 +162,13 @@ class Report:
     def tables(self) -> dict[str, Table]:
         """The tables by key."""
         return {block.key: block for block in self.blocks if isinstance(block, Table)}
+
+
+def find_number(value: Cell) -> float | None:
+    """Return the number of a cell, of an estimate its value; None where it holds none."""
+    if isinstance(value, OpenEstimate):
+        return value.value
+    return value if isinstance(value, int | float) and not isinstance(value, bool) else None
 
 
 def print_cell(value: Cell, format_: Format) -> tuple[str, str]:

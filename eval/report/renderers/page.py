@@ -5,18 +5,24 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from assay.eval.report.blocks import Block, Column, Facts, Plot, Report, Table
+from assay.eval.report.blocks import Block, Column, Facts, Plot, Report, Table, find_number
 from assay.eval.report.page import render_page
 from assay.eval.report.plots import LinearAxis, Tick, Whisker, whisker
 from assay.eval.report.provenance import describe_environment
+from assay.eval.report.scatter import ScatterView, draw_scatter
 from assay.eval.statistics.estimates import OpenEstimate
 
 TEMPLATE = "report/templates/report.html.j2"
+SHADES = 9  # of the style sheet
 
 
 @dataclass(frozen=True)
 class CellView:
-    """A cell in words; `drawn` is its plot, `band` how far around 0 nothing would be shown."""
+    """A cell in words; `whisker` is its plot, `band` how far around 0 nothing would be shown.
+
+    `shade` is how high its figure is among all of a table, from 0 to `SHADES`; None where cells
+    are not shaded.
+    """
 
     text: str
     interval: str
@@ -25,6 +31,7 @@ class CellView:
     link: str
     whisker: Whisker | None = None
     band: Whisker | None = None
+    shade: int | None = None
 
 
 @dataclass(frozen=True)
@@ -39,6 +46,7 @@ class TableView:
     plotted: int
     axis: tuple[Tick, ...]
     kind: str
+    scatters: tuple[ScatterView, ...]
 
 
 def render(report: Report) -> str:
@@ -74,10 +82,12 @@ def _show_table(table: Table) -> TableView:
         plotted=keys.index(table.plot.column) if table.plot else -1,
         axis=_list_ticks(axis) if axis else (),
         kind=table.plot.kind if table.plot else "",
+        scatters=tuple(drawn for item in table.scatters if (drawn := draw_scatter(table, item))),
     )
 
 
 def _list_cells(table: Table, row: Any, axis: LinearAxis | None) -> Iterator[CellView]:
+    ends = _find_ends(table) if table.shaded else None
     for column in table.columns:
         text, interval = column.print(row)
         drawn = band = None
@@ -85,7 +95,19 @@ def _list_cells(table: Table, row: Any, axis: LinearAxis | None) -> Iterator[Cel
             drawn, band = _draw(column, table.plot, row, axis)
         tone = column.tone(row) if column.tone else ""
         link = column.link(row) if column.link else ""
-        yield CellView(text, interval, column.numeric, tone, link, drawn, band)
+        number = find_number(column.read(row))
+        shade = None
+        if ends and column.numeric and number is not None:
+            low, high = ends
+            shade = round(SHADES * (number - low) / (high - low)) if high > low else 0
+        yield CellView(text, interval, column.numeric, tone, link, drawn, band, shade)
+
+
+def _find_ends(table: Table) -> tuple[float, float] | None:
+    """Return the least and the greatest figure of a table; None where it has none."""
+    cells = [column.read(row) for row in table.rows for column in table.columns if column.numeric]
+    found = [number for cell in cells if (number := find_number(cell)) is not None]
+    return (min(found), max(found)) if found else None
 
 
 def _draw(

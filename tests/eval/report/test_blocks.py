@@ -3,7 +3,7 @@
 import html
 import json
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -13,10 +13,11 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from assay.eval.cli.report_screen import print_report
-from assay.eval.report.blocks import Column, Facts, Plot, Prose, Report, Table, print_cell
+from assay.eval.report.blocks import Column, Facts, Plot, Prose, Report, Scatter, Table, print_cell
 from assay.eval.report.renderers import markdown, page
 from assay.eval.report.renderers.frames import list_metrics, tabulate
 from assay.eval.report.result import StudyResult
+from assay.eval.report.scatter import draw_scatter
 from assay.eval.statistics.estimates import Estimate, OpenEstimate
 from assay.retrievers.base import AssayError
 
@@ -168,6 +169,26 @@ def test_an_estimate_has_its_ends_in_frames_and_metrics() -> None:
 )
 def test_a_cell_is_printed_by_its_column(value: object, format_: str, told: object) -> None:
     assert print_cell(value, format_) == told  # type: ignore[arg-type]
+
+
+def test_two_figures_are_drawn_with_what_none_beats() -> None:
+    rows = tuple(Row(name, score, None, n) for name, score, n in DOTS)
+    scatter = Scatter("score by queries", across="n", down="score", front=lambda row: row.n < 9)
+    table = Table("dots", "Dots", COLUMNS, rows, scatters=[scatter], shaded=True)
+    drawn = draw_scatter(table, scatter)
+    assert drawn is not None
+    assert [mark.number for mark in drawn.marks] == [4, 1, 2, 3]  # the front is drawn last
+    assert [mark.front for mark in drawn.marks] == [False, True, True, True]
+    assert drawn.path.count("V") == 2, "the slower, worse one makes no step"
+    shown = page.render(replace(make_report(), blocks=[table]))
+    assert shown.count("<circle") == len(DOTS)
+    assert set(re.findall(r"heat-(\d)", shown.partition("</style>")[2])) >= {"0", "9"}
+    empty = replace(table, rows=[], shaded=True)
+    assert draw_scatter(empty, scatter) is None
+    page.render(replace(make_report(), blocks=[empty]))
+
+
+DOTS = (("fast", 0.2, 1), ("slower, worse", 0.1, 2), ("slower, better", 0.6, 3), ("last", 0.5, 9))
 
 
 @dataclass(frozen=True)
