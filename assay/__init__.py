@@ -11,7 +11,16 @@ from typing import TYPE_CHECKING
 from assay import old_names
 
 if TYPE_CHECKING:
-    from assay.eval.api import ablate, compare, ingest, load_runs, load_tracked_runs, run, search
+    from assay.eval.api import (
+        ablate,
+        compare,
+        ingest,
+        load_runs,
+        load_tracked_runs,
+        run,
+        search,
+        threshold,
+    )
     from assay.retrievers.foreign.steps import step
 else:
 
@@ -25,7 +34,17 @@ else:
         return getattr(api, name)
 
 
-__all__ = ["ablate", "compare", "ingest", "load_runs", "load_tracked_runs", "run", "search", "step"]
+__all__ = [
+    "ablate",
+    "compare",
+    "ingest",
+    "load_runs",
+    "load_tracked_runs",
+    "run",
+    "search",
+    "step",
+    "threshold",
+]
 
 # A checkout has links to `eval` and `retrievers` here. Git on Windows makes text files of them.
 if not Path(__file__).with_name("eval").is_dir():

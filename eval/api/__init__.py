@@ -11,8 +11,17 @@ from assay.eval import no_telemetry
 from assay.eval.api.documents import ingest, search
 from assay.eval.api.runs import compare, run
 from assay.eval.api.stored_runs import load_runs, load_tracked_runs
-from assay.eval.api.studies import ablate
+from assay.eval.api.studies import ablate, threshold
 
-__all__ = ["ablate", "compare", "ingest", "load_runs", "load_tracked_runs", "run", "search"]
+__all__ = [
+    "ablate",
+    "compare",
+    "ingest",
+    "load_runs",
+    "load_tracked_runs",
+    "run",
+    "search",
+    "threshold",
+]
 
 no_telemetry.disable()

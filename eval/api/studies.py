@@ -8,6 +8,7 @@ from assay.eval.report.result import StudyResult
 
 if TYPE_CHECKING:
     from assay.eval.studies.ablation.analysis import Ablation
+    from assay.eval.studies.threshold.running import FittedThreshold
 
 
 def ablate(
@@ -49,4 +50,36 @@ def ablate(
         load_config(find_config(config), overrides), measures or MEASURES, timed
     )
     found, _ = running.ablate(plan, make_resources(), reports_folder())
+    return StudyResult(found, report(found))
+
+
+def threshold(
+    config: str | Path, *overrides: str, of: str = "", false_empty: float = 0.05
+) -> "StudyResult[FittedThreshold]":
+    """Choose the score below which a pipeline returns nothing, as `assay threshold` does.
+
+    Args:
+        config: A config by its path or by the name of one in `configs/`.
+        overrides: Changes to it, `key.path=value`.
+        of: `rerank` or a semantic leg; by default the first there is.
+        false_empty: The share of answered queries that may be left without results.
+
+    Returns:
+        What was found: `.found.stage` is the stage to put into a config.
+
+    Raises:
+        AssayError: The config is wrong, or its scores do not say how well a query is answered.
+
+    Examples:
+        >>> from assay import threshold
+        >>> threshold("semantic", "dataset=harbourline").found.stage["type"]
+        'threshold'
+
+    """
+    from assay.eval.configs.named_configs import find_config
+    from assay.eval.progress import ConsoleProgress
+    from assay.eval.studies.threshold.report import report
+    from assay.eval.studies.threshold.running import fit
+
+    found = fit(find_config(config), overrides, of, false_empty, ConsoleProgress())
     return StudyResult(found, report(found))

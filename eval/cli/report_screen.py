@@ -4,13 +4,14 @@ from assay.eval.cli.output import make_console, make_table, print_table, print_t
 from assay.eval.report.blocks import Column, Facts, Report, Table
 
 STYLES = {"better": "green", "worse": "red"}
+MOST_FACTS = 3
 MOST_WARNINGS = 2  # shown without --full
 
 
 def print_report(report: Report, full: bool = False) -> None:
     """Print a report: with `full` every block, column and warning of it."""
     console = make_console()
-    told = ", ".join(report.subject[:2])
+    told = ", ".join(report.subject[:MOST_FACTS])
     console.print(f"{report.title}{' ' * bool(told)}{told}", style="bold", markup=False)
     for line in report.verdict:
         print_text(line)

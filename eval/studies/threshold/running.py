@@ -32,6 +32,7 @@ from assay.retrievers.store.digest import digest
 
 SHARES = (0.01, 0.02, 0.05, 0.1, 0.2)
 DIGITS = 4
+NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_.-]+")
 
 
 @dataclass(frozen=True)
@@ -88,10 +89,15 @@ class FittedThreshold:
         return {"type": "threshold", **of, "minimum": self.chosen.minimum}
 
     @property
-    def label(self) -> str:
-        """What names a file of it: the config and the collection that it was fitted on."""
-        name = f"{self.settings.name}-threshold-{self.run.manifest.collection.name}"
-        return re.sub(r"[^A-Za-z0-9_.-]+", ".", name)
+    def id(self) -> str:
+        """What names its report: the same pipeline, queries and share have one."""
+        name = f"threshold-{self.settings.name}-{self.run.manifest.collection.name}"
+        return f"{re.sub(NOT_IN_NAMES, '.', name)}-{self.asked[:8]}"
+
+    @cached_property
+    def environment(self) -> Mapping[str, Any]:
+        """Where it was fitted."""
+        return environment.describe()
 
     def trade(self, share: float) -> Trade:
         """Return the highest threshold that leaves at most `share` of the answered ones without."""
