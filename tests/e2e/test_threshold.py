@@ -78,7 +78,7 @@ def test_what_is_fitted_is_what_a_run_does(assay, assay_json, collection: Path, 
     assert again["minimum"] == fitted["minimum"]
     shown = assay("threshold", str(path), "--false-empty", "0.4").stdout
     assert "3 answered, 2 unanswered" in shown
-    rows = [line.split()[0] for line in shown.partition("dense below")[2].splitlines()[2:4]]
+    rows = [line.split()[0] for line in shown.partition("dense below")[2].splitlines()[1:3]]
     assert rows == [f"{minimum:g}" for minimum in minima]
     assert f"- {{type: threshold, of: dense, minimum: {fitted['minimum']}}}" in shown
 
