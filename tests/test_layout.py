@@ -266,13 +266,13 @@ def test_every_room_is_core_study_or_face_and_the_written_list_is_what_is_used()
 def test_a_wrong_arrow_is_found() -> None:
     graph = {
         "assay.eval.runs.stored": {"assay.eval.studies.gate.rule", "assay.eval.scoring.join"},
-        "assay.eval.studies.gate.rule": {"assay.eval.studies.tuning.page", "assay.eval.cli.main"},
+        "assay.eval.studies.gate.rule": {"assay.eval.studies.tuning.report", "assay.eval.cli.main"},
         "assay.eval.cli.gate": {"assay.eval.studies.gate.rule"},
     }
     assert find_wrong_arrows(graph) == [
         "assay.eval.runs.stored imports assay.eval.studies.gate.rule",
         "assay.eval.studies.gate.rule imports assay.eval.cli.main",
-        "assay.eval.studies.gate.rule imports assay.eval.studies.tuning.page",
+        "assay.eval.studies.gate.rule imports assay.eval.studies.tuning.report",
     ]
 
 

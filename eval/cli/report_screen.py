@@ -1,6 +1,12 @@
 """A report on a terminal: its verdict, its tables in brief, what to check and what to do next."""
 
-from assay.eval.cli.output import make_console, make_table, print_table, print_text, print_warnings
+from assay.eval.cli.output import (
+    make_console,
+    make_table,
+    print_table,
+    print_text,
+    print_warnings,
+)
 from assay.eval.report.blocks import Column, Facts, Report, Table
 
 STYLES = {"better": "green", "worse": "red"}
@@ -22,7 +28,7 @@ def print_report(report: Report, full: bool = False) -> None:
             _print_table(block, full)
         elif isinstance(block, Facts):
             for term, text in block.pairs:
-                print_text(f"{term}: {text}", indent=2)
+                print_text(f"{term}: {text}" if term else text, indent=2)
         else:
             print_text(block.text)
     shown = report.warnings if full else report.warnings[:MOST_WARNINGS]
@@ -40,9 +46,12 @@ def _print_table(table: Table, full: bool) -> None:
     first, *others = (column.heading for column in columns)
     left = [column.heading for column in columns if not column.numeric]
     shown = make_table(first, *others, left=left, ruled=False, whole=True)
-    for row in table.rows:
+    rows = table.rows if full else table.rows[: table.most]
+    for row in rows:
         shown.add_row(*(_mark(column, row) for column in columns))
     print_table(console, shown)
+    if len(rows) < len(table.rows):
+        print_text(f"the first {len(rows)} of {len(table.rows)}; the report has all", "dim")
     if full and table.note:
         print_text(table.note)
 

@@ -8,15 +8,12 @@ from typing import TYPE_CHECKING
 import click
 
 from assay.eval.cli import options
-from assay.eval.cli.output import make_console, present, print_json, print_table, track_runs
+from assay.eval.cli.output import present, print_json, track_runs
+from assay.eval.cli.report_screen import print_report
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
-    from assay.eval.running.figures import Figures, PointResult
     from assay.eval.running.runner import PointTask
     from assay.eval.studies.sweep.forecast import SweepEstimate
-    from assay.eval.studies.sweep.grid_search import Sweep
     from assay.eval.studies.sweep.settings import SweepSettings
 
 
@@ -66,8 +63,9 @@ def sweep(
     from assay.eval.cluster.distribution import distribute
     from assay.eval.configs.locations import reports_folder
     from assay.eval.configs.resources import make_resources
-    from assay.eval.studies.sweep import page as report
+    from assay.eval.report.files import write_blocks
     from assay.eval.studies.sweep.forecast import forecast
+    from assay.eval.studies.sweep.report import report
     from assay.eval.studies.sweep.running import list_tasks, read_sweep, run_sweep
 
     settings = read_sweep(file, engines, overrides)
@@ -86,9 +84,10 @@ def sweep(
             keep_runs=keep_runs,
             helpers=pool,
         )
-    page = report.write(found, reports_folder() / found.id)
+    told = report(found)
+    page = write_blocks(found, told, reports_folder() / found.id)
     tracked = track_runs(no_track, records, page.parent, resources.progress)
-    present(found, as_json, _print, report=page, mlflow_parent=tracked)
+    present(found, as_json, lambda _: print_report(told), report=page, mlflow_parent=tracked)
     if found.failed:
         sys.exit(1)
 
@@ -107,65 +106,3 @@ def _list(
         click.echo(f"{number:>4}  {task.label}")
     for line in expected.lines:
         click.echo(line)
-
-
-def _print(found: "Sweep") -> None:
-    from assay.eval.studies.sweep.page import OPTIMISM
-
-    console = make_console()
-    for name in found.collections:
-        if found.on(name):
-            print_table(console, _table(found, name))
-    for item in found.failed:
-        line = f"failed: {_name(item)} on {item.collection}: {item.failure}"
-        console.print(line, style="bold red", markup=False)
-    if len(found.done) > 1:
-        console.print(OPTIMISM)
-
-
-def _table(found: "Sweep", collection: str) -> "Table":
-    from rich import box
-    from rich.markup import escape
-    from rich.table import Table
-
-    from assay.eval.running.search_space import describe
-    from assay.eval.runs.config_keys import shorten
-    from assay.eval.runs.summary.cost import tell_queries
-
-    names = shorten(found.keys)
-    best = found.best(collection)
-    table = Table(title=f"{found.name} on {collection}", title_justify="left", box=box.SIMPLE_HEAD)
-    for key in found.keys:
-        table.add_column(names[key])
-    charged = found.charged(collection)
-    titles = (found.headline, "95 % interval", "p95 ms")
-    for title in (*titles, *(["USD / 1,000"] if charged else []), "front"):
-        table.add_column(title, justify="right", no_wrap=True)
-    for item, figures in found.on(collection):
-        mean = figures.means[found.headline]
-        values = (
-            escape(describe(item.settings[key])) if key in item.settings else ""
-            for key in found.keys
-        )
-        table.add_row(
-            *values,
-            f"{mean.value:.3f}",
-            f"{mean.low:.3f} – {mean.high:.3f}",
-            _p95(figures),
-            *([tell_queries(figures.cost)] if charged else []),
-            "●" if item in found.front else "",
-            style="bold" if item is best else "",
-        )
-    return table
-
-
-def _p95(figures: "Figures") -> str:
-    from assay.eval.running.figures import COST
-
-    return f"{figures.latency[COST].value:.2f}" if figures.latency else "–"
-
-
-def _name(item: "PointResult") -> str:
-    from assay.eval.running.search_space import label
-
-    return label(item.settings) or "the config"

@@ -6,6 +6,7 @@ import click
 
 from assay.eval.cli import options
 from assay.eval.cli.output import print_json, print_places
+from assay.eval.cli.report_screen import print_report
 
 
 @click.command()
@@ -68,7 +69,6 @@ def tune(
     changed since, it is kept, and this one gets a number; with --output it is refused without
     --force.
     """
-    from assay.eval.cli.tuning_table import print_tuning
     from assay.eval.cluster.distribution import distribute
     from assay.eval.configs.locations import reports_folder
     from assay.eval.progress import ConsoleProgress
@@ -93,5 +93,5 @@ def tune(
             {**tuned.as_json(), "output": str(path), "report": str(page), "mlflow_run": tracked}
         )
         return
-    print_tuning(tuned)
+    print_report(tuned.report)
     print_places(config=path, report=page, mlflow_run=tracked)

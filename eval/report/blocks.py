@@ -102,7 +102,7 @@ class Table:
     """Rows of the same columns, of which the first names the row. `key` names it in Python.
 
     `plot` is drawn beside the rows, `scatters` below them. With `shaded`, a cell with a figure is
-    the darker the higher that is among all of them.
+    the darker the higher that is among all of them. A terminal shows `most` rows without --full.
     """
 
     key: str
@@ -114,6 +114,7 @@ class Table:
     scatters: Sequence[Scatter] = ()
     shaded: bool = False
     brief: bool = True
+    most: int | None = None
 
     def find_column(self, key: str) -> Column:
         """Return the column named `key`."""
@@ -145,7 +146,8 @@ Block = Table | Facts | Prose
 class Report:
     """What was found, for people: `verdict` in sentences, what to check first, then the blocks.
 
-    `subject` says of what in a few words each; `next` are calls of assay that come next.
+    `subject` says of what in a few words each, `description` is the user's own; `next` are calls of
+    assay that come next.
     """
 
     id: str
@@ -156,6 +158,7 @@ class Report:
     warnings: Sequence[str] = ()
     blocks: Sequence[Block] = ()
     next: Sequence[str] = ()
+    description: str = ""
     environment: Mapping[str, Any] = field(default_factory=dict)
 
     @property

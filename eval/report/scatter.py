@@ -29,7 +29,7 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class ScatterView:
-    """The marks, those off the front first, so that the front is drawn over them.
+    """The marks from the least across, those off the front first: it is drawn over them.
 
     `path` is the line of what no mark beats in both figures, in a box of 100 by 100. `across` and
     `quality` are the ticks. `unplaced` counts the rows that have not both figures.
@@ -70,7 +70,7 @@ def draw_scatter(table: Table, scatter: Scatter) -> ScatterView | None:
     front = [mark for mark in sorted(marks, key=lambda mark: mark.across.at) if mark.front]
     return ScatterView(
         title=scatter.title,
-        marks=tuple(sorted(marks, key=lambda mark: mark.front)),
+        marks=tuple(sorted(marks, key=lambda mark: (mark.front, mark.across.at))),
         across=x.ticks if isinstance(x, LogAxis) else _flip(list_ticks(x)),
         quality=list_ticks(y),
         path=_steps([marks[i] for i in line]),

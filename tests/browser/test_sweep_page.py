@@ -5,13 +5,16 @@ from typing import Any
 import pytest
 from samples.sweep import HOSTILE, make_sweep
 
-from assay.eval.studies.sweep import page as report
+from assay.eval.report.files import write_blocks
+from assay.eval.studies.sweep.report import report
 
 
 @pytest.fixture(scope="module")
 def address(tmp_path_factory: pytest.TempPathFactory) -> str:
     sweep = make_sweep()
-    return report.write(sweep, tmp_path_factory.mktemp("reports") / sweep.id).as_uri()
+    return write_blocks(
+        sweep, report(sweep), tmp_path_factory.mktemp("reports") / sweep.id
+    ).as_uri()
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -26,7 +29,7 @@ def test_the_page(browser: Any, address: str, width: int, scheme: str) -> None:
     page.on("pageerror", lambda error: said.append(str(error)))
     page.goto(address)
     assert page.get_by_role("heading", level=1).text_content() == "sample"
-    plots = page.get_by_role("img", name="nDCG@10 against p95 latency")
+    plots = page.get_by_role("img", name="nDCG@10 against p95 ms")
     assert plots.count() == 2
     assert plots.first.locator("circle").count() == 3
     assert plots.first.locator(".dim circle").count() == 1

@@ -17,6 +17,8 @@ def render(report: Report) -> str:
 
 def _list_lines(report: Report) -> Iterator[str]:
     yield f"# {plain(report.title, LONG)}"
+    if report.description:
+        yield f"\n{plain(report.description, LONG)}"
     if report.subject:
         yield f"\n{plain(' · '.join(report.subject), LONG)}"
     for line in report.warnings:

@@ -32,6 +32,7 @@ class CellView:
     whisker: Whisker | None = None
     band: Whisker | None = None
     shade: int | None = None
+    highest: bool = False
 
 
 @dataclass(frozen=True)
@@ -73,13 +74,20 @@ def _show(block: Block) -> dict[str, Any]:
 def _show_table(table: Table) -> TableView:
     axis = make_axis(table) if table.plot else None
     keys = [column.key for column in table.columns]
+    numbered = bool(table.scatters)  # whose marks are named by the number of their row
     return TableView(
         id=table.key.replace("_", "-"),
         title=table.title,
         note=table.note,
-        headings=tuple((column.heading, column.numeric) for column in table.columns),
-        rows=tuple(tuple(_list_cells(table, row, axis)) for row in table.rows),
-        plotted=keys.index(table.plot.column) if table.plot else -1,
+        headings=(
+            *([("No.", True)] if numbered else []),
+            *((column.heading, column.numeric) for column in table.columns),
+        ),
+        rows=tuple(
+            (*([CellView(str(i), "", True, "", "")] if numbered else []), *cells)
+            for i, cells in enumerate((_list_cells(table, row, axis) for row in table.rows), 1)
+        ),
+        plotted=keys.index(table.plot.column) + numbered if table.plot else -1,
         axis=_list_ticks(axis) if axis else (),
         kind=table.plot.kind if table.plot else "",
         scatters=tuple(drawn for item in table.scatters if (drawn := draw_scatter(table, item))),
@@ -100,7 +108,8 @@ def _list_cells(table: Table, row: Any, axis: LinearAxis | None) -> Iterator[Cel
         if ends and column.numeric and number is not None:
             low, high = ends
             shade = round(SHADES * (number - low) / (high - low)) if high > low else 0
-        yield CellView(text, interval, column.numeric, tone, link, drawn, band, shade)
+        highest = shade is not None and ends is not None and number == ends[1]
+        yield CellView(text, interval, column.numeric, tone, link, drawn, band, shade, highest)
 
 
 def _find_ends(table: Table) -> tuple[float, float] | None:

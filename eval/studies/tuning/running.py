@@ -4,6 +4,7 @@ import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,9 @@ from assay.eval.collections.collection import Collection, Query
 from assay.eval.collections.loading import load
 from assay.eval.configs.config import RunConfig, load_config
 from assay.eval.configs.resources import make_resources
+from assay.eval.report.blocks import Report
+from assay.eval.report.renderers.markdown import render as render_markdown
+from assay.eval.report.renderers.page import render as render_page
 from assay.eval.running.point_order import take_in_order
 from assay.eval.running.result_files import StoredResult, check_place, write_result
 from assay.eval.running.search_space import draw
@@ -28,7 +32,7 @@ from assay.eval.studies.sweep.search_spaces import (
     read_space,
     resolve_points,
 )
-from assay.eval.studies.tuning import page as report
+from assay.eval.studies.tuning import report as reporting
 from assay.eval.studies.tuning.forecast import forecast_time
 from assay.eval.studies.tuning.nested_cv import Design, Queries, TuningResult, tune
 from assay.eval.studies.tuning.tuned_config import render_changes
@@ -89,6 +93,23 @@ class TunedPipeline:
         parts = (self.settings.name, self.collection, self.space.label)
         return re.sub(r"[^A-Za-z0-9_.-]+", ".", "-".join(filter(None, parts)))
 
+    @cached_property
+    def report(self) -> Report:
+        """What was found, for people."""
+        lines = [
+            f"space {self.space.source}: {len(self.tuning.points)} of {len(self.space.points)} "
+            "points tried",
+            *self.space.lines(),
+        ]
+        return reporting.report(
+            self.tuning,
+            self.settings.name,
+            self.collection,
+            lines,
+            environment.describe(),
+            self.label,
+        )
+
     def as_json(self) -> dict[str, Any]:
         """Return what was found as JSON values."""
         named = {"config": self.settings.name, "collection": self.settings.dataset}
@@ -100,7 +121,7 @@ class TunedPipeline:
         Return the paths, that of the page last but one, and what is to be said of what stood there:
         see `write_result`.
         """
-        said = f"{report.describe_gain(self.tuning)}, on {self.settings.dataset}"
+        said = f"{reporting.describe_gain(self.tuning)}, on {self.settings.dataset}"
         changed = {
             "name": f"{self.settings.name}_tuned",
             "description": f"{said}, by: {environment.command_line()}",
@@ -110,16 +131,10 @@ class TunedPipeline:
         path, word = write_result(path, result, BESIDE, named=named, force=force)
         facts = path.with_suffix(".json")
         write_atomically(facts, encode_json(self.as_json()))
-        pages = report.write(
-            self.tuning,
-            self.settings.name,
-            self.collection,
-            [f"{self.space.source}:", *self.space.lines()],
-            environment.describe(),
-            environment.command_line(),
-            path,
-        )
-        return [path, facts, *pages], word
+        page, text_of_it = path.with_suffix(".html"), path.with_suffix(".md")
+        write_atomically(page, render_page(self.report).encode())
+        write_atomically(text_of_it, render_markdown(self.report).encode())
+        return [path, facts, page, text_of_it], word
 
     def track(self, files: Sequence[Path], progress: Progress) -> str | None:
         """Log to MLflow and return the id of the MLflow run; say so where tracking is down."""

@@ -10,11 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from samples.sweep import HOSTILE, make_grid, make_priced, make_sweep
 
+from assay.eval.report.files import write_blocks
+from assay.eval.report.scatter import ScatterView, draw_scatter
 from assay.eval.running.search_space import Point
-from assay.eval.studies.sweep import page as report
-from assay.eval.studies.sweep.grid_search import find_front
-from assay.eval.studies.sweep.heatmap import make_heatmap
-from assay.eval.studies.sweep.pareto import plot_cost, plot_front
+from assay.eval.studies.sweep.grid_search import Sweep, find_front
+from assay.eval.studies.sweep.point_map import map_points
+from assay.eval.studies.sweep.report import report
 from assay.eval.studies.sweep.running import list_tasks, read_sweep
 from assay.retrievers.base import AssayError
 
@@ -54,34 +55,42 @@ def test_the_front_of_a_sweep_is_by_collection() -> None:
     assert sweep.best("nowhere") is None
 
 
+def write(sweep: Sweep, folder: Path) -> Path:
+    return write_blocks(sweep, report(sweep), folder)
+
+
+def draw(sweep: Sweep, collection: str, across: str) -> ScatterView | None:
+    table = report(sweep).tables[f"points_{collection}"]
+    found = [item for item in table.scatters if item.across == across]
+    return draw_scatter(table, found[0]) if found else None
+
+
 def test_what_is_cheap_is_on_the_front_of_a_sweep_that_is_charged_for() -> None:
     sweep = make_priced()
     assert {item.settings["fusion.k"] for item in sweep.front} == {10, 30, 60}
-    results = [item for item, _ in sweep.on("lamps")]
-    plot = plot_cost(sweep, "lamps", results)
+    plot = draw(sweep, "lamps", "usd")
     assert plot is not None
     assert [mark.front for mark in plot.marks] == [True, True, True]
-    assert [mark.across.at for mark in plot.marks] == [50, 0, 100]
+    assert [mark.across.at for mark in plot.marks] == [0, 50, 100]
     assert plot.unplaced == 1
     # The line is that of the two figures drawn: the first point costs more and is worse.
-    assert plot.path.startswith(f"M0 100V{plot.marks[1].down.at:g}H")
-    assert plot_cost(make_sweep(), "lamps", results) is None
+    assert plot.path.startswith(f"M0 100V{plot.marks[0].down.at:g}H")
+    assert draw(make_sweep(), "lamps", "usd") is None
     untimed = make_priced(timed=False)
     assert {item.settings["fusion.k"] for item in untimed.front} == {30, 60}
 
 
 def test_the_report_of_a_sweep_tells_what_queries_cost(tmp_path: Path) -> None:
-    page = report.write(make_priced(), tmp_path / "priced")
+    page = write(make_priced(), tmp_path / "priced")
     html, markdown = page.read_text(), page.with_suffix(".md").read_text()
     assert "no other point is as fast, as cheap and as good" in html
     assert html.count("USD per 1,000 queries</th>") == 1
-    assert "Of 1 points no price is known." in html
-    for text in ("2.00", "4.00", "unknown"):
+    assert "1 of the rows have no place here." in html
+    for text in ("2.00", "4.00"):
         assert f'<td class="number">{text}</td>' in html
         assert f"| {text} |" in markdown
-    rows = [line for line in markdown.splitlines() if re.match(r"\| (No\.|\d) \||\|---:\|", line)]
-    assert [row.count("|") for row in rows] == [9] * 6
-    plain = report.write(make_sweep(), tmp_path / "plain").read_text()
+    assert '<td class="number quiet">–</td>' in html
+    plain = write(make_sweep(), tmp_path / "plain").read_text()
     assert "no other point is as fast and as good" in plain
     assert "USD per 1,000" not in plain
 
@@ -103,10 +112,9 @@ def test_margins_average_over_all_else() -> None:
 
 def test_the_plot_dims_what_is_off_the_front() -> None:
     sweep = make_sweep()
-    results = [item for item, _ in sweep.on("lamps")]
-    plot = plot_front(sweep, "lamps", results)
+    plot = draw(sweep, "lamps", "p95_ms")
     assert plot is not None
-    assert [(mark.number, mark.front) for mark in plot.marks] == [(2, False), (1, True), (3, True)]
+    assert [(mark.number, mark.front) for mark in plot.marks] == [(2, False), (3, True), (1, True)]
     for mark in plot.marks:
         assert 0 <= mark.across.low < mark.across.at < mark.across.high <= 100
         assert 0 <= mark.down.high < mark.down.at < mark.down.low <= 100
@@ -122,16 +130,16 @@ def test_the_plot_dims_what_is_off_the_front() -> None:
 
 def test_points_that_were_not_timed_are_counted_and_left_out() -> None:
     sweep = make_sweep()
-    plot = plot_front(sweep, "tides", [item for item, _ in sweep.on("tides")])
+    plot = draw(sweep, "tides", "p95_ms")
     assert plot is not None
     assert len(plot.marks) == 1
     assert plot.unplaced == 1
-    assert plot_front(make_sweep(timed=False), "lamps", []) is None
+    assert draw(make_sweep(timed=False), "lamps", "p95_ms") is None
 
 
 def test_the_report_tells_all(tmp_path: Path) -> None:
     sweep = make_sweep()
-    page = report.write(sweep, tmp_path / sweep.id).read_text()
+    page = write(sweep, tmp_path / sweep.id).read_text()
     assert HOSTILE not in page
     assert "&lt;script&gt;" in page
     assert "assay tune" in page
@@ -141,39 +149,38 @@ def test_the_report_tells_all(tmp_path: Path) -> None:
     assert page.count("../run-60/report.html") == 1
     markdown = (tmp_path / sweep.id / "report.md").read_text()
     assert "<script>" not in markdown
-    starts = ("| No. |", "|---:|", "| 1 |", "| 2 |", "| 3 |")
-    rows = [line for line in markdown.splitlines() if line.startswith(starts)]
-    assert [row.count("|") for row in rows] == [8] * 9
+    tables = [block for block in markdown.split("\n\n") if block.startswith("| Point |")]
+    assert [len({row.count("|") for row in block.splitlines()}) for block in tables] == [1, 1]
     facts = json.loads((tmp_path / sweep.id / "sweep.json").read_text())
     assert [row.get("failure") for row in facts["points"]].count("the model is away") == 1
     assert [row["front"] for row in facts["points"][:3]] == [True, False, True]
 
 
 def test_two_axes_make_a_heat_map(tmp_path: Path) -> None:
-    page = report.write(make_grid(), tmp_path).read_text()
+    page = write(make_grid(), tmp_path).read_text()
     cells = re.findall(r'<td class="number (heat-\d most|heat-\d|quiet)">(.*?)</td>', page)
     assert cells[:4] == [
         ("heat-0", "0.250"), ("heat-4", "0.500"), ("heat-9 most", "0.750"), ("quiet", "–"),
     ]  # fmt: skip
-    assert "by two axes" not in report.write(make_sweep(), tmp_path).read_text()
+    assert "by two axes" not in write(make_sweep(), tmp_path).read_text()
 
 
 def test_a_heat_map_averages_over_the_axes_of_fewest_values() -> None:
     points = [
         ({"k": k, "leg": leg, "b": b}, k / 100) for k in (9, 6, 30) for leg in "xyz" for b in "uv"
     ]
-    found = make_heatmap(
-        [({**point, "k": point["k"]}, mean) for point, mean in points], "{:.2f}".format
-    )
+    found = map_points(points, "map", "nDCG@10")
     assert found is not None
-    assert (found.down, found.across, found.averaged) == ("k", "leg", "b")
-    assert [name for name, _ in found.rows] == ["6", "9", "30"]
-    assert make_heatmap([({"k": 1}, 0.1), ({"k": 2}, 0.2)], str) is None
+    assert [column.heading for column in found.columns] == ["k ↓ leg →", "x", "y", "z"]
+    assert found.note.endswith("the mean over b.")
+    assert found.rows == ["6", "9", "30"]
+    assert found.columns[1].read("30") == pytest.approx(0.3)
+    assert map_points([({"k": 1}, 0.1), ({"k": 2}, 0.2)], "map", "nDCG@10") is None
 
 
 def test_a_sweep_in_which_nothing_ran_has_a_report(tmp_path: Path) -> None:
     sweep = make_sweep(failed=True)
-    page = report.write(sweep, tmp_path / sweep.id).read_text()
+    page = write(sweep, tmp_path / sweep.id).read_text()
     assert page.count("Failed: ") == len(sweep.results)
 
 

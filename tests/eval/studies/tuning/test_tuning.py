@@ -24,7 +24,7 @@ from assay.eval.studies.tuning.nested_cv import (
     randomise_gains,
     tune,
 )
-from assay.eval.studies.tuning.page import describe_gain, explain
+from assay.eval.studies.tuning.report import describe_gain, explain
 from assay.retrievers.base import AssayError
 
 

@@ -1,67 +1,104 @@
-"""What a tuning found, in words and as a page: `NAME.html` and `NAME.md` beside its config."""
+"""What a tuning says: the gain of its choice, cross-validated, and how each point did."""
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
+from dataclasses import dataclass
 from typing import Any
 
-from assay.eval.report.formats import Figure, count, figure, interval, score, signed
-from assay.eval.report.markdown import render_markdown
-from assay.eval.report.page import render_page
-from assay.eval.report.provenance import describe_environment
+from assay.eval.report.blocks import Column, Facts, Plot, Prose, Report, Table
+from assay.eval.report.formats import count, interval
 from assay.eval.running.search_space import describe, label
 from assay.eval.runs.config_keys import shorten
 from assay.eval.statistics.estimates import OpenEstimate
-from assay.eval.studies.sweep.heatmap import make_heatmap
-from assay.eval.studies.tuning.nested_cv import FEWEST_MOVED, PointGain, TuningResult
-from assay.retrievers.store.files import write_atomically
+from assay.eval.studies.sweep.point_map import map_points
+from assay.eval.studies.tuning.nested_cv import FEWEST_MOVED, TuningResult
 
-CHOSEN_BY = "best, on the queries it was chosen by"
+METHOD = (
+    "In each fold the point that is best on the other folds is scored on the queries left out: "
+    "that is the cross-validated gain. Its interval comes from making the whole choice again on "
+    "resampled queries. The gain of the best point on the queries it was chosen by looks better "
+    "than it is, so it has no interval. The other intervals at 95 % are Student's, over queries."
+)
+SPACE = "Values tried"
 
 
-def write(
+@dataclass(frozen=True)
+class GainRow:
+    """What a choice gains, and how sure that is."""
+
+    name: str
+    mean: OpenEstimate | float
+    gain: OpenEstimate | None
+    p: float | None
+
+
+def report(
     tuning: TuningResult,
     config: str,
     collection: str,
     space: Sequence[str],
     environment: Mapping[str, Any],
-    command: str,
-    path: Path,
-) -> list[Path]:
-    """Write the page of a tuning of `config` to `path` and, as Markdown, beside it.
-
-    `space` are the lines that say which values were tried. Return both paths.
-    """
-    ranked = sorted(tuning.points, key=lambda item: -item.mean)
+    id_: str,
+) -> Report:
+    """Return the report of a tuning of `config`; `space` are lines that say what was tried."""
     best = None if tuning.best is None else tuning.points[tuning.best]
-    values: dict[str, Any] = {
-        "config": config,
-        "facts": (
+    mapped = map_points(
+        [(item.settings, item.mean) for item in tuning.points], "map", tuning.measure
+    )
+    points = Table(
+        "points",
+        "Points, best first",
+        [
+            Column("point", "Settings", value=lambda item: label(item.settings)),
+            Column("mean", f"Mean {tuning.measure}", "score"),
+            Column("gain", "Gain, not cross-validated", "difference"),
+            Column("chosen", "Chosen", "count"),
+            Column("best", "", value=lambda item: "best" if item is best else ""),
+        ],
+        sorted(tuning.points, key=lambda item: -item.mean),
+        plot=Plot("gain"),
+        most=10,
+    )
+    return Report(
+        id=id_,
+        kind="tuning",
+        title=config,
+        subject=(
             f"on {collection}",
             count(tuning.queries, "query", "queries"),
             count(len(tuning.points), "point"),
         ),
-        "measure": tuning.measure,
-        "conclusion": describe_gain(tuning),
-        "lines": explain(tuning),
-        "space": space,
-        "given": figure(tuning.given, score),
-        "gains": [
-            (CHOSEN_BY, _signed(tuning.naive), "none"),
-            ("best, cross-validated", _signed(tuning.held_out), f"{tuning.p:.3f}"),
+        verdict=[describe_gain(tuning)],
+        blocks=[
+            _show_gains(tuning),
+            Facts("How sure that is", [("", line) for line in explain(tuning)]),
+            *([mapped] if mapped else []),
+            points,
+            Facts(SPACE, [("", line) for line in space]),
+            Prose("Cross-validation", METHOD),
         ],
-        "heatmap": make_heatmap([(item.settings, item.mean) for item in tuning.points], score),
-        "points": [_row(item, item is best) for item in ranked],
-        "environment": describe_environment(environment),
-        "command": command,
-    }
-    page, text = path.with_suffix(".html"), path.with_suffix(".md")
-    write_atomically(
-        page, render_page("studies/tuning/templates/tuning.html.j2", **values).encode()
+        environment=environment,
     )
-    write_atomically(
-        text, render_markdown("studies/tuning/templates/tuning.md.j2", **values).encode()
-    )
-    return [page, text]
+
+
+def _show_gains(tuning: TuningResult) -> Table:
+    given = tuning.given
+    rows = [
+        GainRow("as given", given, None, None),
+        *(
+            GainRow(name, given.value + gain.value, gain, p)
+            for name, gain, p in (
+                ("best, on the queries it was chosen by", tuning.naive, None),
+                ("best, cross-validated", tuning.held_out, tuning.p),
+            )
+        ),
+    ]
+    columns = [
+        Column("name", ""),
+        Column("mean", tuning.measure, "score"),
+        Column("gain", "Gain", "difference"),
+        Column("p", "p", "p"),
+    ]
+    return Table("gains", "What it gains", columns, rows, plot=Plot("gain"))
 
 
 def describe_gain(tuning: TuningResult) -> str:
@@ -118,11 +155,3 @@ def _find_ends(tuning: TuningResult) -> list[str]:
         if len(numbers) > 2 and value in (min(numbers), max(numbers)):
             ends.append(f"{names[key]} {describe(value)}")
     return ends
-
-
-def _row(item: PointGain, best: bool) -> tuple[str, str, Figure, int, bool]:
-    return label(item.settings), score(item.mean), _signed(item.gain), item.chosen, best
-
-
-def _signed(estimate: OpenEstimate) -> Figure:
-    return figure(estimate, signed)
