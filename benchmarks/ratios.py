@@ -1,8 +1,8 @@
 """How much longer our legs and adapters take than the libraries that could be called directly.
 
 `python -m benchmarks.ratios` asks all of them each query by turns, in one process on one core: the
-legs of `bm25` and `semantic` beside bm25s and FAISS' flat index, the adapters of tantivy and
-qdrant-edge beside their clients. Each goes from a query's words or vector to 100 hits with their
+legs of `bm25` and `semantic` beside bm25s and FAISS' flat index, the adapter of qdrant-edge
+beside its client. Each goes from a query's words or vector to 100 hits with their
 scores: whoever calls a client has its request to make, too. Reranking ten hits stands beside ONNX
 Runtime with the model's file, one pair at a time, as a padded batch takes longer. What embeds
 queries is left out on both sides; bm25s, which has no analyzer, is given the terms. It ends with 1
@@ -41,7 +41,7 @@ QUERIES_RERANKED = 60  # fewer, as each takes a while
 ROUNDS = 3
 WARM_UP = 10  # queries that all answer before, untimed
 SEED = 20_240_517
-STATED = {"leg bm25": 1.0, "leg dense": 1.5, "tantivy": 1.2, "qdrant-edge": 1.2, "rerank": 1.0}
+STATED = {"leg bm25": 1.0, "leg dense": 1.5, "qdrant-edge": 1.2, "rerank": 1.0}
 
 Ask = Callable[[str], float]  # asks a query and returns its milliseconds
 
@@ -107,7 +107,6 @@ def measure(chunks: int, queries: int, control: bool, progress: Progress) -> lis
         pairs = [
             pair_keyword(corpus, resources),
             pair_dense(dense, corpus, encoded, resources),
-            *pair_engine("tantivy", corpus, encoded, resources, stack),
             *pair_engine("qdrant-edge", corpus, encoded, resources, stack),
         ]
         reranker = [pair_reranker(corpus, resources)]

@@ -25,7 +25,6 @@ PACKAGES = (
     "azure-search-documents",
     "bm25s",
     "chromadb",
-    "duckdb",
     "elasticsearch",
     "faiss-cpu",
     "ir-measures",
@@ -48,11 +47,9 @@ PACKAGES = (
     "scipy",
     "sentence-transformers",
     "sqlite-vec",
-    "tantivy",
     "tokenizers",
     "torch",
     "weaviate-client",
-    "zvec",
 )
 
 

@@ -105,8 +105,6 @@ class Adapter(Engine, Generic[S, H]):
         """Return the texts of greatest score that share terms with `text`."""
         if (opened := self._opened) is None:
             return []
-        if self._orders_ties:
-            return self._search_keyword(opened, text, limit)
         return _sort(_widen(lambda n: self._search_keyword(opened, text, n), limit))[:limit]
 
     def hybrid(self, text: str, vector: Vectors, limit: int) -> list[Scored]:
@@ -174,11 +172,6 @@ class Adapter(Engine, Generic[S, H]):
         if self._opened is not None:
             self._release(self._opened)
         self._opened, self._texts, self._dimensions, self._facts = None, 0, 0, {}
-
-    @property
-    def _orders_ties(self) -> bool:
-        """Whether the store orders equal scores by position itself, at the end of a list too."""
-        return False
 
     @property
     @abstractmethod

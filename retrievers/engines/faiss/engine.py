@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     import faiss
 
 
-ESTIMATE = OneList("dense", "an estimate of the cosine, from quantised vectors")
+ESTIMATE = OneList("an estimate of the cosine, from quantised vectors")
 # What of the index's settings counts only when it is searched.
 SEARCHING = {"ef", "nprobe", "refine_factor"}
 

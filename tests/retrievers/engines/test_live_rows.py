@@ -76,4 +76,4 @@ def test_a_rule_catches_what_breaks_it(
 
 def test_the_capabilities_say_which_are_live() -> None:
     live = {engine.type for engine in list_engines() if engine.settings.capabilities.live}
-    assert live == {"chroma", "duckdb", "faiss", "lancedb", "postgres", "qdrant-edge", "sqlite"}
+    assert live == {"chroma", "faiss", "lancedb", "postgres", "qdrant-edge", "sqlite"}
