@@ -29,7 +29,6 @@ PACKAGES = (
     "faiss-cpu",
     "ir-measures",
     "lancedb",
-    "milvus-lite",
     "mlflow",
     "numpy",
     "onnxruntime",

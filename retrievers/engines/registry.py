@@ -12,7 +12,6 @@ from assay.retrievers.engines.elasticsearch.engine import ElasticsearchSettings
 from assay.retrievers.engines.faiss.engine import FaissSettings
 from assay.retrievers.engines.lancedb.engine import LanceDbSettings
 from assay.retrievers.engines.milvus.engine import MilvusSettings
-from assay.retrievers.engines.milvus.lite import MilvusLiteSettings
 from assay.retrievers.engines.mongodb.engine import MongoSettings
 from assay.retrievers.engines.opensearch.engine import OpenSearchSettings
 from assay.retrievers.engines.pinecone.engine import PineconeSettings
@@ -38,7 +37,6 @@ _Own = Annotated[
     | MongoSettings
     | ElasticsearchSettings
     | MilvusSettings
-    | MilvusLiteSettings
     | PineconeSettings
     | RedisSettings
     | FaissSettings

@@ -38,7 +38,7 @@ class MilvusBm25Settings(Settings):
 
 
 class MilvusIndexSettings(StoreSettings):
-    """What Milvus can be told, in a file or on a server."""
+    """What Milvus can be told."""
 
     words: ClassVar[WordKey | None] = WordKey("bm25.tokenizer", {"chinese": ("jieba",)})
     bm25: MilvusBm25Settings = Field(

@@ -63,7 +63,7 @@ def test_what_an_engine_is_said_to_find_words_by_can_be_set(type_: str) -> None:
 
 
 def test_another_language_s_words_are_still_in_doubt() -> None:
-    milvus = choose("milvus-lite", {"bm25": {"tokenizer": "jieba"}})
+    milvus = choose("milvus", {"bm25": {"tokenizer": "jieba"}})
     assert milvus.doubt_words([TEXTS["chinese"]]) == ""
     assert "100% are Thai" in milvus.doubt_words([TEXTS["thai"]])
     own = choose("postgres", {"text": {"language": "zhparser"}})

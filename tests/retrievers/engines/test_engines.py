@@ -68,7 +68,6 @@ ENGINES: dict[str, dict[str, Any]] = {
     },
     "chroma": {"type": "chroma"},
     "lancedb hnsw-sq": {"type": "lancedb", "index": {"type": "hnsw-sq", "ef": 10}},
-    "milvus-lite": {"type": "milvus-lite"},
 }
 
 
@@ -100,11 +99,7 @@ def test_fusions_are_of_engines_and_their_rules_are_rules() -> None:
 
 
 @pytest.mark.parametrize(("name", "rule"), CASES)
-def test_engines_keep_the_rules(
-    name: str, rule: Rule, cache: Path, request: pytest.FixtureRequest
-) -> None:
-    if name == "milvus-lite":
-        request.getfixturevalue("impatient_milvus")
+def test_engines_keep_the_rules(name: str, rule: Rule, cache: Path) -> None:
     rule.check(make(name, cache))
 
 
