@@ -18,7 +18,6 @@ from assay.retrievers.engines.base import (
     check_dimensions,
 )
 from assay.retrievers.engines.capabilities import Search
-from assay.retrievers.engines.raw_client import BareClient
 from assay.retrievers.engines.recall import measure_recall
 from assay.retrievers.fusion.ranking import Positions, Scored, ordered
 from assay.retrievers.models.base import Vectors
@@ -63,7 +62,6 @@ class Adapter(Engine, Generic[S, H]):
     def __init__(self, settings: S, resources: Resources) -> None:
         self.depth = settings.depth
         self.searches = settings.searches
-        self.live = settings.capabilities.live
         self.name = name_type(type(settings))
         self._settings = settings
         self._resources = resources
@@ -161,12 +159,6 @@ class Adapter(Engine, Generic[S, H]):
             **self._facts,
         }
 
-    def open_bare(self) -> BareClient | None:
-        """Return the store's own client on the index."""
-        if self._opened is None:
-            raise AssayError(f"engine {self.name}: nothing is indexed that a client could be asked")
-        return self._open_bare(self._opened)
-
     def close(self) -> None:
         """Let go of the index, which stays where it is stored."""
         if self._opened is not None:
@@ -229,10 +221,6 @@ class Adapter(Engine, Generic[S, H]):
 
     def _lack(self, search: Search) -> AssayError:
         return AssayError(f"engine {self.name}: {self._settings.describe_lack(search)}")
-
-    def _open_bare(self, opened: H) -> BareClient | None:
-        """Return the store's own client, connected as it is by default, on the index."""
-        return None
 
     def _release(self, opened: H) -> None:
         """Close what is open."""

@@ -9,9 +9,7 @@ from pydantic import Field, model_validator
 from assay.retrievers.base import AssayError, IndexReport
 from assay.retrievers.engines.analyzer_coverage import WordKey, doubt_words
 from assay.retrievers.engines.capabilities import SEARCHES, Capabilities, Search
-from assay.retrievers.engines.crud import LiveRows
 from assay.retrievers.engines.formulas import Formula
-from assay.retrievers.engines.raw_client import BareClient
 from assay.retrievers.fusion.ranking import Positions, Scored
 from assay.retrievers.models.base import Vectors
 from assay.retrievers.settings import Resources, Settings
@@ -92,7 +90,6 @@ class Engine(ABC):
 
     depth: LegDepths
     searches: tuple[Search, ...] = SEARCHES
-    live = False
 
     @property
     def reproducible(self) -> bool:
@@ -151,23 +148,6 @@ class Engine(ABC):
         as `assay.retrievers.engines.recall.measure_recall` gives it.
         """
         return {}
-
-    def open_bare(self) -> BareClient | None:
-        """Return the store's own client on what is indexed, for its time beside the engine's.
-
-        None where nobody wrote how it is asked. Raises AssayError where nothing is indexed.
-        """
-        return None
-
-    def open_live(self, dimensions: int) -> LiveRows:
-        """Return rows of vectors of so many `dimensions`, none yet, in a place of their own.
-
-        They have nothing to do with what is indexed, and are there for as long as the engine.
-        Raises AssayError where the engine is not `live`.
-        """
-        raise AssayError(
-            f"{self.metadata()['engine']}: putting, deleting and filtering rows is not implemented"
-        )
 
     @abstractmethod
     def close(self) -> None:

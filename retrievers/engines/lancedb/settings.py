@@ -78,7 +78,6 @@ class LanceTableSettings(StoreSettings):
         extra="lancedb",
         modules=("lancedb",),
         packages=("lancedb",),
-        live=True,
         restricts=True,
     )
     words: ClassVar[WordKey | None] = WordKey(

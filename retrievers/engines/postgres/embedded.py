@@ -25,7 +25,6 @@ CAPABILITIES = Capabilities(
     address="POSTGRES_URL",
     embedded=True,
     met="18.4",
-    live=True,
     restricts=True,
 )
 

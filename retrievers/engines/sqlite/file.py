@@ -26,7 +26,6 @@ class SqliteFileSettings(StatementSettings):
         extra="sqlite",
         modules=("apsw", "sqlite_vec"),
         packages=("apsw", "sqlite-vec"),
-        live=True,
         restricts=True,
     )
     words: ClassVar[WordKey | None] = WordKey("", {})
