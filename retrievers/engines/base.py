@@ -1,13 +1,12 @@
 """What an engine is: a store with a dense and a keyword index that fuses their lists itself."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, NamedTuple
 
 from pydantic import Field, model_validator
 
 from assay.retrievers.base import AssayError, IndexReport
-from assay.retrievers.engines.analyzer_coverage import WordKey, doubt_words
 from assay.retrievers.engines.capabilities import SEARCHES, Capabilities, Search
 from assay.retrievers.engines.formulas import Formula
 from assay.retrievers.fusion.ranking import Positions, Scored
@@ -39,7 +38,6 @@ class StoreSettings(Settings, ABC):
     """Base of every engine's settings."""
 
     capabilities: ClassVar[Capabilities]
-    words: ClassVar[WordKey | None] = None  # where it is not known, nothing is warned of
     type: str = "python"
     depth: LegDepths = Field(
         default_factory=LegDepths, description="candidates of each list that enter fusion"
@@ -62,10 +60,6 @@ class StoreSettings(Settings, ABC):
         if self.capabilities.fuses == "here" and self.depth != LegDepths():
             raise ValueError("depth: nothing is fused in this engine; set the `depth` of the leg")
         return self
-
-    def doubt_words(self, texts: Iterable[str]) -> str:
-        """Return why the keyword list does not suit the script of `texts`; "" where it does."""
-        return doubt_words(self.type, self.words, self, texts) if self.words else ""
 
     @abstractmethod
     def build(self, resources: Resources) -> "Engine":

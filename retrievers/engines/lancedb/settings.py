@@ -4,7 +4,6 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from assay.retrievers.engines.analyzer_coverage import LANGUAGES, WordKey
 from assay.retrievers.engines.base import StoreSettings
 from assay.retrievers.engines.capabilities import Capabilities
 from assay.retrievers.settings import Settings
@@ -79,9 +78,6 @@ class LanceTableSettings(StoreSettings):
         modules=("lancedb",),
         packages=("lancedb",),
         restricts=True,
-    )
-    words: ClassVar[WordKey | None] = WordKey(
-        "fts.tokenizer", dict.fromkeys(LANGUAGES, ("icu", "icu/split"))
     )
     type: Literal["lancedb"]
     fusion: Literal["rrf", "linear"] = Field(

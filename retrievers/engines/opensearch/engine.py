@@ -6,12 +6,10 @@ from typing import Any, ClassVar, Literal, TypeAlias
 from pydantic import Field, model_validator
 
 from assay.retrievers.base import AssayError
-from assay.retrievers.engines.analyzer_coverage import WordKey
 from assay.retrievers.engines.base import StoreSettings
 from assay.retrievers.engines.capabilities import Capabilities, Feature, Search
 from assay.retrievers.engines.formulas import Formula
 from assay.retrievers.engines.lucene import (
-    LUCENE_WORDS,
     SORTED,
     LuceneBm25Settings,
     make_body,
@@ -42,7 +40,6 @@ class OpenSearchSettings(OpenSearchConnection, StoreSettings):
     """OpenSearch, a server: BM25 and k-NN lists fused by a search pipeline."""
 
     capabilities: ClassVar[Capabilities] = CAPABILITIES
-    words: ClassVar[WordKey | None] = LUCENE_WORDS
     type: Literal["opensearch"] = "opensearch"
     index_name: str | None = Field(
         None,

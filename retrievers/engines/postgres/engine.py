@@ -1,14 +1,13 @@
 """PostgreSQL with pgvector: dense search, full-text search and their fusion in one statement."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from typing import Any, ClassVar, Literal, get_args
+from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
 from assay.retrievers.engines.adapter import StoredIndex
-from assay.retrievers.engines.analyzer_coverage import WordKey
 from assay.retrievers.engines.base import Engine
 from assay.retrievers.engines.capabilities import Capabilities
 from assay.retrievers.engines.postgres.embedded import CAPABILITIES
@@ -32,7 +31,6 @@ from assay.retrievers.models.base import Vectors
 from assay.retrievers.services.retries import RetrySettings
 from assay.retrievers.settings import Resources, Settings
 from assay.retrievers.store.cache import default_root
-from assay.retrievers.text.languages import Language
 
 # What could change answers, or their speed from one query to the next, is the same on each server.
 SESSION = {
@@ -88,7 +86,6 @@ class PostgresSettings(StatementSettings):
     """PostgreSQL with pgvector, embedded or that of POSTGRES_URL: both lists in one statement."""
 
     capabilities: ClassVar[Capabilities] = CAPABILITIES
-    words: ClassVar[WordKey | None] = WordKey("", {})
     type: Literal["postgres"]
     text: TextSearchSettings = Field(
         default_factory=TextSearchSettings, description="the engine's keyword index"
@@ -102,11 +99,6 @@ class PostgresSettings(StatementSettings):
     retries: RetrySettings = Field(
         default_factory=RetrySettings, description="what is done when the server fails"
     )
-
-    def doubt_words(self, texts: Iterable[str]) -> str:
-        """As any engine, of the configurations that come with a server; others are not known."""
-        shipped = self.text.language in ("simple", *get_args(Language))
-        return super().doubt_words(texts) if shipped else ""
 
     def build(self, resources: Resources) -> "PostgresEngine":
         """Return the engine, which has indexed nothing yet.

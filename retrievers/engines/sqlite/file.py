@@ -8,7 +8,6 @@ from urllib.parse import quote
 from pydantic import Field
 
 from assay.retrievers.base import AssayError
-from assay.retrievers.engines.analyzer_coverage import WordKey
 from assay.retrievers.engines.capabilities import Capabilities
 from assay.retrievers.engines.servers.pool import Pool
 from assay.retrievers.engines.statements import StatementSettings
@@ -28,7 +27,6 @@ class SqliteFileSettings(StatementSettings):
         packages=("apsw", "sqlite-vec"),
         restricts=True,
     )
-    words: ClassVar[WordKey | None] = WordKey("", {})
     type: Literal["sqlite"]
     tokenizer: Literal["porter unicode61", "unicode61", "trigram"] = Field(
         "porter unicode61",

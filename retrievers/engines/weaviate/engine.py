@@ -5,7 +5,6 @@ from typing import Any, ClassVar, Literal, TypeAlias
 
 from pydantic import Field, model_validator
 
-from assay.retrievers.engines.analyzer_coverage import WordKey
 from assay.retrievers.engines.base import Engine, StoreSettings
 from assay.retrievers.engines.capabilities import Capabilities
 from assay.retrievers.engines.formulas import Formula, Head, ReciprocalRanks, ScaledScores
@@ -40,15 +39,6 @@ class WeaviateSettings(WeaviateConnectionSettings, WeaviateIndexSettings, StoreS
     """Weaviate, a server at WEAVIATE_URL: vector and BM25 lists fused inside it."""
 
     capabilities: ClassVar[Capabilities] = CAPABILITIES
-    words: ClassVar[WordKey | None] = WordKey(
-        "bm25.tokenization",
-        {
-            "chinese": ("gse_ch", "gse", "trigram"),
-            "japanese": ("kagome_ja", "gse", "trigram"),
-            "korean": ("kagome_kr", "trigram"),
-            "thai": ("trigram",),
-        },
-    )
     type: Literal["weaviate"] = "weaviate"
     fusion: Literal["ranked", "relative_score"] = Field(
         "ranked",
