@@ -108,9 +108,9 @@ lock: setup ## resolve pyproject.toml into requirements/: [LOCK_ARGS=--upgrade]
 		--constraints requirements/dev.txt --output-file requirements/st.txt
 
 # All that the tests use; torch is apart, with what needs it.
-EXTRAS := anthropic azure-ai-search azure-cosmos-nosql chinese chroma duckdb elasticsearch faiss haystack irds japanese korean \
+EXTRAS := anthropic azure-ai-search azure-cosmos-nosql chinese chroma elasticsearch faiss haystack irds japanese korean \
 	lancedb langchain llamaindex local-llm milvus mongodb notebooks openai opensearch otel pinecone postgres qdrant \
-	ragas ray redis sqlite tantivy traces weaviate zvec
+	ragas ray redis sqlite traces weaviate
 
 COMPILE = $(BIN)/uv pip compile pyproject.toml --extra mlflow --extra documents --quiet --universal --python-version 3.11 \
 	--generate-hashes --no-emit-index-url --annotation-style line \

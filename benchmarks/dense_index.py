@@ -40,7 +40,6 @@ ENGINES: Mapping[str, Mapping[str, Any]] = {
     },
     "faiss-hnsw": {"type": "faiss", "index": {"type": "hnsw"}},
     "qdrant-edge-hnsw": {"type": "qdrant-edge", "exact": False},
-    "zvec-hnsw": {"type": "zvec", "exact": False, "m": 16, "ef_construction": 100, "ef": 100},
 }
 DEPTH = 100
 WORDS = 1_000  # distinct texts: an engine that has a keyword index makes one

@@ -1,8 +1,8 @@
 """How much longer our legs and adapters take than the libraries that could be called directly.
 
 `python -m benchmarks.ratios` asks all of them each query by turns, in one process on one core: the
-legs of `bm25` and `semantic` beside bm25s and FAISS' flat index, the adapters of tantivy and
-qdrant-edge beside their clients. Each goes from a query's words or vector to 100 hits with their
+legs of `bm25` and `semantic` beside bm25s and FAISS' flat index, the adapter of qdrant-edge
+beside its client. Each goes from a query's words or vector to 100 hits with their
 scores: whoever calls a client has its request to make, too. Reranking ten hits stands beside ONNX
 Runtime with the model's file, one pair at a time, as a padded batch takes longer. What embeds
 queries is left out on both sides; bm25s, which has no analyzer, is given the terms. It ends with 1
@@ -41,7 +41,7 @@ QUERIES_RERANKED = 60  # fewer, as each takes a while
 ROUNDS = 3
 WARM_UP = 10  # queries that all answer before, untimed
 SEED = 20_240_517
-STATED = {"leg bm25": 1.0, "leg dense": 1.5, "tantivy": 1.2, "qdrant-edge": 1.2, "rerank": 1.0}
+STATED = {"leg bm25": 1.0, "leg dense": 1.5, "qdrant-edge": 1.2, "rerank": 1.0}
 
 Ask = Callable[[str], float]  # asks a query and returns its milliseconds
 
@@ -107,8 +107,7 @@ def measure(chunks: int, queries: int, control: bool, progress: Progress) -> lis
         pairs = [
             pair_keyword(corpus, resources),
             pair_dense(dense, corpus, encoded, resources),
-            *pair_engine("tantivy", corpus, encoded, resources, stack),
-            *pair_engine("qdrant-edge", corpus, encoded, resources, stack),
+            *pair_engine(corpus, encoded, resources, stack),
         ]
         reranker = [pair_reranker(corpus, resources)]
         if control:
@@ -211,35 +210,46 @@ def pair_dense(
 
 
 def pair_engine(
-    name: str,
     corpus: "Corpus",
     encoded: Mapping[str, "Vectors"],
     resources: "Resources",
     stack: ExitStack,
 ) -> Iterator[Pair]:
-    """Yield the lists of an engine, asked of its adapter and of its client; `stack` closes both."""
-    from assay.eval.configs.engine_settings import read_engine
+    """Yield the lists of qdrant-edge, asked of its adapter and of the shard itself, which can be
+    open only once; `stack` closes it.
+    """
+    import qdrant_edge as q
+
+    from assay.retrievers.engines.qdrant.edge import QdrantEdgeSettings
+    from assay.retrievers.engines.qdrant.shard import make_embedder
     from assay.retrievers.models.encoders import EncoderSettings
 
-    encoder = EncoderSettings().build(resources)
-    engine = stack.enter_context(closing(read_engine(name).build(resources)))
+    encoder, settings = EncoderSettings().build(resources), QdrantEdgeSettings()
+    engine = stack.enter_context(closing(settings.build(resources)))
     engine.index(corpus.texts, corpus.encode(encoder).vectors, encoder.identity)
-    bare = engine.open_bare()
-    assert bare is not None
-    stack.enter_context(closing(bare))
-    lists: list[tuple[str, Any, Any, Callable[[str], Any]]] = [
-        ("dense", engine.dense, bare.dense, lambda query: encoded[query]),
-        ("keyword", engine.keyword, bare.keyword, lambda query: query),
+    assert engine._opened is not None
+    shard, embedder = engine._opened.shard, make_embedder(settings.bm25)
+
+    def ready_dense(vector: "Vectors") -> q.QueryRequest:
+        near = q.Query.Nearest(vector.tolist(), using="dense")
+        return q.QueryRequest(limit=DEPTH, query=near, params=q.SearchParams(exact=True))
+
+    def ready_keyword(text: str) -> q.QueryRequest:
+        near = q.Query.Nearest(embedder.embed_query(text), using="keyword")
+        return q.QueryRequest(limit=DEPTH, query=near)
+
+    lists: list[tuple[str, Any, Callable[[Any], q.QueryRequest], Callable[[str], Any]]] = [
+        ("dense", engine.dense, ready_dense, lambda query: encoded[query]),
+        ("keyword", engine.keyword, ready_keyword, lambda query: query),
     ]
-    for kind, adapter, client, choose in lists:
-        if client is not None:
-            yield Pair(
-                f"{name}, {kind}",
-                f"{name}'s client",
-                partial(_ask_adapter, adapter, choose),
-                partial(_ask_client, client, choose),
-                STATED[name],
-            )
+    for kind, adapter, ready, choose in lists:
+        yield Pair(
+            f"qdrant-edge, {kind}",
+            "qdrant-edge's client",
+            partial(_ask_adapter, adapter, choose),
+            partial(_ask_shard, shard, ready, choose),
+            STATED["qdrant-edge"],
+        )
 
 
 def pair_reranker(corpus: "Corpus", resources: "Resources") -> Pair:
@@ -297,8 +307,10 @@ def _ask_adapter(adapter: Any, choose: Callable[[str], Any], query: str) -> floa
     return clock(lambda: adapter(choose(query), DEPTH))
 
 
-def _ask_client(client: Any, choose: Callable[[str], Any], query: str) -> float:
-    return clock(lambda: client(choose(query), DEPTH)())
+def _ask_shard(
+    shard: Any, ready: Callable[[Any], Any], choose: Callable[[str], Any], query: str
+) -> float:
+    return clock(lambda: [(point.id, point.score) for point in shard.query(ready(choose(query)))])
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

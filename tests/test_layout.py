@@ -392,10 +392,10 @@ def test_help_imports_no_heavy_library() -> None:
 
 # What the clients of engines, services and frameworks are imported by.
 CLIENTS = {
-    "anthropic", "apsw", "azure", "chromadb", "duckdb", "elasticsearch", "faiss", "grpc", "lancedb",
+    "anthropic", "apsw", "azure", "chromadb", "elasticsearch", "faiss", "grpc", "lancedb",
     "langchain_core", "openai", "opensearchpy", "pinecone", "psycopg", "pymilvus", "pymongo",
-    "qdrant_client", "ragas", "ray", "redis", "sentence_transformers", "tantivy", "torch",
-    "weaviate", "xllamacpp", "zvec",
+    "qdrant_client", "ragas", "ray", "redis", "sentence_transformers", "torch",
+    "weaviate", "xllamacpp",
 }  # fmt: skip
 
 

@@ -33,7 +33,7 @@ targets:
     as_written: half is found
     measurements: [{type: score, pipeline: mine, dataset: mine, measure: Recall@20, at_least: 0.5}]
 """
-ENGINES = ("qdrant-edge", "sqlite", "lancedb", "tantivy")
+ENGINES = ("qdrant-edge", "sqlite", "lancedb")
 QUESTIONS = "question,quote\nWhat may passengers choose?,the passenger may choose between\n"
 
 

@@ -39,18 +39,16 @@ def choose_engine(values: dict[str, Any], type_: str) -> None:
 
     Legs on an engine move to that one, if it has their search. Where there is none, a dense leg
     keeps its encoder and depth and moves there: the store is searched by vectors alone, and fused
-    here with the other legs. To an engine of words alone a BM25 leg moves instead, which keeps its
-    depth: terms and scores are then the engine's. The name says so. Raises AssayError where nothing
-    can move, or the engine does not fuse and should, or there is no such engine.
+    here with the other legs. The name says so. Raises AssayError where nothing can move, or the
+    engine does not fuse and should, or there is no such engine.
     """
     can = read_engine(type_).settings.capabilities
     legs = _find_legs(values)
     types = {name: str(leg.get("type")) for name, leg in legs.items() if isinstance(leg, dict)}
     if "native_hybrid" in types.values() and "hybrid" not in can.searches:
         raise AssayError(f"engine {type_}: {can.describe_lack(type_, 'hybrid')}")
-    alone = "dense" if "dense" in can.searches else "keyword"
     there = [kind for kind, moved, search in MOVES if kind == moved and search in can.searches]
-    others = [kind for kind, moved, search in MOVES if kind != moved and search == alone]
+    others = [kind for kind, moved, _ in MOVES if kind != moved]
     moving = [name for name, kind in types.items() if kind in there] or [
         name for name, kind in types.items() if kind in others
     ]
@@ -61,10 +59,7 @@ def choose_engine(values: dict[str, Any], type_: str) -> None:
             f"{', '.join(there)} or {', '.join(others)}; there are: {found}"
         )
     for name in moving:
-        leg = legs[name]
-        if types[name] in others and alone == "keyword":
-            leg = {key: leg[key] for key in ("depth",) if key in leg}
-        legs[name] = {**leg, "type": IN_ENGINE[types[name]], "engine": {"type": type_}}
+        legs[name] = {**legs[name], "type": IN_ENGINE[types[name]], "engine": {"type": type_}}
     values["name"] = f"{values.get('name', 'pipeline')}-{type_}"
 
 

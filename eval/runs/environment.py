@@ -27,12 +27,10 @@ PACKAGES = (
     "azure-search-documents",
     "bm25s",
     "chromadb",
-    "duckdb",
     "elasticsearch",
     "faiss-cpu",
     "ir-measures",
     "lancedb",
-    "milvus-lite",
     "mlflow",
     "numpy",
     "onnxruntime",
@@ -50,11 +48,9 @@ PACKAGES = (
     "scipy",
     "sentence-transformers",
     "sqlite-vec",
-    "tantivy",
     "tokenizers",
     "torch",
     "weaviate-client",
-    "zvec",
 )
 
 

@@ -18,7 +18,6 @@ from assay.retrievers.engines.base import (
     check_dimensions,
 )
 from assay.retrievers.engines.capabilities import Search
-from assay.retrievers.engines.raw_client import BareClient
 from assay.retrievers.engines.recall import measure_recall
 from assay.retrievers.fusion.ranking import Positions, Scored, ordered
 from assay.retrievers.models.base import Vectors
@@ -64,7 +63,6 @@ class Adapter(Engine, Generic[S, H]):
     def __init__(self, settings: S, resources: Resources) -> None:
         self.depth = settings.depth
         self.searches = settings.searches
-        self.live = settings.capabilities.live
         self.name = name_type(type(settings))
         self._settings = settings
         self._resources = resources
@@ -106,8 +104,6 @@ class Adapter(Engine, Generic[S, H]):
         """Return the texts of greatest score that share terms with `text`."""
         if (opened := self._opened) is None:
             return []
-        if self._orders_ties:
-            return self._search_keyword(opened, text, limit)
         return _sort(_widen(lambda n: self._search_keyword(opened, text, n), limit))[:limit]
 
     def hybrid(self, text: str, vector: Vectors, limit: int) -> list[Scored]:
@@ -164,22 +160,11 @@ class Adapter(Engine, Generic[S, H]):
             **self._facts,
         }
 
-    def open_bare(self) -> BareClient | None:
-        """Return the store's own client on the index."""
-        if self._opened is None:
-            raise AssayError(f"engine {self.name}: nothing is indexed that a client could be asked")
-        return self._open_bare(self._opened)
-
     def close(self) -> None:
         """Let go of the index, which stays where it is stored."""
         if self._opened is not None:
             self._release(self._opened)
         self._opened, self._texts, self._dimensions, self._facts = None, 0, 0, {}
-
-    @property
-    def _orders_ties(self) -> bool:
-        """Whether the store orders equal scores by position itself, at the end of a list too."""
-        return False
 
     @property
     @abstractmethod
@@ -238,10 +223,6 @@ class Adapter(Engine, Generic[S, H]):
 
     def _lack(self, search: Search) -> AssayError:
         return AssayError(f"engine {self.name}: {self._settings.describe_lack(search)}")
-
-    def _open_bare(self, opened: H) -> BareClient | None:
-        """Return the store's own client, connected as it is by default, on the index."""
-        return None
 
     def _release(self, opened: H) -> None:
         """Close what is open."""

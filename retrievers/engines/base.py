@@ -1,17 +1,14 @@
 """What an engine is: a store with a dense and a keyword index that fuses their lists itself."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, NamedTuple
 
 from pydantic import Field, model_validator
 
 from assay.retrievers.base import AssayError, IndexReport
-from assay.retrievers.engines.analyzer_coverage import WordKey, doubt_words
 from assay.retrievers.engines.capabilities import SEARCHES, Capabilities, Search
-from assay.retrievers.engines.crud import LiveRows
 from assay.retrievers.engines.formulas import Formula
-from assay.retrievers.engines.raw_client import BareClient
 from assay.retrievers.fusion.ranking import Positions, Scored
 from assay.retrievers.models.base import Vectors
 from assay.retrievers.settings import Resources, Settings
@@ -41,7 +38,6 @@ class StoreSettings(Settings, ABC):
     """Base of every engine's settings."""
 
     capabilities: ClassVar[Capabilities]
-    words: ClassVar[WordKey | None] = None  # where it is not known, nothing is warned of
     type: str = "python"
     depth: LegDepths = Field(
         default_factory=LegDepths, description="candidates of each list that enter fusion"
@@ -64,10 +60,6 @@ class StoreSettings(Settings, ABC):
         if self.capabilities.fuses == "here" and self.depth != LegDepths():
             raise ValueError("depth: nothing is fused in this engine; set the `depth` of the leg")
         return self
-
-    def doubt_words(self, texts: Iterable[str]) -> str:
-        """Return why the keyword list does not suit the script of `texts`; "" where it does."""
-        return doubt_words(self.type, self.words, self, texts) if self.words else ""
 
     @abstractmethod
     def build(self, resources: Resources) -> "Engine":
@@ -92,7 +84,6 @@ class Engine(ABC):
 
     depth: LegDepths
     searches: tuple[Search, ...] = SEARCHES
-    live = False
 
     @property
     def reproducible(self) -> bool:
@@ -131,13 +122,6 @@ class Engine(ABC):
         Of an engine that fuses nothing, what its one list is.
         """
 
-    def score_terms(self, text: str) -> list[Scored]:
-        """Return all texts that share terms with `text`, scored here as the engine's documents say.
-
-        What `assay parity` holds an engine to that has keyword search alone.
-        """
-        raise AssayError(f"{self.metadata()['engine']}: no formula of its keyword scores is stated")
-
     def restrict(self, allowed: Positions) -> "Engine | None":
         """The same engine, on the same index, that finds only the texts at `allowed`, which rise.
 
@@ -158,23 +142,6 @@ class Engine(ABC):
         as `assay.retrievers.engines.recall.measure_recall` gives it.
         """
         return {}
-
-    def open_bare(self) -> BareClient | None:
-        """Return the store's own client on what is indexed, for its time beside the engine's.
-
-        None where nobody wrote how it is asked. Raises AssayError where nothing is indexed.
-        """
-        return None
-
-    def open_live(self, dimensions: int) -> LiveRows:
-        """Return rows of vectors of so many `dimensions`, none yet, in a place of their own.
-
-        They have nothing to do with what is indexed, and are there for as long as the engine.
-        Raises AssayError where the engine is not `live`.
-        """
-        raise AssayError(
-            f"{self.metadata()['engine']}: putting, deleting and filtering rows is not implemented"
-        )
 
     @abstractmethod
     def close(self) -> None:

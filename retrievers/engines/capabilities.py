@@ -51,12 +51,11 @@ class Capabilities:
     environment variable that holds the address of a server, which is a process of its own that
     others may use too; where it is not set, an `embedded` one is started. `features` are those that
     not every version of the server has; `met` says which versions of the server the tests have met
-    themselves: where it is empty, only a stand-in. `live` says whether rows can be put, deleted and
-    filtered by a label while they are searched, by `Engine.open_live`. `restricts` says whether
-    texts that may not be found are passed over while it searches, by `Engine.restrict`: where not,
-    more is asked for and dropped. `reproducible` says when an index that is built again of the same
-    texts gives the same rankings: whatever the index, only while dense search is `exact`, or never.
-    `assay engines conformance` measures it.
+    themselves: where it is empty, only a stand-in. `restricts` says whether texts that may not be
+    found are passed over while it searches, by `Engine.restrict`: where not, more is asked for and
+    dropped. `reproducible` says when an index that is built again of the same texts gives the same
+    rankings: whatever the index, only while dense search is `exact`, or never. `assay engines
+    conformance` measures it.
     """
 
     fuses: Literal["engine", "statement", "client", "here"]
@@ -70,7 +69,6 @@ class Capabilities:
     embedded: bool = False
     features: tuple[Feature, ...] = ()
     met: str = ""
-    live: bool = False
     restricts: bool = False
     reproducible: Literal["always", "exact", "never"] = "exact"
 

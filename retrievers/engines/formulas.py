@@ -204,25 +204,22 @@ class DeviationScores(Formula):
 class ArctangentScores(Formula):
     """Weighted sum of scores that are each brought to between 0 and 1, whatever else was found.
 
-    A cosine becomes (1 + cosine) / 2, or as an inner product (`ip`) 1/2 + arctan(cosine) / pi; a
-    keyword score becomes 2 arctan(score) / pi. Sums are rounded to 32 bits.
+    A cosine becomes (1 + cosine) / 2, a keyword score 2 arctan(score) / pi. Sums are rounded to 32
+    bits.
     """
 
     weights: tuple[float, float] = (1.0, 1.0)
-    metric: Literal["cosine", "ip"] = "cosine"
 
     @property
     def statement(self) -> str:
         """The formula in one line."""
         dense, keyword = self.weights
-        near = "(1 + cosine) / 2" if self.metric == "cosine" else "(1/2 + arctan(cosine) / pi)"
-        return f"{dense:g} × {near} + {keyword:g} × 2 arctan(keyword score) / pi"
+        return f"{dense:g} × (1 + cosine) / 2 + {keyword:g} × 2 arctan(keyword score) / pi"
 
     def _fuse(self, dense: Sequence[Scored], keyword: Sequence[Scored]) -> list[Scored]:
         scores: dict[int, float] = defaultdict(float)
         for position, score in dense:
-            near = (1 + score) / 2 if self.metric == "cosine" else 0.5 + atan(score) / pi
-            scores[position] += self.weights[0] * near
+            scores[position] += self.weights[0] * (1 + score) / 2
         for position, score in keyword:
             scores[position] += self.weights[1] * 2 * atan(score) / pi
         return ordered((position, float(np.float32(score))) for position, score in scores.items())

@@ -5,7 +5,6 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from assay.retrievers.engines.analyzer_coverage import WordKey
 from assay.retrievers.fusion.ranking import Positions
 from assay.retrievers.settings import Settings
 
@@ -16,11 +15,6 @@ Analyzer = Literal[
     "irish", "italian", "latvian", "lithuanian", "norwegian", "persian", "portuguese", "romanian",
     "russian", "sorani", "spanish", "swedish", "thai", "turkish",
 ]  # fmt: skip
-
-LUCENE_WORDS = WordKey(
-    "bm25.analyzer",
-    {"chinese": ("cjk",), "japanese": ("cjk",), "korean": ("cjk",), "thai": ("thai",)},
-)
 
 # A hybrid query asks for all that it fused, and each list may have 10,000.
 LEAST_WINDOW = 20_000

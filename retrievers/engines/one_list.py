@@ -1,8 +1,7 @@
-"""The formula of engines that fuse nothing: what their one list is."""
+"""The formula of engines that fuse nothing: what their one list of vectors is."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 from assay.retrievers.engines.formulas import Formula
 from assay.retrievers.fusion.ranking import Scored, ordered
@@ -10,9 +9,8 @@ from assay.retrievers.fusion.ranking import Scored, ordered
 
 @dataclass(frozen=True, slots=True)
 class OneList(Formula):
-    """Nothing is fused: the one list of an engine, whose scores `says` describes."""
+    """Nothing is fused: the dense list of an engine, whose scores `says` describes."""
 
-    side: Literal["dense", "keyword"]
     says: str
 
     @property
@@ -21,7 +19,7 @@ class OneList(Formula):
         return self.says
 
     def _fuse(self, dense: Sequence[Scored], keyword: Sequence[Scored]) -> list[Scored]:
-        return ordered(dense if self.side == "dense" else keyword)
+        return ordered(dense)
 
 
-COSINE = OneList("dense", "the cosine of the vectors of query and text")
+COSINE = OneList("the cosine of the vectors of query and text")

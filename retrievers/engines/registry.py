@@ -8,12 +8,10 @@ from assay.retrievers.engines.azure_ai_search.engine import AzureSearchSettings
 from assay.retrievers.engines.azure_cosmos_nosql.engine import CosmosSettings
 from assay.retrievers.engines.base import StoreSettings
 from assay.retrievers.engines.chroma.engine import ChromaSettings
-from assay.retrievers.engines.duckdb.engine import DuckDbSettings
 from assay.retrievers.engines.elasticsearch.engine import ElasticsearchSettings
 from assay.retrievers.engines.faiss.engine import FaissSettings
 from assay.retrievers.engines.lancedb.engine import LanceDbSettings
 from assay.retrievers.engines.milvus.engine import MilvusSettings
-from assay.retrievers.engines.milvus.lite import MilvusLiteSettings
 from assay.retrievers.engines.mongodb.engine import MongoSettings
 from assay.retrievers.engines.opensearch.engine import OpenSearchSettings
 from assay.retrievers.engines.pinecone.engine import PineconeSettings
@@ -23,9 +21,7 @@ from assay.retrievers.engines.qdrant.edge import QdrantEdgeSettings
 from assay.retrievers.engines.qdrant.engine import QdrantSettings
 from assay.retrievers.engines.redis.engine import RedisSettings
 from assay.retrievers.engines.sqlite.engine import SqliteSettings
-from assay.retrievers.engines.tantivy.engine import TantivySettings
 from assay.retrievers.engines.weaviate.engine import WeaviateSettings
-from assay.retrievers.engines.zvec.engine import ZvecSettings
 from assay.retrievers.settings.parts import Part
 
 _Own = Annotated[
@@ -33,21 +29,17 @@ _Own = Annotated[
     | QdrantSettings
     | WeaviateSettings
     | OpenSearchSettings
-    | DuckDbSettings
     | SqliteSettings
     | PostgresSettings
-    | ZvecSettings
     | LanceDbSettings
     | AzureSearchSettings
     | CosmosSettings
     | MongoSettings
     | ElasticsearchSettings
     | MilvusSettings
-    | MilvusLiteSettings
     | PineconeSettings
     | RedisSettings
     | FaissSettings
-    | TantivySettings
     | ChromaSettings,
     Field(discriminator="type"),
 ]

@@ -1,7 +1,7 @@
 """Engines that are asked in SQL: two lists and their fusion are one statement."""
 
 from abc import abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, Literal, NamedTuple, TypeVar
 
 from pydantic import Field
@@ -9,7 +9,6 @@ from pydantic import Field
 from assay.retrievers.engines.adapter import Adapter, H
 from assay.retrievers.engines.base import LegWeights, StoreSettings
 from assay.retrievers.engines.formulas import Formula, ReciprocalRanks, ScaledScores
-from assay.retrievers.engines.raw_client import BareClient, Request
 from assay.retrievers.fusion.ranking import Scored
 from assay.retrievers.models.base import Vectors
 
@@ -36,13 +35,6 @@ class Select(NamedTuple):
 
     statement: str
     parameters: Mapping[str, Any]
-
-
-class BareConnection(NamedTuple):
-    """A connection as the driver makes it: `execute` fetches the rows of a statement."""
-
-    execute: Callable[[str, Mapping[str, Any]], object]
-    close: Callable[[], None]
 
 
 class StatementSettings(StoreSettings):
@@ -108,19 +100,6 @@ class StatementEngine(Adapter[C, H]):
     def _list(self, opened: H, select: Select) -> list[Scored]:
         return self._ask(opened, LIST.format(found=select.statement), select.parameters)
 
-    def _open_bare(self, opened: H) -> BareClient:
-        execute, close = self._connect_bare(opened)
-
-        def ready(select: Select) -> Request:
-            statement = LIST.format(found=select.statement)
-            return lambda: execute(statement, select.parameters)
-
-        return BareClient(
-            dense=lambda vector, limit: ready(self._select_dense(vector, limit)),
-            keyword=lambda text, limit: ready(self._select_keyword(text, limit)),
-            close=close,
-        )
-
     @abstractmethod
     def _select_dense(self, vector: Vectors, limit: int) -> Select:
         """Return what selects the `limit` texts of greatest cosine."""
@@ -128,10 +107,6 @@ class StatementEngine(Adapter[C, H]):
     @abstractmethod
     def _select_keyword(self, text: str, limit: int) -> Select:
         """Return what selects the `limit` texts of greatest BM25 score."""
-
-    @abstractmethod
-    def _connect_bare(self, opened: H) -> BareConnection:
-        """Return what fetches the rows of a statement by a plain connection, and what closes it."""
 
     @abstractmethod
     def _ask(self, opened: H, statement: str, parameters: Mapping[str, Any]) -> list[Scored]:

@@ -2,7 +2,7 @@
 
 import copy
 from abc import abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -27,27 +27,17 @@ from assay.retrievers.services.retries import count_retries
 from assay.retrievers.settings import Resources
 
 NO_VECTOR = np.empty(0, np.float32)
-Warn = Callable[[Sequence[str]], None]
-
-
-def ignore(texts: Sequence[str]) -> None:
-    """Find nothing doubtful in `texts`."""
 
 
 class EngineLeg(Leg):
-    """Hands the engine texts and their vectors; what comes of them is the engine's doing.
+    """Hands the engine texts and their vectors; what comes of them is the engine's doing."""
 
-    `warn` is told of the texts before they are indexed.
-    """
-
-    def __init__(self, engine: Engine, encoder: CachingEncoder, warn: Warn = ignore) -> None:
+    def __init__(self, engine: Engine, encoder: CachingEncoder) -> None:
         self._engine = engine
         self._encoder = encoder
-        self._warn = warn
 
     def index(self, corpus: Corpus) -> IndexReport:
         """Encode the chunks and index texts and vectors in the engine."""
-        self._warn(corpus.texts)
         texts = corpus.passages
         encoded = corpus.encode(self._encoder)
         seconds = self._encoder.recall_seconds(texts)
@@ -142,14 +132,12 @@ class EngineKeywordLeg(EngineLeg):
 class LoneKeywordLeg(EngineKeywordLeg):
     """The keyword list of an engine that has no other: nothing is encoded."""
 
-    def __init__(self, engine: Engine, warn: Warn) -> None:
+    def __init__(self, engine: Engine) -> None:
         self._engine = engine
-        self._warn = warn
 
     def index(self, corpus: Corpus) -> IndexReport:
         """Index the texts in the engine."""
         texts = corpus.texts
-        self._warn(texts)
         return self._engine.index(texts, np.empty((len(texts), 0), np.float32), "")
 
     def metadata(self) -> Mapping[str, Any]:
@@ -177,17 +165,7 @@ class EngineLegSettings(LegSettings):
 
     def build(self, resources: Resources) -> EngineLeg:
         """Return the leg, which has indexed nothing yet."""
-        engine, encoder = self.engine.build(resources), self.encoder.build(resources)
-        return self.leg(engine, encoder, self._make_warning(resources))
-
-    def _make_warning(self, resources: Resources) -> Warn:
-        """Return what says that the keyword list does not suit texts, where it is asked."""
-
-        def warn(texts: Sequence[str]) -> None:
-            if doubt := self.engine.doubt_words(texts):
-                resources.progress.say(f"warning: {doubt}")
-
-        return ignore if self.search == "dense" else warn
+        return self.leg(self.engine.build(resources), self.encoder.build(resources))
 
 
 class NativeHybridSettings(EngineLegSettings):
@@ -230,4 +208,4 @@ class EngineKeywordSettings(EngineLegSettings):
         """Return the leg, which has indexed nothing yet; only some engines need vectors."""
         if self.cuts_short:
             return super().build(resources)
-        return LoneKeywordLeg(self.engine.build(resources), self._make_warning(resources))
+        return LoneKeywordLeg(self.engine.build(resources))

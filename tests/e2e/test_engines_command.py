@@ -176,8 +176,7 @@ def test_engines_timed(assay_json: Callable[..., Any], tmp_path: Path) -> None:
 
 def test_filters_measured(assay_json: Callable[..., Any]) -> None:
     pytest.importorskip("faiss", reason="needs the extra `faiss`")
-    pytest.importorskip("zvec", reason="needs the extra `zvec`")
-    found = assay_json("engines", "filters", "faiss", "zvec", "--limit", "3")
+    found = assay_json("engines", "filters", "faiss", "qdrant-edge", "--limit", "3")
     for measured in found["engines"]:
         assert measured["restricted"]
         assert len(measured["searches"]) == 15

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 
 from pydantic import Field, model_validator
 
-from assay.retrievers.engines.analyzer_coverage import WordKey
 from assay.retrievers.engines.azure_ai_search.connection import (
     ADDRESS,
     AzureSearchConnection,
@@ -176,20 +175,6 @@ class AzureSearchSettings(AzureIndexSettings, ServiceSettings):
         modules=("azure.search.documents",),
         packages=("azure-search-documents",),
         address=ADDRESS,
-    )
-    words: ClassVar[WordKey | None] = WordKey(
-        "bm25.analyzer",
-        {
-            "chinese": (
-                "zh-Hans.lucene",
-                "zh-Hant.lucene",
-                "zh-Hans.microsoft",
-                "zh-Hant.microsoft",
-            ),
-            "japanese": ("ja.lucene", "ja.microsoft"),
-            "korean": ("ko.lucene", "ko.microsoft"),
-            "thai": ("th.lucene", "th.microsoft"),
-        },
     )
     type: Literal["azure-ai-search"] = "azure-ai-search"
     depth: LegDepths = Field(

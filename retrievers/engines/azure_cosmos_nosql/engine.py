@@ -8,7 +8,6 @@ from typing import Any, ClassVar, Literal, TypeAlias
 
 from pydantic import Field, model_validator
 
-from assay.retrievers.engines.analyzer_coverage import WordKey
 from assay.retrievers.engines.azure_cosmos_nosql.connection import (
     ADDRESS,
     PARTITION,
@@ -142,7 +141,6 @@ class CosmosSettings(CosmosIndexSettings, ServiceSettings):
         packages=("azure-cosmos",),
         address=ADDRESS,
     )
-    words: ClassVar[WordKey | None] = WordKey("", {})
     type: Literal["azure-cosmos-nosql"] = "azure-cosmos-nosql"
     weights: LegWeights = Field(
         default_factory=LegWeights, description="weight of each list in the fusion"

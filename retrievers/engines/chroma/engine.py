@@ -2,7 +2,6 @@
 
 import shutil
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
@@ -11,13 +10,11 @@ from pydantic import Field
 from assay.retrievers.engines.base import StoreSettings
 from assay.retrievers.engines.capabilities import Capabilities
 from assay.retrievers.engines.copies import OwnFolder
-from assay.retrievers.engines.crud import LiveFiles, LiveRows
 from assay.retrievers.engines.embedded import EmbeddedEngine
 from assay.retrievers.engines.formulas import Formula
 from assay.retrievers.engines.one_list import COSINE
-from assay.retrievers.engines.raw_client import BareClient, Request
 from assay.retrievers.engines.servers.collection_store import batch
-from assay.retrievers.fusion.ranking import Scored, ordered
+from assay.retrievers.fusion.ranking import Scored
 from assay.retrievers.models.base import Vectors
 from assay.retrievers.settings import Resources
 
@@ -37,7 +34,6 @@ class ChromaCollectionSettings(StoreSettings):
         extra="chroma",
         modules=("chromadb",),
         packages=("chromadb",),
-        live=True,
         restricts=True,
     )
     type: Literal["chroma"]
@@ -152,10 +148,6 @@ class ChromaEngine(EmbeddedEngine[ChromaSettings, OpenIndex]):
         """The cosine."""
         return COSINE
 
-    def open_live(self, dimensions: int) -> LiveRows:
-        """Return rows of a collection, found by its graph."""
-        return open_rows(self._settings)
-
     @property
     def _exact(self) -> bool:
         return False
@@ -189,67 +181,3 @@ class ChromaEngine(EmbeddedEngine[ChromaSettings, OpenIndex]):
         )
         ids, distances = found["ids"][0], found["distances"][0]
         return [(int(id_), 1 - far) for id_, far in zip(ids, distances, strict=True)]
-
-    def _open_bare(self, opened: OpenIndex) -> BareClient:
-        """Return the collection itself: a second client of its files would be the same."""
-
-        def dense(vector: Vectors, limit: int) -> Request:
-            query, most = vector[None], min(limit, self._texts)
-
-            def ask() -> object:
-                found = opened.collection.query(
-                    query_embeddings=query, n_results=most, include=["distances"]
-                )
-                return list(zip(found["ids"][0], found["distances"][0], strict=True))
-
-            return ask
-
-        return BareClient(dense, None, lambda: None)
-
-
-@dataclass
-class ChromaRows(LiveFiles):
-    """A collection with its graph, which Chroma keeps up as it comes to it."""
-
-    client: "ClientAPI"
-    records: "Collection"
-
-    def put(self, ids: Sequence[int], vectors: Vectors) -> None:
-        """Add rows, or replace them."""
-        self.records.upsert(ids=[str(id_) for id_ in ids], embeddings=vectors)
-
-    def delete(self, ids: Sequence[int]) -> None:
-        """Remove rows."""
-        self.records.delete(ids=[str(id_) for id_ in ids])
-
-    def search(self, vector: Vectors, limit: int) -> list[Scored]:
-        """Return the nearest rows that the graph leads to."""
-        found = self.records.query(
-            query_embeddings=vector[None], n_results=limit, include=["distances"]
-        )
-        pairs = zip(found["ids"][0], found["distances"][0], strict=True)
-        return ordered((int(id_), 1 - far) for id_, far in pairs)
-
-    def release(self) -> None:
-        """Close the client."""
-        self.client.close()
-
-
-def open_rows(settings: ChromaCollectionSettings) -> ChromaRows:
-    """Return an empty collection."""
-    folder = OwnFolder("chroma")
-    try:
-        client = open_client(folder.path / DATABASE)
-        graph: Any = {
-            "space": "cosine",
-            "max_neighbors": settings.m,
-            "ef_construction": settings.ef_construction,
-            "ef_search": settings.ef,
-        }
-        records = client.create_collection(
-            NAME, embedding_function=None, configuration={"hnsw": graph}
-        )
-    except BaseException:
-        folder.close()
-        raise
-    return ChromaRows(client, records, folder=folder)

@@ -25,11 +25,6 @@ from assay.retrievers.engines.capabilities import SEARCHES
 from assay.retrievers.engines.conformance.filter_rules import (
     restricted_engines_find_the_rest_in_order,
 )
-from assay.retrievers.engines.conformance.live_rules import (
-    rows_are_found_as_near_as_they_are,
-    rows_are_searched_while_they_change,
-    rows_change_for_the_next_search,
-)
 from assay.retrievers.engines.conformance.order_rules import (
     equal_scores_are_ordered_by_position,
     index_built_again_ranks_the_same,
@@ -247,9 +242,6 @@ RULES = make_rules(
     wrong_dimensions_are_told,
     threads_are_safe,
     facts_are_plain,
-    rows_are_found_as_near_as_they_are,
-    rows_change_for_the_next_search,
-    rows_are_searched_while_they_change,
     restricted_engines_find_the_rest_in_order,
 )
 

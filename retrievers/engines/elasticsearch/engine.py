@@ -1,6 +1,5 @@
 """Elasticsearch, a server: BM25 and k-NN lists fused by its retrievers."""
 
-import os
 from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any, ClassVar, Literal, TypeAlias
@@ -19,7 +18,6 @@ from assay.retrievers.engines.elasticsearch.settings import (
     ElasticsearchIndexSettings,
 )
 from assay.retrievers.engines.lucene import SORTED, make_body
-from assay.retrievers.engines.raw_client import BareClient, Request
 from assay.retrievers.engines.servers.collection_store import batch
 from assay.retrievers.engines.servers.server_engine import OpenIndex
 from assay.retrievers.engines.servers.service import StatedEngine, TakenError
@@ -162,33 +160,6 @@ class ElasticsearchEngine(StatedEngine[ElasticsearchSettings, ElasticsearchConne
                 for retriever, weight in zip(retrievers, weights, strict=True)
             ]
         return self._ask(opened, depth, retriever={settings.fusion: fusion})
-
-    def _open_bare(self, opened: OpenedIndex) -> BareClient:
-        """Return the client as the vendor's first page makes it."""
-        from elasticsearch import Elasticsearch
-
-        options: dict[str, Any] = {}
-        if key := os.environ.get(ElasticsearchConnection.key):
-            options["api_key"] = key
-        if self._settings.ca_certs:
-            options["ca_certs"] = self._settings.ca_certs
-        client = Elasticsearch(opened.connection.url, **options)
-
-        def ready(limit: int, **body: Any) -> Request:
-            return lambda: [
-                (hit["_id"], hit["_score"])
-                for hit in client.search(
-                    index=opened.name, size=min(limit, self._texts), source=False, **body
-                )["hits"]["hits"]
-            ]
-
-        def dense(vector: Vectors, limit: int) -> Request:
-            most = min(limit, DEEPEST, self._texts)
-            return ready(most, retriever={"knn": self._near(vector, most)})
-
-        return BareClient(
-            dense, lambda text, limit: ready(limit, query=lucene.match(text)), client.close
-        )
 
     def _near(self, vector: Vectors, limit: int) -> dict[str, Any]:
         most = limit if self._exact else max(limit, self._settings.candidates)

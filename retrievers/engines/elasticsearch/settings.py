@@ -3,16 +3,15 @@
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Literal
 
 import numpy as np
 from pydantic import Field, model_validator
 
-from assay.retrievers.engines.analyzer_coverage import WordKey
 from assay.retrievers.engines.base import LegWeights
 from assay.retrievers.engines.capabilities import Feature
 from assay.retrievers.engines.formulas import Formula, Head, ReciprocalRanks, state_weights
-from assay.retrievers.engines.lucene import LUCENE_WORDS, LuceneBm25Settings
+from assay.retrievers.engines.lucene import LuceneBm25Settings
 from assay.retrievers.engines.servers.service import ServiceSettings
 from assay.retrievers.fusion.ranking import Scored, ordered
 from assay.retrievers.settings.trust import PLACE
@@ -24,7 +23,6 @@ DEEPEST = 10_000
 class ElasticsearchIndexSettings(ServiceSettings):
     """What Elasticsearch can be told."""
 
-    words: ClassVar[WordKey | None] = LUCENE_WORDS
     ca_certs: Annotated[str | None, PLACE] = Field(
         None, description="file with the certificates of the authorities to trust"
     )

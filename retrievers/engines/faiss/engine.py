@@ -5,19 +5,16 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from math import isqrt
 from pathlib import Path
-from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from assay.retrievers.base import AssayError
-from assay.retrievers.engines.crud import LiveRows
 from assay.retrievers.engines.embedded import EmbeddedEngine
 from assay.retrievers.engines.faiss.settings import FaissFileSettings, FaissIndexSettings
 from assay.retrievers.engines.formulas import Formula
 from assay.retrievers.engines.one_list import COSINE, OneList
-from assay.retrievers.engines.raw_client import BareClient, Request
-from assay.retrievers.fusion.ranking import Scored, ordered
+from assay.retrievers.fusion.ranking import Scored
 from assay.retrievers.models.base import Vectors
 from assay.retrievers.settings import Resources
 
@@ -25,7 +22,7 @@ if TYPE_CHECKING:
     import faiss
 
 
-ESTIMATE = OneList("dense", "an estimate of the cosine, from quantised vectors")
+ESTIMATE = OneList("an estimate of the cosine, from quantised vectors")
 # What of the index's settings counts only when it is searched.
 SEARCHING = {"ef", "nprobe", "refine_factor"}
 
@@ -55,10 +52,6 @@ class FaissEngine(EmbeddedEngine[FaissSettings, "faiss.Index"]):
             index.type == "ivf-pq" and index.refine_factor is not None
         )
         return COSINE if keeps_vectors else ESTIMATE
-
-    def open_live(self, dimensions: int) -> LiveRows:
-        """Return rows of a flat index, whatever the settings of the index."""
-        return FaissRows(dimensions)
 
     _sorts_dense = True
 
@@ -95,21 +88,6 @@ class FaissEngine(EmbeddedEngine[FaissSettings, "faiss.Index"]):
             texts[begin:end] = sorted(texts[begin:end])
         return list(zip(texts, scores.tolist(), strict=True))
 
-    def _open_bare(self, opened: "faiss.Index") -> BareClient:
-        """Return the index itself: it has no client."""
-
-        def dense(vector: Vectors, limit: int) -> Request:
-            most = min(limit, self._texts)
-            query, params = vector[None], self._tell_search(most)
-
-            def ask() -> object:
-                scores, positions = opened.search(query, most, params=params)
-                return list(zip(positions[0].tolist(), scores[0].tolist(), strict=True))
-
-            return ask
-
-        return BareClient(dense, None, lambda: None)
-
     def _tell_search(self, most: int) -> "faiss.SearchParameters | None":
         import faiss
 
@@ -138,43 +116,6 @@ class FaissEngine(EmbeddedEngine[FaissSettings, "faiss.Index"]):
         chosen = np.zeros(self._texts, bool)
         chosen[self._allowed] = True
         return faiss.IDSelectorBitmap(np.packbits(chosen, bitorder="little"))
-
-
-class FaissRows(LiveRows):
-    """An index that one thread may use at a time: it allows no writer beside readers."""
-
-    def __init__(self, dimensions: int) -> None:
-        import faiss
-
-        self._index = faiss.IndexIDMap2(faiss.IndexFlatIP(dimensions))
-        self._lock = Lock()
-
-    def put(self, ids: Sequence[int], vectors: Vectors) -> None:
-        """Add rows, after those that have the same ids are removed."""
-        chosen = np.asarray(ids, np.int64)
-        with self._lock:
-            self._index.remove_ids(chosen)
-            self._index.add_with_ids(vectors, chosen)
-
-    def delete(self, ids: Sequence[int]) -> None:
-        """Remove rows."""
-        chosen = np.asarray(ids, np.int64)
-        with self._lock:
-            self._index.remove_ids(chosen)
-
-    def search(self, vector: Vectors, limit: int) -> list[Scored]:
-        """Return the nearest rows."""
-        with self._lock:
-            most = min(limit, self._index.ntotal)
-            if not most:
-                return []
-            scores, found = self._index.search(vector[None], most)
-        pairs = zip(found[0].tolist(), scores[0].tolist(), strict=True)
-        return ordered(pair for pair in pairs if pair[0] >= 0)  # -1 fills what was not found
-
-    def close(self) -> None:
-        """Empty the index."""
-        self._index.reset()
 
 
 FILE = "store.faiss"

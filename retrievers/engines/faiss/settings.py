@@ -65,7 +65,6 @@ class FaissFileSettings(StoreSettings):
         extra="faiss",
         modules=("faiss",),
         packages=("faiss-cpu",),
-        live=True,
         restricts=True,
         reproducible="always",
     )

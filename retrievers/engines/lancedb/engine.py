@@ -1,19 +1,15 @@
 """LanceDB, in this process: both lists from its Rust core, fused in Python by its client."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from assay.retrievers.engines.copies import OwnFolder
-from assay.retrievers.engines.crud import LiveFiles, LiveRows
 from assay.retrievers.engines.embedded import EmbeddedEngine
 from assay.retrievers.engines.formulas import DistanceAndScore, Formula, ReciprocalRanks
 from assay.retrievers.engines.lancedb.settings import LanceTableSettings
-from assay.retrievers.engines.lancedb.table import METRIC, TABLE, OpenIndex, build_table, open_table
-from assay.retrievers.engines.raw_client import BareClient
+from assay.retrievers.engines.lancedb.table import METRIC, OpenIndex, build_table, open_table
 from assay.retrievers.fusion.ranking import Scored
 from assay.retrievers.models.base import Vectors
 from assay.retrievers.settings import Resources
@@ -57,10 +53,6 @@ class LanceDbEngine(EmbeddedEngine[LanceDbSettings, OpenIndex]):
     def metadata(self) -> Mapping[str, Any]:
         """Return also the constants of the engine's BM25."""
         return {**super().metadata(), "k1": K1, "b": B}
-
-    def open_live(self, dimensions: int) -> LiveRows:
-        """Return rows of a table without a vector index."""
-        return open_rows(dimensions)
 
     @property
     def _exact(self) -> bool:
@@ -112,18 +104,6 @@ class LanceDbEngine(EmbeddedEngine[LanceDbSettings, OpenIndex]):
         scores = found["_relevance_score"].to_pylist()
         return list(zip(opened.positions(found), scores, strict=True))
 
-    def _open_bare(self, opened: OpenIndex) -> BareClient:
-        """Return a table of its own; its builder of queries is of the client too."""
-        import lancedb
-
-        table = lancedb.connect(opened.table._conn.uri).open_table(TABLE)
-        bare = opened._replace(table=table)
-        return BareClient(
-            dense=lambda vector, limit: lambda: self._near(bare, vector, limit).to_pylist(),
-            keyword=lambda text, limit: lambda: self._match(bare, text, limit).to_pylist(),
-            close=lambda: None,
-        )
-
     def _near(self, opened: OpenIndex, vector: Vectors, limit: int) -> "pa.Table":
         index = self._settings.index
         query = opened.table.search(vector, vector_column_name="vector", query_type="vector")
@@ -162,50 +142,6 @@ class LanceDbEngine(EmbeddedEngine[LanceDbSettings, OpenIndex]):
         if settings.fusion == "rrf":
             return RRFReranker(settings.k)
         return LinearCombinationReranker(settings.weight, settings.fill)
-
-
-@dataclass
-class LanceRows(LiveFiles):
-    """A table, of which each change is a version."""
-
-    table: "lancedb.table.Table"
-
-    def put(self, ids: Sequence[int], vectors: Vectors) -> None:
-        """Add rows, or replace them."""
-        rows = _make_table(ids, vectors)
-        merge = self.table.merge_insert("id").when_matched_update_all()
-        merge.when_not_matched_insert_all().execute(rows)
-
-    def delete(self, ids: Sequence[int]) -> None:
-        """Remove rows."""
-        if ids:
-            self.table.delete(f"id IN ({', '.join(map(str, ids))})")
-
-    def search(self, vector: Vectors, limit: int) -> list[Scored]:
-        """Return the nearest rows."""
-        query = self.table.search(vector, vector_column_name="vector", query_type="vector")
-        query = query.distance_type(METRIC).limit(limit).select(["id", "_distance"])
-        found = query.to_arrow()
-        far = found["_distance"].to_pylist()
-        return [(id_, 1 - away) for id_, away in zip(found["id"].to_pylist(), far, strict=True)]
-
-    def release(self) -> None:
-        """Nothing: a table has nothing to close."""
-
-
-def open_rows(dimensions: int) -> LanceRows:
-    """Return an empty table."""
-    import lancedb
-    import numpy as np
-
-    folder = OwnFolder("lancedb")
-    try:
-        empty = _make_table([], np.zeros((0, dimensions), np.float32))
-        table = lancedb.connect(folder.path).create_table(TABLE, schema=empty.schema)
-    except BaseException:
-        folder.close()
-        raise
-    return LanceRows(table, folder=folder)
 
 
 def _make_table(ids: Sequence[int], vectors: Vectors) -> "pa.Table":

@@ -4,7 +4,6 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from assay.retrievers.engines.analyzer_coverage import LANGUAGES, WordKey
 from assay.retrievers.engines.base import StoreSettings
 from assay.retrievers.engines.capabilities import Capabilities
 from assay.retrievers.settings import Settings
@@ -78,11 +77,7 @@ class LanceTableSettings(StoreSettings):
         extra="lancedb",
         modules=("lancedb",),
         packages=("lancedb",),
-        live=True,
         restricts=True,
-    )
-    words: ClassVar[WordKey | None] = WordKey(
-        "fts.tokenizer", dict.fromkeys(LANGUAGES, ("icu", "icu/split"))
     )
     type: Literal["lancedb"]
     fusion: Literal["rrf", "linear"] = Field(

@@ -1,4 +1,4 @@
-"""Collections of Milvus: made, filled and asked, whether in a file or on a server."""
+"""Collections of Milvus: made, filled and asked."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 from assay.retrievers.base import AssayError
 from assay.retrievers.engines.adapter import Listed
 from assay.retrievers.engines.milvus.settings import DEEPEST, MilvusIndexSettings
-from assay.retrievers.engines.raw_client import BareClient, Request
 from assay.retrievers.engines.servers.collection_store import batch
 from assay.retrievers.fusion.ranking import Scored
 from assay.retrievers.models.base import Vectors
@@ -45,7 +44,7 @@ def create_collection(
     schema.add_field(KEYWORD, DataType.SPARSE_FLOAT_VECTOR)
     schema.add_function(Function("bm25", FunctionType.BM25, ["text"], [KEYWORD]))
     indexes = client.prepare_index_params()
-    # One level deeper, as in the protocol: the client would flatten it, and a file not read that.
+    # One level deeper, as in the protocol: the client would flatten it.
     graph = {} if settings.exact else {"M": settings.m, "efConstruction": settings.ef_construction}
     indexes.add_index(
         DENSE,
@@ -101,8 +100,18 @@ def search_dense(
     **options: Any,
 ) -> list[Scored]:
     """Return the texts of greatest cosine."""
-    request = request_dense(vector, limit, settings)
-    return _read(client.search(name, filter=express(listed), **request, **options))
+    limit = min(limit, DEEPEST)
+    found = client.search(
+        name,
+        data=[vector.tolist()],
+        anns_field=DENSE,
+        limit=limit,
+        search_params=_choose_candidates(settings, limit),
+        filter=express(listed),
+        output_fields=[],
+        **options,
+    )
+    return _read(found)
 
 
 def search_keyword(
@@ -113,27 +122,17 @@ def search_keyword(
     listed: Listed | None = None,
     **options: Any,
 ) -> list[Scored]:
-    """Return the texts that share terms; Milvus in a file gives their scores below 0."""
-    found = client.search(name, filter=express(listed), **request_keyword(text, limit), **options)
+    """Return the texts that share terms; Milvus Lite gives their scores below 0."""
+    found = client.search(
+        name,
+        data=[text],
+        anns_field=KEYWORD,
+        limit=min(limit, DEEPEST),
+        filter=express(listed),
+        output_fields=[],
+        **options,
+    )
     return [(position, abs(score)) for position, score in _read(found)]
-
-
-def request_dense(vector: Vectors, limit: int, settings: MilvusIndexSettings) -> dict[str, Any]:
-    """Return what a client is asked for the texts of greatest cosine."""
-    limit = min(limit, DEEPEST)
-    return {
-        "data": [vector.tolist()],
-        "anns_field": DENSE,
-        "limit": limit,
-        "search_params": _choose_candidates(settings, limit),
-        "output_fields": [],
-    }
-
-
-def request_keyword(text: str, limit: int) -> dict[str, Any]:
-    """Return what a client is asked for the texts that share terms."""
-    limit = min(limit, DEEPEST)
-    return {"data": [text], "anns_field": KEYWORD, "limit": limit, "output_fields": []}
 
 
 def search_both(
@@ -192,18 +191,3 @@ def _choose_candidates(settings: MilvusIndexSettings, limit: int) -> dict[str, A
 def _read(found: Any) -> list[Scored]:
     """Return (position, score) of the only query's hits."""
     return [(int(hit["position"]), float(hit["distance"])) for hit in found[0]]
-
-
-def ask_client(client: "MilvusClient", name: str, settings: MilvusIndexSettings) -> BareClient:
-    """Return what asks `client` for texts of the collection `name`, and closes it."""
-
-    def ready(request: dict[str, Any]) -> Request:
-        return lambda: [
-            (hit["position"], hit["distance"]) for hit in client.search(name, **request)[0]
-        ]
-
-    return BareClient(
-        dense=lambda vector, limit: ready(request_dense(vector, limit, settings)),
-        keyword=lambda text, limit: ready(request_keyword(text, limit)),
-        close=client.close,
-    )

@@ -1,6 +1,6 @@
 """Milvus, a server: dense and BM25 lists fused by its rerankers."""
 
-import os
+import logging
 import socket
 from collections.abc import Callable
 from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias, TypeVar
@@ -10,16 +10,13 @@ from assay.retrievers.engines.capabilities import Capabilities, Feature, LackErr
 from assay.retrievers.engines.milvus.collection import (
     DENSE,
     MOST_LISTED,
-    ask_client,
     create_collection,
     make_rows,
     search_both,
     search_dense,
     search_keyword,
 )
-from assay.retrievers.engines.milvus.lite import quiet
 from assay.retrievers.engines.milvus.settings import MilvusIndexSettings
-from assay.retrievers.engines.raw_client import BareClient
 from assay.retrievers.engines.servers.server_engine import OpenIndex
 from assay.retrievers.engines.servers.servers import PREFIX
 from assay.retrievers.engines.servers.service import (
@@ -79,7 +76,8 @@ class MilvusConnection(ServiceConnection):
         settings.capabilities.load()
         from pymilvus import MilvusClient
 
-        quiet()
+        # What it logs of each failed call, it also raises.
+        logging.getLogger("pymilvus").setLevel(logging.CRITICAL + 1)
 
         def connect() -> "MilvusClient":
             # The client would wait for as long as it may where nobody listens.
@@ -248,11 +246,3 @@ class MilvusEngine(StatedEngine[MilvusSettings, MilvusConnection]):
                 client, opened.name, text, vector, self._settings, listed, **options
             )
         )
-
-    def _open_bare(self, opened: OpenedCollection) -> BareClient:
-        """Return the client as the vendor's first page makes it."""
-        from pymilvus import MilvusClient
-
-        token = os.environ.get(MilvusConnection.key, "")
-        client = MilvusClient(opened.connection.url, token=token)
-        return ask_client(client, opened.name, self._settings)

@@ -1,10 +1,9 @@
 """What a collection of Milvus is made with, and how it fuses."""
 
-from typing import ClassVar, Literal
+from typing import Literal
 
 from pydantic import Field, model_validator
 
-from assay.retrievers.engines.analyzer_coverage import WordKey
 from assay.retrievers.engines.base import LegWeights, StoreSettings
 from assay.retrievers.engines.formulas import ArctangentScores, Formula, ReciprocalRanks
 from assay.retrievers.settings import Settings
@@ -38,9 +37,8 @@ class MilvusBm25Settings(Settings):
 
 
 class MilvusIndexSettings(StoreSettings):
-    """What Milvus can be told, in a file or on a server."""
+    """What Milvus can be told."""
 
-    words: ClassVar[WordKey | None] = WordKey("bm25.tokenizer", {"chinese": ("jieba",)})
     bm25: MilvusBm25Settings = Field(
         default_factory=MilvusBm25Settings, description="the engine's keyword index"
     )

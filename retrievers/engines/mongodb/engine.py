@@ -6,7 +6,6 @@ from typing import Any, ClassVar, Literal, TypeAlias
 
 from pydantic import Field, model_validator
 
-from assay.retrievers.engines.analyzer_coverage import WordKey
 from assay.retrievers.engines.base import LegWeights
 from assay.retrievers.engines.capabilities import Capabilities, Feature, LackError
 from assay.retrievers.engines.formulas import Formula
@@ -128,15 +127,6 @@ class MongoSettings(MongoIndexSettings, ServiceSettings):
         packages=("pymongo",),
         address=ADDRESS,
         features=tuple(FUSIONS.values()),
-    )
-    words: ClassVar[WordKey | None] = WordKey(
-        "analyzer",
-        {
-            "chinese": ("lucene.chinese", "lucene.smartcn", "lucene.cjk"),
-            "japanese": ("lucene.japanese", "lucene.kuromoji", "lucene.cjk"),
-            "korean": ("lucene.korean", "lucene.nori", "lucene.cjk"),
-            "thai": ("lucene.thai",),
-        },
     )
     type: Literal["mongodb"] = "mongodb"
     fusion: Literal["rank", "score"] = Field(

@@ -1,17 +1,15 @@
 """OpenSearch: a server that fuses BM25 and k-NN search in a search pipeline of its own."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar, Literal, TypeAlias
 
 from pydantic import Field, model_validator
 
 from assay.retrievers.base import AssayError
-from assay.retrievers.engines.analyzer_coverage import WordKey
 from assay.retrievers.engines.base import StoreSettings
 from assay.retrievers.engines.capabilities import Capabilities, Feature, Search
 from assay.retrievers.engines.formulas import Formula
 from assay.retrievers.engines.lucene import (
-    LUCENE_WORDS,
     SORTED,
     LuceneBm25Settings,
     make_body,
@@ -27,7 +25,6 @@ from assay.retrievers.engines.opensearch.fusion import SPACES, FusionSettings, R
 from assay.retrievers.engines.opensearch.index import INDEX_NAME, OpenSearchIndexStore
 from assay.retrievers.engines.opensearch.queries import KnnSettings, nearest, search
 from assay.retrievers.engines.opensearch.server import OpenSearchServer, check_version
-from assay.retrievers.engines.raw_client import BareClient, Request
 from assay.retrievers.engines.servers.collection_store import Collection, CollectionPlan
 from assay.retrievers.engines.servers.server_engine import OpenIndex, ServerEngine
 from assay.retrievers.fusion.ranking import Scored
@@ -43,7 +40,6 @@ class OpenSearchSettings(OpenSearchConnection, StoreSettings):
     """OpenSearch, a server: BM25 and k-NN lists fused by a search pipeline."""
 
     capabilities: ClassVar[Capabilities] = CAPABILITIES
-    words: ClassVar[WordKey | None] = LUCENE_WORDS
     type: Literal["opensearch"] = "opensearch"
     index_name: str | None = Field(
         None,
@@ -145,11 +141,6 @@ class OpenSearchEngine(ServerEngine[OpenSearchSettings, OpenSearchClient]):
         progress = self._resources.progress
         return OpenSearchIndexStore(connection, plan, body, documents, progress).open()
 
-    def _open_bare(self, opened: OpenedIndex) -> BareClient:
-        """Return the client with what says who asks, and how far it is trusted."""
-        connection = opened.connection
-        return open_client(connection.url, opened.name, self._settings.knn, connection.options)
-
     def _search_dense(self, opened: OpenedIndex, vector: Vectors, limit: int) -> list[Scored]:
         """Return the texts of greatest cosine, worked out from OpenSearch's scores."""
         knn = self._settings.knn
@@ -191,25 +182,3 @@ def _make_documents(texts: Sequence[str], vectors: Vectors | None) -> Iterator[d
     for position, text in enumerate(texts):
         own = {} if vectors is None else {"vector": vectors[position].tolist()}
         yield {"position": position, "text": text, **own}
-
-
-def open_client(url: str, index: str, knn: KnnSettings, options: Mapping[str, Any]) -> BareClient:
-    """Return the client as the vendor's first page makes it; `options` say who asks."""
-    from opensearchpy import OpenSearch
-
-    client = OpenSearch(hosts=[url], **options)
-
-    def ready(query: Mapping[str, Any], limit: int) -> Request:
-        body = {"size": limit, "_source": False, "track_total_hits": False, "query": query}
-        return lambda: [
-            (hit["_id"], hit["_score"])
-            for hit in client.search(index=index, body=body)["hits"]["hits"]
-        ]
-
-    def dense(vector: Vectors, limit: int) -> Request:
-        return ready(nearest(knn, vector, limit), limit)
-
-    def keyword(text: str, limit: int) -> Request:
-        return ready(match(text), limit)
-
-    return BareClient(dense, keyword, client.close)

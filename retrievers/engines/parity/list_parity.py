@@ -1,7 +1,8 @@
-"""Engines of one list: what it should be by their documents, beside what they return."""
+"""Engines of vectors alone: what their list should be, beside what they return."""
 
 from collections.abc import Iterator
 
+from assay.retrievers.base import AssayError
 from assay.retrievers.engines.base import Engine, EngineLists
 from assay.retrievers.engines.parity.parity import Formulation, Observation
 from assay.retrievers.fusion.ranking import best
@@ -11,28 +12,27 @@ DEPTH = 100
 
 
 class ListObservation(Observation):
-    """One query to an engine of one list: what it returned, and in `lists` what that should be.
+    """One query to an engine of vectors: what it returned, and in `lists` what that should be.
 
-    These are whole, so that nothing is deeper.
+    These are whole, so that nothing is deeper. Raises AssayError where the engine has words alone:
+    no formula of their scores is stated.
     """
 
     def __init__(self, engine: Engine, text: str, vector: Vectors, vectors: Vectors) -> None:
+        if "dense" not in engine.searches:
+            name = engine.metadata()["engine"]
+            raise AssayError(f"{name}: no formula of its keyword scores is stated")
         self.depth = engine.depth
         self.limit = min(DEPTH, len(vectors))
-        if "dense" in engine.searches:
-            self.lists = EngineLists(list(best(vectors @ vector, len(vectors))), [])
-            self.returned = engine.dense(vector, self.limit)
-        else:
-            self.lists = EngineLists([], engine.score_terms(text))
-            self.returned = engine.keyword(text, self.limit)
+        self.lists = EngineLists(list(best(vectors @ vector, len(vectors))), [])
+        self.returned = engine.dense(vector, self.limit)
         self.deeper = self.lists
 
 
 def vary_list(engine: Engine) -> Iterator[Formulation]:
-    """Yield what could hold in place of the formula of an engine of one list."""
-    if "dense" in engine.searches:
-        label = "the same scores, of the texts alone that were found"
-        yield Formulation("approximate search", label, engine.formula, _keep_found)
+    """Yield what could hold in place of the formula of an engine of vectors."""
+    label = "the same scores, of the texts alone that were found"
+    yield Formulation("approximate search", label, engine.formula, _keep_found)
 
 
 def _keep_found(seen: Observation) -> EngineLists:

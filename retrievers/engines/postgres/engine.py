@@ -1,23 +1,18 @@
 """PostgreSQL with pgvector: dense search, full-text search and their fusion in one statement."""
 
-import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from datetime import UTC, datetime
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from secrets import token_hex
-from typing import Any, ClassVar, Literal, get_args
+from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
 from assay.retrievers.engines.adapter import StoredIndex
-from assay.retrievers.engines.analyzer_coverage import WordKey
 from assay.retrievers.engines.base import Engine
 from assay.retrievers.engines.capabilities import Capabilities
-from assay.retrievers.engines.crud import LiveRows
 from assay.retrievers.engines.postgres.embedded import CAPABILITIES
 from assay.retrievers.engines.postgres.indexes import DenseIndex, ExactScan
-from assay.retrievers.engines.postgres.server import MARK, PostgresServer
+from assay.retrievers.engines.postgres.server import PostgresServer
 from assay.retrievers.engines.postgres.table import (
     Content,
     check_server,
@@ -26,9 +21,7 @@ from assay.retrievers.engines.postgres.table import (
     make_table,
     write_vector,
 )
-from assay.retrievers.engines.servers.servers import name_index
 from assay.retrievers.engines.statements import (
-    BareConnection,
     Select,
     StatementEngine,
     StatementSettings,
@@ -38,7 +31,6 @@ from assay.retrievers.models.base import Vectors
 from assay.retrievers.services.retries import RetrySettings
 from assay.retrievers.settings import Resources, Settings
 from assay.retrievers.store.cache import default_root
-from assay.retrievers.text.languages import Language
 
 # What could change answers, or their speed from one query to the next, is the same on each server.
 SESSION = {
@@ -94,7 +86,6 @@ class PostgresSettings(StatementSettings):
     """PostgreSQL with pgvector, embedded or that of POSTGRES_URL: both lists in one statement."""
 
     capabilities: ClassVar[Capabilities] = CAPABILITIES
-    words: ClassVar[WordKey | None] = WordKey("", {})
     type: Literal["postgres"]
     text: TextSearchSettings = Field(
         default_factory=TextSearchSettings, description="the engine's keyword index"
@@ -108,11 +99,6 @@ class PostgresSettings(StatementSettings):
     retries: RetrySettings = Field(
         default_factory=RetrySettings, description="what is done when the server fails"
     )
-
-    def doubt_words(self, texts: Iterable[str]) -> str:
-        """As any engine, of the configurations that come with a server; others are not known."""
-        shipped = self.text.language in ("simple", *get_args(Language))
-        return super().doubt_words(texts) if shipped else ""
 
     def build(self, resources: Resources) -> "PostgresEngine":
         """Return the engine, which has indexed nothing yet.
@@ -140,10 +126,6 @@ class PostgresEngine(StatementEngine[PostgresSettings, str]):
         """Close the connections; an embedded server that nobody else uses then stops."""
         super().close()
         self._server.close()
-
-    def open_live(self, dimensions: int) -> LiveRows:
-        """Return rows of a table without a dense index."""
-        return PostgresRows(self._server, dimensions)
 
     def restrict(self, allowed: Positions) -> Engine | None:
         """As any engine; an approximate index would filter only what it has found."""
@@ -196,13 +178,6 @@ class PostgresEngine(StatementEngine[PostgresSettings, str]):
         words = self._settings.text.model_dump()
         return Select(statement.format(table=self._opened, allowed=allowed, **words), given)
 
-    def _connect_bare(self, opened: str) -> BareConnection:
-        connection = self._server.connect_plainly()
-        return BareConnection(
-            lambda statement, given: connection.execute(_translate(statement), given).fetchall(),
-            connection.close,
-        )
-
     def _ask(self, opened: str, statement: str, parameters: Mapping[str, Any]) -> list[Scored]:
         translated = _translate(statement)
         return self._server.run(
@@ -214,58 +189,3 @@ class PostgresEngine(StatementEngine[PostgresSettings, str]):
 def _translate(statement: str) -> str:
     """Return `statement` with its $parameters as psycopg writes them."""
     return re.sub(r"\$([a-z_]+)", r"%(\1)s", statement)
-
-
-CREATE = """CREATE UNLOGGED TABLE {table} (
-    id integer PRIMARY KEY, embedding vector({dimensions}) NOT NULL
-);
-COMMENT ON TABLE {table} IS {stamp}"""
-PUT = """INSERT INTO {table} SELECT id, embedding::vector
-FROM unnest(%s::integer[], %s::text[]) AS given(id, embedding)
-ON CONFLICT (id) DO UPDATE SET embedding = EXCLUDED.embedding"""
-LIVE_NEIGHBOURS = """SELECT id, -(embedding <#> %(vector)s::vector) FROM {table}
-ORDER BY embedding <#> %(vector)s::vector, id LIMIT %(limit)s"""
-
-
-class PostgresRows(LiveRows):
-    """A table of a name of its own, which `assay engines clean` finds after a kill."""
-
-    def __init__(self, server: PostgresServer, dimensions: int) -> None:
-        from psycopg.sql import SQL, Identifier, Literal
-
-        self._server = server
-        self._name = name_index(token_hex(8))
-        self._table = Identifier(self._name)
-        created = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-        stamp = json.dumps({"made_by": MARK, "texts": 0, "created": created})
-        statement = SQL(CREATE).format(
-            table=self._table, dimensions=Literal(dimensions), stamp=Literal(stamp)
-        )
-        server.run(lambda c: c.execute("CREATE EXTENSION IF NOT EXISTS vector"))
-        server.run(lambda c: c.execute(statement))
-
-    def put(self, ids: Sequence[int], vectors: Vectors) -> None:
-        """Add rows, or replace them."""
-        self._run(PUT, [list(ids), [write_vector(vector) for vector in vectors]])
-
-    def delete(self, ids: Sequence[int]) -> None:
-        """Remove rows."""
-        self._run("DELETE FROM {table} WHERE id = ANY(%s)", [list(ids)])
-
-    def search(self, vector: Vectors, limit: int) -> list[Scored]:
-        """Return the nearest rows."""
-        from psycopg.sql import SQL
-
-        statement = SQL(LIVE_NEIGHBOURS).format(table=self._table)
-        given = {"vector": write_vector(vector), "limit": limit}
-        return self._server.run(lambda c: c.execute(statement, given).fetchall())
-
-    def close(self) -> None:
-        """Drop the table."""
-        self._server.drop(self._name)
-
-    def _run(self, statement: Any, given: Sequence[Any]) -> None:
-        from psycopg.sql import SQL
-
-        composed = SQL(statement).format(table=self._table)
-        self._server.run(lambda c: c.execute(composed, given))

@@ -109,15 +109,6 @@ class PostgresServer(IndexServer):
         if self._embedded:
             self._embedded.close()
 
-    def connect_plainly(self) -> "Connection":
-        """Return a connection as the driver makes it. Raises AssayError."""
-        import psycopg
-
-        try:
-            return psycopg.connect(**self._find_target())
-        except psycopg.Error as error:
-            raise self._explain(error) from None
-
     def _find_target(self) -> dict[str, Any]:
         """Return the address of the server, of which an embedded one is started."""
         if not self._embedded:

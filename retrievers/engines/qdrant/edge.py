@@ -2,16 +2,13 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
 from assay.retrievers.engines.capabilities import Capabilities
 from assay.retrievers.engines.copies import OwnFolder
-from assay.retrievers.engines.crud import LiveFiles, LiveRows
 from assay.retrievers.engines.declarative import StatedAdapter
 from assay.retrievers.engines.embedded import EmbeddedEngine
-from assay.retrievers.engines.qdrant.bare import ask_shard
 from assay.retrievers.engines.qdrant.settings import QdrantStoreSettings
 from assay.retrievers.engines.qdrant.shard import (
     build_shard,
@@ -19,7 +16,6 @@ from assay.retrievers.engines.qdrant.shard import (
     make_config,
     make_embedder,
 )
-from assay.retrievers.engines.raw_client import BareClient
 from assay.retrievers.fusion.ranking import Scored
 from assay.retrievers.models.base import Vectors
 from assay.retrievers.settings import Resources
@@ -36,7 +32,7 @@ class QdrantEdgeSettings(QdrantStoreSettings):
     """Qdrant Edge, in this process: dense and BM25 lists fused inside the engine."""
 
     capabilities: ClassVar[Capabilities] = Capabilities(
-        "engine", approximate=("hnsw",), packages=("qdrant-edge-py",), live=True, restricts=True
+        "engine", approximate=("hnsw",), packages=("qdrant-edge-py",), restricts=True
     )
     type: Literal["qdrant-edge"] = "qdrant-edge"
 
@@ -65,10 +61,6 @@ class QdrantEdgeEngine(
         super().__init__(settings, resources)
         self._embedder = make_embedder(settings.bm25)
 
-    def open_live(self, dimensions: int) -> LiveRows:
-        """Return rows of a shard, searched exactly."""
-        return open_rows(dimensions, self._settings, self._resources.threads)
-
     def _build(self, folder: Path, texts: Sequence[str], vectors: Vectors) -> None:
         """Write the shard, and beside it the mean length of a text in the engine's terms."""
         positions, threads = self._track(len(texts)), self._resources.threads
@@ -90,9 +82,6 @@ class QdrantEdgeEngine(
             copy.close()
             raise
         return OpenIndex(shard, copy)
-
-    def _open_bare(self, opened: OpenIndex) -> BareClient:
-        return ask_shard(opened.shard, self._search_params(), self._keyword_query)
 
     def _release(self, opened: OpenIndex) -> None:
         opened.shard.close()
@@ -168,56 +157,3 @@ class QdrantEdgeEngine(
 
 def _ask(opened: OpenIndex, request: "qdrant_edge.QueryRequest") -> list[Scored]:
     return [(int(point.id), point.score) for point in opened.shard.query(request)]
-
-
-@dataclass
-class QdrantRows(LiveFiles):
-    """An open shard, searched exactly."""
-
-    shard: "qdrant_edge.EdgeShard"
-
-    def put(self, ids: Sequence[int], vectors: Vectors) -> None:
-        """Add points, or replace them."""
-        import qdrant_edge as q
-
-        points = [
-            q.Point(id_, {"dense": vector.tolist()}, {})
-            for id_, vector in zip(ids, vectors, strict=True)
-        ]
-        self.shard.update(q.UpdateOperation.upsert_points(points))
-
-    def delete(self, ids: Sequence[int]) -> None:
-        """Remove points."""
-        import qdrant_edge as q
-
-        self.shard.update(q.UpdateOperation.delete_points(list(ids)))
-
-    def search(self, vector: Vectors, limit: int) -> list[Scored]:
-        """Return the nearest points."""
-        import qdrant_edge as q
-
-        request = q.QueryRequest(
-            limit=limit,
-            query=q.Query.Nearest(vector.tolist(), using="dense"),
-            params=q.SearchParams(exact=True),
-        )
-        return [(int(point.id), point.score) for point in self.shard.query(request)]
-
-    def release(self) -> None:
-        """Close the shard."""
-        self.shard.close()
-
-
-def open_rows(dimensions: int, settings: QdrantStoreSettings, threads: int) -> QdrantRows:
-    """Return an empty shard."""
-    import qdrant_edge as q
-
-    folder = OwnFolder("qdrant-edge")
-    try:
-        path = folder.path / "shard"
-        path.mkdir()
-        shard = q.EdgeShard.create(str(path), make_config(dimensions, settings, threads))
-    except BaseException:
-        folder.close()
-        raise
-    return QdrantRows(shard, folder=folder)

@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 
 from assay.retrievers.engines.capabilities import Capabilities
 from assay.retrievers.engines.declarative import StatedAdapter
-from assay.retrievers.engines.qdrant.bare import open_server
 from assay.retrievers.engines.qdrant.collection import QdrantCollectionStore, QdrantServer
 from assay.retrievers.engines.qdrant.connection import (
     CAPABILITIES,
@@ -14,7 +13,6 @@ from assay.retrievers.engines.qdrant.connection import (
 )
 from assay.retrievers.engines.qdrant.settings import QdrantStoreSettings
 from assay.retrievers.engines.qdrant.shard import make_embedder
-from assay.retrievers.engines.raw_client import BareClient
 from assay.retrievers.engines.servers.collection_store import Collection, CollectionPlan
 from assay.retrievers.engines.servers.server_engine import OpenIndex, ServerEngine
 from assay.retrievers.fusion.ranking import Scored
@@ -123,9 +121,6 @@ class QdrantEngine(
             prefetch=[prefetch for prefetch, _ in lists],
             query=self._fusion([weight for _, weight in lists]),
         )
-
-    def _open_bare(self, opened: OpenedCollection) -> BareClient:
-        return open_server(opened.connection.url, opened.name, self._params(), self._terms)
 
     def _terms(self, text: str) -> "models.SparseVector | None":
         """Return the terms of a query; None where it has none."""

@@ -1,10 +1,9 @@
 """What both forms of Qdrant have in common: its BM25, its vector index and how it fuses."""
 
-from typing import ClassVar, Literal
+from typing import Literal
 
 from pydantic import Field, model_validator
 
-from assay.retrievers.engines.analyzer_coverage import LANGUAGES, WordKey
 from assay.retrievers.engines.base import LegWeights, StoreSettings
 from assay.retrievers.engines.formulas import DeviationScores, Formula, ReciprocalRanks
 from assay.retrievers.settings import Settings
@@ -38,9 +37,6 @@ class QdrantBm25Settings(Settings):
 class QdrantStoreSettings(StoreSettings):
     """Base of the settings of both forms of Qdrant."""
 
-    words: ClassVar[WordKey | None] = WordKey(
-        "bm25.tokenizer", dict.fromkeys(LANGUAGES, ("multilingual",))
-    )
     fusion: Literal["rrf", "dbsf"] = Field(
         "rrf",
         description=(

@@ -4,7 +4,7 @@ import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from assay.retrievers.base import AssayError
 from assay.retrievers.engines.capabilities import Feature
@@ -16,9 +16,6 @@ from assay.retrievers.engines.servers.service import (
     GoneError,
     ServiceConnection,
 )
-
-if TYPE_CHECKING:
-    from redis import Redis
 
 ADDRESS = "REDIS_URL"
 USER = "REDIS_USER"
@@ -45,11 +42,16 @@ class RedisConnection(ServiceConnection):
     def __init__(self, settings: RedisIndexSettings) -> None:
         super().__init__(settings, read_url(self.engine))
         settings.capabilities.load()
+        from redis import Redis
         from redis.backoff import NoBackoff
         from redis.retry import Retry
 
-        self.client = open_client(
+        # Answers are the arrays of protocol 2, whatever the server has beside it.
+        self.client: Redis = Redis.from_url(
             self.url,
+            username=os.environ.get(USER) or None,
+            password=os.environ.get(self.key) or None,
+            protocol=2,
             socket_timeout=self._timeout,
             socket_connect_timeout=self._timeout,
             # Retries are made and counted here.
@@ -142,19 +144,6 @@ class RedisConnection(ServiceConnection):
         raise AssayError(
             f"{self.engine} at {self.url}: has no query engine; Redis 8 has one, and Redis Stack"
         )
-
-
-def open_client(url: str, **options: Any) -> "Redis":
-    """Return a client of the server, of the user and password in the environment.
-
-    Answers are the arrays of protocol 2, whatever the server has beside it.
-    """
-    from redis import Redis
-
-    user, password = os.environ.get(USER), os.environ.get(RedisConnection.key)
-    return Redis.from_url(
-        url, username=user or None, password=password or None, protocol=2, **options
-    )
 
 
 def pair(answer: Sequence[Any]) -> dict[str, Any]:

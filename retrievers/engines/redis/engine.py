@@ -5,12 +5,10 @@ from typing import Any, ClassVar, Literal, TypeAlias
 
 from assay.retrievers.engines.capabilities import Capabilities, LackError
 from assay.retrievers.engines.query_escaping import find_words
-from assay.retrievers.engines.raw_client import BareClient, Request
 from assay.retrievers.engines.redis.connection import (
     ADDRESS,
     HYBRID,
     RedisConnection,
-    open_client,
     pair,
 )
 from assay.retrievers.engines.redis.settings import RedisIndexSettings
@@ -142,19 +140,6 @@ class RedisEngine(StatedEngine[RedisSettings, RedisConnection]):
             "FT.SEARCH", opened.name, _match(words), *SCORER, "WITHSCORES", "NOCONTENT",
             "LIMIT", 0, min(limit, self._texts), *UNLIMITED, "DIALECT", 2,
         )  # fmt: skip
-
-    def _open_bare(self, opened: OpenedIndex) -> BareClient:
-        """Return the client as `from_url` makes it, with answers of the form the adapter reads."""
-        client = open_client(opened.connection.url)
-
-        def ready(parts: Sequence[str | int | bytes]) -> Request:
-            return lambda: client.execute_command(*parts) if parts else [0]
-
-        return BareClient(
-            lambda vector, limit: ready(self._ask_dense(opened, vector, limit)),
-            lambda text, limit: ready(self._ask_keyword(opened, text, limit)),
-            client.close,
-        )
 
     def _search_hybrid(
         self, opened: OpenedIndex, text: str, vector: Vectors, limit: int

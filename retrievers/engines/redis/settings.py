@@ -3,11 +3,10 @@
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Literal
 
 from pydantic import Field, model_validator
 
-from assay.retrievers.engines.analyzer_coverage import WordKey
 from assay.retrievers.engines.base import LegWeights
 from assay.retrievers.engines.formulas import Formula, ReciprocalRanks
 from assay.retrievers.engines.servers.service import ServiceSettings
@@ -34,7 +33,6 @@ class RedisTextSettings(Settings):
 class RedisIndexSettings(ServiceSettings):
     """What Redis can be told."""
 
-    words: ClassVar[WordKey | None] = WordKey("", {})
     text: RedisTextSettings = Field(
         default_factory=RedisTextSettings, description="the engine's keyword index"
     )

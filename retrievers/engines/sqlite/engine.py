@@ -2,14 +2,11 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from assay.retrievers.base import AssayError
-from assay.retrievers.engines.copies import OwnFolder
-from assay.retrievers.engines.crud import LiveFiles, LiveRows
 from assay.retrievers.engines.embedded import EmbeddedEngine
 from assay.retrievers.engines.servers.pool import Pool
 from assay.retrievers.engines.sqlite.file import (
@@ -17,11 +14,10 @@ from assay.retrievers.engines.sqlite.file import (
     SqliteFileSettings,
     build_file,
     configure_tokenizer,
-    load_vec0,
     open_file,
 )
-from assay.retrievers.engines.statements import BareConnection, Select, StatementEngine
-from assay.retrievers.fusion.ranking import Scored, ordered
+from assay.retrievers.engines.statements import Select, StatementEngine
+from assay.retrievers.fusion.ranking import Scored
 from assay.retrievers.models.base import Vectors
 from assay.retrievers.settings import Resources
 
@@ -76,10 +72,6 @@ class SqliteEngine(
             "b": B,
         }
 
-    def open_live(self, dimensions: int) -> LiveRows:
-        """Return rows of a table, each compared."""
-        return open_rows(dimensions)
-
     @property
     def _exact(self) -> bool:
         return True
@@ -131,16 +123,6 @@ class SqliteEngine(
             words.setdefault(term, encoded[begin:end].decode())
         return " OR ".join(f'"{word}"' for word in words.values()) or '""'
 
-    def _connect_bare(self, opened: Connections) -> BareConnection:
-        import apsw
-
-        with opened.lend() as other:
-            path = other.db_filename("main")
-        connection = load_vec0(apsw.Connection(path, flags=apsw.SQLITE_OPEN_READONLY))
-        return BareConnection(
-            lambda *asked: connection.execute(*asked).fetchall(), connection.close
-        )
-
     def _ask(
         self, opened: Connections, statement: str, parameters: Mapping[str, Any]
     ) -> list[Scored]:
@@ -152,61 +134,3 @@ class SqliteEngine(
         except apsw.Error as error:
             raise AssayError(f"engine sqlite: {error}") from None
         return rows
-
-
-BUSY_MS = 10_000  # a writer waits so long for another
-LIVE_NEIGHBOURS = "SELECT rowid, 1 - distance FROM rows WHERE embedding MATCH ? AND k = ?"
-
-
-@dataclass
-class SqliteRows(LiveFiles):
-    """A table with a write-ahead log: readers see what was whole when they began."""
-
-    pool: "Pool[apsw.Connection]"
-
-    def put(self, ids: Sequence[int], vectors: Vectors) -> None:
-        """Add rows after those of the same ids are removed, all at once: it has no other way."""
-        rows = zip(ids, (row.tobytes() for row in vectors), strict=True)
-        with self.pool.lend() as connection, connection:
-            connection.executemany("DELETE FROM rows WHERE rowid = ?", ((id_,) for id_ in ids))
-            connection.executemany("INSERT INTO rows(rowid, embedding) VALUES (?, ?)", rows)
-
-    def delete(self, ids: Sequence[int]) -> None:
-        """Remove rows."""
-        with self.pool.lend() as connection, connection:
-            connection.executemany("DELETE FROM rows WHERE rowid = ?", ((id_,) for id_ in ids))
-
-    def search(self, vector: Vectors, limit: int) -> list[Scored]:
-        """Return the nearest rows."""
-        with self.pool.lend() as connection:
-            found = connection.execute(LIVE_NEIGHBOURS, (vector.tobytes(), limit)).fetchall()
-        return ordered(found)
-
-    def release(self) -> None:
-        """Close the connections."""
-        self.pool.close()
-
-
-def open_rows(dimensions: int) -> SqliteRows:
-    """Return an empty table."""
-    folder = OwnFolder("sqlite")
-
-    def connect() -> "apsw.Connection":
-        import apsw
-
-        connection = load_vec0(apsw.Connection(str(folder.path / FILE)))
-        connection.set_busy_timeout(BUSY_MS)
-        connection.execute("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL")
-        return connection
-
-    rows = SqliteRows(Pool(connect), folder=folder)
-    try:
-        with rows.pool.lend() as connection:
-            connection.execute(
-                "CREATE VIRTUAL TABLE rows USING "
-                f"vec0(embedding float[{dimensions}] distance_metric=cosine)"
-            )
-    except BaseException:
-        rows.close()
-        raise
-    return rows

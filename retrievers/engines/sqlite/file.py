@@ -8,7 +8,6 @@ from urllib.parse import quote
 from pydantic import Field
 
 from assay.retrievers.base import AssayError
-from assay.retrievers.engines.analyzer_coverage import WordKey
 from assay.retrievers.engines.capabilities import Capabilities
 from assay.retrievers.engines.servers.pool import Pool
 from assay.retrievers.engines.statements import StatementSettings
@@ -26,10 +25,8 @@ class SqliteFileSettings(StatementSettings):
         extra="sqlite",
         modules=("apsw", "sqlite_vec"),
         packages=("apsw", "sqlite-vec"),
-        live=True,
         restricts=True,
     )
-    words: ClassVar[WordKey | None] = WordKey("", {})
     type: Literal["sqlite"]
     tokenizer: Literal["porter unicode61", "unicode61", "trigram"] = Field(
         "porter unicode61",

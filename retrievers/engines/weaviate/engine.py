@@ -1,17 +1,13 @@
 """Weaviate, a server: vector and BM25 lists fused by its hybrid search."""
 
-import os
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, Literal, TypeAlias
-from urllib.parse import urlsplit
 
 from pydantic import Field, model_validator
 
-from assay.retrievers.engines.analyzer_coverage import WordKey
 from assay.retrievers.engines.base import Engine, StoreSettings
 from assay.retrievers.engines.capabilities import Capabilities
 from assay.retrievers.engines.formulas import Formula, Head, ReciprocalRanks, ScaledScores
-from assay.retrievers.engines.raw_client import BareClient, Request
 from assay.retrievers.engines.servers.collection_store import Collection, CollectionPlan
 from assay.retrievers.engines.servers.server_engine import OpenIndex, ServerEngine
 from assay.retrievers.engines.weaviate.collection import (
@@ -24,7 +20,6 @@ from assay.retrievers.engines.weaviate.collection import (
 from assay.retrievers.engines.weaviate.connection import (
     CAPABILITIES,
     FILTERS,
-    KEY,
     WeaviateConnection,
     WeaviateConnectionSettings,
 )
@@ -44,15 +39,6 @@ class WeaviateSettings(WeaviateConnectionSettings, WeaviateIndexSettings, StoreS
     """Weaviate, a server at WEAVIATE_URL: vector and BM25 lists fused inside it."""
 
     capabilities: ClassVar[Capabilities] = CAPABILITIES
-    words: ClassVar[WordKey | None] = WordKey(
-        "bm25.tokenization",
-        {
-            "chinese": ("gse_ch", "gse", "trigram"),
-            "japanese": ("kagome_ja", "gse", "trigram"),
-            "korean": ("kagome_kr", "trigram"),
-            "thai": ("trigram",),
-        },
-    )
     type: Literal["weaviate"] = "weaviate"
     fusion: Literal["ranked", "relative_score"] = Field(
         "ranked",
@@ -139,10 +125,6 @@ class WeaviateEngine(ServerEngine[WeaviateSettings, WeaviateConnection]):
             connection, plan, self._settings, texts, vectors, self._resources.progress
         ).open()
 
-    def _open_bare(self, opened: OpenedCollection) -> BareClient:
-        connection = opened.connection
-        return open_client(connection.url, connection.grpc_port, opened.name, PROPERTY)
-
     def _search_dense(self, opened: OpenedCollection, vector: Vectors, limit: int) -> list[Scored]:
         """Return the texts of greatest cosine, which is 1 - Weaviate's distance."""
         from weaviate.classes.query import MetadataQuery
@@ -217,46 +199,3 @@ def _ask(opened: OpenedCollection, action: Callable[[Any], Any]) -> list[Any]:
         lambda client: action(client.collections.use(opened.name).query).objects
     )
     return found
-
-
-def open_client(url: str, grpc_port: int, collection: str, text_property: str) -> BareClient:
-    """Return the client as the vendor's first page makes it."""
-    import weaviate
-    from weaviate.classes.init import Auth
-    from weaviate.classes.query import BM25Operator, MetadataQuery
-
-    place = urlsplit(url)
-    secure, host = place.scheme == "https", place.hostname or ""
-    client = weaviate.connect_to_custom(
-        http_host=host,
-        http_port=place.port or (443 if secure else 80),
-        http_secure=secure,
-        grpc_host=host,
-        grpc_port=grpc_port,
-        grpc_secure=secure,
-        auth_credentials=Auth.api_key(key) if (key := os.environ.get(KEY)) else None,
-        skip_init_checks=True,
-    )
-    query = client.collections.use(collection).query
-
-    def ready(search: Callable[..., Any], given: Any, **options: Any) -> Request:
-        return lambda: [
-            (each.uuid, each.metadata)
-            for each in search(given, return_properties=False, **options).objects
-        ]
-
-    def dense(vector: Vectors, limit: int) -> Request:
-        wanted = MetadataQuery(distance=True)
-        return ready(query.near_vector, vector.tolist(), limit=limit, return_metadata=wanted)
-
-    def keyword(text: str, limit: int) -> Request:
-        return ready(
-            query.bm25,
-            text,
-            query_properties=[text_property],
-            operator=BM25Operator.or_(minimum_match=1),
-            limit=limit,
-            return_metadata=MetadataQuery(score=True),
-        )
-
-    return BareClient(dense, keyword, client.close)

@@ -76,8 +76,8 @@ def test_a_dense_leg_moves_where_there_is_no_native_one() -> None:
 def test_beside_a_native_leg_a_dense_one_stays() -> None:
     legs = {"all": {"type": "native_hybrid", "engine": {"type": "qdrant-edge", "k": 2}}}
     values = {"name": "mine", "retriever": {"legs": {**legs, "dense": {"type": "dense"}}}}
-    choose_engine(values, "duckdb")
-    assert legs_of(values)["all"]["engine"] == {"type": "duckdb"}
+    choose_engine(values, "lancedb")
+    assert legs_of(values)["all"]["engine"] == {"type": "lancedb"}
     assert legs_of(values)["dense"] == {"type": "dense"}
 
 
@@ -86,7 +86,7 @@ def test_a_config_is_named_with_its_engine() -> None:
     assert named == load_config("hybrid_rrf", engine="sqlite")
     assert named == load_config(f"{CONFIGS / 'hybrid_rrf.yaml'}@sqlite")
     with pytest.raises(AssayError, match=r"hybrid_rrf@sqlite: names an engine already"):
-        load_config("hybrid_rrf@sqlite", engine="duckdb")
+        load_config("hybrid_rrf@sqlite", engine="lancedb")
     with pytest.raises(AssayError, match=r"engine : no such engine"):
         load_config("hybrid_rrf@")
     made = make_experiment("hybrid_rrf@sqlite", ["depth=7"], None, {}, Quiet())
@@ -108,9 +108,9 @@ def test_a_file_with_the_sign_in_its_name_is_that_file(
 
 
 def test_engines_are_added_to_the_configs_that_name_none() -> None:
-    given = ["hybrid_rrf", "native_hybrid@zvec", "some-run"]
-    assert add_engines(given, ["sqlite", "duckdb"]) == [
-        "hybrid_rrf@sqlite", "hybrid_rrf@duckdb", "native_hybrid@zvec", "some-run",
+    given = ["hybrid_rrf", "native_hybrid@postgres", "some-run"]
+    assert add_engines(given, ["sqlite", "lancedb"]) == [
+        "hybrid_rrf@sqlite", "hybrid_rrf@lancedb", "native_hybrid@postgres", "some-run",
     ]  # fmt: skip
     assert add_engines(given, []) == given
     with pytest.raises(AssayError, match=r"engine sqlite: an engine goes with a config that"):
@@ -138,9 +138,9 @@ def test_engines_are_an_axis_of_a_sweep(tmp_path: Path) -> None:
     ]  # fmt: skip
     first = load_config("hybrid_rrf@sqlite", ["retriever.fusion.k=10"])
     assert tasks[0].config == first
-    replaced = read_sweep(tmp_path / "sweep.yaml", ["duckdb"])
+    replaced = read_sweep(tmp_path / "sweep.yaml", ["lancedb"])
     again = list_tasks(tmp_path / "sweep.yaml", replaced, [])
-    assert [task.config.name for task in again] == ["hybrid_rrf-duckdb"] * 2
+    assert [task.config.name for task in again] == ["hybrid_rrf-lancedb"] * 2
     with pytest.raises(AssayError, match=r"sweep\.yaml: axes\.engine: 3 is no engine; allowed: "):
         sweep_over(tmp_path, "[3]")
     with pytest.raises(AssayError, match=r"sweep\.yaml: engine sqlight: no such engine"):
@@ -190,7 +190,6 @@ def test_keys_that_an_engine_has_no_place_for_are_named(
     with pytest.raises(AssayError, match=says) as caught:
         load_config(path, engine="sqlite")
     assert "\n" not in str(caught.value)
-    assert load_config(path, engine="tantivy").name == "hybrid_rrf-tantivy"
     with pytest.raises(AssayError, match=rf"engine \S+: retriever.*: {told}; allowed: "):
         sweep_over(tmp_path, "['*']", str(path))
 
@@ -220,7 +219,7 @@ def test_the_option_leaves_it_to_the_config_to_be_found(
     assert call("plain", "--engine", "sqlite").output == "mine-sqlite\n"
     assert call("hybrid_rrf", "--engine", "sqlite").output == "hybrid_rrf-sqlite\n"
     assert "did you mean hybrid_rrf?" in str(call("hybrid_rff", "--engine", "sqlite").exception)
-    twice = call("hybrid_rrf@sqlite", "--engine", "duckdb")
+    twice = call("hybrid_rrf@sqlite", "--engine", "lancedb")
     assert "an engine goes with a config that names none" in str(twice.exception)
 
 
@@ -249,20 +248,10 @@ def test_a_store_of_vectors_alone_takes_the_dense_leg(engine: str) -> None:
     assert config["name"] == f"hybrid_rrf-{engine}"
 
 
-def test_an_engine_of_words_alone_takes_the_keyword_leg() -> None:
-    legs = legs_of(load_config(CONFIGS / "hybrid.yaml", engine="tantivy").model_dump())
-    assert legs["dense"]["type"] == "dense"
-    assert (legs["keyword"]["type"], legs["keyword"]["depth"]) == ("engine_keyword", 100)
-    values = {"retriever": {"legs": {"a": {"type": "bm25", "k1": 2.0}, "b": {"type": "graph"}}}}
-    choose_engine(values, "tantivy")
-    moved = {"type": "engine_keyword", "engine": {"type": "tantivy"}}
-    assert legs_of(values) == {"a": moved, "b": {"type": "graph"}}
-
-
-@pytest.mark.parametrize(("engine", "own"), [("chroma", "dense"), ("tantivy", "keyword")])
-def test_an_engine_that_does_not_fuse_says_what_does(engine: str, own: str) -> None:
+@pytest.mark.parametrize("engine", ["chroma", "faiss"])
+def test_an_engine_that_does_not_fuse_says_what_does(engine: str) -> None:
     way_out = f"{engine} has no hybrid search of its own: `assay run hybrid --engine {engine}`"
-    told = f"^engine {engine}: {way_out} fuses its {own}"
+    told = f"^engine {engine}: {way_out} fuses its dense"
     with pytest.raises(AssayError, match=told) as caught:
         load_config(CONFIGS / "native_hybrid.yaml", engine=engine)
     assert "\n" not in str(caught.value)
@@ -273,10 +262,9 @@ def test_an_engine_that_does_not_fuse_says_what_does(engine: str, own: str) -> N
 
 
 def test_a_leg_for_a_search_that_an_engine_lacks_is_refused() -> None:
-    for kind, engine in (("engine_keyword", "faiss"), ("engine_dense", "tantivy")):
-        leg = f"retriever.legs.native={{type: {kind}, engine: {{type: {engine}}}}}"
-        with pytest.raises(AssayError, match=rf"{engine} has no \w+ search, only"):
-            load_config(CONFIGS / "native_hybrid.yaml", [leg])
+    leg = "retriever.legs.native={type: engine_keyword, engine: {type: faiss}}"
+    with pytest.raises(AssayError, match="faiss has no keyword search, only"):
+        load_config(CONFIGS / "native_hybrid.yaml", [leg])
 
 
 def test_a_depth_of_lists_that_nothing_fuses_is_refused() -> None:
@@ -292,8 +280,6 @@ def test_the_name_of_a_provider_points_to_its_engine() -> None:
 def test_nothing_that_can_move() -> None:
     with pytest.raises(AssayError, match=r"engine sqlite: no leg can .*: keyword \(bm25\)"):
         load_config(CONFIGS / "bm25.yaml", engine="sqlite")
-    with pytest.raises(AssayError, match=r"engine_keyword or bm25; there are: .*dense"):
-        load_config(CONFIGS / "semantic.yaml", engine="tantivy")
     with pytest.raises(AssayError, match=r"there are: none"):
         load_config(ROOT / "examples" / "word_overlap.yaml", engine="sqlite")
     with pytest.raises(

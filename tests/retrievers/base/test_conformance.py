@@ -97,17 +97,15 @@ PIPELINES: dict[str, dict[str, Any]] = {
     },
     "postgres": {"legs": {"native": {"type": "native_hybrid", "engine": {"type": "postgres"}}}},
     "sqlite": {"legs": {"native": {"type": "native_hybrid", "engine": {"type": "sqlite"}}}},
-    "duckdb": {"legs": {"native": {"type": "native_hybrid", "engine": {"type": "duckdb"}}}},
-    "zvec": {"legs": {"native": {"type": "native_hybrid", "engine": {"type": "zvec"}}}},
     "lancedb": {"legs": {"native": {"type": "native_hybrid", "engine": {"type": "lancedb"}}}},
     "faiss": {"legs": {"dense": {"type": "engine_dense", "engine": {"type": "faiss"}}}},
-    "tantivy": {"legs": {"words": {"type": "engine_keyword", "engine": {"type": "tantivy"}}}},
+    "words": {"legs": {"words": {"type": "engine_keyword", "engine": {"type": "sqlite"}}}},
     "chroma": {"legs": {"dense": {"type": "engine_dense", "engine": {"type": "chroma"}}}},
 }
 
 
 # Legs on engines that differ from those beside them by the engine, which keeps rules of its own.
-LIKE_OTHERS = ("postgres", "duckdb", "zvec", "lancedb", "chroma")
+LIKE_OTHERS = ("postgres", "lancedb", "chroma", "words")
 
 
 @pytest.mark.parametrize("rule", OWN_RULES, ids=str)

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from types import SimpleNamespace
 
 import pytest
+from tools.milvus_servers import serve
 
 
 @pytest.fixture(scope="module")
@@ -14,4 +15,11 @@ def impatient_milvus() -> Iterator[None]:
     clock = SimpleNamespace(**vars(time) | {"sleep": lambda seconds: time.sleep(seconds / 50)})
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(handler, "time", clock)
+        yield
+
+
+@pytest.fixture(scope="module")
+def milvus_url(impatient_milvus: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Have MILVUS_URL name a stand-in."""
+    with serve(tmp_path_factory.mktemp("milvus")):
         yield

@@ -26,15 +26,6 @@ ENGINES: dict[str, dict[str, Any]] = {
         "weights": {"dense": 3.0, "keyword": 0.5},
         "depth": {"dense": 20, "keyword": 50},
     },
-    "duckdb": {"type": "duckdb"},
-    "duckdb min-max": {
-        "type": "duckdb",
-        "fusion": "min-max",
-        "weights": {"dense": 3.0, "keyword": 0.5},
-        "depth": {"dense": 20, "keyword": 50},
-        "bm25": {"stop_words": "none"},
-    },
-    "duckdb hnsw": {"type": "duckdb", "exact": False},
     "postgres": {"type": "postgres"},
     "postgres min-max": {
         "type": "postgres",
@@ -59,15 +50,6 @@ ENGINES: dict[str, dict[str, Any]] = {
         "weights": {"dense": 3.0, "keyword": 0.0},
         "depth": {"dense": 20, "keyword": 50},
     },
-    "zvec": {"type": "zvec"},
-    "zvec weighted": {
-        "type": "zvec",
-        "fusion": "weighted",
-        "weights": {"dense": 3.0, "keyword": 0.5},
-        "depth": {"dense": 20, "keyword": 50},
-    },
-    "zvec weighted ip": {"type": "zvec", "fusion": "weighted", "metric": "ip"},
-    "zvec hnsw": {"type": "zvec", "exact": False},
     "lancedb": {"type": "lancedb"},
     "lancedb linear": {
         "type": "lancedb",
@@ -84,11 +66,8 @@ ENGINES: dict[str, dict[str, Any]] = {
         "type": "faiss",
         "index": {"type": "ivf-pq", "bits": 5, "partitions": 4, "refine_factor": 3},
     },
-    "tantivy": {"type": "tantivy"},
-    "tantivy english": {"type": "tantivy", "text": {"analyzer": "english"}},
     "chroma": {"type": "chroma"},
     "lancedb hnsw-sq": {"type": "lancedb", "index": {"type": "hnsw-sq", "ef": 10}},
-    "milvus-lite": {"type": "milvus-lite"},
 }
 
 
@@ -98,8 +77,8 @@ def make(name: str, cache: Path) -> Callable[[], Engine]:
 
 
 # What fuses the lists of the same index in another way, and the rules that this bears on.
-FUSED = ("qdrant-edge dbsf", "qdrant-edge weighted", "duckdb min-max", "postgres min-max",
-         "postgres weighted", "zvec weighted", "lancedb linear")  # fmt: skip
+FUSED = ("qdrant-edge dbsf", "qdrant-edge weighted", "postgres min-max",
+         "postgres weighted", "lancedb linear")  # fmt: skip
 OF_FUSION = {
     "nothing_is_found_in_nothing", "hybrid_is_fused_from_its_lists", "smaller_limits_give_heads",
     "same_answer_again", "equal_scores_are_ordered_by_position", "odd_texts_are_data",
@@ -120,11 +99,7 @@ def test_fusions_are_of_engines_and_their_rules_are_rules() -> None:
 
 
 @pytest.mark.parametrize(("name", "rule"), CASES)
-def test_engines_keep_the_rules(
-    name: str, rule: Rule, cache: Path, request: pytest.FixtureRequest
-) -> None:
-    if name == "milvus-lite":
-        request.getfixturevalue("impatient_milvus")
+def test_engines_keep_the_rules(name: str, rule: Rule, cache: Path) -> None:
     rule.check(make(name, cache))
 
 
@@ -132,10 +107,7 @@ def test_engines_keep_the_rules(
     ("name", "dense", "keyword"),
     [
         ("qdrant-edge", {"weights": {"keyword": 0.0}}, {"weights": {"dense": 0.0}}),
-        ("duckdb min-max", {"weights": {"keyword": 0.0}}, {"weights": {"dense": 0.0}}),
-        ("duckdb", {"weights": {"keyword": 0.0}}, {"weights": {"dense": 0.0}}),
         ("sqlite min-max", {"weights": {"keyword": 0.0}}, {"weights": {"dense": 0.0}}),
-        ("zvec weighted", {"weights": {"keyword": 0.0}}, {"weights": {"dense": 0.0}}),
         ("lancedb linear", {"weight": 1.0}, {"weight": 0.0}),
     ],
 )

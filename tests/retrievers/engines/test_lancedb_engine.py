@@ -1,25 +1,48 @@
+"""LanceDB: its fusion and its terms; when its folder in the cache is found, made anew, shared."""
+
+import json
 import math
+import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import closing
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, get_args
 
+import numpy as np
 import pytest
-from tools import folder_engines
-from tools.folder_engines import QUERIES, TEXTS, VECTORS, index
+from samples.real_texts import real_texts
 
+from assay.retrievers.base import AssayError, IndexReport
 from assay.retrievers.engines.conformance.sample import encode
-from assay.retrievers.engines.lancedb.engine import LanceDbEngine
+from assay.retrievers.engines.lancedb.engine import LanceDbEngine, LanceDbSettings
 from assay.retrievers.engines.lancedb.settings import Language
+from assay.retrievers.models.base import Vectors
+from assay.retrievers.settings import Resources
+from assay.retrievers.store.cache import Cache
 
 pytestmark = pytest.mark.skipif(not find_spec("lancedb"), reason="needs the extra `lancedb`")
 
+QUERIES = ["add an argument to the parser", "print usage", "Namespace", "optional prefix chars"]
+TEXTS = real_texts()
+APPROXIMATE: dict[str, Any] = {"index": {"type": "hnsw-sq"}}
+
 
 def make(folder: Path, **settings: Any) -> LanceDbEngine:
-    engine = folder_engines.make("lancedb", folder, **settings)
-    assert isinstance(engine, LanceDbEngine)
-    return engine
+    chosen = LanceDbSettings.model_validate({"type": "lancedb", **settings})
+    return chosen.build(Resources(Cache(folder)))
+
+
+def embed(texts: list[str]) -> Vectors:
+    return np.stack([encode(text) for text in texts])
+
+
+def index(engine: LanceDbEngine, texts: list[str]) -> IndexReport:
+    return engine.index(texts, embed(texts), "hashing")
+
+
+VECTORS = embed(TEXTS)
 
 
 @pytest.fixture
@@ -132,3 +155,113 @@ def test_scores_are_cosines_whatever_the_index(cache: Path, type_: str) -> None:
         assert len(found) == 50
         cosines = [float(VECTORS[i] @ VECTORS[5]) for i, _ in found]
         assert [score for _, score in found] == pytest.approx(cosines, abs=0.02)
+
+
+def build(folder: Path, **settings: Any) -> tuple[str, ...]:
+    """Index two texts, check what the engine says of them, and return what was cached."""
+    with closing(make(folder, **settings)) as engine:
+        report = index(engine, ["cat", "dog"])
+        assert report.bytes > 0
+        assert set(report.seconds) == {"engine"}
+        assert [i for i, _ in engine.hybrid("dog", encode("dog"), 1)] == [1]
+        return report.cached
+
+
+@pytest.mark.parametrize(
+    ("settings", "cached"),
+    [
+        ({"k": 2, "depth": {"dense": 3}, "index": {"ef": 5}}, ("engine",)),
+        ({"fusion": "linear", "weight": 0.5}, ("engine",)),
+        ({"fts": {"language": "german"}}, ()),
+        ({"index": {"type": "hnsw-flat"}}, ()),
+    ],
+)
+def test_the_folder_is_found_in_the_cache(
+    tmp_path: Path, settings: dict[str, Any], cached: tuple[str, ...]
+) -> None:
+    assert build(tmp_path) == ()
+    assert build(tmp_path, **settings) == cached
+
+
+@pytest.mark.parametrize("broken", ["data/*.lance", "part_*_invert.lance", "*.manifest"])
+def test_a_broken_folder_is_made_anew(broken: str, tmp_path: Path) -> None:
+    assert [build(tmp_path), build(tmp_path)] == [(), ("engine",)]
+    next(tmp_path.rglob(broken)).write_bytes(b"")  # the engine itself may crash on it
+    assert [build(tmp_path), build(tmp_path)] == [(), ("engine",)]
+    next(tmp_path.rglob(broken)).unlink()
+    assert build(tmp_path) == ()
+
+
+def test_a_blank_text_shares_no_terms(tmp_path: Path) -> None:
+    with closing(make(tmp_path)) as engine:
+        index(engine, TEXTS)
+        assert engine.keyword(" \n", 5) == []
+        dense = engine.dense(encode("cat"), engine.depth.dense)
+        assert [i for i, _ in engine.hybrid(" ", encode("cat"), 5)] == [i for i, _ in dense[:5]]
+
+
+def test_searching_prints_nothing(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    with closing(make(tmp_path)) as engine:
+        index(engine, TEXTS)
+        capfd.readouterr()
+        assert engine.hybrid(QUERIES[0], encode(QUERIES[0]), 100)
+    assert capfd.readouterr() == ("", "")
+
+
+def test_the_missing_extra_is_told_in_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "lancedb", None)
+    with pytest.raises(AssayError, match=r"^engine lancedb: needs the extra `lancedb`: "):
+        make(tmp_path)
+
+
+# Makes an engine in a process of its own; it answers twice, or tells that it has built and stays.
+PROGRAM = f"""
+import json, sys, time
+sys.path.insert(0, {str(Path(__file__).parent)!r})
+from pathlib import Path
+import test_lancedb_engine as t
+import assay.retrievers.engines.embedded as engines
+folder, what = sys.argv[1:]
+if what == "stay":
+    def stay(*arguments):
+        print("built", flush=True)
+        time.sleep(60)
+    engines.seal = stay
+engine = t.make(Path(folder), **t.APPROXIMATE)
+t.index(engine, t.TEXTS)
+for _ in range(2):
+    print(json.dumps(t.search(engine)), flush=True)
+    sys.stdin.readline()
+"""
+
+
+def start(folder: Path, what: str) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-c", PROGRAM, str(folder), what],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+
+
+def search(engine: Any) -> list[list[Any]]:
+    return [[list(pair) for pair in engine.hybrid(q, encode(q), 100)] for q in QUERIES]
+
+
+@pytest.mark.slow
+def test_two_processes_at_once_agree_and_a_killed_one_leaves_nothing(tmp_path: Path) -> None:
+    with start(tmp_path, "stay") as killed:
+        assert killed.stdout
+        assert killed.stdout.readline() == "built\n"
+        killed.kill()
+    assert list(tmp_path.rglob("assay.json")) == []
+    both = [start(tmp_path, "answer") for _ in range(2)]
+    first = [json.loads(process.stdout.readline()) for process in both if process.stdout]
+    with closing(make(tmp_path, **APPROXIMATE)) as engine:
+        assert index(engine, TEXTS).cached == ("engine",)
+        ours = search(engine)
+    second = [json.loads(process.communicate("\n\n", timeout=60)[0]) for process in both]
+    assert [process.returncode for process in both] == [0, 0]
+    assert [*first, *second] == [ours] * 4

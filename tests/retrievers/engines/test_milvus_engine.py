@@ -1,27 +1,20 @@
-"""Milvus: in a file by milvus-lite, and the server's adapter before what milvus-lite serves."""
+"""Milvus: its adapter before what milvus-lite serves, which speaks the same protocol."""
 
-import os
 import socket
-import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from pydantic import ValidationError
+from tools.milvus_servers import serve
 from tools.server_engines import is_told, one_line
-
-pytest.importorskip("milvus_lite", reason="needs the extra `milvus`")
-
-from milvus_lite.adapter.grpc.server import start_server_in_thread
 
 from assay.eval.studies.stores.parity.sweep import judge
 from assay.retrievers.base import AssayError
 from assay.retrievers.conformance import Rule
-from assay.retrievers.engines.base import Engine
 from assay.retrievers.engines.conformance import (
     RULES,
     dense_is_cosine,
@@ -29,7 +22,6 @@ from assay.retrievers.engines.conformance import (
 )
 from assay.retrievers.engines.conformance.sample import FEW, QUERIES, TEXTS, encode, index
 from assay.retrievers.engines.milvus.engine import MilvusConnection, MilvusEngine, MilvusSettings
-from assay.retrievers.engines.milvus.lite import MilvusLiteSettings
 from assay.retrievers.engines.parity.parity import Observation, state
 from assay.retrievers.services.retries import count_retries
 from assay.retrievers.settings import Resources
@@ -39,50 +31,28 @@ pytestmark = pytest.mark.usefixtures("impatient_milvus")
 WEIGHTED = {"fusion": "weighted", "weights": {"dense": 0.7, "keyword": 0.3}}
 
 
-@contextmanager
-def serve(folder: Path) -> Iterator[Any]:
-    """Serve a database over gRPC, and name it in the environment; give the server."""
-    server, database, port = start_server_in_thread(str(folder / "milvus.db"))
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("MILVUS_URL", f"http://127.0.0.1:{port}")
-        patch.delenv("MILVUS_TOKEN", raising=False)
-        yield server
-    server.stop(grace=0).wait()
-    database.close()
-
-
-@pytest.fixture(scope="module")
-def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    with serve(tmp_path_factory.mktemp("milvus")):
-        yield
-
-
 def make(**settings: Any) -> MilvusEngine:
     quick = {"timeout_seconds": 5.0, "retries": {"attempts": 2, "pause": 0.001}}
     chosen = MilvusSettings.model_validate(quick | settings)
     return chosen.build(Resources(Cache(default_root())))
 
 
-def make_lite(folder: Path, **settings: Any) -> Engine:
-    return MilvusLiteSettings.model_validate(settings).build(Resources(Cache(folder)))
-
-
 @pytest.mark.parametrize("rule", RULES, ids=str)
-def test_rules(served: None, rule: Rule) -> None:
+def test_rules(milvus_url: None, rule: Rule) -> None:
     rule.check(make)
 
 
 @pytest.mark.parametrize(
     "settings", [{**WEIGHTED, "depth": {"dense": 20, "keyword": 50}}, {"exact": False}], ids=str
 )
-def test_fusion_by_the_rules(served: None, settings: dict[str, Any]) -> None:
+def test_fusion_by_the_rules(milvus_url: None, settings: dict[str, Any]) -> None:
     for check in (dense_is_cosine, hybrid_is_fused_from_its_lists):
         check(lambda: make(**settings))
 
 
 @pytest.mark.parametrize("settings", [{}, {"k": 5}, WEIGHTED], ids=str)
-def test_parity(tmp_path: Path, settings: dict[str, Any]) -> None:
-    with closing(make_lite(tmp_path, **settings)) as engine:
+def test_parity(milvus_url: None, settings: dict[str, Any]) -> None:
+    with closing(make(**settings)) as engine:
         vectors = index(engine)
         asked = (*QUERIES, *TEXTS[:10])
         seen = {text: Observation(engine, text, encode(text), vectors) for text in asked}
@@ -98,18 +68,18 @@ def test_parity(tmp_path: Path, settings: dict[str, Any]) -> None:
     ],
 )
 def test_texts_are_cut_into_terms_as_the_settings_say(
-    tmp_path: Path, settings: dict[str, Any], found: set[str]
+    milvus_url: None, settings: dict[str, Any], found: set[str]
 ) -> None:
-    with closing(make_lite(tmp_path, bm25=settings)) as engine:
+    with closing(make(bm25=settings)) as engine:
         index(engine, ["The Running of a café; parse_json"])
         asked = {"running", "run", "the", "parse_json", "json", "café", "cafe"}
         assert {word for word in asked if engine.keyword(word, 1)} == found
 
 
-def test_constants_of_bm25_count(tmp_path: Path) -> None:
+def test_constants_of_bm25_count(milvus_url: None) -> None:
     scores = []
     for bm25 in ({}, {"k1": 0.1}, {"b": 0.0}):
-        with closing(make_lite(tmp_path, bm25=bm25)) as engine:
+        with closing(make(bm25=bm25)) as engine:
             index(engine, FEW)
             scores.append(round(engine.keyword("cat", 1)[0][1], 4))
     # idf ln(1 + 4.5 / 1.5) of one holder in five; 2 occurrences in 6 of 2.2 terms on average.
@@ -117,40 +87,21 @@ def test_constants_of_bm25_count(tmp_path: Path) -> None:
     assert len(set(scores)) == 3
 
 
-def test_recall_is_measured_where_search_is_approximate(tmp_path: Path) -> None:
+def test_recall_is_measured_where_search_is_approximate(milvus_url: None) -> None:
     vectors = np.random.default_rng(0).normal(size=(1000, 32)).astype(np.float32)
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
     graph = {"exact": False, "m": 2, "ef_construction": 2, "ef": 1}
-    with closing(make_lite(tmp_path, **graph)) as engine:
+    with closing(make(**graph)) as engine:
         engine.index(["text"] * len(vectors), vectors, "random")
         assert 0 < engine.metadata()["recall_against_exact"] < 0.99
 
 
-def test_a_text_that_is_too_long(tmp_path: Path) -> None:
+def test_a_text_that_is_too_long(milvus_url: None) -> None:
     with pytest.raises(AssayError, match="text 1 has 65536 bytes, and 65535 are the most"):
-        index(make_lite(tmp_path), ["short", "x" * 65_536])
+        index(make(), ["short", "x" * 65_536])
 
 
-def test_two_processes_open_one_index(tmp_path: Path) -> None:
-    program = (
-        "import sys; sys.path.insert(0, sys.argv[2])\n"
-        "from pathlib import Path; import test_milvus_engine as t\n"
-        "engine = t.make_lite(Path(sys.argv[1])); t.index(engine, t.FEW)\n"
-        "print(engine.keyword('dog', 5), flush=True); engine.close()"
-    )
-    with closing(make_lite(tmp_path)) as engine:
-        index(engine, FEW)
-        command = [sys.executable, "-c", program, str(tmp_path), str(Path(__file__).parent)]
-        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-        done = subprocess.run(
-            command, capture_output=True, text=True, env=environment, timeout=60, check=False
-        )
-        assert done.stdout == f"{engine.keyword('dog', 5)}\n", done.stderr
-        assert done.stderr == ""
-        assert engine.index(FEW, index(engine, FEW), "hashing").cached == ("engine",)
-
-
-def test_what_is_stored_and_its_removal(served: None) -> None:
+def test_what_is_stored_and_its_removal(milvus_url: None) -> None:
     with closing(make()) as engine:
         index(engine, ("one", "two"))
         name = engine.metadata()["index"]
@@ -186,20 +137,7 @@ def test_a_server_that_goes_and_what_is_none(
     assert "set MILVUS_URL" in one_line(make()._settings.server)
 
 
-def test_the_bare_client_finds_the_same(served: None) -> None:
-    with closing(make()) as e:
-        index(e, FEW)
-        bare = e.open_bare()
-        assert bare is not None
-        assert bare.dense is not None
-        assert bare.keyword is not None
-        dense, keyword = bare.dense(encode("cat"), 3), bare.keyword("cat dog", 3)
-        assert [i for i, _ in dense()] == [i for i, _ in e.dense(encode("cat"), 3)]
-        assert [i for i, _ in keyword()] == [i for i, _ in e.keyword("cat dog", 3)]
-        bare.close()
-
-
-def test_a_server_that_is_too_old(served: None, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_server_that_is_too_old(milvus_url: None, monkeypatch: pytest.MonkeyPatch) -> None:
     from pymilvus import MilvusClient
 
     monkeypatch.setattr(MilvusClient, "get_server_version", lambda *_, **__: "v2.4.15")
@@ -217,13 +155,10 @@ def test_errors_of_milvus_in_words() -> None:
     assert (fault.status, fault.passing, fault.said) == (0, False, "no such field")
 
 
-@pytest.mark.parametrize("settings", [MilvusSettings, MilvusLiteSettings])
-def test_the_missing_extra_is_told_in_one_line(
-    settings: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_missing_extra_is_told_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MILVUS_URL", "http://127.0.0.1:9")
     monkeypatch.setitem(sys.modules, "pymilvus", None)
-    problem = one_line(lambda: index(settings().build(Resources(Cache(tmp_path)))))
+    problem = one_line(lambda: index(make()))
     assert problem.startswith("engine milvus: needs the extra `milvus`: ")
 
 

@@ -81,25 +81,6 @@ def test_a_graph_tells_its_recall(double: RedisDouble) -> None:
         assert e.metadata()["recall_against_exact"] == 1.0  # the double has no graph
 
 
-def test_the_bare_client_finds_the_same(double: RedisDouble) -> None:
-    with closing(make()) as e:
-        index(e, FEW)
-        bare = e.open_bare()
-        assert bare is not None
-        assert bare.dense is not None
-        assert bare.keyword is not None
-        dense, keyword = bare.dense(encode("cat"), 3)(), bare.keyword("cat dog", 3)()
-        for found, listed in (
-            (dense, e.dense(encode("cat"), 3)),
-            (keyword, e.keyword("cat dog", 3)),
-        ):
-            ids = {int(key.rpartition(b":")[2]) for key in found[1::2]}
-            assert ids == {position for position, _ in listed}
-            assert ids
-        assert bare.keyword("--", 3)() == [0]
-        bare.close()
-
-
 def test_a_server_before_hybrid_search_has_its_lists(double: RedisDouble) -> None:
     double.version = 80002
     with closing(make()) as e:

@@ -27,15 +27,10 @@ RESTRICTING: dict[str, dict[str, Any]] = {
     "opensearch hnsw": {"knn": {"method": "hnsw"}},
     "postgres": {},
     "sqlite": {},
-    "tantivy": {},
-    "duckdb": {},
     "qdrant-edge": {},
     "faiss": {},
     "faiss hnsw": {"index": {"type": "hnsw"}},
     "faiss hnsw-sq": {"index": {"type": "hnsw-sq"}},
-    "milvus-lite": {},
-    "zvec": {},
-    "zvec hnsw": {"exact": False},
     "milvus": {},
     "qdrant": {},
     "qdrant hnsw": {"exact": False},
@@ -54,6 +49,8 @@ def engine(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
     name = request.param.split()[0]
     settings = ENGINES.types[name].model_validate({"type": name, **RESTRICTING[request.param]})
     capabilities = settings.capabilities
+    if name == "milvus" and not os.environ.get(capabilities.address):
+        request.getfixturevalue("milvus_url")
     if capabilities.address and not (capabilities.embedded or os.environ.get(capabilities.address)):
         pytest.skip(f"needs {capabilities.address}")
     resources = Resources(Cache(tmp_path_factory.mktemp("cache")), Quiet())

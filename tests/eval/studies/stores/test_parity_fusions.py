@@ -101,8 +101,8 @@ def test_fusions_of_engines_that_run_here_and_that_do_not(
 @pytest.mark.parametrize(
     ("label", "shown"),
     [
-        ("duckdb", "RRF has −0.044, −0.014 and −0.060"),
-        ("duckdb fusion=min-max", "duckdb's `fusion=min-max` −0.003, 0.000 and −0.020"),
+        ("sqlite", "RRF has −0.044, −0.014 and −0.060"),
+        ("sqlite fusion=min-max", "sqlite's `fusion=min-max` −0.003, 0.000 and −0.020"),
         ("qdrant-edge fusion=dbsf", "qdrant-edge's `fusion=dbsf` −0.008, +0.003 and −0.018"),
     ],
 )

@@ -115,24 +115,6 @@ def test_a_key_that_is_refused_and_a_collection_that_is_gone(
         assert "answered NOT_FOUND: " in one_line(lambda: search(e))
 
 
-def test_the_bare_client_asks_by_rest(double: QdrantDouble) -> None:
-    with closing(make()) as e:
-        index(e, FEW)
-        bare = e.open_bare()
-        assert bare is not None
-        asked = double.queries_by_grpc
-        vector = encode("running cat")
-        assert bare.dense is not None
-        assert bare.keyword is not None
-        found: Any = bare.dense(vector, 3)()
-        assert dict(found) == pytest.approx(dict(e.dense(vector, 3)), rel=1e-5)
-        found = bare.keyword("running cat", 3)()
-        assert dict(found) == pytest.approx(dict(e.keyword("running cat", 3)), rel=1e-5)
-        assert double.queries_by_grpc == asked + 2
-        assert bare.keyword("--", 3)() == []
-        bare.close()
-
-
 def test_rest_on_this_machine_waits_for_no_acknowledgement(double: QdrantDouble) -> None:
     """As the client does by default: answers on kept connections may wait 40 ms each."""
     client = connect(os.environ["QDRANT_URL"], None, 5)

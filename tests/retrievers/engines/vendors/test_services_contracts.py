@@ -159,20 +159,6 @@ def test_elasticsearch_with_a_basic_licence(monkeypatch: pytest.MonkeyPatch) -> 
         assert "its licence lacks linear retriever" in one_line(lambda: search(e))
 
 
-def test_the_bare_client_of_elasticsearch_finds_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    chosen = SERVED["elasticsearch"]()
-    with chosen.serve(monkeypatch), closing(chosen.make()) as e:
-        index(e, FEW)
-        bare = e.open_bare()
-        assert bare is not None
-        assert bare.dense is not None
-        assert bare.keyword is not None
-        dense, keyword = bare.dense(encode("cat"), 3), bare.keyword("cat dog", 3)
-        assert [int(id_) for id_, _ in dense()] == [i for i, _ in e.dense(encode("cat"), 3)]
-        assert [int(id_) for id_, _ in keyword()] == [i for i, _ in e.keyword("cat dog", 3)]
-        bare.close()
-
-
 def test_an_old_elasticsearch(monkeypatch: pytest.MonkeyPatch) -> None:
     chosen = SERVED["elasticsearch"]()
     with chosen.serve(monkeypatch):

@@ -45,24 +45,6 @@ def search(engine: WeaviateEngine) -> Any:
     return engine.hybrid("winter ferry", encode("winter ferry"), 5)
 
 
-def test_the_bare_client_finds_what_the_adapter_finds(engine: WeaviateEngine) -> None:
-    bare = engine.open_bare()
-    assert bare is not None
-    assert bare.dense is not None
-    assert bare.keyword is not None
-    vector = encode("winter ferry")
-    for request, expected in (
-        (bare.dense(vector, 3), engine.dense(vector, 3)),
-        (bare.keyword("winter ferry", 3), engine.keyword("winter ferry", 3)),
-    ):
-        found: Any = request()
-        assert [weaviate_collection.to_position(row[0]) for row in found] == [
-            position for position, _ in expected
-        ]
-        assert expected
-    bare.close()
-
-
 @pytest.mark.parametrize("rule", RULES, ids=str)
 def test_rules(shared: WeaviateDouble, rule: Rule) -> None:
     rule.check(make)

@@ -1,1 +1,0 @@
-"""DuckDB with its extensions fts and vss."""
