@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -166,7 +167,7 @@ class _Sync:
     def _follow_decisions(
         self, known: Mapping[str, OpenJudgment], found: Sequence[Finding]
     ) -> list[Finding]:
-        """Return the findings with what people decided on the page in place of proposals."""
+        """Return the findings with what people decided in place of proposals."""
         decided = list(found)
         for i, (record, finding) in enumerate(zip(self._records, found, strict=True)):
             item = known.get(record.key)
@@ -183,7 +184,8 @@ class _Sync:
                 continue  # it has changed since; the new proposals wait
             stays = now.place.doc_id == record.anchor.path
             decided[i] = Finding(Status.MOVED if stays else Status.ELSEWHERE, now.place)
-            record.values |= {"accepted_by": item.decided_by, "accepted_on": item.decided_on}
+            today = datetime.now(UTC).date().isoformat()
+            record.values |= {"accepted_by": item.decided_by, "accepted_on": today}
             self._report.accepted += 1
         return decided
 

@@ -3,7 +3,6 @@
 import json
 import subprocess
 import sys
-import threading
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +19,6 @@ from assay.eval.collections.living.review import FILE, ReviewFile
 from assay.eval.collections.living.sync import SyncReport, sync
 from assay.eval.collections.loading import load
 from assay.retrievers.base import AssayError
-from assay.retrievers.store.locks import changing
 
 FEE = "The yearly fee for a reader's card is twelve crowns."
 LOAN = "A book may be kept for four weeks, and longer if nobody waits for it."
@@ -153,19 +151,8 @@ def test_what_is_gone_stays_in_its_file_and_comes_back_with_its_text(own: Path) 
 def decide(own: Path, decision: int) -> None:
     review = ReviewFile(own / FILE)
     (item,) = review.read().values()
-    review.decide(item.id, decision, "anna")
-
-
-def test_a_decision_waits_for_a_sync_that_would_undo_it(own: Path) -> None:
-    write(own, "guide.md", GUIDE.replace("twelve", "fifteen"))
-    run(own)
-    deciding = threading.Thread(target=decide, args=(own, 1))
-    with changing(own):
-        deciding.start()
-        deciding.join(0.5)
-        assert deciding.is_alive()
-    deciding.join()
-    assert [item.decision for item in ReviewFile(own / FILE).read().values()] == [1]
+    item.decision, item.decided_by = decision, "person anna"
+    review.write({item.id: item})
 
 
 def test_a_reworded_text_counts_once_a_person_has_said_so(own: Path) -> None:
@@ -296,6 +283,7 @@ def test_anchors_that_tables_name_move_too(tmp_path: Path) -> None:
         ("folder", "there is no folder|there is no such folder"),
         ("empty", "holds no documents"),
         ("review", "review.jsonl:1: .*delete the file"),
+        ("decision", "review.jsonl:1: decision: 2; allowed: 0 to 1; correct the line"),
     ],
 )
 def test_what_cannot_be_read_is_one_line_and_changes_nothing(
@@ -312,6 +300,12 @@ def test_what_cannot_be_read_is_one_line_and_changes_nothing(
     elif change == "empty":
         write(own, "guide.md", None)
         write(own, "room.md", None)
+    elif change == "decision":
+        write(own, "guide.md", GUIDE.replace("twelve", "fifteen"))
+        run(own)
+        (own / FILE).write_text(
+            (own / FILE).read_text().replace('"decision": null', '"decision": 2')
+        )
     else:
         (own / FILE).write_text("{}\n")
     before = {path: path.read_bytes() for path in own.iterdir()}
@@ -395,5 +389,5 @@ def test_the_screen_fits_a_terminal(own: Path) -> None:
     lines = done.output.splitlines()
     assert len(lines) <= 24
     assert max(map(len, lines)) <= 80
-    for words in ("gone now: q3 (room.md)", "1 new and 1 changed", "assay label", "version: "):
+    for words in ("gone now: q3 (room.md)", "1 new and 1 changed", "to decide: ", "version: "):
         assert words in " ".join(lines)
