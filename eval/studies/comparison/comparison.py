@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
+from itertools import zip_longest
 from typing import Any
 
 from assay.eval.report.formats import count, p_value
@@ -13,7 +14,13 @@ from assay.eval.runs.machine_load import describe_disturbance
 from assay.eval.runs.manifest import describe_cut, describe_order, describe_unread
 from assay.eval.runs.stored import StoredRun, describe_degraded, describe_without_hits
 from assay.eval.runs.summary.comparability import find_misfit
+from assay.eval.runs.summary.difference_bounds import (
+    DifferenceBounds,
+    bound_differences,
+    describe_bounds,
+)
 from assay.eval.runs.summary.labels import label_runs, merge_lines
+from assay.eval.runs.summary.open_pairs import list_open
 from assay.eval.runs.summary.returned_tokens import describe_tokens
 from assay.eval.runs.summary.summary import Summary
 from assay.eval.scoring.measures import choose_headline, find, list_standard
@@ -193,6 +200,17 @@ class Comparison:
         return (*lead, ranking, *filter(None, [self._explain_pairs()]), *against)
 
     @cached_property
+    def bounds(self) -> tuple[DifferenceBounds, ...]:
+        """By pair, what judging the unjudged could make of the headline; of nDCG@k alone."""
+        measure = find(self.pairs[0].headline.measure)
+        cutoff = measure.cutoff
+        if cutoff is None or measure.name != f"nDCG@{cutoff}":
+            return ()
+        found, _ = list_open(self.runs, cutoff)
+        scores = [item.scores[measure.name] for item in self.summaries]
+        return tuple(bound_differences(self.runs, scores, found, cutoff, all_pairs=self.all_pairs))
+
+    @cached_property
     def warnings(self) -> tuple[str, ...]:
         """What a reader must know before believing the figures."""
         said = [
@@ -231,7 +249,8 @@ class Comparison:
                 f"the runs searched {each} queries: only the {queries} that all share"
                 f"{', and a model answered,' if self.of_answers else ''} are compared"
             )
-        found += filter(None, [self.base.models, self.base.absent])
+        unjudged = describe_bounds(self.pairs[0].headline.measure, self.bounds)
+        found += filter(None, [unjudged, self.base.models, self.base.absent])
         return tuple(found)
 
     def _explain_pairs(self) -> str:
@@ -314,8 +333,9 @@ class Comparison:
                 "by_type": [item.as_json() for item in pair.by_type],
                 "alone": dict(pair.alone),
                 "latency": [asdict(item) for item in pair.latency],
+                "bounds": bounds.as_json() if bounds else None,
             }
-            for pair, conclusion in zip(self.pairs, self.conclusions, strict=True)
+            for pair, conclusion, bounds in zip_longest(self.pairs, self.conclusions, self.bounds)
         ]
         if not self.all_pairs:
             others = [{**run, **pair} for run, pair in zip(runs[1:], pairs, strict=True)]

@@ -277,6 +277,25 @@ def test_what_weakens_a_comparison_is_said(folder: Path) -> None:
     assert "20 of the collection's 40 queries" in second
 
 
+def test_what_judging_could_make_of_the_difference_is_said(folder: Path) -> None:
+    ranks = {"base": BASE, "other": OTHER, "third": BASE[::-1]}
+    runs = [make_run(folder, name, planned) for name, planned in ranks.items()]
+    compared = compare(runs[:2], ("nDCG@10", "MRR@10"))
+    (line,) = compared.warnings
+    assert line.startswith(
+        "Judging what is unjudged could turn which run is better by nDCG@10: other less base is "
+    )
+    (bounds,) = compared.bounds
+    assert compared.as_json()["others"][0]["bounds"] == bounds.as_json()
+    assert bounds.low < compared.pairs[0].headline.difference.value < bounds.high
+    assert compare(runs[:2], MEASURES).as_json()["others"][0]["bounds"] is None
+    for all_pairs, pairs in ((False, 2), (True, 3)):
+        several = compare(runs, ("nDCG@10",), all_pairs=all_pairs)
+        assert [(one.base, one.other) for one in several.bounds] == list(several.names)
+        (line,) = several.warnings
+        assert f"by nDCG@10 in {pairs} of {pairs} pairs: " in line
+
+
 def test_what_the_questions_favour_is_repeated(tmp_path: Path) -> None:
     collection = make_collection(len(BASE))
     card = collection.card.model_copy(update={"favours": "keyword search (Hit@10 .9 alone)"})
