@@ -6,7 +6,6 @@ what was decided there.
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
@@ -63,43 +62,41 @@ class OpenJudgment(BaseModel):
         return self
 
 
-@dataclass(frozen=True, slots=True)
-class ReviewFile:
-    """The table in a file. Raises AssayError, naming the line, where it cannot be read."""
+def read_review(path: Path) -> dict[str, OpenJudgment]:
+    """Return what waits, by id; nothing where there is no such file.
 
-    path: Path
-
-    def read(self) -> dict[str, OpenJudgment]:
-        """Return what waits, by id; nothing where there is no such file."""
+    Raises AssayError, naming the line, where it cannot be read.
+    """
+    try:
+        lines = path.read_text(encoding="utf-8").split("\n")
+    except FileNotFoundError:
+        return {}
+    except (OSError, UnicodeDecodeError) as error:
+        raise AssayError(f"{path}: cannot be read: {error}") from None
+    found = {}
+    for number, line in enumerate(lines, start=1):
+        if not line.strip():
+            continue
         try:
-            lines = self.path.read_text(encoding="utf-8").split("\n")
-        except FileNotFoundError:
-            return {}
-        except (OSError, UnicodeDecodeError) as error:
-            raise AssayError(f"{self.path}: cannot be read: {error}") from None
-        found = {}
-        for number, line in enumerate(lines, start=1):
-            if not line.strip():
-                continue
-            try:
-                item = OpenJudgment.model_validate_json(line)
-            except ValidationError as error:
-                raise AssayError(
-                    f"{self.path}:{number}: {explain_error(error)}; correct the line, "
-                    "or delete the file, and `assay dataset sync` writes it again"
-                ) from None
-            found[item.id] = item
-        return found
+            item = OpenJudgment.model_validate_json(line)
+        except ValidationError as error:
+            raise AssayError(
+                f"{path}:{number}: {explain_error(error)}; correct the line, "
+                "or delete the file, and `assay dataset sync` writes it again"
+            ) from None
+        found[item.id] = item
+    return found
 
-    def write(self, items: Mapping[str, OpenJudgment]) -> None:
-        """Write what waits, one judgment a line; without any, the file goes."""
-        ordered = sorted(items.values(), key=lambda item: (item.query_id, item.path, item.id))
-        lines = [json.dumps(item.model_dump(), ensure_ascii=False) for item in ordered]
-        content = "".join(f"{line}\n" for line in lines).encode()
-        if not lines:
-            self.path.unlink(missing_ok=True)
-        elif not self.path.exists() or self.path.read_bytes() != content:
-            write_atomically(self.path, content)
+
+def write_review(path: Path, items: Mapping[str, OpenJudgment]) -> None:
+    """Write what waits, one judgment a line; without any, the file goes."""
+    ordered = sorted(items.values(), key=lambda item: (item.query_id, item.path, item.id))
+    lines = [json.dumps(item.model_dump(), ensure_ascii=False) for item in ordered]
+    content = "".join(f"{line}\n" for line in lines).encode()
+    if not lines:
+        path.unlink(missing_ok=True)
+    elif not path.exists() or path.read_bytes() != content:
+        write_atomically(path, content)
 
 
 def list_open(

@@ -94,7 +94,7 @@ def _order(
     def expect(one: OpenPair) -> float:
         query = one.pair.query_id
         now, then = (ideals.steps @ ideals.find(query, 1)).tolist()
-        changes = [
+        changes: list[float] = [
             (score[query] * now + ideals.top * discount(rank)) / then - score[query]
             for score, rank in zip(scores, one.ranks, strict=True)
         ]

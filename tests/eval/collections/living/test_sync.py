@@ -15,7 +15,7 @@ from assay.eval.collections.check import check
 from assay.eval.collections.history import read_history
 from assay.eval.collections.living import sync as syncing
 from assay.eval.collections.living.findings import Status
-from assay.eval.collections.living.review import FILE, ReviewFile
+from assay.eval.collections.living.review import FILE, read_review, write_review
 from assay.eval.collections.living.sync import SyncReport, sync
 from assay.eval.collections.loading import load
 from assay.retrievers.base import AssayError
@@ -149,10 +149,9 @@ def test_what_is_gone_stays_in_its_file_and_comes_back_with_its_text(own: Path) 
 
 
 def decide(own: Path, decision: int) -> None:
-    review = ReviewFile(own / FILE)
-    (item,) = review.read().values()
+    (item,) = read_review(own / FILE).values()
     item.decision, item.decided_by = decision, "person anna"
-    review.write({item.id: item})
+    write_review(own / FILE, {item.id: item})
 
 
 def test_a_reworded_text_counts_once_a_person_has_said_so(own: Path) -> None:
@@ -163,7 +162,7 @@ def test_a_reworded_text_counts_once_a_person_has_said_so(own: Path) -> None:
     (waits,) = run(own).waiting
     assert waits[0].query_id == "q1"
     assert gold(own) == [LOAN, HOURS]
-    (item,) = ReviewFile(own / FILE).read().values()
+    (item,) = read_review(own / FILE).values()
     new = FEE.replace("twelve", "fifteen")
     assert (item.text, item.places[0].text, item.judged_by) == (FEE, new, "person ben")
     decide(own, 1)
@@ -192,7 +191,7 @@ def test_a_decision_waits_no_longer_for_a_text_that_changed_again(own: Path) -> 
     write(own, "guide.md", GUIDE.replace("twelve crowns", "thirteen crowns"))
     report = run(own)
     assert (report.accepted, len(report.waiting)) == (0, 1)
-    (item,) = ReviewFile(own / FILE).read().values()
+    (item,) = read_review(own / FILE).values()
     assert item.decision is None
 
 
@@ -329,7 +328,7 @@ def test_a_sync_that_was_killed_goes_on(own: Path, monkeypatch: pytest.MonkeyPat
     run(own)
     assert check_errors(own) == []
     assert gold(own) == [FEE, HOURS]
-    assert len(ReviewFile(own / FILE).read()) == 1
+    assert len(read_review(own / FILE)) == 1
     assert len(rows(own)) == 3
 
 
