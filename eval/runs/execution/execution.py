@@ -245,7 +245,6 @@ def describe_run(
         throughput=latency.throughput,
         concurrency=latency.concurrency,
         seconds=seconds,
-        remote=list(latency.remote),
         load=latency.load,
     )
 

@@ -7,9 +7,7 @@ from itertools import zip_longest
 from typing import Any
 
 from assay.eval.report.formats import count, p_value
-from assay.eval.runs.delays import describe_delays
 from assay.eval.runs.execution.interleaved_timing import InterleavedTiming
-from assay.eval.runs.latency import TOTAL
 from assay.eval.runs.machine_load import describe_disturbance
 from assay.eval.runs.manifest import describe_cut, describe_order, describe_unread
 from assay.eval.runs.stored import StoredRun, describe_degraded, describe_without_hits
@@ -224,10 +222,11 @@ class Comparison:
                 describe_cut(run.manifest.cut, len(run.queries)),
             )
         ]
+        together = self.timing.milliseconds if self.timing else {}
         said += [
-            (label, line)
+            (label, summary.disturbance)
             for summary, label in zip(self.summaries, self.labels, strict=True)
-            for line in self._describe_waits(summary)
+            if summary.run.manifest.id not in together
         ]
         found = merge_lines(said)
         queries = len(self.base.run.queries)
@@ -292,15 +291,6 @@ class Comparison:
     def _count(self, counts: Callable[[str], bool]) -> int:
         differences = (item for pair in self.pairs for item in pair.differences)
         return sum(item.p is not None and counts(item.measure) for item in differences)
-
-    def _describe_waits(self, summary: Summary) -> tuple[str, ...]:
-        """Return what the latencies that are compared show of waits that may be no search."""
-        together = self.timing.milliseconds if self.timing else {}
-        manifest = summary.run.manifest
-        times = together.get(manifest.id)
-        if times:
-            return describe_delays({TOTAL: times}, manifest.remote)
-        return (*summary.delays, *filter(None, [summary.disturbance]))
 
     def as_json(self) -> dict[str, Any]:
         """Return the comparison as the JSON object that `assay compare --json` prints."""

@@ -191,23 +191,6 @@ def test_a_ratio_of_a_busy_machine_is_called_so(folder: Path) -> None:
         assert warn(0.02, together) == warn(None, together) == []
 
 
-def test_a_wait_is_told_of_the_pipeline_whose_times_are_compared(folder: Path) -> None:
-    runs = [make_run(folder, name, BASE) for name in ("base", "other")]
-    quick = [4 + 0.01 * (i % 9) for i in range(40)]
-    waiting = [taken + 41 * (i % 3 > 0) for i, taken in enumerate(quick)]
-    assert compare(runs, ("MRR@10",)).warnings == ()
-    timing = InterleavedTiming(
-        queries=[f"q{i}" for i in range(40)],
-        milliseconds={runs[0].manifest.id: quick, runs[1].manifest.id: waiting},
-    )
-    assert compare(runs, ("MRR@10",), timing=timing).warnings == (), "it asks no server"
-    manifest = runs[1].manifest.model_copy(update={"remote": ["total"]})
-    runs[1] = replace(runs[1], manifest=manifest)
-    compared = compare(runs, ("MRR@10",), timing=timing)
-    (line,) = compared.warnings
-    assert line.startswith(f"{compared.labels[1]}: the whole search: 65% of 40 queries take 41 ms")
-
-
 def test_the_ratio_of_percentiles_is_paired() -> None:
     base = [1.0, 2.0, 3.0, 40.0]
     ratio = estimate_percentile_ratio(base, [2 * value for value in base], 50)
