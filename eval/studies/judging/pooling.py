@@ -17,7 +17,6 @@ from assay.eval.runs.summary.open_pairs import OpenPair, discount, list_open
 from assay.eval.statistics.estimates import Estimate
 from assay.retrievers.base import AssayError
 
-DEPTH = 10
 # Ranks, by the best of any run, whose pairs are taken to be relevant equally often.
 STRATA = (1, 2, 3, 5, 10)
 PRIOR = 2.0  # judgments that what is believed before any counts for
@@ -48,7 +47,7 @@ class JudgmentPool:
         return counts
 
 
-def make_pool(runs: Sequence[StoredRun], depth: int = DEPTH) -> JudgmentPool:
+def make_pool(runs: Sequence[StoredRun], depth: int = 10) -> JudgmentPool:
     """Return what no one has judged of the first `depth` hits of each query of any run.
 
     First come the pairs whose judgment is expected to move the difference between two of the runs
