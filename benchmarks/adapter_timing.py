@@ -27,7 +27,6 @@ from assay.eval.configs.resources import make_resources
 from assay.eval.report.formats import amount, interval
 from assay.eval.report.markdown import make_environment, plain
 from assay.eval.runs import environment
-from assay.eval.runs.delays import find_delay
 from assay.eval.runs.files import encode_json, write_together
 from assay.eval.statistics.estimates import Estimate, estimate_percentile_ratio
 from assay.eval.studies.stores.engines.engine_bench import Bench, index_engine, open_bench, timed
@@ -61,7 +60,6 @@ class ClientTiming:
 
     `ratio` is the adapter's median over the client's, paired by query, and `control` the client's
     over its own, asked in the same turns: how far that lies from 1, the other may be wrong by.
-    `delays` are fixed waits of the network that either shows, in sentences.
     """
 
     search: str
@@ -69,7 +67,6 @@ class ClientTiming:
     client: Percentiles
     ratio: Estimate
     control: Estimate
-    delays: tuple[str, ...]
 
     @property
     def verdict(self) -> ClientVerdict:
@@ -120,23 +117,14 @@ class ClientChecks:
         return {"bound": BOUND, **values}
 
 
-def compare_client(search: str, taken: Mapping[str, Sequence[float]], server: bool) -> ClientTiming:
-    """Return what the times of ADAPTER, CLIENT and CONTROL, paired by query, show of one list.
-
-    `server` says whether the store is one.
-    """
-    delays = (
-        found.describe(f"{search}, {who}")
-        for who in (ADAPTER, CLIENT)
-        if server and (found := find_delay(taken[who]))
-    )
+def compare_client(search: str, taken: Mapping[str, Sequence[float]]) -> ClientTiming:
+    """Return what the times of ADAPTER, CLIENT and CONTROL, paired by query, show of one list."""
     return ClientTiming(
         search=search,
         adapter=find_percentiles(taken[ADAPTER]),
         client=find_percentiles(taken[CLIENT]),
         ratio=estimate_percentile_ratio(taken[CLIENT], taken[ADAPTER], 50),
         control=estimate_percentile_ratio(taken[CLIENT], taken[CONTROL], 50),
-        delays=tuple(delays),
     )
 
 
@@ -190,11 +178,7 @@ def check_client(
         return None
     try:
         lists = tuple(
-            compare_client(
-                search,
-                time_interleaved(systems, bench.timed, SECONDS, progress),
-                configured.settings.capabilities.server,
-            )
+            compare_client(search, time_interleaved(systems, bench.timed, SECONDS, progress))
             for search, systems in _list_systems(bench, engine, bare)
         )
     finally:
@@ -272,8 +256,6 @@ def print_checks(found: ClientChecks) -> None:
                 f"{check.engine:<14} {item.search:<8} {ours:<11} {client:<11} "
                 f"{next(both):<21} {next(both):<21} {item.verdict}"
             )
-    for line in (line for check in found.checks for item in check.lists for line in item.delays):
-        print(line)
     for name, reason in found.absent.items():
         print(f"{name}: {reason}")
     if found.unknown:

@@ -69,11 +69,11 @@ def describe_verdicts(
     drop = margins[0]
     for seed in range(trials):
         sample = draw(population, queries, seed)
-        base, head = resample(sample, moved, 0.0, seed)
+        base, head = resample(sample, moved, seed)
         verdicts = judge(head - base, margins, settings)
         found[next(verdict for verdict in VERDICTS if verdict in verdicts)] += 1
-        lost = resample(sample, moved, drop / sample[:, 0].mean(), seed)
-        for i, differences in enumerate((head - drop - base, lost[1] - lost[0])):
+        lost = lose(head, drop / sample[:, 0].mean(), seed)
+        for i, differences in enumerate((head - drop - base, lost - base)):
             passes[i] += judge(differences, margins, settings)[0] == "pass"
     cells = [f"{drop:.3f}"]
     cells += [f"{found[verdict] / trials:.1%}" for verdict in VERDICTS]
@@ -98,7 +98,7 @@ def describe_power(
     level, effects = settings.false_alarms, list(settings.measures.values())
     stated = []
     for seed in range(PILOTS):
-        base, head = resample(draw(population, queries, seed), moved, 0.0, seed)
+        base, head = resample(draw(population, queries, seed), moved, seed)
         power = foresee_drops(base, head - base, level, effects)[0]
         drops = power.spread.find(), power.sparse.find()
         stated.append([np.nan if drop is None else drop for drop in drops])
@@ -106,9 +106,9 @@ def describe_power(
     hits = np.zeros(2)
     for seed in range(PILOTS, PILOTS + trials):
         sample = draw(population, queries, seed)
-        base, head = resample(sample, moved, 0.0, seed)
-        lost = resample(sample, moved, sparse / population[:, 0].mean(), seed)
-        for i, differences in enumerate((head - spread - base, lost[1] - lost[0])):
+        base, head = resample(sample, moved, seed)
+        lost = lose(head, sparse / population[:, 0].mean(), seed)
+        for i, differences in enumerate((head - spread - base, lost - base)):
             p = randomise_drops(differences, level).p_values[0]
             hits[i] += p <= level and differences[:, 0].mean() <= 1e-9 - effects[0]
     found = hits / trials
@@ -119,6 +119,12 @@ def draw(population: Numbers, queries: int, seed: int) -> Numbers:
     """Return the scores of as many queries of a collection."""
     rng = np.random.default_rng((queries, seed))
     return population[rng.integers(len(population), size=queries)]
+
+
+def lose(head: Numbers, share: float, seed: int) -> Numbers:
+    """Return the scores of the head where a share of the queries, drawn at random, has lost all."""
+    rng = np.random.default_rng((len(head), seed, 1))
+    return np.where(rng.random((len(head), 1)) < share, 0.0, head)
 
 
 if __name__ == "__main__":

@@ -2,7 +2,6 @@
 
 import json
 import os
-import re
 import subprocess
 import sys
 from pathlib import Path
@@ -22,7 +21,6 @@ from assay.retrievers.base import AssayError
 from benchmarks import (
     collection_formats,
     encoding,
-    judging_order,
     leg_signals,
     reranking,
     squad_collection,
@@ -236,22 +234,6 @@ def test_encoding_tells_rate_and_likeness(capsys: pytest.CaptureFixture[str]) ->
         assert rows[name]["lowest_cosine"] > 0.98
         assert 0 < rows[name]["low"] <= rows[name]["rate"] <= rows[name]["high"]
     assert rows["as given, batches of 8"]["moves"] > 1e-6  # why nothing here is put in batches
-
-
-def test_the_order_of_judging_is_held_against_depth_pooling() -> None:
-    """The other run has the answer first, the base tenth, and all else is alike."""
-    query = [(10, 1, 1), *((i, i + 1, 0) for i in range(1, 10))]
-    found = {}
-    for row in judging_order.tabulate([[query] * 20], 12, 1):
-        name, judged, share, right, *_ = re.split(r"  +", row)
-        found[name] = (int(judged), share, right)
-    assert found["depth 1"] == (24, "20%", "100.0%")
-    assert found["depth 10"] == (120, "100%", "100.0%")
-    assert found["foretold"][0] < 60
-    assert found["foretold"][2] == found["certain sign"][2] == "100.0%"
-    with pytest.raises(SystemExit) as ended:
-        judging_order.main(["nowhere", "no-run"])
-    assert ended.value.code == 2
 
 
 def test_what_is_planted_in_a_synthetic_collection_stands_there(tmp_path: Path) -> None:

@@ -212,7 +212,7 @@ BUILDS_ON = {
     "sweep": {"comparison"},
     "targets": {"ingestion", "stores"},
     "threshold": {"tuning"},
-    "traces": {"judging", "questions"},
+    "traces": {"questions"},
     "tuning": {"comparison", "sweep"},
 }
 

@@ -105,7 +105,7 @@ GROUPS = {
             "Write a table of results that have no judgment.",
             (
                 "pool bm25 hybrid --depth 10 --output pool.csv",
-                "pool bm25 hybrid --decide --limit 50 --output pool.csv",
+                "pool bm25 hybrid --limit 50 --output pool.csv",
             ),
         ),
         "label": Entry(

@@ -37,17 +37,11 @@ def sync(collection: str, dry_run: bool, since: str, as_json: bool) -> None:
     """Find judgments again after the documents of COLLECTION changed.
 
     A judgment whose text stands verbatim elsewhere moves there, also into another document. One
-    whose text was reworded, or stands in several places, waits for a person on the page of
-    `assay label review.jsonl --serve`; the next sync does what was decided there. One whose text
-    is gone stays in its file and no longer counts; it counts again when its text is back.
+    whose text was reworded, or stands in several places, waits in review.jsonl for a person, who
+    gives it a `decision`: the number of the place, from 1, or 0 for none. The next sync does so.
+    One whose text is gone stays in its file and no longer counts; it counts again when its text is
+    back.
     """
-    sync_and_print(collection, dry_run, since, as_json=as_json)
-
-
-def sync_and_print(
-    collection: str, dry_run: bool = False, since: str = "", *, as_json: bool
-) -> None:
-    """Sync a collection and say what became of its judgments."""
     from assay.eval.collections.catalog import find_card
     from assay.eval.collections.living.sync import describe
     from assay.eval.collections.living.sync import sync as sync_card
@@ -79,7 +73,7 @@ def _print(report: "SyncReport", reference: str, dry_run: bool) -> None:
         table.add_row(status.value, str(report.statuses[status]), shown)
     print_table(make_console(), table)
     if report.accepted or report.rejected:
-        click.echo(f"decided on the page: {report.accepted} accepted, {report.rejected} rejected")
+        click.echo(f"decided: {report.accepted} accepted, {report.rejected} rejected")
     if report.gone:
         names = _name([f"{item.query_id} ({item.anchor.path})" for item in report.gone])
         print_text(f"gone now: {names}")
@@ -92,10 +86,10 @@ def _print(report: "SyncReport", reference: str, dry_run: bool) -> None:
             "`assay pool` lists what pipelines find"
         )
     if report.review and not dry_run:
-        file = shlex.quote(show_path(report.review))
         print_text(
-            f"to decide: assay label {file} --serve --judge NAME, then "
-            f"assay dataset sync {shlex.quote(reference)}"
+            f"to decide: write into {show_path(report.review)}, as the decision of each line, the "
+            "number of the place from 1, or 0 for none; then assay dataset sync "
+            f"{shlex.quote(reference)}"
         )
     if dry_run:
         click.echo("dry run: nothing is written")

@@ -2,10 +2,9 @@
 
 import os
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 from textwrap import shorten
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING
 
 import click
 
@@ -21,15 +20,11 @@ from assay.eval.cli.output import (
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from assay.eval.studies.gate.calibration import SelfTest
     from assay.eval.studies.gate.report import GateReport
 
 
-SELF_TEST = "bm25"
-
-
 @click.command()
-@click.argument("target", required=False, metavar="CONFIG|RUN")
+@click.argument("target", metavar="CONFIG|RUN")
 @options.OVERRIDES
 @options.dataset("overrides")
 @options.engine("target")
@@ -51,11 +46,9 @@ SELF_TEST = "bm25"
     is_flag=True,
     help="Annotate and write a step summary; the default where GITHUB_ACTIONS is true.",
 )
-@click.option("--self-test", is_flag=True, help="Check the gate itself on resampled runs.")
-@click.option("--trials", type=options.at_least(200), default=1000, help="Trials of --self-test.")
 @options.JSON
 def gate(
-    target: str | None,
+    target: str,
     overrides: tuple[str, ...],
     base: str | None,
     baselines: Path | None,
@@ -65,8 +58,6 @@ def gate(
     junit: Path | None,
     markdown: Path | None,
     github: bool,
-    self_test: bool,
-    trials: int,
     as_json: bool,
 ) -> None:
     """Judge CONFIG (run if need be) or a stored RUN against its committed baseline.
@@ -90,10 +81,6 @@ def gate(
     )
     from assay.retrievers.base import AssayError
 
-    if self_test:
-        _test_itself(target or SELF_TEST, overrides, settings, trials, as_json)
-    if target is None:
-        raise AssayError("assay gate: name a config or a run")
     github = github or os.environ.get("GITHUB_ACTIONS") == "true"
     outputs = Outputs(junit, markdown, github, strict)
     try:
@@ -113,21 +100,6 @@ def gate(
     if accept_corpus and (done := refresh(report, limits, folder, strict)):
         click.echo(done, err=True)
     sys.exit(1 if report.fails(strict) else 0)
-
-
-def _test_itself(
-    target: str, overrides: Sequence[str], settings: Path | None, trials: int, as_json: bool
-) -> NoReturn:
-    from assay.eval.progress import ConsoleProgress
-    from assay.eval.studies.gate.running import check_gate, load_settings
-
-    limits = load_settings(settings)
-    run, result = check_gate(target, overrides, limits, trials, ConsoleProgress())
-    if as_json:
-        print_json({"run": run.manifest.id, **result.as_json()})
-    else:
-        print_self_test(result, run.manifest.id)
-    sys.exit(0 if result.holds else 1)
 
 
 STYLES = {
@@ -217,46 +189,3 @@ def _print_checks(console: "Console", report: "GateReport") -> None:
     if report.guarded:
         kept = len(report.guarded) - len(report.broken)
         console.print(f"{kept} of {len(report.guarded)} queries that must not break did not")
-
-
-def print_self_test(result: "SelfTest", target: str) -> None:
-    """Print how often the gate was wrong on resampled runs, and what it found."""
-    console = make_console()
-    console.print(f"Self-test of the gate on {target}: {result.queries} queries")
-    rates = ("trials", "false alarms", "allowed", "pass", "cannot tell")
-    table = make_table("unchanged runs", *rates, ruled=False)
-    for quiet in result.unchanged:
-        label = f"{quiet.moved:.0%} of queries moved either way" if quiet.moved else "rerun"
-        rate = _rate(quiet.alarms / quiet.trials, quiet.holds)
-        shares = (f"{count / quiet.trials:.0%}" for count in (quiet.passes, quiet.doubts))
-        table.add_row(label, str(quiet.trials), rate, f"< {quiet.allowed:.0%}", *shares)
-    print_table(console, table)
-    margins = ", ".join(f"{margin:.3f} in {name}" for name, margin in result.margins.items())
-    console.print(f"A pass excludes drops beyond {margins}.")
-    planted_drop = f"planted drop of {result.measure}"
-    powers = ("from", "trials", "power stated", "found", "pass")
-    table = make_table(planted_drop, *powers, left=("from",), ruled=False)
-    for planted in result.planted:
-        rate = _rate(planted.found / planted.trials, planted.holds)
-        passes = f"{planted.passes / planted.trials:.1%}"
-        drop, stated = f"{planted.drop:.3f}", f"{planted.stated:.1%}"
-        table.add_row(drop, planted.kind, str(planted.trials), stated, rate, passes)
-    print_table(console, table)
-    table = make_table("drops of the margin", "from", "trials", "pass", left=("from",), ruled=False)
-    for rated in result.at_margin:
-        rate = _rate(rated.passes / rated.trials, rated.holds)
-        table.add_row(f"{rated.drop:.3f}", rated.kind, str(rated.trials), rate)
-    print_table(console, table)
-    if not result.planted:
-        console.print("So few queries cannot detect any drop reliably: the gate cannot tell.")
-    heads = ("false alarms", "found, of drops stated at 80 %")
-    table = make_table("other rules on the same trials", *heads, ruled=False)
-    for other in result.alternatives:
-        table.add_row(other.rule, f"{other.alarms:.1%}", f"{other.found:.1%}")
-    if result.alternatives:
-        print_table(console, table)
-    console.print("The gate keeps what it states." if result.holds else "The gate FAILS its test.")
-
-
-def _rate(value: float, holds: bool) -> str:
-    return f"[{'green' if holds else 'bold red'}]{value:.1%}[/]"

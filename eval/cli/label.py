@@ -74,9 +74,6 @@ def label(
     skipped. Every row is checked first: if any is wrong, all wrong rows are listed, nothing is
     written, and the exit code is 2.
 
-    FILE may also be the review.jsonl that `assay dataset sync` wrote: the page then shows each
-    changed passage beside what was judged, and without --serve the command does what was decided.
-
     The judgments go into the files of a native collection that lies below this folder or in the
     project, and its card is sealed again. For any other, --output makes a copy.
     """
@@ -96,9 +93,6 @@ def label(
     from assay.eval.collections.problems import Problems
     from assay.retrievers.store.locks import changing
 
-    if file.suffix == ".jsonl":
-        _review(file, _check_judge(judge) if serve else "", port, as_json)
-        return
     rows = worksheet.read(file)
     name = collection or find_collection(file, rows)
     card, variant = find(name)
@@ -169,28 +163,6 @@ def _serve(
         else:
             click.echo(f"{len(sheet.pairs)} pairs, judged by {judge}: {server.address}")
             click.echo(f"Grades are kept in {grades.path}. Ctrl-C ends the page.")
-        server.serve_forever()
-
-
-def _review(file: Path, judge: str, port: int, as_json: bool) -> None:
-    """Serve the page of changed passages until Ctrl-C; without a judge, do what was decided."""
-    from contextlib import suppress
-
-    from assay.eval.cli.dataset_sync import sync_and_print
-    from assay.eval.collections.living.review import ReviewFile
-    from assay.eval.studies.judging.review_session import ReviewSession
-    from assay.eval.studies.judging.server import JudgingServer
-
-    if not judge:
-        sync_and_print(str(file.parent), as_json=as_json)
-        return
-    session = ReviewSession(ReviewFile(file), judge)
-    with JudgingServer(session, port) as server, suppress(KeyboardInterrupt):
-        if as_json:
-            print_json({"address": server.address, "review": str(file)})
-        else:
-            click.echo(f"changed passages, decided by {judge}: {server.address}")
-            click.echo(f"Decisions are kept in {file}. Ctrl-C ends the page.")
         server.serve_forever()
 
 

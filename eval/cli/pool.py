@@ -10,7 +10,6 @@ from assay.eval.cli.output import print_json
 
 if TYPE_CHECKING:
     from assay.eval.runs.stored import StoredRun
-    from assay.eval.studies.judging.adjudication_priority import Decision
     from assay.eval.studies.judging.pooling import JudgmentPool
 
 
@@ -24,11 +23,6 @@ if TYPE_CHECKING:
     show_default=True,
     help="Judge the first so many hits of every query.",
 )
-@click.option(
-    "--decide",
-    is_flag=True,
-    help="Of two runs: order the pairs so that nDCG at the depth decides between them soonest.",
-)
 @click.option("--limit", type=options.at_least(1), help="Write only so many pairs, the first.")
 @click.option(
     "--output",
@@ -41,7 +35,6 @@ if TYPE_CHECKING:
 def pool(
     runs: tuple[str, ...],
     depth: int,
-    decide: bool,
     limit: int | None,
     output: Path,
     as_json: bool,
@@ -49,17 +42,15 @@ def pool(
     """Write a table of pairs to judge: the first hits of RUNS that have no judgment.
 
     Each is a config, the id of a run, the beginning of one, its folder, or the id of a run in
-    MLflow, all on the same collection and judgments. The pairs that can move the comparison most
+    MLflow, all on the same collection and judgments. The pairs that decide most between the runs
     come first, and nothing says which run returned them. Fill in the column grade; `assay label`
     then adds the judgments to the collection.
 
-    With --decide nothing is written once judging the rest would hardly change the verdict: judge
-    some pairs (--limit), add them with `assay label`, and repeat until it says so.
+    Of two runs or more it says whether judging the pairs could turn which run is better.
     """
     from assay.eval.collections.authoring.worksheet import render
     from assay.eval.progress import ConsoleProgress
     from assay.eval.running.run_references import resolve_all
-    from assay.eval.studies.judging.adjudication_priority import decide as decide_between
     from assay.eval.studies.judging.pooling import make_pool
     from assay.retrievers.base import AssayError
     from assay.retrievers.store.files import write_atomically
@@ -73,38 +64,21 @@ def pool(
 
     check_free()
     stored = resolve_all(runs, ConsoleProgress())
-    decision = decide_between(stored, depth) if decide else None
-    made = decision.pool if decision else make_pool(stored, depth)
-    written = () if decision and decision.is_decided else made.pairs[:limit]
+    made = make_pool(stored, depth)
+    written = made.pairs[:limit]
     if written:
         with changing(output):
             check_free()
             write_atomically(output, render(written, _collection(stored[0])))
     if as_json:
-        told = {"decision": decision.as_json()} if decision else {}
-        print_json(_describe(made, depth, len(written), output) | told)
+        print_json(_describe(made, depth, len(written), output))
     else:
-        if decision:
-            _print_decision(decision)
         _print(made, depth, len(written), output)
 
 
 def _collection(run: "StoredRun") -> str:
     """Return what the config calls the collection, by which it is found again."""
     return str(run.manifest.config.get("dataset") or run.manifest.collection.name)
-
-
-def _print_decision(decision: "Decision") -> None:
-    click.echo(
-        f"{decision.measure}, second minus first: {decision.difference:+.4f} with open pairs as "
-        f"not relevant; {decision.low:+.4f} to {decision.high:+.4f} whatever they prove"
-    )
-    click.echo(
-        f"verdict foretold: {decision.verdict}, in {100 * decision.chance:.0f} % of ways to judge "
-        f"the {len(decision.pool.pairs)} open pairs by chance"
-    )
-    if decision.is_decided:
-        click.echo("Decided: nothing is written; the rest is unlikely to change it.")
 
 
 def _describe(made: "JudgmentPool", depth: int, written: int, output: Path) -> dict[str, Any]:
@@ -119,10 +93,14 @@ def _describe(made: "JudgmentPool", depth: int, written: int, output: Path) -> d
             run: {"mean": share.value, "low": share.low, "high": share.high, "n": share.n}
             for run, share in made.judged.items()
         },
+        "measure": made.measure,
+        "bounds": [one.as_json() for one in made.bounds],
     }
 
 
 def _print(made: "JudgmentPool", depth: int, written: int, output: Path) -> None:
+    from assay.eval.runs.summary.difference_bounds import describe_bounds
+
     for run, share in made.judged.items():
         interval = f"95 % interval {100 * share.low:.1f} – {100 * share.high:.1f} %, n = {share.n}"
         click.echo(f"{run}: {100 * share.value:.1f} % of the first {depth} judged ({interval})")
@@ -140,5 +118,7 @@ def _print(made: "JudgmentPool", depth: int, written: int, output: Path) -> None
             f"{made.overlapping} of them share half or more with another passage of their query; "
             "judge each by itself, since the longer may answer where the shorter does not"
         )
+    if told := describe_bounds(made.measure, made.bounds):
+        click.echo(told)
     what = "all" if written == len(made.pairs) else "the most informative"
     click.echo(f"{output}: {written} pairs ({what}); fill in grade, then: assay label {output}")

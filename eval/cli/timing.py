@@ -28,7 +28,7 @@ def serve(config: str, overrides: list[str], answers: IO[str]) -> None:
         timed = retriever.without_query_cache()
         for query in collection.queries[: settings.latency.warm_up]:
             timed.search(query.text, settings.depth)
-        _say(answers, {"ready": True, "asks_server": bool(retriever.list_remote())})
+        _say(answers, {"ready": True, "asks_server": retriever.asks_server})
         for line in sys.stdin:
             query_text = json.loads(line)["query"]
             begin = time.perf_counter()

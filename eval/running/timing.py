@@ -110,7 +110,7 @@ def time_together(
             for query in chosen[: limits.warm_up]:
                 contender(query)
             contenders.append(contender)
-            asks_server |= bool(retriever.list_remote())
+            asks_server |= retriever.asks_server
         meter = LoadMeter(asks_server)
         times = alternate(contenders, chosen, limits.seconds, progress, rounds)
         load = meter.end()

@@ -71,15 +71,13 @@ class Latency:
     """Samples in the order they were timed, and throughput in queries a second.
 
     Throughput is None when nothing was measured. `retries` are the calls that failed and were made
-    again in what was timed. `remote` names the stages, the total among them, that ask a server.
-    `load` is who worked on the machine while the samples were timed.
+    again in what was timed. `load` is who worked on the machine while the samples were timed.
     """
 
     samples: tuple[LatencySample, ...]
     throughput: float | None
     concurrency: int
     retries: int = 0
-    remote: tuple[str, ...] = ()
     load: MachineLoad | None = None
 
 
@@ -104,7 +102,7 @@ def measure(
         return _search(timed, query_id, text, depth, allowed.get(query_id))
 
     chosen = choose_spaced(queries, settings.queries)
-    meter = LoadMeter(bool(retriever.list_remote())) if chosen else None
+    meter = LoadMeter(retriever.asks_server) if chosen else None
     for query_id, text in chosen[: settings.warm_up]:
         search(query_id, text)
     samples: list[LatencySample] = []
@@ -127,15 +125,7 @@ def measure(
         samples.append(LatencySample(query_id, {**watch.wall, **stages}, {**watch.cpu, **cpu}))
     load = meter.end() if meter else None
     throughput = _throughput(search, chosen, settings)
-    remote = _list_remote(timed, samples)
-    return Latency(tuple(samples), throughput, settings.concurrency, retries, remote, load)
-
-
-def _list_remote(retriever: Retriever, samples: Sequence[LatencySample]) -> tuple[str, ...]:
-    """Return the stages in which a server is asked, and the total if there is one."""
-    remote = retriever.list_remote()
-    timed = collect_times(samples)
-    return tuple(name for name in timed if name in remote or (remote and name == TOTAL))
+    return Latency(tuple(samples), throughput, settings.concurrency, retries, load)
 
 
 def _throughput(

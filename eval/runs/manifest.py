@@ -133,10 +133,9 @@ class Manifest(BaseModel):
 
     `retries` is the number of calls, in searches that are stored or timed, that failed and were
     made again; what they cost is in no latency. `seconds` are those of the call that finished the
-    run, indexing included; None in runs of before they were kept. `remote` names the stages, the
-    total among them, that ask a server; none in runs of before that was kept. `load` is who worked
-    on the machine while queries were timed; None where none were, and in runs of before that. `cut`
-    is by step how many texts, passages or queries, a model did not read to their end.
+    run, indexing included; None in runs of before they were kept. `load` is who worked on the
+    machine while queries were timed; None where none were, and in runs of before that. `cut` is by
+    step how many texts, passages or queries, a model did not read to their end.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -161,7 +160,6 @@ class Manifest(BaseModel):
     throughput: float | None
     concurrency: int
     seconds: float | None = None
-    remote: list[str] = []
     load: MachineLoad | None = None
 
     @field_validator("config")

@@ -41,11 +41,6 @@ class PowerCurve:
     floor: float
     ceiling: float
 
-    def state(self, drop: float) -> float:
-        """Return the power with which a true `drop` is found."""
-        scores = [_to_score(power) for power in self.powers]
-        return NormalDist().cdf(float(np.interp(drop, self.drops, scores)))
-
     def find(self) -> float | None:
         """Return the smallest drop that is found with power 0.8; None where none is."""
         powers = np.maximum.accumulate(self.powers)
@@ -66,10 +61,6 @@ class DropPower:
 
     spread: PowerCurve
     sparse: PowerCurve
-
-    def state(self, drop: float) -> float:
-        """Return the power with which a true `drop` is found, however it comes about."""
-        return min(self.spread.state(drop), self.sparse.state(drop))
 
     def find(self) -> float | None:
         """Return the smallest drop found with power 0.8 however it comes about, or None."""

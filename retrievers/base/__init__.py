@@ -342,9 +342,10 @@ class Retriever(ABC):
         )
         return facts()  # type: ignore[no-any-return]
 
-    def list_remote(self) -> Sequence[str]:
-        """Names of the entries of its traces in which a server is asked."""
-        return ()
+    @property
+    def asks_server(self) -> bool:
+        """Whether searches ask a server."""
+        return False
 
     def list_foreign(self) -> Collection[str] | None:
         """Names of the entries of its traces that may quote documents unasked; None: any may.

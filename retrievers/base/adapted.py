@@ -74,9 +74,10 @@ class AdaptedRetriever(Retriever):
         """Return its facts."""
         return self.adapted.metadata()
 
-    def list_remote(self) -> Sequence[str]:
-        """Return its own."""
-        return self.adapted.list_remote()
+    @property
+    def asks_server(self) -> bool:
+        """Whether it does."""
+        return self.adapted.asks_server
 
     def list_foreign(self) -> Collection[str] | None:
         """Return its own."""

@@ -165,9 +165,10 @@ class HttpRetriever(Retriever):
         """Say where the service is."""
         return {"url": self._settings.url}
 
-    def list_remote(self) -> Sequence[str]:
-        """Return the name of the one entry of the trace."""
-        return [NAME]
+    @property
+    def asks_server(self) -> bool:
+        """True: each search does."""
+        return True
 
     def close(self) -> None:
         """Close the connections."""

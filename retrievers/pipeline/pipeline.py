@@ -271,9 +271,10 @@ class Pipeline(Retriever):
             **({"sources": sources} if sources else {}),
         }
 
-    def list_remote(self) -> Sequence[str]:
-        """Return the names of the trace's entries in which a server is asked."""
-        return self._settings.list_remote()
+    @property
+    def asks_server(self) -> bool:
+        """Whether one of its parts does."""
+        return self._settings.uses_server()
 
     def list_foreign(self) -> Collection[str]:
         """Return the names of the trace's entries that are plugged in, and `documents` for parts

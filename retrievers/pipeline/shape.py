@@ -62,14 +62,9 @@ class PipelineShape(Settings):
         fusion = self.fusion
         return [name for name in self._searching if fusion and not fusion.counts(name)]
 
-    def list_remote(self) -> Sequence[str]:
-        """Return the names of the trace's entries in which a server is asked."""
-        names = [step.type for step in self.query if _asks_server(step)]
-        for name, leg in self.active.items():
-            own = {key: value for key, value in leg if key != "encoder"}
-            names += [f"{name}.encode"] if _asks_server(getattr(leg, "encoder", None)) else []
-            names += [name] if leg.asks_server or _asks_server(own) else []
-        return [*names, *(stage.type for stage in self.stages if _asks_server(stage))]
+    def uses_server(self) -> bool:
+        """Whether any part asks a server in searches."""
+        return any(map(_asks_server, (*self.query, *self.active.values(), *self.stages)))
 
     def doubt_weights(self) -> Sequence[str]:
         """Return warnings: legs of weight 0, and shares, one being below 1, that miss 1."""

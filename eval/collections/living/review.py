@@ -1,28 +1,24 @@
 """The table of judgments that wait for a person: what was judged, and what may have become of it.
 
-It is `review.jsonl` beside the card. `assay label --serve` shows it, and the next sync does what
-was decided there.
+It is `review.jsonl` beside the card. A person gives its lines a `decision`, and the next sync does
+what was decided there.
 """
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from assay.eval.collections.collection import PERSON, Query
+from assay.eval.collections.collection import Query
 from assay.eval.collections.living.findings import Finding
 from assay.eval.collections.living.records import Record
 from assay.retrievers.base import AssayError
 from assay.retrievers.settings import explain_error
 from assay.retrievers.store.files import write_atomically
-from assay.retrievers.store.locks import changing
 
 FILE = "review.jsonl"
-NONE = 0  # decides that none of the places is what was judged
 
 
 class ProposedPlace(BaseModel):
@@ -38,7 +34,10 @@ class ProposedPlace(BaseModel):
 
 
 class OpenJudgment(BaseModel):
-    """A judgment that waits. `decision` is the number of a place from 1, 0 for none of them."""
+    """A judgment that waits. `decision` is the number of a place from 1, 0 for none of them.
+
+    Who decides may say so in `decided_by`.
+    """
 
     model_config = ConfigDict(extra="forbid")
 
@@ -55,66 +54,49 @@ class OpenJudgment(BaseModel):
     places: list[ProposedPlace] = Field(min_length=1)
     decision: int | None = Field(None, ge=0)
     decided_by: str = ""
-    decided_on: str = ""
+
+    @model_validator(mode="after")
+    def _check_decision(self) -> Self:
+        if self.decision is not None and self.decision > len(self.places):
+            raise ValueError(f"decision: {self.decision}; allowed: 0 to {len(self.places)}")
+        return self
 
 
-@dataclass(frozen=True, slots=True)
-class ReviewFile:
-    """The table in a file. Raises AssayError, naming the line, where it cannot be read."""
+def read_review(path: Path) -> dict[str, OpenJudgment]:
+    """Return what waits, by id; nothing where there is no such file.
 
-    path: Path
-
-    def read(self) -> dict[str, OpenJudgment]:
-        """Return what waits, by id; nothing where there is no such file."""
+    Raises AssayError, naming the line, where it cannot be read.
+    """
+    try:
+        lines = path.read_text(encoding="utf-8").split("\n")
+    except FileNotFoundError:
+        return {}
+    except (OSError, UnicodeDecodeError) as error:
+        raise AssayError(f"{path}: cannot be read: {error}") from None
+    found = {}
+    for number, line in enumerate(lines, start=1):
+        if not line.strip():
+            continue
         try:
-            lines = self.path.read_text(encoding="utf-8").split("\n")
-        except FileNotFoundError:
-            return {}
-        except (OSError, UnicodeDecodeError) as error:
-            raise AssayError(f"{self.path}: cannot be read: {error}") from None
-        found = {}
-        for number, line in enumerate(lines, start=1):
-            if not line.strip():
-                continue
-            try:
-                item = OpenJudgment.model_validate_json(line)
-            except ValidationError as error:
-                raise AssayError(
-                    f"{self.path}:{number}: {explain_error(error)}; delete the file, and "
-                    "`assay dataset sync` writes it again"
-                ) from None
-            found[item.id] = item
-        return found
+            item = OpenJudgment.model_validate_json(line)
+        except ValidationError as error:
+            raise AssayError(
+                f"{path}:{number}: {explain_error(error)}; correct the line, "
+                "or delete the file, and `assay dataset sync` writes it again"
+            ) from None
+        found[item.id] = item
+    return found
 
-    def write(self, items: Mapping[str, OpenJudgment]) -> None:
-        """Write what waits, one judgment a line; without any, the file goes."""
-        ordered = sorted(items.values(), key=lambda item: (item.query_id, item.path, item.id))
-        lines = [json.dumps(item.model_dump(), ensure_ascii=False) for item in ordered]
-        content = "".join(f"{line}\n" for line in lines).encode()
-        if not lines:
-            self.path.unlink(missing_ok=True)
-        elif not self.path.exists() or self.path.read_bytes() != content:
-            write_atomically(self.path, content)
 
-    def decide(self, id_: str, decision: int | None, judge: str) -> None:
-        """Keep a decision; None takes it back. Raises AssayError for one that there is not."""
-        with changing(self.path.parent):  # as a sync, which writes this file too
-            items = self.read()
-            item = items.get(id_)
-            if item is None:
-                raise AssayError("there is no such judgment; a sync may have settled it meanwhile")
-            if decision is not None and not NONE <= decision <= len(item.places):
-                raise AssayError(f"decision must be a number from 0 to {len(item.places)}")
-            made = decision is not None
-            now = datetime.now(UTC).date().isoformat()
-            items[id_] = item.model_copy(
-                update={
-                    "decision": decision,
-                    "decided_by": f"{PERSON} {judge}" if made else "",
-                    "decided_on": now if made else "",
-                }
-            )
-            self.write(items)
+def write_review(path: Path, items: Mapping[str, OpenJudgment]) -> None:
+    """Write what waits, one judgment a line; without any, the file goes."""
+    ordered = sorted(items.values(), key=lambda item: (item.query_id, item.path, item.id))
+    lines = [json.dumps(item.model_dump(), ensure_ascii=False) for item in ordered]
+    content = "".join(f"{line}\n" for line in lines).encode()
+    if not lines:
+        path.unlink(missing_ok=True)
+    elif not path.exists() or path.read_bytes() != content:
+        write_atomically(path, content)
 
 
 def list_open(
@@ -152,7 +134,6 @@ def list_open(
         )
         before = known.get(item.id)
         if before and before.decision is not None and before.places == item.places:
-            made = {key: getattr(before, key) for key in ("decision", "decided_by", "decided_on")}
-            item = item.model_copy(update=made)
+            item.decision, item.decided_by = before.decision, before.decided_by
         found[item.id] = item
     return found

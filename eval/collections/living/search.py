@@ -18,11 +18,6 @@ GRAM = 4
 Gram = tuple[str, ...]
 
 
-def split_words(text: str) -> list[str]:
-    """Return a text's words and runs of white space: together they are the text."""
-    return re.findall(rf"\s+|[{UNSPACED}]|[^\W{UNSPACED}]+|[^\w\s]", text)
-
-
 def list_grams(tokens: list[str]) -> list[Gram]:
     """Return each four words in a row."""
     return list(zip(*(tokens[i:] for i in range(GRAM)), strict=False))

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,13 @@ from assay.eval.collections.living.records import (
     read_records,
     render_records,
 )
-from assay.eval.collections.living.review import FILE, OpenJudgment, ReviewFile, list_open
+from assay.eval.collections.living.review import (
+    FILE,
+    OpenJudgment,
+    list_open,
+    read_review,
+    write_review,
+)
 from assay.eval.collections.living.search import find_everywhere
 from assay.eval.collections.living.selectors import Anchor, digest_lines
 from assay.eval.collections.loading import load_card
@@ -142,14 +149,14 @@ class _Sync:
             for record in read_records(path, problems, of_anchors=path == anchors)
         ]
         self._in_place: list[QuoteSpan] = []  # spans
-        self._review = ReviewFile(card.folder / FILE)
+        self._review = card.folder / FILE
         self._report = SyncReport(card.name, len(self._documents))
 
     def run(self, since: str) -> SyncReport:
         past = read_past(self._card, since, self._progress) if since else {}
         if past:
             restore_texts(self._records, past)
-        known = self._review.read()
+        known = read_review(self._review)
         found = locate_all([record.anchor for record in self._records], self._documents)
         decided = self._follow_decisions(known, found)
         copies = self._count_copies(decided)
@@ -158,7 +165,7 @@ class _Sync:
         report = self._report
         report.new_text = measure_new_text(self._card, self._documents, past)
         waiting = list_open(report.waiting, known, self._queries, self._texts)
-        report.review = self._review.path if waiting else None
+        report.review = self._review if waiting else None
         if not self._dry_run:
             self._write(waiting)
         return report
@@ -166,7 +173,7 @@ class _Sync:
     def _follow_decisions(
         self, known: Mapping[str, OpenJudgment], found: Sequence[Finding]
     ) -> list[Finding]:
-        """Return the findings with what people decided on the page in place of proposals."""
+        """Return the findings with what people decided in place of proposals."""
         decided = list(found)
         for i, (record, finding) in enumerate(zip(self._records, found, strict=True)):
             item = known.get(record.key)
@@ -183,7 +190,8 @@ class _Sync:
                 continue  # it has changed since; the new proposals wait
             stays = now.place.doc_id == record.anchor.path
             decided[i] = Finding(Status.MOVED if stays else Status.ELSEWHERE, now.place)
-            record.values |= {"accepted_by": item.decided_by, "accepted_on": item.decided_on}
+            today = datetime.now(UTC).date().isoformat()
+            record.values |= {"accepted_by": item.decided_by, "accepted_on": today}
             self._report.accepted += 1
         return decided
 
@@ -228,7 +236,7 @@ class _Sync:
             if path.read_bytes() != content:
                 write_atomically(path, content)
                 report.written.append(path)
-        self._review.write(waiting)
+        write_review(self._review, waiting)
         report.written += self._source.write_changes()
         card: Card = self._card
         collection = load_card(card, card.variants[0], self._progress, self._documents)

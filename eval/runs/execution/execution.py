@@ -252,7 +252,6 @@ def describe_run(
         throughput=latency.throughput,
         concurrency=latency.concurrency,
         seconds=seconds,
-        remote=list(latency.remote),
         load=latency.load,
     )
 

@@ -10,7 +10,6 @@ from assay.eval.collections.judgment_source import describe_absent, describe_mod
 from assay.eval.runs import generated_answers
 from assay.eval.runs.ann_recall import find_recalls
 from assay.eval.runs.code_identity import describe_unknown_code
-from assay.eval.runs.delays import describe_delays
 from assay.eval.runs.latency import TOTAL, collect_cpu, collect_times
 from assay.eval.runs.machine_load import describe_disturbance
 from assay.eval.runs.manifest import describe_cut, describe_order, describe_unread
@@ -98,7 +97,7 @@ class Summary:
         cut = describe_cut(manifest.cut, len(self.run.queries))
         unread = describe_unread(manifest.index)
         lines = [order, unread, cut, mixed, self.absent, self.shallow, unknown]
-        return (*better, *filter(None, lines), *self.delays)
+        return (*better, *filter(None, lines))
 
     @cached_property
     def shallow(self) -> str:
@@ -119,11 +118,6 @@ class Summary:
     def models(self) -> str:
         """What share of the judgments is a language model's, in a sentence; "" where none is."""
         return describe_models(self.run.gold.values())
-
-    @cached_property
-    def delays(self) -> tuple[str, ...]:
-        """Fixed waits that may be the network's, as the latencies show them, in sentences."""
-        return describe_delays(collect_times(self.run.latency), self.run.manifest.remote)
 
     @cached_property
     def cpu(self) -> Mapping[str, float]:
@@ -184,7 +178,6 @@ class Summary:
             },
             "cpu_ms": dict(self.cpu),
             "load": manifest.load and manifest.load.as_json(),
-            "delays": list(self.delays),
             "throughput": {
                 "queries_per_second": manifest.throughput,
                 "concurrency": manifest.concurrency,

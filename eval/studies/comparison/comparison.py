@@ -3,17 +3,22 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
+from itertools import zip_longest
 from typing import Any
 
 from assay.eval.report.formats import count, p_value
-from assay.eval.runs.delays import describe_delays
 from assay.eval.runs.execution.interleaved_timing import InterleavedTiming
-from assay.eval.runs.latency import TOTAL
 from assay.eval.runs.machine_load import describe_disturbance
 from assay.eval.runs.manifest import describe_cut, describe_order, describe_unread
 from assay.eval.runs.stored import StoredRun, describe_degraded, describe_without_hits
 from assay.eval.runs.summary.comparability import find_misfit
+from assay.eval.runs.summary.difference_bounds import (
+    DifferenceBounds,
+    bound_differences,
+    describe_bounds,
+)
 from assay.eval.runs.summary.labels import label_runs, merge_lines
+from assay.eval.runs.summary.open_pairs import list_open
 from assay.eval.runs.summary.returned_tokens import describe_tokens
 from assay.eval.runs.summary.summary import Summary
 from assay.eval.scoring.measures import choose_headline, find, list_standard
@@ -193,6 +198,17 @@ class Comparison:
         return (*lead, ranking, *filter(None, [self._explain_pairs()]), *against)
 
     @cached_property
+    def bounds(self) -> tuple[DifferenceBounds, ...]:
+        """By pair, what judging the unjudged could make of the headline; of nDCG@k alone."""
+        measure = find(self.pairs[0].headline.measure)
+        cutoff = measure.cutoff
+        if cutoff is None or measure.name != f"nDCG@{cutoff}":
+            return ()
+        found, _ = list_open(self.runs, cutoff)
+        scores = [item.scores[measure.name] for item in self.summaries]
+        return tuple(bound_differences(self.runs, scores, found, cutoff, all_pairs=self.all_pairs))
+
+    @cached_property
     def warnings(self) -> tuple[str, ...]:
         """What a reader must know before believing the figures."""
         said = [
@@ -206,10 +222,11 @@ class Comparison:
                 describe_cut(run.manifest.cut, len(run.queries)),
             )
         ]
+        together = self.timing.milliseconds if self.timing else {}
         said += [
-            (label, line)
+            (label, summary.disturbance)
             for summary, label in zip(self.summaries, self.labels, strict=True)
-            for line in self._describe_waits(summary)
+            if summary.run.manifest.id not in together
         ]
         found = merge_lines(said)
         queries = len(self.base.run.queries)
@@ -231,7 +248,8 @@ class Comparison:
                 f"the runs searched {each} queries: only the {queries} that all share"
                 f"{', and a model answered,' if self.of_answers else ''} are compared"
             )
-        found += filter(None, [self.base.models, self.base.absent])
+        unjudged = describe_bounds(self.pairs[0].headline.measure, self.bounds)
+        found += filter(None, [unjudged, self.base.models, self.base.absent])
         return tuple(found)
 
     def _explain_pairs(self) -> str:
@@ -274,15 +292,6 @@ class Comparison:
         differences = (item for pair in self.pairs for item in pair.differences)
         return sum(item.p is not None and counts(item.measure) for item in differences)
 
-    def _describe_waits(self, summary: Summary) -> tuple[str, ...]:
-        """Return what the latencies that are compared show of waits that may be no search."""
-        together = self.timing.milliseconds if self.timing else {}
-        manifest = summary.run.manifest
-        times = together.get(manifest.id)
-        if times:
-            return describe_delays({TOTAL: times}, manifest.remote)
-        return (*summary.delays, *filter(None, [summary.disturbance]))
-
     def as_json(self) -> dict[str, Any]:
         """Return the comparison as the JSON object that `assay compare --json` prints."""
         collection = self.base.run.manifest.collection
@@ -314,8 +323,9 @@ class Comparison:
                 "by_type": [item.as_json() for item in pair.by_type],
                 "alone": dict(pair.alone),
                 "latency": [asdict(item) for item in pair.latency],
+                "bounds": bounds.as_json() if bounds else None,
             }
-            for pair, conclusion in zip(self.pairs, self.conclusions, strict=True)
+            for pair, conclusion, bounds in zip_longest(self.pairs, self.conclusions, self.bounds)
         ]
         if not self.all_pairs:
             others = [{**run, **pair} for run, pair in zip(runs[1:], pairs, strict=True)]

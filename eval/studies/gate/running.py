@@ -1,10 +1,8 @@
-"""What the gate judges: runs against their baselines, latency against a base, itself."""
+"""What the gate judges: runs against their baselines, latency against a base."""
 
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-
-import numpy as np
 
 from assay.eval.collections.catalog import find
 from assay.eval.collections.history import read_history, record_version
@@ -24,7 +22,6 @@ from assay.eval.runs.execution.searching import sample
 from assay.eval.runs.stored import StoredRun
 from assay.eval.studies.gate import baseline as baselining
 from assay.eval.studies.gate.baseline_pipeline import examine_change, opened
-from assay.eval.studies.gate.calibration import SelfTest, check
 from assay.eval.studies.gate.obstacles import list_mismatches
 from assay.eval.studies.gate.rebuild import examine_rebuild
 from assay.eval.studies.gate.report import GateReport, LatencyVerdict
@@ -160,17 +157,3 @@ def _contender(base: Path | str, target: str, overrides: Sequence[str]) -> Timed
     # The checkout's own file, where it has one.
     named = name_in_engine(config if path.is_absolute() else str(path), engine)
     return make_base(f"base {base}", base, named, overrides)
-
-
-def check_gate(
-    target: str,
-    overrides: Sequence[str],
-    settings: GateSettings,
-    trials: int,
-    progress: Progress,
-) -> tuple[StoredRun, SelfTest]:
-    """Check the gate itself on resamples of the run that `target` means; return it and the test."""
-    run = resolve(target, overrides, progress)
-    scores = baselining.make(run, list(settings.measures)).scores.values()
-    table = np.array([[row[name] for name in settings.measures] for row in scores])
-    return run, check(table, settings, trials, progress)

@@ -15,20 +15,17 @@ LARGEST_LOSS = 1 / 3
 Scores = NDArray[np.float64]
 
 
-def resample(scores: Scores, moved: float, lost: float, seed: int) -> tuple[Scores, Scores]:
+def resample(scores: Scores, moved: float, seed: int) -> tuple[Scores, Scores]:
     """Return the scores of base and head in a trial, both of the shape of `scores`.
 
     The base is drawn with replacement. In the head a share of the queries `moved`: each has the
-    scores of another query, drawn at random, so that up and down are equally likely. A share of
-    them `lost` all their scores.
+    scores of another query, drawn at random, so that up and down are equally likely.
     """
     rng = np.random.default_rng((SEED, round(1000 * moved), seed))
     n = len(scores)
     base = scores[rng.integers(n, size=n)]
     other = scores[rng.integers(n, size=n)]
-    head = np.where(rng.random((n, 1)) < moved, other, base)
-    head = np.where(rng.random((n, 1)) < lost, 0.0, head)
-    return base, head
+    return base, np.where(rng.random((n, 1)) < moved, other, base)
 
 
 def find_margins(scores: Scores, settings: GateSettings) -> list[float]:
@@ -47,7 +44,7 @@ def find_margins(scores: Scores, settings: GateSettings) -> list[float]:
         return [float(effect) for effect in effects]
     reaches = np.empty((RUNS, len(effects)))  # how far below 0 the interval of each reaches
     for seed in range(RUNS):
-        base, head = resample(scores, settings.assumed_moves, 0.0, seed)
+        base, head = resample(scores, settings.assumed_moves, seed)
         for i, name in enumerate(settings.measures):
             reaches[seed, i] = -estimate_changes(name, head[:, i] - base[:, i]).low
     typical = np.maximum(reaches.mean(axis=0), 1e-9)

@@ -1,32 +1,43 @@
 """Pooling: the pairs of query and passage that must be judged to compare runs on equal terms."""
 
-import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from assay.eval.collections.authoring.worksheet import Pair, trim
-from assay.eval.collections.collection import GoldItem, Query
+from assay.eval.collections.authoring.worksheet import Pair
 from assay.eval.runs.stored import StoredRun
 from assay.eval.runs.summary.comparability import check_comparable
+from assay.eval.runs.summary.difference_bounds import (
+    DifferenceBounds,
+    Ideals,
+    Scores,
+    bound_differences,
+)
 from assay.eval.runs.summary.means import estimate_scores
-from assay.eval.scoring.join import RetrievedChunk, covers
+from assay.eval.runs.summary.open_pairs import OpenPair, discount, list_open
 from assay.eval.statistics.estimates import Estimate
-from assay.retrievers.base import AssayError, Chunk
+from assay.retrievers.base import AssayError
 
-DEPTH = 10
+# Ranks, by the best of any run, whose pairs are taken to be relevant equally often.
+STRATA = (1, 2, 3, 5, 10)
+PRIOR = 2.0  # judgments that what is believed before any counts for
+
+Group = tuple[int, int, bool]
 
 
 @dataclass(frozen=True)
 class JudgmentPool:
-    """The pairs to judge, the most informative first, and how much was judged before.
+    """The pairs to judge, those that decide most first, and how much was judged before.
 
     `judged` is Judged@depth by the id of a run. `overlapping` counts the pairs of which another
-    passage of the same query holds half or more, or they of it.
+    passage of the same query holds half or more, or they of it. `bounds` say of each two runs what
+    judging the pairs could make of their difference in `measure`.
     """
 
     pairs: tuple[Pair, ...]
     judged: dict[str, Estimate]
     overlapping: int
+    measure: str
+    bounds: tuple[DifferenceBounds, ...]
 
     def count_by_query(self) -> dict[str, int]:
         """Return the number of pairs of each query that has any."""
@@ -36,40 +47,16 @@ class JudgmentPool:
         return counts
 
 
-def make_pool(runs: Sequence[StoredRun], depth: int = DEPTH) -> JudgmentPool:
+def make_pool(runs: Sequence[StoredRun], depth: int = 10) -> JudgmentPool:
     """Return what no one has judged of the first `depth` hits of each query of any run.
 
-    Passages that differ only in the white space at their ends are one. Others that overlap stay
-    apart, though a judgment of one counts for the other by the join rule: the longer may answer
-    where the shorter does not, and only a reader of both can tell.
-
-    First come the pairs by which the runs' DCG would differ most: by the largest minus the
-    smallest of their discounts 1 / log2(1 + rank), 0 for a run without a hit above `depth` that
-    covers the passage; among equals by the mean discount. So are the pairs chosen that decide a
-    comparison soonest (Carterette, Allan, Sitaraman, "Minimal test collections for retrieval
-    evaluation", SIGIR 2006). Raises AssayError for runs that were not judged alike or are too
-    shallow.
+    First come the pairs whose judgment is expected to move the difference between two of the runs
+    most: by the chance that a pair is relevant, learnt from judged ones alike, times how far the
+    runs' nDCG would then part (Carterette, Allan, Sitaraman, "Minimal test collections for
+    retrieval evaluation", SIGIR 2006). Of one run the first ranks come first. See `list_open` for
+    what is one pair. Raises AssayError for runs that were not judged alike or are too shallow.
     """
     runs = list({run.manifest.id: run for run in runs}.values())
-    found, overlapping = list_open(runs, depth)
-    found.sort(key=_by_discounts)
-    return collect(runs, depth, [one.pair for one in found], overlapping)
-
-
-@dataclass(frozen=True, slots=True)
-class OpenPair:
-    """A pair that nobody has judged, and the rank of the first hit of each run that a judgment of
-    it would count for, 0 for none.
-    """
-
-    pair: Pair
-    ranks: tuple[int, ...]
-
-
-def list_open(runs: Sequence[StoredRun], depth: int) -> tuple[list[OpenPair], int]:
-    """Return what no one has judged of the first `depth` hits, query by query, and how many of them
-    overlap another. Raises AssayError as `make_pool` does.
-    """
     for run in runs:
         check_comparable(runs[0], run)
         if run.manifest.depth < depth:
@@ -77,114 +64,91 @@ def list_open(runs: Sequence[StoredRun], depth: int) -> tuple[list[OpenPair], in
                 f"{run.manifest.id}: keeps {run.manifest.depth} hits a query; "
                 f"allowed: a depth of 1 to {run.manifest.depth}, not {depth}"
             )
-    found: list[OpenPair] = []
-    overlapping = 0
-    for query in runs[0].queries:
-        heads = [_head(run, query, depth) for run in runs]
-        unjudged = (hit.retrieved for head in heads for hit in head if not hit.judged)
-        candidates = list_candidates(runs[0].queries[query], unjudged)
-        overlapping += count_overlapping(candidates)
-        found += [
-            OpenPair(candidate.pair, tuple(_find_rank(candidate, head) for head in heads))
-            for candidate in candidates
-        ]
-    return found, overlapping
-
-
-def collect(
-    runs: Sequence[StoredRun], depth: int, pairs: Sequence[Pair], overlapping: int
-) -> JudgmentPool:
-    """Return a pool of `pairs` in their order, with what was judged of the runs before."""
-    name = f"Judged@{depth}"
+    found, overlapping = list_open(runs, depth)
+    measure, share = f"nDCG@{depth}", f"Judged@{depth}"
+    scored = [run.score([measure, share]) for run in runs]
+    scores = [score[measure] for score in scored]
     return JudgmentPool(
-        pairs=tuple(pairs),
+        pairs=tuple(one.pair for one in _order(runs, scores, found, depth)),
         judged={
-            run.manifest.id: estimate_scores(name, run.score([name])[name].values()) for run in runs
+            run.manifest.id: estimate_scores(share, score[share].values())
+            for run, score in zip(runs, scored, strict=True)
         },
         overlapping=overlapping,
+        measure=measure,
+        bounds=tuple(bound_differences(runs, scores, found, depth)),
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _JudgedHit:
-    """A hit as the join sees it, and whether it is judged."""
+def _order(
+    runs: Sequence[StoredRun], scores: Sequence[Scores], found: Sequence[OpenPair], depth: int
+) -> list[OpenPair]:
+    """Return the pairs, those first whose judgment is expected to part two runs most."""
+    if len(runs) == 1:
+        return sorted(found, key=lambda one: one.ranks)
+    gold = runs[0].gold
+    ideals = Ideals(gold, depth)
+    chances = _find_chances(runs, depth)
 
-    retrieved: RetrievedChunk
-    judged: bool
+    def expect(one: OpenPair) -> float:
+        query = one.pair.query_id
+        now, then = (ideals.steps @ ideals.find(query, 1)).tolist()
+        changes: list[float] = [
+            (score[query] * now + ideals.top * discount(rank)) / then - score[query]
+            for score, rank in zip(scores, one.ranks, strict=True)
+        ]
+        is_known = any(item.grade > 0 for item in gold[query])
+        return chances[_find_group(one.ranks, is_known)] * (max(changes) - min(changes))
 
-
-@dataclass(frozen=True, slots=True)
-class Candidate:
-    """A pair, the hit it is of, and the gold item it would become."""
-
-    pair: Pair
-    retrieved: RetrievedChunk
-    item: GoldItem
-
-
-def _head(run: StoredRun, query: str, depth: int) -> list[_JudgedHit]:
-    return [
-        _JudgedHit(RetrievedChunk(hit.chunk, hit.chunk.id in run.prescribed), hit.judged)
-        for hit in run.joined[query][:depth]
-    ]
-
-
-def list_candidates(query: Query, retrieved: Iterable[RetrievedChunk]) -> list[Candidate]:
-    """Return the passages of one query by place, each once whoever returned it."""
-    found: dict[tuple[str, int, int], list[RetrievedChunk]] = {}
-    for one in retrieved:
-        place = (one.chunk.doc_id, *trim(one.chunk.text, one.chunk.start))
-        found.setdefault(place, []).append(one)
-    return [_make_candidate(query, place, found[place]) for place in sorted(found)]
+    return sorted(found, key=lambda one: (-round(expect(one), 9), _find_best(one.ranks)))
 
 
-def count_overlapping(candidates: Sequence[Candidate]) -> int:
-    """Return how many hold half or more of another of their query, or it of them."""
-    return sum(
-        any(covers(one.retrieved, other.item) for other in candidates if other is not one)
-        for one in candidates
-    )
+class _Chances(dict[Group, float]):
+    """The chances that a pair is relevant, by group; of a group without judgments as believed."""
+
+    def __missing__(self, group: Group) -> float:
+        return 1 / (1 + STRATA[group[0]])
 
 
-def _make_candidate(
-    query: Query, place: tuple[str, int, int], alike: Sequence[RetrievedChunk]
-) -> Candidate:
-    doc_id, start, end = place
-    # A passage that the collection prescribes is judged as such.
-    retrieved = max(alike, key=lambda one: one.prescribed)
-    chunk = retrieved.chunk
-    pair = Pair(
-        query_id=query.id,
-        query=query.text,
-        type=query.type,
-        doc_id=doc_id,
-        # The fullest that any chunker knows, so that it tells nothing of the run.
-        title=max((_title(one.chunk) for one in alike), key=lambda title: (len(title), title)),
-        start=start,
-        end=end,
-        text=chunk.text[start - chunk.start : end - chunk.start],
-    )
-    passage = chunk.id if retrieved.prescribed else ""
-    return Candidate(pair, retrieved, GoldItem(query.id, "", doc_id, start, end, 1, passage))
+def _find_group(ranks: Sequence[int], is_known: bool) -> Group:
+    """Return the group of pairs that are taken to be relevant equally often: by the best rank, by
+    which run alone has them highest, -1 for none, and by whether another relevant text of the query
+    is known.
+    """
+    best = _find_best(ranks)
+    stratum = next((i for i, last in enumerate(STRATA[:-1]) if best <= last), len(STRATA) - 1)
+    return stratum, ranks.index(best) if ranks.count(best) == 1 else -1, is_known
 
 
-def _title(chunk: Chunk) -> str:
-    return " > ".join(part for part in (chunk.title, *chunk.headings) if part)
+def _find_best(ranks: Sequence[int]) -> int:
+    return min(filter(None, ranks), default=0)
 
 
-def _find_rank(candidate: Candidate, head: Sequence[_JudgedHit]) -> int:
-    """Return the rank of the first hit that a judgment would count for, 0 without any."""
-    for rank, hit in enumerate(head, start=1):
-        if covers(hit.retrieved, candidate.item):
-            return rank
-    return 0
+def _find_chances(runs: Sequence[StoredRun], depth: int) -> _Chances:
+    """Return what judged hits leave likely: the share of a group's that are relevant, what is
+    believed before any, 1 / (1 + rank), counting for two.
 
-
-def discount(rank: int) -> float:
-    """Return 1 / log2(1 + rank), 0 for rank 0: what DCG makes of a grade there."""
-    return 1 / math.log2(1 + rank) if rank else 0.0
-
-
-def _by_discounts(one: OpenPair) -> tuple[float, float]:
-    i = [discount(rank) for rank in one.ranks]
-    return min(i) - max(i), -math.fsum(i) / len(i)
+    Where nothing was judged not relevant, the judged ones tell nothing of the others.
+    """
+    judged: dict[Group, int] = {}
+    relevant: dict[Group, int] = {}
+    for query, items in runs[0].gold.items():
+        known = sum(item.grade > 0 for item in items)
+        ranks: dict[tuple[str, int, int], list[int]] = {}
+        own: dict[tuple[str, int, int], int] = {}
+        for i, run in enumerate(runs):
+            for rank, hit in enumerate(run.joined[query][:depth], start=1):
+                if hit.judged:
+                    place = (hit.chunk.doc_id, hit.chunk.start, hit.chunk.end)
+                    ranks.setdefault(place, [0] * len(runs))[i] = rank
+                    own[place] = max(own.get(place, 0), len(hit.found))
+        for place, found in ranks.items():
+            group = _find_group(found, known > own[place])
+            judged[group] = judged.get(group, 0) + 1
+            relevant[group] = relevant.get(group, 0) + (own[place] > 0)
+    chances = _Chances()
+    if judged != relevant:
+        for group, count in judged.items():
+            believed = PRIOR * chances[group]
+            chances[group] = (relevant[group] + believed) / (count + PRIOR)
+    return chances

@@ -9,13 +9,14 @@ to it anew (DNS rebinding), and `Origin` the page itself wherever something is w
 import json
 import secrets
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import partial
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any, Protocol
+from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
+from assay.eval.studies.judging.annotation_session import AnnotationSession
 from assay.retrievers.base import AssayError
 
 HOST = "127.0.0.1"
@@ -31,35 +32,13 @@ HEADERS = {
 }
 
 
-class Session(Protocol):
-    """What a page shows and does. Its calls raise AssayError for what the page must not send.
-
-    `reads` answer to the parameters of an address, by its path, and `writes` to an object sent.
-    """
-
-    @property
-    def page(self) -> str:
-        """The page, as HTML."""
-        ...
-
-    @property
-    def reads(self) -> Mapping[str, Callable[[dict[str, str]], dict[str, Any]]]:
-        """What the page asks for."""
-        ...
-
-    @property
-    def writes(self) -> Mapping[str, Callable[[dict[str, Any]], dict[str, Any]]]:
-        """What the page sends."""
-        ...
-
-
 class JudgingServer(ThreadingHTTPServer):
     """Serves the page of a session on 127.0.0.1; port 0 takes a free one.
 
     Raises AssayError for a port that is taken.
     """
 
-    def __init__(self, session: Session, port: int) -> None:
+    def __init__(self, session: AnnotationSession, port: int) -> None:
         self.session = session
         self.token = secrets.token_urlsafe(24)
         try:

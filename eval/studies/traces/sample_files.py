@@ -14,9 +14,9 @@ from assay.eval.collections.digests import BLOCKS, seal
 from assay.eval.collections.in_memory import gather_unjudged
 from assay.eval.configs.config import RunConfig
 from assay.eval.runs.execution import searching
+from assay.eval.runs.summary.open_pairs import Candidate, count_overlapping, list_candidates
 from assay.eval.runs.summary.traffic import KEY
 from assay.eval.scoring.join import RetrievedChunk
-from assay.eval.studies.judging.pooling import Candidate, count_overlapping, list_candidates
 from assay.eval.studies.questions.sources import QuestionSource, open_documents
 from assay.eval.studies.traces.matching import DocumentMatcher
 from assay.eval.studies.traces.personal_data import Masker

@@ -139,9 +139,10 @@ class ReconvertingRetriever(Retriever):
         converted = {"converter": identify(self._converter), "text": self._content}
         return {**self._inner.metadata(), "conversion": converted}
 
-    def list_remote(self) -> Sequence[str]:
-        """Return what the retriever says."""
-        return self._inner.list_remote()
+    @property
+    def asks_server(self) -> bool:
+        """Whether the retriever does."""
+        return self._inner.asks_server
 
     def list_foreign(self) -> Collection[str] | None:
         """Return what the retriever says."""

@@ -1,6 +1,6 @@
 "use strict";
 
-// What the pages of `assay label --serve` share; each has a `page` that says whether it is busy.
+// What the page asks the server for, and what it tells; `page` says whether it is busy.
 
 const at = id => document.getElementById(id);
 

@@ -3,7 +3,6 @@
 import json
 import subprocess
 import sys
-import threading
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +15,10 @@ from assay.eval.collections.check import check
 from assay.eval.collections.history import read_history
 from assay.eval.collections.living import sync as syncing
 from assay.eval.collections.living.findings import Status
-from assay.eval.collections.living.review import FILE, ReviewFile
+from assay.eval.collections.living.review import FILE, read_review, write_review
 from assay.eval.collections.living.sync import SyncReport, sync
 from assay.eval.collections.loading import load
 from assay.retrievers.base import AssayError
-from assay.retrievers.store.locks import changing
 
 FEE = "The yearly fee for a reader's card is twelve crowns."
 LOAN = "A book may be kept for four weeks, and longer if nobody waits for it."
@@ -151,21 +149,9 @@ def test_what_is_gone_stays_in_its_file_and_comes_back_with_its_text(own: Path) 
 
 
 def decide(own: Path, decision: int) -> None:
-    review = ReviewFile(own / FILE)
-    (item,) = review.read().values()
-    review.decide(item.id, decision, "anna")
-
-
-def test_a_decision_waits_for_a_sync_that_would_undo_it(own: Path) -> None:
-    write(own, "guide.md", GUIDE.replace("twelve", "fifteen"))
-    run(own)
-    deciding = threading.Thread(target=decide, args=(own, 1))
-    with changing(own):
-        deciding.start()
-        deciding.join(0.5)
-        assert deciding.is_alive()
-    deciding.join()
-    assert [item.decision for item in ReviewFile(own / FILE).read().values()] == [1]
+    (item,) = read_review(own / FILE).values()
+    item.decision, item.decided_by = decision, "person anna"
+    write_review(own / FILE, {item.id: item})
 
 
 def test_a_reworded_text_counts_once_a_person_has_said_so(own: Path) -> None:
@@ -176,7 +162,7 @@ def test_a_reworded_text_counts_once_a_person_has_said_so(own: Path) -> None:
     (waits,) = run(own).waiting
     assert waits[0].query_id == "q1"
     assert gold(own) == [LOAN, HOURS]
-    (item,) = ReviewFile(own / FILE).read().values()
+    (item,) = read_review(own / FILE).values()
     new = FEE.replace("twelve", "fifteen")
     assert (item.text, item.places[0].text, item.judged_by) == (FEE, new, "person ben")
     decide(own, 1)
@@ -205,7 +191,7 @@ def test_a_decision_waits_no_longer_for_a_text_that_changed_again(own: Path) -> 
     write(own, "guide.md", GUIDE.replace("twelve crowns", "thirteen crowns"))
     report = run(own)
     assert (report.accepted, len(report.waiting)) == (0, 1)
-    (item,) = ReviewFile(own / FILE).read().values()
+    (item,) = read_review(own / FILE).values()
     assert item.decision is None
 
 
@@ -296,6 +282,7 @@ def test_anchors_that_tables_name_move_too(tmp_path: Path) -> None:
         ("folder", "there is no folder|there is no such folder"),
         ("empty", "holds no documents"),
         ("review", "review.jsonl:1: .*delete the file"),
+        ("decision", "review.jsonl:1: decision: 2; allowed: 0 to 1; correct the line"),
     ],
 )
 def test_what_cannot_be_read_is_one_line_and_changes_nothing(
@@ -312,6 +299,12 @@ def test_what_cannot_be_read_is_one_line_and_changes_nothing(
     elif change == "empty":
         write(own, "guide.md", None)
         write(own, "room.md", None)
+    elif change == "decision":
+        write(own, "guide.md", GUIDE.replace("twelve", "fifteen"))
+        run(own)
+        (own / FILE).write_text(
+            (own / FILE).read_text().replace('"decision": null', '"decision": 2')
+        )
     else:
         (own / FILE).write_text("{}\n")
     before = {path: path.read_bytes() for path in own.iterdir()}
@@ -335,7 +328,7 @@ def test_a_sync_that_was_killed_goes_on(own: Path, monkeypatch: pytest.MonkeyPat
     run(own)
     assert check_errors(own) == []
     assert gold(own) == [FEE, HOURS]
-    assert len(ReviewFile(own / FILE).read()) == 1
+    assert len(read_review(own / FILE)) == 1
     assert len(rows(own)) == 3
 
 
@@ -395,5 +388,5 @@ def test_the_screen_fits_a_terminal(own: Path) -> None:
     lines = done.output.splitlines()
     assert len(lines) <= 24
     assert max(map(len, lines)) <= 80
-    for words in ("gone now: q3 (room.md)", "1 new and 1 changed", "assay label", "version: "):
+    for words in ("gone now: q3 (room.md)", "1 new and 1 changed", "to decide: ", "version: "):
         assert words in " ".join(lines)

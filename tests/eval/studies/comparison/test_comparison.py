@@ -191,23 +191,6 @@ def test_a_ratio_of_a_busy_machine_is_called_so(folder: Path) -> None:
         assert warn(0.02, together) == warn(None, together) == []
 
 
-def test_a_wait_is_told_of_the_pipeline_whose_times_are_compared(folder: Path) -> None:
-    runs = [make_run(folder, name, BASE) for name in ("base", "other")]
-    quick = [4 + 0.01 * (i % 9) for i in range(40)]
-    waiting = [taken + 41 * (i % 3 > 0) for i, taken in enumerate(quick)]
-    assert compare(runs, ("MRR@10",)).warnings == ()
-    timing = InterleavedTiming(
-        queries=[f"q{i}" for i in range(40)],
-        milliseconds={runs[0].manifest.id: quick, runs[1].manifest.id: waiting},
-    )
-    assert compare(runs, ("MRR@10",), timing=timing).warnings == (), "it asks no server"
-    manifest = runs[1].manifest.model_copy(update={"remote": ["total"]})
-    runs[1] = replace(runs[1], manifest=manifest)
-    compared = compare(runs, ("MRR@10",), timing=timing)
-    (line,) = compared.warnings
-    assert line.startswith(f"{compared.labels[1]}: the whole search: 65% of 40 queries take 41 ms")
-
-
 def test_the_ratio_of_percentiles_is_paired() -> None:
     base = [1.0, 2.0, 3.0, 40.0]
     ratio = estimate_percentile_ratio(base, [2 * value for value in base], 50)
@@ -275,6 +258,25 @@ def test_what_weakens_a_comparison_is_said(folder: Path) -> None:
     first, second = compare([base, other], MEASURES).warnings
     assert "degraded on 20 of 20 queries: keyword index down" in first
     assert "20 of the collection's 40 queries" in second
+
+
+def test_what_judging_could_make_of_the_difference_is_said(folder: Path) -> None:
+    ranks = {"base": BASE, "other": OTHER, "third": BASE[::-1]}
+    runs = [make_run(folder, name, planned) for name, planned in ranks.items()]
+    compared = compare(runs[:2], ("nDCG@10", "MRR@10"))
+    (line,) = compared.warnings
+    assert line.startswith(
+        "Judging what is unjudged could turn which run is better by nDCG@10: other less base is "
+    )
+    (bounds,) = compared.bounds
+    assert compared.as_json()["others"][0]["bounds"] == bounds.as_json()
+    assert bounds.low < compared.pairs[0].headline.difference.value < bounds.high
+    assert compare(runs[:2], MEASURES).as_json()["others"][0]["bounds"] is None
+    for all_pairs, pairs in ((False, 2), (True, 3)):
+        several = compare(runs, ("nDCG@10",), all_pairs=all_pairs)
+        assert [(one.base, one.other) for one in several.bounds] == list(several.names)
+        (line,) = several.warnings
+        assert f"by nDCG@10 in {pairs} of {pairs} pairs: " in line
 
 
 def test_what_the_questions_favour_is_repeated(tmp_path: Path) -> None:

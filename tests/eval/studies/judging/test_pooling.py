@@ -2,17 +2,21 @@
 
 import csv
 import io
+import json
 import math
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 from samples.planned_runs import make_collection, make_run
 
+from assay.eval.cli.pool import pool as pool_command
 from assay.eval.collections.authoring import worksheet
 from assay.eval.collections.authoring.worksheet import Pair, render, trim
+from assay.eval.collections.collection import GoldItem
 from assay.eval.collections.formats.cells import arm, defuse
 from assay.eval.runs.stored import StoredRun
 from assay.eval.studies.judging.pooling import make_pool
@@ -70,6 +74,54 @@ def test_of_one_run_the_first_ranks_come_first(base: StoredRun) -> None:
         ("q0", "d1"), ("q1", "d2"), ("q2", "d3"), ("q3", "d4"), ("q4", "d5"), ("q5", "d0"),
         ("q0", "d2"),
     ]  # fmt: skip
+
+
+def test_what_judged_pairs_alike_tell_comes_before_the_rank(tmp_path: Path) -> None:
+    """What "one" alone has first is irrelevant wherever it is judged; of "other" nothing is known.
+
+    So the other's second comes before the first of "one", though it moves the difference less.
+    """
+    base = make_run(tmp_path, "base", [1] * 20)
+    wrong = {
+        f"q{i}": (*base.gold[f"q{i}"], GoldItem(f"q{i}", "no", f"d{(i + 1) % 20}", 0, 100, 0))
+        for i in range(1, 20)
+    }
+    judged = replace(base, gold={**base.gold, **wrong})
+    first, second = (
+        {f"q{i}": [passage((i + step) % 20) for step in steps] for i in range(20)}
+        for steps in ((1, 0), (0, 2))
+    )
+    one, other = rerank(judged, "one", first), rerank(judged, "other", second)
+    pool = make_pool([one, other])
+    assert set(list_places(pool.pairs[:-1])) == {(f"q{i}", f"d{(i + 2) % 20}") for i in range(20)}
+    assert list_places(pool.pairs[-1:]) == [("q0", "d1")]
+    assert make_pool([other, one]).pairs == pool.pairs
+    three = make_pool([one, other, rerank(judged, "third", {})])
+    assert set(three.pairs) > set(pool.pairs)
+    assert len(three.bounds) == 3
+
+
+def test_a_pool_says_what_judging_it_could_make_of_the_difference(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    ranks = {"good": [1, 2] * 8, "poor": [2, 1] * 8}
+    runs = [str(make_run(tmp_path / "reports", *item).folder) for item in ranks.items()]
+
+    def call(*arguments: str) -> str:
+        done = CliRunner().invoke(pool_command, [*runs, "--depth", "3", *arguments])
+        assert done.exit_code == 0, done.output
+        return done.stdout
+
+    told = json.loads(call("--limit", "7", "--json"))
+    assert told["written"] == 7 == len(worksheet.read(tmp_path / "pool.csv"))
+    (bounds,) = told["bounds"]
+    assert (told["measure"], bounds["base"], bounds["other"]) == ("nDCG@3", "good", "poor")
+    assert bounds["low"] < bounds["difference"] < bounds["high"]
+    assert bounds["difference"] == pytest.approx(0)
+    assert bounds["could_turn"] is True
+    said = "Judging what is unjudged could turn which run is better by nDCG@3: poor less good is "
+    assert said in call("--output", "more.csv")
 
 
 def test_passages_that_differ_in_white_space_are_one_and_others_stay_apart(

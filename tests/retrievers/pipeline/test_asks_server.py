@@ -1,0 +1,38 @@
+"""Which pipelines ask a server in searches."""
+
+from typing import Any
+
+import pytest
+
+from assay.retrievers.pipeline.shape import PipelineShape
+
+SERVED = {"type": "openai", "model": "text-embedding-3-small"}
+KEYWORD: dict[str, Any] = {"a": {"type": "bm25"}}
+BOTH: dict[str, Any] = {**KEYWORD, "b": {"type": "dense", "encoder": SERVED}}
+FUSED: dict[str, Any] = {"legs": BOTH, "fusion": {"type": "rrf"}}
+STORE = {"type": "native_hybrid", "engine": {"type": "qdrant"}}
+WORDS = {"type": "engine_keyword", "engine": {"type": "opensearch", "knn": {"method": "none"}}}
+API, FILE = {"type": "openai", "model": "gpt-5-nano"}, {"type": "local"}
+RERANKER = {"type": "cohere", "model": "rerank-v4.0"}
+
+
+@pytest.mark.parametrize(
+    ("retriever", "asks"),
+    [
+        ({"legs": KEYWORD}, False),
+        (FUSED, True),
+        ({"mode": "keyword", **FUSED}, False),
+        ({"legs": {"a": {"type": "native_hybrid"}}}, False),
+        ({"legs": {"a": STORE}}, True),
+        ({"legs": {"a": STORE | {"encoder": SERVED}}}, True),
+        ({"legs": {"a": WORDS}}, True),
+        ({"legs": KEYWORD, "query": [{"type": "multi_query", "model": API}]}, True),
+        ({"legs": KEYWORD, "query": [{"type": "multi_query", "model": FILE}]}, False),
+        ({"legs": KEYWORD, "stages": [{"type": "rerank", "model": RERANKER}]}, True),
+        ({"legs": KEYWORD, "stages": [{"type": "rerank"}]}, False),
+    ],
+)
+def test_a_pipeline_asks_a_server_where_one_of_its_parts_does(
+    retriever: dict[str, Any], asks: bool
+) -> None:
+    assert PipelineShape.model_validate(retriever).uses_server() == asks
