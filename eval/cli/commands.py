@@ -250,7 +250,7 @@ GROUPS = {
     "Engines": {
         "engines": Entry(
             "engines:engines",
-            "List, check, time and clean up the engines.",
+            "List, check and clean up the engines.",
             ("engines list", "engines conformance qdrant-edge"),
         ),
         "parity": Entry(
@@ -260,7 +260,7 @@ GROUPS = {
         ),
         "recall": Entry(
             "recall:recall",
-            "Recall and speed of approximate search.",
+            "Recall and speed of approximate and filtered search.",
             (
                 "recall lancedb tarnwick --sweep index.nprobes=1,5,20",
                 "recall dense tarnwick --sweep quantisation=int8,binary",

@@ -53,6 +53,22 @@ def test_recall_by_a_setting(assay_json: Assay) -> None:
     assert exact["recall"]["100"]["value"] == 1
 
 
+def test_recall_by_filters(assay_json: Assay) -> None:
+    found = assay_json(
+        "recall", "qdrant-edge", "harbourline", "--filters", ".5,.1", "--limit", "6", "--no-track"
+    )
+    assert found["command"] == "assay recall qdrant-edge harbourline --filters .5,.1 --limit 6"
+    assert (found["key"], found["filters"]) == ("", [0.5, 0.1])
+    points = [(point["label"], point["share"]) for point in found["points"]]
+    assert points == [
+        (label, share)
+        for label in ("qdrant-edge exact=false", "exact search")
+        for share in (1, 0.5, 0.1)
+    ]
+    assert all(point["recall"]["100"]["value"] == 1 for point in found["points"] if point["exact"])
+    assert [point["quality"] is None for point in found["points"]] == [False, True, True] * 2
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
@@ -72,6 +88,11 @@ def test_recall_by_a_setting(assay_json: Assay) -> None:
         (["parity", "--fusions", "--missing"], "--fusions: not with --missing"),
         (["parity", "--fusions", "nowhere"], "nowhere: there is no such collection"),
         (["recall", "qdrant-edge", "--sweep", "ef"], "ef: an axis is key.path=v1,v2,v3"),
+        (["recall", "qdrant-edge"], "give --sweep KEY=V1,V2,…, or --filters SHARE,…, or both"),
+        (
+            ["recall", "qdrant-edge", "--filters", ".5,1"],
+            "--filters: 1: no share; allowed: above 0",
+        ),
         (["recall", "qdrant-edge", "--sweep", "ef=0"], "engine qdrant-edge: ef: input should be"),
     ],
 )

@@ -7,7 +7,6 @@ from typing import NamedTuple
 from assay.eval.collections.collection import Query
 from assay.eval.configs.engine_settings import ConfiguredEngine
 from assay.eval.runs import environment
-from assay.eval.statistics.estimates import SHARE, Estimate, estimate_mean
 from assay.eval.studies.stores.engines.engine_bench import Bench, index_engine, timed
 from assay.eval.studies.stores.engines.timing import TimingTable, time_systems
 from assay.eval.studies.stores.parity.examples import Example, FusedLists, make_example
@@ -30,8 +29,7 @@ from assay.eval.studies.stores.parity.verdicts import (
     diagnose,
     find_repeated,
 )
-from assay.eval.studies.stores.recall.curve import DEPTHS
-from assay.eval.studies.stores.recall.subjects import Searcher
+from assay.eval.studies.stores.recall.filters import measure_recalls
 from assay.retrievers.base import AssayError, Progress
 from assay.retrievers.engines.base import Engine, EngineLists
 from assay.retrievers.engines.hybrid_semantics import describe_hybrid
@@ -42,7 +40,6 @@ from assay.retrievers.engines.parity.parity import (
     list_alternatives,
     state,
 )
-from assay.retrievers.engines.recall import measure_shares
 from assay.retrievers.fusion.fusion import LinearSettings, RrfSettings
 from assay.retrievers.fusion.ranking import Scored
 
@@ -101,7 +98,7 @@ def examine(
         against=against,
         timing=_time(bench, engine, progress, configured.settings.capabilities.server),
         index=index,
-        recall={} if engine.metadata().get("exact") else measure_recalls(bench, engine),
+        recall={} if engine.metadata().get("exact") else measure_recalls(bench, engine.dense),
         environment=environment.describe(),
         command=configured.command("parity", bench.collection.name, *bench.options),
     )
@@ -159,15 +156,6 @@ def judge(formulation: Formulation, seen: Seen) -> dict[str, QueryVerdict]:
             verdict = "different" if settled == "different" else "ties"
         verdicts[query] = verdict
     return verdicts
-
-
-def measure_recalls(bench: Bench, engine: Searcher) -> dict[int, Estimate]:
-    """Return the recall of dense search against exact search by depth."""
-    vectors = [bench.encoded[query.id] for query in bench.asked]
-    return {
-        depth: estimate_mean(measure_shares(engine.dense, bench.vectors, vectors, depth), SHARE)
-        for depth in DEPTHS
-    }
 
 
 def fuse_ours(lists: EngineLists) -> list[Scored]:
