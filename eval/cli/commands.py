@@ -256,7 +256,7 @@ GROUPS = {
         "parity": Entry(
             "parity:parity",
             "Compare an engine's hybrid search with its formula.",
-            ("parity sqlite", "parity --all"),
+            ("parity sqlite", "parity qdrant-edge tarnwick fusion=dbsf"),
         ),
         "recall": Entry(
             "recall:recall",

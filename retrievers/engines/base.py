@@ -131,13 +131,6 @@ class Engine(ABC):
         Of an engine that fuses nothing, what its one list is.
         """
 
-    def score_terms(self, text: str) -> list[Scored]:
-        """Return all texts that share terms with `text`, scored here as the engine's documents say.
-
-        What `assay parity` holds an engine to that has keyword search alone.
-        """
-        raise AssayError(f"{self.metadata()['engine']}: no formula of its keyword scores is stated")
-
     def restrict(self, allowed: Positions) -> "Engine | None":
         """The same engine, on the same index, that finds only the texts at `allowed`, which rise.
 

@@ -52,7 +52,7 @@ def parity_metrics(parity: Parity) -> Iterator[tuple[str, float]]:
         yield from with_interval(name, item.difference).items()
         if item.adjusted is not None:
             yield f"{name}.p", item.adjusted
-    for base, item in parity.against.items():
+    for base, item in parity.quality.against.items():
         name = f"native_minus_{base}/{metric_name(item.measure)}"
         yield from with_interval(name, item.difference).items()
     if parity.timing:
