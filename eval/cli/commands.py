@@ -250,17 +250,17 @@ GROUPS = {
     "Engines": {
         "engines": Entry(
             "engines:engines",
-            "List, check, time and clean up the engines.",
+            "List, check and clean up the engines.",
             ("engines list", "engines conformance qdrant-edge"),
         ),
         "parity": Entry(
             "parity:parity",
             "Compare an engine's hybrid search with its formula.",
-            ("parity sqlite", "parity --all"),
+            ("parity sqlite", "parity qdrant-edge tarnwick fusion=dbsf"),
         ),
         "recall": Entry(
             "recall:recall",
-            "Recall and speed of approximate search.",
+            "Recall and speed of approximate and filtered search.",
             (
                 "recall lancedb tarnwick --sweep index.nprobes=1,5,20",
                 "recall dense tarnwick --sweep quantisation=int8,binary",

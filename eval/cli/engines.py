@@ -7,13 +7,11 @@ from typing import TYPE_CHECKING
 import click
 
 from assay.eval.cli import options
-from assay.eval.cli.engine_speed import bench
-from assay.eval.cli.output import make_console, make_table, present, print_json, print_table
+from assay.eval.cli.output import make_console, make_table, print_json, print_table
 
 if TYPE_CHECKING:
     from assay.eval.studies.stores.engines.inventory import EngineState, Removable
     from assay.eval.studies.stores.engines.rebuilds import EngineConformance
-    from assay.eval.studies.stores.filters.study import FilterStudy
 
 LEGEND = """\
 native    the store fuses its dense and its keyword list itself: a leg of type native_hybrid
@@ -30,10 +28,7 @@ met       versions of the server that the live tests have met; here: it runs in 
 
 @click.group()
 def engines() -> None:
-    """List the engines, check and time them, and remove what they keep."""
-
-
-engines.add_command(bench)
+    """List the engines, check them, and remove what they keep."""
 
 
 @engines.command("list")
@@ -166,61 +161,6 @@ def _print_conformance(title: str, found: "list[EngineConformance]") -> None:
                 f"{each.engine}: declares that it is reproducible, and rankings differ between "
                 "builds; set `reproducible` of its Capabilities"
             )
-
-
-@engines.command()
-@click.argument("names", nargs=-1, metavar="[ENGINE [KEY=VALUE]...]...")
-@click.option("--dataset", metavar="NAME", help="Collection, by name or folder.")
-@options.LIMIT
-@click.option(
-    "--passages",
-    type=options.at_least(1_000),
-    help="Bring the collection to so many, by passages that answer no query.",
-)
-@options.JSON
-def filters(
-    names: tuple[str, ...],
-    dataset: str | None,
-    limit: int | None,
-    passages: int | None,
-    as_json: bool,
-) -> None:
-    """Measure what filters cost engines, and make them miss.
-
-    They are ENGINE and others, or all that can be used here. KEY=VALUE changes a setting of the
-    ENGINE before it. Dense search among 90, 50, 10, 1 and .1 % of the texts: some drawn at random,
-    those nearest to each query, those farthest from it. Of each recall against exact search among
-    them, lists that are short, p50 and p95 beside a search without a filter.
-
-    Exit code: 0 done; 1 an engine failed; 2 bad input.
-    """
-    from assay.eval.configs.locations import default_dataset, reports_folder
-    from assay.eval.configs.resources import make_resources
-    from assay.eval.studies.stores.filters import page
-    from assay.eval.studies.stores.filters.study import measure_filters
-
-    found = measure_filters(names, dataset or default_dataset(), limit, passages, make_resources())
-    present(found, as_json, _print_filters, report=page.write(found, reports_folder()))
-    if found.failed:
-        sys.exit(1)
-
-
-def _print_filters(found: "FilterStudy") -> None:
-    from rich.markup import escape
-
-    from assay.eval.studies.stores.filters.page import HEADINGS, describe, list_rows
-
-    console = make_console()
-    for engine in found.engines:
-        table = make_table(
-            *HEADINGS, title=escape(f"{engine.engine} on {found.collection}"), left=("texts",)
-        )
-        for row in list_rows(engine):
-            table.add_row(*row)
-        print_table(console, table)
-        click.echo(f"{engine.engine} {describe(engine)}.\n")
-    for name, reason in found.failed.items():
-        click.echo(f"{name}: {reason}")
 
 
 @engines.command()

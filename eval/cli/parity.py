@@ -1,88 +1,113 @@
 """`assay parity`: what an engine's hybrid search really is, and what it is worth."""
 
-import sys
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from assay.eval.cli import options
-from assay.eval.cli.output import present
+from assay.eval.cli.output import make_console, make_table, present, print_table, track
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+
+    from assay.eval.studies.stores.parity.results import Parity
 
 
 @click.command()
-@click.argument("words", nargs=-1, metavar="[ENGINE] [COLLECTION]... [KEY=VALUE]...")
-@click.option("--all", "every", is_flag=True, help="Every engine that runs here.")
-@click.option("--fusions", is_flag=True, help="What every fusion that an engine offers is worth.")
-@click.option(
-    "--engine",
-    "only",
-    multiple=True,
-    metavar="NAME",
-    help="With --all: this engine alone; the page keeps what it has of others. Repeatable.",
-)
-@click.option(
-    "--missing", is_flag=True, help="With --all: only engines that the page does not have yet."
-)
+@click.argument("engine")
+@click.argument("words", nargs=-1, metavar="[COLLECTION] [KEY=VALUE]...")
 @options.LIMIT
-@click.option(
-    "--output",
-    type=click.Path(path_type=Path, file_okay=False),
-    help="With --all or --fusions: the folder of the page and its JSON.  [default: the reports]",
-)
 @options.NO_TRACK
 @options.JSON
 def parity(
-    words: tuple[str, ...],
-    every: bool,
-    only: tuple[str, ...],
-    fusions: bool,
-    missing: bool,
-    limit: int | None,
-    output: Path | None,
-    no_track: bool,
-    as_json: bool,
+    engine: str, words: tuple[str, ...], limit: int | None, no_track: bool, as_json: bool
 ) -> None:
     """Compare an engine's hybrid search with its stated formula, and with our fusion.
 
     ENGINE is a type such as qdrant-edge, COLLECTION one of datasets/, KEY=VALUE changes a setting
     of the engine, as in k=2 fusion=dbsf depth.dense=20 exact=false. The engine's two lists are
     fetched separately and fused by its stated formula. The verdict on what it returns: identical,
-    identical but for ties, explained by one change, or different. Then quality and latency of its
-    lists, its own fusion, and ours (reciprocal ranks, k = 60) of the same lists.
+    identical but for ties, or different. Then quality and latency of its lists, its own fusion, and
+    ours (reciprocal ranks, k = 60) of the same lists.
 
-    With --all there is no ENGINE: every engine that runs here is measured with its default fusion
-    and with each other fusion that it has, on each COLLECTION. Engines that lack an extra or a
-    server's address are left out with a line. With --engine only those named are measured; the page
-    keeps the others. The page is written after each engine; --missing resumes an interrupted call,
-    and skips engines that the page has for the same queries and vectors.
-
-    With --fusions there is no ENGINE either: every fusion that an engine offers is compared with
-    the config hybrid, our RRF, and the better list alone, all of the same two lists. Where an
-    engine does not run here, its stated formula is used. Nothing is timed.
-
-    Exit code: 0 done, whatever the verdicts; 1 with --all, where an engine failed; 2 for an error
-    to fix.
+    Exit code: 0 done, whatever the verdict; 2 for an error to fix.
     """
-    from assay.eval.cli.parity_output import print_all, print_fusions, print_one
+    from functools import partial
+
     from assay.eval.configs.locations import reports_folder
     from assay.eval.configs.resources import make_resources
-    from assay.eval.studies.stores.parity.fusion_runs import compare_offers
-    from assay.eval.studies.stores.parity.fusions_page import write
-    from assay.eval.studies.stores.parity.running import deliver, examine_all, read_request
-    from assay.retrievers.base import AssayError
+    from assay.eval.studies.stores.parity import page as report
+    from assay.eval.studies.stores.parity.record import log_parity
+    from assay.eval.studies.stores.parity.running import measure_parity
 
     resources = make_resources()
-    if fusions:
-        for option, given in (("--all", every), ("--engine", only), ("--missing", missing)):
-            if given:
-                raise AssayError(f"--fusions: not with {option}")
-        found = compare_offers(words, limit, resources)
-        places = write(found, output or reports_folder() / "fusions")
-        present(found, as_json, print_fusions, page=places[0])
-        return
-    request = read_request(words, every, only, missing, output)
-    parities = examine_all(request, limit, resources)
-    delivered = deliver(parities, request, not no_track, resources.progress)
-    present(delivered, as_json, print_all if every else print_one)
-    if any(item.failed for item in delivered.absent):
-        sys.exit(1)
+    found = measure_parity(engine, words, limit, resources)
+    page = report.write(found, reports_folder())
+    log = partial(log_parity, found, page.parent)
+    tracked = track(no_track, log, "the reports are kept", resources.progress)
+    present(found, as_json, _print, report=page, mlflow_run=tracked)
+
+
+def _print(parity: "Parity") -> None:
+    from assay.eval.report.formats import amount, p_value, signed, size
+    from assay.eval.studies.comparison.differences import SYMMETRY
+    from assay.eval.studies.stores.parity.page import (
+        describe_against,
+        describe_ratios,
+        describe_recall,
+        describe_verdict,
+        describe_waits,
+    )
+
+    console = make_console()
+    sample = ", a sample" if parity.sampled else ""
+    title = f"{parity.label} on {parity.collection} (n = {parity.queries}{sample})"
+    console.print(f"{title}: {parity.verdict}", style="bold", markup=False)
+    console.print(f"formula: {parity.meaning['formula']}", markup=False)
+    console.print(describe_verdict(parity), markup=False)
+    _print_examples(console, parity)
+    print_table(console, _tabulate(parity))
+    for item in parity.quality.differences:
+        console.print(
+            f"{item.measure}: native minus ours {signed(item.difference.value)} "
+            f"({signed(item.interval.low)} … {signed(item.interval.high)}), "
+            f"p {p_value(item.adjusted)}: {item.verdict}"
+            f"{f', which {SYMMETRY}' if item.presumes_symmetry else ''}",
+        )
+    for line in (*describe_against(parity), *describe_ratios(parity)):
+        console.print(line)
+    for line in describe_waits(parity):
+        console.print(line, style="yellow", markup=False)
+    index = parity.index
+    console.print(f"index: {amount(index.seconds)} s, {size(index.bytes)}")
+    for name, value in describe_recall(parity):
+        console.print(f"{name[:1].lower()}{name[1:]}: {value}")
+
+
+def _print_examples(console: "Console", parity: "Parity") -> None:
+    for example in parity.examples:
+        console.print(
+            f"  {example.verdict}, from rank {example.rank}: {example.text}",
+            style="bold red" if example.verdict == "different" else "",
+            markup=False,
+        )
+        for place in example.places:
+            console.print(
+                f"    {place.chunk}: returned at {place.returned or '–'}, by the formula at "
+                f"{place.expected or '–'}; dense {place.dense or '–'}, keyword "
+                f"{place.keyword or '–'}",
+                markup=False,
+            )
+
+
+def _tabulate(parity: "Parity") -> "Table":
+    from assay.eval.studies.stores.parity.page import system_row
+    from assay.eval.studies.stores.parity.quality import MEASURES
+
+    table = make_table("search", *MEASURES, "p50 ms", "p95 ms")
+    for system in parity.quality.means:
+        row = system_row(parity, system)
+        figures = [f"{item.value} ({item.interval})" for item in row.figures]
+        table.add_row(row.name, *figures, *(item.value for item in row.latency))
+    return table

@@ -14,25 +14,32 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("engine")
 @click.argument("words", nargs=-1, metavar="[COLLECTION] [KEY=VALUE]...")
-@click.option("--sweep", required=True, metavar="KEY=V1,V2,…", help="The setting and its values.")
+@click.option("--sweep", metavar="KEY=V1,V2,…", help="A setting and its values.")
+@click.option(
+    "--filters", metavar="SHARE,…", help="Shares of the passages that filters let through."
+)
 @options.LIMIT
 @options.NO_TRACK
 @options.JSON
 def recall(
     engine: str,
     words: tuple[str, ...],
-    sweep: str,
+    sweep: str | None,
+    filters: str | None,
     limit: int | None,
     no_track: bool,
     as_json: bool,
 ) -> None:
-    """Measure recall and speed of ENGINE's approximate dense search, by one setting.
+    """Measure recall and speed of ENGINE's approximate dense search, by a setting or by filters.
 
     KEY is a setting of the engine's approximate index, as in --sweep ef=8,16,32,64,128, or
     index.nprobes=1,5,20; KEY=VALUE changes others, such as which index it is. ENGINE may also be
     the leg `dense`, as in --sweep quantisation=int8,binary or dimensions=64,128. For each value:
     recall@10 and recall@100 on the collection's own queries, nDCG@10 of the dense list, p50 and
     p95, with those of exact search beside them.
+
+    With --filters .5,.1,.01 each is also searched among such shares of the passages, drawn at
+    random; recall is then against exact search among these. It goes with --sweep or alone.
     """
     from functools import partial
 
@@ -43,7 +50,7 @@ def recall(
     from assay.eval.studies.stores.recall.running import measure_recall
 
     resources = make_resources()
-    curve = measure_recall(engine, words, sweep, limit, resources)
+    curve = measure_recall(engine, words, sweep, filters, limit, resources)
     page = report.write(curve, reports_folder())
     kept = f"the report in {page.parent} is kept"
     log = partial(log_curve, curve, page.parent)
@@ -59,12 +66,14 @@ def _print(curve: "Curve") -> None:
     sample = ", a sample" if curve.sampled else ""
     title = f"{curve.engine} on {curve.collection} (n = {curve.queries}{sample})"
     headings = list_headings(curve)
-    table = make_table("dense search", *headings, "index s", title=title)
+    through = ("let through",) if curve.filters else ()
+    table = make_table("dense search", *through, *headings, "index s", title=title)
     for number, point in enumerate(curve.points, start=1):
         row = point_row(number, point)
         cells = (
-            item.value if " ms" in name else f"{item.value} ({item.interval})"
+            f"{item.value} ({item.interval})" if item.interval and " ms" not in name else item.value
             for name, item in zip(headings, row.figures, strict=True)
         )
-        table.add_row(escape(row.label), *cells, row.index[0])
+        shares = (row.share,) if curve.filters else ()
+        table.add_row(escape(row.label), *shares, *cells, row.index[0])
     print_table(make_console(), table)

@@ -2,15 +2,12 @@
 
 import os
 import shlex
-from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
-from itertools import product
-from typing import Any, Literal, get_args, get_origin
+from typing import Any
 
-import yaml
-from pydantic import BaseModel, TypeAdapter, ValidationError
+from pydantic import TypeAdapter, ValidationError
 
 from assay.eval.configs.overrides import apply_override
 from assay.retrievers.base import AssayError
@@ -18,7 +15,7 @@ from assay.retrievers.base.suggestions import suggest
 from assay.retrievers.engines.base import Engine
 from assay.retrievers.engines.providers import STRATEGIES, describe_missing
 from assay.retrievers.engines.registry import ENGINES, TYPES, EngineSettings
-from assay.retrievers.settings import Resources, explain_errors, name_type
+from assay.retrievers.settings import Resources, explain_errors
 from assay.retrievers.settings.plugins import find_parts
 
 
@@ -110,73 +107,3 @@ def choose_engines(words: Sequence[str]) -> list[ConfiguredEngine]:
             raise AssayError(f"{word}: settings stand behind the ENGINE that they are of")
     chosen = [read_engine(type_, overrides) for type_, overrides in named]
     return chosen or list(filter(is_usable, list_engines()))
-
-
-def list_fusions() -> Iterator[ConfiguredEngine]:
-    """Yield every engine as `list_engines` does, each then with every other fusion it has."""
-    for engine in list_engines():
-        yield engine
-        yield from (engine.vary(f"fusion={fusion}") for fusion in _other_fusions(engine))
-
-
-def list_features() -> list[dict[str, str]]:
-    """Return what not every version of a server has, of every engine."""
-    return [
-        {
-            "engine": engine.type,
-            "what": feature.what,
-            "least": feature.least,
-            "beside": feature.beside,
-        }
-        for engine in list_engines()
-        for feature in engine.settings.capabilities.features
-    ]
-
-
-def list_met() -> dict[str, str]:
-    """Return by engine the versions that the tests have met, `here` for one of this process.
-
-    Nothing where they have met only a stand-in.
-    """
-    capabilities = {engine.type: engine.settings.capabilities for engine in list_engines()}
-    return {type_: can.met if can.server else "here" for type_, can in capabilities.items()}
-
-
-def _other_fusions(engine: ConfiguredEngine) -> Iterator[str]:
-    """Yield the fusions that an engine can be told by name or settings, but for the one it has."""
-    field = type(engine.settings).model_fields.get("fusion")
-    own = getattr(engine.settings, "fusion", None)
-    for choice in get_args(field.annotation) if field else ():
-        if isinstance(choice, str) and choice != own:
-            yield choice
-        elif isinstance(choice, type) and issubclass(choice, BaseModel):
-            yield from (
-                yaml.safe_dump(values, default_flow_style=True, sort_keys=False).strip()
-                for values in _choose_each(choice)
-                if choice.model_validate(values) != own
-            )
-
-
-def _choose_each(fusion: type[BaseModel]) -> Iterator[dict[str, str]]:
-    """Yield the type of a fusion with every choice of words that it allows, its defaults first."""
-    choices = {
-        name: get_args(field.annotation)
-        for name, field in fusion.model_fields.items()
-        if name != "type" and get_origin(field.annotation) is Literal
-    }
-    defaults = {name: fusion.model_fields[name].default for name in choices}
-    for chosen in product(*choices.values()):
-        words = dict(zip(choices, chosen, strict=True))
-        values = {"type": name_type(fusion)} | {
-            name: word for name, word in words.items() if word != defaults[name]
-        }
-        with suppress(ValidationError):
-            fusion.model_validate(values)
-            yield values
-
-
-def is_missing(engine: ConfiguredEngine, reason: str) -> bool:
-    """Say whether an engine failed for want of its extra, or of the address of its server."""
-    can = engine.settings.capabilities
-    addressed = not can.server or bool(os.environ.get(can.address))
-    return can.missing in reason or (not addressed and can.address in reason)

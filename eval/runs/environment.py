@@ -74,11 +74,6 @@ def describe() -> dict[str, Any]:
     }
 
 
-def find_load() -> float | None:
-    """Return how many processes ran or waited to in the last 15 minutes; None if untold."""
-    return os.getloadavg()[2] if hasattr(os, "getloadavg") else None
-
-
 def describe_version() -> str:
     """Return the version, and in a checkout of the project its commit: `0.1.0 (commit 1a2b3c4)`."""
     number = find_version()

@@ -5,27 +5,12 @@ from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import atan, pi
-from typing import Literal, get_args
+from typing import Literal
 
 import numpy as np
 
-from assay.retrievers.fusion.normalisation import (
-    normalise_deviations,
-    normalise_l2,
-    normalise_min_max,
-    normalise_z_score,
-)
+from assay.retrievers.fusion.normalisation import normalise_deviations, normalise_min_max
 from assay.retrievers.fusion.ranking import Scored, ordered
-
-Normalisation = Literal["none", "min-max", "z-score", "dbsf", "l2"]
-NORMALISATIONS: tuple[Normalisation, ...] = get_args(Normalisation)
-_SCALES: dict[Normalisation, Callable[[Sequence[float]], Sequence[float]]] = {
-    "none": lambda scores: scores,
-    "min-max": normalise_min_max,
-    "z-score": normalise_z_score,
-    "dbsf": normalise_deviations,
-    "l2": normalise_l2,
-}
 
 
 def state_weights(weights: tuple[float, float]) -> str:
@@ -134,23 +119,6 @@ class ScaledScores(Formula):
 
     def _fuse(self, dense: Sequence[Scored], keyword: Sequence[Scored]) -> list[Scored]:
         return _add_up((dense, keyword), self.weights, normalise_min_max)
-
-
-@dataclass(frozen=True, slots=True)
-class SummedScores(Formula):
-    """Weighted sum of scores, each list scaled by itself; a text that a list lacks adds nothing."""
-
-    normalisation: Normalisation
-    weights: tuple[float, float] = (1.0, 1.0)
-
-    @property
-    def statement(self) -> str:
-        """The formula in one line."""
-        scaled = "scores as they are" if self.normalisation == "none" else self.normalisation
-        return f"sum of scores, {scaled}, {state_weights(self.weights)}"
-
-    def _fuse(self, dense: Sequence[Scored], keyword: Sequence[Scored]) -> list[Scored]:
-        return _add_up((dense, keyword), self.weights, _SCALES[self.normalisation])
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,18 +16,19 @@ PLACES = {
     "engine": "inside the engine",
     "statement": "in one statement of its query language, which the adapter writes",
     "client": "in its client library, in this process",
-    "here": "nowhere in the engine; its list is a leg of what is fused here",
 }
 TIES = {
     "engine": "in a list as the engine leaves them, in what is fused by position",
     "statement": "by position, in the statement",
     "client": "in a list as the engine leaves them, in what is fused by position",
-    "here": "by position, among what the engine returns",
 }
 
 
 def describe_hybrid(settings: StoreSettings, engine: Engine) -> dict[str, Any]:
-    """Return what hybrid means with these settings, as JSON values; known after `index`."""
+    """Return what hybrid means with these settings, as JSON values; known after `index`.
+
+    The engine fuses its lists itself.
+    """
     formula, can, facts = engine.formula, settings.capabilities, engine.metadata()
     return {
         "version": str(facts.get("version", "")),
@@ -36,9 +37,9 @@ def describe_hybrid(settings: StoreSettings, engine: Engine) -> dict[str, Any]:
         "formula": formula.statement,
         "ranks_from": getattr(formula, "first", None),
         "ties": TIES[can.fuses],
-        "depth": settings.depth.model_dump() if can.fuses != "here" else None,
+        "depth": settings.depth.model_dump(),
         "keyword": [{"says": says, "values": values} for says, values in _keyword(settings)],
-        "exact": bool(facts.get("exact")) if "dense" in can.lists else None,
+        "exact": bool(facts.get("exact")),
         "approximate": list(can.approximate),
         "server": can.server,
         "extra": can.extra,

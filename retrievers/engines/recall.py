@@ -43,12 +43,6 @@ def measure_shares(
     ]
 
 
-def measure_share(vectors: Vectors, query: Vectors, found: Sequence[Scored], depth: int) -> float:
-    """Return the share of the `depth` texts nearest to one query that are among those `found`."""
-    (least,) = _find_least(vectors, [query], depth)
-    return _share(vectors, query, found, least, depth)
-
-
 def _share(
     vectors: Vectors, query: Vectors, found: Sequence[Scored], least: float, depth: int
 ) -> float:

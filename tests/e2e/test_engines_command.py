@@ -153,38 +153,6 @@ def test_a_pipeline_in_another_engine(assay_json: Callable[..., Any], tmp_path: 
     assert other["config"] == "native_hybrid-sqlite"
 
 
-def test_engines_timed(assay_json: Callable[..., Any], tmp_path: Path) -> None:
-    pytest.importorskip("apsw", reason="needs the extra `sqlite`")
-    few = ("--limit", "10", "--output", str(tmp_path))
-    found = assay_json("engines", "bench", "sqlite", "--passages", "1000", *few)
-    assert found["passages"] == 1000
-    assert 0 < found["distractors"]["count"] < 1000
-    (store,) = found["stores"]
-    assert [item["search"] for item in store["searches"]] == ["dense", "keyword", "hybrid"]
-    assert store["searches"][0]["recall"]["value"] == 1
-    assert [speed["callers"] for speed in store["searches"][0]["speeds"]] == [1, 8]
-    assert all(speed["throughput"] > 0 for speed in store["searches"][0]["speeds"])
-    changes = store["changes"]
-    assert set(changes["deletions"]["seconds"]) == set(changes["updates"]["seconds"]) == {0}
-    (path,) = tmp_path.glob("engine_bench-*.md")
-    page = path.read_text()
-    assert page.count("\n| ") == 1 + len(store["searches"]) + 2
-    assert "| 10/10 | 10/10 |" in page
-    assert f"- on {store['created'][:10]}" in page
-    assert f": sqlite {store['version']}" in page
-
-
-def test_filters_measured(assay_json: Callable[..., Any]) -> None:
-    pytest.importorskip("faiss", reason="needs the extra `faiss`")
-    found = assay_json("engines", "filters", "faiss", "qdrant-edge", "--limit", "3")
-    for measured in found["engines"]:
-        assert measured["restricted"]
-        assert len(measured["searches"]) == 15
-        assert all(item["short"] == 0 for item in measured["searches"])
-        assert all(item["recall"]["value"] == 1 for item in measured["searches"])
-        assert all(item["asked"] == found["depth"] for item in measured["searches"])
-
-
 def test_an_engine_that_cannot_be(assay: Callable[..., Any]) -> None:
     done = assay("run", "configs/native_hybrid.yaml", "--engine", "azure-cosmos-mongo")
     assert done.returncode == 2

@@ -6,11 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
-
-from assay.eval.cli.parity import parity
-from assay.eval.configs import engine_settings as subjects
-from assay.eval.studies.stores.engines import page as engines
 
 Assay = Callable[..., Any]
 
@@ -53,25 +48,38 @@ def test_recall_by_a_setting(assay_json: Assay) -> None:
     assert exact["recall"]["100"]["value"] == 1
 
 
+def test_recall_by_filters(assay_json: Assay) -> None:
+    found = assay_json(
+        "recall", "qdrant-edge", "harbourline", "--filters", ".5,.1", "--limit", "6", "--no-track"
+    )
+    assert found["command"] == "assay recall qdrant-edge harbourline --filters .5,.1 --limit 6"
+    assert (found["key"], found["filters"]) == ("", [0.5, 0.1])
+    points = [(point["label"], point["share"]) for point in found["points"]]
+    assert points == [
+        (label, share)
+        for label in ("qdrant-edge exact=false", "exact search")
+        for share in (1, 0.5, 0.1)
+    ]
+    assert all(point["recall"]["100"]["value"] == 1 for point in found["points"] if point["exact"])
+    assert [point["quality"] is None for point in found["points"]] == [False, True, True] * 2
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["parity"], "name an ENGINE, or give --all"),
         (["parity", "nowhere"], "engine nowhere: no such engine; allowed: "),
         (["parity", "sql-server"], "engine sql-server: sql-server has no hybrid search of its own"),
+        (["parity", "faiss"], "engine faiss: faiss has no hybrid search of its own: `assay run "),
         (["parity", "qdrant-edge", "k=0"], "engine qdrant-edge: k: input should be greater"),
         (["parity", "qdrant-edge", "x=1"], "engine qdrant-edge: x: unknown key; allowed: type, "),
         (["parity", "qdrant-edge", "nowhere"], "nowhere: there is no such collection"),
         (["parity", "qdrant-edge", "harbourline", "scifact"], "scifact: one COLLECTION at a time"),
-        (["parity", "--all", "k=2"], "k=2: settings go with one ENGINE"),
-        (["parity", "qdrant-edge", "--output", "x"], "--output: goes with --all or --fusions"),
-        (["parity", "qdrant-edge", "--missing"], "--missing: goes with --all"),
-        (["parity", "sqlite", "--engine", "faiss"], "--engine: goes with --all; without it ENGINE"),
-        (["parity", "--all", "--engine", "fais"], "engine fais: no such engine; allowed: "),
-        (["parity", "--all", "--fusions"], "--fusions: not with --all"),
-        (["parity", "--fusions", "--missing"], "--fusions: not with --missing"),
-        (["parity", "--fusions", "nowhere"], "nowhere: there is no such collection"),
         (["recall", "qdrant-edge", "--sweep", "ef"], "ef: an axis is key.path=v1,v2,v3"),
+        (["recall", "qdrant-edge"], "give --sweep KEY=V1,V2,…, or --filters SHARE,…, or both"),
+        (
+            ["recall", "qdrant-edge", "--filters", ".5,1"],
+            "--filters: 1: no share; allowed: above 0",
+        ),
         (["recall", "qdrant-edge", "--sweep", "ef=0"], "engine qdrant-edge: ef: input should be"),
     ],
 )
@@ -80,28 +88,3 @@ def test_what_is_to_be_mended_is_one_line(assay: Assay, arguments: list[str], wo
     assert done.returncode == 2
     (line,) = done.stderr.strip().splitlines()
     assert line.startswith(f"assay: {words}")
-
-
-def test_all_engines_but_those_that_are_missing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("ASSAY_REPORTS", str(tmp_path / "reports"))
-    monkeypatch.delenv("OPENSEARCH_URL", raising=False)
-    monkeypatch.setattr(subjects, "TYPES", {"opensearch", "qdrant-edge"})
-    arguments = ["--all", "harbourline", "--limit", "4", "--output", str(tmp_path / "docs")]
-    done = CliRunner().invoke(parity, [*arguments, "--no-track"])
-    assert done.exit_code == 0, done.output
-    assert "qdrant-edge fusion=dbsf" in done.stdout
-    assert "left out: engine opensearch: " in done.stdout
-    facts = json.loads((tmp_path / "docs" / engines.FACTS).read_text())
-    assert [item["label"] for item in facts["parities"]] == [
-        "qdrant-edge",
-        "qdrant-edge fusion=dbsf",
-    ]
-    assert [item["engine"] for item in facts["absent"]] == ["opensearch"]
-    assert (tmp_path / "docs" / engines.PAGE).read_text() == engines.render(facts)
-    done = CliRunner().invoke(parity, [*arguments, "--no-track", "--missing"])
-    assert done.stderr.count("on harbourline: was measured before") == 2
-    assert (
-        json.loads((tmp_path / "docs" / engines.FACTS).read_text())["parities"] == facts["parities"]
-    )

@@ -10,7 +10,7 @@ from samples.report import QUERIES, make_collection
 from assay.eval.configs.engine_settings import ConfiguredEngine, read_engine
 from assay.eval.studies.stores.engines.engine_bench import Bench
 from assay.eval.studies.stores.parity.results import Parity
-from assay.eval.studies.stores.parity.sweep import examine
+from assay.eval.studies.stores.parity.running import examine
 from assay.retrievers.base import Chunk, Quiet
 from assay.retrievers.engines.base import Engine
 from assay.retrievers.engines.conformance.sample import encode

@@ -38,14 +38,6 @@ class OpenSearchServer(ConnectedServer[OpenSearchClient]):
             key=lambda stored: stored.name,
         )
 
-    def read_memory(self) -> int | None:
-        """Return what the Java processes of all nodes use, heap and other; not the file cache."""
-        told = self._connection.ask("nodes.stats", metric="jvm")
-        nodes = self._connection.pick(told, "nodes").values()
-        kinds = ("heap_used_in_bytes", "non_heap_used_in_bytes")
-        pick = self._connection.pick
-        return sum(int(pick(node, "jvm", "mem", kind)) for node in nodes for kind in kinds)
-
     def drop(self, name: str) -> None:
         """Remove the index, or that for which the alias stands."""
         if not re.match(INDEX_NAME, name):

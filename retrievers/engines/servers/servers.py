@@ -63,10 +63,6 @@ class IndexServer(ABC):
         """Return the server's version, empty where it does not tell."""
         return ""
 
-    def read_memory(self) -> int | None:
-        """Return the bytes of memory that the server holds for all it does, None if untold."""
-        return None
-
     def close(self) -> None:
         """Release connections and processes; may be called twice."""
 

@@ -14,7 +14,7 @@ from packaging.utils import canonicalize_name
 from assay.eval.cli import options
 from assay.eval.configs.config import load_config
 from assay.eval.configs.engine_choice import choose_engine
-from assay.eval.configs.engine_settings import list_engines, read_engine
+from assay.eval.configs.engine_settings import choose_engines, list_engines, read_engine
 from assay.eval.configs.named_configs import add_engines, is_config, split_engine
 from assay.eval.running.experiment import make_experiment
 from assay.eval.running.runner import PointTask
@@ -326,3 +326,10 @@ def test_what_an_engine_needs_is_brought_by_its_extra_and_told_by_the_manifest(e
     assert names >= {canonicalize_name(package) for package in can.packages}
     assert can.packages[0] in PACKAGES
     assert bool(can.extra) is bool(can.modules)
+
+
+def test_settings_stand_behind_their_engine() -> None:
+    chosen = choose_engines(["sqlite", "k=7", "sqlite", "faiss"])
+    assert [engine.label for engine in chosen] == ["sqlite k=7", "sqlite", "faiss"]
+    with pytest.raises(AssayError, match="k=7: settings stand behind the ENGINE"):
+        choose_engines(["k=7", "sqlite"])

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from tools.milvus_servers import serve
 from tools.server_engines import is_told, one_line
 
-from assay.eval.studies.stores.parity.sweep import judge
+from assay.eval.studies.stores.parity.running import judge
 from assay.retrievers.base import AssayError
 from assay.retrievers.conformance import Rule
 from assay.retrievers.engines.conformance import (
@@ -22,7 +22,7 @@ from assay.retrievers.engines.conformance import (
 )
 from assay.retrievers.engines.conformance.sample import FEW, QUERIES, TEXTS, encode, index
 from assay.retrievers.engines.milvus.engine import MilvusConnection, MilvusEngine, MilvusSettings
-from assay.retrievers.engines.parity.parity import Observation, state
+from assay.retrievers.engines.parity.parity import Observation
 from assay.retrievers.services.retries import count_retries
 from assay.retrievers.settings import Resources
 from assay.retrievers.store.cache import Cache, default_root
@@ -55,8 +55,8 @@ def test_parity(milvus_url: None, settings: dict[str, Any]) -> None:
     with closing(make(**settings)) as engine:
         vectors = index(engine)
         asked = (*QUERIES, *TEXTS[:10])
-        seen = {text: Observation(engine, text, encode(text), vectors) for text in asked}
-        verdicts = judge(state(engine.formula), seen)
+        seen = {text: Observation(engine, text, encode(text), len(vectors)) for text in asked}
+        verdicts = judge(seen)
     assert set(verdicts.values()) <= {"identical", "ties"}
 
 

@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from assay.eval.studies.stores.parity.sweep import judge
+from assay.eval.studies.stores.parity.running import judge
 from assay.retrievers.conformance import Rule
 from assay.retrievers.engines.conformance import RULES
 from assay.retrievers.engines.conformance.sample import QUERIES, TEXTS, encode, index
 from assay.retrievers.engines.opensearch.client import OpenSearchClient
 from assay.retrievers.engines.opensearch.engine import OpenSearchSettings
 from assay.retrievers.engines.opensearch.server import find_lack
-from assay.retrievers.engines.parity.parity import Observation, state
+from assay.retrievers.engines.parity.parity import Observation
 from assay.retrievers.settings import Resources
 from assay.retrievers.store.cache import Cache, default_root
 
@@ -78,6 +78,6 @@ def test_opensearch_fuses_as_it_states(settings: OpenSearchSettings) -> None:
         if not engine.metadata()["exact"]:
             pytest.skip("what approximate search finds inside need not be what it finds apart")
         asked = (*QUERIES, *TEXTS[:40])
-        seen = {text: Observation(engine, text, encode(text), vectors) for text in asked}
-        verdicts = judge(state(engine.formula), seen)
+        seen = {text: Observation(engine, text, encode(text), len(vectors)) for text in asked}
+        verdicts = judge(seen)
     assert set(verdicts.values()) <= {"identical", "ties"}

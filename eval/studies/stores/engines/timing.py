@@ -23,7 +23,7 @@ Percentiles = Mapping[str, OpenEstimate]
 
 @dataclass(frozen=True)
 class TimingTable:
-    """Percentiles by system, and where both were timed those of native over ours, by query.
+    """Percentiles by system, and those of native over ours, paired by query.
 
     `delays` are the fixed waits of the network that some show, in sentences.
     """
@@ -42,25 +42,21 @@ def time_systems(
 ) -> TimingTable:
     """Time `systems`, each of which takes a query and gives its milliseconds.
 
-    The two that are compared take turns with each other, and the two lists with each other; some
-    may be missing. `server` says whether they ask one.
+    The two that are compared take turns with each other, and the two lists with each other.
+    `server` says whether they ask one.
     """
     taken: dict[str, list[float]] = {}
     for pair in ((NATIVE, OURS), (DENSE, KEYWORD)):
-        chosen = {name: systems[name] for name in pair if name in systems}
-        if chosen:
-            taken |= time_interleaved(chosen, queries, seconds, progress)
+        chosen = {name: systems[name] for name in pair}
+        taken |= time_interleaved(chosen, queries, seconds, progress)
     return TimingTable(
-        systems={name: find_percentiles(taken[name]) for name in TIMED if name in taken},
+        systems={name: find_percentiles(taken[name]) for name in TIMED},
         ratios={
             f"p{percent}": estimate_percentile_ratio(taken[OURS], taken[NATIVE], percent)
             for percent in PERCENTILES
-            if NATIVE in taken
         },
         delays=tuple(
-            found.describe(name)
-            for name in TIMED
-            if server and name in taken and (found := find_delay(taken[name]))
+            found.describe(name) for name in TIMED if server and (found := find_delay(taken[name]))
         ),
     )
 

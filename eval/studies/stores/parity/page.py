@@ -11,8 +11,7 @@ from assay.eval.report.provenance import Pairs
 from assay.eval.running.search_space import describe
 from assay.eval.studies.comparison.page.differences import STYLES, difference_row, make_axis
 from assay.eval.studies.stores.engines.timing import PERCENTILES
-from assay.eval.studies.stores.parity.fusions import BETTER
-from assay.eval.studies.stores.parity.quality import HYBRID, MEASURES, NATIVE, OURS
+from assay.eval.studies.stores.parity.quality import BETTER, HYBRID, MEASURES, NATIVE, OURS
 from assay.eval.studies.stores.parity.results import Parity
 
 NAMES: Mapping[str, str] = {
@@ -70,42 +69,28 @@ def write(parity: Parity, reports: Path) -> Path:
 
 
 def describe_verdict(parity: Parity) -> str:
-    """Return in a sentence or two what the queries show of the formula."""
+    """Return in a sentence what the queries show of the formula."""
     counts, queries = parity.counts, count(len(parity.verdicts), "query", "queries")
     if not counts["different"]:
-        made = "its formula makes of its two lists" if parity.quality.differences else "it states"
-        same = f"On all of {queries} the engine returns what {made}"
+        same = f"On all of {queries} the engine returns what its formula makes of its two lists"
         ties = f", but for the order of equal scores in {counts['ties']}" if counts["ties"] else ""
         return f"{same}{ties}."
-    lines = [f"{counts['different']} of {queries} come back otherwise than by the stated formula."]
-    if found := parity.diagnosis:
-        lines.append(
-            f"{found.explained} of these are explained by one change: {found.what}; "
-            f"{found.different - found.explained} are not. "
-            f"Of the {found.others} others it agrees with {found.kept}."
-        )
-    else:
-        lines.append("None of the alternatives tried explains any.")
-    return " ".join(lines)
+    return f"{counts['different']} of {queries} come back otherwise than by the stated formula."
 
 
 def describe_meaning(meaning: Mapping[str, Any]) -> Pairs:
     """Return in words what hybrid means in the engine."""
-    told = {"Fused": "place", "Formula": "formula", "Ties": "ties"}
-    found = [(label, meaning[key]) for label, key in told.items()]
-    if depth := meaning["depth"]:
-        origin = meaning["ranks_from"]
-        found += [
-            ("Ranks from", "no ranks: scores are fused" if origin is None else str(origin)),
-            ("Depth", f"dense {depth['dense']}, keyword {depth['keyword']}"),
-        ]
-    found += [("Keyword search", describe_keyword(item)) for item in meaning["keyword"]]
-    if meaning["exact"] is not None:
-        found += [
-            ("Dense search", "exact cosine" if meaning["exact"] else "approximate"),
-            ("Approximate indexes", ", ".join(meaning["approximate"]) or "none"),
-        ]
-    return tuple(found)
+    depth, origin = meaning["depth"], meaning["ranks_from"]
+    return (
+        ("Fused", meaning["place"]),
+        ("Formula", meaning["formula"]),
+        ("Ties", meaning["ties"]),
+        ("Ranks from", "no ranks: scores are fused" if origin is None else str(origin)),
+        ("Depth", f"dense {depth['dense']}, keyword {depth['keyword']}"),
+        *(("Keyword search", describe_keyword(item)) for item in meaning["keyword"]),
+        ("Dense search", "exact cosine" if meaning["exact"] else "approximate"),
+        ("Approximate indexes", ", ".join(meaning["approximate"]) or "none"),
+    )
 
 
 def describe_keyword(item: Mapping[str, Any]) -> str:
@@ -134,7 +119,7 @@ def describe_against(parity: Parity) -> list[str]:
         f"{item.measure}: native less {AGAINST[base]} {signed(item.difference.value)} "
         f"({signed(item.interval.low)} … {signed(item.interval.high)}), "
         f"p {p_value(item.adjusted)}: {item.verdict}"
-        for base, item in parity.against.items()
+        for base, item in parity.quality.against.items()
         if base != OURS  # which stands with all measures
     ]
 

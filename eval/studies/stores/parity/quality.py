@@ -15,8 +15,10 @@ from assay.retrievers.base import Chunk
 
 DENSE, KEYWORD, NATIVE, OURS = TIMED = ("dense", "keyword", "native", "ours")
 HYBRID = "hybrid"  # what the config of that name makes of the same two lists
-SYSTEMS = (*TIMED, HYBRID)
 MEASURES = ("nDCG@10", "Recall@20", "Hit@3")
+MEASURE = MEASURES[0]  # what the native fusion is compared by with each of BASES
+BETTER = "better"  # the list of the two that scores higher on these queries
+BASES = (HYBRID, OURS, BETTER)
 
 # Chunks best first, by query id.
 Rankings = Mapping[str, Sequence[Chunk]]
@@ -26,27 +28,39 @@ Rankings = Mapping[str, Sequence[Chunk]]
 class Quality:
     """Means by system and measure; `differences` are native minus ours, adjusted over measures.
 
-    Of an engine of one list there are none.
+    `against` has by each of BASES how far the native nDCG@10 is above, adjusted together.
     """
 
     means: Mapping[str, Mapping[str, Estimate]]
     differences: tuple[Difference, ...]
+    against: Mapping[str, Difference]
 
 
 def measure_quality(scores: Mapping[str, Scores]) -> Quality:
     """Return what the scores of each system, of all MEASURES, show of the native fusion."""
-    contrasts = [
-        Contrast(name, "", scores[OURS][name], scores[NATIVE][name])
-        for name in MEASURES
-        if NATIVE in scores
-    ]
+    contrasts = [Contrast(name, "", scores[OURS][name], scores[NATIVE][name]) for name in MEASURES]
     return Quality(
         means={
             system: {name: estimate_scores(name, found[name].values()) for name in MEASURES}
             for system, found in scores.items()
         },
-        differences=tuple(judge_family(contrasts)) if contrasts else (),
+        differences=tuple(judge_family(contrasts)),
+        against=compare_bases(scores),
     )
+
+
+def compare_bases(scores: Mapping[str, Scores]) -> dict[str, Difference]:
+    """Return by each of BASES how far the native fusion is above.
+
+    The better list is the one of the higher mean on the very queries, which favours it.
+    """
+    means = {name: sum(scores[name][MEASURE].values()) for name in (DENSE, KEYWORD)}
+    better = max(means, key=lambda name: means[name])
+    contrasts = [
+        Contrast(MEASURE, "", scores[base][MEASURE], scores[NATIVE][MEASURE])
+        for base in (HYBRID, OURS, better)
+    ]
+    return dict(zip(BASES, judge_family(contrasts), strict=True))
 
 
 def score_systems(

@@ -52,7 +52,7 @@ def parity_metrics(parity: Parity) -> Iterator[tuple[str, float]]:
         yield from with_interval(name, item.difference).items()
         if item.adjusted is not None:
             yield f"{name}.p", item.adjusted
-    for base, item in parity.against.items():
+    for base, item in parity.quality.against.items():
         name = f"native_minus_{base}/{metric_name(item.measure)}"
         yield from with_interval(name, item.difference).items()
     if parity.timing:
@@ -70,10 +70,11 @@ def parity_metrics(parity: Parity) -> Iterator[tuple[str, float]]:
 def curve_metrics(curve: Curve) -> Iterator[tuple[str, float]]:
     """Yield the figures of each point by their names in MLflow."""
     for point in curve.points:
-        place = metric_name(point.label)
+        place = metric_name(point.name)
         for depth, recall in point.recall.items():
             yield from with_interval(f"{place}/recall_at_{depth}", recall).items()
-        yield from with_interval(f"{place}/{metric_name(curve.measure)}", point.quality).items()
+        if point.quality:
+            yield from with_interval(f"{place}/{metric_name(curve.measure)}", point.quality).items()
         for depth, percentiles in point.latency.items():
             for name, i in percentiles.items():
                 yield from with_interval(f"{place}/latency_ms_at_{depth}.{name}", i).items()

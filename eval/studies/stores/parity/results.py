@@ -5,17 +5,10 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from assay.eval.statistics.estimates import Estimate
-from assay.eval.studies.comparison.differences import Difference
 from assay.eval.studies.stores.engines.timing import TimingTable
 from assay.eval.studies.stores.parity.examples import Example
 from assay.eval.studies.stores.parity.quality import Quality
-from assay.eval.studies.stores.parity.verdicts import (
-    Diagnosis,
-    QueryVerdict,
-    Trial,
-    conclude,
-    count_verdicts,
-)
+from assay.eval.studies.stores.parity.verdicts import QueryVerdict, conclude, count_verdicts
 
 
 @dataclass(frozen=True)
@@ -35,10 +28,7 @@ class Parity:
     `identity` is that of the encoder: under the same name, other vectors have another one.
     `label` is the engine with those of its settings that are not as by default.
     `meaning` says what hybrid means in the engine: `assay.retrievers.engines.hybrid_semantics`.
-    `against` is its nDCG@10 less that of each of
-    `assay.eval.studies.stores.parity.fusions.BASES`, adjusted together.
-    `trials` are the alternatives that were tried where some queries differ. `recall` is
-    of dense search against exact search by depth, empty where it is exact.
+    `recall` is of dense search against exact search by depth, empty where it is exact.
     """
 
     id: str
@@ -54,11 +44,8 @@ class Parity:
     facts: Mapping[str, Any]
     meaning: Mapping[str, Any]
     verdicts: Mapping[str, QueryVerdict]
-    diagnosis: Diagnosis | None
-    trials: tuple[Trial, ...]
     examples: tuple[Example, ...]
     quality: Quality
-    against: Mapping[str, Difference]
     timing: TimingTable | None
     index: IndexCost
     recall: Mapping[int, Estimate]
@@ -67,8 +54,8 @@ class Parity:
 
     @property
     def verdict(self) -> str:
-        """The verdict on all queries: identical, identical but for ties, explained, different."""
-        return conclude(self.verdicts, self.diagnosis)
+        """The verdict on all queries: identical, identical but for ties, different."""
+        return conclude(self.verdicts)
 
     @property
     def counts(self) -> dict[str, int]:
@@ -77,16 +64,9 @@ class Parity:
 
     def as_json(self) -> dict[str, Any]:
         """Return all of it as JSON values."""
-        found = self.diagnosis
-        odd = {query for query, verdict in self.verdicts.items() if verdict == "different"}
         values = {
             "verdict": self.verdict,
             "counts": self.counts,
-            "diagnosis": found and {**asdict(found), "share": found.share},
-            "trials": [
-                {"family": item.family, "label": item.label, "explained": len(item.agreed & odd)}
-                for item in self.trials
-            ],
             "examples": [asdict(item) for item in self.examples],
             "verdicts": {
                 query: verdict for query, verdict in self.verdicts.items() if verdict != "identical"
@@ -95,7 +75,7 @@ class Parity:
                 system: {name: asdict(mean) for name, mean in means.items()}
                 for system, means in self.quality.means.items()
             },
-            "against": {base: asdict(item) for base, item in self.against.items()},
+            "against": {base: asdict(item) for base, item in self.quality.against.items()},
             "differences": [asdict(item) for item in self.quality.differences],
             "latency_ms": self.timing and asdict(self.timing),
             "index": asdict(self.index),
@@ -106,16 +86,3 @@ class Parity:
         told = ("quality", "timing", "recall")
         plain = {name: value for name, value in vars(self).items() if name not in told}
         return plain | values
-
-
-@dataclass(frozen=True)
-class Absence:
-    """An engine of which nothing was found on a collection, and why.
-
-    It `failed` unless it is for want of an extra, of a server's address, or of a newer server.
-    """
-
-    engine: str
-    collection: str
-    reason: str
-    failed: bool

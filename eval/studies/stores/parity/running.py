@@ -1,201 +1,206 @@
-"""Engines on collections: which are looked at, what is found of each, and where it is put."""
+"""Where an engine is asked: its two lists apart, its own fusion, and ours of the same lists."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, NamedTuple
+from datetime import UTC, datetime
 
-from assay.eval import tracking
 from assay.eval.collections.catalog import find
-from assay.eval.configs.engine_settings import (
-    ConfiguredEngine,
-    is_missing,
-    list_features,
-    list_fusions,
-    list_met,
-    read_engine,
+from assay.eval.collections.collection import Query
+from assay.eval.configs.engine_settings import ConfiguredEngine, read_engine
+from assay.eval.configs.locations import default_dataset
+from assay.eval.runs import environment
+from assay.eval.studies.stores.engines.engine_bench import Bench, index_engine, open_bench, timed
+from assay.eval.studies.stores.engines.timing import TimingTable, time_systems
+from assay.eval.studies.stores.parity.examples import Example, FusedLists, make_example
+from assay.eval.studies.stores.parity.quality import (
+    DENSE,
+    HYBRID,
+    KEYWORD,
+    NATIVE,
+    OURS,
+    Rankings,
+    measure_quality,
+    score_systems,
 )
-from assay.eval.configs.locations import default_dataset, reports_folder
-from assay.eval.studies.stores.engines import page as engines
-from assay.eval.studies.stores.engines.engine_bench import Bench, open_bench
-from assay.eval.studies.stores.parity import page as parity
-from assay.eval.studies.stores.parity.record import log_parity
-from assay.eval.studies.stores.parity.results import Absence, Parity
-from assay.eval.studies.stores.parity.sweep import examine
+from assay.eval.studies.stores.parity.results import Parity
+from assay.eval.studies.stores.parity.verdicts import QueryVerdict, compare, find_repeated
+from assay.eval.studies.stores.recall.filters import measure_recalls
 from assay.retrievers.base import AssayError, Progress
-from assay.retrievers.engines.capabilities import LackError
+from assay.retrievers.engines.base import Engine, EngineLists
+from assay.retrievers.engines.hybrid_semantics import describe_hybrid
+from assay.retrievers.engines.parity.parity import Observation
+from assay.retrievers.fusion.fusion import LinearSettings, RrfSettings
+from assay.retrievers.fusion.ranking import Scored
 from assay.retrievers.settings import Resources
 
+DEPTH = 100  # hits a timed query asks for
+SECONDS = 30.0  # no further round of timing is begun after that
+EXAMPLES = 3
+OURS_K = 60
+# As configs/hybrid.yaml has it.
+HYBRID_FUSION = LinearSettings(type="linear", normalisation="min-max", confidence=True)
 
-class ParityRequest(NamedTuple):
-    """What is to be looked at; `engines` is the one engine, or with `every` all of them.
+# By query id.
+Seen = Mapping[str, Observation]
 
-    With `some` they are those that were named, and what was found of others stays. With `missing`
-    no engine is looked at of which the page in `folder` tells the same queries and vectors.
+
+def measure_parity(
+    type_: str, words: Sequence[str], limit: int | None, resources: Resources
+) -> Parity:
+    """Look at the engine of a type; `words` are a collection, if not the default, and settings.
+
+    Raises AssayError before any work starts where one of these is wrong or the engine fuses
+    nothing, and where the engine cannot be asked.
     """
-
-    engines: list[ConfiguredEngine]
-    collections: list[str]
-    every: bool
-    some: bool
-    missing: bool
-    folder: Path
-
-
-@dataclass(frozen=True)
-class ParityOutcome:
-    """What was found and where it was put: pages and MLflow runs by the id of a parity.
-
-    `files` are the page of all engines and its facts.
-    """
-
-    parities: tuple[Parity, ...]
-    absent: tuple[Absence, ...]
-    pages: dict[str, Path]
-    tracked: dict[str, str]
-    files: tuple[Path, ...]
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the one parity, or with the page of all engines a list of them."""
-        found = [
-            {
-                **item.as_json(),
-                "report": str(self.pages[item.id]),
-                "mlflow_run": self.tracked.get(item.id),
-            }
-            for item in self.parities
-        ]
-        if not self.files:
-            return found[0]
-        absent = [
-            {"engine": item.engine, "collection": item.collection, "reason": item.reason}
-            for item in self.absent
-        ]
-        return {"engines": found, "absent": absent, "files": [str(file) for file in self.files]}
-
-
-def read_request(
-    words: Sequence[str],
-    every: bool,
-    only: Sequence[str] = (),
-    missing: bool = False,
-    output: Path | None = None,
-) -> ParityRequest:
-    """Return what the arguments ask for; with `every`, `only` are the types of the engines.
-
-    Raises AssayError before any work starts.
-    """
-    if missing and not every:
-        raise AssayError("--missing: goes with --all")
-    if output and not every:
-        raise AssayError("--output: goes with --all or --fusions")
-    overrides = [word for word in words if "=" in word]
     names = [word for word in words if "=" not in word]
-    if every and overrides:
-        raise AssayError(f"{overrides[0]}: settings go with one ENGINE, not with --all")
-    if not every and not names:
-        raise AssayError("name an ENGINE, or give --all; `assay components` lists the engines")
-    if only and not every:
-        raise AssayError("--engine: goes with --all; without it ENGINE is the first argument")
-    wanted = {read_engine(type_).type for type_ in only}
-    engines = (
-        [item for item in list_fusions() if not only or item.type in wanted]
-        if every
-        else [read_engine(names.pop(0), overrides)]
-    )
-    collections = names or [default_dataset()]
-    for name in collections:
-        find(name)
-    if len(collections) > 1 and not every:
-        raise AssayError(f"{collections[1]}: one COLLECTION at a time, or --all")
-    folder = output or reports_folder() / "engines"
-    return ParityRequest(engines, collections, every, bool(only), missing, folder)
-
-
-def examine_all(
-    request: ParityRequest, limit: int | None, resources: Resources
-) -> Iterator[Parity | Absence]:
-    """Yield what is found of each engine on each collection, which is opened once.
-
-    Where every engine is looked at, what goes wrong in one becomes an absence; else an AssayError.
-    """
-    lacking: set[str] = set()
-    rows = engines.read_rows(request.folder) if request.missing else []
-    for name in request.collections:
-        bench = open_bench(name, limit, resources)
-        told = {row["label"] for row in rows if _is_of(row, bench)}
-        for configured in request.engines:
-            if configured.type in lacking:
-                continue
-            if configured.label in told:
-                resources.progress.say(f"{configured.label} on {name}: was measured before")
-                continue
-            if not request.every:
-                yield _examine(bench, configured, resources)
-                continue
-            found = _attempt(bench, configured, resources)
-            if isinstance(found, Absence) and is_missing(configured, found.reason):
-                lacking.add(configured.type)
-            yield found
-
-
-def deliver(
-    found: Iterable[Parity | Absence], request: ParityRequest, track: bool, progress: Progress
-) -> ParityOutcome:
-    """Write a report of each parity as it comes, and tell MLflow of all.
-
-    With `every` engine the page of all is written after each, where the others' rows stay until all
-    have been looked at: a call that is broken off loses no engine.
-    """
-    parities: list[Parity] = []
-    absent: list[Absence] = []
-    pages: dict[str, Path] = {}
-    facts = engines.EngineFacts(list_features(), list_met())
-    for item in found:
-        if isinstance(item, Absence):
-            absent.append(item)
-            continue
-        parities.append(item)
-        pages[item.id] = parity.write(item, reports_folder())
-        if request.every:
-            keep: engines.Keep = "all" if request.some else "fitting"
-            engines.write(parities, absent, facts, request.folder, keep)
-    files: list[Path] = []
-    if request.every:
-        keep = "all" if request.some else "fitting" if request.missing else "none"
-        files = engines.write(parities, absent, facts, request.folder, keep)
-
-    def log() -> dict[str, str]:
-        return {item.id: log_parity(item, pages[item.id].parent) for item in parities}
-
-    tracked = tracking.attempt(log, "the reports are kept", progress) if track else None
-    return ParityOutcome(tuple(parities), tuple(absent), pages, tracked or {}, tuple(files))
-
-
-def _is_of(row: Mapping[str, Any], bench: Bench) -> bool:
-    """Whether a row of the page is of the queries and the vectors of `bench`."""
-    asked = (
-        bench.collection.name,
-        len(bench.queries),
-        bench.sampled,
-        bench.encoder,
-        bench.identity,
-    )
-    return tuple(map(row.get, ("collection", *engines.SHARED))) == asked
-
-
-def _examine(bench: Bench, configured: ConfiguredEngine, resources: Resources) -> Parity:
+    configured = read_engine(type_, [word for word in words if "=" in word])
+    can = configured.settings.capabilities
+    if "hybrid" not in can.searches:
+        raise AssayError(f"engine {type_}: {can.describe_lack(type_, 'hybrid')}")
+    if len(names) > 1:
+        raise AssayError(f"{names[1]}: one COLLECTION at a time")
+    collection = names[0] if names else default_dataset()
+    find(collection)
+    bench = open_bench(collection, limit, resources)
     with closing(configured.build(resources)) as engine:
         return examine(bench, configured, engine, resources.progress)
 
 
-def _attempt(bench: Bench, configured: ConfiguredEngine, resources: Resources) -> Parity | Absence:
-    """As `_examine`; what goes wrong becomes a line, and the other engines go on."""
-    try:
-        return _examine(bench, configured, resources)
-    except AssayError as error:
-        reason = " ".join(str(error).split())
-        failed = not (isinstance(error, LackError) or is_missing(configured, reason))
-        resources.progress.say(f"{'failed' if failed else 'left out'}: {reason}")
-        return Absence(configured.label, bench.collection.name, reason, failed)
+def examine(
+    bench: Bench, configured: ConfiguredEngine, engine: Engine, progress: Progress
+) -> Parity:
+    """Index the bench in an engine, which is built of `configured`, and find what its hybrid is.
+
+    Raises AssayError when the engine cannot be asked, or a list of it holds a text twice.
+    """
+    index = index_engine(bench, engine)
+    name = str(engine.metadata()["engine"])
+    seen = observe(bench, engine, progress)
+    verdicts = judge(seen)
+    scores = score_systems(bench.collection, bench.queries, rank_systems(bench, seen))
+    now = datetime.now(UTC)
+    place = bench.collection.name.replace(":", ".").replace("/", ".")
+    return Parity(
+        id=f"parity-{name}-{place}-{now.strftime('%Y%m%dT%H%M%S.%f')[:-3]}",
+        engine=name,
+        label=configured.label,
+        collection=bench.collection.name,
+        queries=len(bench.queries),
+        sampled=bench.sampled,
+        created=now.isoformat(timespec="seconds"),
+        encoder=bench.encoder,
+        identity=bench.identity,
+        settings=configured.settings.model_dump(mode="json"),
+        facts=dict(engine.metadata()),
+        meaning=describe_hybrid(configured.settings, engine),
+        verdicts=verdicts,
+        examples=_pick_examples(bench, engine, seen, verdicts),
+        quality=measure_quality(scores),
+        timing=_time(bench, engine, progress, configured.settings.capabilities.server),
+        index=index,
+        recall={} if engine.metadata().get("exact") else measure_recalls(bench, engine.dense),
+        environment=environment.describe(),
+        command=configured.command("parity", bench.collection.name, *bench.options),
+    )
+
+
+def observe(bench: Bench, engine: Engine, progress: Progress) -> dict[str, Observation]:
+    """Ask an engine, which has indexed the bench, every query.
+
+    Raises AssayError where a list holds a text twice: what it was fused from cannot be told.
+    """
+    name = str(engine.metadata()["engine"])
+    seen = {}
+    for query in progress.track(bench.asked, f"{name}: asking", len(bench.asked)):
+        item = Observation(engine, query.text, bench.encoded[query.id], len(bench.texts))
+        lists = {
+            "dense": item.lists.dense,
+            "keyword": item.lists.keyword,
+            "returned": item.returned,
+        }
+        for which, listed in lists.items():
+            if (i := find_repeated(listed)) is not None:
+                raise AssayError(
+                    f"{name}: query {query.id}: {bench.chunks[i].id} stands twice in the {which} "
+                    "list, which is a fault of the engine: no verdict is given"
+                )
+        seen[query.id] = item
+    return seen
+
+
+def judge(seen: Seen) -> dict[str, QueryVerdict]:
+    """Return for each query whether the engine's formula gives what it returned.
+
+    Equal scores within a list may have entered fusion in any order.
+    """
+    verdicts: dict[str, QueryVerdict] = {}
+    for query, item in seen.items():
+        verdict = compare(item.returned, item.fuse(), item.limit)
+        if verdict == "different":
+            settled = compare(item.returned, item.settle(), item.limit)
+            verdict = "different" if settled == "different" else "ties"
+        verdicts[query] = verdict
+    return verdicts
+
+
+def fuse_ours(lists: EngineLists) -> list[Scored]:
+    """Return our fusion of two lists: reciprocal ranks, k = 60, ranks from 1."""
+    return RrfSettings(k=OURS_K).fuse(lists._asdict())
+
+
+def fuse_hybrid(lists: EngineLists) -> list[Scored]:
+    """Return what the config `hybrid` makes of two lists."""
+    return HYBRID_FUSION.fuse(lists._asdict())
+
+
+def rank_systems(bench: Bench, seen: Seen) -> dict[str, Rankings]:
+    """Return the rankings of each system."""
+    listed: dict[str, Callable[[Observation], Sequence[Scored]]] = {
+        DENSE: lambda item: item.lists.dense,
+        KEYWORD: lambda item: item.lists.keyword,
+        NATIVE: lambda item: item.returned,
+        OURS: lambda item: fuse_ours(item.lists),
+        HYBRID: lambda item: fuse_hybrid(item.lists),
+    }
+    return {
+        system: bench.rank({query: choose(item) for query, item in seen.items()})
+        for system, choose in listed.items()
+    }
+
+
+def _pick_examples(
+    bench: Bench, engine: Engine, seen: Seen, verdicts: Mapping[str, QueryVerdict]
+) -> tuple[Example, ...]:
+    """Return the first queries that differ; where none does, the first with ties."""
+    kind = "different" if "different" in verdicts.values() else "ties"
+    chosen = [query for query in bench.asked if verdicts[query.id] == kind][:EXAMPLES]
+    ids = [chunk.id for chunk in bench.chunks]
+    return tuple(
+        make_example(
+            query.id,
+            query.text,
+            verdicts[query.id],
+            FusedLists(
+                seen[query.id].returned,
+                engine.formula.fuse(*seen[query.id].lists),
+                seen[query.id].lists.dense,
+                seen[query.id].lists.keyword,
+            ),
+            ids,
+        )
+        for query in chosen
+    )
+
+
+def _time(bench: Bench, engine: Engine, progress: Progress, server: bool) -> TimingTable | None:
+    """Time searches for vectors that are there; encoding the query is the same for all."""
+    if not bench.timed:
+        return None
+    calls: dict[str, Callable[[Query], object]] = {
+        DENSE: lambda query: engine.dense(bench.encoded[query.id], DEPTH),
+        KEYWORD: lambda query: engine.keyword(query.text, DEPTH),
+        NATIVE: lambda query: engine.hybrid(query.text, bench.encoded[query.id], DEPTH),
+        OURS: lambda query: fuse_ours(engine.lists(query.text, bench.encoded[query.id]))[:DEPTH],
+    }
+    systems = {name: timed(call) for name, call in calls.items()}
+    return time_systems(systems, bench.timed, SECONDS, progress, server)

@@ -1,4 +1,4 @@
-"""What approximate search trades: recall against latency, by the value of one setting."""
+"""What approximate search trades: recall against latency, by a setting and by filters."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
@@ -15,15 +15,17 @@ DEPTHS = (10, 100)
 class Point:
     """Dense search with one value of the setting; `value` is None for exact search.
 
-    By the depth that is searched to, `recall` is against exact search, `latency` p50 and p95 in
-    milliseconds. `quality` is the measure of the list to the smallest; `seconds` and `bytes` are
-    of the index.
+    `share` of the passages may be found, 1 where nothing is filtered. By the depth that is searched
+    to, `recall` is against exact search among these, `latency` p50 and p95 in milliseconds.
+    `quality` is the measure of the list to the smallest, None where a filter may hide what is
+    relevant; `seconds` and `bytes` are of the index.
     """
 
     value: Any
     label: str
+    share: float
     recall: Mapping[int, Estimate]
-    quality: Estimate
+    quality: Estimate | None
     latency: Mapping[int, Mapping[str, OpenEstimate]]
     seconds: float
     bytes: int
@@ -32,6 +34,11 @@ class Point:
     def exact(self) -> bool:
         """Whether it is exact search, which the others are compared with."""
         return self.value is None
+
+    @property
+    def name(self) -> str:
+        """The label, with the share of passages that may be found where it is not all."""
+        return self.label if self.share == 1 else f"{self.label}, filter {100 * self.share:g} %"
 
     def as_json(self) -> dict[str, Any]:
         """Return all of it as JSON values."""
@@ -45,12 +52,17 @@ class Point:
 
 @dataclass(frozen=True)
 class Curve:
-    """The points of one engine on the queries of one collection, exact search, if any, last."""
+    """The points of one engine on the queries of one collection, exact search, if any, last.
+
+    `key` is empty where no setting is varied. Each value has a point without a filter, and then one
+    for each share of `filters`.
+    """
 
     id: str
     engine: str
     collection: str
     key: str
+    filters: tuple[float, ...]
     queries: int
     sampled: bool
     created: str
@@ -61,6 +73,11 @@ class Curve:
     environment: Mapping[str, Any]
     command: str
     measure: str = MEASURE
+
+    @property
+    def axes(self) -> str:
+        """What is varied, in words."""
+        return " and ".join(filter(None, (self.key, "filter" if self.filters else "")))
 
     def as_json(self) -> dict[str, Any]:
         """Return all of it as JSON values."""

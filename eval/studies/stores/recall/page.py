@@ -15,10 +15,14 @@ COST = "p50"
 
 @dataclass(frozen=True)
 class PointRow:
-    """A point as the table shows it: by depth recall, p50 and p95; then the measure."""
+    """A point as the table shows it: by depth recall, p50 and p95; then the measure.
+
+    `share` is that of the passages which a filter lets through.
+    """
 
     number: int
     label: str
+    share: str
     exact: bool
     figures: tuple[Figure, ...]
     index: tuple[str, str]
@@ -59,14 +63,19 @@ def point_row(number: int, point: Point) -> PointRow:
     return PointRow(
         number=number,
         label=point.label,
+        share=f"{100 * point.share:g} %",
         exact=point.exact,
-        figures=(*figures, figure(point.quality, score)),
+        figures=(*figures, figure(point.quality, score) if point.quality else Figure("–", "")),
         index=(amount(point.seconds), size(point.bytes)),
     )
 
 
 def plot_curve(curve: Curve, depth: int) -> FrontPlot:
-    """Return recall against latency; the line joins the points in the order of their values."""
+    """Return recall against latency.
+
+    Lines join the points in the order of their values, one for each share; where no setting is
+    varied they join the shares of each search.
+    """
     costs = [point.latency[depth][COST] for point in curve.points]
     recalls = [point.recall[depth] for point in curve.points]
     across = LogAxis.around([end for cost in costs for end in ends(cost)])
@@ -78,7 +87,7 @@ def plot_curve(curve: Curve, depth: int) -> FrontPlot:
             down=from_top(whisker(recall, down)),
             front=True,
             title=(
-                f"{point.label}: recall@{depth} {score(recall.value)}, "
+                f"{point.name}: recall@{depth} {score(recall.value)}, "
                 f"{COST} {amount(cost.value)} ms"
             ),
         )
@@ -86,16 +95,16 @@ def plot_curve(curve: Curve, depth: int) -> FrontPlot:
             zip(curve.points, costs, recalls, strict=True), start=1
         )
     ]
-    joined = [
-        f"{mark.across.at:g} {mark.down.at:g}"
-        for mark, point in zip(marks, curve.points, strict=True)
-        if not point.exact
-    ]
+    lines: dict[str | float, list[str]] = {}
+    for mark, point in zip(marks, curve.points, strict=True):
+        if not (curve.key and point.exact):
+            line = lines.setdefault(point.share if curve.key else point.label, [])
+            line.append(f"{mark.across.at:g} {mark.down.at:g}")
     return FrontPlot(
         marks=tuple(marks),
         across=across.ticks,
         quality=list_ticks(down),
-        path=f"M{'L'.join(joined)}",
+        path="".join(f"M{'L'.join(line)}" for line in lines.values()),
         summary=f"recall against latency: {'; '.join(mark.title for mark in marks)}",
         unplaced=0,
     )

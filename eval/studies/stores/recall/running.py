@@ -1,11 +1,11 @@
-"""Where approximate search is asked with one value of a setting after the other."""
+"""Where approximate search is asked with each value of a setting, and through each filter."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from assay.eval.collections.catalog import find
 from assay.eval.collections.collection import Query
@@ -13,12 +13,20 @@ from assay.eval.configs.locations import default_dataset
 from assay.eval.running.search_space import describe, parse_axis
 from assay.eval.runs import environment
 from assay.eval.runs.summary.means import estimate_scores
+from assay.eval.statistics.estimates import Estimate
 from assay.eval.studies.stores.engines.engine_bench import Bench, index_engine, open_bench, timed
 from assay.eval.studies.stores.engines.timing import find_percentiles, time_interleaved
 from assay.eval.studies.stores.parity.quality import score_rankings
 from assay.eval.studies.stores.parity.results import IndexCost
-from assay.eval.studies.stores.parity.sweep import SECONDS, measure_recalls
 from assay.eval.studies.stores.recall.curve import DEPTHS, MEASURE, Curve, Point
+from assay.eval.studies.stores.recall.filters import (
+    ALL,
+    Search,
+    draw_passages,
+    measure_recalls,
+    parse_shares,
+    search_among,
+)
 from assay.eval.studies.stores.recall.subjects import (
     Searcher,
     Subject,
@@ -28,10 +36,11 @@ from assay.eval.studies.stores.recall.subjects import (
     read_subject,
 )
 from assay.retrievers.base import AssayError
-from assay.retrievers.fusion.ranking import Scored
+from assay.retrievers.fusion.ranking import Positions, Scored
 from assay.retrievers.settings import Resources
 
 EXACT = "exact search"
+SECONDS = 30.0  # no further round of timing is begun after that
 
 
 @dataclass(frozen=True)
@@ -43,25 +52,60 @@ class Variant:
     configured: Subject
 
 
-def measure_recall(
-    engine: str, words: Sequence[str], axis: str, limit: int | None, resources: Resources
-) -> Curve:
-    """Measure the approximate search of an engine, or of `dense`, along `axis`: `key=v1,v2,…`.
+class Case(NamedTuple):
+    """A variant that may find the passages at `allowed`, all where that is None."""
 
-    `words` are a collection, if not the default one, and settings. Raises AssayError before any
-    work starts where one of these is wrong.
+    variant: Variant
+    share: float
+    allowed: Positions | None
+    search: Search
+    cost: IndexCost
+
+
+def measure_recall(
+    engine: str,
+    words: Sequence[str],
+    axis: str | None,
+    filters: str | None,
+    limit: int | None,
+    resources: Resources,
+) -> Curve:
+    """Measure the dense search of an engine, or of `dense`, along `axis`, `filters` or both.
+
+    `axis` is `key=v1,v2,…`, `filters` are shares as `.5,.1`. `words` are a collection, if not the
+    default one, and settings. Raises AssayError before any work starts where one of these is wrong.
     """
     names = [word for word in words if "=" not in word]
     if len(names) > 1:
         raise AssayError(f"{names[1]}: one COLLECTION at a time")
+    if axis is None and filters is None:
+        raise AssayError("give --sweep KEY=V1,V2,…, or --filters SHARE,…, or both")
     collection = names[0] if names else default_dataset()
     find(collection)
     configured = read_subject(engine, [word for word in words if "=" in word])
-    key, values = parse_axis(axis)
-    variants = list_variants(configured, key, values)
+    shares = parse_shares(filters) if filters is not None else []
+    key, values = parse_axis(axis) if axis is not None else ("", [])
+    variants = list_variants(configured, key, values) if key else describe_subject(configured)
     bench = open_bench(collection, limit, resources)
-    command = configured.command("recall", collection, "--sweep", axis, *bench.options)
-    return run_sweep(bench, key, variants, command, resources)
+    given = (("--sweep", axis), ("--filters", filters))
+    options = [part for name, text in given if text is not None for part in (name, text)]
+    command = configured.command("recall", collection, *options, *bench.options)
+    return run_sweep(bench, key, variants, command, resources, shares)
+
+
+def describe_subject(subject: Subject) -> list[Variant]:
+    """Return a subject told not to search exactly, and last its exact search.
+
+    Only the one where both are the same or the other is not there. Raises AssayError where there is
+    no dense search.
+    """
+    told, exact = make_approximate(subject), find_exact(subject)
+    variants = []
+    if exact is None or told.settings != exact.settings:
+        variants.append(Variant(told.label, told.label, told))
+    if exact is not None:
+        variants.append(Variant(None, EXACT, exact))
+    return variants
 
 
 def list_variants(subject: Subject, key: str, values: Sequence[Any]) -> list[Variant]:
@@ -80,11 +124,17 @@ def list_variants(subject: Subject, key: str, values: Sequence[Any]) -> list[Var
 
 
 def run_sweep(
-    bench: Bench, key: str, variants: Sequence[Variant], command: str, resources: Resources
+    bench: Bench,
+    key: str,
+    variants: Sequence[Variant],
+    command: str,
+    resources: Resources,
+    filters: Sequence[float] = (),
 ) -> Curve:
     """Index the bench in every variant and measure recall, quality and latency of dense search.
 
-    Raises AssayError when one of them searches exactly though it should not.
+    Each is searched without a filter, and then through one for each share of `filters`. Raises
+    AssayError when a value of `key` leaves search exact.
     """
     with ExitStack() as stack:
         engines = [
@@ -92,8 +142,16 @@ def run_sweep(
         ]
         indexed = resources.progress.track(engines, "indexing", len(engines))
         costs = [index_engine(bench, engine) for engine in indexed]
-        _check(variants, engines, key)
-        points = tuple(_measure(bench, variants, engines, costs, resources))
+        if key:
+            _check(variants, engines, key)
+        size = len(bench.texts)
+        allowed = {share: draw_passages(size, share) for share in (ALL, *filters)}
+        cases = [
+            Case(variant, share, known, search_among(engine, known, size), cost)
+            for variant, engine, cost in zip(variants, engines, costs, strict=True)
+            for share, known in allowed.items()
+        ]
+        points = tuple(_measure(bench, cases, resources))
         facts = dict(engines[0].metadata())
     name, now = variants[0].configured.type, datetime.now(UTC)
     place = bench.collection.name.replace(":", ".").replace("/", ".")
@@ -102,6 +160,7 @@ def run_sweep(
         engine=name,
         collection=bench.collection.name,
         key=key,
+        filters=tuple(filters),
         queries=len(bench.queries),
         sampled=bench.sampled,
         created=now.isoformat(timespec="seconds"),
@@ -120,36 +179,33 @@ def _check(variants: Sequence[Variant], engines: Sequence[Searcher], key: str) -
             raise AssayError(explain_exactness(variant.configured, key))
 
 
-def _measure(
-    bench: Bench,
-    variants: Sequence[Variant],
-    engines: Sequence[Searcher],
-    costs: Sequence[IndexCost],
-    resources: Resources,
-) -> Iterator[Point]:
-    """Yield a point of each variant; to each depth all are timed interleaved."""
+def _measure(bench: Bench, cases: Sequence[Case], resources: Resources) -> Iterator[Point]:
+    """Yield a point of each case; to each depth all are timed interleaved."""
     taken = {}
     for depth in DEPTHS:
         calls = {
-            str(i): timed(partial(_search, bench, engine, depth))
-            for i, engine in enumerate(engines)
+            str(i): timed(partial(_ask, bench, case.search, depth)) for i, case in enumerate(cases)
         }
         taken[depth] = time_interleaved(calls, bench.timed, SECONDS, resources.progress)
-    for i, (variant, engine, cost) in enumerate(zip(variants, engines, costs, strict=True)):
-        found = bench.rank(
-            {query.id: _search(bench, engine, min(DEPTHS), query) for query in bench.asked}
-        )
-        scores = score_rankings(bench.collection, bench.queries, found, [MEASURE])[MEASURE]
+    for i, case in enumerate(cases):
         yield Point(
-            value=variant.value,
-            label=variant.label,
-            recall=measure_recalls(bench, engine),
-            quality=estimate_scores(MEASURE, scores.values()),
+            value=case.variant.value,
+            label=case.variant.label,
+            share=case.share,
+            recall=measure_recalls(bench, case.search, case.allowed),
+            quality=_judge(bench, case.search) if case.allowed is None else None,
             latency={depth: find_percentiles(taken[depth][str(i)]) for depth in DEPTHS},
-            seconds=cost.seconds,
-            bytes=cost.bytes,
+            seconds=case.cost.seconds,
+            bytes=case.cost.bytes,
         )
 
 
-def _search(bench: Bench, engine: Searcher, depth: int, query: Query) -> list[Scored]:
-    return engine.dense(bench.encoded[query.id], depth)
+def _ask(bench: Bench, search: Search, depth: int, query: Query) -> Sequence[Scored]:
+    return search(bench.encoded[query.id], depth)
+
+
+def _judge(bench: Bench, search: Search) -> Estimate:
+    """Return the measure of what a search finds, to the smallest depth."""
+    found = bench.rank({query.id: _ask(bench, search, min(DEPTHS), query) for query in bench.asked})
+    scores = score_rankings(bench.collection, bench.queries, found, [MEASURE])[MEASURE]
+    return estimate_scores(MEASURE, scores.values())

@@ -1,17 +1,19 @@
 """Whose approximate search is measured: an engine's, or that of the dense leg in this process."""
 
+import copy
 import shlex
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+import numpy as np
 from pydantic import ValidationError
 
 from assay.eval.configs.engine_settings import ConfiguredEngine, read_engine
 from assay.eval.configs.overrides import apply_override
 from assay.retrievers.base import AssayError, IndexReport
-from assay.retrievers.fusion.ranking import Scored
+from assay.retrievers.fusion.ranking import Positions, Scored, best
 from assay.retrievers.legs.compression import CompressedVectors
 from assay.retrievers.legs.dense import DenseLegSettings
 from assay.retrievers.models.base import Vectors
@@ -31,6 +33,9 @@ class Searcher(Protocol):
     def dense(self, vector: Vectors, limit: int) -> list[Scored]:
         """Return the nearest texts that it finds."""
 
+    def restrict(self, allowed: Positions) -> "Searcher | None":
+        """Return what finds only the texts at `allowed`, which rise; None where it cannot."""
+
     def metadata(self) -> Mapping[str, Any]:
         """What identifies it; `exact` says whether it searches exactly."""
 
@@ -43,11 +48,13 @@ class ExactOrCompressed:
 
     def __init__(self, settings: DenseLegSettings) -> None:
         self._settings = settings
+        self._whole: Vectors = np.empty((0, 0), np.float32)
         self._vectors: CompressedVectors | None = None
+        self._allowed: Positions | None = None
 
     def index(self, texts: Sequence[str], vectors: Vectors, identity: str) -> IndexReport:
         """Make the smaller form of `vectors`."""
-        own = self._settings
+        own, self._whole = self._settings, vectors
         begin = time.perf_counter()
         self._vectors = CompressedVectors(vectors, own.dimensions, own.quantisation, own.rescore)
         seconds = {"compress": time.perf_counter() - begin}
@@ -56,7 +63,17 @@ class ExactOrCompressed:
     def dense(self, vector: Vectors, limit: int) -> list[Scored]:
         """Return the best texts by that form."""
         assert self._vectors is not None, "search before index"
+        if self._allowed is not None:
+            return list(best(np.vecdot(self._whole, vector), limit, self._allowed))
         return list(self._vectors.search(vector, limit))
+
+    def restrict(self, allowed: Positions) -> "ExactOrCompressed | None":
+        """Return the same for some of the texts; None where vectors are kept smaller, as a leg."""
+        if self._settings.compressed:
+            return None
+        restricted = copy.copy(self)
+        restricted._allowed = allowed
+        return restricted
 
     def metadata(self) -> Mapping[str, Any]:
         """The form."""
@@ -74,6 +91,11 @@ class ConfiguredDense:
     overrides: tuple[str, ...]
     settings: DenseLegSettings
     type: str = DENSE
+
+    @property
+    def label(self) -> str:
+        """The leg with what is not as by default."""
+        return " ".join([self.type, *self.overrides])
 
     def build(self, resources: Resources) -> Searcher:
         """Return the leg's search."""

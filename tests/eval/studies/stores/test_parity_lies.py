@@ -1,4 +1,4 @@
-"""An engine that does not do what it says is found out, and what it does is named."""
+"""An engine that does not do what it says is found out."""
 
 import argparse
 import re
@@ -10,9 +10,8 @@ from typing import Any
 import pytest
 from doubles.faulty_engines import FaultyEngine, Lie, fuse_by, fuse_lists
 
-from assay.eval.studies.stores.parity.sweep import QueryVerdicts, find_parity
-from assay.eval.studies.stores.parity.verdicts import Diagnosis, conclude, diagnose
-from assay.retrievers.base import Quiet
+from assay.eval.studies.stores.parity.running import judge
+from assay.eval.studies.stores.parity.verdicts import QueryVerdict, conclude
 from assay.retrievers.engines.base import Engine, EngineLists
 from assay.retrievers.engines.conformance.sample import encode, index
 from assay.retrievers.engines.formulas import (
@@ -20,7 +19,6 @@ from assay.retrievers.engines.formulas import (
     Formula,
     ReciprocalRanks,
     ScaledScores,
-    SummedScores,
 )
 from assay.retrievers.engines.parity.parity import Observation
 from assay.retrievers.engines.qdrant.edge import QdrantEdgeSettings
@@ -48,7 +46,7 @@ def list_texts() -> list[str]:
 @dataclass(frozen=True)
 class Standing:
     engine: Engine
-    vectors: Vectors
+    texts: int
 
 
 @pytest.fixture(scope="module")
@@ -56,15 +54,14 @@ def standing(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Standing]:
     resources = Resources(Cache(tmp_path_factory.mktemp("cache")))
     settings = QdrantEdgeSettings.model_validate({"depth": {"dense": 40, "keyword": 30}, "k": 61})
     engine = settings.build(resources)
-    yield Standing(engine, index(engine, list_texts()))
+    yield Standing(engine, len(index(engine, list_texts())))
     engine.close()
 
 
-def look(engine: Engine, vectors: Vectors) -> tuple[str, QueryVerdicts, Diagnosis | None]:
-    seen = {query: Observation(engine, query, encode(query), vectors) for query in QUERIES}
-    found = find_parity(engine, seen, Quiet())
-    diagnosis = diagnose(found.verdicts, found.trials)
-    return conclude(found.verdicts, diagnosis), found, diagnosis
+def look(engine: Engine, texts: int) -> tuple[str, dict[str, QueryVerdict]]:
+    seen = {query: Observation(engine, query, encode(query), texts) for query in QUERIES}
+    verdicts = judge(seen)
+    return conclude(verdicts), verdicts
 
 
 def at_depth(depth: int, side: str) -> Lie:
@@ -88,71 +85,55 @@ def misread(lists: EngineLists, self: FaultyEngine, text: str, vector: Vectors) 
     return lists._replace(keyword=self.keyword(words + " self", self.depth.keyword))
 
 
-LIES: dict[str, tuple[Formula, Lie, str, str]] = {
-    "rank origin": (
-        RRF, fuse_by(ReciprocalRanks(60, first=0)), "rank origin", "ranks from 0, not 1",
-    ),
-    "k": (RRF, fuse_by(ReciprocalRanks(2)), "k", "k = 2, not 60"),
-    "odd k": (RRF, fuse_by(ReciprocalRanks(37.5)), "k", "k = 37.5, not 60"),
-    "k, origin 0": (ReciprocalRanks(2, 0), fuse_by(ReciprocalRanks(60, 0)), "k", "k = 60, not 2"),
+LIES: dict[str, tuple[Formula, Lie]] = {
+    "rank origin": (RRF, fuse_by(ReciprocalRanks(60, first=0))),
+    "k": (RRF, fuse_by(ReciprocalRanks(2))),
+    "nearly k": (RRF, fuse_by(ReciprocalRanks(61))),
     "k by ranks": (
         ReciprocalRanks(61, 0, (3.0, 0.5), "ranks"),
         fuse_by(ReciprocalRanks(2, 0, (3.0, 0.5), "ranks", single=True)),
-        "k",
-        "k = 2, not 61",
     ),
-    "shallow dense": (RRF, at_depth(10, "dense"), "depth", "dense depth 10, not 40"),
-    "deep dense": (RRF, at_depth(55, "dense"), "depth", "dense depth 55, not 40"),
-    "shallow keyword": (MIN_MAX, at_depth(12, "keyword"), "depth", "keyword depth 12, not 30"),
-    "min-max": (RRF, fuse_by(ScaledScores((1, 1))), "normalisation", "min-max"),
-    "dbsf": (MIN_MAX, fuse_by(SummedScores("dbsf", (0.7, 0.3))), "normalisation", "dbsf"),
-    "z-score": (MIN_MAX, fuse_by(SummedScores("z-score", (0.7, 0.3))), "normalisation", "z-score"),
-    "none": (
-        DeviationScores(), fuse_by(SummedScores("none")), "normalisation", "scores as they are",
-    ),
-    "ranks": (MIN_MAX, fuse_by(RRF), "normalisation", "1 / (60 + rank)"),
-    "swapped": (
-        WEIGHTED, fuse_by(ReciprocalRanks(60, weights=(1.0, 2.0))), "weights", "weights swapped",
-    ),
-    "unweighted": (WEIGHTED, fuse_by(RRF), "weights", "weights ignored: 1 each"),
-    "approximate": (RRF, fuse_lists(forget), "approximate search", "a dense list inside"),
-    "approximate min-max": (MIN_MAX, fuse_lists(forget), "approximate search", "a dense list"),
-    "analyzer": (RRF, fuse_lists(misread), "analyzer", "a keyword list inside"),
-    "analyzer min-max": (MIN_MAX, fuse_lists(misread), "analyzer", "a keyword list inside"),
-    "analyzer dbsf": (DeviationScores(), fuse_lists(misread), "analyzer", "a keyword list inside"),
-}  # fmt: skip
+    "shallow dense": (RRF, at_depth(10, "dense")),
+    "deep dense": (RRF, at_depth(55, "dense")),
+    "shallow keyword": (MIN_MAX, at_depth(12, "keyword")),
+    "min-max": (RRF, fuse_by(ScaledScores((1, 1)))),
+    "deviations": (MIN_MAX, fuse_by(DeviationScores())),
+    "ranks": (MIN_MAX, fuse_by(RRF)),
+    "swapped": (WEIGHTED, fuse_by(ReciprocalRanks(60, weights=(1.0, 2.0)))),
+    "unweighted": (WEIGHTED, fuse_by(RRF)),
+    "approximate": (RRF, fuse_lists(forget)),
+    "approximate min-max": (MIN_MAX, fuse_lists(forget)),
+    "analyzer": (RRF, fuse_lists(misread)),
+    "analyzer deviations": (DeviationScores(), fuse_lists(misread)),
+}
 
 
 @pytest.mark.parametrize("name", LIES)
-def test_a_lie_is_named(standing: Standing, name: str) -> None:
-    stated, lie, family, label = LIES[name]
-    verdict, found, diagnosis = look(FaultyEngine(standing.engine, lie, stated), standing.vectors)
-    assert diagnosis is not None, found
-    assert (diagnosis.family, diagnosis.share) == (family, 1.0), found.trials
-    assert label in diagnosis.label
-    assert verdict == f"explained: {family} ({diagnosis.label})"
+def test_a_lie_is_found(standing: Standing, name: str) -> None:
+    stated, lie = LIES[name]
+    verdict, verdicts = look(FaultyEngine(standing.engine, lie, stated), standing.texts)
+    assert verdict == "different"
+    assert list(verdicts.values()).count("different") > len(QUERIES) / 2
 
 
 def test_an_exact_list_inside_of_an_approximate_engine(standing: Standing, tmp_path: Path) -> None:
     settings: dict[str, Any] = {"exact": False, "m": 2, "ef_construct": 4, "ef": 1}
     engine = QdrantEdgeSettings.model_validate(settings).build(Resources(Cache(tmp_path)))
     vectors = index(engine, list_texts())
-    verdict, *_ = look(engine, vectors)
+    verdict, _ = look(engine, len(vectors))
     assert verdict == "identical"
 
     def exact(lists: EngineLists, self: FaultyEngine, text: str, vector: Vectors) -> EngineLists:
         return lists._replace(dense=standing.engine.dense(vector, self.depth.dense))
 
-    verdict, _, diagnosis = look(FaultyEngine(engine, fuse_lists(exact)), vectors)
+    verdict, _ = look(FaultyEngine(engine, fuse_lists(exact)), len(vectors))
     engine.close()
-    assert verdict == "explained: approximate search (the dense list of exact search)"
-    assert diagnosis is not None
-    assert diagnosis.family == "approximate search"
+    assert verdict == "different"
 
 
 def test_the_engine_itself_does_what_it_says(standing: Standing) -> None:
-    verdict, found, diagnosis = look(standing.engine, standing.vectors)
-    assert (verdict, found.trials, diagnosis) == ("identical", (), None)
+    verdict, _ = look(standing.engine, standing.texts)
+    assert verdict == "identical"
 
 
 def reverse_ties(scored: list[Scored]) -> list[Scored]:
@@ -174,16 +155,6 @@ def reverse_ties(scored: list[Scored]) -> list[Scored]:
     ids=["fused", "within lists", "at the end of a list"],
 )
 def test_ties_are_told_from_differences(standing: Standing, lie: Lie) -> None:
-    verdict, found, _ = look(FaultyEngine(standing.engine, lie), standing.vectors)
+    verdict, verdicts = look(FaultyEngine(standing.engine, lie), standing.texts)
     assert verdict == "identical but for ties"
-    assert "ties" in found.verdicts.values()
-
-
-def test_what_nothing_explains_is_different(standing: Standing) -> None:
-    def shuffle(self: FaultyEngine, text: str, vector: Vectors) -> list[Scored]:
-        fused = self.formula.fuse(*self.lists(text, vector))
-        return sorted(((i, score * (1 + i % 7)) for i, score in fused), key=lambda p: -p[1])
-
-    verdict, found, diagnosis = look(FaultyEngine(standing.engine, shuffle), standing.vectors)
-    assert verdict == "different"
-    assert diagnosis is None, found.trials
+    assert "ties" in verdicts.values()

@@ -7,13 +7,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from assay.eval.studies.stores.parity.sweep import judge
+from assay.eval.studies.stores.parity.running import judge
 from assay.retrievers.base import IndexReport
 from assay.retrievers.engines.azure_cosmos_nosql.engine import UnitedRanks
 from assay.retrievers.engines.base import Engine, EngineLists, LegDepths
 from assay.retrievers.engines.elasticsearch.settings import LinearScores
 from assay.retrievers.engines.formulas import (
-    NORMALISATIONS,
     ArctangentScores,
     DeviationScores,
     DistanceAndScore,
@@ -21,11 +20,10 @@ from assay.retrievers.engines.formulas import (
     Head,
     ReciprocalRanks,
     ScaledScores,
-    SummedScores,
 )
 from assay.retrievers.engines.mongodb.formula import AveragedScores, SharedRanks
 from assay.retrievers.engines.opensearch.fusion import NormalisedScores
-from assay.retrievers.engines.parity.parity import Observation, state
+from assay.retrievers.engines.parity.parity import Observation
 from assay.retrievers.engines.redis.settings import WeightedScores
 from assay.retrievers.engines.registry import ENGINES
 from assay.retrievers.fusion.ranking import Scored
@@ -41,7 +39,6 @@ FORMULAS: dict[str, Formula] = {
     "deviations": DeviationScores(),
     "arctangent": ArctangentScores(),
     "distance": DistanceAndScore(),
-    **{f"sum, {name}": SummedScores(name) for name in NORMALISATIONS},
     "normalised": NormalisedScores("min_max", "arithmetic_mean", (0.5, 0.5), "cosinesimil"),
     "l2, harmonic": NormalisedScores("l2", "harmonic_mean", (0.7, 0.3), "l2"),
     "linear": LinearScores((0.7, 0.3)),
@@ -90,9 +87,9 @@ class Recorded(Engine):
 def give_verdict(formula: Formula, lists: EngineLists, answer: Sequence[Scored]) -> str:
     """Return the verdict on one answer of an engine that states `formula`."""
     texts = {position for side in lists for position, _ in side}
-    vectors = np.ones((len(texts), 1), np.float32)
-    seen = Observation(Recorded(formula, lists, answer), "ferry", vectors[0], vectors)
-    return judge(state(formula), {"query": seen})["query"]
+    vector = np.ones(1, np.float32)
+    seen = Observation(Recorded(formula, lists, answer), "ferry", vector, len(texts))
+    return judge({"query": seen})["query"]
 
 
 def list_classes(base: type) -> Iterator[type]:

@@ -7,15 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.eval.studies.stores.parity.verdicts import Trial, compare, conclude, diagnose
+from assay.eval.studies.stores.parity.verdicts import compare, conclude
 from assay.retrievers.engines.base import EngineLists
 from assay.retrievers.engines.formulas import (
-    NORMALISATIONS,
     DeviationScores,
     Formula,
     ReciprocalRanks,
     ScaledScores,
-    SummedScores,
 )
 from assay.retrievers.engines.parity.ties import settle_ties
 from assay.retrievers.fusion.ranking import Scored, ordered
@@ -27,7 +25,6 @@ FORMULAS: list[Formula] = [
     ReciprocalRanks(0, weights=(1.0, 0.0)),
     ScaledScores((0.7, 0.3)),
     DeviationScores(),
-    *(SummedScores(name, (0.4, 0.6)) for name in NORMALISATIONS),
 ]
 
 
@@ -90,19 +87,6 @@ def test_a_text_that_is_returned_twice_is_no_tie() -> None:
     assert compare([(1, 0.5), (2, 0.5), (1, 0.5)], [(1, 0.5), (2, 0.5), (3, 0.5)], 3) == "different"
 
 
-def test_an_explanation_says_what_it_does_not_explain() -> None:
-    verdicts = dict.fromkeys(map(str, range(100)), "different")
-    verdicts |= dict.fromkeys(map(str, range(100, 140)), "identical")
-    most = frozenset(map(str, (*range(97), *range(101, 140))))
-    found = diagnose(verdicts, [Trial("k", "k = 2, not 60", most)])
-    assert conclude(verdicts, found) == (
-        "explained: k (k = 2, not 60); 3 of 100 that differ are not explained, "
-        "1 of 40 others contradict it"
-    )
-    found = diagnose(verdicts, [Trial("k", "k = 2, not 60", frozenset(verdicts))])
-    assert conclude(verdicts, found) == "explained: k (k = 2, not 60)"
-
-
 @pytest.mark.parametrize(
     ("verdicts", "verdict"),
     [
@@ -113,35 +97,4 @@ def test_an_explanation_says_what_it_does_not_explain() -> None:
     ],
 )
 def test_all_queries_have_one_verdict(verdicts: dict[str, str], verdict: str) -> None:
-    assert conclude(verdicts, None) == verdict
-
-
-def test_the_best_alternative_is_named_and_the_first_of_equals() -> None:
-    verdicts = dict.fromkeys("abcd", "different") | {"e": "identical"}
-    some, most, all_ = frozenset("ab"), frozenset("abcd"), frozenset("abcde")
-    trials = [
-        Trial("k", "k = 2", some),
-        Trial("depth", "10", most),
-        Trial("weights", "x", all_),
-        Trial("rank origin", "y", all_),
-    ]
-    best = diagnose(verdicts, trials)
-    assert best is not None
-    assert (best.family, best.share, best.kept, best.others) == ("weights", 1.0, 1, 1)
-    assert conclude(verdicts, best) == "explained: weights (x)"
-    # What contradicts queries that agreed is no explanation, nor what explains only some.
-    for trial in trials[:2]:
-        assert conclude(verdicts, diagnose(verdicts, [trial])) == "different"
-    assert diagnose(verdicts, [Trial("k", "k = 2", frozenset("e"))]) is None
-
-
-def test_what_is_inferred_is_the_last_resort() -> None:
-    verdicts = {str(query): "different" for query in range(100)}
-    nearly = frozenset(str(query) for query in range(96))
-    inferred = Trial("analyzer", "inferred", frozenset(verdicts), inferred=True)
-    for trial, family in ((Trial("depth", "10", nearly), "depth"), (
-        Trial("depth", "10", frozenset("1")), "analyzer",
-    )):  # fmt: skip
-        best = diagnose(verdicts, [trial, inferred])
-        assert best is not None
-        assert best.family == family
+    assert conclude(verdicts) == verdict

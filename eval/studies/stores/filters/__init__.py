@@ -1,1 +1,0 @@
-"""What filters cost engines, and what they make them miss."""
