@@ -6,10 +6,10 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
+from assay.retrievers.engines.raw_client import BareClient
 
 from assay.eval.collections.collection import Query
 from assay.retrievers.base import Quiet
-from assay.retrievers.engines.raw_client import BareClient
 from benchmarks.adapter_timing import (
     ADAPTER,
     BOUND,

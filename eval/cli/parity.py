@@ -57,7 +57,6 @@ def _print(parity: "Parity") -> None:
         describe_ratios,
         describe_recall,
         describe_verdict,
-        describe_waits,
     )
 
     console = make_console()
@@ -77,8 +76,6 @@ def _print(parity: "Parity") -> None:
         )
     for line in (*describe_against(parity), *describe_ratios(parity)):
         console.print(line)
-    for line in describe_waits(parity):
-        console.print(line, style="yellow", markup=False)
     index = parity.index
     console.print(f"index: {amount(index.seconds)} s, {size(index.bytes)}")
     for name, value in describe_recall(parity):

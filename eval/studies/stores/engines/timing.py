@@ -3,7 +3,6 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from assay.eval.runs.delays import find_delay
 from assay.eval.runs.execution.interleaved_timing import alternate
 from assay.eval.statistics.estimates import (
     Estimate,
@@ -23,14 +22,10 @@ Percentiles = Mapping[str, OpenEstimate]
 
 @dataclass(frozen=True)
 class TimingTable:
-    """Percentiles by system, and those of native over ours, paired by query.
-
-    `delays` are the fixed waits of the network that some show, in sentences.
-    """
+    """Percentiles by system, and those of native over ours, paired by query."""
 
     systems: Mapping[str, Percentiles]
     ratios: Mapping[str, Estimate]
-    delays: tuple[str, ...]
 
 
 def time_systems(
@@ -38,12 +33,10 @@ def time_systems(
     queries: Sequence[T],
     seconds: float,
     progress: Progress,
-    server: bool,
 ) -> TimingTable:
     """Time `systems`, each of which takes a query and gives its milliseconds.
 
     The two that are compared take turns with each other, and the two lists with each other.
-    `server` says whether they ask one.
     """
     taken: dict[str, list[float]] = {}
     for pair in ((NATIVE, OURS), (DENSE, KEYWORD)):
@@ -55,9 +48,6 @@ def time_systems(
             f"p{percent}": estimate_percentile_ratio(taken[OURS], taken[NATIVE], percent)
             for percent in PERCENTILES
         },
-        delays=tuple(
-            found.describe(name) for name in TIMED if server and (found := find_delay(taken[name]))
-        ),
     )
 
 

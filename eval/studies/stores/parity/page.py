@@ -52,7 +52,6 @@ def write(parity: Parity, reports: Path) -> Path:
         "axis": axis,
         "against": describe_against(parity),
         "ratios": describe_ratios(parity),
-        "waits": describe_waits(parity),
         "index": (
             ("Texts", f"{parity.index.texts:,}"),
             ("Seconds of work", amount(parity.index.seconds)),
@@ -133,11 +132,6 @@ def describe_ratios(parity: Parity) -> list[str]:
         f"(95 % interval {ratio.low:.2f} to {ratio.high:.2f})"
         for name, ratio in parity.timing.ratios.items()
     ]
-
-
-def describe_waits(parity: Parity) -> list[str]:
-    """Return the fixed waits of the network that the latencies show."""
-    return [f"{parity.label}: {line}" for line in parity.timing.delays] if parity.timing else []
 
 
 def describe_recall(parity: Parity) -> Pairs:

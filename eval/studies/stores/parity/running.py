@@ -96,7 +96,7 @@ def examine(
         verdicts=verdicts,
         examples=_pick_examples(bench, engine, seen, verdicts),
         quality=measure_quality(scores),
-        timing=_time(bench, engine, progress, configured.settings.capabilities.server),
+        timing=_time(bench, engine, progress),
         index=index,
         recall={} if engine.metadata().get("exact") else measure_recalls(bench, engine.dense),
         environment=environment.describe(),
@@ -192,7 +192,7 @@ def _pick_examples(
     )
 
 
-def _time(bench: Bench, engine: Engine, progress: Progress, server: bool) -> TimingTable | None:
+def _time(bench: Bench, engine: Engine, progress: Progress) -> TimingTable | None:
     """Time searches for vectors that are there; encoding the query is the same for all."""
     if not bench.timed:
         return None
@@ -203,4 +203,4 @@ def _time(bench: Bench, engine: Engine, progress: Progress, server: bool) -> Tim
         OURS: lambda query: fuse_ours(engine.lists(query.text, bench.encoded[query.id]))[:DEPTH],
     }
     systems = {name: timed(call) for name, call in calls.items()}
-    return time_systems(systems, bench.timed, SECONDS, progress, server)
+    return time_systems(systems, bench.timed, SECONDS, progress)

@@ -2,7 +2,6 @@
 
 import json
 from dataclasses import replace
-from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -12,13 +11,12 @@ from samples.parity import look, make_bench
 from samples.report import HOSTILE
 
 from assay.eval.configs.engine_settings import read_engine
-from assay.eval.studies.stores.engines.timing import TimingTable, time_systems
 from assay.eval.studies.stores.parity import page as parity
 from assay.eval.studies.stores.parity.results import Parity
 from assay.eval.studies.stores.recall import page as recall
 from assay.eval.studies.stores.recall.running import list_variants, run_sweep
 from assay.eval.studies.stores.recall.subjects import read_subject
-from assay.retrievers.base import AssayError, Quiet
+from assay.retrievers.base import AssayError
 from assay.retrievers.engines.base import Engine
 from assay.retrievers.engines.formulas import ReciprocalRanks
 from assay.retrievers.settings import Resources
@@ -63,30 +61,6 @@ def test_an_engine_that_does_what_it_says(honest: Parity) -> None:
     assert all(item["p50"].value > 0 for item in honest.timing.systems.values())
     assert honest.recall == {}
     assert honest.command == "assay parity qdrant-edge harbour"
-
-
-def test_a_wait_of_the_network_is_told_on_every_page(honest: Parity, tmp_path: Path) -> None:
-    queries = range(30)
-
-    def take(query: int) -> float:
-        return 4 + 0.01 * query + 43 * (query % 2)
-
-    systems = dict.fromkeys(LISTS, lambda query: 4 + 0.01 * query) | {"dense": take}
-    assert time_systems(systems, queries, 30, Quiet(), server=False).delays == ()
-    timing = time_systems(systems, queries, 30, Quiet(), server=True)
-    (line,) = timing.delays
-    assert line.startswith("dense: 50% of 30 queries take 43 ms longer than the others'")
-    waiting = replace(honest, timing=replace(timing_of(honest), delays=timing.delays))
-    written = unescape(parity.write(waiting, tmp_path).read_text())
-    assert line in written
-    assert "measures together, for all of which the intervals hold at once" in written
-    assert "TCP can delay acknowledgements" in written
-    assert parity.describe_waits(waiting) == [f"qdrant-edge: {line}"]
-
-
-def timing_of(found: Parity) -> TimingTable:
-    assert found.timing is not None
-    return found.timing
 
 
 def test_an_engine_that_lies_is_shown_with_examples(lying: Parity) -> None:
