@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from assay.eval.cli import dataset_history, options
+from assay.eval.cli import options
 from assay.eval.cli.dataset_sync import sync
 from assay.eval.cli.output import make_console, make_table, print_json, print_table
 
@@ -75,13 +75,11 @@ COLUMNS = ("name", "title", "format", "documents", "queries", "where")
 
 @click.group()
 def dataset() -> None:
-    """List, show, check, sync, seal and derive judged collections, and show their histories."""
+    """List, show, check, sync, seal and derive judged collections."""
 
 
 dataset.add_command(derive)
 dataset.add_command(sync)
-dataset.add_command(dataset_history.log)
-dataset.add_command(dataset_history.diff)
 
 
 @dataset.command("list")
