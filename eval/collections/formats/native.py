@@ -104,11 +104,6 @@ class NativeCard(FileCard):
         """The file of contexts the card names."""
         return self.contexts
 
-    @property
-    def known_copies(self) -> Mapping[str, str]:
-        """Documents that are copies of another, each with the other's path."""
-        return self.copies
-
     def list_files(self, path: Path) -> list[Path]:
         """Return the documents below `path` by their paths, hidden ones left out."""
         return [file for file in super().list_files(path) if file.suffix.lower() in SUFFIXES]
