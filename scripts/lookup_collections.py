@@ -5,12 +5,11 @@ FOLDER/NAME and its card to `datasets/NAME`, the same again from the same docume
 """
 
 import hashlib
-import json
 import os
 import re
 import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +24,7 @@ from assay.eval.collections.check import NO_ANSWER
 from assay.eval.collections.collection import Collection
 from assay.eval.collections.digests import seal
 from assay.eval.collections.formats.native import NativeCard, make_document
+from assay.eval.collections.formats.rows import render_rows
 from assay.eval.collections.loading import load
 from assay.retrievers.base import AssayError
 from assay.retrievers.base.frontmatter import frontmatter_end
@@ -145,8 +145,9 @@ def _write(
     }
     card = yaml.safe_dump(values, sort_keys=False, allow_unicode=True, width=100)
     write_copies(folder, texts)
-    write_atomically(folder / QUERIES, _jsonl(query for query, _ in rows))
-    write_atomically(folder / JUDGMENTS, _jsonl(row for _, judged in rows for row in judged))
+    write_atomically(folder / QUERIES, render_rows(query for query, _ in rows).encode())
+    judgments = render_rows(row for _, judged in rows for row in judged)
+    write_atomically(folder / JUDGMENTS, judgments.encode())
     write_atomically(path, f"{HEADER.format(name=name)}{card}".encode())
     seal(read_card(path))
 
@@ -185,10 +186,6 @@ def _describe(made: LookupSet, kinds: Sequence[str], documents: int, copies: int
             "What a copy holds answers as the original does."
         )
     return " ".join(parts)
-
-
-def _jsonl(rows: Iterable[Mapping[str, Any]]) -> bytes:
-    return "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows).encode()
 
 
 EVERY = 3  # of every three documents one is copied as it is, one edited, one left alone
