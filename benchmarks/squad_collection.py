@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from assay.eval.collections.authoring.author import render_rows
+from assay.eval.collections.formats.rows import render_rows
 from assay.retrievers.base import AssayError
 from assay.retrievers.store.files import write_atomically
 from benchmarks.latency import ending_in_one_line, positive

@@ -6,7 +6,6 @@ Nothing is judged anew: a query keeps those judgments of tarnwick that are of do
 principal may read. At least one passage that answers may be found.
 """
 
-import json
 import random
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -15,6 +14,7 @@ from typing import Any
 from assay.eval.collections.card_files import read_card
 from assay.eval.collections.collection import Collection, Query
 from assay.eval.collections.digests import seal
+from assay.eval.collections.formats.rows import render_rows
 from assay.eval.collections.loading import load
 from assay.retrievers.base import Document
 from assay.retrievers.store.files import write_atomically
@@ -91,8 +91,7 @@ def main() -> None:
             if allowed(collection.by_id[item.doc_id])
         ]  # fmt: skip
     for file, items in (("queries.jsonl", rows), ("judgments.jsonl", judged)):
-        text = "".join(f"{json.dumps(item, ensure_ascii=False)}\n" for item in items)
-        write_atomically(FOLDER / file, text.encode())
+        write_atomically(FOLDER / file, render_rows(items).encode())
     seal(read_card(FOLDER / "dataset.yaml"))
 
 

@@ -91,8 +91,6 @@ def list_commands(
                            "--no-track"], _documents),
         Command("report", ["report", run], _stored),
         Command("seal", ["dataset", "seal", "mine"], _judgments),
-        Command("derive", ["dataset", "derive", "mine", "--output", "datasets/derived", "--force"],
-                _derived),
         Command("import", ["import", "other.jsonl", "--dataset", "mine", "--no-track"], _stored),
         Command("compare", ["compare", run, other, "--no-track"], _stored),
         Command("sweep", ["sweep", "sweep.yaml", "--no-track"], _stored),
@@ -214,10 +212,6 @@ def _found(folder: Path, _said: dict[str, Any]) -> Any:
 
 def _documents(_folder: Path, said: dict[str, Any]) -> Any:
     return said["documents"], said["chunks"]
-
-
-def _derived(folder: Path, _said: dict[str, Any]) -> Any:
-    return (folder / "datasets" / "derived" / "queries.jsonl").read_text()
 
 
 def _baseline(folder: Path, _said: dict[str, Any]) -> Any:

@@ -98,7 +98,7 @@ def _print(report: "SyncReport", reference: str, dry_run: bool) -> None:
     else:
         click.echo("nothing to write: all was up to date")
     if report.version and not dry_run:
-        click.echo(f"version: {report.version.short}; `assay dataset log` shows the others")
+        click.echo(f"version: {report.version.short}")
 
 
 def _name(items: "Sequence[str]") -> str:

@@ -1,6 +1,5 @@
 """The card of a collection: `dataset.yaml`, what it is, where it lies, how to read it."""
 
-from collections.abc import Mapping
 from math import inf
 from pathlib import Path
 from typing import Annotated, ClassVar, Literal
@@ -162,11 +161,6 @@ class Card(Settings):
     def contexts_file(self) -> str | None:
         """The file of contexts the card names."""
         return None
-
-    @property
-    def known_copies(self) -> Mapping[str, str]:
-        """Documents that are copies of another, each with the other's id."""
-        return {}
 
     def names(self) -> tuple[str, ...]:
         """The files and folders the card names, relative to where the data lies."""

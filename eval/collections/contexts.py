@@ -1,12 +1,12 @@
 """Where the contexts of a collection lie, and the form in which its format reads them."""
 
-import json
 import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from assay.eval.collections.card import Card, Download
 from assay.eval.collections.formats.registry import FORMATS
+from assay.eval.collections.formats.rows import render_rows
 from assay.eval.collections.loading import open_source
 from assay.eval.collections.location import find_data
 from assay.eval.collections.problems import Problems
@@ -50,5 +50,5 @@ def is_read_from(card: Card, path: Path) -> bool:
 def render(card: Card, chunks: Iterable[Chunk], texts: Mapping[str, str]) -> str:
     """Return the lines of contexts.jsonl: a row for each of `chunks` whose id is in `texts`."""
     source = open_source(card, Problems(strict=True))
-    rows = [source.render_context(item, texts[item.id]) for item in chunks if item.id in texts]
-    return "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows)
+    kept = (item for item in chunks if item.id in texts)
+    return render_rows(source.render_context(item, texts[item.id]) for item in kept)

@@ -5,7 +5,6 @@ asked how, and what that took. Scores are computed from these lines and the run'
 """
 
 import hashlib
-import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import TypeAdapter, ValidationError
 
+from assay.eval.collections.formats.rows import render_rows
 from assay.eval.runs.rows import read_rows
 from assay.eval.runs.stored import StoredRun
 from assay.eval.scoring import generated, measures
@@ -93,9 +93,8 @@ class AnswerSet:
 def write(folder: Path, recipe: Recipe, answers: Sequence[StoredAnswer]) -> Path:
     """Write the answers of the run in `folder`, in place of any before; return the file."""
     rows = ({**asdict(answer), "recipe": asdict(recipe)} for answer in answers)
-    text = "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows)
     path = folder / FILE
-    write_atomically(path, text.encode())
+    write_atomically(path, render_rows(rows).encode())
     return path
 
 

@@ -31,7 +31,6 @@ COMMANDS = {
     "gate, Markdown": ["gate", "RUN", "--baselines", "accepted", "--markdown", "made/gate.md"],
     "targets": ["targets", "--file", "targets.yaml", "--output", "made/told", "--no-track"],
     "dataset seal": ["dataset", "seal", "mine"],
-    "dataset derive": ["dataset", "derive", "mine", "--output", "datasets/derived"],
     "init": ["init", "datasets/mine/docs", "--questions", "questions.csv", "--name", "made"],
     "init, templates": ["init", "datasets/mine/docs", "--name", "bare"],
 }  # fmt: skip

@@ -1,12 +1,10 @@
 """Making a collection of somebody's own documents and questions."""
 
-import json
 import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 from assay.eval.collections.authoring import copies
 from assay.eval.collections.authoring.questions import read_questions
@@ -27,6 +25,7 @@ from assay.eval.collections.formats.originals import (
     render_records,
 )
 from assay.eval.collections.formats.reading import read_jsonl
+from assay.eval.collections.formats.rows import render_rows
 from assay.eval.collections.history import record_version
 from assay.eval.collections.loading import load_card
 from assay.eval.collections.location import find_data
@@ -307,11 +306,6 @@ def _homes() -> list[Path]:
     """Return the current directory, and the root of the git repository that it lies in."""
     here = Path.cwd()
     return [here, *(home for home in (here, *here.parents) if (home / ".git").exists())]
-
-
-def render_rows(rows: list[dict[str, Any]]) -> str:
-    """Return `rows` as JSON Lines."""
-    return "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows)
 
 
 def render_unlocated(unlocated: list[UnlocatedQuestion]) -> str:

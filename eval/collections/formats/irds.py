@@ -14,7 +14,7 @@ from assay.eval.collections.card import Card
 from assay.eval.collections.collection import GoldItem, Query
 from assay.eval.collections.formats.absent import AbsentDocuments
 from assay.eval.collections.formats.mapped import JSON_LINES, LARGEST_HELD
-from assay.eval.collections.formats.row_sequence import shelve, tell_all
+from assay.eval.collections.formats.row_sequence import make_passage, shelve, tell_all
 from assay.eval.collections.formats.rows import Row, check_characters
 from assay.eval.collections.formats.source import (
     GoldBook,
@@ -24,7 +24,7 @@ from assay.eval.collections.formats.source import (
     passage_index,
 )
 from assay.eval.collections.problems import Problems
-from assay.retrievers.base import AssayError, Document, Passage
+from assay.retrievers.base import AssayError, Document
 from assay.retrievers.base.installation import hint_extra
 from assay.retrievers.settings.trust import NeedsNoTrust
 from assay.retrievers.store.cache import Cache, default_root
@@ -189,11 +189,7 @@ def _write_line(document: Document) -> bytes:
 
 
 def _read_document(row: Row) -> Document:
-    return _take_passage(row.string("_id"), row.string("title"), row.string("text"))
-
-
-def _take_passage(identifier: str, title: str, text: str) -> Document:
-    return Document(identifier, text, title, (Passage(identifier, 0, len(text), title),))
+    return make_passage(row.string("_id"), row.string("title"), row.string("text"))
 
 
 def _make_document(record: Any) -> Document:
@@ -203,4 +199,4 @@ def _make_document(record: Any) -> Document:
     texts = [fields[name] for name in TEXT_FIELDS if name in fields]
     if not isinstance(title, str) or len(texts) != 1 or not isinstance(texts[0], str):
         title, texts = "", [record.default_text()]
-    return _take_passage(str(record.doc_id), title, texts[0])
+    return make_passage(str(record.doc_id), title, texts[0])

@@ -1,6 +1,5 @@
 """The native form: Markdown and text documents, with judged spans, sections or documents."""
 
-import json
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
@@ -28,7 +27,7 @@ from assay.eval.collections.formats.reading import (
     read_beir_qrels,
     read_jsonl,
 )
-from assay.eval.collections.formats.rows import Row, RowError
+from assay.eval.collections.formats.rows import Row, RowError, render_rows
 from assay.eval.collections.formats.source import (
     GoldBook,
     Register,
@@ -37,9 +36,8 @@ from assay.eval.collections.formats.source import (
     span_documents,
 )
 from assay.eval.collections.formats.text_files import TextFiles
-from assay.eval.collections.living.drift import Drift
 from assay.eval.collections.living.findings import Finding
-from assay.eval.collections.living.placing import make_item, place_rows
+from assay.eval.collections.living.placing import Drift, make_item, place_rows
 from assay.retrievers.base import Chunk, Document
 from assay.retrievers.base.frontmatter import read_frontmatter
 from assay.retrievers.base.markdown import TEXT_SUFFIX, find_title
@@ -103,11 +101,6 @@ class NativeCard(FileCard):
     def contexts_file(self) -> str | None:
         """The file of contexts the card names."""
         return self.contexts
-
-    @property
-    def known_copies(self) -> Mapping[str, str]:
-        """Documents that are copies of another, each with the other's path."""
-        return self.copies
 
     def list_files(self, path: Path) -> list[Path]:
         """Return the documents below `path` by their paths, hidden ones left out."""
@@ -201,7 +194,7 @@ class NativeSource(Source[NativeCard]):
                 for name, (characters, starts) in sorted(pages.items())
                 if starts and name not in changes.gone
             )
-            files[self._root / card.pages] = "".join(map(_line, rows))
+            files[self._root / card.pages] = render_rows(rows)
         files[self._root / str(card.conversions)] = render_records(changes.records)
         for path, text in files.items():
             write_atomically(path, text.encode())
@@ -304,7 +297,7 @@ class NativeSource(Source[NativeCard]):
         span = {"start": label.start, "end": label.end, "text": label.text}
         row = {"query_id": label.query_id, "path": label.doc_id, **span, "grade": label.grade}
         origin = {key: getattr(label, key) for key in ("comment", "judged_by", "judged_on")}
-        return _line(row | {key: value for key, value in origin.items() if value})
+        return render_rows([row | {key: value for key, value in origin.items() if value}])
 
     def find_files(self, variant: str) -> dict[str, Path]:
         """Return the file that judges each query: of several, the first that does."""
@@ -332,8 +325,8 @@ class NativeSource(Source[NativeCard]):
         if not moved:
             return {}
         name = f"judgments-{variant}.jsonl"
-        rows = [_line(_gold_row(item)) for query in moved for item in gold[query]]
-        write_atomically(target / name, "".join(rows).encode())
+        rows = [_gold_row(item) for query in moved for item in gold[query]]
+        write_atomically(target / name, render_rows(rows).encode())
         judgments = {known: self._card.judgment_files(known) for known in self._card.variants}
         return {"judgments": judgments | {variant: [name, *judgments[variant]]}}
 
@@ -368,7 +361,3 @@ def _gold_row(item: GoldItem) -> dict[str, Any]:
     if item.id != item.doc_id:
         row |= {"start": item.start, "end": item.end}
     return row | {"grade": item.grade} | ({"judged_by": item.judged_by} if item.judged_by else {})
-
-
-def _line(row: dict[str, Any]) -> str:
-    return f"{json.dumps(row, ensure_ascii=False)}\n"

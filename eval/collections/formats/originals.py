@@ -1,11 +1,11 @@
 """The files that documents were made of, and what of them has changed since."""
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from assay.eval.collections.formats.rows import render_rows
 from assay.eval.collections.problems import Problems
 from assay.retrievers.base import AssayError
 from assay.retrievers.documents.conversion.conversion import list_formats
@@ -58,8 +58,7 @@ def record_originals(
 
 def render_records(records: Iterable[Record]) -> str:
     """Return records as JSON Lines, in order of their files."""
-    ordered = sorted(records, key=lambda record: str(record[ORIGINAL]))
-    return "".join(f"{json.dumps(record, ensure_ascii=False)}\n" for record in ordered)
+    return render_rows(sorted(records, key=lambda record: str(record[ORIGINAL])))
 
 
 def find_changes(

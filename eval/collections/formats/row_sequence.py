@@ -10,7 +10,7 @@ from assay.eval.collections.formats.reading import CHANGED
 from assay.eval.collections.formats.rows import Row, RowError
 from assay.eval.collections.formats.source import Echoes, check_id, describe_taken
 from assay.eval.collections.problems import Problems
-from assay.retrievers.base import AssayError, Document
+from assay.retrievers.base import AssayError, Document, Passage
 from assay.retrievers.store.digest import digest
 from assay.retrievers.store.lazy_sequence import ById, IdSequence, N, PassageSequence
 
@@ -95,6 +95,11 @@ class RowSequence(Generic[N]):
             taken = self.describe_taken(shelf[first].id, self.rows.locate(first)[1])
             self._problems.error(*self.rows.locate(second), taken)
         return shelf
+
+
+def make_passage(identifier: str, title: str, text: str) -> Document:
+    """Return a document that is one passage."""
+    return Document(identifier, text, title, (Passage(identifier, 0, len(text), title),))
 
 
 def tell_all(document: Document) -> str:

@@ -173,3 +173,8 @@ def check_characters(values: Any) -> None:
         json.dumps(values, ensure_ascii=False).encode()
     except UnicodeEncodeError:
         raise RowError("holds half a surrogate pair, which is no character") from None
+
+
+def render_rows(rows: Iterable[Mapping[str, Any]]) -> str:
+    """Return rows as JSON Lines."""
+    return "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows)

@@ -26,7 +26,7 @@ from assay.eval.collections.formats.reading import (
     read_text,
     read_trec_qrels,
 )
-from assay.eval.collections.formats.row_sequence import shelve, tell_all
+from assay.eval.collections.formats.row_sequence import make_passage, shelve, tell_all
 from assay.eval.collections.formats.rows import Row, RowError
 from assay.eval.collections.formats.source import (
     GoldBook,
@@ -36,7 +36,7 @@ from assay.eval.collections.formats.source import (
     read_passage_judgments,
 )
 from assay.eval.collections.problems import Problems
-from assay.retrievers.base import Document, Passage
+from assay.retrievers.base import Document
 
 
 class Element(NamedTuple):
@@ -256,8 +256,7 @@ JSON = Layout(_scan_json, _parse_json)
 def _make_document(row: Row) -> Document:
     if not row.has("docno"):
         raise RowError("the document has no id; it must be in <DOCNO>, or docno, id or _id in JSON")
-    identifier, title, text = row.string("docno"), row.string("title", ""), row.string("text")
-    return Document(identifier, text, title, (Passage(identifier, 0, len(text), title),))
+    return make_passage(row.string("docno"), row.string("title", ""), row.string("text"))
 
 
 def _plain(marked: str) -> str:

@@ -1,31 +1,12 @@
-"""A collection as it was at a revision of the git repository that its folder lies in."""
+"""Files as they were at a revision of a git repository."""
 
-import os
-import re
-import shlex
 import subprocess
 import tarfile
 from collections.abc import Sequence
 from io import BytesIO
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
-from assay.eval.collections.card import Card
-from assay.eval.collections.card_files import make_card, parse_card
-from assay.eval.collections.collection import Collection
-from assay.eval.collections.history.contents import Contents
-from assay.eval.collections.history.versions import (
-    FILE,
-    find_contents,
-    find_version,
-    read_history,
-)
-from assay.eval.collections.loading import load_card
-from assay.eval.collections.location import find_repository
-from assay.retrievers.base import AssayError, Progress
-from assay.retrievers.settings.files import parse_mapping
-
-DIGEST = re.compile(r'"digest": "([0-9a-f]{64})"')
+from assay.retrievers.base import AssayError
 
 
 def find_commit(folder: Path, revision: str) -> str:
@@ -52,18 +33,13 @@ def _suggest_history(folder: Path, revision: str) -> str:
     there = _call_git(folder, "for-each-ref", "--format=%(refname:short)", pattern).decode().split()
     if there:
         return f"; there is {' and '.join(there)}"
-    if is_shallow(folder):
+    if _call_git(folder, "rev-parse", "--is-shallow-repository").strip() == b"true":
         return (
             "; this clone is shallow, without the history: let CI fetch all (`fetch-depth: 0` for "
             "GitHub's checkout, `GIT_DEPTH: 0` on GitLab), or call `git fetch --unshallow`; other "
             "branches are then named as in origin/main"
         )
     return ""
-
-
-def is_shallow(folder: Path) -> bool:
-    """Say whether the repository of `folder` is a clone that lacks older commits."""
-    return _call_git(folder, "rev-parse", "--is-shallow-repository").strip() == b"true"
 
 
 def extract(repository: Path, commit: str, target: Path, paths: tuple[str, ...] = ()) -> None:
@@ -82,85 +58,6 @@ def extract(repository: Path, commit: str, target: Path, paths: tuple[str, ...] 
                     f"out of it, to {member.linkname}"
                 )
         archive.extractall(target)
-
-
-def read_contents(card: Card, reference: str, progress: Progress) -> Contents:
-    """Return what a collection held at a version, by its digest's first digits, or a revision.
-
-    Raises AssayError where neither is found, or the collection cannot be read as it was.
-    """
-    history = read_history(card)
-    if any(version.digest.startswith(reference) for version in history) and reference:
-        return find_contents(history, find_version(card, history, reference))
-    try:
-        commit = find_commit(card.folder, reference)
-    except AssayError as error:
-        raise AssayError(
-            f"{reference}: neither a version of {card.name} (`assay dataset log` lists them; at "
-            f"least 4 digits of one) nor a revision of a git repository that holds its folder: "
-            f"{error}"
-        ) from None
-    with TemporaryDirectory(prefix="assay-revision-") as folder:
-        return Contents.of(load_revision(card, commit, Path(folder), progress))
-
-
-def load_revision(card: Card, commit: str, folder: Path, progress: Progress) -> Collection:
-    """Write a collection as a commit holds it to `folder`, and load it.
-
-    Raises AssayError where the commit does not hold its card and its files.
-    """
-    repository = find_repository(card.folder)
-    if repository is None or card.path is None:
-        raise AssayError(f"{card.name}: lies in no git repository")
-    place = card.path.resolve().relative_to(repository).as_posix()
-    text = _call_git(repository, "show", f"{commit}:{place}").decode()
-    path = folder / place
-    then = parse_card(text, path)
-    if not isinstance(then.location, str) or "$" in then.location:
-        raise AssayError(f"{card.name}: its data does not lie in the repository, but elsewhere")
-    root = Path(os.path.normpath(path.parent / then.location))
-    names = filter(None, (*then.names(), then.contexts_file))
-    named = [Path(os.path.normpath(root / name)) for name in names]
-    outside = [item for item in named if not item.is_relative_to(folder)]
-    if outside:
-        raise AssayError(f"{card.name}: {then.location}: lies outside the repository")
-    paths = {item.relative_to(folder).as_posix() for item in named}
-    extract(repository, commit, folder, tuple(sorted(paths - {"."})) if "." not in paths else ())
-    # Without a file of its own a card may name all there is: what it names was written just now.
-    values = parse_mapping(text, str(path)) | {"location": str(root)}
-    return load_card(make_card(values, None), then.variants[0], progress)
-
-
-def find_commits(card: Card) -> dict[str, str]:
-    """Return the commit that brought each version of the history, by the version's digest.
-
-    Versions that are not committed, and all of those outside a repository, are left out; in a
-    shallow clone, those that may be older than its oldest commit.
-    """
-    try:
-        known = () if is_shallow(card.folder) else ("--root",)
-        blamed = _call_git(card.folder, "blame", *known, "-s", "-l", "--", FILE).decode()
-    except AssayError:
-        return {}
-    found = {}
-    for line in blamed.splitlines():
-        commit, _, rest = line.partition(" ")
-        if (digest := DIGEST.search(rest)) and not commit.startswith("^"):
-            found[digest[1]] = commit
-    return {digest: commit for digest, commit in found.items() if commit.strip("0")}
-
-
-def describe_restoring(card: Card) -> str:
-    """Say which command of git has the files of a version back."""
-    if find_repository(card.folder) is None:
-        return "the folder lies in no git repository, so that earlier files are not kept"
-    root = Path(os.path.normpath(card.folder / str(card.location)))
-    places = {card.folder, *(Path(os.path.normpath(root / name)) for name in card.names())}
-    outermost = [
-        item for item in places if not any(item != i and item.is_relative_to(i) for i in places)
-    ]
-    paths = shlex.join(sorted(os.path.relpath(item) for item in outermost))
-    return f"git restore --source COMMIT -- {paths}"
 
 
 def _call_git(folder: Path, *arguments: str) -> bytes:

@@ -24,7 +24,6 @@ FILE = "versions.jsonl"
 ATTRIBUTES = ".gitattributes"
 MERGED = f"{FILE} merge=union"
 SHOWN = 12  # digits of a version's digest in what people read
-LEAST = 4  # digits that name a version
 
 
 class Version(BaseModel):
@@ -117,22 +116,6 @@ def locate_history(card: Card) -> Path:
     if card.path is None:
         raise AssayError(f"{card.name}: has no card file, beside which its history would be kept")
     return card.folder / FILE
-
-
-def find_version(card: Card, history: tuple[Version, ...], prefix: str) -> int:
-    """Return the place of the last version whose digest begins with `prefix`.
-
-    Raises AssayError where there is none, or where the digests of several begin so.
-    """
-    found = [i for i, version in enumerate(history) if version.digest.startswith(prefix)]
-    if not found or len(prefix) < LEAST:
-        raise AssayError(
-            f"{prefix}: no version of {card.name}; `assay dataset log {card.name}` lists them "
-            f"(at least {LEAST} digits of one)"
-        )
-    if len({history[i].digest for i in found}) > 1:
-        raise AssayError(f"{prefix}: several versions of {card.name} begin so; give more digits")
-    return found[-1]
 
 
 def find_contents(history: tuple[Version, ...], position: int) -> Contents:

@@ -1,6 +1,5 @@
 """The files of judgments of a native collection, line by line, as a sync reads and writes them."""
 
-import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,7 +7,7 @@ from typing import Any
 
 from assay.eval.collections.formats.native import TABLE, NativeCard
 from assay.eval.collections.formats.reading import GZIP, find_suffix, read_jsonl
-from assay.eval.collections.formats.rows import Row
+from assay.eval.collections.formats.rows import Row, render_rows
 from assay.eval.collections.living.findings import Finding
 from assay.eval.collections.living.selectors import (
     SELECTOR,
@@ -115,11 +114,8 @@ def read_records(path: Path, problems: Problems, *, of_anchors: bool) -> list[Re
 
 def render_records(records: Iterable[Record], *, of_anchors: bool) -> bytes:
     """Return the content of a file: sorted, so that lines of two branches merge."""
-    lines = [
-        json.dumps(_nest(record.values) if of_anchors else record.values, ensure_ascii=False)
-        for record in sorted(records, key=_order)
-    ]
-    return "".join(f"{line}\n" for line in lines).encode()
+    values = (record.values for record in sorted(records, key=_order))
+    return render_rows(map(_nest, values) if of_anchors else values).encode()
 
 
 def _order(record: Record) -> tuple[str, str, int, str]:

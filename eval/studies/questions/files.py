@@ -12,6 +12,7 @@ from assay.eval.collections.authoring.worksheet import Pair, render
 from assay.eval.collections.card import FILE
 from assay.eval.collections.card_files import read_card
 from assay.eval.collections.digests import seal
+from assay.eval.collections.formats.rows import render_rows
 from assay.eval.runs.files import encode_json
 from assay.eval.studies.questions.asking import DrawOutcome
 from assay.eval.studies.questions.job import QuestionJob
@@ -86,8 +87,8 @@ def write_set(target: Target, result: QuestionsResult, *, force: bool) -> Path:
     about = describe_set(job, made, written_on)
     questions = f"questions by {job.model.name}"
     files = {
-        author.QUERIES: author.render_rows([_query(name, made) for name in made.kept]),
-        author.JUDGMENTS: author.render_rows(judgments),
+        author.QUERIES: render_rows([_query(name, made) for name in made.kept]),
+        author.JUDGMENTS: render_rows(judgments),
         REVIEW: _render_review(source, made, author.refer_to(name, folder)),
         JSON: encode_json(result.as_json()).decode(),
         MARKDOWN: render_report(name, made, job.as_json(), about),

@@ -11,12 +11,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.eval.collections.authoring.known_item_collections import (
-    KINDS,
-    make_lookups,
-    make_off_topic,
-    read_origins,
-)
 from assay.eval.collections.collection import Collection
 from assay.eval.collections.loading import load
 from assay.eval.configs.config import RunConfig, load_config
@@ -75,7 +69,6 @@ class ProjectTargetMeasurer:
         """Return the stored run of a pipeline, made where there is none."""
 
         def make() -> StoredRun:
-            self._derive(dataset)
             with self._timing(f"run of {pipeline} on {dataset}"):
                 run = make_run(self.config(pipeline, dataset), self._again, self._progress).run
             assert isinstance(run, StoredRun)
@@ -87,26 +80,21 @@ class ProjectTargetMeasurer:
 
     def collection(self, dataset: str) -> Collection:
         """Return a collection."""
-        self._derive(dataset)
-        found = self._once(
-            lambda: load(self._place(dataset), self._progress), "collection", dataset
-        )
+        found = self._once(lambda: load(dataset, self._progress), "collection", dataset)
         assert isinstance(found, Collection)
         return found
 
     @contextmanager
     def build(self, pipeline: str, dataset: str) -> Iterator[Retriever]:
         """Yield a pipeline, not yet indexed."""
-        self._derive(dataset)
         with self.config(pipeline, dataset).build(make_resources()) as retriever:
             yield retriever
 
     def time_grown(self, pipeline: str, dataset: str, chunks: int) -> Sequence[LatencySample]:
         """Time a pipeline on the passages of a collection and as many composed ones as it takes."""
-        self._derive(dataset)
         config = self.config(pipeline, dataset)
         with forgetful(make_resources()) as resources:
-            passages = growth.compose([growth.read_source(self._place(dataset), resources)], chunks)
+            passages = growth.compose([growth.read_source(dataset, resources)], chunks)
             growth.embed(growth.find_encoders([config]), passages, resources)
             with config.build(resources) as retriever:
                 retriever.index(growth.make_documents(passages))
@@ -130,9 +118,8 @@ class ProjectTargetMeasurer:
         """Ingest a collection; `rerun` finds nothing in the cache but models."""
 
         def make() -> Ingestion:
-            self._derive(dataset)
             config = self.config(pipeline, dataset)
-            return run_ingestion(self._place(dataset), config, make_resources(), rerun)
+            return run_ingestion(dataset, config, make_resources(), rerun)
 
         found = self._once(make, "ingest", pipeline, dataset, rerun)
         assert isinstance(found, Ingestion)
@@ -167,29 +154,8 @@ class ProjectTargetMeasurer:
 
     def _arguments(self, pipeline: str, dataset: str) -> tuple[str, list[str]]:
         reference = self._settings.locate(pipeline)
-        overrides = [*reference.overrides, f"dataset={self._place(dataset)}"]
+        overrides = [*reference.overrides, f"dataset={dataset}"]
         return str(self._configs / reference.config), overrides
-
-    def _place(self, dataset: str) -> str:
-        """Return what commands call a collection: of one that is derived, its folder."""
-        derived = dataset in self._settings.collections
-        return str(self._stored / "collections" / dataset) if derived else dataset
-
-    def _derive(self, dataset: str) -> None:
-        """Make a collection that is derived, once a call."""
-        if wanted := self._settings.collections.get(dataset):
-            kinds = [kind for kind in KINDS if kind in wanted.kinds]
-            place = Path(self._place(dataset))
-
-            def make() -> None:
-                self._progress.say(f"{dataset}: queries over the documents of {wanted.derive}")
-                origins = read_origins(wanted.derive)
-                if wanted.queries_of:
-                    make_off_topic(origins, wanted.queries_of, place)
-                else:
-                    make_lookups(origins, kinds, place, force=True)
-
-            self._once(make, "derived", dataset)
 
     @contextmanager
     def _timing(self, what: str) -> Iterator[None]:

@@ -41,26 +41,6 @@ class PipelineReference(Settings):
     overrides: list[str] = Field(default_factory=list, description="as in retriever.fusion.k=10")
 
 
-class DerivedCollection(Settings):
-    """Another collection's documents, with the look-ups that `assay dataset derive` makes of them,
-    or with the queries of collections that are about something else.
-    """
-
-    derive: str = Field(min_length=1, description="the collection whose documents are asked for")
-    kinds: list[str] = Field(
-        default_factory=list, description="kinds of look-ups, as of --kinds there"
-    )
-    queries_of: list[str] = Field(
-        default_factory=list, description="collections whose queries nothing here answers"
-    )
-
-    @model_validator(mode="after")
-    def _has_one_kind_of_query(self) -> "DerivedCollection":
-        if bool(self.kinds) == bool(self.queries_of):
-            raise ValueError("kinds or queries_of: one of them is needed, and not both")
-        return self
-
-
 class TargetsSettings(Settings):
     """All targets, by id."""
 
@@ -68,9 +48,6 @@ class TargetsSettings(Settings):
 
     pipelines: dict[str, PipelineReference] = Field(
         default_factory=dict, description="pipelines that are no config of their own, by name"
-    )
-    collections: dict[str, DerivedCollection] = Field(
-        default_factory=dict, description="collections that are made for the targets, by name"
     )
     targets: dict[str, Target] = Field(min_length=1, description="the criteria, by id")
 

@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from assay.eval.collections.authoring.known_item_collections import KINDS
 from assay.eval.collections.catalog import find
 from assay.eval.configs.overrides import read_override
 from assay.eval.scoring.measures import check_ranking
@@ -33,21 +32,11 @@ def check(settings: TargetsSettings, measurer: ProjectTargetMeasurer, path: Path
 
     That a collection's data or a model is not here is no error of the file.
     """
-    for name, collection in settings.collections.items():
-        place = f"{path}: collections.{name}"
-        with naming_place(f"{place}.derive"):
-            find(collection.derive)
-        for other in collection.queries_of:
-            with naming_place(f"{place}.queries_of"):
-                find(other)
-        if unknown := [kind for kind in collection.kinds if kind not in KINDS]:
-            raise AssayError(f"{place}.kinds: {unknown[0]!r}: allowed: {', '.join(KINDS)}")
     for name, target in settings.targets.items():
         for i, measurement in enumerate(target.measurements):
             place = f"{path}: {name}: measurements.{i}"
-            if measurement.dataset not in settings.collections:
-                with naming_place(f"{place}.dataset"):
-                    find(measurement.dataset)
+            with naming_place(f"{place}.dataset"):
+                find(measurement.dataset)
             for key, pipeline in measurement.pipelines.items():
                 with naming_place(f"{place}.{key}"):
                     measurer.config(pipeline, measurement.dataset)

@@ -9,7 +9,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from assay.eval.collections.authoring.author import QUERIES, render_rows
+from assay.eval.collections.authoring.author import QUERIES
+from assay.eval.collections.formats.rows import render_rows
 from assay.eval.collections.loading import load
 from assay.eval.statistics.estimates import OpenEstimate, estimate_percentile
 from assay.eval.studies.traces.matching import DocumentMatcher, render_run

@@ -11,6 +11,7 @@ from assay.eval.collections.card import FILE
 from assay.eval.collections.card_files import parse_card, read_card
 from assay.eval.collections.collection import Query
 from assay.eval.collections.digests import BLOCKS, seal
+from assay.eval.collections.formats.rows import render_rows
 from assay.eval.collections.in_memory import gather_unjudged
 from assay.eval.configs.config import RunConfig
 from assay.eval.runs.execution import searching
@@ -114,7 +115,7 @@ def sample(
         f"system, of which {len(queries):,} differ in their words."
     )
     content = {
-        author.QUERIES: author.render_rows(
+        author.QUERIES: render_rows(
             [
                 {"_id": query.id, "text": query.text, "metadata": {KEY: of.tell_chance(searches)}}
                 for query, of in zip(asked, drawn, strict=True)

@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 
 from assay.eval.collections import find_card
-from assay.eval.collections.authoring.known_item_collections import read_origins
 from assay.eval.collections.card_files import make_card
 from assay.eval.collections.location import find_data, why_unavailable
 from assay.eval.configs.config import load_config, make_config
@@ -69,7 +68,6 @@ PLACES: dict[str, Callable[[str], object]] = {
     "YAML": lambda name: read_mapping(Path(name)),
     "system": names_system,
     "run": lambda name: find(Path("reports"), name),
-    "origins": read_origins,
     "model": lambda name: locate(name, "onnx", "encoder", Resources(Cache(Path("cache")))),
     "language model": lambda name: LocalSettings.model_construct(model=name).build(
         Resources(Cache(Path("cache")))

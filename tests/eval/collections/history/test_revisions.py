@@ -1,4 +1,4 @@
-"""`assay dataset log` and `diff`: versions by digest and by git revision."""
+"""Files at a revision of git, and what is said where there is none."""
 
 import json
 import os
@@ -8,18 +8,9 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
 
-from assay.eval.cli.dataset import dataset
-from assay.eval.collections import find_card, load
-from assay.eval.collections.history import read_history, record_version
-from assay.eval.collections.history.contents import Contents
-from assay.eval.collections.history.revisions import (
-    extract,
-    find_commit,
-    find_commits,
-    read_contents,
-)
+from assay.eval.collections import find_card
+from assay.eval.collections.history.revisions import extract, find_commit
 from assay.eval.collections.living.past import read_past
 from assay.eval.studies.gate.baseline_pipeline import opened
 from assay.retrievers.base import AssayError, Quiet
@@ -45,56 +36,9 @@ def git(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Git:
     (tmp_path / "judged/dataset.yaml").write_text(card)
     (tmp_path / "judged/queries.jsonl").write_text('{"_id": "q1", "text": "What?"}\n')
     (tmp_path / "judged/judgments.jsonl").write_text(json.dumps(JUDGED) + "\n")
-    record_version(load("./judged"), "made")
     call("add", ".")
     call("commit", "-m", "made")
-    call("tag", "first")
     return call
-
-
-def run(*arguments: str) -> Result:
-    return CliRunner().invoke(dataset, arguments)
-
-
-def test_the_log_names_commits_and_how_files_are_had_back(git: Git) -> None:
-    Path("docs/a.md").write_text("One. Two. Three.")
-    record_version(load("./judged"), "a sentence more")
-    log = run("log", "./judged")
-    assert log.exit_code == 0
-    newest, oldest = log.output.splitlines()[1:3]
-    assert "a sentence more" in newest
-    assert "–" in newest
-    assert "documents: 1 changed" in newest
-    assert "documents: 1 added; queries: 1 added; judgments: 1 added" in oldest
-    assert "git restore --source COMMIT -- docs judged" in log.output
-    commit = json.loads(run("log", "./judged", "--json").output)["versions"][1]["commit"]
-    git("commit", "-am", "edit")
-    git("restore", "--source", commit, "--", "docs", "judged")
-    assert Path("docs/a.md").read_text() == "One. Two."
-    assert len(read_history(find_card("./judged"))) == 1
-
-
-def test_two_versions_by_digest_or_revision(git: Git) -> None:
-    before = Contents.of(load("./judged"))
-    first = read_history(find_card("./judged"))[0].digest
-    Path("docs/a.md").write_text("Zero. One.")
-    Path("judged/judgments.jsonl").write_text(json.dumps({**JUDGED, "start": 6, "end": 10}) + "\n")
-    for reference in ("first", "HEAD", first[:8]):
-        assert read_contents(find_card("./judged"), reference, Quiet()) == before
-        shown = run("diff", "./judged", reference)
-        assert shown.output.splitlines() == [
-            "documents: 1 changed",
-            "  ~ a.md",
-            "judgments: 1 moved",
-            "  > q1 a.md[0:4] → a.md[6:10]",
-        ]
-    assert "are the same" in run("diff", "./judged", "HEAD", "first").output
-
-
-@pytest.mark.parametrize("reference", ["nothing", "--all", "ab", ""])
-def test_what_is_no_version(git: Git, reference: str) -> None:
-    with pytest.raises(AssayError, match=r"neither a version of judged .* nor a revision of a git"):
-        read_contents(find_card("./judged"), reference, Quiet())
 
 
 @pytest.fixture
@@ -119,7 +63,6 @@ def test_a_shallow_clone_is_named_with_the_way_out(
     clone("--depth", "1")
     for asked in (lambda: find_commit(Path.cwd(), revision),
                   lambda: enter(opened(revision)),
-                  lambda: read_contents(find_card("./judged"), revision, Quiet()),
                   lambda: read_past(find_card("./judged"), revision, Quiet())):  # fmt: skip
         with pytest.raises(AssayError) as raised:
             asked()
@@ -132,14 +75,8 @@ def enter(context: AbstractContextManager[Path | None]) -> None:
         pass
 
 
-def test_a_shallow_clone_names_no_commit_that_it_cannot_know(clone: Callable[..., None]) -> None:
-    clone("--depth", "1")
-    assert find_commits(find_card("./judged")) == {}
-
-
 def test_a_branch_that_only_the_remote_has_is_suggested(clone: Callable[..., None]) -> None:
     clone()
-    assert len(find_commits(find_card("./judged"))) == 1
     with pytest.raises(AssayError, match=r"unknown revision 'main'; there is origin/main$"):
         find_commit(Path.cwd(), "main")
     assert find_commit(Path.cwd(), "origin/main") == find_commit(Path.cwd(), "HEAD~1")
@@ -158,12 +95,6 @@ def test_gits_own_reason_is_shown(
     (tmp_path / "elsewhere").mkdir()
     with pytest.raises(AssayError, match="not a git repository"):
         find_commit(tmp_path / "elsewhere", "main")
-
-
-def test_a_collection_without_a_history_says_what_begins_one(git: Git) -> None:
-    Path("judged/versions.jsonl").unlink()
-    error = run("log", "./judged").exception
-    assert "has no history; `assay dataset sync ./judged` begins one" in str(error)
 
 
 def test_a_link_that_leads_out_of_a_revision_is_refused(git: Git, tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from assay.eval.collections import find_card, load
 from assay.eval.collections.history import read_history, record_version
 from assay.eval.collections.history.contents import Contents, compare_contents
-from assay.eval.collections.history.versions import find_contents, find_version
+from assay.eval.collections.history.versions import find_contents
 from assay.retrievers.base import AssayError
 
 CARD = "name: made\ntitle: Made\nformat: native\n"
@@ -70,7 +70,6 @@ def test_a_collection_that_comes_back_to_what_it_was(tmp_path: Path) -> None:
     history = read_history(collection.card)
     assert [version.digest for version in history[:2]] == [i.digest for i in history[2:]]
     assert find_contents(history, 3) == Contents.of(collection)
-    assert find_version(collection.card, history, history[0].digest[:8]) == 2
 
 
 def test_git_keeps_the_versions_of_two_branches(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from assay.eval.studies.targets.measurer import ProjectTargetMeasurer
 from assay.eval.studies.targets.plan import describe_plan
 from assay.eval.studies.targets.target_settings import check, choose, load_settings
 from assay.retrievers.base import AssayError, Quiet
+from scripts import lookup_collections
 
 CONFIGS = ROOT / "configs"
 GOOD = """
@@ -105,42 +106,6 @@ def test_an_override_that_does_not_fit_is_refused(tmp_path: Path) -> None:
         read_and_check(path)
 
 
-DERIVED = """
-collections:
-  asked: {derive: harbourline, kinds: [section, title]}
-targets:"""
-
-
-def test_a_derived_collection_is_made_when_it_is_needed(tmp_path: Path) -> None:
-    text = GOOD.replace("targets:", DERIVED, 1).replace("dataset: harbourline", "dataset: asked")
-    path = write(tmp_path, text)
-    settings = load_settings(path)
-    measurer = ProjectTargetMeasurer(settings, CONFIGS, tmp_path / "stored", False, Quiet())
-    check(settings, measurer, path)
-    assert not (tmp_path / "stored").exists()
-    collection = measurer.collection("asked")
-    assert {query.type for query in collection.queries} == {"title", "section"}
-    assert measurer.config("bm25", "asked").dataset == str(tmp_path / "stored/collections/asked")
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "message"),
-    [
-        ("section, title", "sections", "collections.asked.kinds: 'sections': allowed: title,"),
-        ("derive: harbourline", "derive: harborline", "collections.asked.derive: harborline: the"),
-        ("kinds: [section, title]", "kinds: []", "collections.asked: kinds or queries_of: one"),
-        ("kinds: [section, title]", "queries_of: [harborline]", "collections.asked.queries_of: "),
-    ],
-)
-def test_a_derived_collection_that_cannot_be_is_refused(
-    old: str, new: str, message: str, tmp_path: Path
-) -> None:
-    path = write(tmp_path, GOOD.replace("targets:", DERIVED.replace(old, new), 1))
-    with pytest.raises(AssayError) as caught:
-        read_and_check(path)
-    assert str(caught.value).startswith(f"{path}: {message}")
-
-
 def test_the_plan_has_each_run_once(tmp_path: Path) -> None:
     again = f"      - {{label: again, {MEASURED.strip('{}')}}}\n"
     text = GOOD.replace("  T-2", f"{again}      - {STALE}\n  T-2")
@@ -153,10 +118,9 @@ def test_the_plan_has_each_run_once(tmp_path: Path) -> None:
 def test_the_targets_of_the_project_are_measured_on_its_default_collection() -> None:
     settings = load_settings(CONFIGS / "targets.yaml")
     used = {item.dataset for target in settings.targets.values() for item in target.measurements}
-    origins = {settings.collections[name].derive for name in used & settings.collections.keys()}
     assert "tarnwick:test" in used
-    assert not any(name.startswith("harbourline") for name in used | origins)
-    assert used >= settings.collections.keys()
+    assert not any(name.startswith("harbourline") for name in used)
+    assert used >= {*lookup_collections.LOOKUPS, *lookup_collections.OFF_TOPIC}
 
 
 def test_targets_are_chosen_by_id(tmp_path: Path) -> None:
