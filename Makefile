@@ -82,7 +82,7 @@ bench: .venv/dev.installed ## measure latency by number of chunks, and beside li
 bench-scale: setup ## measure runs by number of passages: [BENCH_ARGS="--passages 100000 1000000"]
 	@$(BIN)/python -m benchmarks.scale $(BENCH_ARGS)
 
-torture: .venv/dev.installed ## kill, spoil and fill disks, and write docs/reliability.md: [TORTURE_ARGS="--seed 7 ..."]
+torture: .venv/dev.installed ## kill processes and spoil files, and write docs/reliability.md: [TORTURE_ARGS="--seed 7 ..."]
 	@$(BIN)/python -m torture --write $(TORTURE_ARGS)
 
 docs: .venv/docs.installed ## build the documentation into site/: [ARGS=serve shows it while you write]

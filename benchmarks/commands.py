@@ -6,12 +6,16 @@ seconds are compared, which other processes disturb less than time.
 """
 
 import argparse
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from benchmarks.latency import ending_in_one_line
-from benchmarks.sweeps import CONFIG, LEG, call, list_constants
+from benchmarks.scoring import ASSAY, spend
+
+CONFIG = Path(__file__).parents[1] / "configs" / "bm25.yaml"
+LEG = "retriever.legs.keyword"
 
 
 @ending_in_one_line()
@@ -21,8 +25,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--collection", default="tarnwick")
     parser.add_argument("--runs", type=int, default=20)
     args = parser.parse_args(arguments)
-    k1s, bs = list_constants(args.runs)
-    pairs = [(k1, b) for k1 in k1s for b in bs][: args.runs]
+    pairs = list_constants(args.runs)
     with TemporaryDirectory() as made:
         folder = Path(made)
 
@@ -45,6 +48,29 @@ def main(arguments: Sequence[str] | None = None) -> None:
             tell(f"compare {some} runs, no MLflow", "compare", *runs[:some], "--no-track")
         tell(f"compare {len(runs)} runs, to MLflow", "compare", *runs)
         tell(f"compare {len(runs)} runs again", "compare", *runs)
+
+
+def list_constants(runs: int) -> list[tuple[float, float]]:
+    """Return as many pairs of k1 and b, all different: ten values of k1 with each of b."""
+    across = min(runs, 10)
+    down = -(-runs // across)
+    k1s = [round(0.3 + 2.7 * i / across, 3) for i in range(across)]
+    bs = [round((i + 1) / (down + 1), 3) for i in range(down)]
+    return [(k1, b) for k1 in k1s for b in bs][:runs]
+
+
+def call(folder: Path, *words: str) -> float:
+    """Return the CPU seconds of a command that keeps all it makes in `folder`.
+
+    It keeps bytecode, as an installed package does.
+    """
+    return spend(
+        [sys.executable, ASSAY, *words, "--json"],
+        PYTHONDONTWRITEBYTECODE="",
+        ASSAY_CACHE=str(folder / "cache"),
+        ASSAY_REPORTS=str(folder / "reports"),
+        MLFLOW_TRACKING_URI=f"sqlite:///{folder}/mlflow.db",
+    )
 
 
 if __name__ == "__main__":

@@ -9,9 +9,12 @@ in other runs: of drops taken from all queries alike, and of those taken as ever
 """
 
 import argparse
+import json
 from collections import Counter
+from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from assay.eval import no_telemetry
 from assay.eval.runs.summary.means import estimate_changes
@@ -21,12 +24,14 @@ from assay.eval.studies.gate.report import Verdict
 from assay.eval.studies.gate.rule import decide
 from assay.eval.studies.gate.settings import GateSettings
 from assay.eval.studies.gate.unchanged_runs import find_margins, resample
-from benchmarks.intervals import Numbers, read_scores
 
 no_telemetry.disable()
+ROOT = Path(__file__).parent.parent
 RUN = "bm25"
 PILOTS = 20
 VERDICTS: tuple[Verdict, ...] = ("regression", "warning", "cannot tell", "pass")
+
+Numbers = NDArray[np.float64]
 
 
 def main() -> None:
@@ -39,7 +44,7 @@ def main() -> None:
     parser.add_argument("--assumed-moves", type=float, default=GateSettings().assumed_moves)
     asked = parser.parse_args()
     settings = GateSettings(assumed_moves=asked.assumed_moves)
-    population = read_scores(RUN, tuple(settings.measures))
+    population = read_scores(tuple(settings.measures))
     verdicts = " | ".join(VERDICTS)
     print(f"| queries | moved | margin | {verdicts} | passes: lost in all | in a few |")
     print("| --- " * 9 + "|")
@@ -53,6 +58,15 @@ def main() -> None:
         for moved in asked.moved:
             row = describe_power(population, queries, moved, asked.trials, settings)
             print(f"| {queries} | {moved:.0%} | {row} |", flush=True)
+
+
+def read_scores(measures: tuple[str, ...]) -> Numbers:
+    """Return the scores of the baseline's dev queries, of shape (queries, measures)."""
+    lines = (ROOT / "datasets/tarnwick/queries.jsonl").read_text("utf-8").splitlines()
+    dev = {query["_id"] for query in map(json.loads, lines) if query["metadata"]["split"] == "dev"}
+    baseline = json.loads((ROOT / f"reports/baselines/{RUN}@tarnwick.json").read_text("utf-8"))
+    rows = [scores for query, scores in baseline["scores"].items() if query in dev]
+    return np.array([[scores[name] for name in measures] for scores in rows])
 
 
 def describe_verdicts(

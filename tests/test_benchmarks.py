@@ -18,17 +18,9 @@ from assay.eval.studies.stores.engines.synthetic_corpus import (
     scatter,
 )
 from assay.retrievers.base import AssayError
-from benchmarks import (
-    collection_formats,
-    encoding,
-    leg_signals,
-    reranking,
-    squad_collection,
-)
 from benchmarks.experiment import PIPELINES
 from benchmarks.memory import check_memory
 from benchmarks.report import Contender, Report, Samples, Size, make_row
-from benchmarks.reranking import Point, mark
 from benchmarks.stages import REFERENCE
 from benchmarks.synthetic_collection import write_collection
 from benchmarks.tables import print_report
@@ -200,42 +192,6 @@ def test_the_steps_of_the_reference_pipelines_are_timed(report: Any) -> None:
         assert 0 < times["p50"]["value"] <= times["p95"]["value"]
 
 
-def test_points_that_another_beats_are_off_the_front() -> None:
-    def point(p95: float, quality: float) -> Point:
-        return Point("boats", {}, quality, 0.0, -0.1, 0.1, 10.0, p95 / 2, p95, 1.0, 20, 20)
-
-    found = mark([point(0.0, 0.4), point(50.0, 0.6), point(90.0, 0.5), point(200.0, 0.7)])
-    assert [item.front for item in found] == [True, True, False, True]
-
-
-@pytest.mark.slow
-def test_reranking_is_judged_and_timed_in_every_way(capsys: pytest.CaptureFixture[str]) -> None:
-    options = "--collections harbourline --queries 3 --timed 2 --depth 2 --threads 2 --json"
-    reranking.main(options.split())
-    told = json.loads(capsys.readouterr().out)
-    none, first, *others = told["points"]
-    assert (none["keys"], none["p95"], none["read"]) == ({}, 0, 0)
-    assert [point["keys"] for point in (first, *others)] == list(map(dict, reranking.WAYS))
-    assert (first["difference"], first["faster"]) == (0, 1)
-    for point in others:
-        assert 0 < point["p50"] <= point["p95"]
-        assert 0 < point["read"] <= 2
-        assert point["low"] <= point["difference"] <= point["high"]
-
-
-@pytest.mark.slow
-def test_encoding_tells_rate_and_likeness(capsys: pytest.CaptureFixture[str]) -> None:
-    encoding.main(["--passages", "3", "--json"])
-    told = json.loads(capsys.readouterr().out)
-    rows = {row["name"]: row for row in told["rows"]}
-    assert rows["as given"]["faster"] == 1
-    for name in ("as given", "fused", "fused, one thread"):
-        assert rows[name]["moves"] <= 1e-6
-        assert rows[name]["lowest_cosine"] > 0.98
-        assert 0 < rows[name]["low"] <= rows[name]["rate"] <= rows[name]["high"]
-    assert rows["as given, batches of 8"]["moves"] > 1e-6  # why nothing here is put in batches
-
-
 def test_what_is_planted_in_a_synthetic_collection_stands_there(tmp_path: Path) -> None:
     folders = [write_collection(tmp_path / name, 1_500) for name in "ab"]
     collection = load(str(folders[0]))
@@ -252,47 +208,3 @@ def test_what_is_planted_in_a_synthetic_collection_stands_there(tmp_path: Path) 
 def test_a_collection_too_small_for_what_is_planted_is_refused(tmp_path: Path) -> None:
     with pytest.raises(AssayError, match=r"^10 passages cannot hold .* allowed: 1,200 up$"):
         write_collection(tmp_path, 10)
-
-
-@pytest.mark.slow
-def test_formats_are_read_held_and_in_their_files(capsys: pytest.CaptureFixture[str]) -> None:
-    pytest.importorskip("ir_datasets")
-    collection_formats.main(["--passages", "1200"])
-    _, *lines = capsys.readouterr().out.splitlines()
-    for name in collection_formats.WRITERS:
-        for way in collection_formats.WAYS:
-            assert lines.pop(0).startswith(f"{name:<16}{way:<9}")
-    assert not lines
-
-
-def test_a_set_in_squads_form_becomes_a_collection(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    asked = {"question": "When is high water? ", "answers": [{"answer_start": 5, "text": "at six"}]}
-    paragraphs = [
-        {"context": "Low: at noon.", "qas": []},
-        {"context": "High at six.", "qas": [asked, asked]},
-    ]
-    path, folder = tmp_path / "set.json", tmp_path / "tides"
-    path.write_text(json.dumps({"data": [{"title": "Tides", "paragraphs": paragraphs}]}))
-    monkeypatch.setattr("sys.argv", ["squad_collection", str(path), str(folder)])
-    squad_collection.main()
-    collection = load(str(folder))
-    assert [query.text for query in collection.queries] == ["Tides: When is high water?"]
-    ((item,),) = collection.gold.values()
-    assert collection.texts[item.doc_id][item.start : item.end] == "at six"
-
-
-def test_a_signal_that_tells_the_better_leg_is_found_and_noise_is_not() -> None:
-    rng = np.random.default_rng(0)
-    found = []
-    for name in "abcde":
-        told, noise = rng.normal(size=(2, 2000))
-        gains = {
-            factor: 0.1 * np.log2(factor) * np.sign(told) for factor in (1.0, *leg_signals.FACTORS)
-        }
-        signals = {"told": told, "noise": noise}
-        found.append(leg_signals.Searched(name, gains, {}, signals))
-    gained = list(leg_signals.leave_out(found, "told", whole=False))
-    assert gained == pytest.approx([0.1] * 5, abs=0.02)
-    assert max(map(abs, leg_signals.leave_out(found, "noise", whole=False))) < 0.02

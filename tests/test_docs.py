@@ -98,7 +98,7 @@ def read_commands(text: str) -> Iterator[str]:
 
 
 def test_the_pages_are_found() -> None:
-    assert {"README.md", "docs/tutorial.md", "docs/faq.md", "datasets/README.md"} <= set(PAGES)
+    assert {"README.md", "docs/tutorial.md", "docs/gate.md", "datasets/README.md"} <= set(PAGES)
     assert sum(len(list(read_commands((ROOT / page).read_text()))) for page in PAGES) > 60
 
 
@@ -137,7 +137,7 @@ def test_a_wrong_command_in_a_sentence_is_found(text: str) -> None:
 
 
 def test_a_broken_link_is_found() -> None:
-    text = "[a](faq.md#x) [b](nowhere.md) [c](https://example.org) `x`\n```\n[d](no.md)\n```\n"
+    text = "[a](gate.md#x) [b](nowhere.md) [c](https://example.org) `x`\n```\n[d](no.md)\n```\n"
     assert find_broken_links(text, ROOT / "docs/x.md") == ["nowhere.md"]
 
 

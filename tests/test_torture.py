@@ -1,11 +1,10 @@
-"""The short form of `make torture`: a few kills, spoiled files and full disks, within a minute."""
+"""The short form of `make torture`: a few kills and spoiled files, within a minute."""
 
 import time
 
 import pytest
 
 from torture.__main__ import render
-from torture.disks import torture_disks
 from torture.fuzz import torture_readers
 from torture.kills import Outcome, torture_kills
 
@@ -25,13 +24,6 @@ def test_every_reader_reads_or_says_why_not() -> None:
 
 def test_a_killed_command_loses_nothing() -> None:
     check(torture_kills(8, 1, time.monotonic() + 6, lambda _: None, track=False))
-
-
-@pytest.mark.slow
-def test_a_full_disk_is_one_line() -> None:
-    if not (outcomes := torture_disks(4, 1, time.monotonic() + 15, lambda _: None)):
-        pytest.skip("no tmpfs can be mounted here")
-    check(outcomes)
 
 
 # What is spoiled before `assay` starts, so that a campaign has something to find, and the command
@@ -63,13 +55,6 @@ def spoil(value):
         return {key: spoil(item) for key, item in value.items()}
     return value * 0.999 if isinstance(value, float) else value
 output.print_json = lambda value: whole(spoil(value) if again else value)
-""",
-    ),
-    "a call paid twice": (
-        "contexts",
-        """
-from assay.retrievers.store.cache import Cache
-Cache.get_many = lambda self, kind, keys: {}
 """,
     ),
     "a store cut short and believed": (

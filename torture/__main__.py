@@ -15,7 +15,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from torture.commands import ROOT
-from torture.disks import torture_disks
 from torture.fuzz import torture_readers
 from torture.kills import Outcome, torture_kills
 
@@ -28,7 +27,6 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="torture", description=__doc__)
     parser.add_argument("--kills", type=int, default=160)
     parser.add_argument("--cases", type=int, default=3400, help="files given to readers")
-    parser.add_argument("--disks", type=int, default=21)
     parser.add_argument("--seed", type=int, default=20)
     parser.add_argument("--seconds", type=float, default=1800, help="in which all must be over")
     parser.add_argument("--write", action="store_true", help=f"the table into {PAGE.name}")
@@ -55,7 +53,6 @@ def _run(given: argparse.Namespace) -> tuple[list[Outcome], float]:
     begin = time.monotonic()
     deadline = begin + given.seconds
     outcomes = torture_readers(given.cases, given.seed, deadline, _say)
-    outcomes += torture_disks(given.disks, given.seed, deadline, _say)
     outcomes += torture_kills(given.kills, given.seed, deadline, _say)
     return outcomes, time.monotonic() - begin
 

@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 from assay.eval.tracking.delivery import RUN
-from torture.paid import KEY, CountingModel
 from torture.points import VARIABLE
 
 ROOT = Path(__file__).parents[1]
@@ -39,16 +38,11 @@ QUESTIONS = "question,quote\nWhat may passengers choose?,the passenger may choos
 
 @dataclass(frozen=True)
 class Command:
-    """A call of `assay`; `show` tells what came of it, which no kill before may change.
-
-    `count_repeated` says how often it asked a service again for what it had asked for before: for
-    each kill once at most, since it asks one thing at a time.
-    """
+    """A call of `assay`; `show` tells what came of it, which no kill before may change."""
 
     name: str
     arguments: Sequence[str]
     show: Callable[[Path, dict[str, Any]], Any]
-    count_repeated: Callable[[], int] = lambda: 0
 
 
 def prepare(folder: Path) -> None:
@@ -74,13 +68,8 @@ def prepare(folder: Path) -> None:
         writer.writerows({**row, "grade": "0"} for row in rows)
 
 
-def list_commands(
-    folder: Path, *, track: bool, model: CountingModel | None = None
-) -> list[Command]:
-    """Return the commands; with `track` those too that log to MLflow, which take longer.
-
-    With a `model` also one that asks it.
-    """
+def list_commands(folder: Path, *, track: bool) -> list[Command]:
+    """Return the commands; with `track` those too that log to MLflow, which take longer."""
     run, other = (folder / "stored").read_text().split()
     commands = [
         Command("run", ["run", "mine.yaml", "--no-track", "--rerun"], _measures),
@@ -109,20 +98,9 @@ def list_commands(
                 _measures)
         for engine in ENGINES
     ]  # fmt: skip
-    if model:
-        asked = ["--provider", "anthropic", "--base-url", model.url, "--concurrency", "1"]
-        call = ["contexts", "mine", *asked, "--output", "contexts.jsonl"]
-        commands.append(Command("contexts", call, _contexts, model.count_repeated))
     if track:
         commands.append(Command("log", ["log", run], _logged))
     return commands
-
-
-def list_writers(folder: Path) -> list[Command]:
-    """Return `list_commands`, and what refuses to be called twice."""
-    run, _ = (folder / "stored").read_text().split()
-    pool = Command("pool", ["pool", run, "--output", "again.csv"], _stored)
-    return [*list_commands(folder, track=True), pool]
 
 
 def start(
@@ -189,7 +167,6 @@ def _environment(folder: Path) -> dict[str, str]:
         "PYTHONPATH": str(ROOT),
         "ASSAY_CACHE": str(folder / "cache"),
         "ASSAY_REPORTS": str(folder / "reports"),
-        "ANTHROPIC_API_KEY": KEY,
     }
 
 
@@ -200,10 +177,6 @@ def _measures(_folder: Path, said: dict[str, Any]) -> Any:
 def _judgments(folder: Path, _said: dict[str, Any]) -> Any:
     checked = call(folder, "dataset", "check", "mine")
     return checked.returncode, (folder / "datasets" / "mine" / "spans.jsonl").read_text()
-
-
-def _contexts(folder: Path, _said: dict[str, Any]) -> Any:
-    return (folder / "contexts.jsonl").read_text()
 
 
 def _found(folder: Path, _said: dict[str, Any]) -> Any:

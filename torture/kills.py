@@ -19,7 +19,6 @@ from pathlib import Path
 from typing import Any
 
 from torture.commands import Command, call, list_commands, prepare, start
-from torture.paid import CountingModel
 from torture.points import count, wait_for
 
 STATES = ("fresh", "warm")
@@ -68,13 +67,13 @@ def torture_kills(
         return []
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # commands would inherit it
         signal.signal(signal.SIGINT, signal.default_int_handler)
-    with tempfile.TemporaryDirectory() as name, CountingModel() as model:
+    with tempfile.TemporaryDirectory() as name:
         origin = Path(name, "origin")
         origin.mkdir()
         prepare(origin)
         commands = [
             command
-            for command in list_commands(origin, track=track, model=model)
+            for command in list_commands(origin, track=track)
             if not only or command.name in only
         ]
         rounds = [
@@ -160,7 +159,6 @@ def _kill(
     outcome: Outcome,
 ) -> None:
     folder = _copy(origin, state)
-    command.count_repeated()
     kills = []
     try:
         for _ in range(CHAIN):
@@ -187,8 +185,6 @@ def _kill(
         after = f"{command.name} after {', '.join(kills)}"
         if told := found if isinstance(found, _Failed) else _differ(expected.shown, found):
             outcome.failures.append(f"{after}: {told[:300]}")
-        if (repeated := command.count_repeated()) > CHAIN:
-            outcome.failures.append(f"{after}: {repeated} questions were paid twice")
     finally:
         shutil.rmtree(folder)
 

@@ -59,18 +59,6 @@ def fuse(path: Path, heads: int, first_only: bool) -> bytes:
     return writer.write(INPUTS, value)
 
 
-def restore_weights(path: Path) -> Mapping[str, Tensor]:
-    """Return the weights of the file `path` in fp32, by their upstream names."""
-    bert = _Bert(read_graph(path))
-    found = {name: tensor for name, tensor in bert.tensors.items() if tensor.dtype == np.float32}
-    for part in ("word", "position", "token_type"):
-        name = f"embeddings.{part}_embeddings.weight"
-        found[name] = _restore(bert, name)
-    for layer, name in bert.matrices.items():
-        found[f"{layer}.weight"] = _restore(bert, _stem(name)).T.copy()
-    return found
-
-
 def _embed(writer: GraphWriter, bert: _Bert) -> str:
     """Write the sum of word, kind and position vectors, normalised."""
     name = "embeddings.word_embeddings.weight"

@@ -17,7 +17,7 @@ from assay.retrievers.settings import Resources
 from assay.retrievers.store.digest import digest
 
 REVISION = 1  # raise it when the code below comes to give other vectors or scores
-# On a GPU, by `python -m benchmarks.encoding --model`: larger batches save no time in 32 bits.
+# On a GPU larger batches save no time in 32 bits.
 BATCH, BATCH_OF_HALVES = 32, 256
 TEXTS_PER_PART_ON_GPU = 1024  # what a killed run loses there: seconds
 PACKAGES = ("sentence-transformers", "torch")

@@ -1,4 +1,4 @@
-"""Servers that fail, through the command line; the lines are those that docs/faults.md shows."""
+"""Servers that fail, through the command line."""
 
 import json
 import os
@@ -13,7 +13,7 @@ import pytest
 from doubles.opensearch_proxy import Asked, Proxy, Reply, fail
 from tools.extras import skip_without
 from tools.postgres_servers import connect, describe, read_postmaster, wait_until
-from tools.processes import ROOT, find_free_port
+from tools.processes import find_free_port
 
 from assay.eval.cli.main import main
 from assay.eval.runs.rows import read_rows
@@ -34,13 +34,6 @@ OPENSEARCH = (
 )
 FUSED = "meaning: {type: dense}, "
 QUICK = ("limit=4", "latency.queries=0", "--no-track", "--json")
-FAULTS = (ROOT / "docs" / "faults.md").read_text()
-# What docs/faults.md says once for all lines.
-ALONE = "; there is no semantic leg to search with"
-URL_HINT = (
-    "; allowed in POSTGRES_URL is postgresql://user:password@host:port/database, special "
-    "characters as in %40; without it the embedded server is used"
-)
 
 Call = Callable[..., Any]
 
@@ -116,16 +109,9 @@ def config(tmp_path: Path) -> Callable[..., str]:
 
 
 def read_line(errors: str, beginning: str = "assay: ") -> str:
-    """Return the one line that tells what is wrong; docs/faults.md must have it."""
+    """Return the one line that tells what is wrong."""
     assert "Traceback" not in errors
     (line,) = (line for line in errors.splitlines() if line.startswith(beginning))
-    shown = re.sub(r"127\.0\.0\.1:\d+", "HOST:PORT", line)
-    shown = re.sub(r"port \d+", "port PORT", shown)
-    shown = re.sub(r"(?<!:)(?<!:/)/[\w./-]*/data\b", "FOLDER", shown)
-    shown = re.sub(r"assay_[0-9a-f]{16}", "assay_0123456789abcdef", shown)
-    if shown.endswith(ALONE):
-        shown = shown.removesuffix(ALONE).removesuffix(URL_HINT).split(": ", 2)[2]
-    assert f"    {shown}\n" in FAULTS, shown
     return line
 
 
@@ -141,32 +127,6 @@ def kill(server: EmbeddedServer) -> None:
 
 def _pid(server: EmbeddedServer) -> str:
     return (server.folder / "data/postmaster.pid").read_text().split()[0]
-
-
-@pytest.mark.parametrize(
-    ("leg", "environment"),
-    [
-        (POSTGRES, {"POSTGRES_URL": "postgresql://me:s3cret@{}/x"}),
-        (OPENSEARCH, {"OPENSEARCH_URL": "http://{}"}),
-        ("{type: native_hybrid, engine: {type: opensearch}}", {"OPENSEARCH_URL": "http://{}"}),
-    ],
-    ids=["postgres", "opensearch", "native"],
-)
-def test_a_server_that_is_down_at_the_start(
-    leg: str, environment: dict[str, str], call: Call, config: Call, tmp_path: Path
-) -> None:
-    address = {name: url.format(dead()) for name, url in environment.items()}
-    done = call("run", config(leg), *QUICK, **address)
-    assert done.returncode == 2
-    assert "cannot be reached" in read_line(done.stderr)
-    assert "s3cret" not in done.stderr
-    assert not list((tmp_path / "reports").glob("faulty*"))
-
-
-def test_no_address(call: Call, config: Call) -> None:
-    done = call("run", config(OPENSEARCH), *QUICK, OPENSEARCH_URL="")
-    assert done.returncode == 2
-    read_line(done.stderr)
 
 
 def kill_after(
@@ -268,39 +228,6 @@ def test_searches_turned_down_are_made_again_and_counted(
         total, *stages = sample.milliseconds.values()
         assert total - sum(stages) < 150
     assert run.manifest.degraded == {}
-
-
-@pytest.mark.parametrize(
-    "reply",
-    [
-        fail(429, "rejected_execution_exception", "queue is full"),
-        fail(500, "null_pointer_exception", "null"),
-        Reply({}, seconds=1.3),
-        Reply("<html>a proxy's page</html>", mimetype="text/html"),
-    ],
-    ids=["429", "500", "slow", "garbage"],
-)
-def test_what_does_not_pass_ends_the_run(
-    reply: Reply, call: Call, config: Call, opensearch: str
-) -> None:
-    with Proxy(opensearch, reject(1, reply)) as proxy:
-        path = config(OPENSEARCH.replace("attempts: 3", "attempts: 2"))
-        done = call("run", path, *QUICK, OPENSEARCH_URL=proxy.url)
-    assert done.returncode == 2
-    read_line(done.stderr)
-
-
-def test_wrong_credentials(
-    call: Call, config: Call, opensearch: str, postgres: EmbeddedServer
-) -> None:
-    with Proxy(opensearch, lambda _: Reply("Unauthorized", 401, mimetype="text/plain")) as proxy:
-        done = call("run", config(OPENSEARCH), *QUICK, OPENSEARCH_URL=proxy.url)
-    assert done.returncode == 2
-    assert "401" in read_line(done.stderr)
-    url = describe(postgres, user="nobody_here")
-    done = call("run", config(POSTGRES), *QUICK, POSTGRES_URL=url)
-    assert done.returncode == 2
-    assert "nobody_here" in read_line(done.stderr)
 
 
 def test_a_hybrid_with_its_keyword_leg_on_a_dead_server_is_degraded(

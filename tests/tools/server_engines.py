@@ -1,13 +1,11 @@
 """Engines on doubles of servers, which try again quickly, and their errors."""
 
 import os
-import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -23,8 +21,6 @@ from assay.retrievers.store.cache import Cache, default_root
 if TYPE_CHECKING:
     from doubles.weaviate import WeaviateDouble
 
-TESTS = Path(__file__).parents[1]
-ADDRESS = r"http://127\.0\.0\.1:\d+"
 RETRIES = {"attempts": 3, "pause": 0.01}
 
 
@@ -70,12 +66,6 @@ def one_line(action: Callable[[], Any]) -> str:
     assert "\n" not in str(caught.value)
     assert len(str(caught.value)) < 500
     return str(caught.value)
-
-
-def is_told(problem: str) -> bool:
-    """Say whether docs/faults.md has a line, whatever the address in it."""
-    faults = (TESTS.parent / "docs" / "faults.md").read_text().splitlines()
-    return f"    {re.sub(ADDRESS, 'http://HOST:PORT', problem)}" in faults
 
 
 @contextmanager
