@@ -59,7 +59,7 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("collections", nargs="+", metavar="NAME")
-    parser.add_argument("--provider", required=True, choices=["anthropic", "openai", "local"])
+    parser.add_argument("--provider", required=True, choices=["anthropic", "openai"])
     parser.add_argument("--model")
     parser.add_argument("--base-url")
     parser.add_argument("--number", type=int, default=100, help="questions asked for")

@@ -395,7 +395,7 @@ CLIENTS = {
     "anthropic", "apsw", "azure", "chromadb", "duckdb", "elasticsearch", "faiss", "grpc", "lancedb",
     "langchain_core", "openai", "opensearchpy", "pinecone", "psycopg", "pymilvus", "pymongo",
     "qdrant_client", "ragas", "ray", "redis", "sentence_transformers", "tantivy", "torch",
-    "weaviate", "xllamacpp", "zvec",
+    "weaviate", "zvec",
 }  # fmt: skip
 
 

@@ -93,7 +93,7 @@ BOTH: dict[str, Any] = {**KEYWORD, "b": {"type": "dense", "encoder": SERVED}}
 FUSED: dict[str, Any] = {"legs": BOTH, "fusion": {"type": "rrf"}}
 STORE = {"type": "native_hybrid", "engine": {"type": "qdrant"}}
 WORDS = {"type": "engine_keyword", "engine": {"type": "opensearch", "knn": {"method": "none"}}}
-API, FILE = {"type": "openai", "model": "gpt-5-nano"}, {"type": "local"}
+API = {"type": "openai", "model": "gpt-5-nano"}
 RERANKER = {"type": "cohere", "model": "rerank-v4.0"}
 
 
@@ -108,7 +108,6 @@ RERANKER = {"type": "cohere", "model": "rerank-v4.0"}
         ({"legs": {"a": STORE | {"encoder": SERVED}}}, ["a.encode", "a"]),
         ({"legs": {"a": WORDS}}, ["a"]),
         ({"legs": KEYWORD, "query": [{"type": "multi_query", "model": API}]}, ["multi_query"]),
-        ({"legs": KEYWORD, "query": [{"type": "multi_query", "model": FILE}]}, []),
         ({"legs": KEYWORD, "stages": [{"type": "rerank", "model": RERANKER}]}, ["rerank"]),
         ({"legs": KEYWORD, "stages": [{"type": "rerank"}]}, []),
     ],
