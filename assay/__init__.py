@@ -8,8 +8,6 @@ pipelines, `assay.eval` what judges them.
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from assay import old_names
-
 if TYPE_CHECKING:
     from assay.eval.api import (
         ablate,
@@ -49,5 +47,3 @@ __all__ = [
 # A checkout has links to `eval` and `retrievers` here. Git on Windows makes text files of them.
 if not Path(__file__).with_name("eval").is_dir():
     __path__.append(str(Path(__file__).parents[1]))
-
-old_names.install()

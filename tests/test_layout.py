@@ -93,7 +93,7 @@ def is_forbidden(name: str, module: str) -> bool:
     """Return whether `module`, a path below the root, must not import `name`."""
     name = f"{name}."
     if name.startswith(("eval.", "retrievers.")):
-        return True  # old names, of which a user may have packages
+        return True  # by their names in `assay` alone: a user may have packages of these names
     if module.startswith("retrievers/"):
         return name.startswith("assay.eval.")
     if name.startswith("assay.eval.cli."):
@@ -395,7 +395,7 @@ CLIENTS = {
     "anthropic", "apsw", "azure", "chromadb", "elasticsearch", "faiss", "grpc", "lancedb",
     "langchain_core", "openai", "opensearchpy", "pinecone", "psycopg", "pymilvus", "pymongo",
     "qdrant_client", "ragas", "ray", "redis", "sentence_transformers", "torch",
-    "weaviate", "xllamacpp",
+    "weaviate",
 }  # fmt: skip
 
 

@@ -51,7 +51,7 @@ def rerank(kind: Any, text: str) -> str:
 
     settings = SimpleNamespace(words=300, window=20, step=10, method="all", concurrency=1)
     settings.list_windows = lambda number: [(0, number)]
-    model = SimpleNamespace(ask=ask, prices=None, model=SimpleNamespace(calls_at_once=1))
+    model = SimpleNamespace(ask=ask, prices=None)
     kind(settings, model).score("query", [text, "other"])
     return "\n".join(LINES.sub("", line) for line in asked[0].text.splitlines())
 

@@ -1,6 +1,7 @@
 """What a release holds: versions, archives, licences, the image, and what publishes it."""
 
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -49,6 +50,25 @@ def test_archives_are_whole(archives: Path) -> None:
     version = release.check_versions(ROOT)
     for path in release.find_archives(archives, version):
         release.check_archive(path, version)
+
+
+def test_without_links_the_folders_are_found(tmp_path: Path) -> None:
+    """As Git writes them on Windows: files that hold where they lead."""
+    (tmp_path / "assay").mkdir()
+    for name in ("__init__.py", "start.py"):
+        (tmp_path / "assay" / name).write_text((ROOT / "assay" / name).read_text())
+    for name in ("eval", "retrievers"):
+        (tmp_path / "assay" / name).write_text(f"../{name}")
+        (tmp_path / name).symlink_to(ROOT / name)
+    code = "import assay, assay.retrievers.base as base; print(base.__file__); assay.run"
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=tmp_path,
+        env=os.environ | {"PYTHONPATH": str(tmp_path)},
+        capture_output=True,
+        text=True,
+    )
+    assert done.stdout == f"{tmp_path}/retrievers/base/__init__.py\n", done.stderr
 
 
 def test_the_image_copies_what_the_wheel_is_made_of(archives: Path, tmp_path: Path) -> None:

@@ -103,7 +103,7 @@ def choose(
     if model["provider"] is None:
         for key in (key for key, value in model.items() if value is not None):
             raise click.UsageError(f"--{key.replace('_', '-')}: only with --provider")
-    elif model["max_cost_usd"] is None and model["provider"] != "local":
+    elif model["max_cost_usd"] is None:
         raise click.UsageError("--provider: needs --max-cost-usd, the most that contexts may cost")
     resources = make_resources()
     check_model(model, "contexts", resources.progress, dry_run=False)

@@ -78,7 +78,7 @@ def language_model(
     offered = (
         click.option(
             "--provider",
-            type=click.Choice(["anthropic", "openai", "local"]),
+            type=click.Choice(["anthropic", "openai"]),
             required=required,
             help=f"{use}openai: also any service that speaks its chat completions, by --base-url.",
         ),

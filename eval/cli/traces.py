@@ -31,15 +31,14 @@ REGION = click.option(
     "--region", help="Country, as DE: finds telephone numbers as they are written there."
 )
 CONSENT = click.option("--consent", is_flag=True, help="Store the text of queries, masked.")
-CONSENT_RAW = click.option("--consent", is_flag=True, help="Store texts, as they come.")
 
 
 @click.group()
 def traces() -> None:
     """Read traces of your own system: OpenTelemetry, Phoenix, MLflow, Langfuse, LangSmith.
 
-    SOURCE is a file (OTLP as JSON, JSON Lines or protobuf; JSON or Parquet of Phoenix; JSON of
-    MLflow, Langfuse or LangSmith; .gz too) or mlflow:EXPERIMENT, in the store of
+    SOURCE is a file (OTLP as JSON or JSON Lines; JSON or Parquet of Phoenix; JSON of MLflow,
+    Langfuse or LangSmith; .gz too) or mlflow:EXPERIMENT, in the store of
     MLFLOW_TRACKING_URI. Nothing in it is run, and nothing is sent anywhere.
     """
 
@@ -75,30 +74,6 @@ def read(
     if dataset and made.files:
         missing = " --missing drop" if made.lacking else ""
         print_next(f"import {show_path(made.files[0])} --dataset {dataset}{missing}")
-
-
-@traces.command()
-@click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
-@click.option("--port", type=click.IntRange(0, 65535), default=4318, show_default=True)
-@CONSENT_RAW
-def listen(file: Path, port: int, consent: bool) -> None:
-    """Keep what OpenTelemetry sends in FILE, which the other commands read; Ctrl-C ends it.
-
-    It takes OTLP over HTTP, as protobuf or JSON, from this machine only. FILE holds the texts of
-    queries and documents as they come.
-    """
-    from contextlib import suppress
-
-    from assay.eval.studies.traces.receiver import TraceReceiver
-    from assay.retrievers.base import AssayError
-
-    if not consent:
-        raise AssayError("--consent: FILE holds texts as they come; say --consent to allow it")
-    with TraceReceiver(file, port) as receiver:
-        click.echo(f"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT={receiver.address}   (Ctrl-C ends it)")
-        with suppress(KeyboardInterrupt):
-            receiver.serve_forever()
-        click.echo(f"{receiver.spans:,} spans added to {show_path(file)}")
 
 
 @traces.command()

@@ -31,12 +31,6 @@ class LlmSession:
     library: AnswerCache
     resources: Resources
 
-    @property
-    def at_once(self) -> int:
-        """How many threads may ask."""
-        wanted = self.settings.concurrency
-        return min(wanted, self.model.calls_at_once or wanted)
-
     def ledger(self, purpose: str, runs: Iterable[StoredRun]) -> CostLedger:
         """Return the ledger, not yet open, of all that this model is asked about these runs."""
         job = digest(f"{purpose} job", sorted(run.manifest.id for run in runs), self.model.identity)

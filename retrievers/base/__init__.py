@@ -7,7 +7,6 @@ frontmatter, so that what is judged and what is retrieved are sections of one re
 """
 
 import errno
-import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -333,14 +332,7 @@ class Retriever(ABC):
 
         Digests of models, versions of engines and services, choices resolved from the documents.
         """
-        if (facts := getattr(self, "facts", None)) is None:
-            return {}
-        warnings.warn(
-            f"{type(self).__name__}.facts() is now called metadata(); rename it",
-            FutureWarning,
-            stacklevel=2,
-        )
-        return facts()  # type: ignore[no-any-return]
+        return {}
 
     @property
     def asks_server(self) -> bool:

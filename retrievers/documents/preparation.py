@@ -44,9 +44,8 @@ class DocumentSettings(Settings):
 
     converter: AnyConverter | None = Field(
         None,
-        description="what reads the files that documents were made of: markitdown, or a command; "
-        "if not given, documents are as their collection has them, and the files of a folder are "
-        "read by markitdown",
+        description="what reads the files of a folder: markitdown, or a command; if not given, "
+        "markitdown; documents of a collection are as it has them",
     )
     passages: bool = Field(
         True, description="search the passages the collection prescribes, where it does"

@@ -4,13 +4,18 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from assay.retrievers.language_models.base import Answer, LanguageModel, Prompt
-from assay.retrievers.language_models.remote import RemoteModel, RemoteSettings, count
+from assay.retrievers.language_models.base import (
+    Answer,
+    LanguageModel,
+    Prompt,
+    ProviderSettings,
+    count,
+)
 from assay.retrievers.services.prices import Usage
 from assay.retrievers.settings import Resources
 
 
-class AnthropicSettings(RemoteSettings):
+class AnthropicSettings(ProviderSettings):
     """Claude; needs the extra `anthropic` and ANTHROPIC_API_KEY."""
 
     type: Literal["anthropic"] = "anthropic"
@@ -21,7 +26,7 @@ class AnthropicSettings(RemoteSettings):
         return AnthropicModel(self)
 
 
-class AnthropicModel(RemoteModel):
+class AnthropicModel(LanguageModel):
     """Sends the document as a block of its own, marked for the prompt cache if it is shared."""
 
     provider = "anthropic"

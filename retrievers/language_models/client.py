@@ -42,7 +42,7 @@ class LanguageModelClient(Calls):
         settings: PaceSettings,
         answers: AnswerCache,
     ) -> None:
-        super().__init__(model.name, ledger, settings, model.calls_at_once)
+        super().__init__(model.name, ledger, settings)
         self._model = model
         self._answers = answers
         self._asking: set[str] = set()

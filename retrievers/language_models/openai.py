@@ -4,14 +4,19 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from assay.retrievers.language_models.base import Answer, LanguageModel, Prompt
-from assay.retrievers.language_models.remote import RemoteModel, RemoteSettings, count
+from assay.retrievers.language_models.base import (
+    Answer,
+    LanguageModel,
+    Prompt,
+    ProviderSettings,
+    count,
+)
 from assay.retrievers.services.prices import Usage
 from assay.retrievers.settings import Resources
 from assay.retrievers.store.digest import digest
 
 
-class OpenAiSettings(RemoteSettings):
+class OpenAiSettings(ProviderSettings):
     """OpenAI or a compatible service; needs the extra `openai` and OPENAI_API_KEY."""
 
     type: Literal["openai"] = "openai"
@@ -22,7 +27,7 @@ class OpenAiSettings(RemoteSettings):
         return OpenAiModel(self)
 
 
-class OpenAiModel(RemoteModel):
+class OpenAiModel(LanguageModel):
     """Sends the document first, so that the service finds the prefix in its cache."""
 
     provider = "openai"

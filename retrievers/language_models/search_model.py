@@ -12,7 +12,6 @@ from assay.retrievers.language_models.base import LanguageModel, Prompt
 from assay.retrievers.language_models.client import LanguageModelClient
 from assay.retrievers.language_models.openai import OpenAiSettings
 from assay.retrievers.language_models.providers import LanguageModelSettings
-from assay.retrievers.language_models.remote import RemoteSettings
 from assay.retrievers.services import cost_meter as charges
 from assay.retrievers.services.calls import PaceSettings
 from assay.retrievers.services.ledger import CallRecorder, NoLedger, SharedLedger
@@ -45,7 +44,7 @@ class SearchModelSettings(PaceSettings):
         where it has no prices.
         """
         changes: dict[str, Any] = {"max_tokens": max(self.model.max_tokens, most_tokens)}
-        if isinstance(self.model, RemoteSettings) and self.model.base_url:
+        if self.model.base_url:
             # A config may come from elsewhere: it says which key is meant for its address.
             changes["key_variable"] = self.model.key_variable or ""
         model = self.model.model_copy(update=changes).build(resources)

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-Kind = Literal["encoder", "sparse-encoder", "cross-encoder", "tokenizer", "language-model"]
-Backend = Literal["onnx", "st", "tokenizers", "gguf"]
+Kind = Literal["encoder", "sparse-encoder", "cross-encoder", "tokenizer"]
+Backend = Literal["onnx", "st", "tokenizers"]
 Pooling = Literal["cls", "mean"]
 
 

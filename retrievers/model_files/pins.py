@@ -12,7 +12,6 @@ DEFAULT_ENCODER = "bge-small-en-v1.5"
 DEFAULT_SPARSE_ENCODER = "splade-tiny"
 DEFAULT_CROSS_ENCODER = "ms-marco-MiniLM-L-12-v2"
 DEFAULT_TOKENIZER = "bert-base-uncased"
-DEFAULT_LANGUAGE_MODEL = "SmolLM2-135M-Instruct"
 DEFAULTS = (DEFAULT_ENCODER, DEFAULT_CROSS_ENCODER, DEFAULT_TOKENIZER)
 LIST = Path(__file__).with_name("pins.toml")
 

@@ -5,7 +5,6 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, Field
 
 from assay.retrievers.base import Retriever
-from assay.retrievers.documents.conversion.reconversion import ReconvertingRetriever
 from assay.retrievers.documents.preparation import DocumentSettings
 from assay.retrievers.foreign.frameworks import (
     HaystackSettings,
@@ -52,9 +51,4 @@ class PipelineConfig(Settings):
 
     def build(self, resources: Resources) -> Retriever:
         """Return the configured retriever, not yet indexed."""
-        return self.convert_for(self.retriever.build(self.documents, resources), resources)
-
-    def convert_for(self, retriever: Retriever, resources: Resources) -> Retriever:
-        """Return `retriever`, behind the converter where the documents name one."""
-        converter = self.documents.converter
-        return ReconvertingRetriever(retriever, converter, resources) if converter else retriever
+        return self.retriever.build(self.documents, resources)

@@ -15,7 +15,6 @@ from assay.retrievers.corpus.corpus import Corpus
 from assay.retrievers.documents.chunk_cache import ChunkedDocuments
 from assay.retrievers.documents.chunkers import CombineSplitChunker
 from assay.retrievers.documents.chunkers.combining import Combination
-from assay.retrievers.documents.conversion.reconversion import convert_anew
 from assay.retrievers.documents.definitions import find_definitions
 from assay.retrievers.documents.preparation import cut_documents, prepare
 from assay.retrievers.documents.references.references import find_references
@@ -48,8 +47,6 @@ def ingest(
         )
     seconds: dict[str, float] = {}
     cached: list[str] = []
-    if config.documents.converter:
-        documents, _ = convert_anew(documents, config.documents.converter, resources)
     with config.build(resources) as retriever:
         cut = cut_documents(documents, config.documents, resources)
         seconds["chunk"] = cut.work

@@ -69,8 +69,7 @@ class Variants(Parts):
         that is not a pipeline of this package shares nothing.
         """
         if isinstance(config.retriever, PipelineSettings):
-            pipeline = Pipeline(config.retriever, config.documents, self.resources, self)
-            return config.convert_for(pipeline, self.resources)
+            return Pipeline(config.retriever, config.documents, self.resources, self)
         return config.build(self.resources)
 
     def prepare(

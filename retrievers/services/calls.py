@@ -50,10 +50,8 @@ class Calls:
     are paid for.
     """
 
-    def __init__(
-        self, name: str, ledger: CallRecorder, pace: PaceSettings, calls_at_once: int | None = None
-    ) -> None:
-        self.calls_at_once = min(pace.concurrency, calls_at_once or pace.concurrency)
+    def __init__(self, name: str, ledger: CallRecorder, pace: PaceSettings) -> None:
+        self.calls_at_once = pace.concurrency
         self._name = name
         self._ledger = ledger
         self._pace = pace

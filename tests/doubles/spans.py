@@ -35,8 +35,9 @@ class Emitter:
         with self.tracer.start_as_current_span(name, attributes=named) as span:
             yield span
 
-    def protobuf(self) -> bytes:
-        return encode_spans(self.spans).SerializeToString()
+    def line(self) -> bytes:
+        """All spans as a line of OTLP, as a Collector's file exporter writes it."""
+        return json.dumps(self.otlp_json()).encode() + b"\n"
 
     def otlp_json(self) -> dict[str, Any]:
         from google.protobuf.json_format import MessageToDict

@@ -317,7 +317,7 @@ def test_every_hint_of_a_wheel_can_be_followed(
 ) -> None:
     """By pip, from the wheel and what is installed here: all extras but that of torch."""
     extras = read_extras()
-    assert {"ragas", "st", "irds", "redis", "weaviate", "otel", "local-llm"} <= set(extras)
+    assert {"ragas", "st", "irds", "redis", "weaviate", "otel"} <= set(extras)
     code = "import sys; from assay.retrievers.base.installation import hint_extra\n"
     code += "for extra in sys.argv[1:]: print(hint_extra(extra))"
     lines = installed("python", "-c", code, *extras).splitlines()

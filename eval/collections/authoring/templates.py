@@ -26,7 +26,7 @@ documents: {documents}
 CONVERSIONS = "conversions.jsonl"
 ORIGINALS = f"""\
 # The files that these were made of, and their digests then. What has changed since is read as it is
-# now; `assay dataset sync` copies it. `documents.converter` in a config reads all of them again.
+# now; `assay dataset sync` copies it.
 originals: {{originals}}
 conversions: {CONVERSIONS}
 """

@@ -72,8 +72,7 @@ class NativeCard(FileCard):
     )
     originals: str | None = Field(
         None,
-        description="folder of the files that documents were made of, for `documents.converter`: "
-        "that of a.pdf.md is a.pdf",
+        description="folder of the files that documents were made of: that of a.pdf.md is a.pdf",
     )
     conversions: str | None = Field(
         None,

@@ -67,7 +67,7 @@ def answer(
         else:
             ask = lambda prompt: counted.ask(prompt, EXAMPLE)  # noqa: E731 - all are known
         for run, cases in task.cases:
-            replies = _ask_all(cases, ask, session.at_once if ledger else 1, progress)
+            replies = _ask_all(cases, ask, session.settings.concurrency if ledger else 1, progress)
             _tell_replaced(run, len(cases), session, progress)
             results.append(_write(run, cases, replies, task.budgets[run.manifest.id], session))
     tracked = [_track(result, progress) if track else None for result in results]

@@ -140,7 +140,7 @@ def score(
                 )
                 model = stack.enter_context(session.model)
                 ask = stack.enter_context(Asker(model, ledger, session.settings, session.library))
-                at_once = session.at_once
+                at_once = session.settings.concurrency
         for run, samples in task.samples:
             scores = plain.score(by_text, samples, progress)
             if session and ask:

@@ -1,4 +1,4 @@
-"""Files of spans, read as streams: JSON, JSON Lines, protobuf and Parquet, packed or not."""
+"""Files of spans, read as streams: JSON, JSON Lines and Parquet, packed or not."""
 
 import gzip
 import json
@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from assay.eval.collections.formats.reading import open_unpacked
-from assay.eval.studies.traces.spans import RESULTS, Span, SpanError, expand, read_span
+from assay.eval.studies.traces.spans import Span, SpanError, expand, read_span
 from assay.retrievers.base import AssayError
 from assay.retrievers.base.bounds import (
     DOCUMENT,
@@ -38,12 +38,11 @@ PLACES = {
     (ITEM,), ("resourceSpans", ITEM, "scopeSpans", ITEM, "spans", ITEM),
     ("data", ITEM), ("traces", ITEM), ("spans", ITEM), ("runs", ITEM),
 }  # fmt: skip
-FIELD = 0x0A  # the tag of a batch of spans in TracesData and in ExportTraceServiceRequest
 DROPPED = (
     "span whose SDK dropped attributes, documents perhaps (kept; raise "
     "OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT from 128)"
 )
-TORN = "file ends in the middle of a message"
+TORN = "file ends in the middle of a document"
 
 
 def read_spans(source: str, faults: Counter[str]) -> Iterator[Span]:
@@ -69,8 +68,8 @@ def read_spans(source: str, faults: Counter[str]) -> Iterator[Span]:
     if not number:
         why = faults.most_common(1)[0][0] if faults.total() > before else "it is empty"
         raise AssayError(
-            f"{source}: holds no span that can be read ({why}); allowed: OTLP as JSON, JSON Lines "
-            "or protobuf, exports of Phoenix (JSON, Parquet), MLflow, Langfuse and LangSmith "
+            f"{source}: holds no span that can be read ({why}); allowed: OTLP as JSON or "
+            "JSON Lines, exports of Phoenix (JSON, Parquet), MLflow, Langfuse and LangSmith "
             f"(JSON), and {MLFLOW}EXPERIMENT"
         )
 
@@ -87,7 +86,7 @@ def _read(path: Path, faults: Counter[str]) -> Iterator[Any]:
             elif begin[:1] in (b"{", b"[", b"\xef"):
                 yield from _read_json(file, faults)
             elif begin:
-                yield from _read_protobuf(file, faults)
+                faults["neither JSON nor Parquet"] += 1
         except BoundError as error:
             faults[error.reason] += 1
         except (EOFError, gzip.BadGzipFile, zlib.error):
@@ -234,103 +233,6 @@ def _is_container(rest: Any) -> bool:
     return not isinstance(rest, Mapping) or any(
         isinstance(rest.get(place[0]), list) for place in PLACES
     )
-
-
-def _read_protobuf(file: BufferedReader, faults: Counter[str]) -> Iterator[Any]:
-    """Yield the batches of a file of OTLP's protobuf.
-
-    That is one message, several put together, or, as the collector's file exporter writes, each
-    behind its length in four bytes.
-    """
-    try:
-        from google.protobuf.message import DecodeError
-        from opentelemetry.proto.trace.v1.trace_pb2 import ResourceSpans, TracesData
-    except ImportError:
-        raise AssayError(f"traces: {hint_extra('traces')}") from None
-    while head := file.read(1):
-        whole = head[0] != FIELD
-        size = _read_length(head, file) if whole else _read_varint(file)
-        if size is None or size > LINE:
-            faults["message of more than 64 MB, or no message" if size else TORN] += 1
-            if size is None or not _skip(file, size):
-                return
-            continue
-        content = file.read(size)
-        if len(content) < size:
-            faults[TORN] += 1
-            return
-        try:
-            message = (TracesData if whole else ResourceSpans).FromString(content)
-        except (DecodeError, ValueError):
-            faults["message is not OTLP"] += 1
-            continue
-        for batch in message.resource_spans if whole else [message]:
-            yield from (_unfold(span) for scope in batch.scope_spans for span in scope.spans)
-
-
-def _unfold(span: Any) -> dict[str, Any]:
-    """Return a span of protobuf as one of OTLP's JSON, its attributes as a mapping.
-
-    What protobuf's own library makes of it takes three times as long.
-    """
-    return {
-        "traceId": span.trace_id.hex(),
-        "spanId": span.span_id.hex(),
-        "parentSpanId": span.parent_span_id.hex(),
-        "name": span.name,
-        "startTimeUnixNano": span.start_time_unix_nano,
-        "endTimeUnixNano": span.end_time_unix_nano,
-        "attributes": _unfold_pairs(span.attributes),
-        "status": span.status.code,
-        "droppedAttributesCount": span.dropped_attributes_count,
-        "events": [
-            {"name": event.name, "attributes": _unfold_pairs(event.attributes)}
-            for event in span.events
-            if event.name in RESULTS
-        ],
-    }
-
-
-def _unfold_pairs(pairs: Iterable[Any]) -> dict[str, Any]:
-    return {item.key: _unfold_value(item.value) for item in pairs}
-
-
-def _unfold_value(value: Any) -> Any:
-    match value.WhichOneof("value"):
-        case "array_value":
-            return [_unfold_value(item) for item in value.array_value.values]
-        case "kvlist_value":
-            return _unfold_pairs(value.kvlist_value.values)
-        case None:
-            return None
-        case kind:
-            return getattr(value, kind)
-
-
-def _read_length(head: bytes, file: BufferedReader) -> int | None:
-    """Return a length of four bytes that begins with `head`; None where the file ends in it."""
-    length = head + file.read(3)
-    return int.from_bytes(length) if len(length) == 4 else None
-
-
-def _read_varint(file: BufferedReader) -> int | None:
-    """Return a number of protobuf; None where the file ends before it does, or it does not end."""
-    number = 0
-    for place in range(0, 64, 7):
-        byte = file.read(1)
-        if not byte:
-            return None
-        number |= (byte[0] & 0x7F) << place
-        if byte[0] < 0x80:
-            return number
-    return None
-
-
-def _skip(file: BufferedReader, size: int) -> bool:
-    """Go over `size` bytes; say whether there are as many."""
-    while size > 0 and (part := file.read(min(size, 1 << 20))):
-        size -= len(part)
-    return not size
 
 
 def _read_parquet(path: Path) -> Iterator[Mapping[str, Any]]:

@@ -116,7 +116,7 @@ def read_files(
     taken: Collection[str] = (),
 ) -> FolderContents:
     """Return the documents of `files` below `folder`; ids that are `taken` are for none of them."""
-    results = convert_all(folder, files, resources, settings)
+    results = _convert_all(folder, files, resources, settings)
     documents: dict[str, FolderDocument] = {}
     skipped = []
     # A text keeps its name, so it comes before a converted file that would take the same.
@@ -146,7 +146,7 @@ def list_files(folder: Path) -> list[str]:
     )
 
 
-def convert_all(
+def _convert_all(
     folder: Path, names: Sequence[str], resources: Resources, settings: AnyConverter
 ) -> list[tuple[str, ConvertedText | SkippedFile]]:
     """Convert the files below `folder`, as many at a time as the resources has threads."""

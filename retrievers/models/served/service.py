@@ -16,7 +16,7 @@ from typing import Annotated, Any, ClassVar, Generic, Literal, TypeVar
 from pydantic import Field, model_validator
 
 from assay.retrievers.base import AssayError
-from assay.retrievers.language_models.remote import count
+from assay.retrievers.language_models.base import count
 from assay.retrievers.models.served.messages import WrongFormError, find_message
 from assay.retrievers.models.served.prices import ListedModel, find_listed, make_prices
 from assay.retrievers.services import cost_meter as charges

@@ -19,3 +19,13 @@ main()
 def test_it_ends_without_a_traceback() -> None:
     done = subprocess.run([sys.executable, "-c", CODE], capture_output=True, text=True)
     assert (done.returncode, done.stdout, done.stderr) == (-signal.SIGINT, "", "")
+
+
+def test_a_warning_of_a_library_is_one_line() -> None:
+    code = (
+        "import warnings; from assay.eval.cli.main import main\n"
+        "try: main(['--version'])\n"
+        "except SystemExit: warnings.warn('take care')"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stderr == "warning: take care\n"

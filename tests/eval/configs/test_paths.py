@@ -14,7 +14,6 @@ from assay.eval.running.sources import open_source
 from assay.eval.runs.stored import find
 from assay.eval.studies.sweep.running import read_sweep
 from assay.retrievers.base import AssayError
-from assay.retrievers.language_models.local import LocalSettings
 from assay.retrievers.model_files.files import locate
 from assay.retrievers.query.synonyms import WordNet
 from assay.retrievers.settings import Resources
@@ -69,9 +68,6 @@ PLACES: dict[str, Callable[[str], object]] = {
     "system": names_system,
     "run": lambda name: find(Path("reports"), name),
     "model": lambda name: locate(name, "onnx", "encoder", Resources(Cache(Path("cache")))),
-    "language model": lambda name: LocalSettings.model_construct(model=name).build(
-        Resources(Cache(Path("cache")))
-    ),
     "WordNet": WordNet.locate,
     "ingested": lambda name: open_source(name, Resources(Cache(Path("cache")))),
 }

@@ -1,57 +1,29 @@
-"""Documents read anew by a converter, and hits placed in the documents as they were given."""
+"""Files read by a command of the user's own."""
 
 import os
 import re
 import sys
-from collections.abc import Sequence
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from assay.eval.collections.loading import load
 from assay.eval.configs.config import load_config
-from assay.eval.configs.resources import make_resources
-from assay.eval.runs.execution.unstored import score_queries
-from assay.retrievers.base import AssayError, Document
-from assay.retrievers.documents.conversion.alignment import Alignment
+from assay.eval.running.sources import open_source
+from assay.retrievers.base import AssayError
 from assay.retrievers.documents.conversion.conversion import ConversionError, Converter
 from assay.retrievers.documents.conversion.converters import CommandSettings
 from assay.retrievers.documents.conversion.folder import read_folder
-from assay.retrievers.pipeline.config import PipelineConfig
-from assay.retrievers.pipeline.variants import Variants
 from assay.retrievers.settings import Resources
 
 UPPER = "import sys; print('# ' + open(sys.argv[1]).read().upper())"
-COPY = {"type": "command", "command": ["cat"]}
-TEXT = "# Tolls\n\nA lorry pays nine marks.\n\n# Ferries\n\nA horse crosses free of charge.\n"
 
 
 def command(script: Path, code: str, **keys: object) -> CommandSettings:
     script.write_text(code)
     words = [sys.executable, str(script), "{file}"]
     return CommandSettings.model_validate({"type": "command", "command": words, **keys})
-
-
-def make_config(converter: object, **documents: object) -> PipelineConfig:
-    return PipelineConfig.model_validate(
-        {
-            "name": "bm25",
-            "documents": {"converter": converter, **documents},
-            "retriever": {"legs": {"keyword": {"type": "bm25", "variant": "lucene"}}},
-        }
-    )
-
-
-@pytest.fixture
-def tolls(tmp_path: Path) -> Document:
-    """A document, and the file that it was made of, as a converter that copies reads it."""
-    page = tmp_path / "tolls.html"
-    page.write_text(
-        TEXT.replace("nine", "**nine**").replace("marks.", "marks.\n\nCookies crumble.")
-    )
-    return Document("tolls.html.md", TEXT, "Tolls", origin=str(page))
 
 
 def test_a_command_converts_and_its_result_is_kept(resources: Resources, tmp_path: Path) -> None:
@@ -122,89 +94,29 @@ def test_a_command_that_fails_is_told_and_asked_again(resources: Resources, tmp_
         Converter(resources.cache, missing)
 
 
-@pytest.mark.parametrize(
-    ("text", "other", "span", "expected"),
-    [
-        ("same", "same", (1, 3), "am"),
-        ("one TWO three", "a one, two and three", (0, 13), "one, two and three"),
-        ("one gone two", "one two", (4, 8), ""),
-        ("one four", f"one {'lost ' * 25}four", (0, 8), "one"),
-        ("one two", "# One\n\ntwo!", (4, 7), "two"),
-    ],
-)
-def test_spans_are_placed_by_words(
-    text: str, other: str, span: tuple[int, int], expected: str
-) -> None:
-    start, end = Alignment(text, other).place(*span)
-    assert other[start:end] == expected
-
-
-def test_hits_lie_in_the_documents_as_given(resources: Resources, tolls: Document) -> None:
-    config = make_config(COPY, chunker={"type": "sections"})
-    with config.build(resources) as retriever:
-        report = retriever.index([tolls])
-        assert "convert" in report.seconds
-        for query, place in (("lorry", "A lorry pays nine marks"), ("horse", "A horse crosses")):
-            (hit,) = retriever.search(query, 1).hits
-            assert place in hit.chunk.text
-            assert hit.chunk.text == TEXT[hit.chunk.start : hit.chunk.end]
-        assert retriever.search("cookies", 1).hits, "what the converter gave is searched"
-        assert {chunk.doc_id for chunk in retriever.list_chunks()} == {tolls.id}
-        assert not retriever.search("berths", 1).hits
-
-
-def test_converters_are_an_axis(resources: Resources, tolls: Document, tmp_path: Path) -> None:
-    deaf = command(tmp_path / "deaf.py", "print('Nothing of use')").model_dump()
-    configs = [make_config(converter) for converter in (None, COPY, deaf)]
-    found: list[Sequence[object]] = []
-    facts = []
-    with Variants(resources, configs) as variants:
-        for config in configs:
-            with variants.build(config) as retriever:
-                retriever.index([tolls])
-                found.append(retriever.search("horse", 1).hits)
-                facts.append(retriever.metadata().get("conversion"))
-    assert [len(hits) for hits in found] == [1, 1, 0]
-    assert facts[0] is None
-    assert facts[1] != facts[2]
-
-
-def test_a_collection_without_files_is_refused(resources: Resources, tolls: Document) -> None:
-    with (
-        make_config(COPY).build(resources) as retriever,
-        pytest.raises(AssayError, match=r"documents\.converter: .*`originals`"),
-    ):
-        retriever.index([replace(tolls, origin="")])
-
-
-def test_a_card_names_the_files(
-    tmp_path: Path, tolls: Document, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The judge needs to know nothing of converters: gold is where it was."""
-    card = tmp_path / "set"
-    (card / "docs").mkdir(parents=True)
-    (card / "docs" / tolls.id).write_text(TEXT)
-    (card / "files").mkdir()
-    Path(tolls.origin).rename(card / "files" / "tolls.html")
-    (card / "queries.jsonl").write_text('{"_id": "q", "text": "what does a horse pay"}\n')
-    (card / "judgments.jsonl").write_text(
-        f'{{"query_id": "q", "path": "{tolls.id}", "section": "Ferries"}}\n'
+def test_a_card_names_the_files_that_documents_were_made_of(tmp_path: Path) -> None:
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs/tolls.html.md").write_text("# Tolls\n\nA horse crosses free.\n")
+    (tmp_path / "files").mkdir()
+    (tmp_path / "files/tolls.html").write_text("<h1>Tolls</h1>")
+    (tmp_path / "queries.jsonl").write_text('{"_id": "q", "text": "what does a horse pay"}\n')
+    (tmp_path / "judgments.jsonl").write_text(
+        '{"query_id": "q", "path": "tolls.html.md", "section": "Tolls"}\n'
     )
-    (card / "dataset.yaml").write_text(
+    (tmp_path / "dataset.yaml").write_text(
         "name: set\ntitle: Set\nformat: native\ndocuments: docs\noriginals: files\n"
     )
-    collection = load(str(card))
-    assert [item.origin for item in collection.documents] == [str(card / "files" / "tolls.html")]
-    (card / "mine.yaml").write_text(
-        "name: mine\nretriever: {legs: {keyword: {type: bm25, variant: lucene}}}\n"
-        "documents: {converter: {type: command, command: [cat]}, chunker: {type: sections}}\n"
-    )
-    monkeypatch.chdir(tmp_path)
-    config = load_config(card / "mine.yaml")
-    with config.build(make_resources()) as retriever:
-        retriever.index(collection.documents)
-        scored = score_queries(retriever, collection, collection.queries, "Hit@1", 10)
-    assert scored == {"q": 1.0}
+    collection = load(str(tmp_path))
+    assert [item.origin for item in collection.documents] == [str(tmp_path / "files/tolls.html")]
+
+
+def test_a_folder_is_read_by_the_command_of_a_config(resources: Resources, tmp_path: Path) -> None:
+    (tmp_path / "pages").mkdir()
+    (tmp_path / "pages/a.html").write_text("a page")
+    (document,) = open_source(
+        str(tmp_path / "pages"), resources, command(tmp_path / "upper.py", UPPER)
+    ).documents
+    assert (document.id, document.text) == ("a.html.md", "# A PAGE")
 
 
 def test_a_command_of_a_config_from_elsewhere_is_not_run(

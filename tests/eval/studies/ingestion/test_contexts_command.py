@@ -232,15 +232,6 @@ def test_a_wrong_option_is_one_line(
     assert not server.calls
 
 
-def test_a_provider_is_told_what_it_does_not_take(
-    server: LanguageModelServer, tmp_path: Path
-) -> None:
-    folder = make_native(tmp_path / "law")
-    check_error(call(folder, "--base-url", "http://x", provider="local"), "--base-url", "local")
-    check_error(call(folder, "--model", "no/such.gguf", provider="local"), "no/such.gguf")
-    check_error(call(folder, "--model", "nothing", provider="local"), "nothing", "SmolLM2")
-
-
 def test_formats_without_contexts_are_refused(
     server: LanguageModelServer, tmp_path: Path, assay_config: Callable[[str], Path]
 ) -> None:

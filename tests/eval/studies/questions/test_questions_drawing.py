@@ -177,7 +177,7 @@ def test_families_are_known_by_name() -> None:
         "openai gpt-6-luna": "OpenAI",
         "openai/o3-mini": "OpenAI",
         "BAAI/bge-small-en-v1.5": "BAAI",
-        "local SmolLM2-135M-Instruct": "Hugging Face",
+        "openai SmolLM2-135M-Instruct": "Hugging Face",
         "meta-llama/Llama-3-8B": "Meta",
         "something-else": "",
     }

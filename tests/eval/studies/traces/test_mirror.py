@@ -34,7 +34,7 @@ def emit(run: StoredRun, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
                 with step(entry.name, entry.kind, asked) as recorded:
                     if entry.kind != "query":
                         recorded.record(Hit(chunks[id_], score) for id_, score in entry.candidates)
-        messages.append(emitter.protobuf())
+        messages.append(emitter.line())
     path.write_bytes(b"".join(messages))
 
 
@@ -49,9 +49,9 @@ def test_a_mirror_that_only_emits_spans_is_attributed_identically(
     stages = '[{"type": "mmr"}]'
     changes = [f"dataset={collection}", f"limit={queries}", f"retriever.stages={stages}"]
     own = make_run(load_config("hybrid", changes), False, Quiet()).run
-    emit(own, tmp_path / "spans.pb", monkeypatch)
+    emit(own, tmp_path / "spans.jsonl", monkeypatch)
     options = ["--dataset", collection, "--output", str(tmp_path / "traced"), "--json"]
-    done = CliRunner().invoke(traces, ["read", str(tmp_path / "spans.pb"), *options])
+    done = CliRunner().invoke(traces, ["read", str(tmp_path / "spans.jsonl"), *options])
     assert done.exit_code == 0, done.output
     told = json.loads(done.stdout)
     assert (told["searches"], told["faults"], told["notes"]) == (queries, {}, [])

@@ -20,12 +20,9 @@ def read(path: Path) -> tuple[list[Trace], Counter[str]]:
         return list(book.traces()), book.faults
 
 
-@pytest.mark.parametrize("form", ["json", "pb"])
-def test_spans_of_openllmetry(form: str, tmp_path: Path) -> None:
+def test_spans_of_openllmetry() -> None:
     """tests/samples/openllmetry_traces/record.py says how the file was made."""
     path = Path(__file__).parents[3] / "samples/openllmetry_traces/spans.json"
-    if form == "pb":
-        path = write_protobuf(path, tmp_path / "spans.pb")
     found, faults = read(path)
     assert [(i.query, i.session, i.answer) for i in found] == [
         ("may dogs travel", "s1", "on deck"),
@@ -44,17 +41,6 @@ def test_spans_of_openllmetry(form: str, tmp_path: Path) -> None:
         "search without a query": 1,
         "answer of a database to several queries, which its events mix": 1,
     }
-
-
-def write_protobuf(source: Path, path: Path) -> Path:
-    from google.protobuf.json_format import ParseDict
-    from opentelemetry.proto.trace.v1.trace_pb2 import TracesData
-
-    from assay.eval.studies.traces.receiver import _encode_ids
-
-    batch = _encode_ids(json.loads(source.read_bytes()))
-    path.write_bytes(ParseDict(batch, TracesData()).SerializeToString())
-    return path
 
 
 def test_openllmetry_without_a_database_reads_the_retriever() -> None:

@@ -30,8 +30,8 @@ PARTS: list[dict[str, Any]] = [
 
 def test_parts_of_one_file_are_documents_of_their_own(tmp_path: Path) -> None:
     emitter = emit_search(QUERY, [*PARTS, PARTS[3], FERRY])
-    path = tmp_path / "a.pb"
-    path.write_bytes(emitter.protobuf())
+    path = tmp_path / "a.jsonl"
+    path.write_bytes(emitter.line())
     [trace], faults = read(path)
     assert [item.content for item in trace.found] == [item["text"] for item in (*PARTS, FERRY)]
     assert faults == {REPEATED: 1}
@@ -39,8 +39,8 @@ def test_parts_of_one_file_are_documents_of_their_own(tmp_path: Path) -> None:
 
 def test_what_a_run_cannot_tell_apart_is_counted(tmp_path: Path) -> None:
     nameless = {"text": "No one knows where this stands."}
-    path = tmp_path / "a.pb"
-    path.write_bytes(emit_search(QUERY, [*PARTS, nameless, FERRY]).protobuf())
+    path = tmp_path / "a.jsonl"
+    path.write_bytes(emit_search(QUERY, [*PARTS, nameless, FERRY]).line())
     made = reading.read([str(path)], None, tmp_path / "out", False, "traces", Quiet())
     assert [step.documents for step in made.figures.steps.values()] == [32]
     row = json.loads((tmp_path / "out/run.jsonl").read_text())
@@ -51,8 +51,8 @@ def test_what_a_run_cannot_tell_apart_is_counted(tmp_path: Path) -> None:
 def test_parts_of_one_file_are_found_where_they_stand(tmp_path: Path) -> None:
     text = "\n\n".join(str(part["text"]) for part in PARTS)
     changed = [{"id": "dogs.md", "text": f"Another edition, part {i}."} for i in range(2)]
-    path = tmp_path / "a.pb"
-    path.write_bytes(emit_search(QUERY, [*PARTS, *changed]).protobuf())
+    path = tmp_path / "a.jsonl"
+    path.write_bytes(emit_search(QUERY, [*PARTS, *changed]).line())
     [trace], _ = read(path)
     faults = Counter[str]()
     matcher = matching.DocumentMatcher([Document("dogs.md", text, "Dogs")])
@@ -71,8 +71,8 @@ def test_a_reranker_of_parts_of_one_file_is_a_step(tmp_path: Path) -> None:
         with emitter.span("rerank", input__value=QUERY) as span:
             best = flatten(PARTS[9::-1], "reranker.output_documents")
             span.set_attributes({kind: "RERANKER", **best})
-    path = tmp_path / "a.pb"
-    path.write_bytes(emitter.protobuf())
+    path = tmp_path / "a.jsonl"
+    path.write_bytes(emitter.line())
     [trace], _ = read(path)
     assert [step.name for step in trace.steps] == ["vectors", "rerank"]
     assert [item.content for item in trace.found] == [part["text"] for part in PARTS[9::-1]]

@@ -139,16 +139,14 @@ def lines(rows: list[Any]) -> bytes:
 
 def write_all(folder: Path) -> dict[str, Path]:
     emitter = emit_search(QUERY, [DOGS, FERRY])
-    message, batch = emitter.protobuf(), emitter.otlp_json()
+    batch = emitter.otlp_json()
     spans = phoenix(batch)
     contents = {
-        "message.pb": message,
-        "messages.pb": message + message,  # each span twice
-        "collector.pb": len(message).to_bytes(4) + message,
         "otlp.json": json.dumps(batch).encode(),
         "laid_out.json": json.dumps(batch, indent=1).encode(),
         "marked.json": b"\xef\xbb\xbf" + json.dumps(batch, indent=1).encode(),
         "otlp.jsonl": lines([batch, {"resourceSpans": []}]),
+        "twice.jsonl": emitter.line() * 2,
         "otlp.jsonl.gz": gzip.compress(lines([batch, {"resourceSpans": []}])),
         "phoenix.json": json.dumps(spans).encode(),
         "phoenix_page.json": json.dumps({"data": spans, "next_cursor": None}).encode(),
@@ -175,10 +173,9 @@ def paths(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 
 FORMS = [
-    "message.pb", "messages.pb", "collector.pb", "otlp.json", "laid_out.json", "marked.json",
-    "otlp.jsonl", "otlp.jsonl.gz", "phoenix.json", "phoenix_page.json", "phoenix.jsonl",
-    "phoenix_frame.json", "phoenix.parquet", "mlflow.json", "mlflow.jsonl", "langfuse.json",
-    "langfuse_list.json", "langfuse_page.json",
+    "otlp.json", "laid_out.json", "marked.json", "otlp.jsonl", "twice.jsonl", "otlp.jsonl.gz",
+    "phoenix.json", "phoenix_page.json", "phoenix.jsonl", "phoenix_frame.json", "phoenix.parquet",
+    "mlflow.json", "mlflow.jsonl", "langfuse.json", "langfuse_list.json", "langfuse_page.json",
 ]  # fmt: skip
 
 
@@ -192,7 +189,7 @@ def test_every_form_holds_the_same_search(form: str, paths: dict[str, Path]) -> 
     ]
     [step] = trace.steps
     assert (step.name, step.kind, step.inferred) == ("vectors", "leg", False)
-    twice = form in ("messages.pb", "mlflow.jsonl")
+    twice = form in ("twice.jsonl", "mlflow.jsonl")
     assert list(faults.elements()) == ["span with an id that came before"] * 2 * twice
 
 
@@ -235,12 +232,40 @@ def test_spans_of_langfuses_own_client(tmp_path: Path) -> None:
     ]
 
 
+COLLECTOR = """\
+{"resourceSpans":[{"resource":{"attributes":[{"key":"service.name","value":{"stringValue":"shop"}}]},\
+"scopeSpans":[{"scope":{"name":"app"},"spans":[\
+{"traceId":"5b8efff798038103d269b633813fc60c","spanId":"eee19b7ec3c1b174","parentSpanId":"",\
+"flags":256,"name":"vectors","kind":1,"startTimeUnixNano":"1781000000000000321",\
+"endTimeUnixNano":"1781000000005000321","attributes":[\
+{"key":"openinference.span.kind","value":{"stringValue":"RETRIEVER"}},\
+{"key":"input.value","value":{"stringValue":"may dogs travel"}},\
+{"key":"retrieval.documents.0.document.id","value":{"stringValue":"c2"}},\
+{"key":"retrieval.documents.0.document.score","value":{"doubleValue":0.25}},\
+{"key":"retrieval.documents.1.document.id","value":{"intValue":"7"}}],\
+"status":{}}]}],"schemaUrl":"https://opentelemetry.io/schemas/1.37.0"}]}
+"""
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_lines_of_a_collectors_file_exporter(packed: bool, tmp_path: Path) -> None:
+    other = COLLECTOR.replace("5b8efff7", "6b8efff7").replace("dogs", "goats")
+    content = f"{COLLECTOR}{other}".encode()
+    path = tmp_path / "spans.jsonl"
+    path.write_bytes(gzip.compress(content) if packed else content)
+    found, faults = read(path)
+    assert not faults
+    assert [trace.query for trace in found] == ["may dogs travel", "may goats travel"]
+    assert [(item.id, item.score) for item in found[0].found] == [("c2", 0.25), ("7", None)]
+    assert found[0].milliseconds == 5
+
+
 def test_a_search_that_found_nothing_is_one(tmp_path: Path) -> None:
     emitter = Emitter()
     with emitter.span("search", openinference__span__kind="RETRIEVER", input__value=QUERY) as span:
         span.set_attribute("output.value", '{"documents": []}')
-    (tmp_path / "a.pb").write_bytes(emitter.protobuf())
-    [trace], _ = read(tmp_path / "a.pb")
+    (tmp_path / "a.jsonl").write_bytes(emitter.line())
+    [trace], _ = read(tmp_path / "a.jsonl")
     assert trace.found == []
 
 
@@ -252,8 +277,8 @@ def test_genai_conventions(tmp_path: Path) -> None:
         span.set_attribute(
             "gen_ai.retrieval.documents", '[{"id": "c2", "score": 0.25}, {"id": "c1"}]'
         )
-    (tmp_path / "a.pb").write_bytes(emitter.protobuf())
-    [trace], _ = read(tmp_path / "a.pb")
+    (tmp_path / "a.jsonl").write_bytes(emitter.line())
+    [trace], _ = read(tmp_path / "a.jsonl")
     assert (trace.query, trace.session) == (QUERY, "s2")
     assert [(i.id, i.score) for i in trace.found] == [("c2", 0.25), ("c1", None)]
 
@@ -268,8 +293,8 @@ def test_lists_fused_and_reranked_are_stages_told_and_inferred(tmp_path: Path) -
             pass
         with emitter.span("cross-encoder", openinference__span__kind="RERANKER") as span:
             span.set_attributes(flatten([FERRY, DOGS], "reranker.output_documents"))
-    (tmp_path / "a.pb").write_bytes(emitter.protobuf())
-    [trace], _ = read(tmp_path / "a.pb")
+    (tmp_path / "a.jsonl").write_bytes(emitter.line())
+    [trace], _ = read(tmp_path / "a.jsonl")
     assert [(step.name, step.kind, step.inferred) for step in trace.steps] == [
         ("dense", "leg", False),
         ("bm25", "leg", False),
@@ -285,8 +310,8 @@ def test_legs_that_nothing_joins_are_joined_in_their_order(tmp_path: Path) -> No
         for name, found in (("dense", [FERRY]), ("bm25", [DOGS, FERRY])):
             with emitter.span(name, openinference__span__kind="RETRIEVER") as span:
                 span.set_attributes(flatten(found))
-    (tmp_path / "a.pb").write_bytes(emitter.protobuf())
-    [trace], _ = read(tmp_path / "a.pb")
+    (tmp_path / "a.jsonl").write_bytes(emitter.line())
+    [trace], _ = read(tmp_path / "a.jsonl")
     assert trace.steps[-1].inferred
     assert [i.id for i in trace.found] == ["c1", "c2"]
 
@@ -297,20 +322,18 @@ def test_each_call_of_a_tool_that_retrieves_is_a_search_of_its_own(tmp_path: Pat
         for query in ("dogs", "ferry"):
             with emitter.span("tool", openinference__span__kind="TOOL", input__value=query):
                 emit_search(query, [DOGS], emitter)
-    (tmp_path / "a.pb").write_bytes(emitter.protobuf())
-    found, _ = read(tmp_path / "a.pb")
+    (tmp_path / "a.jsonl").write_bytes(emitter.line())
+    found, _ = read(tmp_path / "a.jsonl")
     assert sorted(trace.query for trace in found) == ["dogs", "ferry"]
     assert len({trace.id for trace in found}) == 2
 
 
-@pytest.mark.parametrize("form", ["spans.json", "spans.pb"])
 def test_a_retriever_that_tells_no_documents_though_it_does_elsewhere_found_none(
-    form: str, tmp_path: Path
+    tmp_path: Path,
 ) -> None:
     def write(emitter: Emitter) -> Path:
-        path = tmp_path / form
-        text = json.dumps(emitter.otlp_json()).encode()
-        path.write_bytes(emitter.protobuf() if form.endswith("pb") else text)
+        path = tmp_path / "spans.jsonl"
+        path.write_bytes(emitter.line())
         return path
 
     silent = emit_search("cats", [])
