@@ -43,8 +43,11 @@ gate: check-config setup ## judge a pipeline against its baseline: CONFIG=hybrid
 	@$(BIN)/assay gate configs/$(CONFIG).yaml $(if $(ENGINE),--engine $(ENGINE)) \
 		$(if $(DATASET),dataset=$(DATASET)) $(ARGS)
 
+LOOKUPS = $(or $(ASSAY_LOOKUPS),$(CURDIR)/.assay/lookups)
+
 targets: setup ## measure every success criterion, with a verdict: [ARGS="SC-002 --rerun ..."]
-	@$(BIN)/assay targets $(ARGS)
+	@$(if $(ASSAY_DATA),ASSAY_LOOKUPS=$(LOOKUPS) $(BIN)/python -m scripts.lookup_collections)
+	@ASSAY_LOOKUPS=$(LOOKUPS) $(BIN)/assay targets $(ARGS)
 
 notebooks: .venv/dev.installed ## execute the notebooks on three pipelines, and render them into reports/notebooks/
 	@$(BIN)/python scripts/notebooks.py
