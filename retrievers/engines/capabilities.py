@@ -13,10 +13,6 @@ Search = Literal["dense", "keyword", "hybrid"]
 SEARCHES: tuple[Search, ...] = get_args(Search)
 
 
-class LackError(AssayError):
-    """A server lacks what a config asks of it, being too old for it."""
-
-
 @dataclass(frozen=True, slots=True)
 class Feature:
     """What a config can ask of a server: the first version that has it, what it needs beside."""

@@ -4,8 +4,9 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any, ClassVar, Literal, TypeAlias
 
+from assay.retrievers.base import AssayError
 from assay.retrievers.engines import lucene
-from assay.retrievers.engines.capabilities import Capabilities, LackError
+from assay.retrievers.engines.capabilities import Capabilities
 from assay.retrievers.engines.elasticsearch.connection import (
     ADDRESS,
     NOTE,
@@ -129,7 +130,7 @@ class ElasticsearchEngine(StatedEngine[ElasticsearchSettings, ElasticsearchConne
     def _read_version(self, connection: ElasticsearchConnection) -> str:
         lacks = (feature.find_lack(connection.version) for feature in self._settings.features)
         if lack := next(filter(None, lacks), ""):
-            raise LackError(f"{self.name} at {connection.url}: {lack}")
+            raise AssayError(f"{self.name} at {connection.url}: {lack}")
         return connection.version
 
     def _search_dense(self, opened: OpenedIndex, vector: Vectors, limit: int) -> list[Scored]:

@@ -6,7 +6,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias, TypeVar
 from urllib.parse import urlsplit
 
-from assay.retrievers.engines.capabilities import Capabilities, Feature, LackError
+from assay.retrievers.base import AssayError
+from assay.retrievers.engines.capabilities import Capabilities, Feature
 from assay.retrievers.engines.milvus.collection import (
     DENSE,
     MOST_LISTED,
@@ -89,7 +90,7 @@ class MilvusConnection(ServiceConnection):
         try:
             self.version = str(self.call(lambda c, **options: c.get_server_version(**options)))
             if lack := BM25.find_lack(self.version):
-                raise LackError(f"{self.engine} at {self.url}: {lack}")
+                raise AssayError(f"{self.engine} at {self.url}: {lack}")
         except BaseException:
             self.close()
             raise

@@ -6,8 +6,9 @@ from typing import Any, ClassVar, Literal, TypeAlias
 
 from pydantic import Field, model_validator
 
+from assay.retrievers.base import AssayError
 from assay.retrievers.engines.base import LegWeights
-from assay.retrievers.engines.capabilities import Capabilities, Feature, LackError
+from assay.retrievers.engines.capabilities import Capabilities, Feature
 from assay.retrievers.engines.formulas import Formula
 from assay.retrievers.engines.mongodb.connection import (
     ADDRESS,
@@ -187,7 +188,7 @@ class MongoEngine(ServiceEngine[MongoSettings, MongoConnection]):
     def _read_version(self, connection: MongoConnection) -> str:
         version = connection.read_version()
         if lack := FUSIONS[self._settings.fusion].find_lack(version):
-            raise LackError(f"{self.name} at {connection.url}: {lack}")
+            raise AssayError(f"{self.name} at {connection.url}: {lack}")
         return version
 
     def _search_dense(self, opened: OpenedCollection, vector: Vectors, limit: int) -> list[Scored]:

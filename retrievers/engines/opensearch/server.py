@@ -5,7 +5,7 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from assay.retrievers.base import AssayError
-from assay.retrievers.engines.capabilities import Feature, LackError
+from assay.retrievers.engines.capabilities import Feature
 from assay.retrievers.engines.opensearch.client import OpenSearchClient
 from assay.retrievers.engines.opensearch.features import FAISS
 from assay.retrievers.engines.opensearch.index import INDEX_NAME, NOTE, read_note
@@ -70,7 +70,7 @@ def check_version(client: OpenSearchClient, features: Collection[Feature]) -> st
     """Return the server's version. Raises AssayError where it lacks one of the features."""
     told = _read_version(client)
     if lack := _find_lack(client, told, features):
-        raise LackError(f"opensearch at {client.url}: {lack}")
+        raise AssayError(f"opensearch at {client.url}: {lack}")
     return str(told["number"])
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from pydantic import Field
 
 from assay.retrievers.base import AssayError
-from assay.retrievers.engines.capabilities import Capabilities, Feature, LackError
+from assay.retrievers.engines.capabilities import Capabilities, Feature
 from assay.retrievers.engines.qdrant.channel import OPTIONS, describe_rpc, find_grpc_port
 from assay.retrievers.services.addresses import read_address, shorten
 from assay.retrievers.services.retries import MISREAD, PASSING, PASSING_RPC, RetrySettings, call
@@ -93,7 +93,7 @@ class QdrantConnection:
         version = str(self.ask(lambda client: client.info()).version)
         for feature in CAPABILITIES.features:
             if lack := feature.find_lack(version):
-                raise LackError(f"qdrant at {self.url}: {lack}")
+                raise AssayError(f"qdrant at {self.url}: {lack}")
         return version
 
     def drop(self, collection: str) -> None:

@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 from typing import Any, ClassVar, Literal, TypeAlias
 
-from assay.retrievers.engines.capabilities import Capabilities, LackError
+from assay.retrievers.base import AssayError
+from assay.retrievers.engines.capabilities import Capabilities
 from assay.retrievers.engines.query_escaping import find_words
 from assay.retrievers.engines.redis.connection import (
     ADDRESS,
@@ -151,7 +152,7 @@ class RedisEngine(StatedEngine[RedisSettings, RedisConnection]):
         connection, settings, depth = opened.connection, self._settings, self.depth.dense
         if lack := HYBRID.find_lack(connection.version):
             way_out = f"`assay run hybrid --engine {self.name}` fuses its dense list here"
-            raise LackError(f"{self.name} at {connection.url}: {lack}; {way_out}")
+            raise AssayError(f"{self.name} at {connection.url}: {lack}; {way_out}")
         if not (words := find_words(text)):
             return self.formula.fuse(self._search_dense(opened, vector, depth), [])
         effort = [] if self._exact else ["EF_RUNTIME", max(depth, settings.ef)]

@@ -74,8 +74,9 @@ def test_recall_is_that_against_exact_search_among_the_same(
     size: int, seed: int, restricts: bool
 ) -> None:
     chance = np.random.default_rng(seed)
-    vectors = chance.standard_normal((size, 8)).astype(np.float32)
-    queries = chance.standard_normal((3, 8)).astype(np.float32)
+    drawn = chance.standard_normal((size + 3, 8)).astype(np.float32)
+    drawn /= np.linalg.norm(drawn, axis=1, keepdims=True)
+    vectors, queries = drawn[:size], drawn[size:]
     allowed = np.sort(chance.choice(size, chance.integers(1, size + 1), replace=False))
     missed = chance.choice(size, size // 4, replace=False).tolist()
     store = Store(vectors, missed, restricts)
