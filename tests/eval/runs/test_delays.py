@@ -170,7 +170,7 @@ def test_a_run_says_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> No
     times = make_times(44, 66, 34)
     samples = [LatencySample(f"q{i}", {TOTAL: taken}) for i, taken in enumerate(times)]
     here = replace(run, latency=tuple(samples))
-    assert summarise(here).delays == (), "a run of before it was kept what asks a server"
+    assert summarise(here).delays == (), "no stage asks a server"
     manifest = run.manifest.model_copy(update={"remote": [TOTAL]})
     slow = summarise(replace(here, manifest=manifest))
     (line,) = slow.delays

@@ -21,6 +21,8 @@ BASE = [1, 2, 4, 0, 1, 5, 2, 1, 0, 2] * 4
 OTHER = [1, 1, 2, 1, 1, 1, 4, 1, 0, 1] * 4
 MEASURES = ("MRR@10", "Hit@1")
 
+QUIET = MachineLoad(cores=2, seconds=3, own=0.5, others=0.02, load_average=0.4)
+
 
 def test_figures_by_hand(folder: Path) -> None:
     base, other = make_run(folder, "base", BASE), make_run(folder, "other", OTHER)
@@ -160,6 +162,7 @@ def test_a_ratio_is_told_of_pipelines_timed_in_one_job(folder: Path) -> None:
             runs[0].manifest.id: times,
             runs[1].manifest.id: [2 * value for value in times],
         },
+        load=QUIET,
     )
     other, apart = compare(runs, ("MRR@10",), timing=timing).pairs
     assert [item.base for item in other.latency] == pytest.approx([2.5, 9])
@@ -199,6 +202,7 @@ def test_a_wait_is_told_of_the_pipeline_whose_times_are_compared(folder: Path) -
     timing = InterleavedTiming(
         queries=[f"q{i}" for i in range(40)],
         milliseconds={runs[0].manifest.id: quick, runs[1].manifest.id: waiting},
+        load=QUIET,
     )
     assert compare(runs, ("MRR@10",), timing=timing).warnings == (), "it asks no server"
     manifest = runs[1].manifest.model_copy(update={"remote": ["total"]})
@@ -221,6 +225,7 @@ def test_no_ratio_is_told_of_too_few_queries(tmp_path: Path, n: int, told: list[
     timing = InterleavedTiming(
         queries=[f"q{i}" for i in range(n)],
         milliseconds={run.manifest.id: times for run in runs},
+        load=QUIET,
     )
     found = pair_latencies(*runs, timing)
     assert [item.percentile for item in found if item.ratio] == told
