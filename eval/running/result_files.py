@@ -59,7 +59,7 @@ def read_earlier(path: Path, beside: tuple[str, ...] = ()) -> Earlier | None:
     text = path.read_text("utf-8", "replace")
     head = HEAD.match(text)
     if head is None:
-        return Earlier(path, f"{path} was made by hand, or by an earlier version", text=text)
+        return Earlier(path, f"{path} was made by hand", text=text)
     body = text[head.end() :]
     if digest(body)[:16] != head["made"]:
         return Earlier(path, f"{path} was made by assay {head['command']} and changed since")

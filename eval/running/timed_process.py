@@ -7,16 +7,9 @@ from pathlib import Path
 
 from assay.eval.runs.execution.interleaved_timing import TimedProcess
 
-# The module that answers, and its name in versions that had no package `assay`.
-TIMING = "assay.eval.cli.timing"
-FORMER = "eval.cli.timing"
+TIMING = "assay.eval.cli.timing"  # the module that answers
 # Without -P Python would look for it in the working folder first, where a user may have an `assay`.
 MODULE = ("-P", "-m", TIMING)
-# The one of these that is installed.
-INSTALLED = (
-    "import importlib.util, runpy; new = importlib.util.find_spec('assay');"
-    f"runpy.run_module('{TIMING}' if new else '{FORMER}', run_name='__main__')"
-)
 
 
 def make_contender(config: str, overrides: Sequence[str]) -> TimedProcess:
@@ -27,9 +20,7 @@ def make_contender(config: str, overrides: Sequence[str]) -> TimedProcess:
 def make_base(name: str, folder: Path, config: str, overrides: Sequence[str]) -> TimedProcess:
     """Return how a config is timed in a checkout, `folder`: by whose code, see `find_python`."""
     python, code = find_python(folder)
-    module = _find_code(folder)
-    start = ("-m", module) if module else ("-c", INSTALLED)
-    return TimedProcess(name, (python, "-P", *start, config, *overrides), folder, code)
+    return TimedProcess(name, (python, *MODULE, config, *overrides), folder, code)
 
 
 def find_python(folder: Path) -> tuple[str, dict[str, str]]:
@@ -41,11 +32,9 @@ def find_python(folder: Path) -> tuple[str, dict[str, str]]:
     own = folder.resolve() / ".venv" / "bin" / "python"
     python = str(own) if own.exists() else sys.executable
     paths = [str(folder.resolve()), *filter(None, [os.environ.get("PYTHONPATH")])]
-    return python, {"PYTHONPATH": os.pathsep.join(paths)} if _find_code(folder) else {}
+    return python, {"PYTHONPATH": os.pathsep.join(paths)} if _has_code(folder) else {}
 
 
-def _find_code(folder: Path) -> str | None:
-    """Return the module that answers in a checkout of this project; None in another folder."""
-    if not (folder / "eval/cli/timing.py").is_file() or not (folder / "retrievers").is_dir():
-        return None
-    return TIMING if (folder / "assay/__init__.py").is_file() else FORMER
+def _has_code(folder: Path) -> bool:
+    """Return whether a folder is a checkout of this project."""
+    return all((folder / name).exists() for name in ("assay/__init__.py", "eval", "retrievers"))

@@ -4,13 +4,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, ValidationError, field_validator
+from pydantic import BaseModel, ConfigDict, ValidationError
 
 from assay.eval.collections.collection import Collection
 from assay.eval.collections.location import find_place
 from assay.eval.runs.machine_load import MachineLoad
 from assay.eval.runs.token_counts import TokenCounts
-from assay.eval.scoring.kinds import show_name
 from assay.retrievers.base import AssayError
 from assay.retrievers.base.answers import describe_rising
 from assay.retrievers.settings import explain_error
@@ -133,9 +132,8 @@ class Manifest(BaseModel):
 
     `retries` is the number of calls, in searches that are stored or timed, that failed and were
     made again; what they cost is in no latency. `seconds` are those of the call that finished the
-    run, indexing included; None in runs of before they were kept. `load` is who worked on the
-    machine while queries were timed; None where none were, and in runs of before that. `cut` is by
-    step how many texts, passages or queries, a model did not read to their end.
+    run, indexing included. `load` is who worked on the machine while queries were timed; None where
+    none were. `cut` is by step how many texts, passages or queries, a model did not read to their end.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -159,16 +157,8 @@ class Manifest(BaseModel):
     join_rule: str
     throughput: float | None
     concurrency: int
-    seconds: float | None = None
-    load: MachineLoad | None = None
-
-    @field_validator("config")
-    @classmethod
-    def _name_measures_as_shown(cls, config: dict[str, Any]) -> dict[str, Any]:
-        """Read runs of earlier versions, whose configs have ir-measures' names."""
-        if names := config.get("measures"):
-            return {**config, "measures": list(map(show_name, names))}
-        return config
+    seconds: float
+    load: MachineLoad | None
 
 
 def read_manifest(folder: Path) -> Manifest:

@@ -140,7 +140,7 @@ def read_ranking(row: Mapping[str, Any], chunks: Mapping[str, Chunk]) -> Ranking
 
 
 def read_trace(rows: Iterable[list[Any]]) -> tuple[StageTrace, ...]:
-    """Read a trace; what was lost to retries is not in runs of earlier versions."""
+    """Read a trace."""
     return tuple(
         StageTrace(name, kind, taken, tuple(map(tuple, candidates)), *others)
         for name, kind, taken, candidates, *others in rows

@@ -76,9 +76,9 @@ class RunFolder(AbstractContextManager["RunFolder"]):
         path = self.path / "rankings.jsonl"
         found = set()
         for row in read_rows(path):
-            stored = row.pop(DIGEST, None)  # not in runs of earlier versions
+            stored = row.pop(DIGEST, None)
             query = row.get("query")
-            if not isinstance(query, str) or stored not in (None, digest_line(encode_row(row))):
+            if not isinstance(query, str) or stored != digest_line(encode_row(row)):
                 raise AssayError(
                     f"{path}: the ranking of query {query} was changed since it was stored; "
                     f"remove {self.path} to search again"

@@ -39,7 +39,7 @@ from assay.retrievers.base.suggestions import suggest
 from assay.retrievers.store.paths import parse_path
 
 SHOWN = 5  # ids in a line that lists them
-TIME = re.compile(r"-(\d{8})[-T]([\d.]+)-[^-]+$")  # T and milliseconds: earlier versions
+TIME = re.compile(r"-(\d{8})-(\d+)-[^-]+$")
 
 
 @dataclass(frozen=True)

@@ -205,8 +205,7 @@ STEM = re.compile(rf"^({'|'.join(SHOWN)})(?=[@(]|$)")
 def show_name(standard: str) -> str:
     """Return the name under which the measure is shown that ir-measures calls `standard`.
 
-    A name that is shown already, or no measure's, is returned as it is: files of earlier versions
-    are read by it.
+    A name that is shown already, or no measure's, is returned as it is.
 
     >>> show_name("Success(rel=2)@5"), show_name("R@2000tok"), show_name("MRR@10")
     ('Hit(rel=2)@5', 'Recall@2000tok', 'MRR@10')

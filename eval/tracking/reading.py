@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 from assay.eval.runs.latency import TOTAL
 from assay.eval.runs.summary.exports import PER_QUERY, frame_queries, read_queries
 from assay.eval.runs.summary.summary import PERCENTILES
-from assay.eval.scoring.kinds import show_name
 from assay.eval.scoring.measures import DEFAULT
 from assay.eval.statistics.estimates import OpenEstimate, make_estimate
 from assay.eval.tracking.local import database
@@ -71,7 +70,7 @@ class TrackedRun:
 
         wanted = json.loads(self.config.get("measures", "null")) or DEFAULT
         names = {name: metric_name(name) for name in wanted if metric_name(name) in self.metrics}
-        means = {show_name(measure): self._estimate(name) for measure, name in names.items()}
+        means = {measure: self._estimate(name) for measure, name in names.items()}
         return tabulate_estimates(means, "measure", "mean")
 
     @cached_property
@@ -88,7 +87,7 @@ class TrackedRun:
         """By query id: `type`, `text`, a column a measure, and `milliseconds` where timed."""
         with connect(self.tracking_uri) as client, tempfile.TemporaryDirectory() as folder:
             path = client.download_artifacts(self.mlflow_run, PER_QUERY, folder)
-            return frame_queries(read_queries(Path(path))).rename(columns=show_name)
+            return frame_queries(read_queries(Path(path)))
 
     def __repr__(self) -> str:
         return f"<{self.name} on {self.collection}, {self.finished:%Y-%m-%d %H:%M}: {self.id}>"
@@ -97,7 +96,7 @@ class TrackedRun:
     def figures(self) -> Mapping[str, tuple[float | None, float | None]]:
         """The ends of the interval of each figure, by its name among the metrics.
 
-        Fetched when first asked for; empty for a run of before they were sent in a table.
+        Fetched when first asked for; empty where none were sent.
         """
         with connect(self.tracking_uri) as client, tempfile.TemporaryDirectory() as folder:
             if FIGURES not in {item.path for item in client.list_artifacts(self.mlflow_run)}:

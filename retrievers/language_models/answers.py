@@ -15,7 +15,7 @@ CACHE_KIND = "answers"
 
 @dataclass(frozen=True, slots=True)
 class KeptAnswer:
-    """An answer as it is kept (see Answer); `usage` is None where it was kept without."""
+    """An answer as it is kept (see Answer); `usage` is None in an example."""
 
     text: str
     ending: Ending
@@ -49,5 +49,4 @@ class AnswerCache:
 
 
 def _read(row: dict[str, Any]) -> KeptAnswer:
-    usage = row.pop("usage", None)
-    return KeptAnswer(**row, usage=usage and Usage(**usage))
+    return KeptAnswer(**row | {"usage": Usage(**row["usage"])})

@@ -23,7 +23,7 @@ from filelock import FileLock
 
 from assay.retrievers.base import AssayError
 from assay.retrievers.base.suggestions import suggest
-from assay.retrievers.store.database import EARLIER, TABLE, Database
+from assay.retrievers.store.database import TABLE, Database
 from assay.retrievers.store.files import writing
 from assay.retrievers.store.seals import SealedFile, find_changed, seal
 
@@ -251,15 +251,13 @@ def _locked(path: Path) -> Iterator[None]:
 def _select(database: sqlite3.Connection, keys: Sequence[str]) -> dict[str, bytes | None]:
     """Return the values of those `keys` that have one; None for one that is damaged."""
     found: dict[str, bytes | None] = {}
-    for table in _list_tables(database):
-        checksum = "checksum" if table == TABLE else "NULL"
-        for begin in range(0, len(keys), KEYS_PER_SELECT):
-            part = keys[begin : begin + KEYS_PER_SELECT]
-            marks = ",".join("?" * len(part))
-            chosen = f"SELECT key, value, {checksum} FROM {table} WHERE key IN ({marks})"
-            for key, value, known in database.execute(chosen, part):
-                whole = isinstance(value, bytes) and known == zlib.crc32(value)
-                found[key] = value if whole or table == EARLIER else None
+    for begin in range(0, len(keys), KEYS_PER_SELECT):
+        part = keys[begin : begin + KEYS_PER_SELECT]
+        marks = ",".join("?" * len(part))
+        chosen = f"SELECT key, value, checksum FROM {TABLE} WHERE key IN ({marks})"
+        for key, value, checksum in database.execute(chosen, part):
+            whole = isinstance(value, bytes) and checksum == zlib.crc32(value)
+            found[key] = value if whole else None
     return found
 
 
@@ -269,13 +267,7 @@ def _delete(database: sqlite3.Connection, keys: Sequence[str]) -> None:
 
 
 def _count(database: sqlite3.Connection) -> int:
-    tables = _list_tables(database)
-    return sum(database.execute(f"SELECT count(*) FROM {i}").fetchone()[0] for i in tables)
-
-
-def _list_tables(database: sqlite3.Connection) -> list[str]:
-    names = {name for (name,) in database.execute("SELECT name FROM sqlite_master")}
-    return [name for name in (EARLIER, TABLE) if name in names]
+    return int(database.execute(f"SELECT count(*) FROM {TABLE}").fetchone()[0])
 
 
 def _check(path: Path, *, whole: bool = False) -> tuple[float | None, Path | None]:
@@ -287,8 +279,6 @@ def _check(path: Path, *, whole: bool = False) -> tuple[float | None, Path | Non
         text = (path / META).read_text()
         entry = json.loads(text)
         seconds = float(entry["seconds"])
-        if len(entry) == 1:  # of an earlier version
-            return seconds, None
         del entry["checksum"]
         if text != _render(entry):
             return None, path / META

@@ -25,7 +25,6 @@ BUSY_SECONDS = 60.0
 SUFFIXES = ("", "-wal", "-shm")  # of a database, its log and its index to that
 BROKEN = ".broken-"
 TABLE = "checked"  # keys, values, and the CRC-32 of each value
-EARLIER = "items"  # keys and values, of versions that kept no checksums
 
 
 class Database:

@@ -34,14 +34,14 @@ class InterleavedTiming(BaseModel):
     """Milliseconds of whole searches by run, paired by query, of pipelines timed in one job.
 
     `queries` are the ids of the queries, in the order in which they were timed. `load` is who
-    worked on the machine meanwhile; None in timings of before that was kept.
+    worked on the machine meanwhile.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     queries: list[str]
     milliseconds: dict[str, list[float]]
-    load: MachineLoad | None = None
+    load: MachineLoad
 
 
 class PairTimes(NamedTuple):
@@ -87,7 +87,7 @@ class Process:
     def wait_until_ready(self) -> bool:
         """Return whether it asks a server, once the pipeline is indexed and warm.
 
-        Versions of before this was told are taken to ask none. Raises AssayError if it ends before.
+        Raises AssayError if it ends before.
         """
         return bool(self._read().get("asks_server"))
 

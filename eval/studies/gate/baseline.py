@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, ValidationError, field_validator
+from pydantic import BaseModel, ConfigDict, ValidationError
 
 from assay.eval.collections.catalog import is_collection
 from assay.eval.collections.location import find_repository
@@ -21,7 +21,6 @@ from assay.eval.runs.generated_answers import Recipe
 from assay.eval.runs.manifest import Manifest
 from assay.eval.runs.stored import StoredRun
 from assay.eval.runs.summary.summary import summarise
-from assay.eval.scoring.kinds import show_name
 from assay.eval.scoring.measures import find
 from assay.eval.studies.gate.kept_rankings import KeptRanking, keep_rankings, list_common
 from assay.retrievers.base import AssayError
@@ -31,7 +30,6 @@ from assay.retrievers.store.files import write_atomically
 from assay.retrievers.store.locks import changing
 
 FORMAT = 2
-READ = (1, FORMAT)
 DIGITS = 6
 # Keys of a config that say nothing of what is retrieved.
 WORDS = {"description", "latency", "measures"}
@@ -59,8 +57,7 @@ class Baseline(BaseModel):
     running that commit again beside the new one. `scores` is {query id: {measure: score}}.
     `answered_by` is who gave the answers that some of them are of, if any are. `sources` and
     `facts` are digests of the sources that make rankings and of what the retriever tells of itself;
-    "" where they are not known. `rankings` is what is kept of these, by query id; None in files of
-    format 1.
+    "" where they are not known. `rankings` is what is kept of these, by query id.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -79,20 +76,7 @@ class Baseline(BaseModel):
     answered_by: Recipe | None = None
     sources: str = ""
     facts: str = ""
-    rankings: dict[str, KeptRanking] | None = None
-
-    @field_validator("means")
-    @classmethod
-    def _name_as_shown(cls, values: dict[str, float]) -> dict[str, float]:
-        """Read files of earlier versions, which have ir-measures' names."""
-        return {show_name(name): value for name, value in values.items()}
-
-    @field_validator("scores")
-    @classmethod
-    def _name_scores_as_shown(
-        cls, scores: dict[str, dict[str, float]]
-    ) -> dict[str, dict[str, float]]:
-        return {query: cls._name_as_shown(values) for query, values in scores.items()}
+    rankings: dict[str, KeptRanking]
 
     @property
     def label(self) -> str:
@@ -158,8 +142,6 @@ def _find_other(baseline: Baseline, run: StoredRun) -> str:
 
 
 def _have_common_query(baseline: Baseline, run: StoredRun) -> bool:
-    if baseline.rankings is None:
-        return not baseline.scores.keys().isdisjoint(run.queries)
     return bool(list_common(baseline.rankings, keep_rankings(run)))
 
 
@@ -229,7 +211,7 @@ def render(baseline: Baseline) -> str:
     """Return the text of a baseline's file."""
     by_query = ("rankings", "scores")
     values = baseline.model_dump(mode="json")
-    blocks = {key: values.pop(key) for key in by_query if values[key] is not None}
+    blocks = {key: values.pop(key) for key in by_query}
     if baseline.answered_by is None:
         del values["answered_by"]
     head = json.dumps(values, indent=1, sort_keys=True, ensure_ascii=False)
@@ -260,8 +242,8 @@ def read(path: Path, run: str = "RUN") -> Baseline:
     except (OSError, ValidationError) as error:
         reason = explain_error(error) if isinstance(error, ValidationError) else error.strerror
         raise AssayError(f"{path}: not a baseline that can be read: {reason}") from None
-    if baseline.format not in READ:
-        raise AssayError(f"{path}: format {baseline.format}; this version reads up to {FORMAT}")
+    if baseline.format != FORMAT:
+        raise AssayError(f"{path}: format {baseline.format}; this version reads {FORMAT}")
     return baseline
 
 

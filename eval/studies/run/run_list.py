@@ -15,7 +15,6 @@ from assay.eval.runs.manifest import FORMAT, MANIFEST, Manifest
 from assay.eval.runs.stored import load
 from assay.eval.runs.summary.exports import NO_MEASURES, PER_QUERY, read_queries
 from assay.eval.scoring import measures
-from assay.eval.scoring.kinds import show_name
 from assay.retrievers.base import AssayError
 from assay.retrievers.base.suggestions import suggest
 
@@ -169,7 +168,7 @@ def _read_table(path: Path) -> Figures | None:
         return None
     figures = {name: [i for i in values if i is not None] for name, values in table.items()}
     means = {
-        show_name(name): fmean(values)
+        name: fmean(values)
         for name, values in figures.items()
         if name not in NO_MEASURES and values
     }

@@ -25,7 +25,7 @@ from assay.eval.runs.summary.exports import (
 )
 from assay.eval.scoring import calculation, measures
 from assay.eval.scoring.calculation import ByQuery, Qrels, Run
-from assay.eval.scoring.kinds import Empty, Recall, Tokens, show_name
+from assay.eval.scoring.kinds import Empty, Recall, Tokens
 from assay.eval.scoring.measure import Measure
 from assay.eval.scoring.standard import TrecMeasure
 from assay.retrievers.base import AssayError
@@ -149,7 +149,7 @@ def _read_scores(path: Path) -> dict[str, ByQuery]:
     columns = read_queries(path)
     queries = [as_word(query) for query in columns["query_id"]]
     return {
-        show_name(name): dict(zip(queries, scores, strict=True))
+        name: dict(zip(queries, scores, strict=True))
         for name, scores in columns.items()
         if name not in NO_MEASURES
     }

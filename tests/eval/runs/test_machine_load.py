@@ -1,6 +1,5 @@
 """Who works while queries are timed: beside processes that spin, and by recorded readings."""
 
-import json
 import subprocess
 import sys
 import time
@@ -19,8 +18,7 @@ from assay.eval.running.timing import System, find_timing
 from assay.eval.runs import machine_load
 from assay.eval.runs.latency import LatencySample, LatencySettings, measure
 from assay.eval.runs.machine_load import LoadMeter, MachineLoad, Usage, read_usage
-from assay.eval.runs.manifest import MANIFEST
-from assay.eval.runs.stored import StoredRun, load
+from assay.eval.runs.stored import StoredRun
 from assay.eval.runs.summary.summary import Summary, summarise
 from assay.retrievers.base import IndexReport, Quiet, Ranking, Retriever, StageTrace
 from assay.retrievers.base.stopwatch import Stopwatch
@@ -216,18 +214,6 @@ def test_tables_say_that_others_worked_and_have_cpu_time(
     as_json = summary.as_json()
     assert as_json["load"] == (found and {**found.model_dump(), "disturbed": found is BUSY})
     assert as_json["cpu_ms"] == {"total": 4.5, "words": 3.5}
-
-
-def test_runs_of_before_have_no_load(run: StoredRun) -> None:
-    path = run.folder / MANIFEST
-    manifest = json.loads(path.read_text())
-    del manifest["load"]
-    path.write_text(json.dumps(manifest))
-    (run.folder / "latency.jsonl").write_text('{"query_id":"q0","milliseconds":{"total":2.0}}\n')
-    read = load(run.folder)
-    assert read.manifest.load is None
-    assert read.latency == (LatencySample("q0", {"total": 2.0}, {}),)
-    assert summarise(read).disturbance == summarise(read).unknown_load == ""
 
 
 @pytest.fixture

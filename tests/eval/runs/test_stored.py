@@ -48,10 +48,8 @@ def test_runs_that_cannot_be_read_are_passed_over(tmp_path: Path, capsys) -> Non
 
 
 def test_where_several_runs_are_meant_the_line_says_how_to_choose(tmp_path: Path) -> None:
-    # As earlier versions wrote them, and as they are written now.
-    old, new = "T000000.000", "-000000"
-    times = ("03" + old, "09" + new, "05" + old, "01" + old, "07" + new, "08" + old, "06" + new)
-    ids = [f"{name}-202611{i}-abc" for name, i in zip("bmmmmmm", times, strict=True)]
+    days = ("03", "09", "05", "01", "07", "08", "06")
+    ids = [f"{name}-202611{day}-000000-abc" for name, day in zip("bmmmmmm", days, strict=True)]
     for id_ in ids:
         (tmp_path / id_).mkdir()
         (tmp_path / id_ / MANIFEST).touch()

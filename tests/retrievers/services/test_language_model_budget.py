@@ -19,6 +19,7 @@ from assay.retrievers.base import AssayError
 from assay.retrievers.language_models.answers import KeptAnswer
 from assay.retrievers.language_models.base import Prompt
 from assay.retrievers.services.ledger import CostLedger, read_account
+from assay.retrievers.services.prices import Usage
 from assay.retrievers.store.digest import digest
 
 skip_without("openai", "openai")
@@ -163,10 +164,12 @@ def test_answers_that_were_paid_for_are_found_again(room: MakeLlmFixture) -> Non
     """Their kind, keys and form are those of every cache that is out there."""
     here = room(say)
     key = digest("answer", here.model.identity, "Some instructions.\nq")
-    here.cache.put_many("answers", {key: b'{"text": "to q", "ending": "end", "note": ""}'})
+    usage = b'{"input": 7, "cache_write": 0, "cache_read": 0, "output": 2}'
+    kept = b'{"text": "to q", "ending": "end", "note": "", "usage": ' + usage + b"}"
+    here.cache.put_many("answers", {key: kept})
     with here.client() as client:
         assert client.ask(ask("q")) == end("to q")
-        assert client.ask(ask("q")).usage is None
+        assert client.ask(ask("q")).usage == Usage(input=7, output=2)
         assert (
             client.ask(ask("other")).usage
             == here.answers.find(

@@ -146,14 +146,3 @@ def test_a_changed_value_of_a_database_is_made_anew(
     cache.put_many("kind", {"a": b"first"})
     assert cache.get_many("kind", ["a", "b"]) == {"a": b"first", "b": b"second"}
     assert capsys.readouterr().err == ""
-
-
-def test_values_of_an_earlier_version_are_read(tmp_path: Path) -> None:
-    with closing(sqlite3.connect(tmp_path / "kind.sqlite")) as database, database:
-        database.execute("CREATE TABLE items (key TEXT PRIMARY KEY, value BLOB)")
-        database.execute("INSERT INTO items VALUES ('a', ?)", (b"1",))
-    cache = Cache(tmp_path)
-    assert cache.get_many("kind", ["a"]) == {"a": b"1"}
-    cache.put_many("kind", {"b": b"2"})
-    assert cache.get_many("kind", ["a", "b"]) == {"a": b"1", "b": b"2"}
-    assert [item.entries for item in cache.usage()] == [2]

@@ -21,6 +21,8 @@ BASE = [1, 2, 4, 0, 1, 5, 2, 1, 0, 2] * 4
 OTHER = [1, 1, 2, 1, 1, 1, 4, 1, 0, 1] * 4
 MEASURES = ("MRR@10", "Hit@1")
 
+QUIET = MachineLoad(cores=2, seconds=3, own=0.5, others=0.02, load_average=0.4)
+
 
 def test_figures_by_hand(folder: Path) -> None:
     base, other = make_run(folder, "base", BASE), make_run(folder, "other", OTHER)
@@ -160,6 +162,7 @@ def test_a_ratio_is_told_of_pipelines_timed_in_one_job(folder: Path) -> None:
             runs[0].manifest.id: times,
             runs[1].manifest.id: [2 * value for value in times],
         },
+        load=QUIET,
     )
     other, apart = compare(runs, ("MRR@10",), timing=timing).pairs
     assert [item.base for item in other.latency] == pytest.approx([2.5, 9])
@@ -204,6 +207,7 @@ def test_no_ratio_is_told_of_too_few_queries(tmp_path: Path, n: int, told: list[
     timing = InterleavedTiming(
         queries=[f"q{i}" for i in range(n)],
         milliseconds={run.manifest.id: times for run in runs},
+        load=QUIET,
     )
     found = pair_latencies(*runs, timing)
     assert [item.percentile for item in found if item.ratio] == told

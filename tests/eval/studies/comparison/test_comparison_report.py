@@ -17,6 +17,7 @@ from samples.report import HOSTILE, QUERIES, make_run
 from assay.eval.report.formats import p_value, signed
 from assay.eval.report.plots import LinearAxis
 from assay.eval.runs.execution.interleaved_timing import InterleavedTiming
+from assay.eval.runs.machine_load import MachineLoad
 from assay.eval.runs.stored import StoredRun
 from assay.eval.runs.summary.labels import label_runs
 from assay.eval.statistics.estimates import Estimate
@@ -364,7 +365,8 @@ def test_every_place_has_the_times_of_one_job(runs: list[StoredRun], tmp_path: P
     first, second = runs[:2]
     queries = list(first.queries)
     times = {first.manifest.id: [14.7] * len(queries), second.manifest.id: [29.4] * len(queries)}
-    timing = InterleavedTiming(queries=queries, milliseconds=times)
+    load = MachineLoad(cores=2, seconds=3, own=0.5, others=0.02, load_average=0.4)
+    timing = InterleavedTiming(queries=queries, milliseconds=times, load=load)
     compared = compare([first, second], timing=timing)
     view = make_view(compared)
     (pair,) = view.pairs

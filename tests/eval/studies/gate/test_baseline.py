@@ -39,14 +39,6 @@ def test_a_baseline_is_small_sorted_and_read_back(tmp_path: Path) -> None:
     assert baseline.accept(run, MEASURES, tmp_path / "baselines").read_text() == text
 
 
-def test_a_baseline_of_an_earlier_version_is_read(tmp_path: Path) -> None:
-    path = baseline.accept(make_run(tmp_path, "mine", RANKS), MEASURES, tmp_path / "baselines")
-    now = baseline.read(path)
-    path.write_text(path.read_text().replace('"MRR@10"', '"RR@10"'))
-    assert baseline.read(path) == now
-    assert now.means.keys() == set(MEASURES)
-
-
 def test_a_change_of_one_query_is_one_line_of_a_diff(tmp_path: Path) -> None:
     texts = [
         baseline.render(baseline.make(make_run(tmp_path, "mine", ranks), ["MRR@10"]))
