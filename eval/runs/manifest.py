@@ -133,7 +133,8 @@ class Manifest(BaseModel):
     `retries` is the number of calls, in searches that are stored or timed, that failed and were
     made again; what they cost is in no latency. `seconds` are those of the call that finished the
     run, indexing included. `load` is who worked on the machine while queries were timed; None where
-    none were. `cut` is by step how many texts, passages or queries, a model did not read to their end.
+    none were. `cut` is by step how many texts, passages or queries, a model did not read to their
+    end.
     """
 
     model_config = ConfigDict(extra="forbid")
