@@ -1,14 +1,12 @@
 """Reading runs back from MLflow."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from pandas.testing import assert_frame_equal
 from samples.tracked_run import client, make_summary, run_ids
 
-from assay.eval.runs.summary.exports import export
-from assay.eval.runs.summary.summary import Summary, summarise
+from assay.eval.runs.summary.summary import Summary
 from assay.eval.studies.run.frame import RunResult
 from assay.eval.tracking import TrackingError, log
 from assay.eval.tracking.reading import read_tracked
@@ -61,25 +59,3 @@ def test_no_store_is_made_by_reading(tmp_path: Path) -> None:
 def test_an_empty_store_says_so(store: None) -> None:
     with pytest.raises(TrackingError, match="no runs are tracked"):
         read_tracked()
-
-
-def test_a_run_sent_by_an_earlier_version_has_the_names_shown(
-    store: None, summary: Summary
-) -> None:
-    now = summarise(summary.run, ["Hit@1", "Recall@2000tok"])
-    old = {"Hit@1": "Success@1", "Recall@2000tok": "R@2000tok"}
-    run = summary.run
-    config = {**run.manifest.config, "measures": list(old.values())}
-    before = replace(
-        now,
-        run=replace(run, manifest=run.manifest.model_copy(update={"config": config})),
-        scores={old[name]: scores for name, scores in now.scores.items()},
-        means={old[name]: mean for name, mean in now.means.items()},
-    )
-    export(before)
-    log([before])
-    (tracked,) = read_tracked()
-    assert "Success_at_1" in tracked.metrics
-    result = RunResult(run, tuple(old))
-    assert_frame_equal(tracked.measures, result.measures)
-    assert_frame_equal(tracked.per_query, result.per_query)

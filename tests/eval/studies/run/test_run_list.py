@@ -13,13 +13,11 @@ from samples.planned_runs import make_run
 
 from assay.eval.cli.runs import runs
 from assay.eval.runs.manifest import MANIFEST
-from assay.eval.runs.stored import StoredRun, load
-from assay.eval.runs.summary.exports import PER_QUERY, export
+from assay.eval.runs.stored import StoredRun
+from assay.eval.runs.summary.exports import export
 from assay.eval.runs.summary.summary import summarise
-from assay.eval.studies.run.frame import RunResult
 from assay.eval.studies.run.index import list_trends, write_index
-from assay.eval.studies.run.run_list import list_runs, read_run
-from assay.eval.studies.run.verification import verify
+from assay.eval.studies.run.run_list import list_runs
 
 MADE = ("2026-03-01T10:00:00+00:00", "2026-03-02T10:00:00+00:00", "2026-03-03T10:00:00+00:00")
 
@@ -203,26 +201,6 @@ def test_a_run_that_is_not_read_is_named_in_the_index(reports: Path) -> None:
     (reports / "broken" / MANIFEST).write_text("{}")
     page = write_index(list_runs(reports), reports).read_text()
     assert "Not read, as damaged or of another version: broken." in page
-
-
-def test_a_run_of_an_earlier_version_has_the_names_shown(reports: Path) -> None:
-    """Its config and its table have ir-measures' names."""
-    (folder,) = (row.folder for row in list_runs(reports) if row.created == MADE[1])
-    manifest = json.loads((folder / MANIFEST).read_text())
-    manifest["config"]["measures"] = ["Success@1", "R@2000tok", "nDCG@10"]
-    (folder / MANIFEST).write_text(json.dumps(manifest))
-    table = (folder / PER_QUERY).read_text()
-    (folder / PER_QUERY).write_text(table.replace("Hit@1", "Success@1"))
-    assert list(read_run(folder).means) == ["Hit@1", "nDCG@10"]
-    assert {check.measure: check.verdict for check in verify(folder)} == {
-        "Hit@1": "identical",
-        "nDCG@10": "identical",
-    }
-    run = load(folder)
-    assert run.manifest.config["measures"] == ["Hit@1", "Recall@2000tok", "nDCG@10"]
-    assert list(RunResult(run).measures.index) == ["Hit@1", "Recall@2000tok", "nDCG@10"]
-    (folder / PER_QUERY).unlink()
-    assert list(read_run(folder).means) == ["Hit@1", "Recall@2000tok", "nDCG@10"]
 
 
 def test_either_name_orders_the_list(reports: Path) -> None:
