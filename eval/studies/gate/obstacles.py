@@ -33,8 +33,8 @@ def list_mismatches(baseline: Baseline, head: StoredRun, names: Sequence[str]) -
     Empty where the baseline's pipeline can be run beside it. `names` are the gated measures.
     """
     mismatches = _list_faults(head, "the run")
-    before = _list_units(baseline.rankings)
-    if not before & (after := _list_units(keep_rankings(head))):
+    then = baseline.rankings
+    if then and not (before := _list_units(then)) & (after := _list_units(keep_rankings(head))):
         mismatches.append(
             f"its judgments are of {_name(after)}, the baseline's of {_name(before)}; accept a "
             "new baseline"

@@ -42,12 +42,14 @@ def test_kept_rankings_score_as_the_run_does(
         assert found[query] == pytest.approx(scores, abs=1e-6)
 
 
-def test_a_file_keeps_the_rankings(tmp_path: Path) -> None:
+def test_a_file_keeps_the_rankings_and_one_without_is_read(tmp_path: Path) -> None:
     run = make_run(tmp_path, "mine", RANKS)
     made = make(run, NAMES)
     path = tmp_path / "mine@planned.json"
     path.write_text(render(made))
     assert read(path) == made
+    path.write_text(render(made.model_copy(update={"rankings": None, "format": 1})))
+    assert read(path).rankings is None
 
 
 def kept(*gold: tuple[str, int, str, int]) -> KeptRanking:
@@ -85,6 +87,7 @@ def test_each_effect_by_hand(tmp_path: Path) -> None:
         "corpus": (0.0, 5),
         "judgments": (-0.5, 10),
     }
+    assert "cannot be told until it is accepted again" in estimate_effects(None, run, NAMES)[1]
 
 
 def test_the_pipeline_is_judged_on_todays_collection(tmp_path: Path) -> None:
