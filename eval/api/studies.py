@@ -2,13 +2,31 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from assay.eval.report.result import StudyResult
+from assay.eval.running.study import F, Lab, O, Study
+from assay.retrievers.base import AssayError
 
 if TYPE_CHECKING:
     from assay.eval.studies.ablation.analysis import Ablation
+    from assay.eval.studies.overlap.study import Overlap
     from assay.eval.studies.threshold.running import FittedThreshold
+
+
+def ask(study: Study[O, F], **given: Any) -> StudyResult[F]:
+    """Return the answer of a study to options by their names. Raises AssayError for wrong ones."""
+    from pydantic import ValidationError
+
+    from assay.eval.progress import ConsoleProgress
+    from assay.retrievers.settings import explain_error
+
+    try:
+        asked = study.options.model_validate(given)
+    except ValidationError as error:
+        raise AssayError(f"{study.name}: {explain_error(error)}") from None
+    found = study.find(asked, Lab(ConsoleProgress()))
+    return StudyResult(found, study.report(found))
 
 
 def ablate(
@@ -83,3 +101,32 @@ def threshold(
 
     found = fit(find_config(config), overrides, of, false_empty, ConsoleProgress())
     return StudyResult(found, report(found))
+
+
+def overlap(
+    one: str, other: str, *overrides: str, k: int = 10, by: str = "passages"
+) -> "StudyResult[Overlap]":
+    """Show how much the first hits of two pipelines agree, as `assay overlap` does.
+
+    Args:
+        one: A config or a stored run, as `assay compare` has it.
+        other: Another.
+        overrides: Changes to the configs, `key.path=value`.
+        k: How many first hits are looked at.
+        by: What must be the same: `passages` or `documents`.
+
+    Returns:
+        What was found, by query in `.tables["queries"]`.
+
+    Raises:
+        AssayError: The runs are of different collections, or share no query.
+
+    Examples:
+        >>> from assay import overlap
+        >>> overlap("bm25", "semantic", "dataset=harbourline", by="documents").tables["means"].shape
+        (3, 3)
+
+    """
+    from assay.eval.studies.overlap.study import OverlapStudy
+
+    return ask(OverlapStudy(), runs=(one, other, *overrides), k=k, by=by)

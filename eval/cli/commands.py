@@ -47,6 +47,11 @@ GROUPS = {
                 "compare bm25 hybrid hybrid_rrf --measure nDCG@10,Hit@5",
             ),
         ),
+        "overlap": Entry(
+            "overlap:overlap",
+            "Show how much the first hits of two pipelines agree.",
+            ("overlap bm25 semantic", "overlap bm25 hybrid dataset=tarnwick --by documents"),
+        ),
         "choose": Entry(
             "choose:choose",
             "Find the pipeline to ship for a collection.",

@@ -12,7 +12,7 @@ BOTH: dict[str, Any] = {**KEYWORD, "b": {"type": "dense", "encoder": SERVED}}
 FUSED: dict[str, Any] = {"legs": BOTH, "fusion": {"type": "rrf"}}
 STORE = {"type": "native_hybrid", "engine": {"type": "qdrant"}}
 WORDS = {"type": "engine_keyword", "engine": {"type": "opensearch", "knn": {"method": "none"}}}
-API, FILE = {"type": "openai", "model": "gpt-5-nano"}, {"type": "local"}
+API = {"type": "openai", "model": "gpt-5-nano"}
 RERANKER = {"type": "cohere", "model": "rerank-v4.0"}
 
 
@@ -27,7 +27,6 @@ RERANKER = {"type": "cohere", "model": "rerank-v4.0"}
         ({"legs": {"a": STORE | {"encoder": SERVED}}}, True),
         ({"legs": {"a": WORDS}}, True),
         ({"legs": KEYWORD, "query": [{"type": "multi_query", "model": API}]}, True),
-        ({"legs": KEYWORD, "query": [{"type": "multi_query", "model": FILE}]}, False),
         ({"legs": KEYWORD, "stages": [{"type": "rerank", "model": RERANKER}]}, True),
         ({"legs": KEYWORD, "stages": [{"type": "rerank"}]}, False),
     ],

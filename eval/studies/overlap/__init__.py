@@ -1,0 +1,1 @@
+"""Overlap: how much the results of pipelines agree."""

@@ -1,0 +1,144 @@
+"""How much the first hits of two pipelines agree, and where they differ most."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from functools import cached_property
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from assay.eval.report.blocks import Column, Plot, Report, Table
+from assay.eval.report.formats import count, percent, shorten
+from assay.eval.running.study import Argument, Lab, Study, StudyOptions
+from assay.eval.runs import environment
+from assay.eval.statistics.estimates import SHARE, Estimate, estimate_mean
+from assay.eval.studies.overlap.agreement import find_jaccard, find_rbo
+from assay.retrievers.base import AssayError, Ranking
+from assay.retrievers.store.digest import digest
+
+SHOWN = 40  # characters of a query
+
+
+class OverlapOptions(StudyOptions):
+    """Which runs, and what of them."""
+
+    runs: Annotated[tuple[str, ...], Argument("RUN RUN [KEY.PATH=VALUE]...")]
+    k: int = Field(10, ge=1, le=1000, description="How many first hits are looked at.")
+    by: Literal["passages", "documents"] = Field(
+        "passages", description="What must be the same: pipelines that cut alike share passages."
+    )
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """How much the hits of a query agree; `first` says whether the first is the same."""
+
+    query: str
+    text: str
+    jaccard: float
+    rbo: float
+    first: bool
+
+
+@dataclass(frozen=True)
+class Overlap:
+    """What two runs share, query by query."""
+
+    id: str
+    names: tuple[str, str]
+    collection: str
+    k: int
+    by: str
+    queries: tuple[Agreement, ...]
+    environment: Mapping[str, Any] = field(default_factory=environment.describe)
+
+    @cached_property
+    def means(self) -> dict[str, Estimate]:
+        """The means of Jaccard, RBO and of the share of queries with the same first hit."""
+        return {
+            name: estimate_mean([float(getattr(item, name)) for item in self.queries], SHARE)
+            for name in ("jaccard", "rbo", "first")
+        }
+
+    def as_json(self) -> dict[str, Any]:
+        """Return all that was found as JSON values."""
+        means = {name: asdict(mean) for name, mean in self.means.items()}
+        return {**asdict(self), "means": means}
+
+
+class OverlapStudy(Study[OverlapOptions, Overlap]):
+    """Show how much the first hits of two pipelines agree.
+
+    Each is a config or a stored run, as `assay compare` has it. Where two pipelines hardly agree,
+    fusing them can gain most; where they agree, the cheaper will do.
+    """
+
+    name = "overlap"
+    options = OverlapOptions
+
+    def find(self, asked: OverlapOptions, lab: Lab) -> Overlap:  # noqa: D102
+        runs = lab.run_all(asked.runs)
+        if len(runs) != 2:
+            raise AssayError(f"overlap: compares two runs, not {len(runs)}")
+        one, other = runs
+        if one.manifest.collection.digest != other.manifest.collection.digest:
+            raise AssayError("overlap: the runs are of different collections, or contents of one")
+        shared = [query for query in one.queries if query in other.queries]
+        if not shared:
+            raise AssayError("overlap: the runs share no query")
+        found = []
+        for id_ in shared:
+            mine, theirs = (_list_names(run.rankings[id_], asked) for run in runs)
+            measured = find_jaccard(mine, theirs), find_rbo(mine, theirs)
+            text, first = one.queries[id_].text, mine[:1] == theirs[:1]
+            found.append(Agreement(id_, text, *measured, first))
+        ids = (one.manifest.id, other.manifest.id)
+        return Overlap(
+            f"overlap-{digest(ids, asked.k, asked.by)[:8]}",
+            (one.manifest.name, other.manifest.name),
+            one.manifest.collection.name,
+            asked.k,
+            asked.by,
+            tuple(found),
+        )
+
+    def report(self, found: Overlap) -> Report:  # noqa: D102
+        names, means = " and ".join(found.names), found.means
+        figures = {
+            f"shared of the first {found.k} (Jaccard)": means["jaccard"],
+            "rank-biased overlap": means["rbo"],
+            "same first hit": means["first"],
+        }
+        columns = [Column("figure", "", value=lambda pair: pair[0]),
+                   Column("mean", "Mean", "score", lambda pair: pair[1])]  # fmt: skip
+        rows = sorted(found.queries, key=lambda item: (item.rbo, item.query))
+        by_query = [
+            Column("words", "Query", value=lambda item: shorten(item.text, SHOWN)),
+            Column("rbo", "RBO", "score"),
+            Column("jaccard", "Jaccard", "score"),
+            Column("first", "Same first"),
+            Column("query", "Id", brief=False),
+        ]
+        share = f"{percent(means['jaccard'].value)} of their first {found.k} {found.by}"
+        first = f"the first is the same for {percent(means['first'].value)} of the queries"
+        return Report(
+            id=found.id,
+            kind="overlap",
+            title=names,
+            subject=(f"on {found.collection}", count(len(found.queries), "query", "queries")),
+            verdict=[f"They share {share}; {first}"],
+            blocks=[
+                Table("means", "In the mean", columns, list(figures.items()),
+                      plot=Plot("mean", "whisker")),
+                Table("queries", "Where they agree least", by_query, rows, most=10),
+            ],
+            environment=found.environment,
+        )  # fmt: skip
+
+
+def _list_names(ranking: Ranking, asked: OverlapOptions) -> list[str]:
+    """Return what the first hits are of, each once."""
+    chunks = (hit.chunk for hit in ranking.hits)
+    whole = asked.by == "documents"
+    names = (i.doc_id if whole else f"{i.doc_id}:{i.start}:{i.end}" for i in chunks)
+    return list(dict.fromkeys(names))[: asked.k]
