@@ -132,9 +132,11 @@ def _prepare(command: click.Command) -> None:
 def assay() -> None:
     """Which retrieval pipeline should I ship, and can I believe the difference?
 
-    Every command has --help, with two examples. --trust, which every command takes too, lets
-    configs and cards from elsewhere name code, addresses, variables and any folder; `assay config
-    show PATH --trust` shows what one asks for, and does none of it.
+    New here? Run assay demo, then assay init with your own documents. Every command has --help,
+    with two examples.
+
+    Configs and cards from elsewhere may name code, addresses and folders only with --trust; `assay
+    config show PATH --trust` shows what one asks for, and does none of it.
     """
 
 

@@ -62,8 +62,8 @@ def describe_disturbance(load: MachineLoad | None, again: str) -> str:
     if load is None or not load.is_busy():
         return ""
     return (
-        f"The machine was busy: {load.words} while queries were timed, so that latency is partly "
-        f"theirs. {again} on a quiet machine."
+        f"Times are unreliable, for the machine was busy: {load.words} while queries were timed. "
+        f"Scores are not affected. {again} on a quiet machine."
     )
 
 

@@ -78,7 +78,7 @@ def test_each_command_shows_what_it_is_for_and_what_comes_next(shell: Shell) -> 
 
     _, made = find("assay init")
     assert made[0] == "collection docs: 3 documents, 6 queries, 6 judgments"
-    assert "With 6 queries you can detect differences of about" in made[3]
+    assert "6 questions show differences of about" in made[3]
 
     _, run = find("assay run")
     assert run[0].startswith("contextual on docs (n = 6): nDCG@10 ")

@@ -26,7 +26,7 @@ MASKS = (
 FIGURE = re.compile(r"(?<![\w.])-?\d+\.\d+(?![\w.])")
 
 RULE = "───"  # below the head of a table
-BUSY = "The machine was busy"
+BUSY = "Times are unreliable"
 
 # Encoders differ in the third digit from processor to processor.
 ABSOLUTE, RELATIVE = 0.002, 0.005

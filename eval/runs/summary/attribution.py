@@ -31,7 +31,7 @@ MEANINGS = {
     "demoted": "a stage moved it out of the first {k}, and no later stage moved it back",
     "filtered": "a stage removed it",
     "lost in fusion": "in the first {k} of a leg, not in the first {k} of the fused list",
-    "not retrieved": "in no list; the leg named here ranks it highest, below its depth",
+    "not retrieved": "never retrieved; the leg named comes closest",
     "in no leg": "no leg finds it at any depth",
     "in no chunk": "no chunk covers half of it",
     "not returned": "in no list; the retriever reports no more",

@@ -17,7 +17,6 @@ from assay.eval.statistics.max_t import randomise_family
 from assay.eval.statistics.paired import agree, estimate_difference
 from assay.eval.statistics.significance import (
     ALPHA,
-    POWER,
     TIE,
     Values,
     can_reach,
@@ -25,7 +24,6 @@ from assay.eval.statistics.significance import (
     find_detectable,
     find_share,
     presumes_symmetry,
-    smallest_p,
     spread,
     standardise,
 )
@@ -36,7 +34,6 @@ EFFECT = 0.05
 # The measure of which `foretell` says what is detected, and the standard deviation of its
 # differences that is assumed before there are any.
 FORETOLD, SCATTER = "nDCG@10", 0.3
-MANY_RUNS = 10  # beside a base, for which `foretell` says what is detected, too
 
 # What is said of a finding that `presumes_symmetry`.
 SYMMETRY = "is fragile: a few opposite queries would reverse it"
@@ -128,20 +125,15 @@ def _list_values(scores: Mapping[str, float]) -> NDArray[np.float64]:
 
 
 def foretell(n: int) -> str:
-    """Return in a sentence which differences `n` queries can detect."""
-    if n < 2:
-        return f"With {count(n, 'query', 'queries')} you can detect no difference"
-    if not can_reach(ALPHA, n):
-        return (
-            f"With {n} queries you can detect no difference: the smallest p-value they can give is "
-            f"{smallest_p(n):.2g}"
-        )
-    alone, many = (detectable(SCATTER, n, alpha=ALPHA / runs) for runs in (1, MANY_RUNS))
+    """Return in sentences which differences `n` questions can show, and how many show half of that.
+
+    Differences are taken to have a standard deviation of `SCATTER`, and to be shown with `POWER`.
+    """
+    if n < 2 or not can_reach(ALPHA, n):
+        return f"{count(n, 'question')} can show no difference between pipelines. Ask at least 6."
     return (
-        f"With {n} queries you can detect differences of about {alone:.2f} in {FORETOLD} when you "
-        f"compare one pipeline with another, and of about {many:.2f} when you compare {MANY_RUNS} "
-        f"with one at once (power {POWER}, if the differences have a standard deviation of "
-        f"{SCATTER}; a comparison tells what its own scores can)"
+        f"{n} questions show differences of about {detectable(SCATTER, n):.2f} in {FORETOLD} or "
+        f"more. Ask {4 * n:,} to see half of that."
     )
 
 

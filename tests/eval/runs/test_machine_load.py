@@ -26,7 +26,10 @@ from assay.retrievers.base.stopwatch import Stopwatch
 QUIET = MachineLoad(cores=2, seconds=3, own=0.5, others=0.02, load_average=0.4)
 BUSY = QUIET.model_copy(update={"others": 0.87})
 UNKNOWN = QUIET.model_copy(update={"others": None})
-TOLD = "The machine was busy: other processes used 87 % of the 2 cores while queries were timed"
+TOLD = (
+    "Times are unreliable, for the machine was busy: "
+    "other processes used 87 % of the 2 cores while queries were timed"
+)
 
 
 class Pauses(Retriever):
@@ -202,7 +205,7 @@ def test_tables_say_that_others_worked_and_have_cpu_time(
     for text in texts:
         assert told in text
         assert ("CPU" in text) == bool(told)
-        assert ("The machine was busy" in text) == (found is BUSY)
+        assert ("the machine was busy" in text) == (found is BUSY)
     if found is BUSY:
         assert "all (n = 2) 30.00 4.50 " in shown
         assert " words 28.00 3.50 " in shown

@@ -175,7 +175,10 @@ def test_a_ratio_of_a_busy_machine_is_called_so(folder: Path) -> None:
     runs = [make_run(folder, name, BASE) for name in ("base", "other")]
     load = MachineLoad(cores=2, seconds=3, own=0.5, others=0.43, load_average=2.0)
     times = {run.manifest.id: [3.0, 1.0] * 20 for run in runs}
-    told = "The machine was busy: other processes used 43 % of the 2 cores while queries were timed"
+    told = (
+        "Times are unreliable, for the machine was busy: "
+        "other processes used 43 % of the 2 cores while queries were timed"
+    )
 
     def warn(others: float | None, timed_together: bool) -> list[str]:
         found = load.model_copy(update={"others": others})

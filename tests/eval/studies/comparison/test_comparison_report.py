@@ -392,7 +392,10 @@ def test_what_was_assumed_before_there_were_scores_is_explained(tmp_path: Path) 
     assert f"a true difference of {item.detectable:.3f} in nDCG@10" in pair.foresight
     assert f", and one of {item.detectable_alone:.3f} by itself. " in pair.foresight
     assumed = f"{detectable(0.3, 40):.2f}"
-    assert f"you can detect differences of about {assumed} in nDCG@10" in foretell(40)
+    assert foretell(40) == (
+        f"40 questions show differences of about {assumed} in nDCG@10 or more. "
+        "Ask 160 to see half of that."
+    )
     assert f"Before there are scores, {assumed} is assumed" in pair.foresight
     assert pair.foresight.endswith(f"these have {item.deviation:.2f}.")
 
