@@ -85,6 +85,7 @@ READINGS = tuple(
         ("mark",),
         ("value", "gap"),
         ("value", "gap", "number"),
+        ("value", "gap", "bracketed"),
         ("value", "gap", "bracketed", "alt"),
     )
 )

@@ -102,6 +102,12 @@ def test_words_in_a_row_of_a_page_are_found(
         assert (found[0], found[-1]) == (wanted[0], wanted[-1])
 
 
+def test_a_note_in_brackets_is_found_beside_a_picture_that_shows_no_words() -> None:
+    text = "one ![alt](x.png) two three[^n] four\n\n[^n]: Note.\n"
+    (place,) = Locator({"a.md": Document("a.md", text)}).find("one two three[1]")
+    assert text[place.start : place.end] == "one ![alt](x.png) two three[^n]"
+
+
 @pytest.mark.parametrize("folder", ["docs", "datasets/harbourline/docs"])
 def test_words_in_a_row_of_real_pages_are_found(folder: str) -> None:
     rng = random.Random(4)
