@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from assay.eval.collections.tables import Table
-from assay.eval.studies.ingestion.frame import IngestionResult
+from assay.eval.studies.ingestion.result import IngestionResult
 from assay.eval.studies.search.frame import SearchResult
 from assay.retrievers.base import AssayError
 
@@ -107,7 +107,8 @@ def ingest(
         rerun: Find nothing but models in the cache: what times are measured on.
 
     Returns:
-        The figures of all documents, and of each as a DataFrame.
+        What was found: `.verdict`, `.figures` of all documents, `.documents` as a DataFrame, and
+        `.tables["stages"]`, `.json()`, `.write(folder)`.
 
     Raises:
         AssayError: The config or the documents are wrong, or there are none.
@@ -115,8 +116,8 @@ def ingest(
     Examples:
         >>> from assay import ingest
         >>> taken = ingest("harbourline", config="combine_split")
-        >>> taken
-        <harbourline by combine_split: 18 documents, 138 chunks>
+        >>> taken.report.verdict[1]
+        '138 chunks of 177 tokens on average, the largest 773'
         >>> taken.documents[["chunks", "tokens", "combined"]].nlargest(2, "tokens")
                               chunks  tokens  combined
         document
@@ -129,7 +130,9 @@ def ingest(
     from assay.eval.configs.config import load_config
     from assay.eval.configs.named_configs import find_config
     from assay.eval.configs.resources import make_resources
+    from assay.eval.studies.ingestion.report import report
     from assay.eval.studies.ingestion.running import run_ingestion
 
     settings = load_config(find_config(config), overrides)
-    return IngestionResult(run_ingestion(str(documents), settings, make_resources(), rerun))
+    made = run_ingestion(str(documents), settings, make_resources(), rerun)
+    return IngestionResult(made, report(made))

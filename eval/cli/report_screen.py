@@ -7,10 +7,11 @@ from assay.eval.cli.output import (
     print_text,
     print_warnings,
 )
-from assay.eval.report.blocks import Column, Facts, Report, Table
+from assay.eval.report.blocks import Column, Facts, Report, Table, scale_bars
 
 STYLES = {"better": "green", "worse": "red"}
 MOST_FACTS = 3
+LONGEST = 20  # characters of a bar
 MOST_WARNINGS = 2  # shown without --full
 
 
@@ -46,9 +47,13 @@ def _print_table(table: Table, full: bool) -> None:
     first, *others = (column.heading for column in columns)
     left = [column.heading for column in columns if not column.numeric]
     shown = make_table(first, *others, left=left, ruled=False, whole=True)
+    if table.plot and table.plot.kind == "bar":
+        shown.add_column("")
     rows = table.rows if full else table.rows[: table.most]
-    for row in rows:
-        shown.add_row(*(_mark(column, row) for column in columns))
+    bars = scale_bars(table)
+    for i, row in enumerate(rows):
+        drawn = ["█" * round(LONGEST * bars.get(i, 0))] if bars else []
+        shown.add_row(*(_mark(column, row) for column in columns), *drawn)
     print_table(console, shown)
     if len(rows) < len(table.rows):
         print_text(f"the first {len(rows)} of {len(table.rows)}; the report has all", "dim")

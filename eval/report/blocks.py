@@ -15,18 +15,19 @@ from assay.eval.statistics.estimates import OpenEstimate
 
 Format = Literal[
     "text", "score", "difference", "p", "count", "change", "ms", "ms change", "usd", "percent",
-    "size", "number",
+    "size", "number", "share", "relative", "milliseconds", "seconds",
 ]  # fmt: skip
 Tone = Literal["", "better", "worse"]
-PlotKind = Literal["whisker", "difference"]
+PlotKind = Literal["whisker", "difference", "bar"]
 Cell = str | int | float | bool | OpenEstimate | None
 
 NOTHING = "–"
+MOST_ROWS = 1_000  # of a table in a file; the JSON and DataFrames have all
 _PRINTERS: Mapping[str, Callable[[Any], str]] = {
     "score": score,
     "difference": signed,
     "p": p_value,
-    "count": "{:,}".format,
+    "count": "{:,.0f}".format,
     "change": lambda value: f"{'−' if value < 0 else '+'}{abs(value):,.0f}",
     "ms": amount,
     "ms change": lambda value: f"{'−' if value < 0 else '+'}{amount(abs(value))}",
@@ -34,9 +35,15 @@ _PRINTERS: Mapping[str, Callable[[Any], str]] = {
     "percent": percent,
     "size": size,
     "number": "{:,.6g}".format,
+    "share": lambda value: f"{100 * value:.1f}",
+    "relative": lambda value: f"{'−' if value < 0 else '+'}{abs(100 * value):.1f}",
+    "milliseconds": amount,
+    "seconds": amount,
 }
 # Between the ends of an interval: with signs a dash would be read as one.
-_BETWEEN = {"difference": " … ", "ms change": " … "}
+_BETWEEN = {"difference": " … ", "ms change": " … ", "relative": " … "}
+# Behind a value, where no heading tells its unit; its interval is in the same.
+_UNITS = {"share": "\u00a0%", "relative": "\u00a0%", "milliseconds": " ms", "seconds": " s"}
 
 
 @dataclass(frozen=True)
@@ -44,13 +51,14 @@ class Column:
     """A column of a table.
 
     `value` gives the cell of a row; by default it is the attribute `key`, which may be dotted.
-    `brief` columns are shown on a terminal without --full. `tone` colours a cell, and `link` is an
-    address that it leads to, "" for none, as seen from the page.
+    `format` may be told by the row, where rows differ in unit. `brief` columns are shown on a
+    terminal without --full. `tone` colours a cell, and `link` is an address that it leads to, ""
+    for none, as seen from the page.
     """
 
     key: str
     heading: str
-    format: Format = "text"
+    format: Format | Callable[[Any], Format] = "text"
     value: Callable[[Any], Cell] | None = None
     brief: bool = True
     tone: Callable[[Any], Tone] | None = None
@@ -62,7 +70,8 @@ class Column:
 
     def print(self, row: Any) -> tuple[str, str]:
         """Return the cell of `row` as people read it, and its interval in words, "" without."""
-        return print_cell(self.read(row), self.format)
+        shown = self.format(row) if callable(self.format) else self.format
+        return print_cell(self.read(row), shown)
 
     @property
     def numeric(self) -> bool:
@@ -72,9 +81,10 @@ class Column:
 
 @dataclass(frozen=True)
 class Plot:
-    """The estimates of a column, drawn beside its table.
+    """The estimates of a column, or its figures as bars, drawn beside its table.
 
-    Differences have 0 in the middle of their axis, others lie from 0 to 1 or to the largest.
+    Differences have 0 in the middle of their axis, others lie from 0 to 1 or to the largest, bars
+    from 0 to the largest.
     `band` gives how far around 0 a difference of a row would not be shown.
     """
 
@@ -115,6 +125,12 @@ class Table:
     shaded: bool = False
     brief: bool = True
     most: int | None = None
+
+    @property
+    def notes(self) -> list[str]:
+        """What stands below it in a file: its note, and how many rows are left out there."""
+        left = f"The first {MOST_ROWS:,} of {len(self.rows):,} rows; the JSON has all."
+        return [*filter(None, [self.note]), *([left] if len(self.rows) > MOST_ROWS else [])]
 
     def find_column(self, key: str) -> Column:
         """Return the column named `key`."""
@@ -174,6 +190,19 @@ def find_number(value: Cell) -> float | None:
     return value if isinstance(value, int | float) and not isinstance(value, bool) else None
 
 
+def scale_bars(table: Table) -> dict[int, float]:
+    """Return how long the bar of each row is, as a share of the longest, by its number from 0.
+
+    It is empty where the table has no bars; a row without a figure has none.
+    """
+    if not table.plot or table.plot.kind != "bar":
+        return {}
+    column = table.find_column(table.plot.column)
+    found = {i: find_number(column.read(row)) for i, row in enumerate(table.rows)}
+    longest = max(filter(None, found.values()), default=1)
+    return {i: number / longest for i, number in found.items() if number is not None}
+
+
 def print_cell(value: Cell, format_: Format) -> tuple[str, str]:
     """Return a cell as people read it, and its interval in words; "" where it has none."""
     if value is None or value == "":
@@ -183,5 +212,5 @@ def print_cell(value: Cell, format_: Format) -> tuple[str, str]:
     printer = _PRINTERS.get(format_, str)
     if isinstance(value, OpenEstimate):
         ends = interval(value, printer, _BETWEEN.get(format_, " – "))
-        return printer(value.value), ends
-    return printer(value), ""
+        return printer(value.value) + _UNITS.get(format_, ""), ends
+    return printer(value) + _UNITS.get(format_, ""), ""

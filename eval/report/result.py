@@ -50,7 +50,7 @@ class StudyResult(Generic[F]):
 
         Raises AssayError where there is no such table, nothing to draw, or no matplotlib.
         """
-        drawn = {key: item for key, item in self.report.tables.items() if item.plot}
+        drawn = {key: item for key, item in self.report.tables.items() if _has_intervals(item)}
         if table not in {"", *drawn} or not drawn:
             allowed = ", ".join(drawn) or "none, for nothing here has intervals"
             raise AssayError(f"plot: {table or 'no table'}; allowed: {allowed}")
@@ -79,9 +79,14 @@ class StudyResult(Generic[F]):
         return "".join([*head, *shown])
 
 
+def _has_intervals(table: Table) -> bool:
+    """Return whether estimates of the table are drawn."""
+    return table.plot is not None and table.plot.kind != "bar"
+
+
 def _draw(table: Table) -> str:
     """Return the bars of a table as HTML; "" where there are none."""
-    if not table.plot or not table.rows:
+    if not table.plot or not table.rows or not _has_intervals(table):
         return ""
     return draw_bars(_list_bars(table), table.plot.kind == "difference")
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from assay.eval.report.blocks import Cell, Scatter, Table, find_number, print_cell
+from assay.eval.report.blocks import Cell, Scatter, Table, find_number
 from assay.eval.report.plots import LinearAxis, LogAxis, Tick, Whisker, whisker
 from assay.eval.statistics.estimates import Estimate, OpenEstimate
 
@@ -93,7 +93,7 @@ def _title(table: Table, row: Any, scatter: Scatter) -> str:
     told = []
     for key in (scatter.down, scatter.across):
         column = table.find_column(key)
-        told.append(f"{column.heading} {print_cell(column.read(row), column.format)[0]}")
+        told.append(f"{column.heading} {column.print(row)[0]}")
     return f"{table.columns[0].print(row)[0]}: {', '.join(told)}"
 
 

@@ -15,7 +15,7 @@ OBJECTS = {
         "assay.eval.studies.run.frame.RunResult",
         "assay.eval.studies.comparison.frame.ComparisonResult",
         "assay.eval.studies.search.frame.SearchResult",
-        "assay.eval.studies.ingestion.frame.IngestionResult",
+        "assay.eval.studies.ingestion.result.IngestionResult",
         "assay.eval.tracking.reading.TrackedRun",
     ],
     "The contract of a retriever": [

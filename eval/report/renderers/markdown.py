@@ -2,12 +2,14 @@
 
 import shlex
 from collections.abc import Iterator, Sequence
+from urllib.parse import quote
 
-from assay.eval.report.blocks import Block, Column, Facts, Report, Table
+from assay.eval.report.blocks import MOST_ROWS, Block, Column, Facts, Report, Table
 from assay.eval.report.markdown import code, plain
 from assay.eval.report.provenance import describe_environment
 
 LONG = 2000  # characters of a sentence
+SAFE = "/:#?&=%.,@+~-_"  # of an address: nothing that ends a link or a cell
 
 
 def render(report: Report) -> str:
@@ -47,15 +49,17 @@ def _list_block(block: Block) -> Iterator[str]:
 def _list_table(table: Table) -> Iterator[str]:
     yield _join([plain(column.heading, LONG) for column in table.columns])
     yield "|" + "".join("---:|" if column.numeric else "---|" for column in table.columns)
-    for row in table.rows:
+    for row in table.rows[:MOST_ROWS]:
         yield _join([_print(column, row) for column in table.columns])
-    if table.note:
-        yield f"\n{plain(table.note, LONG)}"
+    for note in table.notes:
+        yield f"\n{plain(note, LONG)}"
 
 
 def _print(column: Column, row: object) -> str:
     text, interval = column.print(row)
-    return plain(f"{text} ({interval})" if interval else text, LONG)
+    shown = plain(f"{text} ({interval})" if interval else text, LONG)
+    address = column.link(row) if column.link else ""
+    return f"[{shown}]({quote(address, safe=SAFE)})" if address else shown
 
 
 def _list_facts(pairs: Sequence[tuple[str, str]]) -> Iterator[str]:

@@ -5,7 +5,17 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from assay.eval.report.blocks import Block, Column, Facts, Plot, Report, Table, find_number
+from assay.eval.report.blocks import (
+    MOST_ROWS,
+    Block,
+    Column,
+    Facts,
+    Plot,
+    Report,
+    Table,
+    find_number,
+    scale_bars,
+)
 from assay.eval.report.page import render_page
 from assay.eval.report.plots import LinearAxis, Tick, Whisker, whisker
 from assay.eval.report.provenance import describe_environment
@@ -20,6 +30,7 @@ SHADES = 9  # of the style sheet
 class CellView:
     """A cell in words; `whisker` is its plot, `band` how far around 0 nothing would be shown.
 
+    `bar` is how long its bar is, in percent of the longest; None where none is drawn.
     `shade` is how high its figure is among all of a table, from 0 to `SHADES`; None where cells
     are not shaded.
     """
@@ -31,6 +42,7 @@ class CellView:
     link: str
     whisker: Whisker | None = None
     band: Whisker | None = None
+    bar: float | None = None
     shade: int | None = None
     highest: bool = False
 
@@ -41,7 +53,7 @@ class TableView:
 
     id: str
     title: str
-    note: str
+    notes: tuple[str, ...]
     headings: tuple[tuple[str, bool], ...]
     rows: tuple[tuple[CellView, ...], ...]
     plotted: int
@@ -72,20 +84,27 @@ def _show(block: Block) -> dict[str, Any]:
 
 
 def _show_table(table: Table) -> TableView:
-    axis = make_axis(table) if table.plot else None
+    axis = make_axis(table) if table.plot and table.plot.kind != "bar" else None
+    bars = scale_bars(table)
     keys = [column.key for column in table.columns]
     numbered = bool(table.scatters)  # whose marks are named by the number of their row
     return TableView(
         id=table.key.replace("_", "-"),
         title=table.title,
-        note=table.note,
+        notes=tuple(table.notes),
         headings=(
             *([("No.", True)] if numbered else []),
             *((column.heading, column.numeric) for column in table.columns),
         ),
         rows=tuple(
             (*([CellView(str(i), "", True, "", "")] if numbered else []), *cells)
-            for i, cells in enumerate((_list_cells(table, row, axis) for row in table.rows), 1)
+            for i, cells in enumerate(
+                (
+                    _list_cells(table, row, axis, bars.get(number))
+                    for number, row in enumerate(table.rows[:MOST_ROWS])
+                ),
+                1,
+            )
         ),
         plotted=keys.index(table.plot.column) + numbered if table.plot else -1,
         axis=_list_ticks(axis) if axis else (),
@@ -94,13 +113,16 @@ def _show_table(table: Table) -> TableView:
     )
 
 
-def _list_cells(table: Table, row: Any, axis: LinearAxis | None) -> Iterator[CellView]:
+def _list_cells(
+    table: Table, row: Any, axis: LinearAxis | None, length: float | None
+) -> Iterator[CellView]:
     ends = _find_ends(table) if table.shaded else None
     for column in table.columns:
         text, interval = column.print(row)
-        drawn = band = None
-        if axis and table.plot and column.key == table.plot.column:
-            drawn, band = _draw(column, table.plot, row, axis)
+        drawn = band = bar = None
+        if table.plot and column.key == table.plot.column:
+            drawn, band = _draw(column, table.plot, row, axis) if axis else (None, None)
+            bar = None if length is None else round(100 * length, 2)
         tone = column.tone(row) if column.tone else ""
         link = column.link(row) if column.link else ""
         number = find_number(column.read(row))
@@ -109,7 +131,7 @@ def _list_cells(table: Table, row: Any, axis: LinearAxis | None) -> Iterator[Cel
             low, high = ends
             shade = round(SHADES * (number - low) / (high - low)) if high > low else 0
         highest = shade is not None and ends is not None and number == ends[1]
-        yield CellView(text, interval, column.numeric, tone, link, drawn, band, shade, highest)
+        yield CellView(text, interval, column.numeric, tone, link, drawn, band, bar, shade, highest)
 
 
 def _find_ends(table: Table) -> tuple[float, float] | None:

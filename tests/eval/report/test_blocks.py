@@ -165,6 +165,10 @@ def test_an_estimate_has_its_ends_in_frames_and_metrics() -> None:
         (-12.0, "change", ("−12", "")),
         (Estimate(0.5, 0.25, 0.75, 3), "score", ("0.500", "0.250 – 0.750")),
         (OpenEstimate(0.5, 0.25, None, 3), "score", ("0.500", "≥ 0.250")),
+        (Estimate(-0.258, -0.347, 0.169, 3), "relative", ("−25.8\u00a0%", "−34.7 … +16.9")),
+        (Estimate(0.794, 0.75, 0.85, 3), "share", ("79.4\u00a0%", "75.0 – 85.0")),
+        (12.34, "milliseconds", ("12.3 ms", "")),
+        (0.26, "seconds", ("0.260 s", "")),
     ],
 )
 def test_a_cell_is_printed_by_its_column(value: object, format_: str, told: object) -> None:
@@ -186,6 +190,39 @@ def test_two_figures_are_drawn_with_what_none_beats() -> None:
     empty = replace(table, rows=[], shaded=True)
     assert draw_scatter(empty, scatter) is None
     page.render(replace(make_report(), blocks=[empty]))
+
+
+def test_figures_are_drawn_as_bars(capsys: pytest.CaptureFixture[str]) -> None:
+    rows = (Row("half", 2.0, None, 0), Row("longest", 4.0, None, 0), Row("none", 0.0, None, 0))
+    table = Table("bars", "Bars", COLUMNS, rows, plot=Plot("score", "bar"))
+    report = replace(make_report(), blocks=[table])
+    drawn = re.findall(r'<rect class="bar" x="0" width="([\d.]+)%"', page.render(report))
+    assert list(map(float, drawn)) == [50, 100, 0]
+    print_report(report)
+    lines = capsys.readouterr().out.splitlines()
+    longest, half = (
+        next(line.count("█") for line in lines if line.startswith(name))
+        for name in ("longest", "half")
+    )
+    assert longest == 2 * half > 0
+    result = StudyResult(Found(), report)
+    assert "<svg" not in (result._repr_html_() or "")
+    with pytest.raises(AssayError, match="nothing here has intervals"):
+        result.plot()
+    assert page.render(replace(report, blocks=[replace(table, rows=[])]))
+
+
+def test_rows_of_other_units_are_printed_by_their_own() -> None:
+    column = Column("score", "Figure", lambda row: "seconds" if row.n else "share")
+    assert column.numeric
+    assert [column.print(row)[0] for row in ROWS] == ["0.500 s", "0.250 s", "0.0\u00a0%"]
+
+
+def test_a_link_leads_from_the_markdown_too() -> None:
+    column = Column("name", "Run", link=lambda row: f"../a (b)|{row.name}/report.html")
+    table = Table("runs", "Runs", [column], ROWS[:1])
+    told = markdown.render(replace(make_report(), blocks=[table]))
+    assert "| [bm25](../a%20%28b%29%7Cbm25/report.html) |" in told
 
 
 DOTS = (("fast", 0.2, 1), ("slower, worse", 0.1, 2), ("slower, better", 0.6, 3), ("last", 0.5, 9))

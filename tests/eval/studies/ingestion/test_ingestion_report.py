@@ -11,11 +11,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from samples.report import make_run
 
+from assay.eval.report.blocks import MOST_ROWS, Table
+from assay.eval.report.files import write_blocks
 from assay.eval.report.histogram import bin_rows, draw_bars
+from assay.eval.report.renderers import markdown, page
 from assay.eval.report.run_page.page import write as write_run
 from assay.eval.runs.summary.summary import summarise
-from assay.eval.studies.ingestion import page as report
 from assay.eval.studies.ingestion.baseline import check, metrics
+from assay.eval.studies.ingestion.report import report, times, tokens, warnings
+from assay.eval.studies.ingestion.result import IngestionResult
 from assay.eval.studies.ingestion.summary import DocumentFacts, Ingestion, SkippedFile
 from assay.eval.tracking.record import describe
 from assay.retrievers.base import AssayError
@@ -82,12 +86,12 @@ def test_sizes_are_told_of_each_document_and_of_all() -> None:
     first = made.as_json()["documents"][0]
     assert [first[key] for key in ("combined", "split", "average", "least")] == [2, 1, 975.25, 100]
     assert sum(item["chunks"] for item in made.as_json()["histogram"]) == 5
-    told = dict(report.tokens(made))
+    told = dict(tokens(made))
     assert told["Chunks of 800 to 1,500 tokens"].startswith("50.0%")
     assert told["Chunks of several sections"] == "2"
     small = make_ingestion(make_document(tokens=(20,)))
     assert small.on_target is None
-    assert "Chunks of 800 to 1,500 tokens" not in dict(report.tokens(small))
+    assert "Chunks of 800 to 1,500 tokens" not in dict(tokens(small))
     assert make_ingestion(make_document(tokens=())).figures()["tokens"]["average"] == 0
 
 
@@ -116,7 +120,7 @@ def test_time_of_what_the_cache_held_is_not_known(missing: str) -> None:
     made = make_ingestion(make_document(), make_document("b", seconds=seconds))
     assert made.seconds_per_100_pages() is None
     assert made.per_document.n == 1
-    assert "--rerun" in dict(report.times(made))["Seconds per 100 pages"]
+    assert "--rerun" in dict(times(made))["Seconds per 100 pages"]
 
 
 def test_stages_a_document_does_not_need_are_not_missed() -> None:
@@ -143,31 +147,50 @@ def test_every_chunk_is_in_one_bin(tokens: list[int]) -> None:
 
 
 def test_what_must_not_be_is_said_first() -> None:
-    assert report.warnings(make_ingestion(make_document())) == ()
+    assert warnings(make_ingestion(make_document())) == ()
     torn = make_document("torn.md", intact=False, oversize=2)
-    assert report.warnings(make_ingestion(torn, collisions=1)) == (
+    made = make_ingestion(torn, collisions=1)
+    assert warnings(made) == (
         "1 document cannot be rebuilt: torn.md",
         "2 chunks over the maximum of 800 tokens",
         "1 collision of chunk ids",
     )
+    assert report(made).verdict[0] == (
+        "the chunks are not what they must be: 1 of 1 document cannot be rebuilt, "
+        "2 chunks too large, 1 chunk id given twice"
+    )
     note = "frontmatter: line 2: not YAML: …; it is read as text"
-    assert report.warnings(make_ingestion(make_document("a.md", note=note))) == (f"a.md: {note}",)
+    assert warnings(make_ingestion(make_document("a.md", note=note))) == (f"a.md: {note}",)
+
+
+@pytest.mark.parametrize(
+    ("document", "limit", "words"),
+    [
+        ({}, 800, "1 document can be rebuilt from their chunks, no chunk is over 800 tokens, and"),
+        ({}, None, "1 document can be rebuilt from their chunks, no chunk id is given twice"),
+        ({"intact": None}, 800, "no document was cut here"),
+    ],
+)
+def test_the_verdict_says_whether_anything_was_lost(
+    document: dict[str, Any], limit: int | None, words: str
+) -> None:
+    assert words in report(make_ingestion(make_document(**document), limit=limit)).verdict[0]
 
 
 def test_reports_hold_every_number_and_no_markup_of_others(tmp_path: Path) -> None:
     latin = make_document(HOSTILE, encoding="cp1252", seconds={})
     skipped = [SkippedFile(HOSTILE, "is empty", "blank")]
     made = make_ingestion(make_document(), latin, skipped=skipped, source=HOSTILE)
-    page = report.write(made, tmp_path / "ingest-x").read_text(encoding="utf-8")
-    markdown = (tmp_path / "ingest-x/report.md").read_text(encoding="utf-8")
+    html = write_blocks(made, report(made), tmp_path / "ingest-x").read_text(encoding="utf-8")
+    text = (tmp_path / "ingest-x/report.md").read_text(encoding="utf-8")
     stored = json.loads((tmp_path / "ingest-x/ingestion.json").read_text(encoding="utf-8"))
     assert stored["figures"] == json.loads(json.dumps(made.figures()))
     assert [item["id"] for item in stored["documents"]] == ["a.pdf.md", HOSTILE]
-    assert "<script>alert" not in page + markdown
-    assert "&lt;script&gt;alert" in page
-    for text in ("read as cp1252", "is empty", "Integrity failures", "absorbed 4"):
-        assert text in page
-        assert text in markdown
+    assert "<script>alert" not in html + text
+    assert "&lt;script&gt;alert" in html
+    for words in ("read as cp1252", "is empty", "Integrity failures", "absorbed 4"):
+        assert words in html
+        assert words in text
     assert sorted(path.name for path in (tmp_path / "ingest-x").iterdir()) == [
         "ingestion.json",
         "report.html",
@@ -175,7 +198,7 @@ def test_reports_hold_every_number_and_no_markup_of_others(tmp_path: Path) -> No
     ]
 
 
-def test_reports_say_how_much_stands_between_headings_and_in_each_document(tmp_path: Path) -> None:
+def test_reports_say_how_much_stands_between_headings_and_in_each_document() -> None:
     """By ranges of tokens; and what the cache had, and the vocabulary of the query step."""
     parts = ((100,), (90, 120), (850, 800), (7000, 950))
     long = make_document("long.md", tokens=sum(parts, ()), parts=parts)
@@ -188,22 +211,62 @@ def test_reports_say_how_much_stands_between_headings_and_in_each_document(tmp_p
         ("1,500–7,899", "1", "1,650", "2", "2"),
         ("7,900 and more", "1", "7,950", "2", "1"),
     ]
-    page = report.write(made, tmp_path).read_text(encoding="utf-8")
-    markdown = (tmp_path / "report.md").read_text(encoding="utf-8")
-    for row in rows:
-        assert f"| {' | '.join(row)} |" in markdown
-    for text in ("3 · 0 · 3 · 1 · 0", "1 · 0 · 0 · 0 · 0", "cache hit rate 50%", "1,234"):
-        assert text in markdown
-        assert text in page
-    assert "Parts between headings" in page
-    assert "Parts between headings" not in report.write(
-        make_ingestion(make_document()), tmp_path
-    ).read_text(encoding="utf-8")
+    told = report(made)
+    assert [_print(told.tables["parts"], i) for i in range(5)] == rows
+    html, text = page.render(told), markdown.render(told)
+    for words in ("3 · 0 · 3 · 1 · 0", "1 · 0 · 0 · 0 · 0", "cache hit rate 50%", "1,234"):
+        assert words in text
+        assert words in html
+    assert "parts" not in report(make_ingestion(make_document())).tables
+
+
+def _print(table: Table, i: int) -> tuple[str, ...]:
+    """Return the cells of a row as people read them."""
+    return tuple(column.print(table.rows[i])[0] for column in table.columns)
+
+
+def test_a_document_is_shown_as_it_was_taken_in() -> None:
+    torn = make_document(
+        "torn.md", intact=False, oversize=2, combined=1, encoding="cp1252", note="frontmatter: odd"
+    )
+    table = report(make_ingestion(make_document(seconds={}), torn)).tables["documents"]
+    assert _print(table, 0) == (
+        "torn.md", "PDF", "1 kB", "1,000", "3", "1,300", "1", "0", "100", "433", "900",
+        "1 · 1 · 1 · 0 · 0", "15.0 s",
+        "cannot be rebuilt, 2 oversize, read as cp1252, frontmatter: odd",
+    )  # fmt: skip
+    assert _print(table, 1)[-2:] == ("–", "unchanged")
+
+
+def test_files_that_should_have_given_a_document_are_named_first() -> None:
+    other, torn = SkippedFile("a.png", "is not read", "other"), SkippedFile("b.pdf", "x", "broken")
+    told = report(make_ingestion(make_document(), skipped=(other, torn)))
+    assert [item.path for item in told.tables["skipped"].rows] == ["b.pdf", "a.png"]
+    assert "2 files skipped" in told.subject
+
+
+def test_a_page_of_many_documents_says_that_the_json_has_all() -> None:
+    documents = [make_document(f"{i}.md") for i in range(MOST_ROWS + 1)]
+    told = report(make_ingestion(*documents))
+    for text in (page.render(told), markdown.render(told)):
+        assert "The first 1,000 of 1,001 rows; the JSON has all." in text
+        assert "1000.md" in text
+        assert "999.md" not in text  # the last of documents that took as long
+
+
+def test_what_python_is_given_has_a_row_a_document() -> None:
+    made = make_ingestion(make_document(combined=2), make_document("b.md", tokens=(20,)))
+    result = IngestionResult(made, report(made))
+    assert result.figures == made.figures()
+    first = result.documents.loc["a.pdf.md"]
+    assert list(first[["chunks", "tokens", "combined", "resolved"]]) == [3, 1300, 2, 2]
+    assert "nothing was lost" in repr(result)
 
 
 def test_nothing_but_empty_documents(tmp_path: Path) -> None:
     made = make_ingestion(make_document(tokens=(), words=0, intact=None, seconds={}), limit=None)
-    assert report.write(made, tmp_path).exists()
+    assert write_blocks(made, report(made), tmp_path).exists()
+    assert report(made).verdict == ["no document was cut here, so that nothing can have been lost"]
     assert made.seconds_per_100_pages() is None
 
 
@@ -239,7 +302,7 @@ BASE = make_ingestion(make_document("a.md"), make_document("b.md", tokens=(900,)
 @pytest.fixture(scope="module")
 def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("base")
-    report.write(BASE, folder)
+    write_blocks(BASE, report(BASE), folder)
     return folder
 
 
@@ -254,6 +317,19 @@ def test_the_same_ingestion_passes(base: Path) -> None:
     found = check(BASE, base / "ingestion.json")
     assert {item.verdict for item in found.checks} == {"pass", "shown"}
     assert (found.fails, found.gone, found.empty, found.recut) == (False, (), (), ())
+
+
+def test_a_report_leads_with_what_the_baseline_says(base: Path) -> None:
+    assert report(BASE, check(BASE, base)).verdict[0] == "pass: nothing is worse that must not be"
+    made = change(0, intact=False, tokens=(650, 650))
+    told = report(made, check(made, base))
+    assert told.verdict[0].startswith("regression (documents that cannot be rebuilt): look at")
+    table = told.tables["baseline"]
+    rows = {row[0]: row[1:] for row in (_print(table, i) for i in range(len(table.rows)))}
+    assert rows["documents that cannot be rebuilt"] == ("0", "1", "regression")
+    assert rows["chunks"] == ("4", "3", "changed")
+    assert rows["seconds per 100 pages"][-1] == ""
+    assert "of as many words, cut otherwise" in markdown.render(told)
 
 
 def test_documents_that_are_gone_are_named(base: Path) -> None:
