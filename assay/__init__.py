@@ -17,6 +17,7 @@ if TYPE_CHECKING:
         load_tracked_runs,
         run,
         search,
+        targets,
         threshold,
     )
     from assay.retrievers.foreign.steps import step
@@ -41,6 +42,7 @@ __all__ = [
     "run",
     "search",
     "step",
+    "targets",
     "threshold",
 ]
 
