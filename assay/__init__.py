@@ -18,6 +18,7 @@ if TYPE_CHECKING:
         overlap,
         run,
         search,
+        targets,
         threshold,
     )
     from assay.retrievers.foreign.steps import step
@@ -43,6 +44,7 @@ __all__ = [
     "run",
     "search",
     "step",
+    "targets",
     "threshold",
 ]
 

@@ -11,7 +11,7 @@ from assay.eval import no_telemetry
 from assay.eval.api.documents import ingest, search
 from assay.eval.api.runs import compare, run
 from assay.eval.api.stored_runs import load_runs, load_tracked_runs
-from assay.eval.api.studies import ablate, overlap, threshold
+from assay.eval.api.studies import ablate, overlap, targets, threshold
 
 __all__ = [
     "ablate",
@@ -22,6 +22,7 @@ __all__ = [
     "overlap",
     "run",
     "search",
+    "targets",
     "threshold",
 ]
 

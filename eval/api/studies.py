@@ -11,6 +11,7 @@ from assay.retrievers.base import AssayError
 if TYPE_CHECKING:
     from assay.eval.studies.ablation.analysis import Ablation
     from assay.eval.studies.overlap.study import Overlap
+    from assay.eval.studies.targets.results import Results
     from assay.eval.studies.threshold.running import FittedThreshold
 
 
@@ -69,6 +70,38 @@ def ablate(
     )
     found, _ = running.ablate(plan, make_resources(), reports_folder())
     return StudyResult(found, report(found))
+
+
+def targets(
+    *ids: str, file: str | Path = "configs/targets.yaml", rerun: bool = False
+) -> "StudyResult[Results]":
+    """Measure success criteria, each with its 95 % interval and verdict, as `assay targets` does.
+
+    Args:
+        ids: Those to measure, by their ids in the file; all where none is given.
+        file: The targets.
+        rerun: Measure again what equal calls measured before.
+
+    Returns:
+        What was found: `.verdict`, `.tables["targets"]` with a row a measurement, `.json()`.
+
+    Raises:
+        AssayError: The file is wrong, or has no such target.
+
+    Examples:
+        >>> from assay import targets
+        >>> print(targets("V3-sizes").verdict)
+        1 cannot tell: V3-sizes
+
+    """
+    from assay.eval.configs.locations import reports_folder
+    from assay.eval.progress import ConsoleProgress
+    from assay.eval.studies.targets.report import report
+    from assay.eval.studies.targets.running import measure_file
+
+    kept = reports_folder() / "targets" / "measured"
+    results = measure_file(Path(file), ids, kept, rerun, ConsoleProgress())
+    return StudyResult(results, report(results))
 
 
 def threshold(

@@ -46,14 +46,16 @@ def _print_table(table: Table, full: bool) -> None:
     console.print(f"\n{table.title}", markup=False)
     first, *others = (column.heading for column in columns)
     left = [column.heading for column in columns if not column.numeric]
-    shown = make_table(first, *others, left=left, ruled=False, whole=True)
+    shown = make_table(first, *others, left=left, ruled=False)
+    for column, drawn in zip(columns[1:], shown.columns[1:], strict=True):
+        drawn.no_wrap = column.numeric  # texts are broken between words, figures never
     if table.plot and table.plot.kind == "bar":
         shown.add_column("")
     rows = table.rows if full else table.rows[: table.most]
     bars = scale_bars(table)
     for i, row in enumerate(rows):
-        drawn = ["█" * round(LONGEST * bars.get(i, 0))] if bars else []
-        shown.add_row(*(_mark(column, row) for column in columns), *drawn)
+        bar = ["█" * round(LONGEST * bars.get(i, 0))] if bars else []
+        shown.add_row(*(_mark(column, row) for column in columns), *bar)
     print_table(console, shown)
     if len(rows) < len(table.rows):
         print_text(f"the first {len(rows)} of {len(table.rows)}; the report has all", "dim")

@@ -1,24 +1,12 @@
 """`assay targets`: every success criterion, measured, with a verdict."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from assay.eval.cli import options
-from assay.eval.cli.output import make_console, print_json, print_places, print_table, track
-
-if TYPE_CHECKING:
-    from assay.eval.studies.targets.results import Results
-    from assay.eval.studies.targets.verdict import Verdict
-
-STYLES: "dict[Verdict | None, str]" = {
-    None: "",
-    "met": "green",
-    "missed": "bold red",
-    "cannot tell": "yellow",
-    "not measurable yet": "dim",
-}
+from assay.eval.cli.output import print_json, print_places, track
+from assay.eval.cli.report_screen import print_report
 
 
 @click.command()
@@ -58,71 +46,30 @@ def targets(
 
     from assay.eval.configs.locations import reports_folder
     from assay.eval.progress import ConsoleProgress
-    from assay.eval.studies.targets.measurer import ProjectTargetMeasurer
-    from assay.eval.studies.targets.measuring import measure_targets
-    from assay.eval.studies.targets.output import (
-        describe_seconds,
-        log_targets,
-        replace_totals,
-        write,
-        write_totals,
-    )
-    from assay.eval.studies.targets.plan import describe_plan
-    from assay.eval.studies.targets.target_settings import check, choose, load_settings
+    from assay.eval.studies.targets.files import replace_totals, write, write_page, write_totals
+    from assay.eval.studies.targets.report import report
+    from assay.eval.studies.targets.running import measure_file
+    from assay.eval.studies.targets.tracked import log_targets
     from assay.retrievers.base import AssayError
 
     progress = ConsoleProgress()
-    settings = load_settings(path)
-    chosen = choose(settings, ids, path)
     if readme and ids:
         raise AssayError(f"--readme: its totals are of all targets; leave out {', '.join(ids)}")
     if readme:
         replace_totals(readme, "")  # refuses before minutes go into measuring
     below = reports_folder() / "targets"
-    measurer = ProjectTargetMeasurer(settings, path.parent, below / "measured", rerun, progress)
-    check(settings, measurer, path)
-    for line in describe_plan(chosen):
-        progress.say(line)
-    results = measure_targets(chosen, measurer, progress)
-    if results.seconds:
-        progress.say(describe_seconds(results.seconds))
-    files = write(results, output or below)
+    results = measure_file(path, ids, below / "measured", rerun, progress)
+    told = report(results)
+    files = write(results, told, output or below)
+    pages = [] if output else [write_page(told, below)]
     if readme:
         write_totals(readme, results)
     kept = f"the results are kept in {files[0].parent}"
-    tracked = track(no_track, partial(log_targets, results, files), kept, progress)
+    log = partial(log_targets, results, [*files, *pages])
+    tracked = track(no_track, log, kept, progress)
     if as_json:
         places = {"files": [str(file) for file in files], "mlflow_run": tracked}
         print_json({**results.as_json(), **places})
         return
-    _print(results)
-    print_places(report=files[0], mlflow_run=tracked)
-
-
-def _print(results: "Results") -> None:
-    from rich.markup import escape
-    from rich.table import Table
-
-    from assay.eval.studies.targets.output import HEADINGS, RULE, make_rows
-
-    console = make_console()
-    table = Table(box=None, pad_edge=False)
-    for name in HEADINGS:
-        narrow = name in ("id", "n", "verdict")
-        table.add_column(name, justify="right" if name == "n" else "left", no_wrap=narrow)
-    for target in results.targets:
-        for line, row in zip(target.lines, make_rows(target), strict=True):
-            *cells, verdict = map(escape, row)
-            style = STYLES[line.verdict]
-            table.add_row(*cells, f"[{style}]{verdict}[/]" if style else verdict)
-    print_table(console, table)
-    for target in results.targets:
-        for line in target.lines:
-            note = line.found.note if line.found and line.verdict == "missed" else ""
-            if why := line.reason or note:
-                what = f"{target.id} {line.label}".strip()
-                console.print(f"{what}: {why}", markup=False)
-    console.print(f"[dim]{escape(RULE)}[/]")
-    for kind, ids in results.count().items():
-        if ids:
-            console.print(f"[{STYLES[kind]}]{len(ids)} {kind}[/]: {', '.join(ids)}")
+    print_report(told)
+    print_places(report=[*pages, *files][0], mlflow_run=tracked)

@@ -9,7 +9,9 @@ from typing import Any
 import pytest
 from tools.processes import ROOT
 
-from assay.eval.studies.targets.output import BEGIN, END, read_totals, render_table, render_totals
+from assay.eval.report.renderers import markdown as renderer
+from assay.eval.studies.targets.files import BEGIN, END, read_totals, render_totals
+from assay.eval.studies.targets.report import report
 from assay.eval.studies.targets.results import Results
 
 TARGETS = f"""
@@ -121,7 +123,7 @@ def test_the_files_say_the_same(measured: dict[str, Any], file: Path) -> None:
     values = json.loads(stored.read_text())
     assert values == {key: measured[key] for key in values}
     results = Results.from_json(values)
-    assert render_table(results) in markdown.read_text()
+    assert renderer.render(report(results)) == markdown.read_text()
     readme = file.with_name("README.md")
     assert read_totals(readme) == render_totals(results)
     assert readme.read_text().startswith("# Mine\n")

@@ -37,11 +37,11 @@ from assay.eval.studies.targets.measurements import (
     TraceFlow,
     TraceMeasurement,
 )
-from assay.eval.studies.targets.output import describe_limits
 from assay.eval.studies.targets.results import Line, MeasuredValue, Results, TargetResult, Unit
 from assay.eval.studies.targets.settings import Target
 from assay.eval.studies.targets.staleness import count_stale
 from assay.eval.studies.targets.verdict import judge
+from assay.eval.studies.targets.wording import describe_limits
 from assay.retrievers.base import AssayError, Progress, Retriever
 
 STALE_DEPTH = 10  # results of a search that are looked at

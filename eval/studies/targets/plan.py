@@ -1,7 +1,8 @@
-"""What measuring some targets will take: each pipeline on each collection once, and experiments."""
+"""What measuring some targets takes: each pipeline on each collection once, and experiments."""
 
 from collections.abc import Iterator, Mapping
 
+from assay.eval.report.formats import amount
 from assay.eval.studies.targets.settings import Target
 
 
@@ -22,3 +23,10 @@ def describe_plan(targets: Mapping[str, Target]) -> Iterator[str]:
     )
     for dataset, pipelines in runs.items():
         yield f"  {dataset}: {', '.join(pipelines)}"
+
+
+def describe_seconds(seconds: Mapping[str, float]) -> str:
+    """Return in a line what all took together, and the longest three."""
+    longest = list(seconds.items())[:3]
+    told = ", ".join(f"{what} {amount(taken)} s" for what, taken in longest)
+    return f"{sum(seconds.values()) / 60:.1f} minutes in all; the longest: {told}."

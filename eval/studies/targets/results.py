@@ -83,6 +83,11 @@ class Results:
     targets: tuple[TargetResult, ...]
     seconds: Mapping[str, float] = field(default_factory=dict)
 
+    @property
+    def id(self) -> str:
+        """Names it by when it was measured."""
+        return f"targets-{self.created}"
+
     def count(self) -> dict[Verdict, list[str]]:
         """Return the ids of the targets by verdict."""
         found: dict[Verdict, list[str]] = {

@@ -7,25 +7,24 @@ from pathlib import Path
 import pytest
 from tools.processes import ROOT
 
+from assay.eval.report.renderers import markdown, page
+from assay.eval.report.result import StudyResult
 from assay.eval.statistics.estimates import Estimate
-from assay.eval.studies.targets.output import (
+from assay.eval.studies.targets.files import (
     BEGIN,
     END,
-    describe_limits,
-    describe_seconds,
-    format_measured,
-    make_rows,
-    metrics,
     read_totals,
-    render_markdown,
-    render_table,
     render_totals,
     replace_totals,
     write,
-)  # fmt: skip
+)
+from assay.eval.studies.targets.plan import describe_seconds
+from assay.eval.studies.targets.report import report
 from assay.eval.studies.targets.results import Line, MeasuredValue, Results, TargetResult, Unit
 from assay.eval.studies.targets.target_settings import load_settings
+from assay.eval.studies.targets.tracked import metrics
 from assay.eval.studies.targets.verdict import Levels, Limits
+from assay.eval.studies.targets.wording import describe_limits
 from assay.retrievers.base import AssayError
 
 ENVIRONMENT = {
@@ -86,41 +85,81 @@ def test_levels_stand_behind_the_limit_and_the_verdict(results: Results) -> None
     )
     slow = Line("", "p95", wanted, measured("ms", 700, 650, 720), "missed", level="alert")
     timed = replace(results, targets=(TargetResult("V3-p95", "time", "≤ 500 ms", (slow,)),))
-    assert "| 248 | **missed**, alert |" in render_table(timed)
-    assert make_rows(timed.targets[0])[0][-1] == "missed, alert"
+    assert list_rows(timed)[0][-1] == "missed, alert"
+    assert "| 248 | ms | missed, alert |" in render_markdown(timed)
     assert Results.from_json(timed.as_json()) == timed
 
 
 @pytest.mark.parametrize(
     ("found", "text"),
     [
-        (measured("change", 0.113, 0.056, 0.174), "+11.3 % (+5.6 … +17.4)"),
-        (measured("score", 0.95, 0.9, 0.98), "0.950 (0.900 … 0.980)"),
-        (measured("ms", 12.345, 10, 15), "12.3 ms (10.0 … 15.0)"),
+        (measured("change", 0.113, 0.056, 0.174), "+11.3\u00a0% (+5.6 … +17.4)"),
+        (measured("score", 0.95, 0.9, 0.98), "0.950 (0.900 – 0.980)"),
+        (measured("ratio", 1.107, 1.047, 1.131), "1.107 (1.047 – 1.131)"),
+        (measured("share", 0.794, 0.748, 0.852), "79.4\u00a0% (74.8 – 85.2)"),
+        (measured("difference", -0.012, -0.014, -0.009), "−0.012 (−0.014 … −0.009)"),
+        (measured("ms", 12.345, 10, 15), "12.3 ms (10.0 – 15.0)"),
+        (measured("s", 1.96, 1.96, 1.96), "1.96 s"),
         (measured("count", 0, 0, 0), "0"),
+        (measured("count", 4500.0, 4500.0, 4500.0), "4,500"),
         (None, "–"),
     ],
 )
 def test_values_in_words(found: MeasuredValue | None, text: str) -> None:
-    assert format_measured(found) == text
+    line = Line("", "", "", found, "met")
+    one = Results("2026-11-22", ENVIRONMENT, (TargetResult("X", "x", "x", (line,)),))
+    assert list_rows(one)[0][3] == text
+
+
+def list_rows(results: Results) -> list[tuple[str, ...]]:
+    """Return the rows of the table of targets as people read them."""
+    table = report(results).tables["targets"]
+    cells = [[column.print(row) for column in table.columns] for row in table.rows]
+    return [tuple(f"{i} ({j})" if j else i for i, j in row) for row in cells]
+
+
+def render_markdown(results: Results) -> str:
+    return markdown.render(report(results))
 
 
 def test_the_table(results: Results) -> None:
-    table = render_table(results).splitlines()
-    assert table[4:7] == [
-        "| SC-003 | hybrid over semantic: MRR | ≥ +20 % | +11.3 % (+5.6 … +17.4) | 248 "
-        "| **missed** |",
-        "|  | Hit@1 |  | +20.0 % (+10.0 … +30.0) | 248 |  |",
-        "| V3-budget | context budget | context ≤ 4,500 tokens | – |  "
-        r"| not measurable yet: no \| stage |",
+    change = "+11.3\u00a0% (+5.6 … +17.4)"
+    beside = "+20.0\u00a0% (+10.0 … +30.0)"
+    budget = "context ≤ 4,500 tokens"
+    assert list_rows(results) == [
+        ("SC-003", "hybrid over semantic: MRR", "≥ +20 %", change, "248", "change", "missed"),
+        ("SC-003", "Hit@1", "", beside, "248", "change", ""),
+        ("V3-budget", "context budget", budget, "–", "–", "", "not measurable yet"),
     ]
-    text = "\n".join(table)
-    assert "1 missed: SC-003. 1 not measurable yet: V3-budget." in text
-    assert "2026-11-22 at commit aaaaaaaaaaaa, with changes not committed" in text
-    page = render_markdown(results)
-    assert "relative change of MRR@10" in page
-    assert "## Why\n\n- SC-003: Few ask.\n\n## What" in page
+    told = report(results)
+    assert told.verdict == ["1 missed: SC-003", "1 not measurable yet: V3-budget"]
+    text = markdown.render(told)
+    for words in (
+        r"| V3-budget | no \| stage |",
+        "relative change of MRR@10",
+        f"commit {'a' * 40}, with uncommitted changes",
+        "| SC-003 | Few ask. |",
+    ):
+        assert words in text
     assert "## Why" not in render_markdown(replace(results, targets=results.targets[1:]))
+
+
+def test_links_of_remarks_lead_where_they_did_and_run_nothing(results: Results) -> None:
+    remark = "See [one](a.md#b), [two](https://c.org/d) and [no](javascript:alert)."
+    told = report(replace(results, targets=(replace(results.targets[0], remark=remark),)))
+    text, html = markdown.render(told), page.render(told)
+    assert "| See one, two and \\[no\\](javascript:alert). | [one](a.md#b) |" in text
+    assert "| [two](https://c.org/d) |" in text
+    assert 'href="a.md#b"' in html
+    assert 'href="javascript' not in html
+
+
+def test_what_python_is_given_has_a_row_a_measurement(results: Results) -> None:
+    found = StudyResult(results, report(results))
+    frame = found.tables["targets"]
+    assert list(frame.index) == ["SC-003", "SC-003", "V3-budget"]
+    assert list(frame["found_low"])[:2] == [0.056, 0.1]
+    assert found.verdict == "1 missed: SC-003\n1 not measurable yet: V3-budget"
 
 
 def test_the_page_in_the_docs_is_made_of_its_facts() -> None:
@@ -129,7 +168,7 @@ def test_the_page_in_the_docs_is_made_of_its_facts() -> None:
     text = render_markdown(results)
     assert (docs / "targets.md").read_text() == text
     # What was measured alike on several collections stands once.
-    assert "- V3-ids: chunk ids given twice, combine_split on dccode_t42, tarnwick\n" in text
+    assert r"| V3-ids | chunk ids given twice, combine\_split on dccode\_t42, tarnwick |" in text
 
 
 def test_the_seconds_are_stored_and_told(results: Results) -> None:
@@ -141,9 +180,9 @@ def test_the_seconds_are_stored_and_told(results: Results) -> None:
 
 
 def test_results_are_stored_and_read_again(results: Results, tmp_path: Path) -> None:
-    markdown, stored = write(results, tmp_path / "new")
+    written, stored = write(results, report(results), tmp_path / "new")
     assert Results.from_json(json.loads(stored.read_text())) == results
-    assert markdown.read_text() == render_markdown(results)
+    assert written.read_text() == render_markdown(results)
     assert not list(tmp_path.rglob(".*"))
 
 
