@@ -11,13 +11,16 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from assay.eval.api import (
         ablate,
+        choose,
         compare,
         ingest,
         load_runs,
         load_tracked_runs,
         run,
         search,
+        sweep,
         threshold,
+        tune,
     )
     from assay.retrievers.foreign.steps import step
 else:
@@ -34,6 +37,7 @@ else:
 
 __all__ = [
     "ablate",
+    "choose",
     "compare",
     "ingest",
     "load_runs",
@@ -41,7 +45,9 @@ __all__ = [
     "run",
     "search",
     "step",
+    "sweep",
     "threshold",
+    "tune",
 ]
 
 # A checkout has links to `eval` and `retrievers` here. Git on Windows makes text files of them.
