@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from assay.eval.api import (
         ablate,
+        choose,
         compare,
         ingest,
         load_runs,
@@ -18,8 +19,10 @@ if TYPE_CHECKING:
         overlap,
         run,
         search,
+        sweep,
         targets,
         threshold,
+        tune,
     )
     from assay.retrievers.foreign.steps import step
 else:
@@ -36,6 +39,7 @@ else:
 
 __all__ = [
     "ablate",
+    "choose",
     "compare",
     "ingest",
     "load_runs",
@@ -44,8 +48,10 @@ __all__ = [
     "run",
     "search",
     "step",
+    "sweep",
     "targets",
     "threshold",
+    "tune",
 ]
 
 # A checkout has links to `eval` and `retrievers` here. Git on Windows makes text files of them.

@@ -8,6 +8,7 @@ The examples run in a checkout of the project, on its small collection.
 """
 
 from assay.eval import no_telemetry
+from assay.eval.api.choosing import choose, sweep, tune
 from assay.eval.api.documents import ingest, search
 from assay.eval.api.runs import compare, run
 from assay.eval.api.stored_runs import load_runs, load_tracked_runs
@@ -15,6 +16,7 @@ from assay.eval.api.studies import ablate, overlap, targets, threshold
 
 __all__ = [
     "ablate",
+    "choose",
     "compare",
     "ingest",
     "load_runs",
@@ -22,8 +24,10 @@ __all__ = [
     "overlap",
     "run",
     "search",
+    "sweep",
     "targets",
     "threshold",
+    "tune",
 ]
 
 no_telemetry.disable()

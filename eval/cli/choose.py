@@ -2,22 +2,13 @@
 
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from assay.eval.cli import options
-from assay.eval.cli.output import (
-    make_console,
-    make_table,
-    print_json,
-    print_next,
-    print_places,
-    print_table,
-)
-
-if TYPE_CHECKING:
-    from assay.eval.studies.choice.choice import Choice
+from assay.eval.cli.output import print_json, print_next, print_places
+from assay.eval.cli.report_screen import print_report
 
 UNITS = {"s": 1, "m": 60, "h": 3600}
 MOST_HOURS = 1000
@@ -95,8 +86,10 @@ def choose(
     from assay.eval.configs.locations import reports_folder
     from assay.eval.configs.resources import make_resources
     from assay.eval.llm.model_choice import check_model
+    from assay.eval.report.files import BESIDE
     from assay.eval.running.result_files import check_place
-    from assay.eval.studies.choice import page
+    from assay.eval.studies.choice.files import write
+    from assay.eval.studies.choice.report import report
     from assay.eval.studies.choice.running import ChoiceRequest, choose
     from assay.retrievers.store.digest import digest
 
@@ -112,35 +105,18 @@ def choose(
     request = ChoiceRequest(config, given, measure, budget, max_latency, contexts)
     asked = digest("choose", config, given, measure)
     if output and not force:
-        check_place(output, asked, page.BESIDE)
+        check_place(output, asked, BESIDE)
     found = choose(request, resources)
-    label = re.sub(r"[^A-Za-z0-9_.-]+", ".", f"{found.config.name}-{Path(collection).name}")
-    path = output or reports_folder() / "chosen" / f"{label}.yaml"
-    files, word = page.write(found, config, asked, path, named=output is not None, force=force)
+    told = report(found)
+    path = output or reports_folder() / "chosen" / f"{found.id}.yaml"
+    named = output is not None
+    files, word = write(found, told, config, asked, path, named=named, force=force)
     if as_json:
         places = {"output": str(files[0]), "report": str(files[2])}
         print_json({**found.as_json(), **places})
         return
-    _print(found)
+    print_report(told)
     if word:
         click.echo(word)
     print_places(config=files[0], report=files[2])
     print_next(f"run {files[0]}", f"explain {files[0]}")
-
-
-def _print(found: "Choice") -> None:
-    """Print the conclusion, and below it what was tried, best first."""
-    from assay.eval.studies.choice.choice import GIVEN
-
-    console = make_console()
-    console.print(found.conclusion, style="bold", markup=False)
-    if latency := found.describe_latency():
-        console.print(latency, markup=False)
-    console.print()
-    table = make_table("candidate", "stage", found.measure, "kept", left=["stage"])
-    table.title = f"Tried on {found.chosen_on} questions, each stage on the best so far"
-    for item in found.trials:
-        words = item.steps[-1] if item.steps else GIVEN
-        shown = item.left_out if item.mean is None else f"{item.mean:.3f}"
-        table.add_row(words, item.stage, shown, "●" if item in found.kept else "")
-    print_table(console, table)

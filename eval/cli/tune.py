@@ -82,7 +82,7 @@ def tune(
     )
     with distribute(ray, progress, ray_gpus) as pool:
         tuned = run_tuning(request, progress, pool.score if pool else None)
-    path = output or reports_folder() / "tuned" / f"{tuned.label}.yaml"
+    path = output or reports_folder() / "tuned" / f"{tuned.id}.yaml"
     files, word = tuned.write(path, named=output is not None, force=force)
     path, page = files[0], files[-2]
     if word:

@@ -14,6 +14,9 @@ from assay.eval.report.renderers import page as block_page
 from assay.eval.runs.files import encode_json
 from assay.retrievers.store.files import write_atomically
 
+# The suffixes of what is written beside a result.
+BESIDE = (".json", ".html", ".md")
+
 
 class ReportData(Protocol):
     """What was found, by whatever command."""
@@ -32,11 +35,25 @@ def write_blocks(found: ReportData, report: Report, folder: Path) -> Path:
 
     Return the path of the page.
     """
-    write_atomically(folder / f"{report.kind}.json", encode_json(found.as_json()))
-    write_atomically(folder / "report.md", block_markdown.render(report).encode())
-    page = folder / "report.html"
+    pages = (folder / "report.html", folder / "report.md")
+    _write(found, report, folder / f"{report.kind}.json", *pages)
+    return pages[0]
+
+
+def write_beside(found: ReportData, report: Report, path: Path) -> list[Path]:
+    """Write the JSON, the page and the Markdown by the name of `path`, each with its own suffix.
+
+    Return their paths, in the order of `BESIDE`.
+    """
+    facts, page, text = (path.with_suffix(suffix) for suffix in BESIDE)
+    _write(found, report, facts, page, text)
+    return [facts, page, text]
+
+
+def _write(found: ReportData, report: Report, facts: Path, page: Path, text: Path) -> None:
+    write_atomically(facts, encode_json(found.as_json()))
+    write_atomically(text, block_markdown.render(report).encode())
     write_atomically(page, block_page.render(report).encode())
-    return page
 
 
 def write_report(

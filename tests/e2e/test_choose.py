@@ -13,7 +13,8 @@ SHORT = ("choose", "harbourline", "latency.queries=5", "--budget", "1s")
 def test_the_pipeline_to_ship_is_written_with_a_page(assay, tmp_path: Path) -> None:
     done = assay(*SHORT, ASSAY_REPORTS=str(tmp_path))
     assert done.returncode == 0, done.stderr
-    first, *_ = done.stdout.splitlines()
+    title, first, *_ = done.stdout.splitlines()
+    assert title.startswith("Which pipeline to ship on harbourline, chosen on 30 questions")
     assert first.startswith(("Keep hybrid", "Ship "))
     path = tmp_path / "chosen" / "hybrid-harbourline.yaml"
     found = json.loads(path.with_suffix(".json").read_text())

@@ -1,16 +1,26 @@
 """How much text runs return: measures by rank favour the run that returns more of it."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Protocol
 
-from assay.eval.runs.summary.summary import Summary
+from assay.eval.statistics.estimates import Estimate
 
 TOKENS, WITHIN = "Tokens@10", "Recall@2000tok"
 UNEQUAL = 1.5  # times the tokens of another run
 MOST = 6  # runs that the sentence names
 
 
+class HasMeans(Protocol):
+    """A summary of a run, by whatever command."""
+
+    @property
+    def means(self) -> Mapping[str, Estimate]:
+        """The means by measure."""
+        ...
+
+
 def describe_tokens(
-    labels: Sequence[str], summaries: Sequence[Summary], measure: str = TOKENS
+    labels: Sequence[str], summaries: Sequence[HasMeans], measure: str = TOKENS
 ) -> str:
     """Return in words that runs return texts of unequal length; "" where they are about equal.
 

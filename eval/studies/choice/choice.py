@@ -1,13 +1,16 @@
 """What choosing a pipeline found, and the sentence that it comes to."""
 
+import re
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from math import ceil
+from pathlib import Path
 from typing import Any
 
 from assay.eval.configs.config import RunConfig
 from assay.eval.report.formats import amount, count, score, signed
 from assay.eval.running.search_space import Point
+from assay.eval.statistics.estimates import Estimate, OpenEstimate
 from assay.eval.statistics.significance import TIE
 from assay.eval.studies.comparison.conclusion import describe_evidence
 from assay.eval.studies.comparison.differences import Difference
@@ -27,13 +30,39 @@ class Trial:
     stage: str
     steps: tuple[str, ...]
     point: Point
-    mean: float | None
+    mean: Estimate | None
     left_out: str = ""
 
     @property
     def words(self) -> str:
         """All that differs from the config as given."""
         return ", ".join(self.steps) or GIVEN
+
+    @property
+    def own(self) -> str:
+        """What it changes on top of what the stages before had brought."""
+        return self.steps[-1] if self.steps else GIVEN
+
+    def as_json(self) -> dict[str, Any]:
+        """Return it as JSON values."""
+        return {**asdict(self), "mean": self.mean.value if self.mean else None}
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedPipeline:
+    """A pipeline that was run on all queries.
+
+    `means` are by measure, over the queries judged by, else over all; `latency` has percentiles of
+    the milliseconds a query takes, and is empty where nothing was timed.
+    """
+
+    means: Mapping[str, Estimate]
+    latency: Mapping[str, OpenEstimate]
+
+    @property
+    def p50(self) -> OpenEstimate | None:
+        """The median in ms; None where nothing was timed."""
+        return self.latency.get("p50")
 
 
 @dataclass(frozen=True)
@@ -43,8 +72,7 @@ class Choice:
     `best` led on the `chosen_on` queries of the choice; `chosen` is its config. `differences` hold
     it against the config as given ("base") and BM25 alone ("bm25") on `judged` other queries, as
     one family; that against itself is left out, and where no query is left to judge by, all are.
-    `means` are those of "best", "base" and "bm25" on the queries judged by, else on all; `latency`
-    is the median in ms. `contexts_usd` is what writing contexts has cost.
+    `pipelines` are "best", "base" and "bm25". `contexts_usd` is what writing contexts has cost.
     """
 
     config: RunConfig
@@ -55,10 +83,16 @@ class Choice:
     chosen_on: int
     judged: int
     grouped_by: str
-    means: Mapping[str, float]
+    pipelines: Mapping[str, JudgedPipeline]
     differences: Mapping[str, Difference]
-    latency: Mapping[str, float]
     contexts_usd: float = 0.0
+    environment: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def id(self) -> str:
+        """What names its files: the config and the collection."""
+        name = f"{self.config.name}-{Path(self.config.dataset).name}"
+        return re.sub(r"[^A-Za-z0-9_.-]+", ".", name)
 
     @property
     def ships(self) -> bool:
@@ -77,8 +111,8 @@ class Choice:
         led: dict[str, Trial] = {}
         best = -1.0
         for item in self.trials:
-            if item.mean is not None and item.mean > best + TIE:
-                best, led[item.stage] = item.mean, item
+            if item.mean is not None and item.mean.value > best + TIE:
+                best, led[item.stage] = item.mean.value, item
         return list(led.values())
 
     @property
@@ -99,10 +133,11 @@ class Choice:
     def _conclude(self) -> str:
         base = self.config.name
         if not self.judged:
+            highest = self.best.mean.value if self.best.mean else 0.0
             return (
                 f"Keep {base}: to choose, and to judge the choice on others, takes {FEWEST} "
                 f"questions or more. On {count(self.chosen_on, 'question')} {self.name} has the "
-                f"highest {self.measure}, {score(self.best.mean or 0.0)}, which shows nothing by "
+                f"highest {self.measure}, {score(highest)}, which shows nothing by "
                 "itself."
             )
         on = f"on {count(self.judged, 'question')} that had no part in the choice"
@@ -114,8 +149,8 @@ class Choice:
         if self.ships:
             return (
                 f"Ship {self.name}: {self.measure} is "
-                f"{score(self.means['best'])} against {score(self.means['base'])} for {base} and "
-                f"{score(self.means['bm25'])} for BM25 alone, {change} over {base}, {on}."
+                f"{self._show_mean('best')} against {self._show_mean('base')} for {base} and "
+                f"{self._show_mean('bm25')} for BM25 alone, {change} over {base}, {on}."
                 f"{self._warn_of_bm25()}"
             )
         return (
@@ -123,12 +158,15 @@ class Choice:
             f"changes {self.measure} by {change}, {on}.{self._describe_needed(found)}"
         )
 
+    def _show_mean(self, name: str) -> str:
+        return score(self.pipelines[name].means[self.measure].value)
+
     def _describe_bm25(self, on: str) -> str:
         found = self.differences["bm25"]
         change = f"{signed(found.difference.value)} ({describe_evidence(found)})"
         return (
-            f"Its {self.measure} is {score(self.means['base'])} against "
-            f"{score(self.means['bm25'])} for BM25 alone, {change}, {on}."
+            f"Its {self.measure} is {self._show_mean('base')} against "
+            f"{self._show_mean('bm25')} for BM25 alone, {change}, {on}."
         )
 
     def _warn_of_bm25(self) -> str:
@@ -153,12 +191,14 @@ class Choice:
 
     def describe_latency(self) -> str:
         """Return what a query takes, "" where nothing was timed."""
-        if not self.latency:
-            return ""
         named = {"best": "the best candidate", "base": self.config.name, "bm25": "BM25 alone"}
         shown = ["base", "bm25"] if not self.best.point else ["best", "base", "bm25"]
-        told = [f"{amount(self.latency[name])} ms {named[name]}" for name in shown]
-        return f"Median time of a query, timed by turns: {', '.join(told)}."
+        told = [
+            f"{amount(median.value)} ms {named[name]}"
+            for name in shown
+            if (median := self.pipelines[name].p50)
+        ]
+        return f"Median time of a query, timed by turns: {', '.join(told)}." if told else ""
 
     def as_json(self) -> dict[str, Any]:
         """Return all that was found as JSON values."""
@@ -168,13 +208,17 @@ class Choice:
             "measure": self.measure,
             "conclusion": self.conclusion,
             "ships": dict(self.best.point) if self.ships else {},
-            "best": asdict(self.best),
+            "best": self.best.as_json(),
             "chosen_on": self.chosen_on,
             "judged": self.judged,
             "grouped_by": self.grouped_by,
-            "means": dict(self.means),
+            "means": {
+                name: item.means[self.measure].value for name, item in self.pipelines.items()
+            },
             "differences": {name: asdict(item) for name, item in self.differences.items()},
-            "latency_p50_ms": dict(self.latency),
+            "latency_p50_ms": {
+                name: item.p50.value for name, item in self.pipelines.items() if item.p50
+            },
             "contexts_usd": self.contexts_usd,
-            "trials": [asdict(item) for item in self.trials],
+            "trials": [item.as_json() for item in self.trials],
         }

@@ -14,10 +14,14 @@ from assay.eval.collections.collection import Collection, Query
 from assay.eval.collections.loading import load
 from assay.eval.configs.config import RunConfig, load_config
 from assay.eval.configs.locations import reports_folder
+from assay.eval.running.figures import Figures
 from assay.eval.running.point_order import take_in_order
 from assay.eval.running.runner import PointTask, Runner
 from assay.eval.running.search_space import Point, as_overrides
+from assay.eval.runs import environment
 from assay.eval.runs.execution.searching import index, sample, search_plain
+from assay.eval.runs.summary.means import estimate_scores
+from assay.eval.runs.summary.returned_tokens import TOKENS, WITHIN
 from assay.eval.scoring.measures import check_rising
 from assay.eval.statistics.estimates import SEED
 from assay.eval.statistics.significance import TIE
@@ -36,7 +40,14 @@ from assay.eval.studies.choice.candidates import (
     list_stages,
     merge,
 )
-from assay.eval.studies.choice.choice import FEWEST, GIVEN, LEGS, Choice, Trial
+from assay.eval.studies.choice.choice import (
+    FEWEST,
+    GIVEN,
+    LEGS,
+    Choice,
+    JudgedPipeline,
+    Trial,
+)
 from assay.eval.studies.choice.contexts import WrittenContexts, write_contexts
 from assay.eval.studies.comparison.differences import Contrast, judge_family
 from assay.eval.studies.comparison.query_groups import group
@@ -107,13 +118,15 @@ def choose(request: ChoiceRequest, resources: Resources) -> Choice:
     if search.best.mean is None:
         raise AssayError(f"{base.name} on {base.dataset}: {search.trials[0].left_out}")
     points = {"best": search.best.point, "base": {}, "bm25": KEYWORD}
-    scores, latency = _run_all(points, configure, runner, measure)
+    ran = _run_all(points, configure, runner)
     asked = [query.id for query in held or first]
+    scores = {
+        name: {id_: figures.scores[measure][id_] for id_ in asked} for name, figures in ran.items()
+    }
     contrasts = {
-        name: Contrast(measure, "", *({id_: of[id_] for id_ in asked} for of in pair))
+        name: Contrast(measure, "", scores[name], scores["best"])
         for name in ("base", "bm25")
         if points[name] != search.best.point and held
-        for pair in [(scores[name], scores["best"])]
     }
     judged = judge_family(list(contrasts.values())) if contrasts else []
     return Choice(
@@ -125,10 +138,10 @@ def choose(request: ChoiceRequest, resources: Resources) -> Choice:
         chosen_on=len(first),
         judged=len(held),
         grouped_by=grouped_by,
-        means={name: sum(of[id_] for id_ in asked) / len(asked) for name, of in scores.items()},
+        pipelines={name: _judge(figures, measure, asked) for name, figures in ran.items()},
         differences=dict(zip(contrasts, judged, strict=True)),
-        latency=latency,
         contexts_usd=written.usd,
+        environment=environment.describe(),
     )
 
 
@@ -169,25 +182,32 @@ def _check_base(config: RunConfig) -> None:
         )
 
 
-def _run_all(
-    points: dict[str, Point], configure: Configure, runner: Runner, measure: str
-) -> tuple[dict[str, dict[str, float]], dict[str, float]]:
-    """Return the scores by query of each named point, and its median latency in ms."""
+def _run_all(points: dict[str, Point], configure: Configure, runner: Runner) -> dict[str, Figures]:
+    """Return the figures of each named point, timed by turns with the others."""
     distinct: list[Point] = []
     for point in points.values():
         if point not in distinct:
             distinct.append(point)
     tasks = [configure(point) for point in distinct]
     ran = runner.time(tasks, runner.run(tasks), reports_folder() / "chosen")
-    scores, latency = {}, {}
+    found = {}
     for name, point in points.items():
-        result = ran[distinct.index(point)].result
-        if result.figures is None:
-            raise AssayError(f"{tasks[distinct.index(point)].label}: {result.failure}")
-        scores[name] = dict(result.figures.scores[measure])
-        if result.figures.latency:
-            latency[name] = result.figures.latency["p50"].value
-    return scores, latency
+        place = distinct.index(point)
+        figures = ran[place].result.figures
+        if figures is None:
+            raise AssayError(f"{tasks[place].label}: {ran[place].result.failure}")
+        found[name] = figures
+    return found
+
+
+def _judge(figures: Figures, measure: str, asked: Sequence[str]) -> JudgedPipeline:
+    """Return a pipeline with its means over the queries `asked`, of their texts' length too."""
+    means = {
+        name: estimate_scores(name, [figures.scores[name][id_] for id_ in asked])
+        for name in dict.fromkeys((measure, TOKENS, WITHIN))
+        if name in figures.scores
+    }
+    return JudgedPipeline(means, figures.latency)
 
 
 TIMED = 5  # queries by which a candidate is held against the latency allowed, after one more
@@ -258,7 +278,7 @@ class CandidateSearch:
             if scores is None:
                 refusal = "could not be run"
             else:
-                mean = sum(scores.values()) / len(scores)
+                mean = estimate_scores(self._measure, scores.values())
         if embeds(point):
             self._longest = max(self._longest, time.monotonic() - begin)
         trial = Trial(stage, steps, point, mean, refusal)
@@ -292,4 +312,6 @@ class CandidateSearch:
 
 
 def _leads(trial: Trial, best: Trial) -> bool:
-    return trial.mean is not None and (best.mean is None or trial.mean > best.mean + TIE)
+    if trial.mean is None:
+        return False
+    return best.mean is None or trial.mean.value > best.mean.value + TIE

@@ -14,15 +14,13 @@ from assay.eval.collections.loading import load
 from assay.eval.configs.config import RunConfig, load_config
 from assay.eval.configs.resources import make_resources
 from assay.eval.report.blocks import Report
-from assay.eval.report.renderers.markdown import render as render_markdown
-from assay.eval.report.renderers.page import render as render_page
+from assay.eval.report.files import BESIDE, write_beside
 from assay.eval.running.point_order import take_in_order
 from assay.eval.running.result_files import StoredResult, check_place, write_result
 from assay.eval.running.search_space import draw
 from assay.eval.runs import environment
 from assay.eval.runs.execution.searching import sample
 from assay.eval.runs.execution.unstored import score_queries
-from assay.eval.runs.files import encode_json
 from assay.eval.scoring.measures import check_rising
 from assay.eval.studies.comparison.query_groups import group
 from assay.eval.studies.sweep.search_spaces import (
@@ -41,11 +39,9 @@ from assay.eval.tracking.record import list_params, metric_name, with_interval
 from assay.eval.tracking.store import redact
 from assay.retrievers.base import AssayError, Chunk, Progress
 from assay.retrievers.store.digest import digest
-from assay.retrievers.store.files import write_atomically
 
 TUNED = ("retriever.", "documents.")
 MOST_POINTS = 500
-BESIDE = (".json", ".html", ".md")  # the suffixes of what is written beside the config
 
 # Of configs, a limit of queries and a measure: the place of each config with its scores per query.
 Scorer = Callable[[Sequence[RunConfig], int | None, str], Iterable[tuple[int, dict[str, float]]]]
@@ -88,10 +84,15 @@ class TunedPipeline:
     begin: int
 
     @property
-    def label(self) -> str:
+    def id(self) -> str:
         """What names a file of it: the config, the collection, and a space of the user's."""
         parts = (self.settings.name, self.collection, self.space.label)
         return re.sub(r"[^A-Za-z0-9_.-]+", ".", "-".join(filter(None, parts)))
+
+    @cached_property
+    def environment(self) -> Mapping[str, Any]:
+        """Where it was made: code, packages and machine."""
+        return environment.describe()
 
     @cached_property
     def report(self) -> Report:
@@ -106,8 +107,8 @@ class TunedPipeline:
             self.settings.name,
             self.collection,
             lines,
-            environment.describe(),
-            self.label,
+            self.environment,
+            self.id,
         )
 
     def as_json(self) -> dict[str, Any]:
@@ -129,12 +130,7 @@ class TunedPipeline:
         text = render_changes(path, self.config, self.best.model_copy(update=changed))
         result = StoredResult("tune", self.asked, text)
         path, word = write_result(path, result, BESIDE, named=named, force=force)
-        facts = path.with_suffix(".json")
-        write_atomically(facts, encode_json(self.as_json()))
-        page, text_of_it = path.with_suffix(".html"), path.with_suffix(".md")
-        write_atomically(page, render_page(self.report).encode())
-        write_atomically(text_of_it, render_markdown(self.report).encode())
-        return [path, facts, page, text_of_it], word
+        return [path, *write_beside(self, self.report, path)], word
 
     def track(self, files: Sequence[Path], progress: Progress) -> str | None:
         """Log to MLflow and return the id of the MLflow run; say so where tracking is down."""

@@ -16,7 +16,7 @@ from test_layout import HEAVY
 from tools.processes import ROOT
 
 from assay import compare, load_runs, load_tracked_runs, run, search
-from assay.eval.api import documents, runs, stored_runs
+from assay.eval.api import choosing, documents, runs, stored_runs
 from assay.eval.report.frames import render
 from assay.eval.report.interval_bars import IntervalBar, draw_bars, plot_bars
 from assay.eval.runs import environment
@@ -61,7 +61,8 @@ def test_a_name_that_is_not_there() -> None:
 @pytest.mark.usefixtures("quiet")
 def test_the_examples_of_the_functions() -> None:
     found = [
-        doctest.testmod(module, optionflags=OPTIONS) for module in (runs, documents, stored_runs)
+        doctest.testmod(module, optionflags=OPTIONS)
+        for module in (runs, documents, stored_runs, choosing)
     ]
     assert all(tried > 1 for _, tried in found)
     assert not any(failed for failed, _ in found)

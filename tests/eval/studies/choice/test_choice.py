@@ -1,5 +1,6 @@
 """Choosing a pipeline: who chooses, who judges, and what is said of it."""
 
+import json
 from collections.abc import Sequence
 from dataclasses import replace
 from html import unescape
@@ -14,8 +15,12 @@ from samples.planned_runs import make_collection
 from assay.eval.collections.collection import Collection, Query
 from assay.eval.configs.config import load_config
 from assay.eval.configs.resources import make_resources
+from assay.eval.report.blocks import Facts
+from assay.eval.report.renderers.frames import tabulate
+from assay.eval.report.scatter import draw_scatter
 from assay.eval.running.runner import PointTask, Runner
 from assay.eval.running.search_space import Point
+from assay.eval.statistics.estimates import Estimate, OpenEstimate
 from assay.eval.studies.choice.candidates import (
     CONTEXT,
     KEYWORD,
@@ -27,8 +32,9 @@ from assay.eval.studies.choice.candidates import (
     list_stages,
     merge,
 )
-from assay.eval.studies.choice.choice import Choice, Trial
-from assay.eval.studies.choice.page import write
+from assay.eval.studies.choice.choice import Choice, JudgedPipeline, Trial
+from assay.eval.studies.choice.files import write
+from assay.eval.studies.choice.report import report
 from assay.eval.studies.choice.running import CandidateSearch, split_queries
 from assay.eval.studies.comparison.differences import Contrast, judge_family
 from assay.eval.studies.comparison.query_groups import group
@@ -157,7 +163,7 @@ def make_choice(
     """Return a choice whose best gains `gain` on every second query, and more over BM25."""
     config = load_config("hybrid")
     point = {CONTEXT: "headings"} if point is None else point
-    best = Trial("contexts", ("context headings",) if point else (), point, 0.6)
+    best = Trial("contexts", ("context headings",) if point else (), point, make_mean(0.6))
     before = {f"q{i}": 0.4 + 0.001 * i for i in range(judged)}
     after = {query: score + gain * (i % 2) for i, (query, score) in enumerate(before.items())}
     bm25 = {query: score - bm25_below for query, score in before.items()}
@@ -171,14 +177,29 @@ def make_choice(
         config=config,
         chosen=load_config("hybrid", [f"{key}={value}" for key, value in point.items()]),
         measure="nDCG@10",
-        trials=(Trial("legs", (), {}, 0.5), best),
+        trials=(Trial("legs", (), {}, make_mean(0.5)), best),
         best=best,
         chosen_on=60 if judged else 20,
         judged=judged,
         grouped_by="document",
-        means={"best": 0.5, "base": 0.4, "bm25": 0.3},
+        pipelines={
+            "best": make_pipeline(0.5, 4.0),
+            "base": make_pipeline(0.4, 3.5),
+            "bm25": make_pipeline(0.3, 0.7),
+        },
         differences=dict(zip(contrasts, found, strict=True)),
-        latency={"best": 4.0, "base": 3.5, "bm25": 0.7},
+    )
+
+
+def make_mean(value: float) -> Estimate:
+    return Estimate(value, value - 0.05, value + 0.05, 60)
+
+
+def make_pipeline(mean: float, p50: float, tokens: float = 800.0) -> JudgedPipeline:
+    means = {"nDCG@10": mean, "Tokens@10": tokens, "Recall@2000tok": 0.7}
+    return JudgedPipeline(
+        {name: make_mean(value) for name, value in means.items()},
+        {"p50": OpenEstimate(p50, p50 / 2, None, 5), "p95": OpenEstimate(2 * p50, p50, None, 5)},
     )
 
 
@@ -228,21 +249,92 @@ def test_nothing_is_shipped_without_held_out_questions() -> None:
 def test_the_files_of_a_choice(tmp_path: Path) -> None:
     path = tmp_path / "chosen.yaml"
     choice = make_choice(0.2)
-    files, word = write(choice, "hybrid", "0" * 32, path, named=True, force=False)
-    assert [file.suffix for file in files] == [".yaml", ".json", ".html"]
+    told = report(choice)
+    files, word = write(choice, told, "hybrid", "0" * 32, path, named=True, force=False)
+    assert [file.suffix for file in files] == [".yaml", ".json", ".html", ".md"]
     assert word == ""
     assert load_config(path).documents.context.source == "headings"
     assert load_config(path).description.startswith("Ship hybrid with context headings")
     page = files[2].read_text()
     assert choice.conclusion in unescape(page)
     assert "context headings" in page
+    found = json.loads(files[1].read_text())
+    assert found["means"] == {"best": 0.5, "base": 0.4, "bm25": 0.3}
+    assert found["latency_p50_ms"] == {"best": 4.0, "base": 3.5, "bm25": 0.7}
+    assert [item["mean"] for item in found["trials"]] == [0.5, 0.6]
+
+
+def test_a_report_says_of_each_pipeline_how_good_and_how_fast_it_is() -> None:
+    told = report(make_choice(0.2))
+    assert told.verdict[0].startswith("Ship hybrid with context headings: ")
+    assert told.verdict[1].startswith("Median time of a query, timed by turns: 4.00 ms ")
+    judged = told.tables["judged"]
+    assert judged.title == "On the 60 questions that had no part in the choice"
+    frame = tabulate(judged)
+    assert frame.index.tolist() == [
+        "hybrid with context headings",
+        "hybrid, as given",
+        "BM25 alone",
+    ]
+    assert frame["mean_low"].tolist() == pytest.approx([0.45, 0.35, 0.25])
+    assert frame["p50_ms"].tolist() == [4.0, 3.5, 0.7]
+    assert frame["tokens"].tolist() == [800.0] * 3
+    assert frame["ships"].tolist() == ["to ship", "", ""]
+    assert frame["lead"].tolist()[1:] == pytest.approx([0.1, 0.2])
+    assert "their intervals are simultaneous at 95 %" in judged.note
+    drawn = draw_scatter(judged, judged.scatters[0])
+    assert drawn
+    assert sorted(mark.number for mark in drawn.marks) == [1, 2, 3]
+    tried = told.tables["tried"]
+    assert tried.title == "What was tried, on the 60 questions of the choice"
+    assert tabulate(tried)["p50_ms"].tolist() == [3.5, 4.0]
+    assert tabulate(tried)["led"].tolist() == ["led", "led"]
+    assert not told.warnings
+
+
+def test_a_pipeline_stands_once_among_those_judged() -> None:
+    same = tabulate(report(make_choice(0.0, point={})).tables["judged"])
+    assert same.index.tolist() == ["hybrid, as given", "BM25 alone"]
+    bm25 = replace(make_choice(0.2), best=Trial("legs", ("BM25 alone",), KEYWORD, make_mean(0.6)))
+    assert tabulate(report(bm25).tables["judged"]).index.tolist() == [
+        "BM25 alone",
+        "hybrid, as given",
+    ]
+
+
+def test_unequal_amounts_of_text_are_a_warning() -> None:
+    choice = make_choice(0.2)
+    long = {**choice.pipelines, "best": make_pipeline(0.5, 4.0, tokens=1600.0)}
+    (told,) = report(replace(choice, pipelines=long)).warnings
+    assert "1,600 tokens (hybrid with context headings), 800 (hybrid, as given) and" in told
+
+
+def test_where_nothing_was_timed_or_judged_nothing_is_said_of_it() -> None:
+    few = make_choice(0.2, judged=0)
+    untimed = {name: replace(item, latency={}) for name, item in few.pipelines.items()}
+    told = report(replace(few, pipelines=untimed))
+    assert len(told.verdict) == 1
+    judged = told.tables["judged"]
+    assert judged.title == "On the 20 questions of the choice"
+    assert [column.key for column in judged.columns] == ["pipeline", "mean", "tokens", "ships"]
+    assert not judged.scatters
+
+
+def test_what_was_left_out_stands_below_its_reason() -> None:
+    choice = make_choice(0.2)
+    reason = "not tried: the budget was used up"
+    more = [Trial("chunks", (f"chunks of {size} tokens",), {}, None, reason) for size in (400, 200)]
+    told = report(replace(choice, trials=(*choice.trials, *more)))
+    (left_out,) = [block for block in told.blocks if block.title == "Left out"]
+    assert isinstance(left_out, Facts)
+    assert left_out.pairs == [
+        ("Not tried: the budget was used up", "chunks of 400 tokens, chunks of 200 tokens")
+    ]
+    assert len(told.tables["tried"].rows) == 2
 
 
 @pytest.mark.parametrize("steps", [("BM25 alone",), ("dense alone",)])
 def test_a_leg_alone_is_called_by_its_name(steps: tuple[str, ...]) -> None:
     choice = make_choice(0.2)
-    alone = Trial("legs", steps, KEYWORD, 0.7)
-    named = Choice(
-        **{**{k: getattr(choice, k) for k in choice.__dataclass_fields__}, "best": alone}
-    )
-    assert named.name == steps[0]
+    alone = Trial("legs", steps, KEYWORD, make_mean(0.7))
+    assert replace(choice, best=alone).name == steps[0]

@@ -1,0 +1,160 @@
+"""Studies that choose settings, as functions: a pipeline to ship, the best points of a space."""
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from assay.eval.report.result import StudyResult
+
+if TYPE_CHECKING:
+    from assay.eval.studies.choice.choice import Choice
+    from assay.eval.studies.sweep.grid_search import Sweep
+    from assay.eval.studies.tuning.running import TunedPipeline
+
+
+def choose(
+    collection: str | Path,
+    *overrides: str,
+    config: str | Path = "hybrid",
+    budget: float = 600,
+    max_latency: float | None = None,
+    measure: str = "nDCG@10",
+) -> "StudyResult[Choice]":
+    """Find the pipeline to ship for a collection, as `assay choose` does.
+
+    No language model writes contexts: `assay contexts` does, and they are then tried.
+
+    Args:
+        collection: A collection by its name, or a folder.
+        overrides: Changes to the config, `key.path=value`.
+        config: What to start from and beat, by its path or by its name.
+        budget: Seconds after which no further candidate is begun.
+        max_latency: Milliseconds a query may take; by default nothing is reranked.
+        measure: What is to rise.
+
+    Returns:
+        What was found: `.verdict`, `.tables["judged"]`, `.tables["tried"]`, `.plot()`,
+        `.write(folder)`; `.found.shipped` is the config to ship.
+
+    Raises:
+        AssayError: The config has no dense and BM25 leg, or the collection no judged question.
+
+    Examples:
+        >>> from assay import choose
+        >>> found = choose("harbourline", "limit=12", "latency.queries=0", budget=1)
+        >>> found.found.ships
+        False
+
+    """
+    from assay.eval.configs.resources import make_resources
+    from assay.eval.studies.choice import running
+    from assay.eval.studies.choice.report import report
+
+    given = [f"dataset={json.dumps(str(collection))}", *overrides]
+    request = running.ChoiceRequest(str(config), given, measure, budget, max_latency)
+    found = running.choose(request, make_resources())
+    return StudyResult(found, report(found))
+
+
+def sweep(
+    file: str | Path,
+    *overrides: str,
+    engines: Sequence[str] = (),
+    keep_runs: bool = False,
+) -> "StudyResult[Sweep]":
+    """Run every combination of settings on every collection, as `assay sweep` does.
+
+    Args:
+        file: The YAML file of the sweep.
+        overrides: Changes to every config, `key.path=value`.
+        engines: Names of engines in place of those of the file.
+        keep_runs: Whether the run of every point is stored, not that of the best alone.
+
+    Returns:
+        What was found: `.verdict`, `.tables["points_<collection>"]`, `.json()`, `.write(folder)`;
+        `.found.failed` are the points that could not be run.
+
+    Raises:
+        AssayError: The file is wrong, or one of its points is no valid config.
+
+    Examples:
+        >>> from assay import sweep
+        >>> found = sweep("configs/sweeps/bm25.yaml", "dataset=harbourline", "latency.queries=0")
+        >>> list(found.tables)
+        ['points_harbourline', 'map_harbourline', 'margins_harbourline']
+
+    """
+    from assay.eval.configs.locations import reports_folder
+    from assay.eval.configs.resources import make_resources
+    from assay.eval.studies.sweep.report import report
+    from assay.eval.studies.sweep.running import list_tasks, read_sweep, run_sweep
+
+    settings = read_sweep(Path(file), engines, overrides)
+    tasks = list_tasks(Path(file), settings, overrides)
+    found, _ = run_sweep(settings, tasks, make_resources(), reports_folder(), keep_runs=keep_runs)
+    return StudyResult(found, report(found))
+
+
+def tune(
+    config: str | Path,
+    *overrides: str,
+    space: Mapping[str, Sequence[Any]] | str | Path | None = None,
+    trials: int | None = None,
+    measure: str = "nDCG@10",
+    group_by: str = "text",
+    folds: int = 5,
+    repeats: int = 20,
+    seed: int = 0,
+) -> "StudyResult[TunedPipeline]":
+    """Tune settings of a config; report the cross-validated gain, as `assay tune` does.
+
+    Args:
+        config: A config by its path or by the name of one in `configs/`.
+        overrides: Changes to it, `key.path=value`.
+        space: Values to try by dotted key, or a YAML file of them; by default what fits the config.
+        trials: How many points are tried, drawn at random; by default all, or 500.
+        measure: What is to rise.
+        group_by: Queries that no fold may part: "text" for those of the same words, "document" also
+            for those of the same documents.
+        folds: Into how many parts the queries are dealt.
+        repeats: How often they are dealt.
+        seed: What the folds and the trials are drawn by.
+
+    Returns:
+        What was found: `.verdict`, `.tables["gains"]`, `.tables["points"]`, `.write(folder)`;
+        `.found.best` is the best config, and `.found.tuning.verdict` says whether to take it.
+
+    Raises:
+        AssayError: The config or the space is wrong, or a point is no valid config.
+
+    Examples:
+        >>> from assay import tune
+        >>> k1 = {"retriever.legs.keyword.k1": [0.9, 1.2]}
+        >>> found = tune("bm25", "dataset=harbourline", space=k1, repeats=2)
+        >>> found.tables["points"].index.tolist()
+        ['k1 0.9', 'k1 1.2']
+
+    """
+    from assay.eval.configs.named_configs import find_config
+    from assay.eval.progress import ConsoleProgress
+    from assay.eval.studies.tuning.nested_cv import Design
+    from assay.eval.studies.tuning.running import TuningRequest, run_tuning
+
+    over, file = [], None
+    if isinstance(space, Mapping):
+        over = [f"{key}={json.dumps([*values])[1:-1]}" for key, values in space.items()]
+    elif space is not None:
+        file = Path(space)
+    request = TuningRequest(
+        config=find_config(config),
+        overrides=overrides,
+        space=file,
+        over=over,
+        trials=trials,
+        measure=measure,
+        group_by=group_by,
+        design=Design(folds, repeats, seed),
+    )
+    found = run_tuning(request, ConsoleProgress())
+    return StudyResult(found, found.report)
