@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 @click.option("--dry-run", is_flag=True, help="List the variants and run nothing.")
 @options.ray
 @options.NO_TRACK
+@options.FULL
 @options.JSON
 def ablate(
     config: Path,

@@ -54,6 +54,7 @@ def read_duration(_: click.Context, parameter: click.Parameter, value: str) -> f
     help="The config to write.  [default: chosen/CONFIG-COLLECTION.yaml below the reports]",
 )
 @click.option("--force", is_flag=True, help="Replace another result, or file, that is there.")
+@options.FULL
 @options.JSON
 def choose(
     collection: str,

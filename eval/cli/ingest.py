@@ -24,6 +24,7 @@ from assay.eval.cli.report_screen import print_report
 )
 @options.rerun("Do all of it again; times are measured on this.")
 @options.NO_TRACK
+@options.FULL
 @options.JSON
 def ingest(
     documents: str,

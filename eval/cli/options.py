@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+FULL_KEY = "assay.full"  # in the context of a command that has `FULL`
 LARGEST = 1_000_000  # as numbers of a config
 
 
@@ -23,6 +24,13 @@ RUN = click.argument("run", metavar="CONFIG|RUN")
 OVERRIDES = click.argument("overrides", nargs=-1, metavar="[KEY.PATH=VALUE]...")
 JSON = click.option(
     "--json", "as_json", is_flag=True, help="Print one JSON object and nothing else."
+)
+FULL = click.option(
+    "--full",
+    is_flag=True,
+    expose_value=False,
+    callback=lambda context, _, wanted: context.meta.update({FULL_KEY: wanted}),
+    help="Show every table, column and warning.",
 )
 NO_TRACK = click.option("--no-track", is_flag=True, help="Do not log to MLflow.")
 MEASURES = click.option(

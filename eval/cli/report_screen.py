@@ -1,5 +1,8 @@
 """A report on a terminal: its verdict, its tables in brief, what to check and what to do next."""
 
+import click
+
+from assay.eval.cli.options import FULL_KEY
 from assay.eval.cli.output import (
     make_console,
     make_table,
@@ -15,8 +18,14 @@ LONGEST = 20  # characters of a bar
 MOST_WARNINGS = 2  # shown without --full
 
 
-def print_report(report: Report, full: bool = False) -> None:
-    """Print a report: with `full` every block, column and warning of it."""
+def print_report(report: Report, full: bool | None = None) -> None:
+    """Print a report: with `full` every block, column and warning of it.
+
+    None stands for what the command was told by its option --full.
+    """
+    if full is None:
+        context = click.get_current_context(silent=True)
+        full = bool(context and context.meta.get(FULL_KEY))
     console = make_console()
     told = ", ".join(report.subject[:MOST_FACTS])
     console.print(f"{report.title}{' ' * bool(told)}{told}", style="bold", markup=False)

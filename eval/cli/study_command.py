@@ -17,7 +17,7 @@ BOUNDS = {Ge: ("ge", "min"), Gt: ("gt", "min"), Le: ("le", "max"), Lt: ("lt", "m
 def make_command(study: Study[O, F]) -> click.Command:
     """Return the command of a study; its help is the first paragraphs of the study's docstring."""
 
-    def call(as_json: bool, full: bool, **given: Any) -> None:
+    def call(as_json: bool, **given: Any) -> None:
         from assay.eval.cli.output import present
         from assay.eval.cli.report_screen import print_report
         from assay.eval.progress import ConsoleProgress
@@ -27,15 +27,12 @@ def make_command(study: Study[O, F]) -> click.Command:
         found = study.find(study.options.model_validate(given), lab)
         told = study.report(found)
         page = write_blocks(found, told, lab.reports / told.id)
-        present(found, as_json, lambda _: print_report(told, full), report=page)
+        present(found, as_json, lambda _: print_report(told), report=page)
 
     fields = study.options.model_fields.items()
     parameters = [_make_parameter(name, field) for name, field in fields]
-    more = click.Option(["--full"], is_flag=True, help="Show every table, column and warning.")
-    command = click.Command(
-        study.name, callback=call, params=[*parameters, more], help=study.__doc__
-    )
-    return options.JSON(command)
+    command = click.Command(study.name, callback=call, params=parameters, help=study.__doc__)
+    return options.FULL(options.JSON(command))
 
 
 def _make_parameter(name: str, field: FieldInfo) -> click.Parameter:

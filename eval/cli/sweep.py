@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 )
 @options.ray
 @options.NO_TRACK
+@options.FULL
 @options.JSON
 def sweep(
     file: Path,

@@ -21,6 +21,7 @@ from assay.eval.cli.report_screen import print_report
 )
 @options.rerun("Measure again what equal calls measured before.")
 @options.NO_TRACK
+@options.FULL
 @options.JSON
 @click.option(
     "--output",

@@ -24,6 +24,7 @@ from assay.eval.cli.report_screen import print_report
 )
 @click.option("--output", type=click.Path(path_type=Path), help="The config to write.")
 @click.option("--force", is_flag=True, help="Replace another result, or file, that is there.")
+@options.FULL
 @options.JSON
 def threshold(
     config: Path,

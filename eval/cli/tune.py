@@ -36,6 +36,7 @@ from assay.eval.cli.report_screen import print_report
 @click.option("--force", is_flag=True, help="Replace another result, or file, that is there.")
 @options.ray
 @options.NO_TRACK
+@options.FULL
 @options.JSON
 def tune(
     config: Path,

@@ -7,6 +7,20 @@ OBJECTS = {
         "assay.eval.api.compare",
         "assay.eval.api.search",
         "assay.eval.api.ingest",
+        *(
+            f"assay.eval.api.{name}"
+            for name in (
+                "choose",
+                "tune",
+                "sweep",
+                "ablate",
+                "threshold",
+                "overlap",
+                "targets",
+                "parity",
+                "recall",
+            )
+        ),
         "assay.eval.api.load_runs",
         "assay.eval.api.load_tracked_runs",
         "assay.retrievers.foreign.steps.step",
@@ -16,6 +30,7 @@ OBJECTS = {
         "assay.eval.studies.comparison.frame.ComparisonResult",
         "assay.eval.studies.search.frame.SearchResult",
         "assay.eval.studies.ingestion.result.IngestionResult",
+        "assay.eval.report.result.StudyResult",
         "assay.eval.tracking.reading.TrackedRun",
     ],
     "The contract of a retriever": [

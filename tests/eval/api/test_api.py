@@ -16,7 +16,7 @@ from test_layout import HEAVY
 from tools.processes import ROOT
 
 from assay import compare, load_runs, load_tracked_runs, run, search
-from assay.eval.api import choosing, documents, runs, stored_runs
+from assay.eval.api import choosing, documents, runs, stored_runs, studies
 from assay.eval.report.frames import render
 from assay.eval.report.interval_bars import IntervalBar, draw_bars, plot_bars
 from assay.eval.runs import environment
@@ -62,7 +62,7 @@ def test_a_name_that_is_not_there() -> None:
 def test_the_examples_of_the_functions() -> None:
     found = [
         doctest.testmod(module, optionflags=OPTIONS)
-        for module in (runs, documents, stored_runs, choosing)
+        for module in (runs, documents, stored_runs, choosing, studies)
     ]
     assert all(tried > 1 for _, tried in found)
     assert not any(failed for failed, _ in found)
