@@ -208,7 +208,7 @@ BUILDS_ON = {
     "ablation": {"comparison"},
     "choice": {"comparison", "ingestion", "tuning"},
     "gate": {"comparison"},
-    "stores": {"comparison", "sweep"},
+    "stores": {"comparison"},
     "sweep": {"comparison"},
     "targets": {"ingestion", "stores"},
     "threshold": {"tuning"},

@@ -11,7 +11,7 @@ from assay.eval import no_telemetry
 from assay.eval.api.documents import ingest, search
 from assay.eval.api.runs import compare, run
 from assay.eval.api.stored_runs import load_runs, load_tracked_runs
-from assay.eval.api.studies import ablate, threshold
+from assay.eval.api.studies import ablate, parity, recall, threshold
 
 __all__ = [
     "ablate",
@@ -19,6 +19,8 @@ __all__ = [
     "ingest",
     "load_runs",
     "load_tracked_runs",
+    "parity",
+    "recall",
     "run",
     "search",
     "threshold",
