@@ -210,7 +210,7 @@ BUILDS_ON = {
     "gate": {"comparison"},
     "stores": {"comparison"},
     "sweep": {"comparison"},
-    "targets": {"ingestion", "stores"},
+    "targets": {"ingestion"},
     "threshold": {"tuning"},
     "traces": {"questions"},
     "tuning": {"comparison", "sweep"},
