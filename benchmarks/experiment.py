@@ -10,7 +10,7 @@ from pathlib import Path
 from assay.eval.configs.config import RunConfig, load_config
 from assay.eval.runs import environment
 from assay.eval.studies.ingestion.running import forgetful
-from assay.eval.studies.stores.engines import synthetic_corpus as growth
+from assay.eval.studies.targets import synthetic_corpus as growth
 from assay.retrievers.base import Progress
 from assay.retrievers.legs.keyword import KeywordLegSettings
 from assay.retrievers.settings import Resources

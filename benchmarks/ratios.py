@@ -82,7 +82,7 @@ def measure(chunks: int, queries: int, control: bool, progress: Progress) -> lis
     Raises AssayError where a library, an input or memory is missing.
     """
     from assay.eval.studies.ingestion.running import forgetful
-    from assay.eval.studies.stores.engines import synthetic_corpus as growth
+    from assay.eval.studies.targets import synthetic_corpus as growth
     from assay.retrievers.corpus.corpus import Corpus
     from assay.retrievers.documents.preparation import DocumentSettings, prepare
     from assay.retrievers.legs.dense import DenseLegSettings

@@ -8,7 +8,7 @@ from assay.eval.configs.config import RunConfig, load_config
 from assay.eval.report.formats import amount, interval
 from assay.eval.runs.latency import LatencySettings, measure
 from assay.eval.studies.ingestion.running import forgetful
-from assay.eval.studies.stores.engines import synthetic_corpus as growth
+from assay.eval.studies.targets import synthetic_corpus as growth
 from assay.retrievers.base import Progress
 from assay.retrievers.settings import Resources
 from assay.retrievers.store.cache import Cache, default_root

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from assay.eval.collections.catalog import find_card
 from assay.eval.collections.location import why_unavailable
-from assay.eval.studies.stores.engines.synthetic_corpus import CorpusSource, read_source
+from assay.eval.studies.targets.synthetic_corpus import CorpusSource, read_source
 from assay.retrievers.settings import Resources
 
 COLLECTIONS = ("tarnwick", "scifact", "anthropic_codebase")

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from assay.eval.collections.loading import load
-from assay.eval.studies.stores.engines.synthetic_corpus import (
+from assay.eval.studies.targets.synthetic_corpus import (
     SENTENCE_END,
     CorpusSource,
     compose,

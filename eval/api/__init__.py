@@ -12,7 +12,7 @@ from assay.eval.api.choosing import choose, sweep, tune
 from assay.eval.api.documents import ingest, search
 from assay.eval.api.runs import compare, run
 from assay.eval.api.stored_runs import load_runs, load_tracked_runs
-from assay.eval.api.studies import ablate, overlap, targets, threshold
+from assay.eval.api.studies import ablate, overlap, parity, recall, targets, threshold
 
 __all__ = [
     "ablate",
@@ -22,6 +22,8 @@ __all__ = [
     "load_runs",
     "load_tracked_runs",
     "overlap",
+    "parity",
+    "recall",
     "run",
     "search",
     "sweep",

@@ -11,6 +11,8 @@ from assay.retrievers.base import AssayError
 if TYPE_CHECKING:
     from assay.eval.studies.ablation.analysis import Ablation
     from assay.eval.studies.overlap.study import Overlap
+    from assay.eval.studies.stores.parity.results import Parity
+    from assay.eval.studies.stores.recall.curve import Curve
     from assay.eval.studies.targets.results import Results
     from assay.eval.studies.threshold.running import FittedThreshold
 
@@ -163,3 +165,71 @@ def overlap(
     from assay.eval.studies.overlap.study import OverlapStudy
 
     return ask(OverlapStudy(), runs=(one, other, *overrides), k=k, by=by)
+
+
+def recall(
+    engine: str,
+    *words: str,
+    sweep: str | None = None,
+    filters: Sequence[float] = (),
+    limit: int | None = None,
+) -> "StudyResult[Curve]":
+    """Measure recall and speed of approximate dense search, as `assay recall` does.
+
+    Args:
+        engine: An engine by its type, or `dense`, the leg of this process.
+        words: A collection, if not the default one, and settings of the engine, `key.path=value`.
+        sweep: A setting and its values, `key=v1,v2`. It or `filters` must be given.
+        filters: Shares, between 0 and 1, of the passages that filters let through.
+        limit: So many queries, evenly spaced; by default all.
+
+    Returns:
+        What was found: `.tables["points"]`, and by filter `.tables["points_50"]` for .5.
+
+    Raises:
+        AssayError: The engine, a setting or the collection is wrong, or the engine has no dense
+            search or cannot be asked.
+
+    Examples:
+        >>> from assay import recall
+        >>> found = recall("dense", "harbourline", sweep="quantisation=int8,binary", limit=6)
+        >>> found.tables["points"].loc["exact search", "recall_10"]
+        np.float64(1.0)
+
+    """
+    from assay.eval.configs.resources import make_resources
+    from assay.eval.studies.stores.recall.report import report
+    from assay.eval.studies.stores.recall.running import measure_recall
+
+    shares = ",".join(map(str, filters)) if filters else None
+    found = measure_recall(engine, words, sweep, shares, limit, make_resources())
+    return StudyResult(found, report(found))
+
+
+def parity(engine: str, *words: str, limit: int | None = None) -> "StudyResult[Parity]":
+    """Compare an engine's hybrid search with its formula and with ours, as `assay parity` does.
+
+    Args:
+        engine: An engine by its type.
+        words: A collection, if not the default one, and settings of the engine, `key.path=value`.
+        limit: So many queries, evenly spaced; by default all.
+
+    Returns:
+        What was found: `.found.verdict`, `.tables["systems"]`, `.plot("differences")`.
+
+    Raises:
+        AssayError: The engine, a setting or the collection is wrong, or the engine has no hybrid
+            search of its own or cannot be asked.
+
+    Examples:
+        >>> from assay import parity
+        >>> parity("sqlite", "harbourline", limit=6).found.verdict
+        'identical'
+
+    """
+    from assay.eval.configs.resources import make_resources
+    from assay.eval.studies.stores.parity.report import report
+    from assay.eval.studies.stores.parity.running import measure_parity
+
+    found = measure_parity(engine, words, limit, make_resources())
+    return StudyResult(found, report(found))

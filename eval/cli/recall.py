@@ -1,14 +1,10 @@
 """`assay recall`: what approximate search misses, and what it saves."""
 
-from typing import TYPE_CHECKING
-
 import click
 
 from assay.eval.cli import options
-from assay.eval.cli.output import make_console, make_table, present, print_table, track
-
-if TYPE_CHECKING:
-    from assay.eval.studies.stores.recall.curve import Curve
+from assay.eval.cli.output import present, track
+from assay.eval.cli.report_screen import print_report
 
 
 @click.command()
@@ -20,6 +16,7 @@ if TYPE_CHECKING:
 )
 @options.LIMIT
 @options.NO_TRACK
+@options.FULL
 @options.JSON
 def recall(
     engine: str,
@@ -45,35 +42,16 @@ def recall(
 
     from assay.eval.configs.locations import reports_folder
     from assay.eval.configs.resources import make_resources
+    from assay.eval.report.files import write_blocks
     from assay.eval.studies.stores.parity.record import log_curve
-    from assay.eval.studies.stores.recall import page as report
+    from assay.eval.studies.stores.recall.report import report
     from assay.eval.studies.stores.recall.running import measure_recall
 
     resources = make_resources()
     curve = measure_recall(engine, words, sweep, filters, limit, resources)
-    page = report.write(curve, reports_folder())
+    told = report(curve)
+    page = write_blocks(curve, told, reports_folder() / curve.id)
     kept = f"the report in {page.parent} is kept"
-    log = partial(log_curve, curve, page.parent)
+    log = partial(log_curve, curve, told, page.parent)
     tracked = track(no_track, log, kept, resources.progress)
-    present(curve, as_json, _print, report=page, mlflow_run=tracked)
-
-
-def _print(curve: "Curve") -> None:
-    from rich.markup import escape
-
-    from assay.eval.studies.stores.recall.page import list_headings, point_row
-
-    sample = ", a sample" if curve.sampled else ""
-    title = f"{curve.engine} on {curve.collection} (n = {curve.queries}{sample})"
-    headings = list_headings(curve)
-    through = ("let through",) if curve.filters else ()
-    table = make_table("dense search", *through, *headings, "index s", title=title)
-    for number, point in enumerate(curve.points, start=1):
-        row = point_row(number, point)
-        cells = (
-            f"{item.value} ({item.interval})" if item.interval and " ms" not in name else item.value
-            for name, item in zip(headings, row.figures, strict=True)
-        )
-        shares = (row.share,) if curve.filters else ()
-        table.add_row(escape(row.label), *shares, *cells, row.index[0])
-    print_table(make_console(), table)
+    present(curve, as_json, lambda _: print_report(told), report=page, mlflow_run=tracked)

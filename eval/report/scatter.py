@@ -32,10 +32,12 @@ class ScatterView:
     """The marks from the least across, those off the front first: it is drawn over them.
 
     `path` is the line of what no mark beats in both figures, in a box of 100 by 100. `across` and
-    `quality` are the ticks. `unplaced` counts the rows that have not both figures.
+    `quality` are the ticks, `words` say what lies across. `unplaced` counts the rows that have not
+    both figures.
     """
 
     title: str
+    words: str
     marks: tuple[Mark, ...]
     across: tuple[Tick, ...]
     quality: tuple[Tick, ...]
@@ -68,14 +70,16 @@ def draw_scatter(table: Table, scatter: Scatter) -> ScatterView | None:
     ]
     line = _find_front([(pair[0].value, pair[1].value) for pair in placed.values()])
     front = [mark for mark in sorted(marks, key=lambda mark: mark.across.at) if mark.front]
+    picked = "on the front, " * (len(front) < len(marks))
     return ScatterView(
         title=scatter.title,
+        words=f"{across.heading}{', logarithmic' * scatter.log}",
         marks=tuple(sorted(marks, key=lambda mark: (mark.front, mark.across.at))),
         across=x.ticks if isinstance(x, LogAxis) else _flip(list_ticks(x)),
         quality=list_ticks(y),
         path=_steps([marks[i] for i in line]),
-        summary=f"{down.heading} against {across.heading} of {len(marks)}; on the front, from the "
-        f"least: {'; '.join(mark.title for mark in front)}",
+        summary=f"{down.heading} against {across.heading} of {len(marks)}; {picked}from the least: "
+        f"{'; '.join(mark.title for mark in front)}",
         unplaced=len(table.rows) - len(marks),
     )
 

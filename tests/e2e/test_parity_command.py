@@ -14,15 +14,19 @@ def test_an_engine_is_compared_with_its_formula(assay: Assay) -> None:
     done = assay("parity", "qdrant-edge", "harbourline", "k=2", "depth.dense=20", "--limit", "6")
     assert done.returncode == 0, done.stderr
     lines = done.stdout.splitlines()
-    assert lines[0] == (
-        "qdrant-edge k=2 depth.dense=20 on harbourline (n = 6, a sample): identical"
+    assert lines[0].startswith(
+        "Parity of qdrant-edge k=2 depth.dense=20 on harbourline 6 queries, 285 passages, "
     )
-    assert lines[1] == "formula: sum over both lists of 1 / (2 + rank), ranks from 0"
-    assert any(line.startswith("nDCG@10: native minus ours ") for line in lines)
-    assert any(line.startswith("nDCG@10: native less our hybrid ") for line in lines)
-    assert any(line.startswith("nDCG@10: native less the better list ") for line in lines)
+    assert lines[1].startswith("identical: on all of 6 queries the engine returns ")
+    assert lines[2] == "formula: sum over both lists of 1 / (2 + rank), ranks from 0"
+    assert lines[3].startswith("native hybrid, nDCG@10 beside our hybrid: ")
+    begins = ("native hybrid", "nDCG@10", "our hybrid", "the better list", "p50", "qdrant-edge")
+    for begin in begins:
+        assert any(line.startswith(f"{begin} ") for line in lines), begin
+    assert "Check first: A sample: 6 queries. A quick look" in done.stdout
     page = Path(next(line for line in lines if line.startswith("report"))[8:])
-    assert {file.name for file in page.parent.iterdir()} == {"parity.json", "report.html"}
+    files = {file.name for file in page.parent.iterdir()}
+    assert files == {"parity.json", "report.html", "report.md"}
     assert any(line.startswith("MLflow  run ") for line in lines)
 
 

@@ -25,7 +25,7 @@ from assay.eval.runs.latency import LatencySample, measure
 from assay.eval.runs.stored import StoredRun
 from assay.eval.studies.ingestion.running import forgetful, run_ingestion
 from assay.eval.studies.ingestion.summary import Ingestion
-from assay.eval.studies.stores.engines import synthetic_corpus as growth
+from assay.eval.studies.targets import synthetic_corpus as growth
 from assay.eval.studies.targets.measurements import Measurement
 from assay.eval.studies.targets.results import MeasuredValue
 from assay.eval.studies.targets.settings import TargetsSettings

@@ -10,10 +10,13 @@ from doubles.faulty_engines import FaultyEngine, fuse_by
 from samples.parity import look, make_bench
 from samples.report import HOSTILE
 
+from assay.eval.cli.report_screen import print_report
 from assay.eval.configs.engine_settings import read_engine
-from assay.eval.studies.stores.parity import page as parity
+from assay.eval.report.files import write_blocks
+from assay.eval.report.renderers.frames import tabulate
+from assay.eval.studies.stores.parity import report as parity
 from assay.eval.studies.stores.parity.results import Parity
-from assay.eval.studies.stores.recall import page as recall
+from assay.eval.studies.stores.recall import report as recall
 from assay.eval.studies.stores.recall.running import list_variants, run_sweep
 from assay.eval.studies.stores.recall.subjects import read_subject
 from assay.retrievers.base import AssayError
@@ -79,13 +82,46 @@ def test_an_engine_that_lies_is_shown_with_examples(lying: Parity) -> None:
 def test_texts_of_others_stay_text(lying: Parity, tmp_path: Path) -> None:
     (example, *rest) = lying.examples
     hostile = replace(lying, examples=(replace(example, text=HOSTILE), *rest))
-    page = parity.write(hostile, tmp_path).read_text()
+    told = parity.report(hostile)
+    page = write_blocks(hostile, told, tmp_path / lying.id).read_text()
     assert HOSTILE not in page
     assert "&lt;script&gt;window.hacked" in page
     assert {"img", "iframe"}.isdisjoint(Elements(page).tags)
     stored = json.loads((tmp_path / lying.id / "parity.json").read_text())
     assert stored["verdict"] == lying.verdict
     assert stored["counts"] == {"identical": 0, "ties": 0, "different": 8}
+
+
+def test_what_is_found_of_an_engine_is_in_its_report(
+    honest: Parity, lying: Parity, capsys: pytest.CaptureFixture[str]
+) -> None:
+    told = parity.report(honest)
+    assert told.verdict[0] == (
+        "identical: on all of 8 queries the engine returns what its formula makes of its two lists"
+    )
+    assert told.verdict[1] == "formula: sum over both lists of 1 / (61 + rank), ranks from 0"
+    assert told.verdict[2].startswith("native hybrid, nDCG@10 beside our hybrid: ")
+    assert told.environment["command"] == ["assay", "parity", "qdrant-edge", "harbour"]
+    frames = {key: tabulate(table) for key, table in told.tables.items()}
+    assert "examples" not in frames
+    assert list(frames["systems"].index) == [parity.NAMES[name] for name in honest.quality.means]
+    native = honest.quality.means["native"]["nDCG@10"]
+    assert frames["systems"].loc["native hybrid", "nDCG@10_low"] == native.low
+    assert frames["differences"]["difference"].tolist() == [0, 0, 0]
+    assert list(frames["against"].index) == ["our hybrid", "the better list"]
+    assert list(frames["ratios"].index) == ["p50", "p95"]
+    assert frames["index"].loc["qdrant-edge", "texts"] == honest.index.texts
+    assert frames["verdicts"]["queries"].to_dict() == honest.counts
+    told = parity.report(lying)
+    assert told.verdict[0] == (
+        "different: 8 of 8 queries come back otherwise than by the stated formula"
+    )
+    print_report(told)
+    shown = capsys.readouterr().out
+    for example in lying.examples:
+        assert " ".join(example.text.split()) in " ".join(shown.split())
+        for place in example.places:
+            assert place.chunk in shown
 
 
 def test_the_curve_of_recall(cache: Path, tmp_path: Path) -> None:
@@ -98,7 +134,11 @@ def test_the_curve_of_recall(cache: Path, tmp_path: Path) -> None:
     assert least.recall[10].value <= most.recall[10].value <= 1
     assert least.latency[10]["p95"].value > 0
     assert exact.quality.n == len(make_bench().queries)
-    page = recall.write(curve, tmp_path)
+    told = recall.report(curve)
+    (line,) = told.verdict
+    assert line.startswith("for the 10 nearest passages: ef 1")
+    assert "; exact search takes " in line
+    page = write_blocks(curve, told, tmp_path / curve.id)
     tags = Elements(page.read_text()).tags
     assert tags.count("circle") == 2 * 3
     stored = json.loads((page.parent / "recall.json").read_text())

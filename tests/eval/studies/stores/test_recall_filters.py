@@ -13,14 +13,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from samples.parity import make_bench
 
-from assay.eval.cli.recall import _print
-from assay.eval.studies.stores.recall import page
+from assay.eval.cli.report_screen import print_report
+from assay.eval.report.files import write_blocks
 from assay.eval.studies.stores.recall.filters import (
     draw_passages,
     measure_recalls,
     parse_shares,
     search_among,
 )
+from assay.eval.studies.stores.recall.report import report
 from assay.eval.studies.stores.recall.running import describe_subject, list_variants, run_sweep
 from assay.eval.studies.stores.recall.subjects import read_subject
 from assay.retrievers.base import AssayError
@@ -150,18 +151,22 @@ def test_a_setting_and_filters(tmp_path: Path, capsys: pytest.CaptureFixture[str
         assert (point.quality is None) is (point.share < 1)
         assert point.recall[10].value == 1 or not point.exact
         assert point.latency[10]["p95"].value > 0
-    written = page.write(curve, tmp_path)
+    told = report(curve)
+    assert list(told.tables) == ["points", "points_50", "points_20"]
+    assert ["quality" in [i.key for i in table.columns] for table in told.tables.values()] == [
+        True, False, False
+    ]  # fmt: skip
+    assert "that a filter of 20 % lets through: " in told.verdict[2]
+    written = write_blocks(curve, told, tmp_path / curve.id)
     text = written.read_text()
     assert Circles(text).found == 2 * 9
     assert "qdrant-edge by ef and filter" in text
-    assert "Let through" in text
-    plot = page.plot_curve(curve, 10)
-    assert [plot.path.count(letter) for letter in "ML"] == [3, 3]
+    assert "Recall and latency through a filter of 50 %" in text
     stored = json.loads((written.parent / "recall.json").read_text())
     assert stored["filters"] == [0.5, 0.2]
     assert [point["share"] for point in stored["points"]] == [1, 0.5, 0.2] * 3
-    _print(curve)
-    assert "let through" in capsys.readouterr().out
+    print_report(told)
+    assert "through a filter of 20 %" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
@@ -182,4 +187,5 @@ def test_filters_alone(tmp_path: Path, name: str, overrides: list[str], labels: 
     assert curve.axes == "filter"
     *_, whole, some = curve.points
     assert whole.recall[10].value == some.recall[10].value == 1
-    assert page.plot_curve(curve, 10).path.count("M") == len(labels)
+    for table in report(curve).tables.values():
+        assert [table.columns[0].read(point) for point in table.rows] == labels

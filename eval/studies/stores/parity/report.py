@@ -1,0 +1,262 @@
+"""What an engine's parity says: what its hybrid search is, and what that is worth beside ours."""
+
+import shlex
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from functools import partial
+from operator import itemgetter
+from typing import Any
+
+from assay.eval.report.blocks import Block, Cell, Column, Facts, Plot, Prose, Report, Table, Tone
+from assay.eval.report.formats import count
+from assay.eval.running.search_space import describe
+from assay.eval.studies.comparison.differences import SYMMETRY, Difference
+from assay.eval.studies.stores.engines.timing import PERCENTILES
+from assay.eval.studies.stores.parity.examples import Example, ListPosition
+from assay.eval.studies.stores.parity.quality import (
+    BETTER,
+    HYBRID,
+    MEASURE,
+    MEASURES,
+    NATIVE,
+    OURS,
+)
+from assay.eval.studies.stores.parity.results import Parity
+
+NAMES: Mapping[str, str] = {
+    "dense": "dense list alone",
+    "keyword": "keyword list alone",
+    NATIVE: "native hybrid",
+    OURS: "our RRF",
+    HYBRID: "our hybrid",
+}
+AGAINST: Mapping[str, str] = {HYBRID: "our hybrid", OURS: "our RRF", BETTER: "the better list"}
+VERDICTS = (
+    "Identical: the same passages in the same order, scores equal but for rounding. Ties: the same "
+    "but for the order of equal scores, in the fused list or within one of the two."
+)
+SYSTEMS = (
+    "All of the same two lists: our RRF is reciprocal rank fusion (k = 60, ranks from 1), our "
+    "hybrid fuses them as configs/hybrid.yaml does."
+)
+DIFFERENCES = (
+    "Paired by query. p adjusted for the {n} measures together, for all of which the intervals "
+    "hold at once. The band marks the smallest detectable difference."
+)
+BASES = (
+    "The better list is the one that scored higher on these very queries. p adjusted for these two "
+    "and our RRF together, for all of which the intervals hold at once."
+)
+RATIOS = (
+    "Native and ours were timed interleaved in one process, and so were the two lists; encoding of "
+    "the query is the same for all and left out."
+)
+INDEX = "Seconds are those of the work itself, also where its result came from the cache."
+METHOD = (
+    "The engine returned its dense list, its keyword list and its own hybrid list of every query; "
+    "the first two were fused by the engine's stated formula. All engines are given the same "
+    "vectors, of {encoder}. Intervals at 95 %: Student's over queries for means, exact for "
+    "latencies, paired bootstraps for their ratios."
+)
+
+Named = tuple[str, Difference]  # by the name of its row
+Place = tuple[Example, ListPosition]
+
+
+def report(parity: Parity) -> Report:
+    """Return the report of an engine's parity."""
+    sample = f"A sample: {count(parity.queries, 'query', 'queries')}. A quick look; not the "
+    return Report(
+        id=parity.id,
+        kind="parity",
+        title=f"Parity of {parity.label} on {parity.collection}",
+        subject=(
+            count(parity.queries, "query", "queries"),
+            count(parity.index.texts, "passage"),
+            parity.created,
+            f"version {parity.meaning['version']}",
+        ),
+        verdict=[
+            f"{parity.verdict}: {describe_verdict(parity)}",
+            f"formula: {parity.meaning['formula']}",
+            f"native hybrid, {MEASURE} {_describe_quality(parity)}",
+        ],
+        warnings=[
+            *([f"{sample}figures of the whole collection."] if parity.sampled else []),
+            *(
+                f"{item.measure}: native {item.verdict} than ours {SYMMETRY}"
+                for item in parity.quality.differences
+                if item.presumes_symmetry
+            ),
+        ],
+        blocks=list(_list_blocks(parity)),
+        environment={**parity.environment, "command": shlex.split(parity.command)},
+    )
+
+
+def describe_verdict(parity: Parity) -> str:
+    """Return in words what the queries show of the formula."""
+    counts, queries = parity.counts, count(len(parity.verdicts), "query", "queries")
+    if counts["different"]:
+        return f"{counts['different']} of {queries} come back otherwise than by the stated formula"
+    ties = f", but for the order of equal scores in {counts['ties']}" if counts["ties"] else ""
+    return f"on all of {queries} the engine returns what its formula makes of its two lists{ties}"
+
+
+def _describe_quality(parity: Parity) -> str:
+    """Return in words what the native fusion is beside each base."""
+    judged = {**parity.quality.against, OURS: parity.quality.differences[0]}
+    return "; ".join(f"beside {AGAINST[base]}: {item.verdict}" for base, item in judged.items())
+
+
+def _list_blocks(parity: Parity) -> Iterator[Block]:
+    quality, index = parity.quality, parity.index
+    if parity.examples:
+        yield _show_examples(parity)
+    yield _show_systems(parity)
+    pairs = [(item.measure, item) for item in quality.differences]
+    note = DIFFERENCES.format(n=len(pairs))
+    yield _show_differences("differences", "Native hybrid minus our RRF", "Measure", pairs, note)
+    pairs = [(AGAINST[base], item) for base, item in quality.against.items() if base != OURS]
+    title = f"Native hybrid minus the others, {MEASURE}"
+    yield _show_differences("against", title, "Minus", pairs, BASES)
+    if parity.timing:
+        yield Table(
+            "ratios",
+            "Time of the native query over that of both lists and our fusion",
+            [
+                Column("percentile", "Percentile", value=itemgetter(0)),
+                Column("ratio", "Native / ours", "score", itemgetter(1)),
+            ],
+            list(parity.timing.ratios.items()),
+            RATIOS,
+        )
+    recalls = [
+        Column(f"recall_{depth}", f"Dense recall@{depth} against exact", "score",
+               partial(_find_recall, depth))
+        for depth in parity.recall
+    ]  # fmt: skip
+    columns = [
+        Column("engine", "Engine"),
+        Column("texts", "Texts", "count", lambda _: index.texts),
+        Column("seconds", "Seconds of work", "ms", lambda _: index.seconds),
+        Column("bytes", "Size", "size", lambda _: index.bytes),
+        *recalls,
+    ]
+    yield Table("index", "Index", columns, [parity], INDEX)
+    yield Facts("What hybrid means here", describe_meaning(parity.meaning), brief=False)
+    verdicts = [
+        Column("verdict", "Queries", value=itemgetter(0)),
+        Column("queries", "n", "count", itemgetter(1)),
+    ]
+    yield Table(
+        "verdicts", "Formula and answers", verdicts, list(parity.counts.items()), VERDICTS,
+        brief=False,
+    )  # fmt: skip
+    yield Prose("Lists and intervals", METHOD.format(encoder=parity.encoder))
+
+
+def _find_recall(depth: int, parity: Parity) -> Cell:
+    return parity.recall[depth]
+
+
+def describe_meaning(meaning: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+    """Return in words what hybrid means in the engine."""
+    depth, origin = meaning["depth"], meaning["ranks_from"]
+    return (
+        ("Fused", meaning["place"]),
+        ("Formula", meaning["formula"]),
+        ("Ties", meaning["ties"]),
+        ("Ranks from", "no ranks: scores are fused" if origin is None else str(origin)),
+        ("Depth", f"dense {depth['dense']}, keyword {depth['keyword']}"),
+        *(("Keyword search", describe_keyword(item)) for item in meaning["keyword"]),
+        ("Dense search", "exact cosine" if meaning["exact"] else "approximate"),
+        ("Approximate indexes", ", ".join(meaning["approximate"]) or "none"),
+    )
+
+
+def describe_keyword(item: Mapping[str, Any]) -> str:
+    """Return how terms are scored, with the settings."""
+    values = ", ".join(f"{name} {describe(value)}" for name, value in item["values"].items())
+    return f"{item['says']} ({values})"
+
+
+def _show_examples(parity: Parity) -> Table:
+    """Return the passages of the first queries that differ, from where they do."""
+
+    def read(key: str) -> Callable[[Place], Cell]:
+        return lambda place: getattr(place[1], key)
+
+    def judge(place: Place) -> Tone:
+        return "worse" if place[0].verdict == "different" else ""
+
+    columns = [
+        Column("chunk", "Passage", value=read("chunk")),
+        Column("query", "Query", value=lambda place: place[0].text or place[0].query, tone=judge),
+        Column("query_id", "Its id", value=lambda place: place[0].query, brief=False),
+        Column("verdict", "Verdict", value=lambda place: place[0].verdict, brief=False),
+        Column("rank", "From rank", "count", lambda place: place[0].rank, brief=False),
+        Column("returned", "Returned at", "count", read("returned")),
+        Column("returned_score", "Score", "number", read("returned_score"), brief=False),
+        Column("expected", "By the formula at", "count", read("expected")),
+        Column("expected_score", "Its score", "number", read("expected_score"), brief=False),
+        Column("dense", "Dense rank", "count", read("dense")),
+        Column("keyword", "Keyword rank", "count", read("keyword")),
+    ]
+    rows = [(example, place) for example in parity.examples for place in example.places]
+    kind = parity.examples[0].verdict
+    title = "Queries that differ, from the first rank" if kind == "different" else "Queries of ties"
+    return Table("examples", title, columns, rows)
+
+
+def _show_systems(parity: Parity) -> Table:
+    """Return the means of each way to search, and its latency where it was timed."""
+    times = parity.timing.systems if parity.timing else {}
+
+    def read_mean(measure: str, system: str) -> Cell:
+        return parity.quality.means[system][measure]
+
+    def read_time(percentile: str, system: str) -> Cell:
+        return times[system][percentile] if system in times else None
+
+    percentiles = [f"p{percent}" for percent in PERCENTILES] if times else []
+    columns = [
+        Column("search", "Search", value=NAMES.__getitem__),
+        *(Column(name, name, "score", partial(read_mean, name)) for name in MEASURES),
+        *(Column(f"{i}_ms", f"{i} ms", "ms", partial(read_time, i)) for i in percentiles),
+    ]
+    title = "Quality and latency" if times else "Quality"
+    return Table("systems", title, columns, list(parity.quality.means), SYSTEMS)
+
+
+def _show_differences(key: str, title: str, first: str, pairs: list[Named], note: str) -> Table:
+    """Return differences by the names of their rows."""
+
+    def read(name: str) -> Callable[[Named], Cell]:
+        return lambda row: getattr(row[1], name)
+
+    columns = [
+        Column(first.lower(), first, value=itemgetter(0)),
+        Column("difference", "Difference", "difference", _find_difference, tone=_colour),
+        Column("p", "p", "p", read("reported_p")),
+        Column("verdict", "Verdict", value=read("verdict"), tone=_colour),
+        Column("base", "Other", "score", read("base"), brief=False),
+        Column("native", "Native", "score", read("other"), brief=False),
+        Column("detectable", "Detectable", "score", read("detectable"), brief=False),
+        Column("effect_size", "d", "difference", read("effect_size"), brief=False),
+        Column("wins", "Better", "count", read("wins"), brief=False),
+        Column("ties", "Equal", "count", read("ties"), brief=False),
+        Column("losses", "Worse", "count", read("losses"), brief=False),
+    ]
+    band = Plot("difference", band=lambda row: row[1].detectable)
+    return Table(key, title, columns, pairs, note, band)
+
+
+def _find_difference(row: Named) -> Cell:
+    item = row[1]
+    return replace(item.interval, value=item.difference.value)
+
+
+def _colour(row: Named) -> Tone:
+    verdict = row[1].verdict
+    return verdict if verdict in ("better", "worse") else ""
