@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from assay.eval.runs.summary.generated_answers import Answers
     from assay.eval.statistics.estimates import Estimate
-    from assay.eval.studies.answers.results import AnswersOutcome, CostEstimate
+    from assay.eval.studies.answers.running import AnswersOutcome
 
 
 @click.command()
@@ -47,27 +47,21 @@ def answer(
     QuoteShare, CitationP, CitationR, ContextP, ContextR, Abstention. Keys come from
     ANTHROPIC_API_KEY and OPENAI_API_KEY alone.
     """
-    from assay.eval.llm.model_choice import check_model
+    from assay.eval.configs.resources import make_resources
     from assay.eval.llm.session import make_session
-    from assay.eval.progress import ConsoleProgress
     from assay.eval.running.run_references import resolve_all
     from assay.eval.studies.answers import running as answers
     from assay.eval.studies.answers.prompts import make_task
 
-    progress = ConsoleProgress()
-    check_model(asked, answers.PURPOSE, progress, dry_run=dry_run)
-    session = make_session(asked, answers.MAX_TOKENS, progress)
+    resources = make_resources()
+    progress = resources.progress
+    session = make_session(asked, answers.PURPOSE, answers.MAX_TOKENS, resources, dry_run=dry_run)
     stored = resolve_all(runs, progress)
-    task = make_task(stored, context_tokens, limit, session.resources)
+    task = make_task(stored, context_tokens, limit, resources)
     if dry_run:
-        present(answers.estimate(task, session), as_json, _print_forecast)
+        present(answers.estimate(task, session), as_json, print_expected)
         return
     present(answers.answer(task, session, progress, track=not no_track), as_json, _print_outcome)
-
-
-def _print_forecast(forecast: "CostEstimate") -> None:
-    queries = sum(len(cases) for _, cases in forecast.task.cases)
-    print_expected(f"{queries} queries", forecast.counted)
 
 
 def _print_outcome(outcome: "AnswersOutcome") -> None:

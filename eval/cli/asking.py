@@ -5,15 +5,18 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
-    from assay.eval.llm.session import CallTotals, CostLedger, DryRun
+    from assay.eval.llm.job import Forecast
+    from assay.eval.llm.session import CostLedger, DryRun
 
 
-def print_expected(what: str, counted: "DryRun") -> None:
+def print_expected(forecast: "Forecast[DryRun]") -> None:
     """Print how many answers are known and what the others should cost."""
-    from assay.eval.llm.model_choice import PRICE_LIST
+    from assay.eval.llm.session import PRICE_LIST
 
+    counted = forecast.counted
     click.echo(
-        f"{what}: {counted.known} answers known, {counted.to_ask} to ask {counted.model.name}"
+        f"{forecast.what}: {counted.known} answers known, {counted.to_ask} to ask"
+        f" {counted.model.name}"
     )
     usage = counted.usage
     click.echo(f"about {usage.prompt:,} tokens of prompts, {usage.output:,} of answers")
@@ -26,8 +29,9 @@ def print_expected(what: str, counted: "DryRun") -> None:
         )
 
 
-def print_calls(run: "CallTotals", earlier: "CallTotals") -> None:
+def print_calls(ledger: "CostLedger") -> None:
     """Print what calls were made, by this command and before."""
+    run, earlier = ledger.run, ledger.earlier
     click.echo(
         f"sent    {run.calls} calls, {run.usage.prompt:,} + {run.usage.output:,} tokens,"
         f" {run.usd:.4f} USD; earlier {earlier.calls} calls, {earlier.usd:.4f} USD"
@@ -41,7 +45,7 @@ def print_calls(run: "CallTotals", earlier: "CallTotals") -> None:
 
 def print_ledger(ledger: "CostLedger") -> None:
     """Print what calls were made, by this command and before, and what is left of the budget."""
-    print_calls(ledger.run, ledger.earlier)
+    print_calls(ledger)
     if ledger.budget is not None:
         spent = ledger.run.committed_usd + ledger.earlier.committed_usd
         click.echo(f"budget  {spent:.4f} of {ledger.budget:.4f} USD")

@@ -86,12 +86,12 @@ def choose(
 
     from assay.eval.configs.locations import reports_folder
     from assay.eval.configs.resources import make_resources
-    from assay.eval.llm.model_choice import check_model
     from assay.eval.report.files import BESIDE
     from assay.eval.running.result_files import check_place
     from assay.eval.studies.choice.files import write
     from assay.eval.studies.choice.report import report
     from assay.eval.studies.choice.running import ChoiceRequest, choose
+    from assay.eval.studies.ingestion.contexts import make_session
     from assay.retrievers.store.digest import digest
 
     if model["provider"] is None:
@@ -100,8 +100,7 @@ def choose(
     elif model["max_cost_usd"] is None:
         raise click.UsageError("--provider: needs --max-cost-usd, the most that contexts may cost")
     resources = make_resources()
-    check_model(model, "contexts", resources.progress, dry_run=False)
-    contexts = None if model["provider"] is None else {**model, "window_tokens": None}
+    contexts = make_session(model, resources) if model["provider"] else None
     given = [f"dataset={json.dumps(collection)}", *overrides]
     request = ChoiceRequest(config, given, measure, budget, max_latency, contexts)
     asked = digest("choose", config, given, measure)

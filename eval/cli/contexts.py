@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +12,8 @@ from assay.eval.cli import options
 from assay.eval.cli.output import present
 
 if TYPE_CHECKING:
-    from assay.eval.studies.ingestion.contexts import ContextJob, ContextResult, CostEstimate
+    from assay.eval.llm.job import Estimate, Forecast
+    from assay.eval.studies.ingestion.contexts import ContextJob, ContextResult
 
 NAMED = 5  # chunks without a context that are shown by name
 
@@ -33,31 +35,43 @@ NAMED = 5  # chunks without a context that are shown by name
 @click.option("--output", type=click.Path(path_type=Path), help="The file to write or replace.")
 @options.DRY_RUN
 @options.JSON
-def contexts(collection: str, config: str, as_json: bool, **asked: Any) -> None:
+def contexts(
+    collection: str,
+    config: str,
+    window_tokens: int | None,
+    output: Path | None,
+    dry_run: bool,
+    as_json: bool,
+    **asked: Any,
+) -> None:
     """Add context written by a language model to the chunks of COLLECTION.
 
     Each call sends a whole document and one of its chunks. Replies are kept: an interrupted run
     resumes, and nothing is paid for twice. Keys come from ANTHROPIC_API_KEY and OPENAI_API_KEY
     alone. Free, and without a model: documents.context.source=headings, or opening.
     """
-    from assay.eval.llm.model_choice import check_model
-    from assay.eval.progress import ConsoleProgress
-    from assay.eval.studies.ingestion.contexts import estimate, prepare_job, run_job
+    from assay.eval.configs.resources import make_resources
+    from assay.eval.studies.ingestion.contexts import (
+        estimate,
+        make_session,
+        prepare_job,
+        run_job,
+    )
     from assay.retrievers.base import AssayError
 
-    check_model(asked, "contexts", ConsoleProgress(), dry_run=asked["dry_run"])
-    job = prepare_job(collection, config, asked)
-    if asked["dry_run"]:
-        present(estimate(job), as_json, _print_forecast)
+    session = make_session(asked, make_resources(), dry_run=dry_run)
+    job = prepare_job(collection, config, session, window_tokens)
+    if dry_run:
+        present(estimate(job), as_json, partial(_print_forecast, job))
         return
-    result = run_job(job, asked["output"])
+    result = run_job(job, output)
     present(result, as_json, _print_result)
     if result.failure:
         raise AssayError(result.failure)
 
 
-def _print_forecast(forecast: "CostEstimate") -> None:
-    job, expected = forecast.job, forecast.estimate
+def _print_forecast(job: "ContextJob", forecast: "Forecast[Estimate]") -> None:
+    expected = forecast.counted
     _print_head(job)
     click.echo("about, if all goes well:")
     _print_tokens(job.itemise(expected.usage), expected.usd if job.charged else None)
@@ -67,7 +81,7 @@ def _print_forecast(forecast: "CostEstimate") -> None:
 
 def _print_result(result: "ContextResult") -> None:
     job, outcome = result.job, result.outcome
-    run, before = outcome.run, outcome.earlier
+    run, before = outcome.ledger.run, outcome.ledger.earlier
     _print_head(job)
     if run.calls:
         _print_tokens(job.itemise(run.usage), run.usd if job.charged else None)
@@ -75,9 +89,9 @@ def _print_result(result: "ContextResult") -> None:
     if before.calls:
         click.echo(f"earlier runs: {before.calls} calls, {before.usd:.4f} USD")
         _print_lost("earlier runs", before.lost, before.lost_usd)
-    if job.settings.max_cost_usd is not None:
+    if (budget := job.session.settings.max_cost_usd) is not None:
         spent = run.committed_usd + before.committed_usd
-        click.echo(f"budget: {spent:.4f} of {job.settings.max_cost_usd:.4f} USD")
+        click.echo(f"budget: {spent:.4f} of {budget:.4f} USD")
     cut = f", {result.cut} cut off at max_tokens" if result.cut else ""
     click.echo(f"contexts: {len(result.texts)} of {len(job.plan.keys)} chunks{cut}")
     if outcome.narrowed:
@@ -92,12 +106,12 @@ def _print_result(result: "ContextResult") -> None:
 
 
 def _print_head(job: "ContextJob") -> None:
-    from assay.eval.llm.model_choice import PRICE_LIST
+    from assay.eval.llm.session import PRICE_LIST
 
     plan = job.plan
     click.echo(
         f"{job.card.name}: {len(plan.keys)} chunks, {job.known} known, {job.pending} to ask"
-        f" {job.model.name} (window {plan.window} tokens)"
+        f" {job.session.model.name} (window {plan.window} tokens)"
     )
     if plan.windowed:
         click.echo(
@@ -106,11 +120,11 @@ def _print_head(job: "ContextJob") -> None:
         )
     if plan.alone:
         click.echo(f"{plan.alone} chunks are all of their document: there is nothing to add")
-    prices = job.prices
+    prices = job.session.prices
     if prices is None:
         click.echo("prices: not known; --prices gives them")
     elif job.charged:
-        source = "as given" if job.settings.prices else f"list of {PRICE_LIST}"
+        source = "as given" if job.session.settings.prices else f"list of {PRICE_LIST}"
         step = f", for prompts up to {prices.step} tokens" if prices.step else ""
         each = (prices.input, prices.cache_write, prices.cache_read, prices.output)
         rates = " / ".join(f"{price:g}" for price in each)

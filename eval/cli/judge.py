@@ -9,9 +9,10 @@ from assay.eval.cli.asking import print_calls, print_expected
 from assay.eval.cli.output import make_console, make_table, print_json, print_table
 
 if TYPE_CHECKING:
-    from assay.eval.studies.judging.judging_run import JudgingOutcome
+    from assay.eval.llm.job import Forecast
+    from assay.eval.llm.session import DryRun
     from assay.eval.studies.judging.model_judge import ModelJudge
-    from assay.eval.studies.judging.running import CostEstimate, JudgingJob
+    from assay.eval.studies.judging.running import JudgingJob, JudgingOutcome
 
 
 @click.command()
@@ -73,11 +74,16 @@ def judge(
     ranks them as people's grades do. Replies are kept: an interrupted call resumes, and nothing is
     paid for twice. Keys come from ANTHROPIC_API_KEY and OPENAI_API_KEY alone.
     """
-    from assay.eval.llm.model_choice import check_model
-    from assay.eval.progress import ConsoleProgress
-    from assay.eval.studies.judging.judging_run import run_job
+    from assay.eval.configs.resources import make_resources
+    from assay.eval.llm.session import make_session
     from assay.eval.studies.judging.model_grades import warn_of_judge
-    from assay.eval.studies.judging.running import estimate
+    from assay.eval.studies.judging.running import (
+        MAX_TOKENS,
+        MAX_TOKENS_QUOTED,
+        PURPOSE,
+        estimate,
+        run_job,
+    )
     from assay.eval.studies.judging.tables import (
         examine_grades,
         find_runs,
@@ -86,20 +92,21 @@ def judge(
     )
     from assay.retrievers.base import AssayError
 
-    progress = ConsoleProgress()
-    check_model(asked, "judge", progress, dry_run=dry_run)
-    table = open_table(pool, asked, progress)
+    resources = make_resources()
+    longest = MAX_TOKENS_QUOTED if asked["spans"] else MAX_TOKENS
+    session = make_session(asked, PURPOSE, longest, resources, dry_run=dry_run)
+    table = open_table(pool, asked, session)
     job = table.job
-    families = warn_of_judge(job.model.name, runs)
+    families = warn_of_judge(session.model.name, runs)
     for line in families:
         click.echo(f"warning: {line}", err=True)
     warned = {"warnings": families}
     if dry_run:
         forecast = estimate(job)
-        print_json(forecast.as_json() | warned) if as_json else _print_forecast(forecast)
+        print_json(forecast.as_json() | warned) if as_json else _print_forecast(job, forecast)
         return
     # Before any call is paid for: errors in them are reported now.
-    stored = find_runs(table, runs, measure, progress)
+    stored = find_runs(table, runs, measure, resources.progress)
     outcome = run_job(job)
     if outcome.failure:
         print_json(outcome.as_json() | warned) if as_json else _print_outcome(outcome)
@@ -117,9 +124,9 @@ def judge(
         click.echo(f"next: assay label {job.table} adds its grades where no person has judged")
 
 
-def _print_forecast(forecast: "CostEstimate") -> None:
-    _print_head(forecast.job)
-    print_expected("grades", forecast.counted)
+def _print_forecast(job: "JudgingJob", forecast: "Forecast[DryRun]") -> None:
+    _print_head(job)
+    print_expected(forecast)
 
 
 def _print_head(job: "JudgingJob") -> None:
@@ -136,7 +143,7 @@ def _print_head(job: "JudgingJob") -> None:
 
 def _print_outcome(outcome: "JudgingOutcome") -> None:
     _print_head(outcome.job)
-    print_calls(outcome.run, outcome.earlier)
+    print_calls(outcome.ledger)
     for reason, count in outcome.reasons.items():
         click.echo(f"        {count} without a grade: {' '.join(reason.split())}")
 

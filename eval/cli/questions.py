@@ -1,6 +1,7 @@
 """`assay questions`: documents without questions become a judged collection."""
 
 import sys
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,8 +12,10 @@ from assay.eval.cli.asking import print_expected, print_ledger
 from assay.eval.cli.output import make_console, make_table, present, print_table, print_text
 
 if TYPE_CHECKING:
+    from assay.eval.llm.job import Forecast
+    from assay.eval.llm.session import DryRun
     from assay.eval.studies.questions.job import QuestionJob
-    from assay.eval.studies.questions.running import CostEstimate, QuestionsResult
+    from assay.eval.studies.questions.running import QuestionsResult
 
 
 @click.command()
@@ -84,14 +87,19 @@ def questions(
     """
     from assay.eval.cli.skipped_files import describe_skipped
     from assay.eval.configs.resources import make_resources
-    from assay.eval.llm.model_choice import check_model
+    from assay.eval.llm.session import make_session
     from assay.eval.studies.questions.files import (
         REVIEW,
         check_target,
         find_target,
         write_set,
     )
-    from assay.eval.studies.questions.job import QuestionSpec, prepare_job
+    from assay.eval.studies.questions.job import (
+        MAX_TOKENS,
+        PURPOSE,
+        QuestionSpec,
+        prepare_job,
+    )
     from assay.eval.studies.questions.kinds import choose_kinds
     from assay.eval.studies.questions.personas import read_personas
     from assay.eval.studies.questions.running import estimate, write_questions
@@ -107,7 +115,7 @@ def questions(
         review=review,
     )
     resources = make_resources()
-    check_model(asked, "questions", resources.progress, dry_run=dry_run)
+    session = make_session(asked, PURPOSE, MAX_TOKENS, resources, dry_run=dry_run)
     source = open_documents(documents, resources)
     target = find_target(source, name, output)
     if not as_json:
@@ -115,9 +123,9 @@ def questions(
             click.echo(line)
     if not dry_run:
         check_target(target, force)
-    job = prepare_job(source.documents, spec, config, overrides, asked, resources)
+    job = prepare_job(source.documents, spec, config, overrides, session)
     if dry_run:
-        present(estimate(job), as_json, _print_forecast)
+        present(estimate(job), as_json, partial(_print_forecast, job))
         return
     result = write_questions(job)
     card = write_set(target, result, force=force) if result.made.kept else None
@@ -128,9 +136,9 @@ def questions(
         click.echo(f"next: assay label {target.folder / REVIEW} --serve --judge NAME")
 
 
-def _print_forecast(forecast: "CostEstimate") -> None:
-    _print_head(forecast.job)
-    print_expected("questions", forecast.counted)
+def _print_forecast(job: "QuestionJob", forecast: "Forecast[DryRun]") -> None:
+    _print_head(job)
+    print_expected(forecast)
 
 
 def _print_result(result: "QuestionsResult") -> None:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from assay.eval.statistics.estimates import Estimate
     from assay.eval.studies.ragas.beside import Beside
     from assay.eval.studies.ragas.results import RagasResult
-    from assay.eval.studies.ragas.running import CostEstimate, RagasScores
+    from assay.eval.studies.ragas.running import RagasScores
 
 NAMED = 3  # queries shown on which a metric and its measure disagree most
 EXCERPT = 60  # characters of a query
@@ -58,8 +58,7 @@ def ragas(
     model is called. Replies of a model are kept: nothing is paid for twice. Keys come from
     ANTHROPIC_API_KEY and OPENAI_API_KEY alone. Needs the extra `ragas`.
     """
-    from assay.eval.llm.model_choice import check_model
-    from assay.eval.progress import ConsoleProgress
+    from assay.eval.configs.resources import make_resources
     from assay.eval.running.run_references import resolve_all
     from assay.eval.studies.ragas.metrics import choose
     from assay.eval.studies.ragas.running import RagasTask, estimate, make_session, score
@@ -67,9 +66,9 @@ def ragas(
 
     names = options.split_names(metrics) if metrics else []
     chosen = choose(names, judge=bool(asked["provider"]), answers=answers)
-    progress = ConsoleProgress()
-    check_model(asked, "ragas", progress, dry_run=dry_run)
-    session = make_session(asked, progress, dry_run=dry_run)
+    resources = make_resources()
+    progress = resources.progress
+    session = make_session(asked, resources, dry_run=dry_run)
     stored = resolve_all(runs, progress)
     samples = [
         (run, make_answered_samples(run, limit) if answers else make_samples(run, k, limit))
@@ -77,15 +76,9 @@ def ragas(
     ]
     task = RagasTask(chosen, None if answers else k, samples)
     if session and dry_run:
-        present(estimate(task, session), as_json, _print_forecast)
+        present(estimate(task, session), as_json, print_expected)
         return
     present(score(task, session, progress, track=not no_track), as_json, _print_scored)
-
-
-def _print_forecast(forecast: "CostEstimate") -> None:
-    task, counted = forecast.task, forecast.counted
-    what = "answers" if task.k is None else f"{task.k} hits each"
-    print_expected(f"{task.queries} queries, {what}", counted)
 
 
 def _print_scored(scored: "RagasScores") -> None:

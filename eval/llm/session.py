@@ -1,50 +1,136 @@
-"""A language model that a command asks by its options, within a budget, each question once."""
+"""The language model that a command asks by its options: within a budget, each question once."""
 
-from collections.abc import Iterable
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from assay.eval.configs.resources import make_resources
-from assay.eval.llm.model_choice import read_settings
-from assay.eval.runs.stored import StoredRun
-from assay.retrievers.base import Progress
-from assay.retrievers.language_models.answers import AnswerCache
+from pydantic import ValidationError
+
+from assay.eval.llm.job import Asking
+from assay.retrievers.base import AssayError
+from assay.retrievers.language_models.answers import CACHE_KIND, AnswerCache
 from assay.retrievers.language_models.base import LanguageModel
-from assay.retrievers.language_models.client import CallSettings, find_prices
+from assay.retrievers.language_models.client import CallSettings, LanguageModelClient, find_prices
 from assay.retrievers.language_models.estimates import DryRun
-from assay.retrievers.services.ledger import CallTotals, CostLedger
-from assay.retrievers.services.prices import Prices
-from assay.retrievers.settings import Resources
+from assay.retrievers.language_models.providers import PROVIDERS
+from assay.retrievers.services.ledger import CostLedger
+from assay.retrievers.services.prices import LISTED, Prices
+from assay.retrievers.settings import Resources, explain_error
 from assay.retrievers.store.digest import digest
 
 # With what commands print.
-__all__ = ["CallTotals", "CostLedger", "DryRun", "LlmSession", "make_session"]
+__all__ = ["PRICE_LIST", "CostLedger", "DryRun", "LlmSession", "make_session"]
+
+PRICE_LIST = LISTED  # the month of the prices that are known
 
 
 @dataclass(frozen=True, slots=True)
 class LlmSession:
-    """The language model that is asked, and what is known of it."""
+    """The language model that is asked, and what is known of it; `purpose` names its ledgers.
 
+    `kind` names the entries of the cache in which its answers are kept.
+    """
+
+    purpose: str
     model: LanguageModel
     settings: CallSettings
     prices: Prices | None
-    library: AnswerCache
     resources: Resources
+    kind: str = CACHE_KIND
 
-    def ledger(self, purpose: str, runs: Iterable[StoredRun]) -> CostLedger:
-        """Return the ledger, not yet open, of all that this model is asked about these runs."""
-        job = digest(f"{purpose} job", sorted(run.manifest.id for run in runs), self.model.identity)
-        path = self.resources.cache.root / f"{purpose}-ledger" / f"{job}.jsonl"
+    @property
+    def library(self) -> AnswerCache:
+        """The kept answers of the model."""
+        return AnswerCache(self.resources.cache, self.model, self.kind)
+
+    def count(self) -> DryRun:
+        """Return what answers by kept answers and examples, and counts what is to be asked."""
+        return DryRun(self.model, self.prices, self.library)
+
+    def ledger(self, *about: Any) -> CostLedger:
+        """Return the ledger, not yet open, of one job over all its runs; `about` tells jobs apart.
+
+        The values are any that a digest is made of.
+        """
+        job = digest(f"{self.purpose} job", *about)
+        path = self.resources.cache.root / f"{self.purpose}-ledger" / f"{job}.jsonl"
         return CostLedger(path, self.prices, self.settings.max_cost_usd)
 
+    @contextmanager
+    def open(self, ledger: CostLedger, counted: DryRun | None = None) -> Iterator[Asking]:
+        """Yield what runs tasks by calls to the model, which are entered into `ledger`.
 
-def make_session(options: dict[str, Any], max_tokens: int, progress: Progress) -> LlmSession:
+        Where the same tasks were `counted`, and all their answers are kept, these answer, and
+        nothing is opened. Raises AssayError where a key or an extra is missing, and while another
+        process is at the same job.
+        """
+        progress = self.resources.progress
+        if counted and not counted.to_ask:
+            yield Asking(counted.ask, progress=progress)
+            return
+        with (
+            ledger,
+            self.model,
+            LanguageModelClient(self.model, ledger, self.settings, self.library) as client,
+        ):
+            yield Asking(client.ask, client.calls_at_once, progress, client)
+
+
+def make_session(
+    options: Mapping[str, Any],
+    purpose: str,
+    max_tokens: int,
+    resources: Resources,
+    *,
+    dry_run: bool = False,
+    kind: str = CACHE_KIND,
+) -> LlmSession:
     """Return the model that `options` name, whose answers have `max_tokens` unless told otherwise.
 
-    Raises AssayError.
+    Raises AssayError naming the option that is wrong, where a budget has no prices, and where a
+    key or an extra is missing. Replies that are kept need neither: where some were asked for this
+    `purpose`, and in a dry run, it is only said.
     """
     given = {name: value for name, value in options.items() if value is not None}
-    resources = make_resources(progress)
-    model, settings = read_settings({"max_tokens": max_tokens} | given, resources)
+    model, settings = _read_options({"max_tokens": max_tokens} | given, resources)
     prices = find_prices(model, settings)
-    return LlmSession(model, settings, prices, AnswerCache(resources.cache, model), resources)
+    if lack := model.find_lack():
+        asked_before = any((resources.cache.root / f"{purpose}-ledger").glob("*.jsonl"))
+        if not dry_run and not asked_before:
+            raise AssayError(lack)
+        resources.progress.say(
+            f"warning: {lack}; without it only replies that are kept can be used"
+        )
+    return LlmSession(purpose, model, settings, prices, resources, kind)
+
+
+def _read_options(
+    given: dict[str, Any], resources: Resources
+) -> tuple[LanguageModel, CallSettings]:
+    """Return the model and how it is called. Raises AssayError naming the option that is wrong."""
+    called: dict[str, Any] = {
+        key: given[key] for key in ("concurrency", "max_cost_usd") if key in given
+    }
+    if "prices" in given:
+        called["prices"] = _read_prices(given["prices"])
+    names = ("model", "base_url", "max_tokens", "thinking_tokens", "timeout_seconds")
+    told = {key: given[key] for key in names if key in given}
+    try:
+        return PROVIDERS[given["provider"]](**told).build(resources), CallSettings(**called)
+    except ValidationError as error:
+        key, _, wrong = explain_error(error).partition(":")
+        raise AssayError(f"--{key.replace('_', '-')}:{wrong}") from None
+
+
+def _read_prices(text: str) -> Prices:
+    """Return the prices in `text`: four numbers."""
+    try:
+        numbers = [float(part) for part in text.split(",")]
+        names = ("input", "cache_write", "cache_read", "output")
+        return Prices.model_validate(dict(zip(names, numbers, strict=True)))
+    except ValueError:  # pydantic's is one
+        raise AssayError(
+            f"--prices: {text!r} is not four prices; allowed: INPUT,CACHE_WRITE,CACHE_READ,OUTPUT"
+            " in US dollars per million tokens, as in 1,1.25,0.1,5"
+        ) from None

@@ -45,7 +45,7 @@ class ContextRequest:
     def prompt(self, *, shared: bool) -> Prompt:
         """Return the prompt."""
         view = find_view(self.text, self.span, self.window)
-        return make_prompt(view.of(self.text), self.chunk, shared=shared)
+        return make_prompt(view.of(self.text), self.chunk, shared=shared, key=self.key)
 
     def narrow(self) -> "ContextRequest | None":
         """Return the request with half the window, or None when that is too little."""
@@ -69,9 +69,10 @@ class ContextPlan:
     alone: int
 
     @property
-    def job(self) -> str:
-        """Digest of all that is asked and of who is asked: an interrupted run has the same."""
-        return digest("contexts job", sorted(set(self.keys.values())))
+    def shared(self) -> frozenset[str]:
+        """The groups of several requests."""
+        groups = Counter(request.group for request in self.requests)
+        return frozenset(group for group, count in groups.items() if count > 1)
 
 
 def make_plan(
@@ -112,8 +113,7 @@ def make_plan(
 
 def estimate(plan: ContextPlan, model: LanguageModel, prices: Prices | None) -> Estimate:
     """Return what asking all of `plan` should use and cost."""
-    groups = Counter(request.group for request in plan.requests)
-    expected = Estimate(model, prices)
+    expected, shared = Estimate(model, prices), plan.shared
     for request in plan.requests:
-        expected.add(request.prompt(shared=groups[request.group] > 1), USUAL_OUTPUT)
+        expected.add(request.prompt(shared=request.group in shared), USUAL_OUTPUT)
     return expected

@@ -77,13 +77,14 @@ def describe(document: Document) -> str:
     return document.text
 
 
-def make_prompt(document: str, chunk: str, *, shared: bool) -> Prompt:
+def make_prompt(document: str, chunk: str, *, shared: bool, key: str = "") -> Prompt:
     """Return the prompt about `chunk`, of which `document` is what is shown.
 
-    Neither can close the mark that it stands in.
+    Neither can close the mark that it stands in. `key` is what the answer is kept under.
     """
     document, chunk = (MARK.sub("< /", text) for text in (document, chunk))
-    return Prompt(DOCUMENT.format(document=document), QUESTION.format(chunk=chunk), shared)
+    shown, asked = DOCUMENT.format(document=document), QUESTION.format(chunk=chunk)
+    return Prompt(shown, asked, shared, key=key)
 
 
 def in_order(documents: Sequence[Document], chunks: Sequence[Chunk]) -> list[Chunk]:

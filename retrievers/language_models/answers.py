@@ -32,8 +32,8 @@ class AnswerCache:
         self._kind = kind
 
     def key(self, prompt: Prompt) -> str:
-        """Return what the answer to `prompt` is kept under, unless the asker says otherwise."""
-        return digest("answer", self._model.identity, prompt.text)
+        """Return what the answer to `prompt` is kept under: its own key, or else its words."""
+        return prompt.key or digest("answer", self._model.identity, prompt.text)
 
     def find(self, keys: Iterable[str]) -> dict[str, KeptAnswer]:
         """Return the kept answers of those `keys` that have one."""

@@ -33,11 +33,15 @@ class Prompt:
     """What one call sends: first `document`, then `question`, with a line break between.
 
     `shared` says that calls with the same document follow, so that a provider should cache it.
+    `example` is an answer of the usual form and length, which stands for it in an estimate. `key`
+    is what the answer is kept under, if not under the words of the prompt.
     """
 
     document: str
     question: str
     shared: bool = False
+    example: str = ""
+    key: str = ""
 
     @property
     def text(self) -> str:

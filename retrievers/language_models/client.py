@@ -47,13 +47,13 @@ class LanguageModelClient(Calls):
         self._answers = answers
         self._asking: set[str] = set()
 
-    def ask(self, prompt: Prompt, key: str | None = None) -> KeptAnswer:
-        """Return the answer to `prompt`, kept or new; `key` is what it is kept under.
+    def ask(self, prompt: Prompt) -> KeptAnswer:
+        """Return the answer to `prompt`, kept or new.
 
-        Without a key it is kept by the model and the words of the prompt. Raises TooLongError
-        where the prompt is longer than the model can read, and AssayError once stopped.
+        Raises TooLongError where the prompt is longer than the model can read, and AssayError once
+        stopped.
         """
-        key = key or self._answers.key(prompt)
+        key = self._answers.key(prompt)
         with self._changed:
             while key in self._asking:
                 self._changed.wait()

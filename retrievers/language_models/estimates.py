@@ -1,6 +1,6 @@
 """What calls to a language model should cost, found out without making any."""
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from assay.retrievers.language_models.answers import AnswerCache, KeptAnswer
@@ -36,7 +36,8 @@ class Estimate:
 
     def as_json(self) -> dict[str, Any]:
         """Return the tokens by kind, and US dollars, as JSON values."""
-        return {"tokens": asdict(self.usage), "usd": self.usd, "worst_usd": self.worst_usd}
+        usd = {"usd": self.usd, "worst_usd": self.worst_usd}
+        return {"estimate": {"tokens": asdict(self.usage)} | usd}
 
     def add(self, prompt: Prompt, output: int) -> None:
         """Add a call that comes after those added before, with an answer of `output` tokens."""
@@ -73,20 +74,22 @@ class DryRun(Estimate):
     def as_json(self) -> dict[str, Any]:
         """Return the counts and the estimate as JSON values."""
         counts = {"known_before": self.known, "to_ask": self.to_ask}
-        return {"model": self.model.name, **counts, "estimate": super().as_json()}
+        return {"model": self.model.name, **counts, **super().as_json()}
 
-    def ask(self, prompt: Prompt, example: str) -> KeptAnswer:
-        """Return the kept answer, or `example`, which has the usual form and length.
+    def ask(self, prompt: Prompt) -> KeptAnswer:
+        """Return the kept answer to `prompt`, or its example.
 
-        Not safe to call from several threads.
+        A provider's cache of prompts is left out of account: it makes the cost lower. Not safe to
+        call from several threads.
         """
         key = self.answers.key(prompt)
         if key not in self._seen:
             known = self.answers.find([key]).get(key)
-            self._seen[key] = known or KeptAnswer(example, "end")
+            self._seen[key] = known or KeptAnswer(prompt.example, "end")
             if known:
                 self.known += 1
             else:
                 self.to_ask += 1
-                self.add(prompt, len(example.encode()) // USUAL_BYTES_PER_TOKEN)
+                usual = len(prompt.example.encode()) // USUAL_BYTES_PER_TOKEN
+                self.add(replace(prompt, shared=False), usual)
         return self._seen[key]

@@ -82,7 +82,7 @@ class SearchModel:
         answer = None if rerun else self._answers.find([key]).get(key)
         if answer is None:
             self._open()
-            answer = self._make(prompt) if rerun else self._client.ask(prompt, key)
+            answer = self._make(prompt) if rerun else self._client.ask(prompt)
         charges.record(answer.usage or Usage(), self.prices)
         return answer
 

@@ -116,6 +116,10 @@ class CostLedger:
     def __exit__(self, *_: object) -> None:
         self._lock.release()
 
+    def as_json(self) -> dict[str, Any]:
+        """Return the account of this run and that of earlier ones as JSON values."""
+        return {"run": self.run.as_json(), "earlier": self.earlier.as_json()}
+
     @property
     def committed_usd(self) -> float:
         """The most that all runs can have cost, with the calls that are under way."""

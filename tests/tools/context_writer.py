@@ -5,11 +5,12 @@ from pathlib import Path
 
 from doubles.language_model_server import Call, LanguageModelServer, Reaction
 
+from assay.eval.llm.session import LlmSession
+from assay.eval.studies.ingestion.contexts import PURPOSE, ContextOutcome, generate
 from assay.retrievers.base import Chunk, Document
-from assay.retrievers.contextualisation.generation import LEDGERS, ContextOutcome, generate
-from assay.retrievers.contextualisation.plans import ContextPlan, make_plan
+from assay.retrievers.contextualisation.plans import CACHE_KIND, ContextPlan, make_plan
 from assay.retrievers.language_models.base import LanguageModel
-from assay.retrievers.language_models.client import CallSettings
+from assay.retrievers.language_models.client import CallSettings, find_prices
 from assay.retrievers.language_models.providers import PROVIDERS
 from assay.retrievers.services.ledger import CallTotals, read_account
 from assay.retrievers.services.prices import Prices
@@ -17,6 +18,7 @@ from assay.retrievers.settings import Resources
 from assay.retrievers.store.cache import Cache
 
 PRICES = Prices(input=1, cache_write=1.25, cache_read=0.1, output=5)
+LEDGERS = f"{PURPOSE}-ledger"
 Serve = Callable[..., LanguageModelServer]
 
 
@@ -56,7 +58,10 @@ class ContextWriter:
             key: settings.pop(key) for key in tuple(settings) if key in CallSettings.model_fields
         }
         model = self.model(**settings)
-        return generate(self.plan(model), model, CallSettings(**calling), self.resources)
+        pace = CallSettings(**calling)
+        prices = find_prices(model, pace)
+        session = LlmSession(PURPOSE, model, pace, prices, self.resources, CACHE_KIND)
+        return generate(self.plan(model), session)
 
     def texts(self, outcome: ContextOutcome) -> dict[str, str]:
         keys = self.plan(self.model()).keys

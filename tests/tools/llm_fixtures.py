@@ -21,14 +21,9 @@ MakeLlmFixture = Callable[[Callable[[Call], Reaction]], "LlmFixture"]
 
 
 class LlmFixture:
-    """A server, a model of it, a cache and a ledger. `make` is the kind of its clients."""
+    """A server, a model of it, a cache and a ledger."""
 
-    def __init__(
-        self,
-        server: LanguageModelServer,
-        folder: Path,
-        make: type[LanguageModelClient] = LanguageModelClient,
-    ) -> None:
+    def __init__(self, server: LanguageModelServer, folder: Path) -> None:
         self.server = server
         self.path = folder / "ledger.jsonl"
         self.cache = Cache(folder / "cache")
@@ -37,7 +32,6 @@ class LlmFixture:
         )
         self.model: LanguageModel = settings.build(Resources(self.cache))
         self.answers = AnswerCache(self.cache, self.model)
-        self._make = make
 
     @contextmanager
     def client(
@@ -47,7 +41,7 @@ class LlmFixture:
         with (
             CostLedger(self.path, PRICES, budget) as ledger,
             self.model,
-            self._make(self.model, ledger, calling, self.answers) as client,
+            LanguageModelClient(self.model, ledger, calling, self.answers) as client,
         ):
             yield client
 

@@ -13,6 +13,11 @@ from assay.retrievers.settings import Resources
 from assay.retrievers.stages.context import ContextSettings, assemble_marked
 
 NOTHING = "NO ANSWER"
+# An answer of the usual form and length.
+EXAMPLE = (
+    "Within thirty days, in writing, to the office that issued the permit [1]. A late filing is"
+    " accepted only where the delay was not the filer's fault [3]."
+)
 TASK = (
     f"{FENCES}\n\nAnswer the question from the numbered passages between the marks alone. Be as"
     " brief as the question allows. After each statement name in square brackets the passages that"
@@ -43,9 +48,14 @@ class AnswerTask:
     budgets: Mapping[str, int | None]
 
     @property
-    def runs(self) -> list[StoredRun]:
-        """The runs."""
-        return [run for run, _ in self.cases]
+    def run_ids(self) -> list[str]:
+        """The ids of the runs."""
+        return [run.manifest.id for run, _ in self.cases]
+
+    @property
+    def queries(self) -> int:
+        """The number of queries, those of each run counted."""
+        return sum(len(cases) for _, cases in self.cases)
 
 
 def make_task(
@@ -72,7 +82,7 @@ def make_task(
             hits = stage.apply(query.text, hits).hits if stage else hits
             context, chunks = assemble_marked(hits)
             asked = f"\n{TASK}\n\nQuestion: {query.text}"
-            prompt = Prompt(fence(context), asked) if chunks else None
+            prompt = Prompt(fence(context), asked, example=EXAMPLE) if chunks else None
             found.append(Case(query.id, prompt, chunks))
         cases.append((run, found))
     return AnswerTask(cases, budgets)

@@ -1,13 +1,14 @@
 """`assay answer`: a language model answers each query of stored runs from what these returned."""
 
-from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
-from contextlib import ExitStack
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from threading import Event
+from typing import Any
 
 from assay.eval import tracking
-from assay.eval.llm.session import LlmSession
+from assay.eval.llm.job import Ask, Asking, Forecast
+from assay.eval.llm.session import DryRun, LlmSession
 from assay.eval.report.run_page.page import PAGE
 from assay.eval.running.run import write_report
 from assay.eval.runs import generated_answers
@@ -16,35 +17,42 @@ from assay.eval.runs.stored import StoredRun
 from assay.eval.runs.summary.generated_answers import Answers, examine_answers
 from assay.eval.statistics.estimates import Estimate
 from assay.eval.studies.answers.prompts import TASK, AnswerTask, Case, read_answer
-from assay.eval.studies.answers.results import AnswersOutcome, CostEstimate
 from assay.eval.tracking.additions import add_to_run
 from assay.eval.tracking.record import metric_name, with_interval
 from assay.retrievers.base import AssayError, Progress
 from assay.retrievers.language_models.answers import KeptAnswer
 from assay.retrievers.language_models.base import Prompt
-from assay.retrievers.language_models.client import LanguageModelClient
-from assay.retrievers.language_models.estimates import DryRun
 from assay.retrievers.services.errors import TooLongError
 from assay.retrievers.services.ledger import CostLedger
 from assay.retrievers.store.digest import digest
 
 PURPOSE = "answer"
 MAX_TOKENS = 400
-# An answer of the usual form and length.
-EXAMPLE = (
-    "Within thirty days, in writing, to the office that issued the permit [1]. A late filing is"
-    " accepted only where the delay was not the filer's fault [3]."
-)
 
 
-def estimate(task: AnswerTask, session: LlmSession) -> CostEstimate:
+@dataclass(frozen=True, slots=True)
+class AnswersOutcome:
+    """The results by run, the ids of their MLflow runs, and the ledger, if anything was asked."""
+
+    results: Sequence[Answers]
+    tracked: Sequence[str | None]
+    ledger: CostLedger | None
+
+    def as_json(self) -> dict[str, Any]:
+        """Return all of it as JSON values."""
+        runs = [
+            {**result.as_json(), "mlflow_run": id_}
+            for result, id_ in zip(self.results, self.tracked, strict=True)
+        ]
+        ledger = self.ledger
+        asked = ledger and {**ledger.as_json(), "budget_usd": ledger.budget}
+        return {"runs": runs, "asked": asked}
+
+
+def estimate(task: AnswerTask, session: LlmSession) -> Forecast[DryRun]:
     """Return what the task would ask and what that should cost."""
-    counted = DryRun(session.model, session.prices, session.library)
-    for _, cases in task.cases:
-        for case in cases:
-            if case.prompt:
-                counted.ask(case.prompt, EXAMPLE)
-    return CostEstimate(task, counted)
+    about = {"runs": task.run_ids, "queries": task.queries}
+    return Forecast(f"{task.queries} queries", about, _count(task, session))
 
 
 def answer(
@@ -55,60 +63,41 @@ def answer(
     What was answered is kept as it comes. Raises AssayError where no further call can succeed.
     """
     results = []
-    ledger: CostLedger | None = None
-    with ExitStack() as stack:
-        ask: Callable[[Prompt], KeptAnswer]
-        counted = estimate(task, session).counted
-        if counted.to_ask:
-            ledger = stack.enter_context(session.ledger(PURPOSE, task.runs))
-            model = stack.enter_context(session.model)
-            client = LanguageModelClient(model, ledger, session.settings, session.library)
-            ask = stack.enter_context(client).ask
-        else:
-            ask = lambda prompt: counted.ask(prompt, EXAMPLE)  # noqa: E731 - all are known
+    counted = _count(task, session)
+    ledger = session.ledger(sorted(task.run_ids), session.model.identity)
+    with session.open(ledger, counted) as asking:
         for run, cases in task.cases:
-            replies = _ask_all(cases, ask, session.settings.concurrency if ledger else 1, progress)
+            replies = _ask_all(cases, asking)
             _tell_replaced(run, len(cases), session, progress)
             results.append(_write(run, cases, replies, task.budgets[run.manifest.id], session))
     tracked = [_track(result, progress) if track else None for result in results]
-    return AnswersOutcome(results, tracked, ledger)
+    return AnswersOutcome(results, tracked, ledger if counted.to_ask else None)
 
 
-def _ask_all(
-    cases: Sequence[Case],
-    ask: Callable[[Prompt], KeptAnswer],
-    at_once: int,
-    progress: Progress,
-) -> dict[str, KeptAnswer]:
-    """Return the answers by query, asking from `at_once` threads."""
-    prompts = {case.query: case.prompt for case in cases if case.prompt}
-    pool, ended = ThreadPoolExecutor(at_once), Event()
+def _count(task: AnswerTask, session: LlmSession) -> DryRun:
+    counted = session.count()
+    for _, cases in task.cases:
+        _ask_all(cases, Asking(counted.ask))
+    return counted
 
-    def ask_until_ended(prompt: Prompt) -> KeptAnswer | None:
-        return None if ended.is_set() else ask(prompt)
 
-    running = {pool.submit(ask_until_ended, prompt): query for query, prompt in prompts.items()}
-    found = {}
+def _ask_all(cases: Sequence[Case], asking: Asking) -> dict[str, KeptAnswer]:
+    """Return the answers by query."""
+    tasks = {case.query: partial(_ask, case.query, case.prompt) for case in cases if case.prompt}
     try:
-        for future in progress.track(as_completed(running), "answering", len(running)):
-            query = running[future]
-            try:
-                reply = future.result()
-            except TooLongError as error:
-                raise AssayError(
-                    f"query {query}: the context is longer than the model reads; allowed: fewer"
-                    f" --context-tokens; {error}"
-                ) from None
-            except AssayError as error:
-                raise AssayError(
-                    f"{error}; what was answered is kept: the same command goes on from there"
-                ) from None
-            assert reply is not None
-            found[query] = reply
-    finally:
-        ended.set()
-        pool.shutdown(wait=False, cancel_futures=True)
-    return found
+        return asking.all(tasks, "answering")
+    except TooLongError as error:
+        raise AssayError(str(error)) from None
+
+
+def _ask(query: str, prompt: Prompt, ask: Ask) -> KeptAnswer:
+    try:
+        return ask(prompt)
+    except TooLongError as error:
+        raise TooLongError(
+            f"query {query}: the context is longer than the model reads; allowed: fewer"
+            f" --context-tokens; {error}"
+        ) from None
 
 
 def _tell_replaced(run: StoredRun, queries: int, session: LlmSession, progress: Progress) -> None:

@@ -8,12 +8,12 @@ a document stay in one half, as far as the halves stay even.
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from assay.eval.collections.collection import Collection, Query
 from assay.eval.collections.loading import load
 from assay.eval.configs.config import RunConfig, load_config
 from assay.eval.configs.locations import reports_folder
+from assay.eval.llm.session import LlmSession
 from assay.eval.running.figures import Figures
 from assay.eval.running.point_order import take_in_order
 from assay.eval.running.runner import PointTask, Runner
@@ -65,7 +65,7 @@ class ChoiceRequest:
     """What is asked: the config to start from, on its collection, and what may be spent.
 
     `seconds` are those after which no candidate is begun, `max_latency` milliseconds a query, and
-    `contexts` the options of the language model that writes contexts first, if one is to.
+    `contexts` the language model that writes contexts first, if one is to.
     """
 
     config: str
@@ -73,7 +73,7 @@ class ChoiceRequest:
     measure: str
     seconds: float
     max_latency: float | None
-    contexts: dict[str, Any] | None = None
+    contexts: LlmSession | None = None
 
 
 def choose(request: ChoiceRequest, resources: Resources) -> Choice:
@@ -86,7 +86,7 @@ def choose(request: ChoiceRequest, resources: Resources) -> Choice:
     _check_base(base)
     written = WrittenContexts(0.0)
     if request.contexts:
-        written = write_contexts(base, request.config, request.contexts, resources)
+        written = write_contexts(base, request.config, request.contexts)
     collection = load(base.dataset, resources.progress)
     queries = sample(collection.queries, base.limit)
     if not queries:

@@ -1,8 +1,9 @@
 """Contexts of a collection's chunks by a language model: what is asked, and what came of it."""
 
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -11,23 +12,23 @@ from assay.eval.collections.catalog import find
 from assay.eval.collections.contexts import find_place, is_read_from, read_documents, render
 from assay.eval.collections.location import find_data
 from assay.eval.configs.config import load_config
-from assay.eval.configs.resources import make_resources
-from assay.eval.llm.model_choice import read_settings
+from assay.eval.llm import session as sessions
+from assay.eval.llm.job import GOES_ON, Ask, Estimate, Forecast
+from assay.eval.llm.session import CostLedger, LlmSession
 from assay.retrievers.base import AssayError, Chunk
 from assay.retrievers.contextualisation import plans
-from assay.retrievers.contextualisation.generation import ContextOutcome, generate
 from assay.retrievers.contextualisation.prompts import in_order
 from assay.retrievers.documents.contexts import ContextSettings
 from assay.retrievers.documents.preparation import prepare
 from assay.retrievers.language_models.answers import KeptAnswer
-from assay.retrievers.language_models.base import LanguageModel
-from assay.retrievers.language_models.client import CallSettings, find_prices
-from assay.retrievers.language_models.estimates import Estimate
-from assay.retrievers.services.prices import Prices, Usage
+from assay.retrievers.services.errors import TooLongError
+from assay.retrievers.services.prices import Usage
 from assay.retrievers.settings import Resources
 from assay.retrievers.store.files import write_atomically
 from assay.retrievers.store.locks import changing
 
+PURPOSE = "contexts"
+MAX_TOKENS = 100
 KINDS = ("input", "cache_write", "cache_read", "output")
 
 
@@ -40,19 +41,13 @@ class ContextJob:
     config: str
     chunks: list[Chunk]
     plan: plans.ContextPlan
-    model: LanguageModel
-    settings: CallSettings
-    resources: Resources
-
-    @property
-    def prices(self) -> Prices | None:
-        """The prices as given, or else those that are known of the model."""
-        return self.settings.prices or self.model.prices
+    session: LlmSession
 
     @property
     def charged(self) -> bool:
         """Whether the calls cost anything, as far as is known."""
-        return self.prices is not None and self.prices.charged
+        prices = self.session.prices
+        return prices is not None and prices.charged
 
     @cached_property
     def pending(self) -> int:
@@ -70,7 +65,7 @@ class ContextJob:
 
         None stands where nothing is charged, or where beyond a step the cost depends on the call.
         """
-        prices = self.prices if self.charged else None
+        prices = self.session.prices if self.charged else None
         items = [(kind, getattr(usage, kind)) for kind in KINDS]
         return [
             (
@@ -83,30 +78,33 @@ class ContextJob:
 
     def as_json(self) -> dict[str, Any]:
         """Return what is asked as JSON values."""
+        session = self.session
         return {
             "collection": self.card.name,
             "config": self.config,
-            "model": self.model.name,
+            "model": session.model.name,
             "chunks": len(self.plan.keys),
             "known_before": self.known,
             "to_ask": len(self.plan.requests),
             "window_tokens": self.plan.window,
             "shown_in_part": list(self.plan.windowed),
-            "prices_usd_per_million": self.prices.model_dump() if self.prices else None,
-            "budget_usd": self.settings.max_cost_usd,
+            "prices_usd_per_million": session.prices.model_dump() if session.prices else None,
+            "budget_usd": session.settings.max_cost_usd,
         }
 
 
-@dataclass(frozen=True)
-class CostEstimate:
-    """What a job should use and cost."""
+@dataclass(frozen=True, slots=True)
+class ContextOutcome:
+    """What is known after a run, by key. `stopped` says why it is not all, if it is not.
 
-    job: ContextJob
-    estimate: Estimate
+    `narrowed` counts the prompts that did not fit and were sent with less of the document.
+    `ledger` has the accounts of this run and of those before it over the same chunks.
+    """
 
-    def as_json(self) -> dict[str, Any]:
-        """Return all of it as JSON values."""
-        return self.job.as_json() | {"estimate": self.estimate.as_json()}
+    known: Mapping[str, KeptAnswer]
+    ledger: CostLedger
+    stopped: str = ""
+    narrowed: int = 0
 
 
 @dataclass(frozen=True)
@@ -162,7 +160,7 @@ class ContextResult:
             return ""
         return (
             f"{self.outcome.stopped}; {len(self.done)} of {len(self.job.plan.keys)} chunks are done"
-            " and kept: the same command goes on from there"
+            f" and kept: {GOES_ON}"
         )
 
     def as_json(self) -> dict[str, Any]:
@@ -175,15 +173,19 @@ class ContextResult:
             "cut": self.cut,
             "narrowed": outcome.narrowed,
             "without": [{"chunk": chunk, "reason": why} for chunk, why in self.without.items()],
-            "run": outcome.run.as_json(),
-            "earlier": outcome.earlier.as_json(),
+            **outcome.ledger.as_json(),
             "output": str(self.path) if self.path else None,
             "next": self.next_step,
         }
 
 
-def prepare_job(collection: str, config: str, options: dict[str, Any]) -> ContextJob:
-    """Cut the collection as `config` says, and find out what is known of its chunks."""
+def prepare_job(
+    collection: str, config: str, session: LlmSession, window: int | None = None
+) -> ContextJob:
+    """Cut the collection as `config` says, and find out what is known of its chunks.
+
+    `window` is the longest prompt in tokens, by default the model's.
+    """
     documents_settings = load_config(config).documents
     card, _ = find(collection)
     documents = read_documents(card)
@@ -192,18 +194,66 @@ def prepare_job(collection: str, config: str, options: dict[str, Any]) -> Contex
             f"{config}: documents.passages: must be true, because contexts of a beir collection"
             " belong to the passages it prescribes"
         )
-    resources = make_resources()
-    model, settings = read_settings(options, resources)
+    resources = session.resources
     bare = documents_settings.model_copy(update={"context": ContextSettings(source="none")})
     chunks = in_order(documents, prepare(documents, bare, resources).chunks)
-    plan = plans.make_plan(documents, chunks, model, options["window_tokens"], resources.cache)
-    return ContextJob(collection, card, config, chunks, plan, model, settings, resources)
+    plan = plans.make_plan(documents, chunks, session.model, window, resources.cache)
+    return ContextJob(collection, card, config, chunks, plan, session)
 
 
-def estimate(job: ContextJob) -> CostEstimate:
+def make_session(
+    options: Mapping[str, Any], resources: Resources, *, dry_run: bool = False
+) -> LlmSession:
+    """Return the model that `options` name, to write contexts. Raises AssayError."""
+    return sessions.make_session(
+        options, PURPOSE, MAX_TOKENS, resources, dry_run=dry_run, kind=plans.CACHE_KIND
+    )
+
+
+def estimate(job: ContextJob) -> Forecast[Estimate]:
     """Return what a job should use and cost; nothing is asked."""
-    prices = find_prices(job.model, job.settings)
-    return CostEstimate(job, plans.estimate(job.plan, job.model, prices))
+    expected = plans.estimate(job.plan, job.session.model, job.session.prices)
+    return Forecast("chunks", job.as_json(), expected)
+
+
+def generate(plan: plans.ContextPlan, session: LlmSession) -> ContextOutcome:
+    """Ask all that `plan` does not know yet; each answer is kept the moment it arrives.
+
+    Where the run stops early, the calls under way are awaited. Raises AssayError before any call:
+    without a key or an extra, and while another process is at the same work.
+    """
+    # The keys hold who is asked: an interrupted run has the same.
+    ledger = session.ledger(sorted(set(plan.keys.values())))
+    if not plan.requests:
+        return ContextOutcome(plan.known, ledger)
+    shared = plan.shared
+    tasks = {
+        request.key: partial(_situate, request, session.model.name, shared=request.group in shared)
+        for request in plan.requests
+    }
+    groups = {request.key: request.group for request in plan.requests}
+    known, narrowed = dict(plan.known), 0
+    with session.open(ledger) as asking:
+        for key, (answer, times) in asking.each(tasks, "contexts", groups):
+            known[key] = answer
+            narrowed += times
+    return ContextOutcome(known, ledger, asking.stopped, narrowed)
+
+
+def _situate(
+    request: plans.ContextRequest, model: str, ask: Ask, *, shared: bool
+) -> tuple[KeptAnswer, int]:
+    """Return the context of a chunk, and how many times its prompt had to be made shorter."""
+    times = 0
+    while True:
+        try:
+            return ask(request.prompt(shared=shared)), times
+        except TooLongError as reason:
+            narrower = request.narrow()
+            if narrower is None:
+                chunk = request.chunk_id
+                raise AssayError(f"chunk {chunk}: too long for {model}: {reason}") from None
+            request, times = narrower, times + 1
 
 
 def run_job(job: ContextJob, output: Path | None) -> ContextResult:
@@ -213,7 +263,7 @@ def run_job(job: ContextJob, output: Path | None) -> ContextResult:
     writes nothing; what was answered is kept.
     """
     path = _choose_place(job, output)
-    outcome = generate(job.plan, job.model, job.settings, job.resources)
+    outcome = generate(job.plan, job.session)
     result = ContextResult(job, outcome, None if outcome.stopped else path)
     if not outcome.stopped:
         _write(job, result.texts, path, replace=output is not None)

@@ -18,6 +18,7 @@ from assay.eval.collections.collection import Collection, GoldItem, Query
 from assay.eval.collections.formats.rows import Row
 from assay.eval.collections.loading import load_card
 from assay.eval.configs.named_configs import is_config
+from assay.eval.llm.session import LlmSession
 from assay.eval.running.run_references import resolve_all
 from assay.eval.runs.stored import StoredRun
 from assay.eval.studies.judging.export import find_grade_file
@@ -62,17 +63,15 @@ class Table:
         return collect_people(self.rows, self.collection, graded, settled)
 
 
-def open_table(pool: str, options: dict[str, Any], progress: Progress) -> Table:
+def open_table(pool: str, options: dict[str, Any], session: LlmSession) -> Table:
     """Return a table of pairs, and what is to be asked about it.
 
     `pool` is a table of `assay pool`, or a collection, of whose judged pairs a table is written.
     Raises AssayError where options do not go with it, and for a table that does not fit.
     """
-    options = dict(options)
-    named, output = options.pop("collection"), options.pop("output")
-    queries, twice, seed = options.pop("queries"), options.pop("twice"), options.pop("seed")
-    guidelines, highest = options.pop("guidelines"), options.pop("highest")
-    spans = options.pop("spans")
+    named, output, queries = options["collection"], options["output"], options["queries"]
+    guidelines, highest, spans = options["guidelines"], options["highest"], options["spans"]
+    seed = options["seed"]
     if Path(pool).is_file():
         if wrong := [key for key, given in (("output", output), ("queries", queries)) if given]:
             raise AssayError(f"--{wrong[0]}: goes with a collection, and {pool} is a table")
@@ -102,7 +101,7 @@ def open_table(pool: str, options: dict[str, Any], progress: Progress) -> Table:
         sheet = replace(sheet, guidelines=SCALE)
         scale = Scale(HIGHEST, min(sheet.highest, HIGHEST))
     form = Form(sheet.guidelines, scale.asked, spans)
-    job = prepare_job(table, sheet, form, scale, options, twice=twice, seed=seed, progress=progress)
+    job = prepare_job(table, sheet, form, scale, session, twice=options["twice"], seed=seed)
     return Table(job, name, collection, rows)
 
 

@@ -10,8 +10,7 @@ from pydantic import Field, StringConstraints, ValidationError
 from assay.eval.collections.authoring.worksheet import trim
 from assay.eval.collections.collection import GoldItem
 from assay.eval.collections.heading_spans import find_answer_end
-from assay.eval.llm.question import Ask, NoAnswerError
-from assay.eval.llm.question import Question as Call
+from assay.eval.llm.job import Ask, read_answer
 from assay.eval.studies.questions.drawing import Draw, Passage
 from assay.eval.studies.questions.prompts import (
     ask_again,
@@ -23,6 +22,7 @@ from assay.eval.studies.questions.prompts import (
 from assay.eval.studies.questions.words import find_leak, measure_overlap, split_words
 from assay.retrievers.base import Chunk, Document, cut
 from assay.retrievers.base.quotes import Locator, QuoteSpan
+from assay.retrievers.language_models.base import Prompt
 from assay.retrievers.settings import Settings, explain_error
 
 Text = Annotated[str, StringConstraints(strip_whitespace=True)]
@@ -148,7 +148,7 @@ class Examiner:
     max_overlap: float
 
     def examine(self, draw: Draw, query_id: str) -> DrawOutcome:
-        """Return what becomes of a draw. What `ask` raises but NoAnswerError is handed on."""
+        """Return what becomes of a draw. Raises AssayError where no further call can succeed."""
         question, overlap = "", 0.0
         try:
             written = self._read(ask_question(draw), QuestionReply)
@@ -252,25 +252,22 @@ class Examiner:
     def _read_text(self, place: QuoteSpan) -> str:
         return self.documents[place.doc_id].text[place.start : place.end]
 
-    def _read(self, call: Call, form: type[R]) -> R:
-        """Return the reply to `call`, which is asked once more where it is not as it should be."""
+    def _read(self, prompt: Prompt, form: type[R]) -> R:
+        """Return the reply to `prompt`, asked once more where it is not as it should be."""
         try:
-            return read_reply(self._say(call), form)
+            return read_reply(self._say(prompt), form)
         except UnreadableError as problem:
-            again = ask_again(call, str(problem))
+            again = ask_again(prompt, str(problem))
         try:
             return read_reply(self._say(again), form)
         except UnreadableError as problem:
             raise QuestionDroppedError("malformed", str(problem)) from None
 
-    def _say(self, call: Call) -> str:
-        try:
-            reply = self.ask(call)
-        except NoAnswerError as reason:
-            raise QuestionDroppedError("no reply", str(reason)) from None
-        if reply.problem:
-            raise QuestionDroppedError("no reply", reply.problem)
-        return reply.text
+    def _say(self, prompt: Prompt) -> str:
+        text, problem = read_answer(self.ask, prompt)
+        if problem:
+            raise QuestionDroppedError("no reply", problem)
+        return text
 
 
 def make_gold(query_id: str, place: QuoteSpan, grade: int) -> GoldItem:

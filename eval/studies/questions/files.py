@@ -78,14 +78,14 @@ def write_set(target: Target, result: QuestionsResult, *, force: bool) -> Path:
     source, name, folder = target.source, target.name, target.folder
     job, made = result.job, result.made
     written_on = datetime.now(UTC).date().isoformat()
-    by = f"model {job.model.name}, prompt {digest_prompts()}"
+    by = f"model {job.session.model.name}, prompt {digest_prompts()}"
     judgments = [
         _judgment(outcome, i, source.documents[item.doc_id].text, by, written_on)
         for outcome in made.kept.values()
         for i, item in enumerate(outcome.gold)
     ]
     about = describe_set(job, made, written_on)
-    questions = f"questions by {job.model.name}"
+    questions = f"questions by {job.session.model.name}"
     files = {
         author.QUERIES: render_rows([_query(name, made) for name in made.kept]),
         author.JUDGMENTS: render_rows(judgments),
@@ -108,7 +108,7 @@ def describe_set(job: QuestionJob, made: QuestionSelection, written_on: str) -> 
     kinds = ", ".join(f"{name} {kept}" for name, (_, kept) in made.count_kinds().items() if kept)
     return (
         f"{len(made.kept)} questions written on {written_on} by a language model, "
-        f"{job.model.name}, about passages drawn from {len(job.documents)} documents (seed "
+        f"{job.session.model.name}, about passages drawn from {len(job.documents)} documents (seed "
         f"{job.spec.seed}), and tested by the same model: of {len(made.outcomes)} asked for the "
         f"others were dropped. When this was written a person had seen none of them; "
         f"{len(made.review)} are marked for one in {REVIEW}. By type: {kinds}. "

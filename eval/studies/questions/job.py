@@ -6,24 +6,18 @@ from functools import cached_property
 from typing import Any
 
 from assay.eval.configs.config import RunConfig, load_config
-from assay.eval.llm.model_choice import read_settings
 from assay.eval.llm.model_families import warn_of_families
+from assay.eval.llm.session import LlmSession
 from assay.eval.studies.questions.drawing import Draw, can_ask, draw_all
 from assay.eval.studies.questions.kinds import QuestionKind
 from assay.eval.studies.questions.search import find_legs
 from assay.eval.studies.questions.sources import PassagePool, cut_passages
 from assay.retrievers.base import Document
-from assay.retrievers.language_models.answers import AnswerCache
-from assay.retrievers.language_models.base import LanguageModel
-from assay.retrievers.language_models.client import CallSettings, find_prices
 from assay.retrievers.pipeline.pipeline import PipelineSettings
 from assay.retrievers.services.ledger import CostLedger
-from assay.retrievers.services.prices import Prices
-from assay.retrievers.settings import Resources
 from assay.retrievers.stages.rerank import RerankSettings
-from assay.retrievers.store.digest import digest
 
-LEDGERS = "questions-ledger"
+PURPOSE = "questions"
 MAX_TOKENS = 1024  # a question of eighty words, and quotes of several sentences
 
 
@@ -52,10 +46,7 @@ class QuestionJob:
     spec: QuestionSpec
     config: RunConfig
     pool: PassagePool
-    model: LanguageModel
-    settings: CallSettings
-    prices: Prices | None
-    resources: Resources
+    session: LlmSession
 
     @cached_property
     def draws(self) -> list[Draw]:
@@ -79,7 +70,7 @@ class QuestionJob:
     def warnings(self) -> list[str]:
         """Lines on models of one family that wrote, test and search."""
         parts = {
-            "generator": self.model.name,
+            "generator": self.session.model.name,
             "encoder": find_legs(self.config).settings.encoder.name,
         }
         pipeline = self.config.retriever
@@ -90,17 +81,10 @@ class QuestionJob:
         return warn_of_families(parts)
 
     @property
-    def library(self) -> AnswerCache:
-        """The kept answers of the model."""
-        return AnswerCache(self.resources.cache, self.model)
-
-    @property
     def ledger(self) -> CostLedger:
         """The ledger, not yet open, of all that this model is asked about these documents."""
         texts = {name: document.text for name, document in self.documents.items()}
-        job = digest("questions job", texts, self.model.identity)
-        path = self.resources.cache.root / LEDGERS / f"{job}.jsonl"
-        return CostLedger(path, self.prices, self.settings.max_cost_usd)
+        return self.session.ledger(texts, self.session.model.identity)
 
     def name_query(self, draw: Draw) -> str:
         """Return the id of the query of a draw."""
@@ -111,14 +95,14 @@ class QuestionJob:
         return {
             "documents": len(self.documents),
             "passages": len(self.pool.passages),
-            "model": self.model.name,
+            "model": self.session.model.name,
             "config": self.config.name,
             "number": self.spec.number,
             "seed": self.spec.seed,
             "max_overlap": self.spec.max_overlap,
             "max_similarity": self.spec.max_similarity,
             "draws": len(self.draws),
-            "budget_usd": self.settings.max_cost_usd,
+            "budget_usd": self.session.settings.max_cost_usd,
             "warnings": self.warnings,
         }
 
@@ -128,17 +112,13 @@ def prepare_job(
     spec: QuestionSpec,
     config: str,
     overrides: Sequence[str],
-    options: Mapping[str, Any],
-    resources: Resources,
+    session: LlmSession,
 ) -> QuestionJob:
-    """Cut the documents into passages, and find out which model is to be asked. Raises AssayError.
+    """Cut the documents into passages. Raises AssayError.
 
     `config` names the pipeline by which questions are tested.
     """
-    given = {name: value for name, value in options.items() if value is not None}
-    model, settings = read_settings({"max_tokens": MAX_TOKENS} | given, resources)
-    prices = find_prices(model, settings)
     tested_by = load_config(config, overrides)
     find_legs(tested_by)
-    pool = cut_passages(list(documents.values()), resources)
-    return QuestionJob(documents, spec, tested_by, pool, model, settings, prices, resources)
+    pool = cut_passages(list(documents.values()), session.resources)
+    return QuestionJob(documents, spec, tested_by, pool, session)

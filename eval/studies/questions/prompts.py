@@ -2,12 +2,13 @@
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 
 from assay.eval.llm.fences import FENCES, fence
-from assay.eval.llm.question import Question as Call
 from assay.eval.studies.questions.drawing import Draw, Passage
 from assay.eval.studies.questions.kinds import KINDS
 from assay.eval.studies.questions.words import find_identifiers
+from assay.retrievers.language_models.base import Prompt
 from assay.retrievers.store.digest import digest
 
 WRITE = """{fences}
@@ -63,8 +64,8 @@ Your last reply could not be used: {problem}. Reply once more, with the JSON obj
 USUAL_QUESTION = "What has to be done before the permit runs out, and who may ask for longer?"
 
 
-def ask_question(draw: Draw) -> Call:
-    """Return the call that asks for the question of `draw`."""
+def ask_question(draw: Draw) -> Prompt:
+    """Return the prompt that asks for the question of `draw`."""
     need, form = ANSWERED if draw.kind.answered else UNANSWERED
     persona = PERSONA.format(persona=json.dumps(draw.persona, ensure_ascii=False))
     instruction = WRITE.format(
@@ -77,33 +78,32 @@ def ask_question(draw: Draw) -> Call:
     quotes = [{"quote": _pick_quote(passage), "grade": 3} for passage in draw.passages]
     example = {"question": _make_usual(draw), "quotes": quotes if draw.kind.answered else []}
     shown = "\n\n".join(fence(_describe(passage)) for passage in draw.passages)
-    return Call(shown, instruction, json.dumps(example, ensure_ascii=False), shared=False)
+    return Prompt(shown, instruction, example=json.dumps(example, ensure_ascii=False))
 
 
-def ask_answered(question: str, texts: Sequence[str], *, expected: bool) -> Call:
-    """Return the call that asks whether `texts` answer `question`."""
+def ask_answered(question: str, texts: Sequence[str], *, expected: bool) -> Prompt:
+    """Return the prompt that asks whether `texts` answer `question`."""
     shown = "\n\n".join(map(fence, texts))
     asked = ANSWERS.format(fences=FENCES, question=_write(question))
-    return Call(shown, asked, json.dumps({"answered": expected}), shared=False)
+    return Prompt(shown, asked, example=json.dumps({"answered": expected}))
 
 
-def ask_recall(question: str) -> Call:
-    """Return the call that asks for the answer without any text."""
+def ask_recall(question: str) -> Prompt:
+    """Return the prompt that asks for the answer without any text."""
     asked = ASKED.format(question=_write(question))
-    return Call(asked, RECALL, '{"answer": ""}', shared=False)
+    return Prompt(asked, RECALL, example='{"answer": ""}')
 
 
-def ask_agrees(question: str, answer: str, texts: Sequence[str]) -> Call:
-    """Return the call that asks whether `texts` confirm an answer."""
+def ask_agrees(question: str, answer: str, texts: Sequence[str]) -> Prompt:
+    """Return the prompt that asks whether `texts` confirm an answer."""
     shown = "\n\n".join(map(fence, texts))
     asked = AGREES.format(fences=FENCES, question=_write(question), answer=_write(answer))
-    return Call(shown, asked, '{"agrees": false}', shared=False)
+    return Prompt(shown, asked, example='{"agrees": false}')
 
 
-def ask_again(call: Call, problem: str) -> Call:
-    """Return `call` with what was wrong with the reply to it."""
-    rest = call.rest + AGAIN.format(problem=problem)
-    return Call(call.beginning, rest, call.example, call.shared)
+def ask_again(prompt: Prompt, problem: str) -> Prompt:
+    """Return `prompt` with what was wrong with the reply to it."""
+    return replace(prompt, question=prompt.question + AGAIN.format(problem=problem))
 
 
 def digest_prompts() -> str:

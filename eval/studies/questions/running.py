@@ -1,33 +1,19 @@
 """Writing questions about documents by a language model: what is asked, and what came of it."""
 
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
 from dataclasses import dataclass, replace
-from threading import Event
+from functools import partial
 from typing import Any
 
-from assay.eval.llm.client import Asker, Estimator
-from assay.eval.llm.question import Ask
+from assay.eval.llm.job import Ask, Asking, Forecast
+from assay.eval.llm.session import DryRun
 from assay.eval.studies.questions.asking import DrawOutcome, Examiner
 from assay.eval.studies.questions.drawing import Draw
 from assay.eval.studies.questions.job import QuestionJob
 from assay.eval.studies.questions.search import TOP, QuestionSearch, open_search
 from assay.eval.studies.questions.selection import QuestionSelection, choose_review, drop_duplicates
-from assay.retrievers.base import AssayError, Chunk, Progress
+from assay.retrievers.base import Chunk, Progress
 from assay.retrievers.services.ledger import CostLedger
-
-
-@dataclass(frozen=True)
-class CostEstimate:
-    """What a job should ask and cost, as an estimator counted it; no reply asked for twice."""
-
-    job: QuestionJob
-    counted: Estimator
-
-    def as_json(self) -> dict[str, Any]:
-        """Return all of it as JSON values."""
-        return self.job.as_json() | self.counted.as_json()
 
 
 @dataclass(frozen=True)
@@ -40,19 +26,18 @@ class QuestionsResult:
 
     def as_json(self) -> dict[str, Any]:
         """Return all of it as JSON values."""
-        asked = self.ledger and {
-            "run": self.ledger.run.as_json(),
-            "earlier": self.ledger.earlier.as_json(),
-        }
+        asked = self.ledger and self.ledger.as_json()
         return self.job.as_json() | self.made.as_json() | {"calls": asked}
 
 
-def estimate(job: QuestionJob) -> CostEstimate:
+def estimate(job: QuestionJob) -> Forecast[DryRun]:
     """Return what the job should ask and cost. Nothing is asked, and nothing indexed."""
     stand_ins = [
         Chunk(one.id, one.doc_id, one.start, one.end, one.text) for one in job.pool.passages[:TOP]
     ]
-    return CostEstimate(job, _rehearse(job, lambda _: stand_ins)[0])
+    counted = job.session.count()
+    _examine_all(job, Asking(counted.ask), lambda _: stand_ins)
+    return Forecast("questions", job.as_json(), counted)
 
 
 def write_questions(job: QuestionJob) -> QuestionsResult:
@@ -60,60 +45,28 @@ def write_questions(job: QuestionJob) -> QuestionsResult:
 
     Raises AssayError where it stops before all is asked; the same call then goes on from there.
     """
-    progress = job.resources.progress
-    with ExitStack() as stack:
-        search = stack.enter_context(
-            open_search(job.config, list(job.documents.values()), job.resources)
-        )
-        counted, outcomes = _rehearse(job, search.find)
-        ledger = None
-        if counted.to_ask:
-            ledger = stack.enter_context(job.ledger)
-            model = stack.enter_context(job.model)
-            ask = stack.enter_context(Asker(model, ledger, job.settings, job.library))
-            try:
-                outcomes = _ask_all(
-                    job, _examiner(job, ask, search.find), ask.calls_at_once, progress
-                )
-            except AssayError as error:
-                raise AssayError(
-                    f"{error}; what was answered is kept: the same command goes on from there"
-                ) from None
-        return QuestionsResult(job, _select(job, outcomes, search, progress), ledger)
+    session = job.session
+    documents = list(job.documents.values())
+    with open_search(job.config, documents, session.resources) as search:
+        counted, ledger = session.count(), job.ledger
+        _examine_all(job, Asking(counted.ask), search.find)
+        with session.open(ledger, counted) as asking:
+            outcomes = _examine_all(job, asking, search.find)
+        made = _select(job, outcomes, search, session.resources.progress)
+        return QuestionsResult(job, made, ledger if counted.to_ask else None)
 
 
-def _rehearse(
-    job: QuestionJob, search: Callable[[str], Sequence[Chunk]]
-) -> tuple[Estimator, dict[str, DrawOutcome]]:
-    """Return what would be asked, and the outcomes by kept answers, else by the usual ones."""
-    estimator = Estimator(job.model, job.prices, job.library)
-    examiner = _examiner(job, estimator, search)
-    names = {job.name_query(draw): draw for draw in job.draws}
-    return estimator, {name: examiner.examine(draw, name) for name, draw in names.items()}
-
-
-def _examiner(job: QuestionJob, ask: Ask, search: Callable[[str], Sequence[Chunk]]) -> Examiner:
-    return Examiner(ask, job.documents, search, job.spec.max_overlap)
-
-
-def _ask_all(
-    job: QuestionJob, examiner: Examiner, at_once: int, progress: Progress
+def _examine_all(
+    job: QuestionJob, asking: Asking, search: Callable[[str], Sequence[Chunk]]
 ) -> dict[str, DrawOutcome]:
-    """Return the outcome of every draw, asking from `at_once` threads."""
-    pool, ended = ThreadPoolExecutor(at_once), Event()
+    """Return the outcome of every draw, by the id of its query."""
 
-    def examine(draw: Draw) -> DrawOutcome:
-        if ended.is_set():
-            raise AssayError("not asked")
-        return examiner.examine(draw, job.name_query(draw))
+    def examine(name: str, draw: Draw, ask: Ask) -> DrawOutcome:
+        return Examiner(ask, job.documents, search, job.spec.max_overlap).examine(draw, name)
 
-    running = [pool.submit(examine, draw) for draw in job.draws]
-    try:
-        outcomes = progress.track((one.result() for one in running), "questions", len(running))
-        return {job.name_query(outcome.draw): outcome for outcome in outcomes}
-    finally:
-        ended.set()
-        pool.shutdown(wait=False, cancel_futures=True)
+    names = {job.name_query(draw): draw for draw in job.draws}
+    tasks = {name: partial(examine, name, draw) for name, draw in names.items()}
+    return asking.all(tasks, "questions")
 
 
 def _select(

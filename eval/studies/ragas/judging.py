@@ -1,21 +1,21 @@
 """The metrics of ragas that ask a language model.
 
-The model is whatever answers a `Question`; where it comes from, what it costs and where its
+The model is whatever answers a prompt; where it comes from, what it costs and where its
 answers are kept is not known here.
 """
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
-from threading import Event
+from functools import partial
 from typing import Any
 
-from assay.eval.llm.question import Ask, NoAnswerError, Question, Reply
+from assay.eval.llm.job import Ask, Asking, read_answer
 from assay.eval.studies.ragas.library import load
 from assay.eval.studies.ragas.metrics import Metric
 from assay.eval.studies.ragas.samples import Sample
 from assay.eval.studies.ragas.scores import Scores, is_score
-from assay.retrievers.base import Progress, T
+from assay.retrievers.base import T
+from assay.retrievers.language_models.base import Prompt
 
 UNREADABLE = "a reply of the model was not the required JSON"
 RESPOND = (
@@ -31,25 +31,23 @@ USUAL_RESPONSE = (
 DIVIDE = "\nNow perform the same with the following input\n"
 
 
-def score(
-    metrics: Sequence[Metric],
-    samples: Sequence[Sample],
-    ask: Ask,
-    at_once: int,
-    progress: Progress,
-) -> list[Scores]:
-    """Return the scores of judged `metrics`, asking from `at_once` threads.
+class NoScoreError(Exception):
+    """An answer of the model that cannot be used; the message says why, in one phrase."""
+
+
+def score(metrics: Sequence[Metric], samples: Sequence[Sample], asking: Asking) -> list[Scores]:
+    """Return the scores of judged `metrics`.
 
     A query without hits scores 0 without a question; it has no faithfulness, because there is
-    nothing to be faithful to. A query for which any answer cannot be used has no score. What `ask`
-    raises, other than NoAnswerError, ends all.
+    nothing to be faithful to. A query for which any answer cannot be used has no score. Raises
+    AssayError where no further call can succeed.
     """
     if not metrics:
         return []
     load()
     values: dict[str, dict[str, float]] = {metric.name: {} for metric in metrics}
     missing: dict[str, dict[str, str]] = {metric.name: {} for metric in metrics}
-    jobs = []
+    tasks = {}
     empty = tuple(sample.query for sample in samples if not sample.passages)
     for sample in samples:
         for metric in metrics:
@@ -58,29 +56,16 @@ def score(
             elif metric.responded and sample.response == "":
                 missing[metric.name][sample.query] = "no answer was given"
             elif sample.passages:
-                jobs.append((metric, sample))
+                tasks[metric.name, sample.query] = partial(_find_score, metric, sample)
             elif metric.nearest:
                 values[metric.name][sample.query] = 0.0
             else:
                 missing[metric.name][sample.query] = "nothing was returned"
-    pool, ended = ThreadPoolExecutor(at_once), Event()
-
-    def ask_until_ended(question: Question) -> Reply:
-        if ended.is_set():
-            raise NoAnswerError("not asked")
-        return ask(question)
-
-    running = {pool.submit(_score, *job, ask_until_ended): job for job in jobs}
-    try:
-        for future in progress.track(as_completed(running), "judging", len(jobs)):
-            metric, sample = running[future]
-            try:
-                values[metric.name][sample.query] = future.result()
-            except NoAnswerError as reason:
-                missing[metric.name][sample.query] = str(reason)
-    finally:
-        ended.set()
-        pool.shutdown(wait=False, cancel_futures=True)
+    for (name, query), found in asking.all(tasks, "judging").items():
+        if isinstance(found, str):
+            missing[name][query] = found
+        else:
+            values[name][query] = found
     return [
         Scores(
             metric,
@@ -95,6 +80,14 @@ def score(
 
 def _order(found: Mapping[str, T], samples: Sequence[Sample]) -> dict[str, T]:
     return {sample.query: found[sample.query] for sample in samples if sample.query in found}
+
+
+def _find_score(metric: Metric, sample: Sample, ask: Ask) -> float | str:
+    """Return a score, or in one phrase why there is none."""
+    try:
+        return _score(metric, sample, ask)
+    except NoScoreError as reason:
+        return str(reason)
 
 
 def _score(metric: Metric, sample: Sample, ask: Ask) -> float:
@@ -119,17 +112,22 @@ def _score(metric: Metric, sample: Sample, ask: Ask) -> float:
     if judge.failure is not None:
         raise judge.failure
     if not is_score(value):
-        raise NoAnswerError("ragas gave no score between 0 and 1")
+        raise NoScoreError("ragas gave no score between 0 and 1")
     return value
 
 
 def respond(sample: Sample, ask: Ask) -> str:
     """Return the model's answer to a query from its passages."""
     passages = "\n\n".join(f"<passage>\n{text}\n</passage>" for text in sample.passages)
-    reply = ask(Question(passages, f"{RESPOND}{sample.text}", USUAL_RESPONSE, shared=False))
-    if not reply.text:
-        raise NoAnswerError(reply.problem or "an empty answer")
-    return reply.text
+    return _ask(ask, Prompt(passages, f"{RESPOND}{sample.text}", example=USUAL_RESPONSE))[0]
+
+
+def _ask(ask: Ask, prompt: Prompt) -> tuple[str, str]:
+    """Return an answer that is not empty, and what is wrong with it. Raises NoScoreError."""
+    text, problem = read_answer(ask, prompt)
+    if not text:
+        raise NoScoreError(problem or "an empty answer")
+    return text, problem
 
 
 def make_judge(ask: Ask) -> Any:
@@ -172,12 +170,10 @@ def make_judge(ask: Ask) -> Any:
                 beginning, _, rest = prompt.partition("\n")
             rest = divide.removeprefix("\n") + rest
             example = self._examples.get(response_model, "{}")
-            reply = ask(Question(beginning, rest, example, shared=bool(divide)))
-            if not reply.text:
-                raise NoAnswerError(reply.problem or "an empty answer")
+            text, problem = _ask(ask, Prompt(beginning, rest, bool(divide), example))
             try:
-                return response_model.model_validate_json(extract_json(reply.text))
+                return response_model.model_validate_json(extract_json(text))
             except ValidationError:
-                raise NoAnswerError(reply.problem or UNREADABLE) from None
+                raise NoScoreError(problem or UNREADABLE) from None
 
     return Judge()

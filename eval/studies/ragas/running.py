@@ -8,9 +8,8 @@ from typing import Any
 
 from assay.eval import tracking
 from assay.eval.llm import session as sessions
-from assay.eval.llm.client import Asker, Estimator
-from assay.eval.llm.question import Ask
-from assay.eval.llm.session import LlmSession
+from assay.eval.llm.job import Asking, Forecast
+from assay.eval.llm.session import DryRun, LlmSession
 from assay.eval.runs.stored import StoredRun
 from assay.eval.studies.ragas import judging, plain, results
 from assay.eval.studies.ragas.beside import Beside
@@ -18,8 +17,9 @@ from assay.eval.studies.ragas.metrics import Metric
 from assay.eval.studies.ragas.samples import Sample
 from assay.eval.tracking.additions import add_to_run
 from assay.eval.tracking.record import metric_name, with_interval
-from assay.retrievers.base import AssayError, Progress, Quiet
+from assay.retrievers.base import AssayError, Progress
 from assay.retrievers.services.ledger import CostLedger
+from assay.retrievers.settings import Resources
 
 
 def log_ragas(run: StoredRun, found: Sequence[Beside], file: Path, group: str) -> str | None:
@@ -57,25 +57,19 @@ class RagasTask:
     samples: list[tuple[StoredRun, list[Sample]]]
 
     @property
+    def judged(self) -> list[Metric]:
+        """The metrics that ask a language model."""
+        return [metric for metric in self.metrics if metric.judged]
+
+    @property
+    def run_ids(self) -> list[str]:
+        """The ids of the runs."""
+        return [run.manifest.id for run, _ in self.samples]
+
+    @property
     def queries(self) -> int:
         """The number of queries, those of each run counted."""
         return sum(len(samples) for _, samples in self.samples)
-
-
-@dataclass(frozen=True, slots=True)
-class CostEstimate:
-    """What a task should ask and cost, as an estimator counted it."""
-
-    task: RagasTask
-    counted: Estimator
-
-    def as_json(self) -> dict[str, Any]:
-        """Return all of it as JSON values."""
-        return {
-            "runs": [run.manifest.id for run, _ in self.task.samples],
-            "metrics": [metric.name for metric in self.task.metrics if metric.judged],
-            "queries": self.task.queries,
-        } | self.counted.as_json()
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,33 +86,32 @@ class RagasScores:
             {**result.as_json(), "file": str(result.path), "mlflow_run": run_id}
             for result, run_id in zip(self.results, self.tracked, strict=True)
         ]
-        asked = self.ledger and {
-            "run": self.ledger.run.as_json(),
-            "earlier": self.ledger.earlier.as_json(),
-            "budget_usd": self.ledger.budget,
-        }
+        ledger = self.ledger
+        asked = ledger and {**ledger.as_json(), "budget_usd": ledger.budget}
         return {"runs": runs, "asked": asked}
 
 
 def make_session(
-    options: dict[str, Any], progress: Progress, *, dry_run: bool
+    options: dict[str, Any], resources: Resources, *, dry_run: bool
 ) -> LlmSession | None:
     """Return the model that `options` name, None for none. Raises AssayError."""
-    given = {name: value for name, value in options.items() if value is not None}
-    if options["provider"] is None:
-        if wrong := [*given, *(["dry_run"] if dry_run else [])]:
-            raise AssayError(f"--{wrong[0].replace('_', '-')}: only with --provider")
-        return None
-    return sessions.make_session(options, MAX_TOKENS, progress)
+    if options["provider"] is not None:
+        return sessions.make_session(options, "ragas", MAX_TOKENS, resources, dry_run=dry_run)
+    given = [name for name, value in options.items() if value is not None]
+    if wrong := [*given, *(["dry_run"] if dry_run else [])]:
+        raise AssayError(f"--{wrong[0].replace('_', '-')}: only with --provider")
+    return None
 
 
-def estimate(task: RagasTask, session: LlmSession) -> CostEstimate:
+def estimate(task: RagasTask, session: LlmSession) -> Forecast[DryRun]:
     """Return what the task would ask and what that should cost."""
-    estimator = Estimator(session.model, session.prices, session.library)
-    judged = [metric for metric in task.metrics if metric.judged]
-    for _, samples in task.samples:
-        judging.score(judged, samples, estimator, 1, Quiet())
-    return CostEstimate(task, estimator)
+    about = {
+        "runs": task.run_ids,
+        "metrics": [metric.name for metric in task.judged],
+        "queries": task.queries,
+    }
+    what = "answers" if task.k is None else f"{task.k} hits each"
+    return Forecast(f"{task.queries} queries, {what}", about, _count(task, session))
 
 
 def score(
@@ -126,31 +119,21 @@ def score(
 ) -> RagasScores:
     """Score all runs, write what was found, and with `track` add it to their MLflow runs."""
     by_text = [metric for metric in task.metrics if not metric.judged]
-    judged = [metric for metric in task.metrics if metric.judged]
     found = []
+    ledger = None
+    judge = session if task.judged else None
     with ExitStack() as stack:
-        ask: Ask | None = None
-        ledger = None
-        at_once = 1
-        if session and judged:
-            ask = expected = estimate(task, session).counted
-            if expected.to_ask:
-                ledger = stack.enter_context(
-                    session.ledger("ragas", (run for run, _ in task.samples))
-                )
-                model = stack.enter_context(session.model)
-                ask = stack.enter_context(Asker(model, ledger, session.settings, session.library))
-                at_once = session.settings.concurrency
+        asking = None
+        if judge:
+            counted = _count(task, judge)
+            book = judge.ledger(sorted(task.run_ids), judge.model.identity)
+            asking = stack.enter_context(judge.open(book, counted))
+            ledger = book if counted.to_ask else None
         for run, samples in task.samples:
             scores = plain.score(by_text, samples, progress)
-            if session and ask:
-                try:
-                    scores += judging.score(judged, samples, ask, at_once, progress)
-                except AssayError as error:
-                    raise AssayError(
-                        f"{error}; what was answered is kept: the same command goes on from there"
-                    ) from None
-            name = session.model.name if session and judged else ""
+            if asking:
+                scores += judging.score(task.judged, samples, asking)
+            name = judge.model.name if judge else ""
             found.append(results.make_result(run, task.k, len(samples), name, scores))
         for result in found:
             if lost := results.find_lost(result):
@@ -160,6 +143,13 @@ def score(
                 )
             results.write(result)
     return RagasScores(found, [_track(item, progress) if track else None for item in found], ledger)
+
+
+def _count(task: RagasTask, session: LlmSession) -> DryRun:
+    counted = session.count()
+    for _, samples in task.samples:
+        judging.score(task.judged, samples, Asking(counted.ask))
+    return counted
 
 
 def _track(result: results.RagasResult, progress: Progress) -> str | None:

@@ -26,7 +26,7 @@ def test_the_document_comes_first_and_is_cached_for_its_siblings(desk: ContextWr
         text = "".join(call.texts)
         assert text.index("<document>") < text.index("<chunk>")
         assert call.pair[0].startswith("Title ")
-    assert outcome.run.usage.cache_read > 0
+    assert outcome.ledger.run.usage.cache_read > 0
     if desk.provider == "anthropic":
         for call in desk.server.calls:
             document, question = call.body["messages"][0]["content"]

@@ -36,12 +36,12 @@ def test_a_fault_is_tried_again_and_accounted_for(
     outcome = desk.run()
     assert outcome.stopped == ""
     assert set(desk.server.answered.values()) == {1}
-    assert outcome.run.lost == 16 * lost
-    assert (outcome.run.lost_usd > 0) == bool(lost)
-    assert outcome.run.calls == 8 + 16 * lost
+    assert outcome.ledger.run.lost == 16 * lost
+    assert (outcome.ledger.run.lost_usd > 0) == bool(lost)
+    assert outcome.ledger.run.calls == 8 + 16 * lost
     # Threads add their sums in any order.
-    sums = {name: pytest.approx(getattr(outcome.run, name)) for name in ("usd", "lost_usd")}
-    assert desk.account() == replace(outcome.run, **sums)
+    sums = {name: pytest.approx(getattr(outcome.ledger.run, name)) for name in ("usd", "lost_usd")}
+    assert desk.account() == replace(outcome.ledger.run, **sums)
 
 
 def test_a_call_that_hangs_is_made_again(desk: ContextWriter) -> None:
@@ -49,7 +49,7 @@ def test_a_call_that_hangs_is_made_again(desk: ContextWriter) -> None:
     desk.server.react = first_time(Hang(1.5))
     outcome = desk.run(timeout_seconds=0.5)
     assert outcome.stopped == ""
-    assert outcome.run.lost == 2
+    assert outcome.ledger.run.lost == 2
 
 
 def test_retry_after_is_honoured_by_all(desk: ContextWriter) -> None:
@@ -112,7 +112,7 @@ def test_what_cannot_be_mended_by_waiting_stops_at_once(
     assert words in outcome.stopped
     assert KEY not in outcome.stopped
     assert len(desk.server.calls) == 1
-    assert outcome.run == CallTotals()
+    assert outcome.ledger.run == CallTotals()
 
 
 def test_a_prompt_that_does_not_fit_is_sent_with_less_of_the_document(

@@ -1,10 +1,9 @@
 """That what is known is not asked again."""
 
 import pytest
-from tools.context_writer import ContextWriter
+from tools.context_writer import LEDGERS, ContextWriter
 
 from assay.retrievers.base import AssayError, Chunk, Document
-from assay.retrievers.contextualisation.generation import LEDGERS
 
 
 def test_what_decides_an_answer_decides_its_key(desk: ContextWriter) -> None:
@@ -49,12 +48,12 @@ def test_a_line_torn_by_a_kill_counts_at_its_worst(desk: ContextWriter) -> None:
     path.write_text(path.read_text()[:-20])
     torn = desk.account()
     assert torn.lost == 1
-    assert torn.committed_usd > outcome.run.usd
+    assert torn.committed_usd > outcome.ledger.run.usd
     desk.documents.append(Document("new", "New text."))
     desk.resources.cache.clear("contexts")
     again = desk.run()
     assert again.stopped == ""
-    assert again.earlier == torn
+    assert again.ledger.earlier == torn
 
 
 def test_one_process_at_a_time(desk: ContextWriter) -> None:

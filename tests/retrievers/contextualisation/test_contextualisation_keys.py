@@ -96,7 +96,7 @@ def test_no_network_is_one_line_soon(desk: ContextWriter) -> None:
     assert "127.0.0.1:9: cannot be reached" in outcome.stopped
     assert "given up after 3 attempts" in outcome.stopped
     assert "\n" not in outcome.stopped
-    assert outcome.run == CallTotals()
+    assert outcome.ledger.run == CallTotals()
 
 
 def test_a_missing_extra_is_one_line(desk: ContextWriter, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,7 +16,7 @@ from assay.retrievers.services.prices import Prices, Usage
 
 def test_the_ledger_holds_what_the_provider_counted(desk: ContextWriter) -> None:
     outcome = desk.run()
-    total = outcome.run.usage
+    total = outcome.ledger.run.usage
     assert total.output == 8 * OUTPUT
     if desk.provider == "anthropic":
         assert total.input == sum(usage["input_tokens"] for usage in desk.server.usages)
@@ -25,8 +25,8 @@ def test_the_ledger_holds_what_the_provider_counted(desk: ContextWriter) -> None
     expected = (
         total.input + 1.25 * total.cache_write + 0.1 * total.cache_read + 5 * total.output
     ) / 1e6
-    assert outcome.run.usd == pytest.approx(expected)
-    assert desk.run().earlier == CallTotals()  # nothing to ask: the ledger is not opened
+    assert outcome.ledger.run.usd == pytest.approx(expected)
+    assert desk.run().ledger.earlier == CallTotals()  # nothing to ask: the ledger is not opened
     assert desk.account().usd == pytest.approx(expected)
 
 
@@ -48,11 +48,11 @@ def test_a_budget_is_never_exceeded_and_stops_where_the_next_call_might(
     outcome = desk.run(max_cost_usd=budget, concurrency=4)
     assert "budget" in outcome.stopped
     assert len(desk.server.calls) == calls
-    assert outcome.run.usd <= budget
+    assert outcome.ledger.run.usd <= budget
     # What is spent is spent: the same budget buys nothing more in a second run.
     again = desk.run(max_cost_usd=budget)
     assert len(desk.server.calls) == calls
-    assert again.earlier.usd == pytest.approx(outcome.run.usd)
+    assert again.ledger.earlier.usd == pytest.approx(outcome.ledger.run.usd)
     assert desk.run(max_cost_usd=100.0).stopped == ""
     assert set(desk.server.answered.values()) == {1}
 
@@ -84,14 +84,14 @@ def test_an_answer_dearer_than_possible_stops_the_run(desk: ContextWriter) -> No
     outcome = desk.run(concurrency=1)
     assert "cost more than it could" in outcome.stopped
     assert len(desk.server.calls) == 1
-    assert outcome.run.usd > 8
+    assert outcome.ledger.run.usd > 8
 
 
 def test_a_budget_needs_prices(desk: ContextWriter) -> None:
     with pytest.raises(AssayError, match="prices are not known"):
         desk.run(max_cost_usd=1.0, prices=None)
     assert not desk.server.calls
-    assert desk.run(prices=None).run.usage.output == 80
+    assert desk.run(prices=None).ledger.run.usage.output == 80
 
 
 def test_prices_step_up_for_long_prompts() -> None:
@@ -120,7 +120,7 @@ def test_an_estimate_comes_near_what_is_used(desk: ContextWriter) -> None:
     model.cached_from = 1
     expected = estimate(desk.plan(model), model, PRICES)
     assert not desk.server.calls
-    used = desk.run().run
+    used = desk.run().ledger.run
     assert expected.usd is not None
     assert expected.worst_usd is not None
     assert used.usage.prompt * 0.7 < expected.usage.prompt < used.usage.prompt * 1.5

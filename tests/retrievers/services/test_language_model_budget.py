@@ -3,6 +3,7 @@
 import sqlite3
 import time
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import pytest
 from doubles.language_model_server import (
@@ -154,9 +155,9 @@ def test_the_budget_holds_over_a_kill(room: MakeLlmFixture) -> None:
 def test_an_answer_is_kept_under_the_key_that_is_given(room: MakeLlmFixture) -> None:
     here = room(say)
     with here.client() as client:
-        assert client.ask(ask("q1"), "a") == end("to q1")
-        assert client.ask(ask("q2"), "a") == end("to q1")
-        assert client.ask(ask("q2"), "b") == end("to q2")
+        assert client.ask(replace(ask("q1"), key="a")) == end("to q1")
+        assert client.ask(replace(ask("q2"), key="a")) == end("to q1")
+        assert client.ask(replace(ask("q2"), key="b")) == end("to q2")
     assert here.answers.find(["a", "b", "c"]) == {"a": end("to q1"), "b": end("to q2")}
 
 

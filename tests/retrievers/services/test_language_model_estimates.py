@@ -1,5 +1,7 @@
 """What calls would cost, found out without making any."""
 
+from dataclasses import replace
+
 import pytest
 from tools.extras import skip_without
 from tools.llm_fixtures import PRICES, MakeLlmFixture, ask, end, say
@@ -18,9 +20,9 @@ def test_a_dry_run_asks_nothing_and_counts_what_is_not_known(
     with here.client() as client:
         client.ask(ask("known"))
     made = DryRun(here.model, PRICES, here.answers)
-    assert made.ask(ask("known"), "an example") == end("to known")
+    assert made.ask(ask("known")) == end("to known")
     for _ in range(2):
-        assert made.ask(ask("x" * 281), "an example") == end("an example")
+        assert made.ask(replace(ask("x" * 281), example="an example")) == end("an example")
     assert (made.known, made.to_ask) == (1, 1)
     assert made.usage.input == 100  # 300 bytes, at 3 a token
     assert made.usage.output == 3

@@ -16,8 +16,10 @@ from tools.recording_progress import RecordingProgress
 from assay.eval.cli.label import label
 from assay.eval.cli.questions import questions
 from assay.eval.collections import check, find_card, load
-from assay.eval.llm.model_choice import check_model
+from assay.eval.llm.session import make_session
 from assay.retrievers.base import AssayError
+from assay.retrievers.settings import Resources
+from assay.retrievers.store.cache import Cache
 
 ROOT = Path(__file__).parents[4]
 PRICES = ("--prices", "1,1.25,0.1,5")
@@ -303,14 +305,15 @@ def test_where_replies_are_kept_a_missing_key_is_only_said(
     monkeypatch.setenv("OPENAI_API_KEY", "")
     monkeypatch.setenv("ASSAY_CACHE", str(tmp_path))
     heard = RecordingProgress()
+    resources = Resources(Cache(tmp_path), heard)
     given = {"provider": "openai"}
     with pytest.raises(AssayError, match="OPENAI_API_KEY: not set"):
-        check_model(given, "questions", heard, dry_run=False)
+        make_session(given, "questions", 100, resources)
     assert heard.lines == []
-    check_model(given, "questions", heard, dry_run=True)
+    make_session(given, "questions", 100, resources, dry_run=True)
     (tmp_path / "questions-ledger").mkdir()
     (tmp_path / "questions-ledger/one.jsonl").touch()
-    check_model(given, "questions", heard, dry_run=False)
+    make_session(given, "questions", 100, resources)
     assert len(heard.lines) == 2
     assert all("OPENAI_API_KEY: not set" in line for line in heard.lines)
     assert all("only replies that are kept" in line for line in heard.lines)

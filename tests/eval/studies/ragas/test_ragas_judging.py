@@ -6,14 +6,18 @@ from collections.abc import Callable
 from importlib.util import find_spec
 
 import pytest
+from tools.llm_fixtures import end
 
-from assay.eval.llm.question import Ask, NoAnswerError, Question, Reply
+from assay.eval.llm.job import CUT, TOO_LONG, Ask, Asking
 from assay.eval.studies.ragas import judging
 from assay.eval.studies.ragas.judging import RESPOND, UNREADABLE
 from assay.eval.studies.ragas.metrics import METRICS, choose
 from assay.eval.studies.ragas.samples import Sample
 from assay.eval.studies.ragas.scores import Scores
-from assay.retrievers.base import AssayError, Quiet
+from assay.retrievers.base import AssayError
+from assay.retrievers.language_models.answers import KeptAnswer
+from assay.retrievers.language_models.base import Prompt
+from assay.retrievers.services.errors import TooLongError
 
 pytestmark = pytest.mark.skipif(not find_spec("ragas"), reason="needs the extra `ragas`")
 
@@ -22,27 +26,27 @@ PASSAGES = ("Ferries leave hourly.", "Dogs travel free.", "Tickets are sold on b
 SAMPLE = Sample("q", "do dogs pay?", (), PASSAGES, PASSAGES, (), (), "Dogs are free. So are cats.")
 
 
-def judge(question: Question) -> Reply:
+def judge(prompt: Prompt) -> KeptAnswer:
     """Find passages about dogs useful, and one of two statements borne out."""
-    about, text = question.rest.rpartition("input: ")[2], f"{question.beginning}{question.rest}"
+    about, text = prompt.question.rpartition("input: ")[2], f"{prompt.document}{prompt.question}"
     if RESPOND in text:
-        return Reply("Dogs travel free. The passages do not tell of cats.")
+        return end("Dogs travel free. The passages do not tell of cats.")
     if '"classifications"' in text:
         rows = [{"statement": "s", "reason": "r", "attributed": i} for i in (1, 0)]
-        return Reply(json.dumps({"classifications": rows}))
+        return end(json.dumps({"classifications": rows}))
     if '"rating"' in text:
-        return Reply('{"rating": 2}' if "world class" in text else '{"rating": 1}')
+        return end('{"rating": 2}' if "world class" in text else '{"rating": 1}')
     if '"verdict"' in text and '"statements"' in text:
         rows = [{"statement": "s", "reason": "r", "verdict": i} for i in (1, 1, 0, 1)]
-        return Reply(json.dumps({"statements": rows}))
+        return end(json.dumps({"statements": rows}))
     if '"verdict"' in text:
         verdict = int("Dogs travel free" in json.loads(about.rpartition("\nOutput")[0])["context"])
-        return Reply(f'Sure:\n```json\n{{"reason": "r", "verdict": {verdict}}}\n```')
-    return Reply('{"statements": ["Dogs travel free.", "Nothing of cats."]}')
+        return end(f'Sure:\n```json\n{{"reason": "r", "verdict": {verdict}}}\n```')
+    return end('{"statements": ["Dogs travel free.", "Nothing of cats."]}')
 
 
 def score(name: str, sample: Sample = SAMPLE, ask: Ask = judge) -> Scores:
-    (found,) = judging.score(choose([name], judge=True), [sample], ask, 2, Quiet())
+    (found,) = judging.score(choose([name], judge=True), [sample], Asking(ask, 2))
     return found
 
 
@@ -62,11 +66,11 @@ def test_each_metric_is_worked_out_from_the_judgments(name: str, value: float) -
 
 def test_each_question_is_what_ragas_asks() -> None:
     """Cut in two at a line break, and whole again when it is joined by one."""
-    asked: list[Question] = []
+    asked: list[Prompt] = []
 
-    def ask(question: Question) -> Reply:
-        asked.append(question)
-        return judge(question)
+    def ask(prompt: Prompt) -> KeptAnswer:
+        asked.append(prompt)
+        return judge(prompt)
 
     score("ContextPrecisionWithReference", ask=ask)
     from ragas.metrics.collections.context_precision import util
@@ -77,8 +81,8 @@ def test_each_question_is_what_ragas_asks() -> None:
         )
         for text in PASSAGES
     ]
-    assert [f"{item.beginning}\n{item.rest}" for item in asked] == prompts
-    assert len({item.beginning for item in asked}) == 1
+    assert [f"{item.document}\n{item.question}" for item in asked] == prompts
+    assert len({item.document for item in asked}) == 1
     assert all(item.shared for item in asked)
     assert "verdict" in json.loads(asked[0].example)
 
@@ -87,16 +91,18 @@ def test_each_question_is_what_ragas_asks() -> None:
 @pytest.mark.parametrize(
     ("reply", "reason"),
     [
-        (Reply("I think that is quite right."), UNREADABLE),
-        (Reply('{"verdict": '), UNREADABLE),
-        (Reply('{"verdict": 1', "cut off"), "cut off"),
-        (Reply("", "the model refused: no"), "the model refused: no"),
-        (Reply(""), "an empty answer"),
+        (end("I think that is quite right."), UNREADABLE),
+        (end('{"verdict": '), UNREADABLE),
+        (KeptAnswer('{"verdict": 1', "length"), CUT),
+        (KeptAnswer("", "refusal", "no"), "the model refused: no"),
+        (end(""), "an empty answer"),
     ],
 )
-def test_what_cannot_be_read_is_no_score_and_never_0(name: str, reply: Reply, reason: str) -> None:
-    def ask(question: Question) -> Reply:
-        return judge(question) if RESPOND in question.rest else reply
+def test_what_cannot_be_read_is_no_score_and_never_0(
+    name: str, reply: KeptAnswer, reason: str
+) -> None:
+    def ask(prompt: Prompt) -> KeptAnswer:
+        return judge(prompt) if RESPOND in prompt.question else reply
 
     found = score(name, ask=ask)
     assert found.values == {}
@@ -106,23 +112,23 @@ def test_what_cannot_be_read_is_no_score_and_never_0(name: str, reply: Reply, re
 def test_one_unreadable_judgment_of_many_is_no_score() -> None:
     """ragas' own ContextRelevance would go on with the other judge."""
 
-    def ask(question: Question) -> Reply:
-        return Reply("hm") if "world class" in question.beginning else judge(question)
+    def ask(prompt: Prompt) -> KeptAnswer:
+        return end("hm") if "world class" in prompt.document else judge(prompt)
 
     assert score("ContextRelevance", ask=ask).missing == {"q": UNREADABLE}
 
 
 def test_a_verdict_out_of_range_is_no_score() -> None:
-    found = score("ContextRecall", ask=lambda _: Reply('{"classifications": []}'))
+    found = score("ContextRecall", ask=lambda _: end('{"classifications": []}'))
     assert found.missing == {"q": "ragas gave no score between 0 and 1"}
-    found = score("ContextRelevance", ask=lambda _: Reply('{"rating": 9}'))
+    found = score("ContextRelevance", ask=lambda _: end('{"rating": 9}'))
     assert found.missing == {"q": "ragas gave no score between 0 and 1"}
 
 
 def test_no_hits_score_0_unasked_and_have_no_faithfulness() -> None:
     nothing = Sample("q", "?", (), (), (), (), (), "An answer.")
 
-    def ask(question: Question) -> Reply:
+    def ask(prompt: Prompt) -> KeptAnswer:
         raise AssertionError
 
     assert score("ContextRelevance", nothing, ask).values == {"q": 0.0}
@@ -137,8 +143,8 @@ def test_without_a_reference_answer_only_metrics_without_one_are_scored() -> Non
     assert score("ContextRecall", bare).missing == {"q": "no reference answer"}
 
 
-def raising(error: Exception) -> Callable[[Question], Reply]:
-    def ask(question: Question) -> Reply:
+def raising(error: Exception) -> Callable[[Prompt], KeptAnswer]:
+    def ask(prompt: Prompt) -> KeptAnswer:
         raise error
 
     return ask
@@ -146,8 +152,8 @@ def raising(error: Exception) -> Callable[[Question], Reply]:
 
 def test_a_question_without_an_answer_is_counted_and_other_errors_end_all() -> None:
     for metric in JUDGED:
-        found = score(metric.name, ask=raising(NoAnswerError("too long")))
-        assert found.missing == {"q": "too long"}
+        found = score(metric.name, ask=raising(TooLongError("9 tokens")))
+        assert found.missing == {"q": TOO_LONG}
         with pytest.raises(AssayError, match="the budget"):
             score(metric.name, ask=raising(AssayError("the budget")))
 
@@ -155,10 +161,10 @@ def test_a_question_without_an_answer_is_counted_and_other_errors_end_all() -> N
 def test_questions_are_asked_at_once() -> None:
     both = threading.Barrier(2, timeout=30)
 
-    def ask(question: Question) -> Reply:
+    def ask(prompt: Prompt) -> KeptAnswer:
         both.wait()
-        return judge(question)
+        return judge(prompt)
 
     samples = [SAMPLE, Sample("q2", SAMPLE.text, (), PASSAGES, PASSAGES, (), (), "x")]
-    (found,) = judging.score(choose(["ContextRelevance"], judge=True), samples, ask, 2, Quiet())
+    (found,) = judging.score(choose(["ContextRelevance"], judge=True), samples, Asking(ask, 2))
     assert set(found.values) == {"q", "q2"}
