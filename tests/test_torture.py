@@ -1,9 +1,12 @@
 """The short form of `make torture`: a few kills and spoiled files, within a minute."""
 
+import subprocess
 import time
+from pathlib import Path
 
 import pytest
 
+from torture import mutants, planting
 from torture.__main__ import render
 from torture.fuzz import torture_readers
 from torture.kills import Outcome, torture_kills
@@ -120,3 +123,43 @@ def test_what_goes_wrong_is_counted_over_all_seeds() -> None:
     assert table.endswith(
         "| kill | `x`, `z` | 3, 4 | 1,208 | 13 | 3 |\n| fuzz | y | 3 | 1 | 1 | 0 |"
     )
+
+
+def test_a_mutant_that_was_killed_and_now_survives_is_lost(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    root, table = tmp_path / "project", tmp_path / "table.csv"
+    (root / "tests").mkdir(parents=True)
+    sums, more = root / "sums.py", root / "tests" / "test_more.py"
+    sums.write_text("LIMIT = 1\n\n\ndef add(a, b):\n    return a + b\n")
+    test = "import sums\n\n\ndef test_add():\n    assert sums.add(1, {}) == {}\n"
+    (root / "tests" / "test_sums.py").write_text(test.format(0, 1))
+    more.write_text(test.format(2, 3))
+    monkeypatch.setattr(mutants, "ROOT", root)
+    monkeypatch.setattr(mutants, "TABLE", table)
+    monkeypatch.setattr(mutants, "TESTS", {"sums.py": "test_sums.py"})
+    monkeypatch.setattr(mutants.shutil, "which", lambda name: name)
+    changes = ("LIMIT = 1", "LIMIT = 2"), ("a + b", "a - b"), ("a + b", "b + a")
+    monkeypatch.setattr(planting, "mutate", lambda source: [source.replace(*i) for i in changes])
+    # Pytest starts in a third of the time without the plugins that no test of it needs.
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+    monkeypatch.setenv("PYTEST_ADDOPTS", "-p _hypothesis_pytestplugin")
+    git = ["git", "-C", root, "-c", "user.name=x", "-c", "user.email=x@example.org"]
+    subprocess.run([*git, "init", "-q"], check=True)
+
+    def tell(*words: str) -> tuple[int, str]:
+        subprocess.run([*git, "add", "."], check=True)
+        subprocess.run([*git, "commit", "-qm", "x", "--allow-empty"], check=True)
+        return mutants.main(words), capsys.readouterr().out.splitlines()[-1]
+
+    assert tell() == (0, "1 killed, 1 survived")
+    assert table.read_text() == (
+        "module,function,line,mutated,killed\n"
+        "sums.py,add,return a + b,return a - b,yes\n"
+        "sums.py,add,return a + b,return b + a,no\n"
+    )
+    assert tell() == (0, ""), "what is in the table is not planted again"
+    more.write_text(test.format(0, 1))
+    assert tell("--check") == (1, "1 LOST, 1 survived")
+    sums.write_text("def add(a, b):\n    return sum((a, b))\n")
+    assert tell("--check") == (0, "2 gone")

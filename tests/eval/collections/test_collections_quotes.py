@@ -109,6 +109,8 @@ def decorated(draw: st.DrawFn) -> tuple[str, list[list[str]]]:
     """Return lines of words as Markdown, and the words."""
     lines = draw(st.lists(st.lists(PLAIN, min_size=2, max_size=5), min_size=1, max_size=5))
     style = draw(st.sampled_from(["bullet", "number", "table", "quote", "heading", "wrap", "html"]))
+    if style == "table":  # no page shows a cell beyond those of the header
+        lines = [words[:2] for words in lines]
     mark = draw(
         st.sampled_from(["**{}**", "_{}_", "`{}`", "[{}](https://a.b/c)", "<b>{}</b>", "{}"])
     )
