@@ -24,7 +24,7 @@ def read_duration(_: click.Context, parameter: click.Parameter, value: str) -> f
 
 
 @click.command()
-@click.argument("collection")
+@click.argument("collection", required=False)
 @click.argument("overrides", nargs=-1, metavar="[KEY.PATH=VALUE]...")
 @click.option("--config", default="hybrid", show_default=True, help="What to start from and beat.")
 @click.option(
@@ -47,7 +47,7 @@ def read_duration(_: click.Context, parameter: click.Parameter, value: str) -> f
     required=False,
     use="Whom to have contexts written by, which are then tried. ",
 )
-@click.option("--measure", default="nDCG@10", show_default=True, help="What is to rise.")
+@click.option("--measure", help="What is to rise.  [default: nDCG@10]")
 @click.option(
     "--output",
     type=click.Path(path_type=Path),
@@ -57,18 +57,20 @@ def read_duration(_: click.Context, parameter: click.Parameter, value: str) -> f
 @options.FULL
 @options.JSON
 def choose(
-    collection: str,
+    collection: str | None,
     overrides: tuple[str, ...],
     config: str,
     budget: float,
     max_latency: float | None,
-    measure: str,
+    measure: str | None,
     output: Path | None,
     force: bool,
     as_json: bool,
     **model: Any,
 ) -> None:
     """Find the pipeline to ship for COLLECTION, a name or a folder.
+
+    Without COLLECTION: for the one that assay.toml names, by the first of its measures.
 
     Tries what its documents allow: each leg alone and both, contexts, chunk sizes, windows, exact
     look-ups, weights and kinds of fusion, and reranking where --max-latency allows it. Settings are
@@ -84,7 +86,7 @@ def choose(
     """
     import json
 
-    from assay.eval.configs.locations import reports_folder
+    from assay.eval.configs.locations import default_dataset, reports_folder
     from assay.eval.configs.resources import make_resources
     from assay.eval.report.files import BESIDE
     from assay.eval.running.result_files import check_place
@@ -99,6 +101,14 @@ def choose(
             raise click.UsageError(f"--{key.replace('_', '-')}: only with --provider")
     elif model["max_cost_usd"] is None:
         raise click.UsageError("--provider: needs --max-cost-usd, the most that contexts may cost")
+    project = options.tell_project()
+    if project and collection is not None and "=" in collection:
+        overrides, collection = (collection, *overrides), None
+    if collection is None:
+        if project is None or project.collection is None:
+            raise options.missing("COLLECTION", "collection")
+        collection = default_dataset()
+    measure = measure or ((project and project.measures) or ["nDCG@10"])[0]
     resources = make_resources()
     contexts = make_session(model, resources) if model["provider"] else None
     given = [f"dataset={json.dumps(collection)}", *overrides]

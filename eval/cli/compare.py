@@ -29,7 +29,7 @@ BRIEF = "Intervals and p-values hold for all tests of a family at once."
 
 
 @click.command()
-@click.argument("runs", nargs=-1, required=True, metavar="RUN RUN... [KEY.PATH=VALUE]...")
+@click.argument("runs", nargs=-1, metavar="[RUN]... [KEY.PATH=VALUE]...")
 @click.option("--base", metavar="RUN", help="Compare the others with this one, not all pairs.")
 @options.dataset("runs")
 @options.ENGINES
@@ -60,8 +60,9 @@ def compare(
 ) -> None:
     """Compare runs: paired differences, their significance, their cost.
 
-    Of two the second is compared with the first. Three or more are ranked and all pairs are
-    compared; with --base RUN each of the others is compared with that one alone.
+    Without RUN: the pipelines that assay.toml names, with its baseline; a single RUN is compared
+    with that too. Of two the second is compared with the first. Three or more are ranked and all
+    pairs are compared; with --base RUN each of the others is compared with that one alone.
 
     Each is a config (run where no equal run is stored; overrides apply to every config), or one in
     an engine, CONFIG@NAME, as in `assay compare native_hybrid@sqlite hybrid_rrf@sqlite hybrid_rrf`;
@@ -77,7 +78,14 @@ def compare(
     from assay.eval.configs.locations import reports_folder
     from assay.eval.configs.named_configs import add_engines, is_config
 
-    if not any(map(is_config, filter(None, [base, *runs]))):  # nothing is timed
+    project = options.tell_project()
+    if project:
+        given, base = project.complete(runs, base)
+    elif runs:
+        given = list(runs)
+    else:
+        raise options.missing("RUN RUN...", "pipelines")
+    if not any(map(is_config, filter(None, [base, *given]))):  # nothing is timed
         # Before NumPy is imported: threads of its BLAS wait busily for 2^16 ticks, not for 2^26.
         os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "16")
     from assay.eval.progress import ConsoleProgress
@@ -91,8 +99,8 @@ def compare(
     from assay.eval.studies.comparison.record import log_comparison
     from assay.eval.studies.comparison.running import compare_references
 
-    wanted = split_names(measures) if measures else None
-    named, overrides = split_overrides(runs)
+    wanted = split_names(measures) if measures else (project and project.measures) or None
+    named, overrides = split_overrides(given)
     if base is not None:
         named = [base, *(name for name in named if name != base)]
     references = add_engines(named, engines)

@@ -24,8 +24,9 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("target", metavar="CONFIG|RUN")
+@click.argument("target", metavar="[CONFIG|RUN]", required=False)
 @options.OVERRIDES
+@options.pipelines("target")
 @options.dataset("overrides")
 @options.engine("target")
 @click.option(
@@ -48,7 +49,7 @@ if TYPE_CHECKING:
 )
 @options.JSON
 def gate(
-    target: str,
+    target: list[str],
     overrides: tuple[str, ...],
     base: str | None,
     baselines: Path | None,
@@ -61,6 +62,8 @@ def gate(
     as_json: bool,
 ) -> None:
     """Judge CONFIG (run if need be) or a stored RUN against its committed baseline.
+
+    Without either: each pipeline that assay.toml names.
 
     Exit code: 0 for a pass, a warning or cannot tell; 1 for a regression; 2 where nothing can be
     judged. Where the collection changed since the baseline, the baseline's pipeline is run on
@@ -82,24 +85,35 @@ def gate(
     from assay.retrievers.base import AssayError
 
     github = github or os.environ.get("GITHUB_ACTIONS") == "true"
+    if len(target) > 1 and (junit or markdown):
+        raise AssayError("--junit, --markdown: a file is of one gate; name one of the pipelines")
     outputs = Outputs(junit, markdown, github, strict)
-    try:
-        limits = load_settings(settings)
-        folder = baselines_folder(baselines)
-        report = judge_target(target, overrides, base, folder, limits, ConsoleProgress())
-    except AssayError as error:
-        outputs.deliver_failure(target, str(error))
-        raise
-    outputs.deliver(report)
-    written = page.write(report, reports_folder())
-    if as_json:
-        print_json({**render_json(report), "report": str(written)})
-    else:
-        print_report(report)
-        print_places(report=written)
-    if accept_corpus and (done := refresh(report, limits, folder, strict)):
-        click.echo(done, err=True)
-    sys.exit(1 if report.fails(strict) else 0)
+    told, unjudged, fails = [], [], False
+    for each in target:
+        try:
+            limits = load_settings(settings)
+            folder = baselines_folder(baselines)
+            report = judge_target(each, overrides, base, folder, limits, ConsoleProgress())
+        except AssayError as error:
+            outputs.deliver_failure(each, str(error))
+            unjudged.append(error)
+            continue
+        outputs.deliver(report)
+        written = page.write(report, reports_folder())
+        told.append({**render_json(report), "report": str(written)})
+        if not as_json:
+            print_report(report)
+            print_places(report=written)
+        if accept_corpus and (done := refresh(report, limits, folder, strict)):
+            click.echo(done, err=True)
+        fails = fails or report.fails(strict)
+    if as_json and told:
+        print_json(told[0] if len(target) == 1 else {"gates": told})
+    if len(target) == 1 and unjudged:
+        raise unjudged[0]
+    if unjudged:
+        raise AssayError("; ".join(map(str, unjudged)))
+    sys.exit(1 if fails else 0)
 
 
 STYLES = {

@@ -73,6 +73,9 @@ def init(
 
     With --ci, in the root of a git repository: run the pipeline, accept the run as the baseline,
     commit, and every change is judged against it.
+
+    An assay.toml that is written into the working folder, unless it has one, lets `assay run`,
+    `compare`, `gate` and `choose` do without paths. The collection must lie below that folder.
     """
     from assay.eval.cli.skipped_files import describe_skipped
     from assay.eval.collections.authoring.author import PIPELINE, find_target
@@ -92,6 +95,7 @@ def init(
         made, read = author_folder(folder, questions, name, output, force=force, converter=used)
     if made.written:
         write_workflow(workflow)
+    project = _write_project(made) if made.written and made.judged.queries else None
     skipped_files = read.skipped if read else ()
     if as_json:
         skipped = [{"path": item.path, "reason": item.reason} for item in skipped_files]
@@ -100,14 +104,15 @@ def init(
             if ci and made.written
             else {}
         )
-        print_json(_describe(made) | {"skipped": skipped} | written)
+        named = {"project": str(project) if project else None}
+        print_json(_describe(made) | named | {"skipped": skipped} | written)
     else:
         for line in describe_skipped(skipped_files):
             click.echo(line)
         for item in read.documents if read else ():
             if item.converted.encoding not in ("", "utf-8"):
                 click.echo(f"{item.path}: not in UTF-8, read as {item.converted.encoding}")
-        _print(made, folder)
+        _print(made, folder, project)
         for path in workflow if made.written else ():
             click.echo(f"written:  {path}")
         if ci and made.written:
@@ -155,7 +160,22 @@ def _describe(made: "AuthoredCollection") -> dict[str, Any]:
     }
 
 
-def _print(made: "AuthoredCollection", folder: Path) -> None:
+def _write_project(made: "AuthoredCollection") -> Path | None:
+    """Write the project file of the working folder; None where it stays without, or as it is.
+
+    Assay's own checkout stays without: its commands count on the collection that comes with it.
+    """
+    from assay.eval.collections.authoring.author import refer_to
+    from assay.eval.configs.project import write_project
+    from assay.retrievers.base.installation import find_checkout
+
+    here = Path.cwd()
+    if find_checkout() == here or not made.card.is_relative_to(here):
+        return None
+    return write_project(refer_to(made.name, made.card.parent), show_path(made.pipeline))
+
+
+def _print(made: "AuthoredCollection", folder: Path, project: Path | None) -> None:
     from assay.eval.collections.authoring.author import UNLOCATED, refer_to
     from assay.eval.report.formats import count
     from assay.eval.studies.comparison.differences import foretell
@@ -183,6 +203,8 @@ def _print(made: "AuthoredCollection", folder: Path) -> None:
     pipeline = shlex.quote(show_path(made.pipeline))
     click.echo(f"card:     {show_path(made.card)}")
     click.echo(f"pipeline: {show_path(made.pipeline)}")
+    if project:
+        click.echo(f"project:  {project}")
     if made.copies:
         later = (
             "files that change there are converted again"
@@ -194,7 +216,9 @@ def _print(made: "AuthoredCollection", folder: Path) -> None:
         print_text(foretell(len(judged.queries)))
     for note in made.notes:
         print_text(note)
-    if judged.queries:
+    if project:
+        print_next("run", "compare")
+    elif judged.queries:
         dataset = shlex.quote(refer_to(made.name, made.card.parent))
         print_next(f"run {pipeline}", f"compare bm25 {pipeline} --dataset {dataset}")
     else:

@@ -52,15 +52,26 @@ def present(
 
     `log` logs it to MLflow and returns the id of its run there; the result is shown before.
     """
-    if not as_json:
-        show(found)
-    if log is not None:
-        gc.freeze()  # as MLflow is imported, all that the command holds would be looked through
-        places["mlflow_run"] = log()
     if as_json:
-        print_json({**found.as_json(), **{name: i and str(i) for name, i in places.items()}})
-    else:
-        print_places(**places)
+        print_json(describe(found, log, **places))
+        return
+    show(found)
+    print_places(**places | _log(log))
+
+
+def describe(
+    found: D, log: "Callable[[], str | None] | None" = None, **places: "Path | str | None"
+) -> dict[str, Any]:
+    """Log a result as `present` does, and return what that prints as JSON."""
+    located = places | _log(log)
+    return {**found.as_json(), **{name: i and str(i) for name, i in located.items()}}
+
+
+def _log(log: "Callable[[], str | None] | None") -> "dict[str, Path | str | None]":
+    if log is None:
+        return {}
+    gc.freeze()  # as MLflow is imported, all that the command holds would be looked through
+    return {"mlflow_run": log()}
 
 
 def print_places(**places: "Path | str | None") -> None:

@@ -2,16 +2,18 @@
 
 import shlex
 from pathlib import Path
+from typing import Any
 
 import click
 
 from assay.eval.cli import options
-from assay.eval.cli.output import present, print_next
+from assay.eval.cli.output import describe, present, print_json, print_next
 
 
 @click.command()
-@options.CONFIG
+@click.argument("config", type=click.Path(path_type=Path), required=False)
 @options.OVERRIDES
+@options.pipelines("config")
 @options.dataset("overrides")
 @options.engine("config")
 @click.option(
@@ -27,7 +29,7 @@ from assay.eval.cli.output import present, print_next
 @options.NO_TRACK
 @options.JSON
 def run(
-    config: Path,
+    config: list[Path],
     overrides: tuple[str, ...],
     dry_run: bool,
     rerun: bool,
@@ -39,6 +41,8 @@ def run(
 ) -> None:
     """Run the pipeline CONFIG on its collection: measures, latency, report, MLflow.
 
+    Without CONFIG: all pipelines that assay.toml names, one after the other.
+
     A run is a function of config, collection, models and code: an equal stored run is shown again,
     and an interrupted one is resumed. Overrides change single keys, as in retriever.fusion.k=10
     dataset=scifact.
@@ -49,35 +53,53 @@ def run(
     """
     from functools import partial
 
-    from assay.eval.cli.table import print_summary
+    from assay.eval.cli.table import print_dry_run, print_summary
     from assay.eval.cluster.distribution import distribute
     from assay.eval.configs.config import load_config
+    from assay.eval.configs.locations import find_project
     from assay.eval.progress import ConsoleProgress
     from assay.eval.running.run import make_run, track, write_report
 
     progress = ConsoleProgress()
-    settings = load_config(config, overrides)
+    wanted = [load_config(each, overrides) for each in config]  # refused before any takes its time
     if dry_run:
-        from assay.eval.cli.table import print_dry_run
         from assay.eval.studies.ingestion.dry_run import estimate_run
 
-        present(estimate_run(settings, progress), as_json, print_dry_run)
+        estimates = [estimate_run(settings, progress) for settings in wanted]
+        if not as_json:
+            for estimate in estimates:
+                print_dry_run(estimate)
+        else:
+            _print_json([estimate.as_json() for estimate in estimates])
         return
+    told = []
     with distribute(ray, progress, ray_gpus) as pool:
-        outcome = (
-            make_run(settings, rerun, progress, pool.resources, pool.search)
-            if pool
-            else make_run(settings, rerun, progress)
-        )
-    summary, page = write_report(outcome.run, settings.measures)
-    show = partial(print_summary, reused=outcome.reused, by_type=by_type)
-
-    def log() -> str | None:
-        return None if no_track else track(summary, progress)
-
-    present(summary, as_json, show, log, report=page)
-    if not as_json:
-        pair = ["bm25", str(config)] if settings.name != "bm25" else [str(config), "hybrid"]
+        for settings in wanted:
+            outcome = (
+                make_run(settings, rerun, progress, pool.resources, pool.search)
+                if pool
+                else make_run(settings, rerun, progress)
+            )
+            summary, page = write_report(outcome.run, settings.measures)
+            log = (lambda: None) if no_track else partial(track, summary, progress)
+            if as_json:
+                told.append(describe(summary, log, report=page))
+            else:
+                show = partial(print_summary, reused=outcome.reused, by_type=by_type)
+                present(summary, as_json, show, log, report=page)
+    if as_json:
+        _print_json(told)
+    elif len(wanted) == 1:
+        pair = ["bm25", str(config[0])] if settings.name != "bm25" else [str(config[0]), "hybrid"]
         given = [item for item in overrides if not item.startswith("dataset=")]
         compare = shlex.join(["compare", *pair, *given, "--dataset", settings.dataset])
+        project = find_project()
+        if project and project.baseline and project.pipelines == [str(config[0])] and not overrides:
+            compare = "compare"
         print_next(compare, f"explain {summary.run.manifest.id}")
+    else:
+        print_next("compare")
+
+
+def _print_json(told: "list[dict[str, Any]]") -> None:
+    print_json(told[0] if len(told) == 1 else {"runs": told})

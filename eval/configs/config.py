@@ -7,7 +7,7 @@ from typing import Any
 from pydantic import Field, ValidationError
 
 from assay.eval.configs.engine_choice import check_keys, choose_engine
-from assay.eval.configs.locations import default_dataset
+from assay.eval.configs.locations import default_dataset, find_project
 from assay.eval.configs.named_configs import find_base, find_config, split_engine
 from assay.eval.configs.overrides import apply_override, drop_nulls, merge
 from assay.eval.runs.latency import LatencySettings
@@ -83,6 +83,8 @@ def make_config(
     if isinstance(base := values.get("base"), str):
         own = {key: value for key, value in values.items() if key != "base"}
         values = merge(_read_with_bases(find_config(base, source), ()), own)
+    if "measures" not in values and (project := find_project()) and project.measures:
+        values = {**values, "measures": project.measures}
     if engine is not None:
         choose_engine(values, engine)
     for override in overrides:

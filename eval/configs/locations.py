@@ -2,18 +2,40 @@
 
 import os
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from assay.eval.configs.project import Project
 
 DATASET = "tarnwick"
 
 
 def reports_folder() -> Path:
-    """Return `$ASSAY_REPORTS`, or `reports` in the working directory."""
-    return Path(os.environ.get("ASSAY_REPORTS") or "reports").expanduser()
+    """Return `$ASSAY_REPORTS`, what the project file says, or `reports` in the working folder."""
+    named = os.environ.get("ASSAY_REPORTS")
+    if not named and (project := find_project()):
+        named = project.reports
+    return Path(named or "reports").expanduser()
 
 
 def default_dataset() -> str:
-    """Return `$ASSAY_DATASET`, or the collection that comes with the project."""
-    return os.environ.get("ASSAY_DATASET") or DATASET
+    """Return `$ASSAY_DATASET`, that of the project file, or the one that comes with Assay."""
+    named = os.environ.get("ASSAY_DATASET")
+    if not named and (project := find_project()):
+        named = project.collection
+    return named or DATASET
+
+
+def find_project() -> "Project | None":
+    """Return what the working folder's `assay.toml` or `pyproject.toml` says; None without.
+
+    Raises AssayError naming the file, the key and what is wrong.
+    """
+    if not any(map(os.path.exists, ("assay.toml", "pyproject.toml"))):
+        return None
+    from assay.eval.configs.project import read_project
+
+    return read_project()
 
 
 def threads() -> int:

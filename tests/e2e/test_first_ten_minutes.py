@@ -78,16 +78,17 @@ def test_each_command_shows_what_it_is_for_and_what_comes_next(shell: Shell) -> 
 
     _, made = find("assay init")
     assert made[0] == "collection docs: 3 documents, 6 queries, 6 judgments"
-    assert "6 questions show differences of about" in made[3]
+    assert "6 questions show differences of about" in made[4]
 
     _, run = find("assay run")
-    assert run[0].startswith("contextual on docs (n = 6): nDCG@10 ")
-    assert len(run) < ROWS, "the headline is still on the screen when the prompt is"
+    assert run[0] == "settings from assay.toml"
+    assert run[1].startswith("contextual on docs (n = 6): nDCG@10 ")
+    assert len(run[1:]) < ROWS, "the headline is still on the screen when the prompt is"
 
     compare, compared = find("assay compare")
     assert compare in list_next(made)
     assert compare in list_next(run)
-    assert compared[0].startswith("Unequal amounts of text: the first 10 hits hold ")
+    assert compared[1].startswith("Unequal amounts of text: the first 10 hits hold ")
     assert any(
         line.startswith("6 queries are too few to tell contextual from bm25: nDCG@10 is ")
         for line in compared
