@@ -45,6 +45,7 @@ QUERIES = (
 CALLS: dict[str, list[list[str]]] = {
     "run": [["markdown_ragdocs", "latency.queries=2"], ["bm25", "latency.queries=2"]],
     "compare": [["bm25", "markdown_ragdocs"], ["RUN", "bm25"]],
+    "overlap": [["bm25", "markdown_ragdocs"], ["RUN", "bm25", "--json"]],
     "report": [["RUN"]],
     "explain": [["markdown_ragdocs", "--query", "q1"], ["RUN", "--query", "q1", "--json"], ["RUN"]],
     "search": [
