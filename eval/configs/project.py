@@ -13,7 +13,6 @@ from assay.eval.scoring.measures import check_names
 from assay.retrievers.base import AssayError
 from assay.retrievers.settings import Settings, validate
 from assay.retrievers.settings.errors import naming_place
-from assay.retrievers.store.files import write_atomically
 
 FILE, SHARED = "assay.toml", "pyproject.toml"
 TEXT = """\
@@ -119,11 +118,15 @@ def _read(path: Path, _changed: int) -> Project | None:
 
 def write_project(collection: str, pipeline: str) -> Path | None:
     """Write `assay.toml` into the working folder; None where this has a project file already."""
-    path = Path(FILE)
-    if path.exists() or read_project() is not None:
+    if read_project() is not None:
         return None
     quoted = {"collection": collection, "pipeline": pipeline}
     # A string of JSON is one of TOML too.
     text = TEXT.format(**{key: json.dumps(value) for key, value in quoted.items()})
-    write_atomically(path, text.encode())
+    path = Path(FILE)
+    try:
+        with path.open("x", encoding="utf-8") as file:
+            file.write(text)
+    except FileExistsError:
+        return None
     return path

@@ -42,13 +42,30 @@ class StudyResult(Generic[F]):
         return self.found.as_json()
 
     def write(self, folder: str | Path) -> Path:
-        """Write the JSON, the Markdown and the page into `folder`; return the path of the page."""
+        """Write the JSON, the Markdown and the page.
+
+        Args:
+            folder: Where they go; it is made.
+
+        Returns:
+            The path of the page.
+
+        """
         return write_blocks(self.found, self.report, Path(folder))
 
     def plot(self, table: str = "", ax: "Axes | None" = None) -> "Axes":
-        """Draw the intervals of a table, by default the first that has any, by matplotlib.
+        """Draw the intervals of a table by matplotlib.
 
-        Raises AssayError where there is no such table, nothing to draw, or no matplotlib.
+        Args:
+            table: Its key; by default that of the first table that has any.
+            ax: Where it is drawn; by default in a new figure.
+
+        Returns:
+            The axes.
+
+        Raises:
+            AssayError: There is no such table, nothing to draw, or no matplotlib.
+
         """
         drawn = {key: item for key, item in self.report.tables.items() if _has_intervals(item)}
         if table not in {"", *drawn} or not drawn:

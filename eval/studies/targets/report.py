@@ -102,7 +102,7 @@ def report(results: Results) -> Report:
         kind="targets",
         title="Success criteria",
         description=PURPOSE,
-        subject=(count(len(results.targets), "target"), results.created),
+        subject=(count(len(results.targets), "target"), results.created[:10]),
         verdict=list(list_totals(results)),
         blocks=[
             _show_lines(rows),
