@@ -162,8 +162,7 @@ Block = Table | Facts | Prose
 class Report:
     """What was found, for people: `verdict` in sentences, what to check first, then the blocks.
 
-    `subject` says of what in a few words each, `description` is the user's own; `next` are calls of
-    assay that come next.
+    `subject` says of what in a few words each, `description` is the user's own.
     """
 
     id: str
@@ -173,7 +172,6 @@ class Report:
     subject: Sequence[str] = ()
     warnings: Sequence[str] = ()
     blocks: Sequence[Block] = ()
-    next: Sequence[str] = ()
     description: str = ""
     environment: Mapping[str, Any] = field(default_factory=dict)
 

@@ -119,7 +119,8 @@ class OverlapStudy(Study[OverlapOptions, Overlap]):
             Column("first", "Same first"),
             Column("query", "Id", brief=False),
         ]
-        share = f"{percent(means['jaccard'].value)} of their first {found.k} {found.by}"
+        among = f"first {found.k} {found.by}" if found.k > 1 else f"first {found.by}"
+        share = f"{percent(means['jaccard'].value)} of their {among}"
         first = f"the first is the same for {percent(means['first'].value)} of the queries"
         return Report(
             id=found.id,

@@ -44,7 +44,8 @@ def report(found: FittedThreshold) -> Report:
             f"{len(signal.unanswered)} unanswered",
         ),
         verdict=[
-            f"Return nothing where {signal.words} is below {chosen.minimum:g}: "
+            f"Return nothing where the {signal.kind} score of {signal.step} is below "
+            f"{chosen.minimum:g}: "
             f"{100 * chosen.falsely_empty.value:.1f} % of the answered queries get no results"
         ],
         warnings=[]

@@ -66,7 +66,7 @@ def test_the_study_counts_query_by_query(tmp_path: Path, monkeypatch: pytest.Mon
     assert [item.first for item in found.queries] == [True, False, True, True]
     assert found.means["first"].value == found.means["jaccard"].value == 0.75
     report = OverlapStudy().report(found)
-    told = "They share 75\u00a0% of their first 1 passages; the first is the same for 75\u00a0%"
+    told = "They share 75\u00a0% of their first passages; the first is the same for 75\u00a0%"
     assert report.verdict[0].startswith(told)
     assert report.tables["queries"].rows[0].query == "q1", "which agrees least"
     assert found.as_json()["means"]["first"]["n"] == 4
