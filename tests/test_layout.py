@@ -208,6 +208,7 @@ BUILDS_ON = {
     "ablation": {"comparison"},
     "choice": {"comparison", "ingestion", "tuning"},
     "gate": {"comparison"},
+    "run": {"comparison"},
     "stores": {"comparison"},
     "sweep": {"comparison"},
     "targets": {"ingestion"},

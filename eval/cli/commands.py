@@ -172,11 +172,16 @@ GROUPS = {
         ),
         "runs": Entry(
             "runs:runs",
-            "List, show and delete stored runs; write an index page.",
+            "List, show and delete stored runs.",
             (
                 "runs list --dataset tarnwick --min nDCG@10=0.55",
                 "runs delete --until 2026-01-01 --dry-run",
             ),
+        ),
+        "ui": Entry(
+            "ui:ui",
+            "Open the page of all runs and reports.",
+            ("ui", "ui --no-browser"),
         ),
         "verify": Entry(
             "verify:verify",

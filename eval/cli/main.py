@@ -7,6 +7,7 @@ import os
 import sys
 import warnings
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import click
@@ -40,7 +41,10 @@ class LazyGroup(click.Group):
     def invoke(self, ctx: click.Context) -> object:
         """Run a command; end with 3 where it did its work, but a tracking store failed."""
         with tracking_failures.collect_failures() as failed:
-            done = super().invoke(ctx)
+            try:
+                done = super().invoke(ctx)
+            finally:
+                _refresh_overview()
         if failed:
             code = tracking_failures.EXIT_CODE
             line = f"assay: NOT TRACKED: {failed[0]} failed, see above; exit code {code}"
@@ -66,6 +70,19 @@ class LazyGroup(click.Group):
                 formatter.write_dl(
                     [(name.ljust(width), entry.summary) for name, entry in commands.items()]
                 )
+
+
+def _refresh_overview() -> None:
+    """Write the page of all reports where a command has stored one, whatever became of it."""
+    from assay.eval.configs.locations import reports_folder
+    from assay.eval.studies.run.overview_state import is_stale
+    from assay.retrievers.base import AssayError
+
+    with suppress(OSError, AssayError):  # the page is there for convenience alone
+        if is_stale(reports := reports_folder()):
+            from assay.eval.studies.run.overview import write_overview
+
+            write_overview(reports)
 
 
 def _trust(_context: click.Context, _option: click.Parameter, wanted: bool) -> None:

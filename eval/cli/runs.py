@@ -32,7 +32,7 @@ def filtered(command: Callable[..., Any]) -> Callable[..., Any]:
 
 @click.group()
 def runs() -> None:
-    """List, show and delete stored runs, and write an index page of them."""
+    """List, show and delete stored runs."""
 
 
 @runs.command("list")
@@ -158,31 +158,6 @@ def delete(runs: tuple[str, ...], dry_run: bool, yes: bool, as_json: bool, **wan
             remove_run(row.folder)
     if as_json:
         print_json({"deleted": [row.id for row in rows], "dry_run": dry_run})
-
-
-@runs.command()
-@filtered
-@click.option("--measure", default="", help="Whose trend over commits is drawn.")
-@options.JSON
-def index(measure: str, as_json: bool, **wanted: Any) -> None:
-    """Write a page of the runs: index.html beside them.
-
-    It is sortable, with links to every page and trends, and needs neither network nor server. Runs
-    that have no page yet, such as those made to be compared, get one.
-    Trends are of each config on each collection, over the commits of the repository worked in.
-    """
-    from assay.eval.configs.locations import reports_folder
-    from assay.eval.progress import ConsoleProgress
-    from assay.eval.scoring.measures import find
-    from assay.eval.studies.run.index import write_index, write_pages
-    from assay.eval.studies.run.run_list import list_runs
-
-    rows = write_pages(list_runs(reports_folder(), _read_wanted(wanted)), ConsoleProgress())
-    page = write_index(rows, reports_folder(), find(measure).name if measure else "")
-    if as_json:
-        print_json({"index": str(page), "runs": len(rows)})
-    else:
-        print_places(index=page)
 
 
 def _print_doomed(rows: "Sequence[RunRow]") -> None:

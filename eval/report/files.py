@@ -16,6 +16,7 @@ from assay.retrievers.store.files import write_atomically
 
 # The suffixes of what is written beside a result.
 BESIDE = (".json", ".html", ".md")
+SUMMARY = "summary.json"  # what lists of reports show of one
 
 
 class ReportData(Protocol):
@@ -33,10 +34,12 @@ class ReportData(Protocol):
 def write_blocks(found: ReportData, report: Report, folder: Path) -> Path:
     """Write `<kind>.json`, `report.md` and `report.html` into `folder`, which is made here.
 
-    Return the path of the page.
+    And beside them the verdict for lists of reports. Return the path of the page.
     """
     pages = (folder / "report.html", folder / "report.md")
     _write(found, report, folder / f"{report.kind}.json", *pages)
+    told = {"kind": report.kind, "title": report.title, "verdict": list(report.verdict)}
+    write_atomically(folder / SUMMARY, encode_json(told))
     return pages[0]
 
 

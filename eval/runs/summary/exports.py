@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import numpy as np
 
 from assay.eval.collections.formats.cells import arm, render_table
+from assay.eval.runs.files import encode_json
+from assay.eval.runs.latency import TOTAL
 from assay.eval.runs.stored import StoredRun
 from assay.eval.runs.summary.summary import Summary
 from assay.eval.scoring import calculation
@@ -24,8 +26,8 @@ RUN = "run.trec"
 QRELS = "qrels.trec"
 ITEMS = "items.csv"
 PER_QUERY = "per_query.csv"
-ATTRIBUTION = "attribution.json"
-FILES = (RUN, QRELS, ITEMS, PER_QUERY, ATTRIBUTION)
+ATTRIBUTION, MEANS = "attribution.json", "means.json"
+FILES = (RUN, QRELS, ITEMS, PER_QUERY, ATTRIBUTION, MEANS)
 ABOUT = ("query_id", "type", "text")  # columns of that table that are no numbers
 NO_MEASURES = (*ABOUT, "milliseconds")
 
@@ -35,7 +37,7 @@ QueryTable = dict[str, list[Any]]
 
 
 def export(summary: Summary) -> None:
-    """Write TREC run, qrels, items, per-query table and attribution into the run's folder.
+    """Write TREC run, qrels, items, per-query table, attribution and means into the run's folder.
 
     The TREC files are those the rank measures were computed on: a line a place, in falling order of
     scores, with the id of the gold item that has the place, else of the chunk, and the rank of its
@@ -50,6 +52,7 @@ def export(summary: Summary) -> None:
     write_atomically(run.folder / QRELS, _trec_qrels(run).encode())
     write_atomically(run.folder / PER_QUERY, _as_csv(tabulate_queries(summary)).encode())
     write_atomically(run.folder / ATTRIBUTION, _attribution(summary).encode())
+    write_atomically(run.folder / MEANS, encode_json(_means(summary)))
 
 
 def _write_trec(run: StoredRun, file: BinaryIO) -> None:
@@ -157,6 +160,19 @@ def _attribution(summary: Summary) -> str:
     }
     # Indented, it takes ten times as long to write.
     return json.dumps({**attribution.as_json(), "queries": items}, ensure_ascii=False) + "\n"
+
+
+def _means(summary: Summary) -> dict[str, Any]:
+    """Return what lists of runs show: the means with their intervals, and the median latency."""
+    timed = summary.latency.get(TOTAL)
+    return {
+        "queries": len(summary.run.queries),
+        "measures": {
+            name: {"mean": mean.value, "low": mean.low, "high": mean.high}
+            for name, mean in summary.means.items()
+        },
+        "p50_milliseconds": timed["p50"].value if timed else None,
+    }
 
 
 @lru_cache(maxsize=2**16)

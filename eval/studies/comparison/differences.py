@@ -124,15 +124,25 @@ def _list_values(scores: Mapping[str, float]) -> NDArray[np.float64]:
     return np.fromiter(scores.values(), float, len(scores))
 
 
+def foresee(n: int) -> float | None:
+    """Return the smallest difference in `FORETOLD` that `n` queries are expected to show.
+
+    With `POWER`, if the differences have a standard deviation of `SCATTER`; None where so few can
+    show none.
+    """
+    return detectable(SCATTER, n) if n > 1 and can_reach(ALPHA, n) else None
+
+
 def foretell(n: int) -> str:
     """Return in sentences which differences `n` questions can show, and how many show half of that.
 
     Differences are taken to have a standard deviation of `SCATTER`, and to be shown with `POWER`.
     """
-    if n < 2 or not can_reach(ALPHA, n):
+    shown = foresee(n)
+    if shown is None:
         return f"{count(n, 'question')} can show no difference between pipelines. Ask at least 6."
     return (
-        f"{n} questions show differences of about {detectable(SCATTER, n):.2f} in {FORETOLD} or "
+        f"{n} questions show differences of about {shown:.2f} in {FORETOLD} or "
         f"more. Ask {4 * n:,} to see half of that."
     )
 

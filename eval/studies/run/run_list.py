@@ -1,5 +1,6 @@
 """The stored runs of a folder at a glance: what each was, and its means."""
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from math import inf
@@ -11,24 +12,33 @@ from pydantic import ValidationError
 
 from assay.eval.report.run_page.page import PAGE
 from assay.eval.runs.machine_load import MachineLoad
-from assay.eval.runs.manifest import FORMAT, MANIFEST, Manifest
+from assay.eval.runs.manifest import FORMAT, MANIFEST, CollectionFacts, Manifest
 from assay.eval.runs.stored import load
-from assay.eval.runs.summary.exports import NO_MEASURES, PER_QUERY, read_queries
+from assay.eval.runs.summary.exports import MEANS
 from assay.eval.scoring import measures
 from assay.retrievers.base import AssayError
 from assay.retrievers.base.suggestions import suggest
 
-Figures = tuple[dict[str, float], float | None, int]
+Ends = tuple[float, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """The means of a run, their 95 % intervals where known, its median of ms and its queries."""
+
+    means: Mapping[str, float] = field(default_factory=dict)
+    intervals: Mapping[str, Ends] = field(default_factory=dict)
+    p50: float | None = None
+    queries: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class RunRow:
-    """A stored run: `means` by measure, `p50` in ms, None where it was not timed.
+    """A stored run: `means` by measure with `intervals`, `p50` in ms, None where it was not timed.
 
     `load` is who worked on the machine while it was timed, None where that was not observed.
     `commit` is that of the repository that was worked in, else of Assay; "" where neither is known.
-    `bytes` is what its folder takes. `place` tells collections of one name apart: see
-    `CollectionFacts`.
+    `place` tells collections of one name apart: see `CollectionFacts`.
     """
 
     id: str
@@ -43,9 +53,15 @@ class RunRow:
     means: Mapping[str, float]
     p50: float | None
     page: Path | None
-    bytes: int
     load: MachineLoad | None = None
     place: str = ""
+    intervals: Mapping[str, Ends] = field(default_factory=dict)
+    facts: CollectionFacts | None = None
+
+    @property
+    def bytes(self) -> int:
+        """What its folder takes."""
+        return sum(path.stat().st_size for path in self.folder.rglob("*") if path.is_file())
 
     @property
     def busy(self) -> bool:
@@ -98,13 +114,17 @@ class RunFilter:
         )
 
 
-def list_runs(reports: Path, wanted: RunFilter | None = None) -> list[RunRow]:
+def list_runs(
+    reports: Path, wanted: RunFilter | None = None, *, scored: bool = True
+) -> list[RunRow]:
     """Return the finished runs in `reports` that are wanted, the newest first.
 
-    Runs that this version cannot read are left out. Raises AssayError, with the names there are,
+    Runs that this version cannot read are left out; unless `scored`, those of which nothing was
+    exported have no means. Raises AssayError, with the names there are,
     where a config or a collection is wanted that no run has.
     """
-    found = [row for path in reports.glob(f"*/{MANIFEST}") if (row := read_run(path.parent))]
+    paths = reports.glob(f"*/{MANIFEST}")
+    found = [row for path in paths if (row := read_run(path.parent, scored=scored))]
     if wanted is not None:
         for key in ("config", "collection"):
             there = sorted({getattr(row, key) for row in found})
@@ -115,8 +135,8 @@ def list_runs(reports: Path, wanted: RunFilter | None = None) -> list[RunRow]:
     return sorted(found, key=lambda row: (row.created, row.id), reverse=True)
 
 
-def read_run(folder: Path) -> RunRow | None:
-    """Return the run in `folder`; None where this version cannot read it."""
+def read_run(folder: Path, *, scored: bool = True) -> RunRow | None:
+    """Return the run in `folder`, see `list_runs`; None where this version cannot read it."""
     try:
         manifest = Manifest.model_validate_json((folder / MANIFEST).read_bytes())
     except (OSError, ValidationError):
@@ -124,7 +144,7 @@ def read_run(folder: Path) -> RunRow | None:
     if manifest.format != FORMAT:
         return None
     try:
-        means, p50, queries = _read_table(folder / PER_QUERY) or _score(folder)
+        figures = _read_means(folder / MEANS) or (_score(folder) if scored else Figures())
     except AssayError:
         return None
     known = manifest.environment
@@ -134,16 +154,17 @@ def read_run(folder: Path) -> RunRow | None:
         config=manifest.name,
         collection=manifest.collection.name,
         created=manifest.created,
-        queries=queries or manifest.collection.queries,
+        queries=figures.queries or manifest.collection.queries,
         sampled=manifest.sampled,
         degraded=bool(manifest.degraded),
         commit=known.get("repository") or known.get("git", {}).get("commit", ""),
-        means=means,
-        p50=p50,
+        means=figures.means,
+        intervals=figures.intervals,
+        p50=figures.p50,
         load=manifest.load,
         place=manifest.collection.place,
         page=folder / PAGE if (folder / PAGE).is_file() else None,
-        bytes=sum(path.stat().st_size for path in folder.rglob("*") if path.is_file()),
+        facts=manifest.collection,
     )
 
 
@@ -155,31 +176,28 @@ def sort_by(rows: Sequence[RunRow], measure: str) -> list[RunRow]:
     )
 
 
-def _read_table(path: Path) -> Figures | None:
-    """Return the means, the median of milliseconds and the number of queries of an exported table.
-
-    Return None where there is none, or it cannot be read.
-    """
+def _read_means(path: Path) -> Figures | None:
+    """Return the figures that were exported; None where there are none, or they are damaged."""
     try:
-        table = read_queries(path)
-    except (OSError, ValueError):
+        found = json.loads(path.read_bytes())
+        measured = {str(name): item for name, item in found["measures"].items()}
+        p50 = found["p50_milliseconds"]
+        return Figures(
+            means={name: float(item["mean"]) for name, item in measured.items()},
+            intervals={
+                name: (float(item["low"]), float(item["high"])) for name, item in measured.items()
+            },
+            p50=None if p50 is None else float(p50),
+            queries=int(found["queries"]),
+        )
+    except (OSError, ValueError, LookupError, TypeError, AttributeError):
         return None
-    if not {"query_id", "milliseconds"} <= table.keys():
-        return None
-    figures = {name: [i for i in values if i is not None] for name, values in table.items()}
-    means = {
-        name: fmean(values)
-        for name, values in figures.items()
-        if name not in NO_MEASURES and values
-    }
-    timed = figures["milliseconds"]
-    return means, median(timed) if timed else None, len(table["query_id"])
 
 
 def _score(folder: Path) -> Figures:
-    """Return the same of a run that nothing was exported of, such as one made to be compared."""
+    """Return the figures of a run that nothing was exported of, such as one made to be compared."""
     run = load(folder)
     scores = measures.score(run.measures, run.joined, run.gold)
     means = {name: fmean(found.values()) for name, found in scores.items()}
     times = [sample.milliseconds["total"] for sample in run.latency]
-    return means, median(times) if times else None, len(run.queries)
+    return Figures(means, {}, median(times) if times else None, len(run.queries))

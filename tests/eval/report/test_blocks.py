@@ -246,7 +246,9 @@ def test_a_result_gives_each_face(tmp_path: Path) -> None:
     assert list(result.tables) == ["systems"]
     folder = result.write(tmp_path / "made").parent
     assert json.loads((folder / "trial.json").read_text()) == result.json()
-    assert {path.name for path in folder.iterdir()} == {"trial.json", "report.md", "report.html"}
+    assert {path.name for path in folder.iterdir()} == {
+        "trial.json", "summary.json", "report.md", "report.html",
+    }  # fmt: skip
     shown = result._repr_html_()
     assert shown is not None
     assert "<svg" in shown

@@ -34,7 +34,7 @@ def test_a_parity_is_a_run(tmp_path: Path) -> None:
         "differences/Hit_at_3/difference_high", "against/our hybrid/p", "index/qdrant-edge/seconds",
     } <= metrics.keys()  # fmt: skip
     files = {file.path for file in client().list_artifacts(run.info.run_id)}
-    assert files == {"parity.json", "report.html", "report.md"}
+    assert files == {"parity.json", "report.html", "report.md", "summary.json"}
 
 
 @pytest.mark.usefixtures("store")

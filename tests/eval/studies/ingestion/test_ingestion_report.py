@@ -195,6 +195,7 @@ def test_reports_hold_every_number_and_no_markup_of_others(tmp_path: Path) -> No
         "ingestion.json",
         "report.html",
         "report.md",
+        "summary.json",
     ]
 
 

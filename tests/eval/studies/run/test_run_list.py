@@ -1,7 +1,6 @@
-"""`assay runs`: what stored runs there are, which are shown and deleted, and their index page."""
+"""`assay runs`: what stored runs there are, which are shown and deleted, and their trends."""
 
 import json
-import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,10 +13,11 @@ from samples.planned_runs import make_run
 from assay.eval.cli.runs import runs
 from assay.eval.runs.manifest import MANIFEST
 from assay.eval.runs.stored import StoredRun
-from assay.eval.runs.summary.exports import export
+from assay.eval.runs.summary.exports import MEANS, export
 from assay.eval.runs.summary.summary import summarise
-from assay.eval.studies.run.index import list_trends, write_index
+from assay.eval.studies.run.overview import write_overview
 from assay.eval.studies.run.run_list import list_runs
+from assay.eval.studies.run.trends import list_trends
 
 MADE = ("2026-03-01T10:00:00+00:00", "2026-03-02T10:00:00+00:00", "2026-03-03T10:00:00+00:00")
 
@@ -119,6 +119,16 @@ def test_the_table_and_one_run(reports: Path) -> None:
     assert f"commit         {'b' * 40}" in shown
 
 
+def test_damaged_means_are_computed_again(reports: Path) -> None:
+    before = listed()
+    for number, path in enumerate(sorted(reports.glob(f"*/{MEANS}"))):
+        path.write_text("[3]" if number else "{")
+    after = listed()
+    assert [row["means"]["Hit@1"] for row in after] == pytest.approx(
+        [row["means"]["Hit@1"] for row in before]
+    )
+
+
 def test_a_broken_run_is_passed_over(reports: Path) -> None:
     (reports / "broken").mkdir()
     (reports / "broken" / MANIFEST).write_text("{}")
@@ -165,44 +175,6 @@ def test_collections_of_one_name_have_trends_of_their_own(reports: Path) -> None
     assert [len(item.moments) for item in trends] == [2, 2]
 
 
-def test_the_index_links_to_every_page(reports: Path) -> None:
-    (reports / "compare-a-b").mkdir()
-    (reports / "compare-a-b/report.html").write_text("page")
-    done = json.loads(call("index", "--measure", "Hit@1", "--json").output)
-    page = Path(done["index"]).read_text()
-    assert done["runs"] == 3
-    for row in listed():
-        assert f'href="{row["run"]}/report.html"' in page
-        assert (reports / row["run"] / "report.html").is_file()
-    assert 'href="compare-a-b/report.html"' in page
-    assert "Hit@1 over commits" in page
-    with pytest.raises(Exception, match="--measure MRR@10: no run has it"):
-        write_index(list_runs(reports)[1:], reports, "MRR@10")
-
-
-def test_the_index_lists_what_else_was_found_by_its_kind(reports: Path) -> None:
-    for name in ("chosen/a b.html", "tuned/mine.html", "gate-mine/report.html", "x/report.html"):
-        (reports / name).parent.mkdir(exist_ok=True)
-        (reports / name).write_text("page")
-    page = Path(json.loads(call("index", "--config", "mine", "--json").output)["index"]).read_text()
-    kinds = re.findall(r'<h2 id="pages-\d-title">(.*?)</h2>\n<ul>(.*?)</ul>', page)
-    assert kinds == [
-        ("Gates", '<li><a href="gate-mine/report.html">gate-mine</a></li>'),
-        ("Choices", '<li><a href="chosen/a%20b.html">chosen/a b</a></li>'),
-        ("Tuning", '<li><a href="tuned/mine.html">tuned/mine</a></li>'),
-        ("Other reports", '<li><a href="x/report.html">x</a></li>'),
-    ]
-    again = Path(json.loads(call("index", "--json").output)["index"]).read_text()
-    assert again.count("<h2") == page.count("<h2"), "the index does not list itself"
-
-
-def test_a_run_that_is_not_read_is_named_in_the_index(reports: Path) -> None:
-    (reports / "broken").mkdir()
-    (reports / "broken" / MANIFEST).write_text("{}")
-    page = write_index(list_runs(reports), reports).read_text()
-    assert "Not read, as damaged or of another version: broken." in page
-
-
 def test_either_name_orders_the_list(reports: Path) -> None:
     assert listed("--measure", "Success@1") == listed("--measure", "Hit@1")
     assert listed("--min", "Success@1=0.5") == listed("--min", "Hit@1=0.5") != listed()
@@ -222,5 +194,4 @@ def test_runs_that_were_timed_on_a_busy_machine_are_marked(reports: Path) -> Non
         assert (
             "other processes used 50 % of the 2 cores" in call("show", newest.id).output
         ) == busy
-        page = write_index(list_runs(reports), reports).read_text()
-        assert (">busy</span>" in page) == busy
+        assert (">busy</small>" in write_overview(reports).read_text()) == busy
