@@ -12,7 +12,15 @@ from assay.eval.api.choosing import choose, sweep, tune
 from assay.eval.api.documents import ingest, search
 from assay.eval.api.runs import compare, run
 from assay.eval.api.stored_runs import load_runs, load_tracked_runs
-from assay.eval.api.studies import ablate, overlap, parity, recall, targets, threshold
+from assay.eval.api.studies import (
+    ablate,
+    overlap,
+    parity,
+    recall,
+    reproduce,
+    targets,
+    threshold,
+)
 
 __all__ = [
     "ablate",
@@ -24,6 +32,7 @@ __all__ = [
     "overlap",
     "parity",
     "recall",
+    "reproduce",
     "run",
     "search",
     "sweep",

@@ -11,6 +11,7 @@ from assay.retrievers.base import AssayError
 if TYPE_CHECKING:
     from assay.eval.studies.ablation.analysis import Ablation
     from assay.eval.studies.overlap.study import Overlap
+    from assay.eval.studies.reproduction.analysis import Reproduction
     from assay.eval.studies.stores.parity.results import Parity
     from assay.eval.studies.stores.recall.curve import Curve
     from assay.eval.studies.targets.results import Results
@@ -104,6 +105,45 @@ def targets(
     kept = reports_folder() / "targets" / "measured"
     results = measure_file(Path(file), ids, kept, rerun, ConsoleProgress())
     return StudyResult(results, report(results))
+
+
+def reproduce(
+    *sets: str,
+    systems: Sequence[str] = (),
+    file: str | Path | None = None,
+    rerun: bool = False,
+) -> "StudyResult[Reproduction]":
+    """Measure systems on public sets, beside what others published, as `assay reproduce` does.
+
+    Args:
+        sets: Sets of the file, `name` or `name=collection`; by default all.
+        systems: Systems of the file; by default all.
+        file: The published figures; by default those that come with Assay.
+        rerun: Whether to search again, though a run is stored.
+
+    Returns:
+        What was found: `.verdict`, `.tables["figures_<set>"]`, `.json()`, `.write(folder)`;
+        `.found.unexplained` are the figures that differ without a known reason.
+
+    Raises:
+        AssayError: The file is wrong, has no such set or system, or none of the sets is here.
+
+    Examples:
+        >>> from assay import reproduce
+        >>> reproduce("scifact", systems=["bm25"]).found.unexplained  # doctest: +SKIP
+        []
+
+    """
+    from assay.eval.progress import ConsoleProgress
+    from assay.eval.shipped import find_shipped
+    from assay.eval.studies.reproduction import running
+    from assay.eval.studies.reproduction.report import report
+    from assay.eval.studies.reproduction.settings import load_settings
+
+    settings = load_settings(Path(file) if file else find_shipped("configs") / "published.yaml")
+    chosen = running.read_request(sets, systems, settings)
+    found = running.reproduce(settings, chosen, systems, rerun, ConsoleProgress())
+    return StudyResult(found, report(found))
 
 
 def threshold(

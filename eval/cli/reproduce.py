@@ -2,17 +2,12 @@
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from assay.eval.cli import options
-from assay.eval.cli.output import make_console, make_table, present, print_table, track
-
-if TYPE_CHECKING:
-    from assay.eval.studies.reproduction.analysis import Reproduction
-
-STYLES = {"OK": "green", "close": "yellow", "differs": "bold red", "beside": "", "not run": "dim"}
+from assay.eval.cli.output import present, track
+from assay.eval.cli.report_screen import print_report
 
 
 @click.command()
@@ -27,7 +22,7 @@ STYLES = {"OK": "green", "close": "yellow", "differs": "bold red", "beside": "",
 @click.option(
     "--output",
     type=click.Path(path_type=Path, file_okay=False),
-    help="Folder of published.md and published.json.  [default: published below the reports]",
+    help="Folder of published.md, .html and .json.  [default: published below the reports]",
 )
 @options.NO_TRACK
 @options.JSON
@@ -54,8 +49,9 @@ def reproduce(
 
     from assay.eval.configs.locations import reports_folder
     from assay.eval.progress import ConsoleProgress
+    from assay.eval.report.files import write_beside
     from assay.eval.shipped import find_shipped
-    from assay.eval.studies.reproduction import page
+    from assay.eval.studies.reproduction.report import report
     from assay.eval.studies.reproduction.running import log_reproduction, read_request
     from assay.eval.studies.reproduction.running import reproduce as measure
     from assay.eval.studies.reproduction.settings import load_settings
@@ -64,42 +60,10 @@ def reproduce(
     settings = load_settings(path or find_shipped("configs") / "published.yaml")
     chosen = read_request(words, systems, settings)
     found = measure(settings, chosen, systems, rerun, progress)
-    files = page.write(found, output or reports_folder() / "published")
-    kept = f"the results are kept in {files[0].parent}"
+    told = report(found)
+    place = (output or reports_folder() / "published") / "published"
+    *_, text = files = write_beside(found, told, place)
+    kept = f"the results are kept in {place.parent}"
     tracked = track(no_track, partial(log_reproduction, found, files), kept, progress)
-    present(found, as_json, _print, report=files[0], mlflow_run=tracked)
+    present(found, as_json, lambda _: print_report(told), report=text, mlflow_run=tracked)
     sys.exit(1 if found.unexplained else 0)
-
-
-def _print(found: "Reproduction") -> None:
-    from rich.markup import escape
-
-    from assay.eval.studies.reproduction.page import format_difference, format_figure
-
-    console = make_console()
-    for one in found.sets:
-        rows = [row for row in one.rows if row.measured is not None]
-        if not rows:
-            continue
-        title = f"{one.title} (n = {one.queries:,})"
-        table = make_table("system", "measure", "published", "here", "difference", title=title)
-        table.add_column("verdict")
-        for row in rows:
-            style = STYLES[row.verdict]
-            verdict = f"[{style}]{row.verdict}[/]" if style else row.verdict
-            measured = format_figure(row.measured or 0)
-            name = escape(found.systems[row.figure.system]["title"])
-            published = format_figure(row.figure.value)
-            difference = format_difference(row.difference)
-            table.add_row(name, row.figure.measure, published, measured, difference, verdict)
-        print_table(console, table)
-        for row in rows:
-            if row.reasons:
-                line = f"{row.figure.system} {row.figure.measure}: {'; '.join(row.reasons)}"
-                console.print(escape(line))
-    if number := len(found.unexplained):
-        differ = "1 figure differs" if number == 1 else f"{number} figures differ"
-        console.print(
-            f"{differ}, and the file knows no reason: look at what differs before you trust other "
-            "figures of the system",
-        )

@@ -16,6 +16,7 @@ from assay.eval.statistics.estimates import OpenEstimate
 Format = Literal[
     "text", "score", "difference", "p", "count", "change", "ms", "ms change", "usd", "percent",
     "size", "number", "share", "relative", "milliseconds", "seconds",
+    "precise", "precise difference",
 ]  # fmt: skip
 Tone = Literal["", "better", "worse"]
 PlotKind = Literal["whisker", "difference", "bar"]
@@ -39,9 +40,13 @@ _PRINTERS: Mapping[str, Callable[[Any], str]] = {
     "relative": lambda value: f"{'−' if value < 0 else '+'}{abs(100 * value):.1f}",
     "milliseconds": amount,
     "seconds": amount,
+    "precise": "{:.4f}".format,
+    "precise difference": lambda value: (
+        f"{'−' if value < 0 else '+' if value else ''}{abs(value):.4f}"
+    ),
 }
 # Between the ends of an interval: with signs a dash would be read as one.
-_BETWEEN = {"difference": " … ", "ms change": " … ", "relative": " … "}
+_BETWEEN = {"difference": " … ", "precise difference": " … ", "ms change": " … ", "relative": " … "}
 # Behind a value, where no heading tells its unit; its interval is in the same.
 _UNITS = {"share": "\u00a0%", "relative": "\u00a0%", "milliseconds": " ms", "seconds": " s"}
 

@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from samples.published import UNEXPLAINED, write_file, write_set
+from samples.published import UNEXPLAINED, read_facts, write_file, write_set
 
-from assay.eval.studies.reproduction.page import render
+from assay.eval.report.renderers.markdown import render
+from assay.eval.studies.reproduction.report import report
 
 Call = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -50,9 +51,12 @@ def test_each_figure_has_its_verdict_and_reason(assay: Call, write: Callable[...
     assert done.stderr.splitlines().count(away["missing"]) == 1
     assert found["mlflow_run"]
     page = (output / "published.md").read_text()
-    assert page == render(json.loads((output / "published.json").read_text()))
-    assert "| BM25 | R@100 | [.7551](https://example.org/paper) | .7500 | −.0051 | close |" in page
-    assert "* Away: away: not here" in page
+    assert page == render(report(read_facts(json.loads((output / "published.json").read_text()))))
+    assert "[0.7551](https://example.org/paper) | 0.7500 | −0.0051 | close |" in page
+    assert "| Away | away: not here" in page
+    assert "of 3 published figures measured again: 1 OK (within 0.005), 1 close" in page
+    assert "words are split otherwise" in page
+    assert "not among those chosen" in page
 
 
 def test_a_difference_without_a_reason_is_the_exit_code(

@@ -65,8 +65,8 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "models list": ("models", "list"),
     "engines list": ("engines", "list"),
 }  # fmt: skip
-# The minute in which a report was made may pass between two calls.
-MINUTE = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d")
+# When a report was made differs from call to call.
+MOMENT = re.compile(r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d(:\d\d)?")
 # Their milliseconds differ from call to call.
 TIMED = ("parity", "recall", "search")
 
@@ -112,7 +112,7 @@ def test_figures_stand_whole(
         done = assay(*arguments, **environment)
         assert done.returncode in (0, 1), done.stderr
         assert not CUT.search(done.stdout)
-        text = MINUTE.sub("", done.stdout)
+        text = MOMENT.sub("", done.stdout)
         shown.append([line for line in text.splitlines() if not PLACES.match(line)])
     piped, narrow = shown
     assert piped

@@ -1,9 +1,14 @@
 """A set of four queries whose scores are worked out by hand, and figures published on it."""
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from tools.processes import ROOT
+
+from assay.eval.studies.reproduction.analysis import Reproduction, Row, SetResult
+from assay.eval.studies.reproduction.settings import PublishedFigure, Tolerance
 
 # Each query finds its passage first, but the last, whose words no passage has: nDCG@10 is .75. A
 # passage that is called as a query, and repeats it, would come first: then it is less.
@@ -56,6 +61,20 @@ def write_file(path: Path, figures: str = FIGURES, drop: str = "true") -> Path:
     values = {"configs": ROOT / "configs", "folder": path.parent / "fruit"}
     path.write_text(FILE.format(**values, drop=drop, figures=figures))
     return path
+
+
+def read_facts(facts: Mapping[str, Any]) -> Reproduction:
+    """Return the reproduction that `published.json` holds."""
+    told = {key: facts[key] for key in ("created", "command", "sources", "systems", "environment")}
+    sets = [{**one, "rows": tuple(map(_read_row, one["rows"]))} for one in facts["sets"]]
+    tolerance = Tolerance(**facts["tolerance"])
+    return Reproduction(**told, tolerance=tolerance, sets=tuple(SetResult(**one) for one in sets))
+
+
+def _read_row(row: Mapping[str, Any]) -> Row:
+    figure = {key: row[key] for key in ("system", "measure", "value", "source", "other")}
+    found = {key: row[key] for key in ("measured", "verdict", "why_not", "run")}
+    return Row(PublishedFigure(**figure), reasons=tuple(row["reasons"]), **found)
 
 
 def _write_rows(path: Path, rows: list[dict[str, str]]) -> None:

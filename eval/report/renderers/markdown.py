@@ -58,7 +58,7 @@ def _list_table(table: Table) -> Iterator[str]:
 def _print(column: Column, row: object) -> str:
     text, interval = column.print(row)
     shown = plain(f"{text} ({interval})" if interval else text, LONG)
-    address = column.link(row) if column.link else ""
+    address = column.link(row) if column.link and text else ""
     return f"[{shown}]({quote(address, safe=SAFE)})" if address else shown
 
 

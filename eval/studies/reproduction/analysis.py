@@ -77,6 +77,11 @@ class Reproduction:
     environment: Mapping[str, Any]
 
     @property
+    def id(self) -> str:
+        """What names it: when it was made."""
+        return f"reproduction-{self.created}"
+
+    @property
     def unexplained(self) -> list[Row]:
         """The figures that differ without a known reason."""
         return [row for one in self.sets for row in one.rows if row.unexplained]

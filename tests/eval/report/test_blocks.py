@@ -163,6 +163,8 @@ def test_an_estimate_has_its_ends_in_frames_and_metrics() -> None:
         (0.5, "percent", ("50\u00a0%", "")),
         (1234, "count", ("1,234", "")),
         (-12.0, "change", ("−12", "")),
+        (0.5, "precise", ("0.5000", "")),
+        (-0.0004, "precise difference", ("−0.0004", "")),
         (Estimate(0.5, 0.25, 0.75, 3), "score", ("0.500", "0.250 – 0.750")),
         (OpenEstimate(0.5, 0.25, None, 3), "score", ("0.500", "≥ 0.250")),
         (Estimate(-0.258, -0.347, 0.169, 3), "relative", ("−25.8\u00a0%", "−34.7 … +16.9")),
@@ -173,6 +175,16 @@ def test_an_estimate_has_its_ends_in_frames_and_metrics() -> None:
 )
 def test_a_cell_is_printed_by_its_column(value: object, format_: str, told: object) -> None:
     assert print_cell(value, format_) == told  # type: ignore[arg-type]
+
+
+def test_a_link_is_one_in_markdown_and_in_the_page() -> None:
+    address = "https://example.org/a b_(c)?d=<e>|f#g"
+    column = replace(COLUMNS[0], link=lambda _: address)
+    table = Table("linked", "Linked", (column, COLUMNS[1]), ROWS[:1])
+    made = replace(make_report(), blocks=[table])
+    told = "[bm25](https://example.org/a%20b_%28c%29?d=%3Ce%3E%7Cf#g)"
+    assert f"| {told} | 0.500 |" in markdown.render(made)
+    assert f'<a href="{html.escape(address)}">bm25</a>' in page.render(made)
 
 
 def test_two_figures_are_drawn_with_what_none_beats() -> None:

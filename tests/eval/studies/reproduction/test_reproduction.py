@@ -4,11 +4,13 @@ import json
 from pathlib import Path
 
 import pytest
-from samples.published import write_file
+from samples.published import read_facts, write_file
 from tools.processes import ROOT
 
+from assay.eval.report.blocks import print_cell
+from assay.eval.report.renderers.markdown import render
 from assay.eval.studies.reproduction.analysis import judge
-from assay.eval.studies.reproduction.page import format_difference, render
+from assay.eval.studies.reproduction.report import report
 from assay.eval.studies.reproduction.settings import PublishedFigure, Tolerance, load_settings
 from assay.retrievers.base import AssayError
 
@@ -56,13 +58,14 @@ def test_the_ends_of_the_tolerance_are_within(measured: float, verdict: str) -> 
 
 
 def test_differences_have_signs() -> None:
-    found = [format_difference(value) for value in (0.0123, -0.0004, 0.0, None)]
-    assert found == ["+.0123", "−.0004", ".0000", "–"]
+    values = (0.0123, -0.0004, 0.0, None)
+    found = [print_cell(value, "precise difference")[0] for value in values]
+    assert found == ["+0.0123", "−0.0004", "0.0000", "–"]
 
 
 def test_the_page_of_the_project_is_made_of_its_figures_and_of_the_file() -> None:
     facts = json.loads((ROOT / "docs" / "published.json").read_text())
-    assert (ROOT / "docs" / "published.md").read_text() == render(facts)
+    assert (ROOT / "docs" / "published.md").read_text() == render(report(read_facts(facts)))
     settings = load_settings(ROOT / "configs" / "published.yaml")
     assert {one["name"]: [(row["system"], row["measure"], row["value"]) for row in one["rows"]]
             for one in facts["sets"]} == {
