@@ -3,7 +3,7 @@
 import click
 
 from assay.eval.cli import options
-from assay.eval.cli.output import print_json
+from assay.eval.cli.output import open_browser, print_json
 
 
 @click.command()
@@ -31,5 +31,5 @@ def mlflow(port: int, no_browser: bool, as_json: bool) -> None:
         else:
             click.echo(f"MLflow on {redact(uri)}: {server.runs} (Ctrl-C ends it)")
         if not no_browser:
-            click.launch(server.runs)
+            open_browser(server.runs)
         server.process.wait()

@@ -88,6 +88,12 @@ def print_places(**places: "Path | str | None") -> None:
             click.echo(f"{kind:<8}{place}")
 
 
+def open_browser(address: str) -> None:
+    """Open a page, if a screen is there: on Linux without one, openers print errors instead."""
+    if sys.platform != "linux" or os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"):
+        click.launch(address)
+
+
 def show_path(path: Path) -> str:
     """Return a path as it is called in this folder, where it lies below that."""
     here = Path.cwd()

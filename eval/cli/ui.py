@@ -3,7 +3,7 @@
 import click
 
 from assay.eval.cli import options
-from assay.eval.cli.output import print_json, print_places
+from assay.eval.cli.output import open_browser, print_json, print_places
 
 
 @click.command()
@@ -33,4 +33,4 @@ def ui(no_browser: bool, as_json: bool) -> None:
     else:
         print_places(page=page)
     if not no_browser:
-        click.launch(str(page.absolute()))
+        open_browser(str(page.absolute()))

@@ -177,6 +177,12 @@ def test_the_command_gives_each_run_a_page(reports: Path, monkeypatch: pytest.Mo
     for run in name_runs(reports).values():
         assert f'href="{run}/report.html"' in page
         assert (reports / run / "report.html").is_file()
+    for screen in ("DISPLAY", "WAYLAND_DISPLAY"):
+        monkeypatch.delenv(screen, raising=False)
+    monkeypatch.setattr("sys.platform", "linux")
+    CliRunner().invoke(ui)
+    assert opened == []
+    monkeypatch.setenv("DISPLAY", ":0")
     CliRunner().invoke(ui)
     assert opened == [str(reports / INDEX)]
 
