@@ -3,6 +3,7 @@
 from dataclasses import fields
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from samples.joined_rankings import join_all
@@ -70,3 +71,11 @@ def test_rankings_of_a_run_are_joined_as_each_alone(run, prescribed: set[str]) -
     wanted = measures.score(names, alone, gold)
     assert measures.score(names, found, gold) == wanted
     assert measures.score(names, found, dict(reversed(gold.items()))) == wanted
+
+
+@pytest.mark.parametrize("grade", [1, 3])
+def test_a_chunk_called_as_an_item_of_another_document_is_not_the_item(grade: int) -> None:
+    gold = {"q": [GoldItem("q", "d1", "d0", 100, 120, grade)]}
+    found = join_all({"q": [CHUNKS[3]]}, gold, set())
+    assert [hit.alias for hit in found["q"]] == ["d1#chunk"]
+    assert measures.score(["Hit@1"], found, gold) == {"Hit@1": {"q": 0.0}}

@@ -221,3 +221,15 @@ def test_groups_without_a_common_case_are_drawn_as_one_table_is() -> None:
     apart[40:, [1, 3, 4]] = rng.normal(0.1, 0.3, (50, 3))
     joined = np.hstack([apart, rng.normal(0.1, 0.3, (90, 1))])
     assert randomise_family(apart).p_values == randomise_family(joined).p_values[:6]
+
+
+@pytest.mark.parametrize("few", [[1.0] * 8, [0.5, -0.25, 0.75, 0.5, 1.0, 0.25, 0.5]])
+def test_a_measure_in_which_few_queries_moved_is_enumerated(few: list[float]) -> None:
+    rng = np.random.default_rng(6)
+    differences = np.zeros((60, 2))
+    differences[:, 0] = rng.normal(0.02, 0.2, 60)
+    differences[: len(few), 1] = few
+    expected = scipy.stats.permutation_test(
+        (few,), np.sum, permutation_type="samples", n_resamples=np.inf
+    ).pvalue
+    assert randomise_family(differences).p_values[1] == pytest.approx(expected, abs=1e-12)

@@ -151,3 +151,22 @@ def test_plain_findings_bear_none() -> None:
     for _ in range(50):
         differences = rng.choice((0.0, 0.5, -0.5), 300, p=(0.6, 0.28, 0.12))
         assert not presumes_symmetry(differences.tolist(), 1.0)
+
+
+@pytest.mark.parametrize(("n", "moved"), [(100, 6), (100, 12), (40, 6)])
+def test_hits_show_a_difference_that_moves_enough_of_them(n: int, moved: int) -> None:
+    differences = [1.0] * moved + [0.0] * (n - moved)
+    found = find_detectable(differences, 1.0)
+    least = next(k for k in range(n) if can_reach(0.05, k))
+    # The binomial chance that so large a share moves the fewest hits that randomisation shows.
+    by_count = scipy.optimize.brentq(
+        lambda share: scipy.stats.binom.sf(least - 1, n, share) - 0.8, 1e-6, 1 - 1e-6
+    )
+    by_spread = detectable(float(np.std(differences, ddof=1)), n)
+    assert found == pytest.approx(max(by_count, by_spread), abs=1e-9)
+    assert (moved == 6) == (by_count > by_spread)
+
+
+def test_two_differences_have_a_spread() -> None:
+    assert spread([0.0, 1.0]) == pytest.approx(np.sqrt(0.5))
+    assert spread([1.0]) is None

@@ -272,3 +272,15 @@ def test_a_leg_of_weight_0_is_not_asked_and_that_is_told(tmp_path: Path) -> None
         "warning: fusion.weights.b: 0, so this leg is not asked and adds nothing"
     ]
     assert list(settings.active) == ["a", "c"]
+
+
+@pytest.mark.parametrize(
+    "fusion",
+    [
+        RrfSettings(type="rrf", k=10, weights={"dense": 0.7, "keyword": 0.3}),
+        LinearSettings(type="linear", weights={"dense": 0.7, "keyword": 0.3}),
+    ],
+)
+def test_the_first_of_every_leg_has_the_highest_score_there_can_be(fusion) -> None:
+    legs = {"dense": [(0, 0.9), (1, 0.1)], "keyword": [(0, 12.0), (2, 3.0)]}
+    assert dict(fusion.fuse(legs))[0] == pytest.approx(fusion.top(legs))

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from assay.retrievers.fusion.ranking import GROUPS, best
+from assay.retrievers.fusion.ranking import GROUPS, DeepList, best
 
 DRAW = np.random.default_rng(11)
 SIZES = (1, 7, 2 * GROUPS - 1, 2 * GROUPS, 2 * GROUPS + 1, 4096, 50_021)
@@ -27,3 +27,13 @@ def test_the_best_are_the_head_of_all_in_order(size: int, depth: int) -> None:
         order = np.argsort(-scores, kind="stable")[:depth]
         expected = list(zip(order.tolist(), scores[order].tolist(), strict=True))
         assert list(best(scores, depth)) == expected
+
+
+def test_a_place_in_a_deep_list_is_found_without_sorting_it() -> None:
+    scores = DRAW.integers(0, 40, 3000).astype(np.float64)
+    allowed = np.flatnonzero(DRAW.random(6000) < 0.5)[:3000]
+    found = best(np.repeat(scores, 2)[:6000], 1500, allowed)
+    assert isinstance(found, DeepList)
+    places = {position: place for place, (position, _) in enumerate(found)}
+    for position in [*allowed.tolist(), -1, 6001]:
+        assert found.find(position) == places.get(position)

@@ -35,6 +35,8 @@ def test_a_baseline_is_small_sorted_and_read_back(tmp_path: Path) -> None:
     assert values["code"] == "a" * 40
     read = baseline.read(path)
     assert read.label == "mine@planned"
+    with_sources = with_manifest(run, environment={**run.manifest.environment, "sources": "c" * 64})
+    assert baseline.make(with_sources, MEASURES).sources == "c" * 64
     assert baseline.render(read) == text
     assert baseline.accept(run, MEASURES, tmp_path / "baselines").read_text() == text
 

@@ -414,3 +414,12 @@ def test_the_comment_says_which_figures_are_adjusted(folder: Path, baseline: Bas
     assert "| difference (95 %) | margin | adjusted p |" in markdown
     assert "p: of a drop, adjusted for all gated measures" in markdown
     assert "the interval of one measure's difference by itself, not adjusted" in markdown
+
+
+def test_a_warning_that_a_few_large_gains_would_undo_says_so(folder: Path) -> None:
+    before = make_run(folder, "mine", [9] * 60)
+    after = make_run(folder, "mine", [9] * 54 + [0] * 6)
+    settings = GateSettings(measures={"MRR@10": 0.005})
+    report = judge(make(before, ["MRR@10", "Hit@10"]), after, settings)
+    assert report.verdict == "warning"
+    assert report.measures[0].presumes_symmetry
