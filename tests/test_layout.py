@@ -202,7 +202,7 @@ CORE = {
     "cluster", "collections", "configs", "llm", "no_telemetry", "progress", "report", "running",
     "runs", "scoring", "shipped", "statistics", "tracking", "tracking_failures",
 }  # fmt: skip
-FACES = {"api", "cli"}
+FACES = {"api", "cli", "pytest_plugin"}
 # The studies that a study builds on.
 BUILDS_ON = {
     "ablation": {"comparison"},

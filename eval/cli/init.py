@@ -37,6 +37,9 @@ if TYPE_CHECKING:
     help="Also write a job that gates the pipeline, and what .gitignore lacks.",
 )
 @click.option(
+    "--pytest", "with_test", is_flag=True, help="Also write a test that gates the pipeline."
+)
+@click.option(
     "--converter",
     metavar="COMMAND",
     help="A command that reads a file and writes Markdown to standard output.",
@@ -55,6 +58,7 @@ def init(
     output: Path | None,
     force: bool,
     ci: str | None,
+    with_test: bool,
     converter: str | None,
     suffixes: str | None,
     add: bool,
@@ -72,7 +76,8 @@ def init(
     If no quote is found, nothing is written, and the command exits with 2.
 
     With --ci, in the root of a git repository: run the pipeline, accept the run as the baseline,
-    commit, and every change is judged against it.
+    commit, and every change is judged against it. With --pytest the same is a test in
+    tests/test_retrieval.py, which needs no git.
 
     An assay.toml that is written into the working folder, unless it has one, lets `assay run`,
     `compare`, `gate` and `choose` do without paths. The collection must lie below that folder.
@@ -80,13 +85,19 @@ def init(
     from assay.eval.cli.skipped_files import describe_skipped
     from assay.eval.collections.authoring.author import PIPELINE, find_target
     from assay.eval.studies.gate.package_source import find_package
-    from assay.eval.studies.gate.workflows import describe_package, plan_workflow, write_workflow
+    from assay.eval.studies.gate.workflows import (
+        describe_package,
+        plan_test,
+        plan_workflow,
+        write_workflow,
+    )
     from assay.eval.studies.ingestion.authoring import add_questions, author_folder
     from assay.retrievers.base import AssayError
 
     used = _choose_converter(converter, suffixes)
     target = find_target(folder, name, output)
     workflow = plan_workflow(ci, target / PIPELINE, force) if ci else {}
+    test = plan_test(target / PIPELINE, force) if with_test else {}
     if add:
         if not questions or force or used:
             raise AssayError("--add: goes with --questions, and not with --force or --converter")
@@ -94,7 +105,7 @@ def init(
     else:
         made, read = author_folder(folder, questions, name, output, force=force, converter=used)
     if made.written:
-        write_workflow(workflow)
+        write_workflow(workflow | test)
     project = _write_project(made) if made.written and made.judged.queries else None
     skipped_files = read.skipped if read else ()
     if as_json:
@@ -105,6 +116,8 @@ def init(
             else {}
         )
         named = {"project": str(project) if project else None}
+        if with_test and made.written:
+            named["test"] = str(*test)
         print_json(_describe(made) | named | {"skipped": skipped} | written)
     else:
         for line in describe_skipped(skipped_files):
@@ -113,7 +126,7 @@ def init(
             if item.converted.encoding not in ("", "utf-8"):
                 click.echo(f"{item.path}: not in UTF-8, read as {item.converted.encoding}")
         _print(made, folder, project)
-        for path in workflow if made.written else ():
+        for path in (*workflow, *test) if made.written else ():
             click.echo(f"written:  {path}")
         if ci and made.written:
             click.echo(describe_package(ci, Path.cwd()))

@@ -133,6 +133,16 @@ assay-gate:
       junit: assay-gate.xml
 """  # noqa: E501
 
+TEST_FILE = Path("tests/test_retrieval.py")
+TEST = '''\
+"""Retrieval is no worse than its accepted baseline."""
+
+
+def test_retrieval(retrieval):
+    # First accept a run: `assay run {pipeline}`, then `assay baseline accept RUN`.
+    retrieval({quoted}).no_worse_than_baseline()
+'''
+
 INCLUDE = "include:\n  - local: .gitlab/assay.yml\n"
 # By the CI's name: the file of its job, and what the file holds.
 JOBS = {
@@ -169,6 +179,21 @@ def plan_workflow(ci: str, pipeline: Path, force: bool) -> dict[Path, str]:
     if ignored := _extend_ignored(Path(".gitignore")):
         files[Path(".gitignore")] = ignored
     return files
+
+
+def plan_test(pipeline: Path, force: bool) -> dict[Path, str]:
+    """Return the file, and its text, in which pytest gates the config at `pipeline`.
+
+    Raises AssayError for a config that lies outside the working folder, and, without `force`, where
+    the file is there already.
+    """
+    here = Path.cwd()
+    if not pipeline.resolve().is_relative_to(here):
+        raise AssayError(f"--pytest: {pipeline} lies outside the working folder; say --output")
+    if TEST_FILE.exists() and not force:
+        raise AssayError(f"{TEST_FILE}: is there already; --force overwrites it")
+    named = Path(os.path.relpath(pipeline.resolve(), here)).as_posix()
+    return {TEST_FILE: TEST.format(pipeline=shlex.quote(named), quoted=json.dumps(named))}
 
 
 def describe_package(ci: str, home: Path) -> str:

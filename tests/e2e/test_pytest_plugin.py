@@ -1,0 +1,214 @@
+"""The pytest plug-in, by a user's own test session."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import xml.etree.ElementTree as Xml
+from importlib.metadata import entry_points
+from pathlib import Path
+
+import pytest
+from tools.processes import ASSAY, ROOT
+
+from assay.eval.runs.stored import load
+from assay.eval.studies.gate import baseline
+from assay.eval.studies.gate.settings import GateSettings
+
+PLUGIN = "assay.eval.pytest_plugin"
+SEARCH = """
+import pytest
+
+DOCUMENTS = {
+    "ferry": "The ferry to the islands sails twice a day in winter.",
+    "refund": "A cancelled sailing is refunded within five working days.",
+    "bikes": "Each passenger may take two suitcases and one \\x1b[31m bicycle.",
+}
+ASKED = {
+    "documents": DOCUMENTS,
+    "queries": {"q1": "ferry in winter", "q2": "is a bicycle free?", "q3": "refunded"},
+    "judgments": {"q1": {"ferry": 1}, "q2": {"bikes": 1}, "q3": {"refund": 1}},
+}
+
+def first(query, k):
+    return list(DOCUMENTS)[:1]
+
+def words(query, k):
+    asked = set(query.split())
+    found = {name: len(asked & set(text.split())) for name, text in DOCUMENTS.items()}
+    return sorted(found, key=lambda name: -found[name])[:1]
+"""
+
+
+@pytest.fixture
+def session(tmp_path: Path):
+    """Write tests into a folder of their own and run them; return what pytest printed."""
+
+    def run(text: str, *options: str) -> subprocess.CompletedProcess[str]:
+        (tmp_path / "test_mine.py").write_text(SEARCH + text)
+        (tmp_path / "pytest.ini").write_text("[pytest]\n")
+        command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *options]
+        command += load_plugin()
+        environment = os.environ | {"ASSAY_REPORTS": str(tmp_path / "reports")}
+        return subprocess.run(
+            command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=300
+        )
+
+    return run
+
+
+def load_plugin() -> list[str]:
+    """Return the options that load the plug-in, where an older installation does not name it."""
+    found = [one for one in entry_points(group="pytest11") if one.value == PLUGIN]
+    return [] if found else ["-p", PLUGIN]
+
+
+def declare_committed(manifest: Path) -> None:
+    """Write that a run was made by committed code: no other becomes a baseline."""
+    values = json.loads(manifest.read_text())
+    values["environment"]["git"]["dirty"] = False
+    manifest.write_text(json.dumps(values))
+
+
+def test_figures_that_hold_pass_and_stand_in_junit(session, tmp_path: Path) -> None:
+    done = session(
+        """
+@pytest.mark.retrieval(collection=ASKED, measures=["Hit@1"])
+@pytest.mark.parametrize("pipeline", [words, "bm25"])
+def test_it(retrieval, pipeline):
+    checked = retrieval(pipeline).at_least("Hit@1", .6).at_most("Empty", 0)
+    assert checked.result.measures.loc["Hit@1", "n"] == 3
+""",
+        "--strict-markers", "--junit-xml=found.xml", "-m", "retrieval",
+    )  # fmt: skip
+    assert "2 passed" in done.stdout, done.stdout
+    properties = Xml.parse(tmp_path / "found.xml").findall(".//property")
+    found = {item.get("name"): float(item.get("value") or "") for item in properties}
+    assert found == {"words Hit@1": pytest.approx(2 / 3), "bm25 Hit@1": 1.0}
+
+
+def test_a_failure_shows_the_lost_questions_and_what_was_found_instead(session) -> None:
+    done = session(
+        """
+def test_it(retrieval):
+    retrieval(first, ASKED).at_least("Success@1", .9)
+"""
+    )
+    assert done.returncode == 1
+    for line in (
+        "Hit@1 of first on in-memory is 0.333 (95 % interval ",
+        "3 questions); it should be at least 0.9",
+        "Hit@1 0.000  q2: is a bicycle free?",
+        'wanted  bikes (not among 1 hit): "Each passenger may take two suitcases and one \ufffd[',
+        'first   ferry (not judged): "The ferry to the islands',
+        "/report.html",
+    ):
+        assert line in done.stdout, done.stdout
+    assert "\x1b[31m bicycle" not in done.stdout
+    assert "q1:" not in done.stdout
+    assert "assertions.py" not in done.stdout  # the traceback ends in the user's own line
+    page = re.search(r"report  (\S+)", done.stdout)
+    assert page
+    assert Path(page[1]).is_file()
+
+
+@pytest.mark.parametrize(
+    ("test", "line"),
+    [
+        ("retrieval('bm52', ASKED)", "bm52"),
+        ("retrieval(words, 'nowhere')", "nowhere"),
+        ("retrieval(words, ASKED).at_least('Hat@1', .5)", "measures: 'Hat@1'"),
+        ("retrieval(words, ASKED).no_worse_than_baseline()", "assay baseline accept words-in-m"),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_is_one_line(session, test: str, line: str) -> None:
+    done = session(f"def test_it(retrieval):\n    {test}\n")
+    assert done.returncode == 1
+    failure = [text for text in done.stdout.splitlines() if text.startswith(("E  ", "FAILED"))]
+    assert line in failure[-1] or any(line in text for text in done.stdout.splitlines())
+    assert "site-packages" not in done.stdout
+    assert "running.py" not in done.stdout
+
+
+def test_an_unknown_key_of_the_marker_is_refused(session) -> None:
+    done = session(
+        "@pytest.mark.retrieval(colection=1)\ndef test_it(retrieval):\n    retrieval(words)\n"
+    )
+    assert "colection: unknown; allowed: collection, measures, depth" in done.stdout
+
+
+def test_two_workers_may_run_the_same_pipeline(session, tmp_path: Path) -> None:
+    done = session(
+        """
+@pytest.mark.parametrize("turn", range(4))
+def test_it(retrieval, turn):
+    retrieval("bm25", ASKED).at_least("Hit@1", 1)
+""",
+        "-n", "2",
+    )  # fmt: skip
+    assert "4 passed" in done.stdout, done.stdout
+    assert 1 <= len(list((tmp_path / "reports").glob("bm25-*/manifest.json"))) <= 4
+
+
+def test_a_session_that_does_not_use_it_imports_nothing(session) -> None:
+    done = session(
+        """
+def test_it():
+    import sys
+    loaded = {name for name in sys.modules if name.startswith("assay")}
+    assert loaded == {"assay", "assay.eval", "assay.eval.pytest_plugin"}
+"""
+    )
+    assert "1 passed" in done.stdout, done.stdout
+
+
+def test_a_run_that_got_worse_than_its_baseline_fails(session, tmp_path: Path) -> None:
+    done = session("def test_it(retrieval):\n    retrieval('bm25', 'harbourline')\n")
+    assert "1 passed" in done.stdout, done.stdout
+    (manifest,) = (tmp_path / "reports").glob("*/manifest.json")
+    declare_committed(manifest)
+    baseline.accept(load(manifest.parent), GateSettings().scored, tmp_path / "kept")
+    done = session(
+        """
+@pytest.mark.retrieval(collection="harbourline", baselines="kept")
+@pytest.mark.parametrize("pipeline", ["bm25", lambda query, k: []], ids=["same", "worse"])
+def test_it(retrieval, pipeline):
+    retrieval(pipeline, name="bm25").no_worse_than_baseline()
+"""
+    )
+    assert "1 failed, 1 passed" in done.stdout, done.stdout
+    for line in (
+        "FAILED test_mine.py::test_it[worse] - AssertionError: Regression: nDCG@10 fel",
+        "The questions that lost most:",
+        "first   nothing was returned",
+    ):
+        assert line in done.stdout, done.stdout
+
+
+def test_init_writes_a_test_that_passes_once_a_run_is_accepted(tmp_path: Path) -> None:
+    shutil.copytree(ROOT / "examples/allotment", tmp_path / "docs")
+    shutil.copy(ROOT / "examples/questions.csv", tmp_path)
+    free = {"ASSAY_DATASET": "", "ASSAY_REPORTS": "", "MLFLOW_TRACKING_URI": "sqlite:///mlflow.db"}
+
+    def call(*command: str) -> subprocess.CompletedProcess[str]:
+        environment = os.environ | free
+        return subprocess.run(
+            command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=300
+        )
+
+    init = (ASSAY, "init", "docs", "--questions", "questions.csv", "--pytest")
+    made = call(*init)
+    assert "written:  tests/test_retrieval.py" in made.stdout, made.stderr
+    again = call(*init)
+    assert again.returncode == 2
+    assert "tests/test_retrieval.py: is there already; --force overwrites it" in again.stderr
+    tested = (sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *load_plugin())
+    done = call(*tested)
+    accept = re.search(r"`assay (baseline accept \S+-\S+)`", done.stdout)
+    assert accept, done.stdout
+    manifest = tmp_path / "reports" / accept[1].split()[-1] / "manifest.json"
+    declare_committed(manifest)
+    assert call(ASSAY, *accept[1].split()).returncode == 0
+    assert "1 passed" in call(*tested).stdout
