@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from assay.eval.api import (
         ablate,
+        audit,
         choose,
         compare,
         ingest,
@@ -42,6 +43,7 @@ else:
 
 __all__ = [
     "ablate",
+    "audit",
     "choose",
     "compare",
     "ingest",

@@ -14,6 +14,7 @@ from assay.eval.api.runs import compare, run
 from assay.eval.api.stored_runs import load_runs, load_tracked_runs
 from assay.eval.api.studies import (
     ablate,
+    audit,
     overlap,
     parity,
     recall,
@@ -24,6 +25,7 @@ from assay.eval.api.studies import (
 
 __all__ = [
     "ablate",
+    "audit",
     "choose",
     "compare",
     "ingest",

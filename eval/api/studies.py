@@ -10,6 +10,7 @@ from assay.retrievers.base import AssayError
 
 if TYPE_CHECKING:
     from assay.eval.studies.ablation.analysis import Ablation
+    from assay.eval.studies.audit.study import Audit
     from assay.eval.studies.overlap.study import Overlap
     from assay.eval.studies.reproduction.analysis import Reproduction
     from assay.eval.studies.stores.parity.results import Parity
@@ -176,6 +177,43 @@ def threshold(
 
     found = fit(find_config(config), overrides, of, false_empty, ConsoleProgress())
     return StudyResult(found, report(found))
+
+
+def audit(
+    n: int,
+    base: float,
+    new: float,
+    sd: float | None = None,
+    *,
+    hits: bool = False,
+    tried: int = 1,
+) -> "StudyResult[Audit]":
+    """Say what a published pair of means can and cannot show, as `assay audit` does.
+
+    Args:
+        n: How many queries the means are of.
+        base: The mean of the system it is compared with, from 0 to 1.
+        new: The mean of the system that is said to be better.
+        sd: The standard deviation of the differences of single queries, where it is told.
+        hits: Whether each score is 0 or 1, as of Hit@k.
+        tried: How many systems or settings were tried on these queries.
+
+    Returns:
+        What was found: `.found.shown` is None where it depends on what is not told;
+        `.tables["spreads"]` and, of hits, `.tables["changed"]`.
+
+    Raises:
+        AssayError: A value is out of range, or no number of hits has such a mean.
+
+    Examples:
+        >>> from assay import audit
+        >>> print(audit(250, 0.71, 0.74, 0.3).verdict)
+        A rise of 0.03 on 250 queries is not shown with a spread of 0.3 (p 0.115)
+
+    """
+    from assay.eval.studies.audit.study import AuditStudy
+
+    return ask(AuditStudy(), n=n, base=base, new=new, sd=sd, hits=hits, tried=tried)
 
 
 def overlap(

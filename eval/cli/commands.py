@@ -52,6 +52,11 @@ GROUPS = {
             "Show how much the first hits of two pipelines agree.",
             ("overlap bm25 semantic", "overlap bm25 hybrid dataset=tarnwick --by documents"),
         ),
+        "audit": Entry(
+            "audit:audit",
+            "Say what a published pair of means can and cannot show.",
+            ("audit -n 250 --base .71 --new .74", "audit -n 250 --base .71 --new .74 --hits"),
+        ),
         "choose": Entry(
             "choose:choose",
             "Find the pipeline to ship for a collection.",

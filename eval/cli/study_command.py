@@ -46,15 +46,16 @@ def _make_parameter(name: str, field: FieldInfo) -> click.Parameter:
             [name], type=kind, nargs=nargs, required=required, metavar=argument.metavar or None
         )
     default = None if required else field.get_default(call_default_factory=True)
+    told: dict[str, Any] = {} if required else {"default": default}
     return click.Option(
-        [f"--{name.replace('_', '-')}"],
+        [f"--{name.replace('_', '-')}" if len(name) > 1 else f"-{name}"],
         type=None if given is bool else kind,
         is_flag=given is bool,
         multiple=many,
         required=required,
-        default=default,
         show_default=default not in (None, (), False),
         help=field.description,
+        **told,
     )
 
 

@@ -15,6 +15,7 @@ OBJECTS = {
                 "sweep",
                 "ablate",
                 "threshold",
+                "audit",
                 "overlap",
                 "targets",
                 "parity",

@@ -1,0 +1,1 @@
+"""Audit: what a published pair of means can show."""

@@ -1,0 +1,85 @@
+"""What two means and a number of queries allow to be said of a difference."""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from assay.eval.statistics.estimates import Estimate
+from assay.eval.statistics.significance import detectable
+
+MOST_QUERIES = 10_000_000
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What the difference is worth where those of single queries spread by `sd`.
+
+    `difference` has the interval of the paired t-test at the level asked, `p` is its two-sided
+    p-value. `detectable` is the smallest difference that so many queries show with power 0.8, and
+    `needed` how many would show this one; None where no number in reach does.
+    """
+
+    sd: float
+    difference: Estimate
+    p: float
+    detectable: float
+    needed: int | None
+
+
+def read_difference(difference: float, sd: float, n: int, level: float) -> Reading:
+    """Return what a mean difference of `n` pairs is worth whose differences spread by `sd` > 0."""
+    from scipy.special import stdtr, stdtrit
+
+    error = sd / math.sqrt(n)
+    half = float(stdtrit(n - 1, 1 - level / 2)) * error
+    p = float(2 * stdtr(n - 1, -abs(difference) / error))
+    estimate = Estimate(difference, difference - half, difference + half, n)
+    needed = find_needed(abs(difference), sd, level)
+    return Reading(sd, estimate, p, detectable(sd, n, alpha=level), needed)
+
+
+def find_needed(difference: float, sd: float, level: float) -> int | None:
+    """Return the fewest queries that show a difference with power 0.8; None beyond ten million."""
+    low, high = 2, 4
+    while detectable(sd, high, alpha=level) > difference:
+        low, high = high, 2 * high
+        if low > MOST_QUERIES:
+            return None
+    while low < high:
+        middle = (low + high) // 2
+        if detectable(sd, middle, alpha=level) > difference:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+def limit_sd(base: float, new: float, n: int) -> tuple[float, float]:
+    """Return between which the standard deviation of differences lies for scores from 0 to 1.
+
+    It is 0 where every query changed alike. It is largest where all scores are 0 or 1 and as many
+    queries as the means allow changed: E(d²) is then the share that changed.
+    """
+    changed = min(base + new, 2 - base - new)
+    return 0.0, math.sqrt(max(changed - (new - base) ** 2, 0.0) * n / (n - 1))
+
+
+def find_shown_below(difference: float, n: int, level: float) -> float:
+    """Return the spread below which the paired t-test shows a mean difference of `n` pairs."""
+    from scipy.special import stdtrit
+
+    return abs(difference) * math.sqrt(n) / float(stdtrit(n - 1, 1 - level / 2))
+
+
+def list_sign_tests(base: int, new: int, n: int) -> Iterator[tuple[int, float]]:
+    """Yield how many of `n` queries may have changed, fewest first, each with the exact p-value.
+
+    `base` and `new` are how many of them were hits. The p-value is McNemar's by the binomial
+    distribution, two-sided.
+    """
+    from scipy.special import bdtr
+
+    fewest, most = abs(new - base), min(base + new, 2 * n - base - new)
+    for changed in range(fewest, most + 1, 2):
+        against = (changed - fewest) // 2  # that went the other way than most
+        yield changed, min(1.0, 2 * float(bdtr(against, changed, 0.5)))

@@ -1,0 +1,217 @@
+"""What a published pair of means can and cannot show."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from functools import cached_property
+from typing import Any
+
+from pydantic import Field
+
+from assay.eval.report.blocks import Column, Plot, Report, Table
+from assay.eval.report.formats import count, p_value
+from assay.eval.running.study import Lab, Study, StudyOptions
+from assay.eval.runs import environment
+from assay.eval.statistics.significance import ALPHA
+from assay.eval.studies.audit.arithmetic import (
+    Reading,
+    find_shown_below,
+    limit_sd,
+    list_sign_tests,
+    read_difference,
+)
+from assay.retrievers.base import AssayError
+from assay.retrievers.store.digest import digest
+
+SPREADS = (0.1, 0.2, 0.3, 0.4, 0.5)
+ROWS = 9  # of the numbers of queries that may have changed
+INDEPENDENT = (
+    "The queries are taken as independent. Those that share documents count for fewer: give the "
+    "number they count as."
+)
+
+
+class AuditOptions(StudyOptions):
+    """Two means of one measure, on the same queries."""
+
+    n: int = Field(ge=2, le=10_000_000, description="How many queries the means are of.")
+    base: float = Field(ge=0, le=1, description="The mean of the system it is compared with.")
+    new: float = Field(ge=0, le=1, description="The mean of the system that is said to be better.")
+    sd: float | None = Field(
+        None, gt=0, le=1, description="The standard deviation of the differences, where it is told."
+    )
+    hits: bool = Field(False, description="Each score is 0 or 1, as of Hit@k or accuracy.")
+    tried: int = Field(
+        1, ge=1, le=1_000_000, description="How many systems or settings were tried on the queries."
+    )
+
+
+@dataclass(frozen=True)
+class SignTest:
+    """The exact test where so many queries changed from hit to miss or back."""
+
+    changed: int
+    p: float
+
+
+@dataclass(frozen=True)
+class Audit:
+    """What can be said of a difference between two means.
+
+    `level` is .05 over the number tried (Bonferroni). `readings` are by spread; `spread` is the
+    least and the largest that the means allow, and `shown_below` the one below which the difference
+    is shown. `sign_tests` are of hits alone.
+    """
+
+    id: str
+    asked: AuditOptions
+    level: float
+    spread: tuple[float, float]
+    shown_below: float
+    readings: tuple[Reading, ...]
+    sign_tests: tuple[SignTest, ...]
+    environment: Mapping[str, Any] = field(default_factory=environment.describe)
+
+    @property
+    def difference(self) -> float:
+        """The new mean less the base."""
+        return self.asked.new - self.asked.base
+
+    @cached_property
+    def shown(self) -> bool | None:
+        """Whether the difference is shown; None where that depends on what is not told."""
+        if self.sign_tests:
+            found = {test.p <= self.level for test in self.sign_tests}
+        elif self.asked.sd is not None:
+            found = {self.readings[0].p <= self.level}
+        else:
+            found = {self.difference != 0, self.spread[1] <= self.shown_below}
+        return found.pop() if len(found) == 1 else None
+
+    def as_json(self) -> dict[str, Any]:
+        """Return all that was found as JSON values."""
+        return {
+            **asdict(self),
+            "asked": self.asked.model_dump(mode="json"),
+            "difference": self.difference,
+            "shown": self.shown,
+        }
+
+
+class AuditStudy(Study[AuditOptions, Audit]):
+    """Say what a published table of two means can and cannot show.
+
+    Nothing is run: the two means and the number of queries are enough. Where the table does not
+    tell how much the differences of single queries vary, what the difference is worth is shown for
+    several spreads, and which the means allow.
+    """
+
+    name = "audit"
+    options = AuditOptions
+
+    def find(self, asked: AuditOptions, lab: Lab) -> Audit:  # noqa: D102
+        level = ALPHA / asked.tried
+        difference = asked.new - asked.base
+        spread = limit_sd(asked.base, asked.new, asked.n)
+        tests: list[SignTest] = []
+        if asked.hits:
+            base = _count_hits("base", asked.base, asked.n)
+            new = _count_hits("new", asked.new, asked.n)
+            tests = [SignTest(*pair) for pair in list_sign_tests(base, new, asked.n)]
+        if asked.sd is not None and asked.sd > spread[1] + 1e-9:
+            raise AssayError(
+                f"--sd: {asked.sd:g} is more than scores from 0 to 1 with these means can vary; "
+                f"allowed: up to {spread[1]:.3f}"
+            )
+        spreads = [asked.sd] if asked.sd is not None else [s for s in SPREADS if s <= spread[1]]
+        return Audit(
+            f"audit-{digest(asked.model_dump())[:8]}",
+            asked,
+            level,
+            spread,
+            find_shown_below(difference, asked.n, level),
+            tuple(read_difference(difference, sd, asked.n, level) for sd in spreads),
+            tuple(tests),
+        )
+
+    def report(self, found: Audit) -> Report:  # noqa: D102
+        asked, hits = found.asked, found.sign_tests
+        percent = f"{100 * (1 - found.level):.4g} %"
+        readings = Table(
+            "spreads",
+            "By how much the differences of single queries vary",
+            [
+                Column("sd", "Spread (SD)", "score"),
+                Column("difference", f"Difference ({percent})", "difference"),
+                Column("p", "p", "p"),
+                Column("detectable", "Shown from", "score"),
+                Column("needed", "Queries needed", "count"),
+            ],
+            found.readings,
+            note="Paired t-test. Shown from: the smallest difference that so many queries show in "
+            "four of five cases. Queries needed: to show this difference as often.",
+            plot=Plot("difference", "difference"),
+            brief=not hits,
+        )
+        changed = Table(
+            "changed",
+            "By how many queries changed from hit to miss or back",
+            [Column("changed", "Queries changed", "count"), Column("p", "p (exact)", "p")],
+            _thin(found),
+            note="McNemar's test. At least that many changed, since the means differ by so much; "
+            "the last row is the most that the means allow.",
+        )
+        return Report(
+            id=found.id,
+            kind="audit",
+            title=f"{asked.base:g} → {asked.new:g}",
+            subject=(f"on {count(asked.n, 'query', 'queries')}",),
+            verdict=[_judge(found)],
+            warnings=[INDEPENDENT],
+            blocks=[changed, readings] if hits else [readings],
+            environment=found.environment,
+        )
+
+
+def _count_hits(name: str, mean: float, n: int) -> int:
+    """Return how many queries were hits. Raises AssayError for a mean that no number gives."""
+    hits = round(mean * n)
+    digits = len(f"{mean:.12g}".partition(".")[2])
+    if abs(hits / n - mean) > 0.5 * 10.0**-digits + 1e-12:
+        raise AssayError(
+            f"--{name}: no number of hits of {n} has a mean of {mean:g}; the nearest is "
+            f"{hits}, {hits / n:.6g}"
+        )
+    return hits
+
+
+def _thin(found: Audit) -> list[SignTest]:
+    """Return few of the tests: the ends, both sides of the level, and some between."""
+    tests = found.sign_tests
+    if len(tests) <= ROWS:
+        return list(tests)
+    places = {round(i * (len(tests) - 1) / (ROWS - 3)) for i in range(ROWS - 2)}
+    last = sum(test.p <= found.level for test in tests)
+    places |= {place for place in (last - 1, last) if 0 <= place < len(tests)}
+    return [tests[place] for place in sorted(places)]
+
+
+def _judge(found: Audit) -> str:
+    """Return the verdict: shown, not shown, or what it depends on."""
+    asked = found.asked
+    word = "rise" if found.difference > 0 else "fall" if found.difference < 0 else "difference"
+    what = f"a {word} of {abs(found.difference):.3g} on {count(asked.n, 'query', 'queries')}"
+    tried = f", where {asked.tried:,} were tried," if asked.tried > 1 else ""
+    if found.shown is not None:
+        known = "whatever changed" if asked.sd is None else f"with a spread of {asked.sd:g}"
+        p = f" (p {p_value(found.readings[0].p)})" if asked.sd is not None else ""
+        verb = "is shown" if found.shown else "is not shown"
+        return f"{what[0].upper()}{what[1:]}{tried} {verb} {known}{p}"
+    if found.sign_tests:
+        most = max(test.changed for test in found.sign_tests if test.p <= found.level)
+        depends = f"no more than {count(most, 'query', 'queries')} changed from hit to miss or back"
+    else:
+        depends = (
+            f"the differences of single queries have a standard deviation below "
+            f"{found.shown_below:.3f}; with these means it may be up to {found.spread[1]:.3f}"
+        )
+    return f"{what[0].upper()}{what[1:]}{tried} is shown only if {depends}"
