@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from assay.eval.statistics.estimates import Estimate
 from assay.eval.statistics.significance import detectable
 
-MOST_QUERIES = 10_000_000
+MOST_QUERIES = 1_000_000
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ def read_difference(difference: float, sd: float, n: int, level: float) -> Readi
 
 
 def find_needed(difference: float, sd: float, level: float) -> int | None:
-    """Return the fewest queries that show a difference with power 0.8; None beyond ten million."""
+    """Return the fewest queries that show a difference with power 0.8; None beyond a million."""
     low, high = 2, 4
     while detectable(sd, high, alpha=level) > difference:
         low, high = high, 2 * high

@@ -33,7 +33,7 @@ INDEPENDENT = (
 class AuditOptions(StudyOptions):
     """Two means of one measure, on the same queries."""
 
-    n: int = Field(ge=2, le=10_000_000, description="How many queries the means are of.")
+    n: int = Field(ge=2, le=1_000_000, description="How many queries the means are of.")
     base: float = Field(ge=0, le=1, description="The mean of the system it is compared with.")
     new: float = Field(ge=0, le=1, description="The mean of the system that is said to be better.")
     sd: float | None = Field(
