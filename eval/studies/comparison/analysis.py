@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from assay.eval.runs import generated_answers
 from assay.eval.runs.execution.interleaved_timing import InterleavedTiming
 from assay.eval.runs.stored import StoredRun
+from assay.eval.runs.summary.claims import Claims
 from assay.eval.runs.summary.comparability import (
     check_comparable,
     describe_unanswered,
@@ -16,7 +17,6 @@ from assay.eval.runs.summary.returned_tokens import TOKENS, WITHIN
 from assay.eval.runs.summary.summary import Summary, summarise
 from assay.eval.scoring.measures import choose_headline, find, list_within
 from assay.eval.statistics.groups import find_design_effect
-from assay.eval.studies.comparison.claims import Claims
 from assay.eval.studies.comparison.comparison import Comparison, Pair
 from assay.eval.studies.comparison.differences import (
     EFFECT,

@@ -11,6 +11,7 @@ from assay.eval.runs.execution.interleaved_timing import InterleavedTiming
 from assay.eval.runs.machine_load import describe_disturbance
 from assay.eval.runs.manifest import describe_cut, describe_order, describe_unread
 from assay.eval.runs.stored import StoredRun, describe_degraded, describe_without_hits
+from assay.eval.runs.summary.claims import Claims
 from assay.eval.runs.summary.comparability import find_misfit
 from assay.eval.runs.summary.difference_bounds import (
     DifferenceBounds,
@@ -23,7 +24,6 @@ from assay.eval.runs.summary.returned_tokens import describe_tokens
 from assay.eval.runs.summary.summary import Summary
 from assay.eval.scoring.measures import choose_headline, find, list_standard
 from assay.eval.statistics.significance import ALPHA, POWER
-from assay.eval.studies.comparison.claims import Claims
 from assay.eval.studies.comparison.conclusion import conclude, describe_types, tell_opposite
 from assay.eval.studies.comparison.differences import Difference, describe_symmetry
 from assay.eval.studies.comparison.latency_pairs import LatencyPair
@@ -351,11 +351,7 @@ class Comparison:
             "apart": None if self.apart is None else list(self.apart),
             "tests_apart": self.tests_apart,
             "tests_by_type": self.tests_by_type,
-            "claim": self.claims.leading,
-            "strength": self.claims.strength,
-            "groups": self.claims.count,
-            "effective_groups": self.claims.effective,
-            "documents_touched": self.claims.touched,
+            "claim": self.claims.as_json(),
             "verdict": list(self.verdict),
             "warnings": list(self.warnings),
         }

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from assay.eval.report.formats import p_value, score, signed
+from assay.eval.runs.summary.claims import Claim, Claims
 from assay.eval.statistics.significance import ALPHA
-from assay.eval.studies.comparison.claims import Claim, Claims
 from assay.eval.studies.comparison.differences import Difference
 
 MOST_TYPES = 6  # that a sentence names

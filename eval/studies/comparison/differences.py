@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from assay.eval.report.formats import count
 from assay.eval.runs.rows import as_row
+from assay.eval.runs.summary.claims import Sampling
 from assay.eval.scoring.measures import find
 from assay.eval.statistics.estimates import Estimate
 from assay.eval.statistics.groups import estimate_grouped_difference, spread_over_groups
@@ -28,7 +29,6 @@ from assay.eval.statistics.significance import (
     spread,
     standardise,
 )
-from assay.eval.studies.comparison.claims import Sampling
 
 # The smallest difference of a measure on 0 to 1 that is worth a verdict of its own.
 EFFECT = 0.05

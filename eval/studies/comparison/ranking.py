@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from string import ascii_lowercase
 
 from assay.eval.report.formats import score, signed
-from assay.eval.studies.comparison.claims import Claims
+from assay.eval.runs.summary.claims import Claims
 from assay.eval.studies.comparison.conclusion import describe_evidence
 from assay.eval.studies.comparison.differences import Difference
 

@@ -9,6 +9,7 @@ from samples.planned_runs import make_collection, make_run
 
 from assay.eval.collections.groups import Group
 from assay.eval.runs.stored import StoredRun
+from assay.eval.runs.summary.claims import Claims
 from assay.eval.statistics.groups import (
     estimate_grouped_difference,
     find_design_effect,
@@ -16,7 +17,6 @@ from assay.eval.statistics.groups import (
 )
 from assay.eval.statistics.significance import randomise
 from assay.eval.studies.comparison.analysis import compare
-from assay.eval.studies.comparison.claims import Claims
 from assay.eval.studies.comparison.comparison import Comparison
 from assay.eval.studies.comparison.page import write
 
@@ -157,8 +157,12 @@ def test_declared_groups_are_called_groups(tmp_path: Path) -> None:
 def test_json_has_both_p_values(tmp_path: Path) -> None:
     compared = make(tmp_path, 10, 21, lose_whole_documents(21, 10))
     told = compared.as_json()
-    assert told["claim"] == "questions"
-    assert (told["groups"], told["effective_groups"], told["strength"]) == (21, 21.0, "decides")
+    claim = told["claim"]
+    assert claim["about"] == "questions"
+    assert claim["sentence"] == (
+        "The verdict is for new questions on these documents; on others it may differ."
+    )
+    assert (claim["groups"], claim["effective_groups"], claim["strength"]) == (21, 21.0, "decides")
     (other,) = told["others"]
     questions, documents = other["claims"]["questions"], other["claims"]["documents"]
     assert (questions["verdict"], documents["verdict"]) == ("better", "not shown (too few queries)")

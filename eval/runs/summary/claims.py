@@ -7,7 +7,7 @@ not hold for other documents. The first is tested by question, the second by gro
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -132,6 +132,30 @@ class Claims:
         if claim == "documents":
             return f"on {self.unit} like these"
         return f"for new questions on these {self.unit}"
+
+    @property
+    def sentence(self) -> str:
+        """What a verdict on these questions holds for, in a sentence or two."""
+        if self.leading == "questions":
+            told = (
+                f"The verdict is for new questions on these {self.unit}; on others it may differ."
+            )
+            return " ".join(filter(None, [self.describe(), told]))
+        told = f"The verdict is for {self.unit} like these: questions are on {self.count_groups()}"
+        if not self.single:
+            told += f", which count as {self.effective:.0f}"
+        return f"{told}.{f' {self.describe_weakness()}' if self.strength == 'weak' else ''}"
+
+    def as_json(self) -> dict[str, Any]:
+        """Return it as a JSON object: what a verdict is on, in words and in numbers."""
+        return {
+            "about": self.leading,
+            "sentence": self.sentence,
+            "strength": self.strength,
+            "groups": self.count,
+            "effective_groups": self.effective,
+            "documents_touched": self.touched,
+        }
 
     def describe(self) -> str:
         """Return in a sentence why nothing is said beyond these documents; "" where it is."""
