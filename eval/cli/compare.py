@@ -141,7 +141,9 @@ def print_comparison(compared: "Comparison", by_type: bool = False) -> None:
     queries = count(len(compared.base.run.queries), "query", "queries")
     for line in compared.verdict:
         console.print(line, style="bold", markup=False, highlight=False)
-    console.print(f"{queries} of {compared.base.run.manifest.collection.name}", highlight=False)
+    shared = compared.describe_questions()
+    name = compared.base.run.manifest.collection.name
+    console.print(f"{queries} of {name}{shared}", highlight=False)
     if compared.all_pairs:
         console.print()
         print_ranking(console, compared, by_type)

@@ -1,5 +1,6 @@
 """The card of a collection: `dataset.yaml`, what it is, where it lies, how to read it."""
 
+from collections.abc import Mapping
 from math import inf
 from pathlib import Path
 from typing import Annotated, ClassVar, Literal
@@ -115,6 +116,17 @@ class Card(Settings):
         default_factory=dict,
         description="the groups of each principal, by the name that queries give it",
     )
+    groups: str = Field(
+        "",
+        description="the key of the queries' metadata that says which are not independent, such as "
+        "conversation, template or author; by default those whose answers lie in one document",
+    )
+    documents_are: Literal["", "all", "sample"] = Field(
+        "",
+        description="`all` where these documents are those that will be searched, `sample` where "
+        "they stand for others like them; decides what a verdict is on, by default the share of "
+        "documents that questions are about",
+    )
     sizes: Sizes | None = Field(None, description="written by `assay dataset seal`")
     digests: dict[str, Sha256] = Field(
         default_factory=dict, description="SHA-256 by file; written by `assay dataset seal`"
@@ -162,6 +174,11 @@ class Card(Settings):
         """The file of contexts the card names."""
         return None
 
+    @property
+    def known_copies(self) -> Mapping[str, str]:
+        """The original of each document that the card says is a copy, by ids."""
+        return {}
+
     def names(self) -> tuple[str, ...]:
         """The files and folders the card names, relative to where the data lies."""
         return ()
@@ -193,7 +210,8 @@ class FileCard(Card):
     """A card of files."""
 
     queries: str = Field(
-        "queries.jsonl", description="rows with _id, text and, if any, type, filter, principal"
+        "queries.jsonl",
+        description="rows with _id, text and, if any, type, group, filter, principal",
     )
     judgments: dict[VariantName, str | list[str]] = Field(
         min_length=1, description="files of judgments by variant; the first variant is the default"

@@ -8,6 +8,7 @@ from assay.eval.collections.card import Card, Sizes
 from assay.eval.collections.collection import Collection, Query
 from assay.eval.collections.digests import measure_digest, measure_sizes
 from assay.eval.collections.formats.source import GoldBook, Register, Source
+from assay.eval.collections.groups import describe_groups, find_groups
 from assay.eval.collections.heading_spans import find_answer_end
 from assay.eval.collections.judgment_source import describe_models
 from assay.eval.collections.loading import open_source
@@ -94,6 +95,8 @@ def _check_content(
         # Where none is judged, that has been told, or why.
         if known and name not in known:
             problems.warn(row.file, row.line, f'query "{name}" has no judgment')
+    if legible:
+        _check_groups(card, books[card.variants[0]], queries.items, place, problems)
     if unsearched := describe_unsearched(documents.values()):
         problems.note(place, unsearched)
     _check_language(card, documents, place, problems)
@@ -141,6 +144,16 @@ def _check_grades(book: GoldBook, queries: Mapping[str, Query], problems: Proble
             row = book.rows[name]
             message = f'query "{name}" has no judgment of a positive grade; it scores 0 always'
             problems.warn(row.file, row.line, message)
+
+
+def _check_groups(
+    card: Card, book: GoldBook, queries: Mapping[str, Query], place: Path, problems: Problems
+) -> None:
+    """Say as how many independent questions those of the first variant count."""
+    gold = {name: tuple(items.values()) for name, items in book.items.items() if name in queries}
+    groups = find_groups([queries[name] for name in gold], gold, card.known_copies)
+    if shared := describe_groups(groups.values()):
+        problems.note(place, shared)
 
 
 def _check_spans(book: GoldBook, documents: Mapping[str, Document], problems: Problems) -> None:

@@ -28,10 +28,11 @@ _quote = json.encoder.encode_basestring
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """A question put to the collection; `type` groups queries in reports.
+    """A question put to the collection; `type` sorts queries in reports.
 
     `filter` is a filter as it is written in JSON, `principal` the name of who asks, as the card has
-    it.
+    it. `group` names the group that the collection declares for the query, "" where it declares
+    none: queries of one group are not independent (see `assay.eval.collections.groups`).
     """
 
     id: str
@@ -40,6 +41,7 @@ class Query:
     metadata: Mapping[str, Any] = field(default_factory=dict)
     filter: Mapping[str, Any] = field(default_factory=dict)
     principal: str = ""
+    group: str = ""
 
 
 # Not frozen, which takes four times as long to make; there are millions.
@@ -182,7 +184,9 @@ class Collection:
 
     @cached_property
     def digest(self) -> str:
-        """SHA-256, in hex, of all that decides a score: documents, queries, gold and options.
+        """SHA-256, in hex, of all that decides a score or what it is held to be worth.
+
+        That is documents, queries with the groups that are declared, gold and options.
 
         So does which grades are a model's, where the card does not say so of all. Where the data
         lies, and what the card says about it, does not enter. That of documents that stay in their
@@ -213,7 +217,8 @@ class Collection:
     def _encode_rest(self) -> Iterator[str]:
         for query in self.queries:
             asked = [query.filter, query.principal] if query.filter or query.principal else []
-            yield _encode(["query", query.id, query.text, query.type, *asked])
+            group = [{"group": query.group}] if query.group else []
+            yield _encode(["query", query.id, query.text, query.type, *asked, *group])
         by_model = self.card.by_model
         for items in self.gold.values():
             for gold in items:
@@ -223,6 +228,7 @@ class Collection:
                     f"{gold.start}, {gold.end}, {gold.grade}, {_quote(gold.passage_id)}"
                     f"{judge if gold.by_model != by_model else ''}]"
                 )
-        yield _encode(["options", self.drop_self_matches])
+        declared = filter(None, [self.card.documents_are])
+        yield _encode(["options", self.drop_self_matches, *declared])
         if self.card.readers:
             yield _encode(["permissions", self.card.readers, self.card.principals])

@@ -35,7 +35,7 @@ def make_collection(
     of BEIR, ir_datasets or PyTerrier, and others are passed over.
 
     `documents`: {id: text}, or {id: {"text": …, "title": …}}.
-    `queries`: {id: text}, or {id: {"text": …, "type": …}}.
+    `queries`: {id: text}, or {id: {"text": …, "type": …, "group": …}}.
     `judgments`: by query id {document id: grade}, or a list of (document id, grade),
     (document id, start, end), (document id, start, end, grade), document ids and quotes.
 
@@ -59,7 +59,8 @@ def make_collection(
     asked = QueryRegister(problems)
     for row in read_rows(queries, QUERIES, problems):
         with problems.of(row):
-            query = Query(row.string("query_id"), row.string("text"), row.string("type", ""))
+            kind, group = row.string("type", ""), row.string("group", "")
+            query = Query(row.string("query_id"), row.string("text"), kind, group=group)
             asked.add_query(row, restrict_query(query, row, card))
     gold = _read_gold(judgments, texts, asked.items, problems)
     if not gold:

@@ -50,6 +50,7 @@ QUERIES = Columns(
         "type": ("type",),
         "filter": ("filter",),
         "principal": ("principal",),
+        "group": ("group",),
     },
     ("query_id", "text"),
 )
@@ -66,7 +67,7 @@ JUDGMENTS = Columns(
     },
     ("query_id",),
 )
-IDS = ("doc_id", "query_id", "path")
+IDS = ("doc_id", "query_id", "path", "group")
 NUMBERS = ("grade", *PLACES)
 # What stands in a list of judgments, by its length.
 TUPLES = {

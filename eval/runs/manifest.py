@@ -81,7 +81,8 @@ class CollectionFacts(BaseModel):
 
     `answers_from` is the least grade of a text that answers its query, `favours` the kind of search
     that the card says the questions favour. `place` is its folder within its git repository, which
-    tells collections of one name apart; "" where that is not known.
+    tells collections of one name apart; "" where that is not known. `copies` has the original of
+    each document that the card says is a copy, `documents_are` whether these are all or a sample.
     """
 
     name: str
@@ -96,6 +97,8 @@ class CollectionFacts(BaseModel):
     answers_from: int = 1
     favours: str = ""
     place: str = ""
+    copies: dict[str, str] = {}
+    documents_are: str = ""
 
     @classmethod
     def of(cls, collection: Collection) -> "CollectionFacts":
@@ -113,6 +116,8 @@ class CollectionFacts(BaseModel):
             answers_from=collection.card.answers_from,
             favours=collection.card.favours,
             place=find_place(collection.card),
+            copies=dict(collection.card.known_copies),
+            documents_are=collection.card.documents_are,
         )
 
 

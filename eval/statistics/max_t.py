@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.eval.statistics.estimates import SEED
+from assay.eval.statistics.groups import are_single, list_independent
 from assay.eval.statistics.significance import ALPHA, RESAMPLES, TIE
 
 # With up to 13 cases that moved, all 2^13 ways to choose signs are tried.
@@ -46,7 +47,10 @@ class FamilyTest:
 
 
 def randomise_family(
-    differences: NDArray[np.float64], parts: Sequence[Sequence[int]] = ()
+    differences: NDArray[np.float64],
+    parts: Sequence[Sequence[int]] = (),
+    groups: NDArray[np.int64] | None = None,
+    share: float = 0.0,
 ) -> FamilyTest:
     """Test every column of `differences`, of shape (cases, tests), for a mean other than 0.
 
@@ -57,9 +61,19 @@ def randomise_family(
     is multiplied by its size.
 
     Each of `parts`, which are columns, is adjusted by the same draws as if it were the family.
+
+    `groups` numbers the group of each case, from 0: then signs are drawn by group, and `share` is
+    the share that these groups are of all there are (see `groups.list_independent`). With a single
+    case in each group the result is the same, to the bit, as without.
     """
     tests = differences.shape[1]
+    given = differences
     differences = np.where(np.abs(differences) > TIE, differences, 0.0)
+    totals = differences.sum(axis=0)
+    mixed = groups is not None and 0 < share < 1 and not are_single(groups)
+    if groups is not None and not are_single(groups):
+        differences = list_independent(differences, groups, share)
+        differences = np.where(np.abs(differences) > TIE, differences, 0.0)
     scale = np.sqrt(np.sum(differences**2, axis=0))
     moved = np.flatnonzero(scale > 0)
     p_values, reach = np.ones(tests), np.ones(tests)
@@ -72,7 +86,8 @@ def randomise_family(
         if np.count_nonzero(rows) <= MOST_ENUMERATED:
             scaled = scaled[rows]
         blocks = _find_blocks(scaled)
-        seen = np.abs(scaled.sum(axis=0))
+        sums = totals[moved] / scale[moved] if mixed else scaled.sum(axis=0)
+        seen = np.abs(sums.astype(np.float32))
         members = (np.flatnonzero(np.isin(moved, family)) for family in families)
         orders = [own[np.argsort(-seen[own], kind="stable")] for own in members]
         above = np.zeros(len(moved))  # draws in which a column itself is as extreme
@@ -105,7 +120,7 @@ def randomise_family(
         extra = 0 if len(scaled) <= MOST_ENUMERATED else 1  # what was seen counts as a draw too
         alone = (above + extra) / (draws + extra)
         for i in np.flatnonzero(np.count_nonzero(scaled, axis=0) <= MOST_ENUMERATED):
-            alone[i] = _enumerate_alone(scaled[:, i])
+            alone[i] = _enumerate_alone(scaled[:, i], float(seen[i]) if mixed else None)
         p_values[moved] = alone
         for order, count, values in zip(orders, beyond, adjusted, strict=True):
             stepped = np.maximum((count + extra) / (draws + extra), alone[order])
@@ -118,7 +133,8 @@ def randomise_family(
         for part, values in zip(parts, adjusted[1:], strict=True):
             few = np.count_nonzero(np.any(differences[:, part] != 0, axis=1)) <= MOST_ENUMERATED
             if few and extra:  # all signs can be tried of it, if not of the whole
-                values[list(part)] = randomise_family(differences[:, part]).adjusted
+                of_part = randomise_family(given[:, part], groups=groups, share=share)
+                values[list(part)] = of_part.adjusted
     return FamilyTest(
         tuple(p_values.tolist()),
         tuple(adjusted[0].tolist()),
@@ -178,11 +194,14 @@ def _draw_block(n: int, begin: int) -> NDArray[np.int8]:
     return bits * 2 - 1
 
 
-def _enumerate_alone(column: NDArray[np.float32]) -> float:
-    """Return the exact two-sided p-value of a column with few values other than 0."""
+def _enumerate_alone(column: NDArray[np.float32], seen: float | None = None) -> float:
+    """Return the exact two-sided p-value of a column with few values other than 0.
+
+    `seen` is the absolute sum that was observed; that of the values if not given.
+    """
     values = column[column != 0]
     sums = np.abs(values @ _enumerate_signs(len(values)))
-    return float(np.mean(sums >= abs(values.sum()) - SAME))
+    return float(np.mean(sums >= (abs(values.sum()) if seen is None else seen) - SAME))
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 import math
 
 import numpy as np
+from numpy.typing import NDArray
 
 from assay.eval.statistics.estimates import ANY, Estimate, Range
 from assay.eval.statistics.significance import ALPHA, TIE, Values
@@ -31,19 +32,29 @@ def estimate_difference(
         raise ValueError("an estimate needs at least one value")
     mean = float(np.mean(values))
     if n == 1:
-        ends = within if np.all(np.isfinite(within)) else (mean - largest, mean + largest)
-        return Estimate(mean, min(ends[0], mean), max(ends[1], mean), n)
+        return bound_single(mean, largest, within, n)
     from scipy.special import stdtrit
 
+    middle, error = center(values, largest)
+    half = float(stdtrit(n - 1, 1 - level / 2)) * error
+    low, high = max(middle - half, within[0]), min(middle + half, within[1])
+    return Estimate(mean, min(low, mean), max(high, mean), n)
+
+
+def bound_single(mean: float, largest: float, within: Range, n: int) -> Estimate:
+    """Return a mean of which nothing tells how it varies: all that it can be is its interval."""
+    ends = within if np.all(np.isfinite(within)) else (mean - largest, mean + largest)
+    return Estimate(mean, min(ends[0], mean), max(ends[1], mean), n)
+
+
+def center(values: NDArray[np.float64], largest: float) -> tuple[float, float]:
+    """Return the middle of the interval of `estimate_difference`, and its standard error."""
     squares = float(np.sum(values**2))
     moved = int(np.count_nonzero(np.abs(values) > TIE))
     size = (squares + largest**2) / (moved + 1)
-    count = n + 2
-    center = float(np.sum(values)) / count
-    error = math.sqrt(max((squares + size) / count - center**2, 0.0) / count)
-    half = float(stdtrit(n - 1, 1 - level / 2)) * error
-    low, high = max(center - half, within[0]), min(center + half, within[1])
-    return Estimate(mean, min(low, mean), max(high, mean), n)
+    count = len(values) + 2
+    middle = float(np.sum(values)) / count
+    return middle, math.sqrt(max((squares + size) / count - middle**2, 0.0) / count)
 
 
 def agree(estimate: Estimate, shown: bool) -> Estimate:

@@ -91,7 +91,7 @@ def test_the_demo_needs_no_extra(call: Call, tmp_path: Path) -> None:
     (tmp_path / "eval/__init__.py").write_text("WHOSE = 'theirs'\n")
     done = call("demo", "--output", "demo")
     assert done.returncode == 0, done.stderr
-    assert done.stdout.startswith("hybrid is better than bm25: ")
+    assert done.stdout.startswith("hybrid is better than bm25 for new questions ")
     assert list(tmp_path.glob("demo/compare-*/report.html"))
 
 

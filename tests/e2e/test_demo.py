@@ -35,7 +35,9 @@ def test_a_verdict_comes_first_and_the_next_commands_last(tmp_path: Path) -> Non
     done = call(tmp_path, "demo")
     assert (done.returncode, done.stderr) == (0, "")
     lines = done.stdout.splitlines()
-    assert lines[0].startswith("hybrid is better than bm25: nDCG@10 rises from ")
+    assert lines[0].startswith(
+        "hybrid is better than bm25 for new questions on these documents: nDCG@10 "
+    )
     assert "ratio" in next(line for line in lines if line.startswith("p50 latency: "))
     missed = lines.index("A correct passage that hybrid missed, and the others of its query:")
     assert any(" (grade 3): lost " in line for line in lines[missed:])

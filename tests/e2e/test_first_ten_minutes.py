@@ -69,7 +69,9 @@ def test_each_command_shows_what_it_is_for_and_what_comes_next(shell: Shell) -> 
         return command, shown[command]
 
     _, demo = find("assay demo")
-    assert demo[0].startswith("hybrid is better than bm25: nDCG@10 rises from ")
+    assert demo[0].startswith(
+        "hybrid is better than bm25 for new questions on these documents: nDCG@10 "
+    )
     assert "A correct passage that hybrid missed, and the others of its query:" in demo
     assert list_next(demo) == [
         "assay explain demo/hybrid",

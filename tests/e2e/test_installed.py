@@ -282,7 +282,7 @@ def test_a_path_of_the_documents_is_answered_with_the_name(
 
 def test_what_ships_is_there(installed: Callable[..., str]) -> None:
     demo = installed("assay", "demo", "--output", "demo").splitlines()
-    assert demo[0].startswith("hybrid is better than bm25: ")
+    assert demo[0].startswith("hybrid is better than bm25 for new questions ")
     assert demo[-2] == "next    assay explain demo/hybrid"
     listed = json.loads(installed("assay", "dataset", "list", "--json", ASSAY_DATA=""))["datasets"]
     there = [(entry["name"], entry["available"]) for entry in listed]

@@ -101,6 +101,11 @@ class NativeCard(FileCard):
         """The file of contexts the card names."""
         return self.contexts
 
+    @property
+    def known_copies(self) -> Mapping[str, str]:
+        """The original of each document that the card says is a copy, by ids."""
+        return self.copies
+
     def list_files(self, path: Path) -> list[Path]:
         """Return the documents below `path` by their paths, hidden ones left out."""
         return [file for file in super().list_files(path) if file.suffix.lower() in SUFFIXES]

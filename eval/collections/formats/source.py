@@ -228,9 +228,10 @@ class GoldBook:
 def read_query_rows(
     rows: Iterator[Row], problems: Problems, card: Card | None = None
 ) -> QueryRegister:
-    """Return the queries of JSON Lines rows: `_id`, `text`, `type` (or metadata.type).
+    """Return the queries of JSON Lines rows: `_id`, `text`, `type` (or metadata.type), `group`.
 
-    And `filter` and `principal`, which must fit the card; without one they are refused.
+    And `filter` and `principal`, which must fit the card; without one they are refused. A query
+    without a `group` has that of its metadata which the card names.
     """
     card = card or Card(name="none", title="", format="")
     register = QueryRegister(problems)
@@ -238,9 +239,20 @@ def read_query_rows(
         with problems.of(row):
             metadata = row.mapping("metadata")
             kind = row.string("type", Row(row.file, row.line, metadata).string("type", ""))
-            query = Query(row.string("_id"), row.string("text"), kind, metadata)
+            group = row.string("group", "") or _read_group(metadata, card.groups)
+            query = Query(row.string("_id"), row.string("text"), kind, metadata, group=group)
             register.add_query(row, restrict_query(query, row, card))
     return register
+
+
+def _read_group(metadata: Mapping[str, Any], key: str) -> str:
+    """Return the group at a key of a query's metadata, "" without. Raises RowError."""
+    value = metadata.get(key) if key else None
+    if value is None:
+        return ""
+    if type(value) not in (str, int):
+        raise RowError(f'"metadata.{key}" must be a string or a whole number: it names a group')
+    return str(value)
 
 
 def restrict_query(query: Query, row: Row, card: Card) -> Query:

@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 from pathlib import Path
 
+from assay.eval.collections.authoring.contexts import FILE, is_read_from
 from assay.eval.collections.card_files import parse_card
 from assay.eval.collections.catalog import find
-from assay.eval.collections.contexts import FILE, is_read_from
 from assay.eval.collections.location import find_data
 from assay.eval.configs.config import RunConfig
 from assay.eval.llm.session import LlmSession

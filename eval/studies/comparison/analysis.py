@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from assay.eval.runs import generated_answers
 from assay.eval.runs.execution.interleaved_timing import InterleavedTiming
 from assay.eval.runs.stored import StoredRun
+from assay.eval.runs.summary.claims import Claims
 from assay.eval.runs.summary.comparability import (
     check_comparable,
     describe_unanswered,
@@ -15,8 +16,16 @@ from assay.eval.runs.summary.comparability import (
 from assay.eval.runs.summary.returned_tokens import TOKENS, WITHIN
 from assay.eval.runs.summary.summary import Summary, summarise
 from assay.eval.scoring.measures import choose_headline, find, list_within
+from assay.eval.statistics.groups import find_design_effect
 from assay.eval.studies.comparison.comparison import Comparison, Pair
-from assay.eval.studies.comparison.differences import EFFECT
+from assay.eval.studies.comparison.differences import (
+    EFFECT,
+    AdjustedDifference,
+    Contrast,
+    Difference,
+    Grounds,
+    judge_parts,
+)
 from assay.eval.studies.comparison.gatekeeping import (
     contrast_measures,
     contrast_types,
@@ -28,6 +37,8 @@ from assay.eval.studies.comparison.latency_pairs import pair_latencies
 from assay.retrievers.base import AssayError
 
 DEFAULT = ("nDCG@10", "MRR@10", "Hit@1", "Hit@5", "Recall@20", WITHIN)
+_Judged = tuple[list[list[AdjustedDifference]], list[list[Difference]], list[float | None]]
+
 # What the reader needs beside the measures, of which neither more nor less is better.
 BESIDE = ("Judged@10", TOKENS)
 # Added to the default ones where all runs have answers by one model and prompt; a family apart.
@@ -104,16 +115,13 @@ def compare(
     bases = summaries[:-1] if all_pairs else summaries[:1]
     paired = [(base, other) for i, base in enumerate(bases) for other in summaries[i + 1 :]]
     contrasts = [contrast_measures(base, other, tested) for base, other in paired]
-    judged = judge_stages(contrasts, effect, apart or ())
-    leading = [
-        next(item.difference for item in found if item.difference.measure == headline)
-        for found in judged
-    ]
     typed = {id(item): split_types(item, headline) for item in summaries}
-    by_type, types_differ = judge_types(
-        [contrast_types(typed[id(base)], typed[id(other)], headline) for base, other in paired],
-        effect,
-        [item.adjusted or 0.0 for item in leading],
+    of_types = [
+        contrast_types(typed[id(base)], typed[id(other)], headline) for base, other in paired
+    ]
+    claims = Claims.of(summaries[0].run)
+    judged, by_type, types_differ, beside_claim = _judge_claims(
+        claims, contrasts, of_types, headline, effect, apart or ()
     )
     return Comparison(
         base=summaries[0],
@@ -122,7 +130,7 @@ def compare(
                 base,
                 other,
                 tuple(item.difference for item in over_all),
-                tuple(of_types),
+                tuple(types),
                 pair_latencies(base.run, other.run, timing),
                 {
                     item.difference.measure: item.alone
@@ -130,11 +138,14 @@ def compare(
                     if item.alone is not None
                 },
                 differ,
+                opposite,
+                _find_design_effect(pair, headline, claims),
             )
-            for (base, other), over_all, of_types, differ in zip(
-                paired, judged, by_type, types_differ, strict=True
+            for (base, other), pair, over_all, types, differ, opposite in zip(
+                paired, contrasts, judged, by_type, types_differ, beside_claim, strict=True
             )
         ),
+        claims=claims,
         measures=tested,
         beside=beside,
         effect=effect,
@@ -144,6 +155,62 @@ def compare(
         unanswered=unanswered,
         all_pairs=all_pairs,
     )
+
+
+def _judge_claims(
+    claims: Claims,
+    contrasts: Sequence[Sequence[Contrast]],
+    of_types: Sequence[Sequence[Contrast]],
+    headline: str,
+    effect: float,
+    apart: Sequence[str],
+) -> tuple[
+    list[list[AdjustedDifference]], list[list[Difference]], list[float | None], list[Difference]
+]:
+    """Return by pair what the leading claim is found to be, and the other one's headline.
+
+    The first is in three parts, as `judge_stages` and `judge_types` have them.
+    """
+
+    def choose(found: list[list[AdjustedDifference]]) -> list[Difference]:
+        return [
+            next(item.difference for item in pair if item.difference.measure == headline)
+            for pair in found
+        ]
+
+    def judge(grounds: Grounds | None, grounds_of_types: Grounds | None) -> _Judged:
+        over_all = judge_stages(contrasts, effect, apart, grounds)
+        gates = [item.adjusted or 0.0 for item in choose(over_all)]
+        return over_all, *judge_types(of_types, effect, gates, grounds_of_types)
+
+    by_question = judge(None, None)
+    if claims.single:
+        return *by_question, choose(by_question[0])
+    over_all, types, _ = by_question
+    grounds = Grounds(claims.sampling, _key(contrasts, over_all))
+    if claims.leading == "documents":
+        kept = [[AdjustedDifference(item, None) for item in pair] for pair in types]
+        by_group = judge(grounds, Grounds(claims.sampling, _key(of_types, kept)))
+        return *by_group, choose(over_all)
+    leading = [[item for item in pair if item.measure == headline] for pair in contrasts]
+    return *by_question, choose(judge_parts(leading, effect, grounds=grounds))
+
+
+def _find_design_effect(pair: Sequence[Contrast], headline: str, claims: Claims) -> float:
+    contrast = next(item for item in pair if item.measure == headline)
+    groups = claims.sampling.number(list(contrast.before))
+    return find_design_effect(contrast.differences, groups)
+
+
+def _key(
+    contrasts: Sequence[Sequence[Contrast]], judged: Sequence[Sequence[AdjustedDifference]]
+) -> dict[int, AdjustedDifference]:
+    """Return what each contrast is found to be, by its `id()`."""
+    return {
+        id(item): found
+        for pair, of_pair in zip(contrasts, judged, strict=True)
+        for item, found in zip(pair, of_pair, strict=True)
+    }
 
 
 def _list_of_answers(runs: Sequence[StoredRun]) -> list[str]:

@@ -11,6 +11,7 @@ from assay.eval.runs.execution.interleaved_timing import InterleavedTiming
 from assay.eval.runs.machine_load import describe_disturbance
 from assay.eval.runs.manifest import describe_cut, describe_order, describe_unread
 from assay.eval.runs.stored import StoredRun, describe_degraded, describe_without_hits
+from assay.eval.runs.summary.claims import Claims
 from assay.eval.runs.summary.comparability import find_misfit
 from assay.eval.runs.summary.difference_bounds import (
     DifferenceBounds,
@@ -23,7 +24,7 @@ from assay.eval.runs.summary.returned_tokens import describe_tokens
 from assay.eval.runs.summary.summary import Summary
 from assay.eval.scoring.measures import choose_headline, find, list_standard
 from assay.eval.statistics.significance import ALPHA, POWER
-from assay.eval.studies.comparison.conclusion import conclude, describe_types
+from assay.eval.studies.comparison.conclusion import conclude, describe_types, tell_opposite
 from assay.eval.studies.comparison.differences import Difference, describe_symmetry
 from assay.eval.studies.comparison.latency_pairs import LatencyPair
 from assay.eval.studies.comparison.ranking import conclude_ranking, group_runs
@@ -38,6 +39,9 @@ class Pair:
     `alone` holds, by measure, what p-value each of `differences` would have been adjusted to if
     these two runs were the only ones. `types_differ` is the p-value of types of query
     that all differ by the same amount, adjusted for all pairs; None where it is not tested.
+    All these are of the claim that the comparison leads with; `opposite` is the headline by the
+    other one. `design_effect` is how many times as large the headline's variance is as if no
+    question shared a document.
     """
 
     base: Summary
@@ -46,7 +50,14 @@ class Pair:
     by_type: tuple[Difference, ...]
     latency: tuple[LatencyPair, ...]
     alone: Mapping[str, float]
-    types_differ: float | None = None
+    types_differ: float | None
+    opposite: Difference
+    design_effect: float
+
+    @property
+    def effective_queries(self) -> float:
+        """The number of independent questions that the headline's difference rests on."""
+        return self.headline.n / max(self.design_effect, 1.0)
 
     @property
     def unshown(self) -> tuple[str, ...]:
@@ -86,7 +97,8 @@ class Comparison:
     `searched` is the number of queries each run had, of which those that all share are compared.
     `timing` is of those of the runs that were timed in one job. `apart` are measures of answers
     that are tested as a family of their own, None where all measures were asked for by name;
-    `unanswered` says why there are none, where some run has answers.
+    `unanswered` says why there are none, where some run has answers. `claims` are what the
+    questions can be a verdict on.
     """
 
     base: Summary
@@ -98,6 +110,7 @@ class Comparison:
     timing: InterleavedTiming | None
     apart: tuple[str, ...] | None
     unanswered: str
+    claims: Claims
     all_pairs: bool = False
 
     @cached_property
@@ -166,7 +179,7 @@ class Comparison:
     def conclusions(self) -> tuple[str, ...]:
         """In a sentence or more for each pair: whether the other is better than its base."""
         return tuple(
-            conclude(pair.headline, pair.by_type, pair.types_differ, names, self.effect)
+            conclude(pair, names, self.effect, self.claims)
             for pair, names in zip(self.pairs, self.names, strict=True)
         )
 
@@ -175,16 +188,32 @@ class Comparison:
         """That runs return unequal amounts of text; "" where they do not."""
         return describe_tokens(self.labels, self.summaries, self.beside[-1])
 
+    @property
+    def lead(self) -> tuple[str, ...]:
+        """What comes before the conclusions: what limits them all."""
+        return tuple(filter(None, [self.tokens, self.claims.describe()]))
+
+    def describe_questions(self) -> str:
+        """Say on how many documents the queries are, and as how many they count; "" for as many."""
+        if self.claims.single:
+            return ""
+        counts = [pair.effective_queries for pair in self.pairs]
+        ends = dict.fromkeys(f"{number:,.0f}" for number in (min(counts), max(counts)))
+        told = f", on {self.claims.count_groups()}"
+        if round(min(counts)) < len(self.base.run.queries):
+            told += f": they count as about {' to '.join(ends)} independent ones"
+        return told
+
     @cached_property
     def verdict(self) -> tuple[str, ...]:
         """What is shown, in lines: the conclusions, or of all pairs which run is the best.
 
-        Of all pairs also those whose types of query say something else, at most three. Where runs
-        return unequal amounts of text, that comes first.
+        Of all pairs also those whose types of query say something else, at most three. What limits
+        all conclusions comes first: that runs return unequal amounts of text, that nothing can be
+        told beyond these documents.
         """
-        lead = tuple(filter(None, [self.tokens]))
         if not self.all_pairs:
-            return (*lead, *self.conclusions)
+            return (*self.lead, *self.conclusions)
         headlines = [pair.headline for pair in self.against_base]
         shown = sum(pair.headline.shown for pair in self.pairs)
         against = [
@@ -194,8 +223,9 @@ class Comparison:
         ]
         if (more := len(against) - MOST_LINES) > 0:
             against[MOST_LINES:] = [f"Types of query say so of {count(more, 'more pair')}."]
-        ranking = conclude_ranking(self.labels, headlines, shown)
-        return (*lead, ranking, *filter(None, [self._explain_pairs()]), *against)
+        ranking = conclude_ranking(self.labels, headlines, shown, self.claims)
+        more_told = filter(None, [self._tell_opposite(), self._explain_pairs()])
+        return (*self.lead, ranking, *more_told, *against)
 
     @cached_property
     def bounds(self) -> tuple[DifferenceBounds, ...]:
@@ -268,6 +298,19 @@ class Comparison:
             f"evidence than {len(self.labels)}, of which some two often differ by chance."
         )
 
+    def _tell_opposite(self) -> str:
+        """Say of which pairs the other claim's verdict differs; "" where of none."""
+        differing = [
+            f"{other} and {base}"
+            for (base, other), pair in zip(self.names, self.pairs, strict=True)
+            if pair.opposite.shown != pair.headline.shown
+        ]
+        if not differing:
+            return ""
+        more = f" and {count(len(differing) - MOST_LINES, 'more pair')}"
+        listed = ", ".join(differing[:MOST_LINES]) + (more if len(differing) > MOST_LINES else "")
+        return tell_opposite(self.claims, listed)
+
     def _list_fragile(self) -> list[str]:
         """Say which findings are fragile; of all pairs those of the headline, in one line."""
         if not self.all_pairs:
@@ -308,6 +351,7 @@ class Comparison:
             "apart": None if self.apart is None else list(self.apart),
             "tests_apart": self.tests_apart,
             "tests_by_type": self.tests_by_type,
+            "claim": self.claims.as_json(),
             "verdict": list(self.verdict),
             "warnings": list(self.warnings),
         }
@@ -318,6 +362,8 @@ class Comparison:
         pairs = [
             {
                 "conclusion": conclusion,
+                "claims": _list_claims(pair, self.claims),
+                "design_effect": pair.design_effect,
                 "types_differ": pair.types_differ,
                 "differences": [item.as_json() for item in pair.differences],
                 "by_type": [item.as_json() for item in pair.by_type],
@@ -344,6 +390,17 @@ class Comparison:
                 for (base, other), pair in zip(self.names, pairs, strict=True)
             ],
         }
+
+
+def _list_claims(pair: Pair, claims: Claims) -> dict[str, Any]:
+    """Return by claim the p-values and the verdict of the headline measure."""
+    questions, documents = pair.headline, pair.opposite
+    if claims.leading == "documents":
+        questions, documents = documents, questions
+    return {
+        name: {"p": item.p, "adjusted": item.adjusted, "verdict": item.verdict}
+        for name, item in (("questions", questions), ("documents", documents))
+    }
 
 
 def _run(summary: Summary, label: str, beside: Sequence[str]) -> dict[str, Any]:

@@ -1,47 +1,88 @@
 """What a comparison says of one run beside another, in words."""
 
 from collections.abc import Sequence
+from typing import Protocol
 
 from assay.eval.report.formats import p_value, score, signed
+from assay.eval.runs.summary.claims import Claim, Claims
 from assay.eval.statistics.significance import ALPHA
 from assay.eval.studies.comparison.differences import Difference
 
 MOST_TYPES = 6  # that a sentence names
 
 
-def conclude(
-    headline: Difference,
-    by_type: Sequence[Difference],
-    types_differ: float | None,
-    names: tuple[str, str],
-    effect: float,
-) -> str:
-    """Return in a few sentences whether the run is better than the base.
+class Judged(Protocol):
+    """A run beside its base, as the tests of a comparison found it."""
+
+    @property
+    def headline(self) -> Difference:
+        """The difference of the headline measure, by the leading claim."""
+
+    @property
+    def by_type(self) -> Sequence[Difference]:
+        """The differences of it by type of query."""
+
+    @property
+    def types_differ(self) -> float | None:
+        """The p-value of types that all differ alike; None where it is not tested."""
+
+    @property
+    def opposite(self) -> Difference:
+        """The difference of the headline measure, by the other claim."""
+
+
+def conclude(pair: Judged, names: tuple[str, str], effect: float, claims: Claims) -> str:
+    """Return in a few sentences whether the run is better than the base, and for what.
 
     `names` are those of the base and of the run; `effect` is the difference that would matter.
     """
     base, other = names
+    headline, where = pair.headline, claims.name(claims.leading)
     measure = headline.measure
     before, after = score(headline.base), score(headline.other)
     change = f"{signed(headline.difference.value)} ({describe_evidence(headline)})"
     if headline.shown:
         verb = "rises" if headline.difference.value > 0 else "falls"
         told = (
-            f"{other} is {headline.verdict} than {base}: {measure} {verb} from {before} to "
-            f"{after}, by {change}."
+            f"{other} is {headline.verdict} than {base} {where}: {measure} {verb} from {before} "
+            f"to {after}, by {change}."
         )
+        if claims.leading == "documents" and claims.strength == "weak":
+            told += f" {claims.describe_weakness()}"
     elif headline.verdict == "no difference shown":
         told = (
-            f"No difference between {other} and {base} is shown: {measure} is {after} against "
-            f"{before}, {change}. One of {effect:g} would most likely have been found."
+            f"No difference between {other} and {base} is shown {where}: {measure} is {after} "
+            f"against {before}, {change}. One of {effect:g} would most likely have been found."
         )
     else:
         told = (
-            f"{headline.n:,} queries are too few to tell {other} from {base}: {measure} is {after} "
-            f"against {before}, {change}."
+            f"{headline.n:,} queries are too few to tell {other} from {base} {where}: {measure} is "
+            f"{after} against {before}, {change}."
         )
-    types = describe_types(headline, by_type, types_differ)
+    if pair.opposite.shown != headline.shown:
+        told += f" {_conclude_opposite(pair.opposite, names, claims)}"
+    types = describe_types(headline, pair.by_type, pair.types_differ)
     return f"{told} But {types}" if types else told
+
+
+def _conclude_opposite(opposite: Difference, names: tuple[str, str], claims: Claims) -> str:
+    """Return in a sentence what the other claim's verdict is, which differs."""
+    base, other = names
+    claim: Claim = "questions" if claims.leading == "documents" else "documents"
+    where = claims.name(claim)
+    where = f"{where[0].upper()}{where[1:]}"
+    p = "not tested" if opposite.adjusted is None else f"p {p_value(opposite.adjusted)}"
+    if opposite.shown:
+        return f"{where} {other} is {opposite.verdict} than {base} ({p})."
+    return f"{where} that is not shown ({p})."
+
+
+def tell_opposite(claims: Claims, listed: str) -> str:
+    """Return in a sentence that some pairs' verdicts differ by the other claim."""
+    if claims.leading == "documents":
+        where = claims.name("questions")
+        return f"{where[0].upper()}{where[1:]}, {listed} are shown to differ."
+    return f"{claims.name('documents').capitalize()}, {listed} are not shown to differ."
 
 
 def describe_evidence(item: Difference) -> str:

@@ -11,8 +11,10 @@ from numpy.typing import NDArray
 
 from assay.eval.report.formats import count
 from assay.eval.runs.rows import as_row
+from assay.eval.runs.summary.claims import Sampling
 from assay.eval.scoring.measures import find
 from assay.eval.statistics.estimates import Estimate
+from assay.eval.statistics.groups import estimate_grouped_difference, spread_over_groups
 from assay.eval.statistics.max_t import randomise_family
 from assay.eval.statistics.paired import agree, estimate_difference
 from assay.eval.statistics.significance import (
@@ -158,6 +160,16 @@ class AdjustedDifference:
     alone: float | None
 
 
+@dataclass(frozen=True)
+class Grounds:
+    """What a claim on documents like these rests on: how questions were drawn, in which groups, and
+    what each contrast, by its `id()`, is found to be by question.
+    """
+
+    sampling: Sampling
+    by_question: Mapping[int, AdjustedDifference]
+
+
 @dataclass(frozen=True, slots=True)
 class _Test:
     """What the test of its family says of a contrast; the values of one that is not tested."""
@@ -184,7 +196,10 @@ def judge_family(contrasts: Sequence[Contrast], effect: float = EFFECT) -> list[
 
 
 def judge_parts(
-    parts: Sequence[Sequence[Contrast]], effect: float, gates: Sequence[float] = ()
+    parts: Sequence[Sequence[Contrast]],
+    effect: float,
+    gates: Sequence[float] = (),
+    grounds: Grounds | None = None,
 ) -> list[list[AdjustedDifference]]:
     """As `judge_family`, of contrasts in parts that are one family.
 
@@ -193,8 +208,10 @@ def judge_parts(
     the same queries that it is tested on, and err too often. Adjusted p-values are not below that
     of the gate (Dmitrienko and Tamhane, "Gatekeeping procedures with clinical trial applications",
     Pharmaceutical Statistics 2007).
+
+    With `grounds` the claim is on documents like these: signs are drawn by group.
     """
-    tested = [[item for item in part if can_reach(ALPHA, len(item.before))] for part in parts]
+    tested = [[item for item in part if _can_show(item, grounds)] for part in parts]
     family = [item for part in tested for item in part]
     asked = {id(item.before): item.before for item in family}  # which many pairs share
     rows = {query: i for i, query in enumerate(dict.fromkeys(chain.from_iterable(asked.values())))}
@@ -203,11 +220,14 @@ def judge_parts(
     for column, item in enumerate(family):
         table[places[id(item.before)], column] = item.differences
     ends = list(accumulate(map(len, tested), initial=0))
-    found = randomise_family(table, [range(begin, end) for begin, end in pairwise(ends)])
+    groups = grounds.sampling.number(list(rows)) if grounds else None
+    share = grounds.sampling.share if grounds else 0.0
+    columns = [range(begin, end) for begin, end in pairwise(ends)]
+    found = randomise_family(table, columns, groups, share)
     values = zip(found.p_values, found.adjusted, found.reach, chain(*found.apart), strict=True)
     tests = {id(item): _Test(*own, found.level) for item, own in zip(family, values, strict=True)}
     return [
-        [_judge(item, tests.get(id(item), _Test()), gate, effect) for item in part]
+        [_judge(item, tests.get(id(item), _Test()), gate, effect, grounds) for item in part]
         for part, gate in zip(parts, gates or [0.0] * len(parts), strict=True)
     ]
 
@@ -221,18 +241,30 @@ def describe_symmetry(differences: Sequence[Difference]) -> str:
     return f"{which} in {names} {SYMMETRY}"
 
 
-def _judge(contrast: Contrast, test: _Test, gate: float, effect: float) -> AdjustedDifference:
+def _can_show(contrast: Contrast, grounds: Grounds | None) -> bool:
+    """Say whether there are enough queries, or groups of them, for a p-value of .05."""
+    queries = list(contrast.before)
+    independent = set(grounds.sampling.number(queries).tolist()) if grounds else queries
+    return can_reach(ALPHA, len(independent))
+
+
+def _judge(
+    contrast: Contrast, test: _Test, gate: float, effect: float, grounds: Grounds | None
+) -> AdjustedDifference:
     differences = contrast.differences
     measure = find(contrast.measure)
     wins = int(np.count_nonzero(measure.sign * differences > TIE))
     losses = int(np.count_nonzero(measure.sign * differences < -TIE))
-    largest = find_largest(contrast.measure, differences)
-    found = find_detectable(differences, largest, test.level)
-    estimate = estimate_difference(differences, largest, measure.change)
     n, moved = len(differences), wins + losses
+    largest = find_largest(contrast.measure, differences)
+    sample = _Sample(contrast, largest, grounds)
+    independent = sample.independent
+    found = find_detectable(independent, largest, test.level)
+    estimate = sample.estimate(ALPHA)
     # Whether a difference of `effect` would have moved more of them.
-    told = moved < n and find_share(moved + 1, n) * largest <= effect
-    adjusted = None if test.adjusted is None else max(test.adjusted, gate)
+    units, stirred = len(independent), int(np.count_nonzero(np.abs(independent) > TIE))
+    told = stirred < units and find_share(stirred + 1, units) * largest <= effect
+    adjusted = None if test.adjusted is None else max(test.adjusted, gate, sample.floor)
     verdict: Verdict = "no difference shown"
     if adjusted is not None and adjusted <= ALPHA:
         verdict = "better" if measure.sign * estimate.value > 0 else "worse"
@@ -241,7 +273,7 @@ def _judge(contrast: Contrast, test: _Test, gate: float, effect: float) -> Adjus
     elif found is None or found > effect or (test.reach > ALPHA and not told):
         verdict = "not shown (too few queries)"
     shown = verdict in ("better", "worse")
-    together = estimate_difference(differences, largest, measure.change, test.level)
+    together = sample.estimate(test.level)
     difference = Difference(
         measure=contrast.measure,
         type=contrast.type,
@@ -250,19 +282,62 @@ def _judge(contrast: Contrast, test: _Test, gate: float, effect: float) -> Adjus
         other=float(np.mean(_list_values(contrast.after))),
         difference=estimate,
         simultaneous=None if adjusted is None else agree(together, shown),
-        p=test.p,
+        p=None if test.p is None else max(test.p, sample.floor_alone),
         adjusted=adjusted,
         effect_size=standardise(differences),
         deviation=spread(differences),
         detectable=found,
-        detectable_alone=find_detectable(differences, largest),
+        detectable_alone=find_detectable(independent, largest),
         wins=wins,
         ties=n - moved,
         losses=losses,
         verdict=verdict,
         presumes_symmetry=shown and presumes_symmetry(differences, largest),
     )
-    return AdjustedDifference(difference, test.alone)
+    alone = None if test.alone is None else max(test.alone, sample.floor_of_part)
+    return AdjustedDifference(difference, alone)
+
+
+class _Sample:
+    """The differences of a contrast as a claim takes them: by question, or by group.
+
+    A claim on documents like these is one on new questions on them too. So its p-values are not
+    below those by question (`floor` of the family, `floor_of_part`, `floor_alone`), and its
+    interval holds that by question.
+    """
+
+    def __init__(self, contrast: Contrast, largest: float, grounds: Grounds | None) -> None:
+        self._differences = contrast.differences
+        self._largest = largest
+        self._range = find(contrast.measure).change
+        self._groups: NDArray[np.int64] | None = None
+        self._share = 0.0
+        self.floor = self.floor_alone = self.floor_of_part = 0.0
+        if grounds is not None:
+            self._groups = grounds.sampling.number(list(contrast.before))
+            self._share = grounds.sampling.share
+            below = grounds.by_question[id(contrast)]
+            self.floor = below.difference.adjusted or 0.0
+            self.floor_alone = below.difference.p or 0.0
+            self.floor_of_part = below.alone or 0.0
+
+    @cached_property
+    def independent(self) -> NDArray[np.float64]:
+        """The differences, or values of groups that vary as they do."""
+        if self._groups is None:
+            return self._differences
+        return spread_over_groups(self._differences, self._groups)
+
+    def estimate(self, level: float) -> Estimate:
+        """Return the mean difference with its interval."""
+        plain = estimate_difference(self._differences, self._largest, self._range, level)
+        if self._groups is None:
+            return plain
+        grouped = estimate_grouped_difference(
+            self._differences, self._groups, self._largest, self._range, level, self._share
+        )
+        low, high = min(plain.low, grouped.low), max(plain.high, grouped.high)
+        return Estimate(plain.value, low, high, plain.n)
 
 
 def find_largest(measure: str, differences: Values) -> float:

@@ -14,6 +14,7 @@ from assay.eval.studies.comparison.differences import (
     AdjustedDifference,
     Contrast,
     Difference,
+    Grounds,
     judge_parts,
 )
 
@@ -40,20 +41,23 @@ def contrast_types(
 
 
 def judge_stages(
-    contrasts: Sequence[Sequence[Contrast]], effect: float, apart: Sequence[str]
+    contrasts: Sequence[Sequence[Contrast]],
+    effect: float,
+    apart: Sequence[str],
+    grounds: Grounds | None = None,
 ) -> list[list[AdjustedDifference]]:
     """Return the differences of each pair in every measure, in their order.
 
     The headline measure is tested first, over all pairs; the others are a family that is tested of
     the pairs whose headline is shown. Measures that are `apart` are a family of their own, tested
-    of all pairs.
+    of all pairs. `grounds` are those of `judge_parts`.
     """
     headline = choose_headline(item.measure for item in contrasts[0] if item.measure not in apart)
-    first = judge_parts(_choose(contrasts, {headline}), effect)
+    first = judge_parts(_choose(contrasts, {headline}), effect, grounds=grounds)
     gates = [item.difference.adjusted or 0.0 for (item,) in first]
     others = {item.measure for item in contrasts[0]} - {headline, *apart}
-    second = judge_parts(_choose(contrasts, others), effect, gates)
-    own = judge_parts(_choose(contrasts, set(apart)), effect)
+    second = judge_parts(_choose(contrasts, others), effect, gates, grounds)
+    own = judge_parts(_choose(contrasts, set(apart)), effect, grounds=grounds)
     found = []
     for pair, (leading,), *rest in zip(contrasts, first, second, own, strict=True):
         judged = {item.difference.measure: item for item in chain([leading], *rest)}
@@ -66,30 +70,40 @@ def judge_stages(
 
 
 def judge_types(
-    contrasts: Sequence[Sequence[Contrast]], effect: float, headlines: Sequence[float]
+    contrasts: Sequence[Sequence[Contrast]],
+    effect: float,
+    headlines: Sequence[float],
+    grounds: Grounds | None = None,
 ) -> tuple[list[list[Difference]], list[float | None]]:
     """Return the differences of each pair by type of query, and whether its types differ.
 
     `headlines` are the p-values of the pairs' headline measure over all queries. Types are one
     family, tested of the pairs whose headline is shown, and of those whose types differ from one
     another: of that there is a p-value for each pair, adjusted for all; None with fewer than two
-    types, or too few queries.
+    types, or too few queries. `grounds` are those of `judge_parts`.
     """
-    unlike = _compare_types(contrasts)
+    unlike = _compare_types(contrasts, grounds)
     gates = [
         min(headline, 1.0 if p is None else p)
         for headline, p in zip(headlines, unlike, strict=True)
     ]
-    judged = judge_parts(contrasts, effect, gates)
+    judged = judge_parts(contrasts, effect, gates, grounds)
     return [[item.difference for item in part] for part in judged], unlike
 
 
-def _compare_types(contrasts: Sequence[Sequence[Contrast]]) -> list[float | None]:
+def _compare_types(
+    contrasts: Sequence[Sequence[Contrast]], grounds: Grounds | None
+) -> list[float | None]:
     sizes = [len(item.differences) for item in contrasts[0]]
-    if len(sizes) < 2 or not can_reach(ALPHA, sum(sizes)):
+    queries = [query for item in contrasts[0] for query in item.before]
+    numbers = grounds.sampling.number(queries) if grounds else None
+    independent = sum(sizes) if numbers is None else len(np.unique(numbers))
+    if len(sizes) < 2 or not can_reach(ALPHA, independent):
         return [None] * len(contrasts)
     columns = [np.concatenate([item.differences for item in pair]) for pair in contrasts]
-    return list(compare_groups(np.array(columns).T, np.repeat(np.arange(len(sizes)), sizes)))
+    types = np.repeat(np.arange(len(sizes)), sizes)
+    share = grounds.sampling.share if grounds else 0.0
+    return list(compare_groups(np.array(columns).T, types, numbers, share))
 
 
 def _choose(contrasts: Sequence[Sequence[Contrast]], measures: Set[str]) -> list[list[Contrast]]:

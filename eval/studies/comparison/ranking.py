@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from string import ascii_lowercase
 
 from assay.eval.report.formats import score, signed
+from assay.eval.runs.summary.claims import Claims
 from assay.eval.studies.comparison.conclusion import describe_evidence
 from assay.eval.studies.comparison.differences import Difference
 
@@ -35,19 +36,23 @@ def group_runs(runs: int, differ: Iterable[tuple[int, int]]) -> tuple[str, ...]:
     )
 
 
-def conclude_ranking(labels: Sequence[str], against_best: Sequence[Difference], shown: int) -> str:
-    """Return in a sentence or two what is shown of runs that all pairs are compared of.
+def conclude_ranking(
+    labels: Sequence[str], against_best: Sequence[Difference], shown: int, claims: Claims
+) -> str:
+    """Return in a sentence or two what is shown of runs that all pairs are compared of, for what.
 
     `labels` are best first, `against_best` the headline's differences of the others from the best,
     in the same order; `shown` is the number of pairs that are shown to differ.
     """
-    best, runs = labels[0], len(labels)
+    best, runs, where = labels[0], len(labels), claims.name(claims.leading)
+    weak = claims.leading == "documents" and claims.strength == "weak"
+    weakness = f" {claims.describe_weakness()}" if weak and shown else ""
     measure, top = against_best[0].measure, score(against_best[0].base)
     if not shown:
         few = any(item.verdict == "not shown (too few queries)" for item in against_best)
-        told = f"{against_best[0].n:,} queries are too few to tell these {runs} runs apart"
+        told = f"{against_best[0].n:,} queries are too few to tell these {runs} runs apart {where}"
         if not few:
-            told = f"No difference between these {runs} runs is shown"
+            told = f"No difference between these {runs} runs is shown {where}"
         last = score(against_best[-1].other)
         if last == top:
             return f"{told}: {measure} is {top} for each."
@@ -56,15 +61,15 @@ def conclude_ranking(labels: Sequence[str], against_best: Sequence[Difference], 
     if len(worse) == runs - 1:
         second = against_best[0]
         return (
-            f"{best} is the best of these {runs} runs: {measure} is {top}, better than each of the "
-            f"others; {labels[1]}, the next, is at {score(second.other)} "
-            f"({signed(second.difference.value)}, {describe_evidence(second)})."
+            f"{best} is the best of these {runs} runs {where}: {measure} is {top}, better than "
+            f"each of the others; {labels[1]}, the next, is at {score(second.other)} "
+            f"({signed(second.difference.value)}, {describe_evidence(second)}).{weakness}"
         )
     rivals = [name for name in labels[1:] if name not in worse]
     told = f"shown to be better than {_enumerate(worse)}, " if worse else ""
     return (
-        f"{best} comes first of these {runs} runs, with {measure} {top}: {told}not shown to differ "
-        f"from {_enumerate(rivals)}."
+        f"{best} comes first of these {runs} runs {where}, with {measure} {top}: {told}not shown "
+        f"to differ from {_enumerate(rivals)}.{weakness}"
     )
 
 

@@ -7,9 +7,14 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
+from assay.eval.collections.authoring.contexts import (
+    find_place,
+    is_read_from,
+    read_documents,
+    render,
+)
 from assay.eval.collections.card import Card
 from assay.eval.collections.catalog import find
-from assay.eval.collections.contexts import find_place, is_read_from, read_documents, render
 from assay.eval.collections.location import find_data
 from assay.eval.configs.config import load_config
 from assay.eval.llm import session as sessions

@@ -177,7 +177,9 @@ def test_a_config_is_run_on_the_default_collection(monkeypatch: pytest.MonkeyPat
     keyword = "retriever.legs.keyword"
     flat = run("bm25", "name=flat", f"{keyword}.k1=0.4", f"{keyword}.b=0.1", track=False)
     assert repr(flat).startswith("<flat on harbourline: ")
-    assert "flat is better than bm25: " in repr(compare("bm25", flat))
+    assert "flat is better than bm25 for new questions on these documents: " in repr(
+        compare("bm25", flat)
+    )
 
 
 def test_what_is_wrong_is_told_in_one_line(few: RunResult, monkeypatch, tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """How the runs of a comparison differ: in config, in models, in index, in machine."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -62,6 +63,7 @@ def describe_method(compared: Comparison) -> Pairs:
             f"reverse. {_families(compared)}None for groups of queries too small to reach the "
             "level.",
         ),
+        ("What the verdict is on", _describe_claim(compared)),
         (
             "Effect size",
             "Cohen's d_z: the mean difference over the standard deviation of the differences.",
@@ -78,6 +80,35 @@ def describe_method(compared: Comparison) -> Pairs:
             "Of correct passages, for the first 10 hits; one is found where it counts.",
         ),
         ("Gold items and chunks", compared.base.run.manifest.join_rule),
+    )
+
+
+def _describe_claim(compared: Comparison) -> str:
+    """Return what a verdict holds for, and how questions that share documents are tested."""
+    claims = compared.claims
+    largest = Counter(claims.groups.values()).most_common(1)[0][1]
+    effects = [pair.design_effect for pair in compared.pairs]
+    ends = dict.fromkeys(f"{effect:.1f}" for effect in (min(effects), max(effects)))
+    told = (
+        f"{claims.name(claims.leading).capitalize()}. {count(len(claims.groups), 'question')} on "
+        f"{count(claims.count, claims.unit.removesuffix('s'))}, up to {largest} on one, as many as "
+        f"{claims.effective:.1f} with equally many on each. The variance of the headline's "
+        f"difference is {' to '.join(ends)} times that of questions that share none. "
+    )
+    if claims.leading == "questions":
+        return (
+            f"{told}Tests and intervals are by question: they say nothing of other {claims.unit}."
+        )
+    share = claims.sampling.share
+    beyond = (
+        f" They are on {share:.0%} of the collection's documents, and only the others are left to "
+        "chance."
+        if share
+        else ""
+    )
+    return (
+        f"{told}Signs are drawn by {claims.unit.removesuffix('s')}, and intervals are by CR2 with "
+        f"Satterthwaite's degrees of freedom.{beyond} No p-value is below that by question."
     )
 
 

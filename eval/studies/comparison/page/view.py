@@ -226,7 +226,7 @@ def make_view(compared: Comparison) -> ComparisonView:
     return ComparisonView(
         title=_title(compared),
         labels=labels,
-        verdict=compared.verdict if compared.all_pairs else tuple(filter(None, [compared.tokens])),
+        verdict=compared.verdict if compared.all_pairs else compared.lead,
         ranking=rank_runs(compared) if compared.all_pairs else (),
         collection=collection.name,
         collection_title=collection.title,

@@ -64,8 +64,8 @@ def test_runs_are_ranked_and_all_pairs_judged(compared: Comparison) -> None:
     ]
     assert compared.groups == ("a", "a", "b")
     assert compared.verdict == (
-        "good comes first of these 3 runs, with MRR@10 1.000: shown to be better than poor, not "
-        "shown to differ from fair.",
+        "good comes first of these 3 runs for new questions on these documents, with MRR@10 1.000: "
+        "shown to be better than poor, not shown to differ from fair.",
     )
     assert compared.tests_headline == 3
     assert compared.tests == 6
@@ -99,10 +99,11 @@ def test_runs_that_nothing_tells_apart_are_said_to_be(folder: Path) -> None:
     few = compare(runs, MEASURES, all_pairs=True)
     assert few.groups == ("a", "a", "a")
     assert few.verdict == (
-        "40 queries are too few to tell these 3 runs apart: MRR@10 is 0.750 for each.",
+        "40 queries are too few to tell these 3 runs apart for new questions on these documents: "
+        "MRR@10 is 0.750 for each.",
     )
     enough = compare(runs, MEASURES, effect=0.5, all_pairs=True)
-    assert enough.verdict[0].startswith("No difference between these 3 runs is shown: MRR@10")
+    assert enough.verdict[0].startswith("No difference between these 3 runs is shown for new")
 
 
 def test_what_two_runs_alone_would_show_is_explained(folder: Path) -> None:

@@ -1,0 +1,179 @@
+"""The two claims of a comparison: on new questions on these documents, on documents like these.
+
+Questions that share documents agree, so that what holds for new questions on these documents need
+not hold for other documents. The first is tested by question, the second by group.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.eval.collections.groups import Group, find_groups, share_touched
+from assay.eval.report.formats import count
+from assay.eval.runs.stored import StoredRun
+from assay.eval.statistics.groups import are_single, count_effective, number_groups
+
+Claim = Literal["questions", "documents"]
+Strength = Literal["decides", "weak", "cannot tell"]
+
+NEARLY_ALL = 0.9  # share of the documents that questions are on
+# Effective groups from which a test by group keeps its level, and from which it has any power, by
+# `python -m benchmarks.groups`.
+DECIDING, FEWEST = 20, 6
+
+
+@dataclass(frozen=True)
+class Sampling:
+    """How the questions of a comparison were drawn: in groups, of which they are a `share`.
+
+    `groups` has the number of each question's group by its id.
+    """
+
+    groups: Mapping[str, int]
+    share: float = 0.0
+
+    def number(self, queries: Sequence[str]) -> NDArray[np.int64]:
+        """Return the numbers of the groups of some questions, from 0 in the order they appear."""
+        return number_groups([self.groups[id_] for id_ in queries])
+
+
+@dataclass(frozen=True)
+class Claims:
+    """What the questions of a comparison can be a verdict on.
+
+    Attributes:
+        groups: The group of each question, by its id.
+        touched: The share of the collection's documents that some question is on, from 0 to 1.
+        documents_are: What the card says of the documents: `all`, `sample`, or "".
+
+    """
+
+    groups: Mapping[str, Group]
+    touched: float
+    documents_are: str = ""
+
+    @classmethod
+    def of(cls, run: StoredRun) -> "Claims":
+        """Return the claims of the questions of a run."""
+        facts = run.manifest.collection
+        groups = find_groups(run.queries.values(), run.gold, facts.copies)
+        touched = share_touched(groups.values(), facts.documents, facts.copies)
+        return cls(groups, touched, facts.documents_are)
+
+    @property
+    def declared(self) -> bool:
+        """Whether the collection declares groups, which then need not be documents."""
+        return any(group.kind == "declared" for group in self.groups.values())
+
+    @property
+    def unit(self) -> str:
+        """What the groups are, in words: documents, or groups where the collection declares any."""
+        return "groups" if self.declared else "documents"
+
+    @cached_property
+    def numbers(self) -> NDArray[np.int64]:
+        """The number of each question's group."""
+        return number_groups(list(self.groups.values()))
+
+    @property
+    def single(self) -> bool:
+        """Whether no two questions share a group: both claims then have the same test."""
+        return are_single(self.numbers)
+
+    @property
+    def count(self) -> int:
+        """The number of groups."""
+        return len(set(self.groups.values()))
+
+    @cached_property
+    def effective(self) -> float:
+        """The effective number of groups."""
+        return count_effective(self.numbers)
+
+    @property
+    def strength(self) -> Strength:
+        """What the number of groups allows to say beyond these documents."""
+        if self.effective >= DECIDING:
+            return "decides"
+        return "weak" if self.effective >= FEWEST else "cannot tell"
+
+    @property
+    def wanted(self) -> Claim:
+        """The claim that the questions call for, whether or not they are enough for it."""
+        if self.documents_are:
+            return "questions" if self.documents_are == "all" else "documents"
+        if self.declared:
+            return "documents"
+        return "questions" if self.touched >= NEARLY_ALL else "documents"
+
+    @property
+    def leading(self) -> Claim:
+        """The claim of the verdict: the wanted one, unless there are too few groups for it."""
+        return "questions" if self.strength == "cannot tell" else self.wanted
+
+    @cached_property
+    def sampling(self) -> Sampling:
+        """How the claim on documents is tested.
+
+        Where it is on the rest of the collection, the share that questions are on is certain. It is
+        on documents to come where these are nearly all of the collection's, or the card says that
+        they are a sample, and of declared groups, of which nobody knows how many there are.
+        """
+        beyond = self.declared or self.documents_are == "sample" or self.touched >= NEARLY_ALL
+        numbers = dict(zip(self.groups, self.numbers.tolist(), strict=True))
+        return Sampling(numbers, 0.0 if beyond else self.touched)
+
+    def name(self, claim: Claim) -> str:
+        """Return in words what a claim is on."""
+        if claim == "documents":
+            return f"on {self.unit} like these"
+        return f"for new questions on these {self.unit}"
+
+    @property
+    def sentence(self) -> str:
+        """What a verdict on these questions holds for, in a sentence or two."""
+        if self.leading == "questions":
+            told = (
+                f"The verdict is for new questions on these {self.unit}; on others it may differ."
+            )
+            return " ".join(filter(None, [self.describe(), told]))
+        told = f"The verdict is for {self.unit} like these: questions are on {self.count_groups()}"
+        if not self.single:
+            told += f", which count as {self.effective:.0f}"
+        return f"{told}.{f' {self.describe_weakness()}' if self.strength == 'weak' else ''}"
+
+    def as_json(self) -> dict[str, Any]:
+        """Return it as a JSON object: what a verdict is on, in words and in numbers."""
+        return {
+            "about": self.leading,
+            "sentence": self.sentence,
+            "strength": self.strength,
+            "groups": self.count,
+            "effective_groups": self.effective,
+            "documents_touched": self.touched,
+        }
+
+    def describe(self) -> str:
+        """Return in a sentence why nothing is said beyond these documents; "" where it is."""
+        if self.wanted == "questions" or self.strength != "cannot tell":
+            return ""
+        questions = count(len(self.groups), "question")
+        return (
+            f"Cannot tell beyond these {self.unit}: {questions} on {self.count_groups()}, as many "
+            f"as {self.effective:.1f} with equally many on each; it takes {FEWEST}."
+        )
+
+    def describe_weakness(self) -> str:
+        """Return in a sentence how little a finding on other documents rests on."""
+        return (
+            f"That is weak: the questions are on {self.count_groups()}, as many as "
+            f"{self.effective:.1f} with equally many on each; from {DECIDING} on they decide."
+        )
+
+    def count_groups(self) -> str:
+        """Return the number of groups in words: `18 documents`."""
+        return count(self.count, self.unit.removesuffix("s"))

@@ -1,0 +1,55 @@
+"""The simulation of groups: its samples, and that it tests them as the product does."""
+
+import numpy as np
+import pytest
+
+from assay.eval.statistics.groups import find_design_effect, randomise_groups
+from benchmarks.groups import (
+    POPULATION,
+    SHAPES,
+    bootstrap_wild,
+    draw_from_finite,
+    find_p_values,
+    flatten,
+    make_up,
+    measure,
+    resample,
+)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_what_is_made_up_has_mean_0_and_the_correlation_that_is_planted(shape: str) -> None:
+    rng = np.random.default_rng(1)
+    (plain,) = make_up(shape, 0.0)(4_000, 1, rng)
+    (alike,) = make_up(shape, 0.6)(4_000, 1, rng)
+    assert np.concatenate(plain).mean() == pytest.approx(0, abs=0.01)
+    assert np.concatenate(alike).std() == pytest.approx(0.2, rel=0.1)
+    assert find_design_effect(*flatten(plain)) == pytest.approx(1, abs=0.3)
+    assert find_design_effect(*flatten(alike)) > 5
+
+
+def test_samples_are_tested_one_by_one_as_alone() -> None:
+    samples = make_up("even", 0.3)(9, 5, np.random.default_rng(2))
+    _, found = find_p_values(samples, 0.0)
+    assert found == pytest.approx([randomise_groups(*flatten(sample)) for sample in samples])
+
+
+def test_of_all_documents_only_the_questions_are_left_to_chance() -> None:
+    draw = draw_from_finite()
+    samples = draw(POPULATION, 20, np.random.default_rng(3))
+    plain, corrected = find_p_values(samples, 1.0)
+    assert corrected == pytest.approx(plain)
+
+
+def test_webbs_weights_give_a_p_value() -> None:
+    rng = np.random.default_rng(4)
+    sure = [np.full(3, 0.5) + rng.normal(0, 0.01, 3) for _ in range(8)]
+    even = [sign * group for sign, group in zip([1, -1] * 4, sure, strict=True)]
+    assert bootstrap_wild(sure, rng) < 0.02
+    assert bootstrap_wild(even, rng) > 0.5
+
+
+def test_shares_of_trials_are_shares() -> None:
+    rates = measure(resample([np.array([0.1, 0.2]), np.array([-0.3])] * 4), 6, 12)
+    assert 0 <= rates.by_group <= rates.by_query <= 1
+    assert rates.effective <= 6
