@@ -26,14 +26,6 @@ GROUPS = {
                 "init documents --questions questions.csv --ci github",
             ),
         ),
-        "questions": Entry(
-            "questions:questions",
-            "Write questions with a language model.",
-            (
-                "questions documents --number 40 --provider anthropic",
-                "questions documents --number 40 --dry-run --provider openai",
-            ),
-        ),
         "run": Entry(
             "run:run",
             "Run a pipeline on a judged collection.",
@@ -47,28 +39,11 @@ GROUPS = {
                 "compare bm25 hybrid hybrid_rrf --measure nDCG@10,Hit@5",
             ),
         ),
-        "overlap": Entry(
-            "overlap:overlap",
-            "Show how much the first hits of two pipelines agree.",
-            ("overlap bm25 semantic", "overlap bm25 hybrid dataset=tarnwick --by documents"),
-        ),
-        "audit": Entry(
-            "audit:audit",
-            "Say what a published pair of means can and cannot show.",
-            ("audit -n 250 --base .71 --new .74", "audit -n 250 --base .71 --new .74 --hits"),
-        ),
         "choose": Entry(
             "choose:choose",
             "Find the pipeline to ship for a collection.",
             ("choose documents", "choose tarnwick:dev --budget 30m --max-latency 500"),
         ),
-        "report": Entry(
-            "report:report",
-            "Write the report of a stored run again.",
-            ("report hybrid-tarnwick-20261125", "report hybrid-tarnwick-20261125 --json"),
-        ),
-    },
-    "Improve": {
         "explain": Entry(
             "explain:explain",
             "Show at which step correct passages were lost.",
@@ -82,6 +57,23 @@ GROUPS = {
                 'search hybrid "How do I reset the meter?" -k 3 --context',
             ),
         ),
+        "gate": Entry(
+            "gate:gate",
+            "Judge a pipeline against its committed baseline.",
+            ("gate hybrid", "gate hybrid --base ../main --markdown gate.md"),
+        ),
+        "baseline": Entry(
+            "baseline:baseline",
+            "Accept or show the baselines of the gate.",
+            ("baseline accept hybrid", "baseline show hybrid"),
+        ),
+        "ui": Entry(
+            "ui:ui",
+            "Open the page of all runs and reports.",
+            ("ui", "ui --no-browser"),
+        ),
+    },
+    "Improve": {
         "ablate": Entry(
             "ablate:ablate",
             "Measure what each part of a pipeline adds and costs.",
@@ -108,8 +100,31 @@ GROUPS = {
             'Choose a score threshold for "no answer".',
             ("threshold hybrid --dataset tarnwick:dev_all", "threshold hybrid --false-empty 0.02"),
         ),
+        "overlap": Entry(
+            "overlap:overlap",
+            "Show how much the first hits of two pipelines agree.",
+            ("overlap bm25 semantic", "overlap bm25 hybrid dataset=tarnwick --by documents"),
+        ),
+        "audit": Entry(
+            "audit:audit",
+            "Say what a published pair of means can and cannot show.",
+            ("audit -n 250 --base .71 --new .74", "audit -n 250 --base .71 --new .74 --hits"),
+        ),
+        "report": Entry(
+            "report:report",
+            "Write the report of a stored run again.",
+            ("report hybrid-tarnwick-20261125", "report hybrid-tarnwick-20261125 --json"),
+        ),
     },
     "Judge": {
+        "questions": Entry(
+            "questions:questions",
+            "Write questions with a language model.",
+            (
+                "questions documents --number 40 --provider anthropic",
+                "questions documents --number 40 --dry-run --provider openai",
+            ),
+        ),
         "pool": Entry(
             "pool:pool",
             "Write a table of results that have no judgment.",
@@ -165,16 +180,6 @@ GROUPS = {
         ),
     },
     "Keep": {
-        "gate": Entry(
-            "gate:gate",
-            "Judge a pipeline against its committed baseline.",
-            ("gate hybrid", "gate hybrid --base ../main --markdown gate.md"),
-        ),
-        "baseline": Entry(
-            "baseline:baseline",
-            "Accept or show the baselines of the gate.",
-            ("baseline accept hybrid", "baseline show hybrid"),
-        ),
         "runs": Entry(
             "runs:runs",
             "List, show and delete stored runs.",
@@ -182,11 +187,6 @@ GROUPS = {
                 "runs list --dataset tarnwick --min nDCG@10=0.55",
                 "runs delete --until 2026-01-01 --dry-run",
             ),
-        ),
-        "ui": Entry(
-            "ui:ui",
-            "Open the page of all runs and reports.",
-            ("ui", "ui --no-browser"),
         ),
         "verify": Entry(
             "verify:verify",

@@ -134,7 +134,7 @@ def _prepare(command: click.Command) -> None:
             option.metavar = option.metavar or "NUMBER"
 
 
-@click.group(cls=LazyGroup)
+@click.group(cls=LazyGroup, invoke_without_command=True)
 @click.option(
     "--version",
     is_flag=True,
@@ -146,15 +146,26 @@ def _prepare(command: click.Command) -> None:
 @click.option(
     DEBUG, is_flag=True, expose_value=False, help="Show where an error was raised (ASSAY_DEBUG=1)."
 )
-def assay() -> None:
+@click.pass_context
+def assay(context: click.Context) -> None:
     """Which retrieval pipeline should I ship, and can I believe the difference?
 
-    New here? Run assay demo, then assay init with your own documents. Every command has --help,
-    with two examples.
+    New here? Run assay demo, then assay init with your own documents. In a folder with an
+    assay.toml, assay alone says where you stand and what is next. Every command has --help, with
+    two examples.
 
     Configs and cards from elsewhere may name code, addresses and folders only with --trust; `assay
     config show PATH --trust` shows what one asks for, and does none of it.
     """
+    if context.invoked_subcommand is None:
+        from assay.eval.configs.project import read_project
+
+        project = read_project()
+        if project is None:
+            raise click.exceptions.NoArgsIsHelpError(context)
+        from assay.eval.cli.standing import print_standing
+
+        print_standing(project)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

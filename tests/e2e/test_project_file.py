@@ -122,3 +122,30 @@ def test_gates_of_several_share_no_file(call: Call, tmp_path: Path) -> None:
     done = call("gate", "--junit", "gate.xml")
     assert done.returncode == 2
     assert "--junit, --markdown: a file is of one gate; name one of the pipelines" in done.stderr
+
+
+def test_assay_alone_says_where_the_project_stands_and_what_is_next(
+    call: Call, tmp_path: Path
+) -> None:
+    shutil.copytree(ROOT / "examples/allotment", tmp_path / "docs")
+    shutil.copy(ROOT / "examples/questions.csv", tmp_path)
+    assert "Usage: assay" in call().stderr, "there is no project yet"
+    call("init", "docs", "--questions", "questions.csv")
+    expected = {
+        "": ("pipeline  datasets/docs/pipeline.yaml: not run", "next    assay run\n"),
+        "run": (": 1 run, the last on ", "next    assay compare\n"),
+        "compare": ("compared  ", "next    assay baseline accept contextual-docs-"),
+    }
+    for command, lines in expected.items():
+        if command:
+            done = call(command, "--json")
+            assert done.returncode == 0, done.stderr
+        shown = call()
+        assert shown.returncode == 0, shown.stderr
+        assert shown.stdout.startswith("assay.toml: docs\n")
+        for line in lines:
+            assert line in shown.stdout
+    (tmp_path / "assay.toml").write_text('collection = "docs"\npipelines = ["nowhere.yaml"]\n')
+    lost = call()
+    assert lost.returncode == 2
+    assert lost.stderr.startswith("assay: assay.toml: pipelines: nowhere.yaml")

@@ -27,6 +27,7 @@ KINDS = {
     "parity": "Engines' hybrid search",
     "drift": "Drift",
     "overlap": "Overlap of pipelines",
+    "audit": "Audits of published figures",
     "targets": "Success criteria",
     "published": "Published figures",
 }
