@@ -92,7 +92,7 @@ def test_each_command_shows_what_it_is_for_and_what_comes_next(shell: Shell) -> 
     assert compare in list_next(run)
     assert compared[1].startswith("Unequal amounts of text: the first 10 hits hold ")
     assert any(
-        line.startswith("6 queries are too few to tell contextual from bm25: nDCG@10 is ")
+        line.startswith("6 queries are too few to tell contextual from bm25 for new questions on ")
         for line in compared
     )
 
