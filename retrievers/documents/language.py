@@ -3,11 +3,16 @@
 from functools import cache
 from typing import TYPE_CHECKING
 
+from assay.retrievers.store.cache import Cache
+from assay.retrievers.store.digest import digest
+
 if TYPE_CHECKING:
     from py3langid.langid import LanguageIdentifier
 
 READ = 5000  # characters that are looked at
 SURE = 0.9  # the least probability at which a language is told
+KIND = "languages"  # of the cache
+REVISION = 1  # raise it when another language comes to be told of the same text
 
 
 def detect_language(text: str) -> str:
@@ -20,6 +25,21 @@ def detect_language(text: str) -> str:
         return ""
     language, probability = identifier.classify(text[:READ])
     return str(language) if probability >= SURE else ""
+
+
+def find_language(text: str, kept: Cache) -> str:
+    """As `detect_language`, once for each text: loading the model takes longer than a search.
+
+    Raises AssayError where the cache cannot be written.
+    """
+    key = digest(REVISION, text[:READ])
+    known = kept.get_many(KIND, [key])
+    if key in known:
+        return known[key].decode()
+    language = detect_language(text)
+    if _load_identifier() is not None:
+        kept.put_many(KIND, {key: language.encode()})
+    return language
 
 
 @cache

@@ -11,7 +11,7 @@ from assay.retrievers.base import Chunk, Document, Hit
 from assay.retrievers.base.chunk_neighborhood import ChunkNeighborhood, Pointer, WrittenReference
 from assay.retrievers.base.frontmatter import Frontmatter
 from assay.retrievers.corpus.corpus import Corpus
-from assay.retrievers.documents.language import detect_language
+from assay.retrievers.documents.language import find_language
 from assay.retrievers.documents.references.references import Reference, find_references
 from assay.retrievers.documents.references.targets import Laws
 from assay.retrievers.documents.structure.structure import Structure, parse_document
@@ -85,7 +85,8 @@ class NeighborhoodReader:
             defined_in=tuple(
                 self._parse(item.doc_id)[0].section_at(item.start).id for item in hit.definitions
             ),
-            language=structure.frontmatter.language or detect_language(structure.text),
+            language=structure.frontmatter.language
+            or find_language(structure.text, self._resources.cache),
             summary=summarise(structure),
             title=document.title,
             source=_cite(document),

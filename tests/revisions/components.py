@@ -22,7 +22,7 @@ from assay.eval.runs.summary.summary import summarise
 from assay.retrievers.base import Document
 from assay.retrievers.corpus import glossary
 from assay.retrievers.corpus.corpus import Corpus
-from assay.retrievers.documents import chunk_cache, preparation
+from assay.retrievers.documents import chunk_cache, language, preparation
 from assay.retrievers.documents.chunkers import AnyChunker
 from assay.retrievers.documents.conformance import DOCUMENTS
 from assay.retrievers.documents.conversion import converter
@@ -133,6 +133,12 @@ def make_corpus(resources: Resources) -> Corpus:
 def define(resources: Resources) -> Any:
     entries = glossary.Glossary(make_corpus(resources), resources).entries
     return {term: [asdict(entry) for entry in found] for term, found in sorted(entries.items())}
+
+
+def tell_languages(resources: Resources) -> Mapping[str, str]:
+    """Return the language of each text."""
+    texts = (GUIDE, "Die Gebühren des Hafens betragen zwölf Euro für eine Nacht.", "E17 42")
+    return {text: language.find_language(text, resources.cache) for text in texts}
 
 
 def count_terms(resources: Resources) -> dict[str, Any]:
@@ -294,6 +300,7 @@ COMPONENTS: dict[str, Component] = {
     "chunks": Component(chunk_cache.REVISION, cut),
     "prepared_chunks": Component(preparation.REVISION, prepare),
     "definitions": Component(glossary.REVISION, define),
+    "languages": Component(language.REVISION, tell_languages),
     "terms": Component(term_counts.REVISION, count_terms),
     "keyword": Component(keyword.REVISION, partial(rank_each, KEYWORD)),
     "code": Component(code.REVISION, partial(rank, {"type": "code"})),

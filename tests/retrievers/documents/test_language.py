@@ -1,8 +1,12 @@
 """The language of a text that does not state it."""
 
+from pathlib import Path
+
 import pytest
 
-from assay.retrievers.documents.language import detect_language
+from assay.retrievers.documents import language
+from assay.retrievers.documents.language import detect_language, find_language
+from assay.retrievers.store.cache import Cache
 
 
 @pytest.mark.parametrize(
@@ -18,3 +22,15 @@ from assay.retrievers.documents.language import detect_language
 )
 def test_a_language_is_told_where_it_is_sure(text: str, language: str) -> None:
     assert detect_language(text) == language
+
+
+def test_a_language_is_kept_unless_nothing_could_tell_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept, text = Cache(tmp_path), "Die Fähre fährt im Winter zweimal am Tag zu den Inseln."
+    monkeypatch.setattr(language, "_load_identifier", lambda: None)
+    assert find_language(text, kept) == ""
+    monkeypatch.undo()
+    assert find_language(text, kept) == "de"
+    monkeypatch.setattr(language, "detect_language", lambda _: pytest.fail("told before"))
+    assert find_language(text, kept) == "de"
