@@ -15,7 +15,6 @@ weight 1 gives BM25.
 """
 
 import json
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,7 +23,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.retrievers.legs.bm25 import Formula, lucene_idf, okapi_idf
+from assay.retrievers.legs.bm25 import Formula, TermTable, lucene_idf, okapi_idf
 
 ARRAYS = ("data", "indices", "indptr")
 
@@ -64,20 +63,15 @@ class FieldScorer:
 
     def load(self, folder: Path) -> None:
         """Map the table into memory."""
-        self._data, self._indices, self._indptr = (
+        scores, holders, starts = (
             np.asarray(np.load(folder / f"{name}.npy", mmap_mode="r")) for name in ARRAYS
         )
-        self._vocabulary, self._passages = json.loads((folder / "vocabulary.json").read_text())
+        vocabulary, passages = json.loads((folder / "vocabulary.json").read_text())
+        self._table = TermTable(vocabulary, starts, holders, scores, passages)
 
     def score(self, query: Sequence[str]) -> NDArray[np.float64]:
         """Return one score a passage for the terms of `query`, known or not."""
-        scores = np.zeros(self._passages)
-        for term, times in Counter(query).items():
-            if term in self._vocabulary:
-                column = self._vocabulary[term]
-                part = slice(self._indptr[column], self._indptr[column + 1])
-                scores[self._indices[part]] += times * self._data[part]
-        return scores
+        return self._table.score(query)
 
 
 def _add_up(fields: Sequence[FieldTerms], vocabulary: dict[str, int]) -> Any:

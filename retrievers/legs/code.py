@@ -6,21 +6,20 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
 from assay.retrievers.base import IndexReport
-from assay.retrievers.base.installation import read_version
 from assay.retrievers.base.stopwatch import Stopwatch
 from assay.retrievers.corpus.corpus import Corpus
 from assay.retrievers.documents.code import CodeSpan, find_code, name_language
 from assay.retrievers.fusion.ranking import Scored, best_matches
 from assay.retrievers.legs import bm25
 from assay.retrievers.legs.base import Kind, LegResult, LegSettings, ScoringLeg
-from assay.retrievers.legs.bm25 import Bm25sScorer, Formula
+from assay.retrievers.legs.bm25 import Formula, TableScorer
 from assay.retrievers.settings import Resources
 from assay.retrievers.store.digest import digest
 from assay.retrievers.text.code import CodeAnalyzer
@@ -73,7 +72,7 @@ class CodeLeg(ScoringLeg):
         self._settings = settings
         self._resources = resources
         self._analyzer = CodeAnalyzer()
-        self._scorer = Bm25sScorer(Formula("lucene", settings.k1, settings.b, 0.0))
+        self._scorer = TableScorer(Formula("lucene", settings.k1, settings.b, 0.0))
         self._chunks = 0
         self._positions: NDArray[np.int64] = np.empty(0, np.int64)
         self._languages: NDArray[np.str_] = np.empty(0, np.str_)
@@ -145,10 +144,6 @@ class CodeLeg(ScoringLeg):
         watch.stop("search")
         return LegResult(candidates, watch.wall, note, cpu=watch.cpu)
 
-    def metadata(self) -> Mapping[str, Any]:
-        """Return the library that scores, with its version."""
-        return {"bm25s": read_version("bm25s")}
-
     def _find_names(self, entries: Sequence[Entry]) -> dict[str, list[int]]:
         """Return, for each name of several parts, the numbers of the entries that have it."""
         found = [self._analyzer.find_tokens(entry.text) for entry in entries]
@@ -163,7 +158,6 @@ class CodeLeg(ScoringLeg):
         return digest(
             REVISION,
             self._settings.model_dump(mode="json", exclude={"depth", "queries"}),
-            read_version("bm25s"),
             [(chunk.doc_id, chunk.start, chunk.end) for chunk in corpus.chunks],
             {id_: document.text for id_, document in corpus.documents.items()},
         )

@@ -19,10 +19,10 @@ from assay.retrievers.legs.bm25 import (
     K1,
     VARIANT,
     B,
-    Bm25sScorer,
     Formula,
     RankBm25Scorer,
     Scorer,
+    TableScorer,
     Variant,
     okapi_idf,
 )
@@ -129,7 +129,8 @@ class KeywordLegSettings(LegSettings):
     )
     scorer: Literal["bm25s", "rank-bm25"] = Field(
         "bm25s",
-        description="the library that scores; rank-bm25 is the slow reference, for okapi alone",
+        description="bm25s: a table of each term's scores, made when indexing, which is the method "
+        "of that library; rank-bm25: that library, the slow reference, for okapi alone",
     )
     variant: Variant = Field(
         VARIANT,
@@ -240,7 +241,7 @@ class KeywordLeg(ScoringLeg):
             return None
         if settings.variant == "okapi" and len(corpus.chunks) <= TINY:
             self._warn_of_idle_words(counts)
-        scorer = (Bm25sScorer if settings.scorer == "bm25s" else RankBm25Scorer)(self._formula)
+        scorer = (TableScorer if settings.scorer == "bm25s" else RankBm25Scorer)(self._formula)
         folder, _ = self._resources.cache.load(
             "bm25",
             self._key(counted.key),
@@ -298,6 +299,5 @@ class KeywordLeg(ScoringLeg):
 
     def _versions(self) -> dict[str, str]:
         own = analyzers.find_versions(self._settings.analyzer)
-        if self._settings.weights is not None:
-            return own
-        return {self._settings.scorer: read_version(self._settings.scorer), **own}
+        scorer = self._settings.scorer
+        return {scorer: read_version(scorer), **own} if scorer == "rank-bm25" else own

@@ -7,14 +7,22 @@ from pydantic import Discriminator, Field, Tag
 
 from assay.retrievers.models.cross_encoders import CrossEncoderChoice, CrossEncoderSettings
 from assay.retrievers.models.encoders import EncoderChoice, EncoderSettings
-from assay.retrievers.models.served.cohere import CohereEncoderSettings, CohereRerankerSettings
-from assay.retrievers.models.served.gemini import GeminiEncoderSettings
-from assay.retrievers.models.served.jina import JinaEncoderSettings, JinaRerankerSettings
+from assay.retrievers.models.served.encoders import (
+    CohereEncoderSettings,
+    GeminiEncoderSettings,
+    JinaEncoderSettings,
+    OpenAiEncoderSettings,
+    TeiEncoderSettings,
+    VoyageEncoderSettings,
+)
 from assay.retrievers.models.served.listwise import ListwiseSettings
-from assay.retrievers.models.served.openai import OpenAiEncoderSettings
 from assay.retrievers.models.served.pairwise import PairwiseSettings
-from assay.retrievers.models.served.tei import TeiEncoderSettings, TeiRerankerSettings
-from assay.retrievers.models.served.voyage import VoyageEncoderSettings, VoyageRerankerSettings
+from assay.retrievers.models.served.rerankers import (
+    CohereRerankerSettings,
+    JinaRerankerSettings,
+    TeiRerankerSettings,
+    VoyageRerankerSettings,
+)
 from assay.retrievers.settings.parts import Part
 
 HERE, SERVED = "here", "served"

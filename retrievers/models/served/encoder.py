@@ -2,7 +2,6 @@
 
 import threading
 import time
-from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from itertools import islice
@@ -15,7 +14,7 @@ from assay.retrievers.base import AssayError, cut
 from assay.retrievers.language_models.base import MARKS, USUAL_BYTES_PER_TOKEN
 from assay.retrievers.models.base import EncodedPart, Encoder, Vectors, list_documents
 from assay.retrievers.models.encoders import EncoderChoice
-from assay.retrievers.models.served.messages import clean
+from assay.retrievers.models.served.messages import clean, find_billed, order
 from assay.retrievers.models.served.service import ServedSettings, Service
 from assay.retrievers.services import cost_meter as charges
 from assay.retrievers.services.errors import TooLongError
@@ -31,9 +30,11 @@ Rows = Sequence[Sequence[float]]
 
 
 class ServedEncoderSettings(ServedSettings, EncoderChoice):
-    """An embedding model behind HTTP: what all of them have."""
+    """An embedding model behind HTTP, in OpenAI's form unless a provider's class says otherwise."""
 
-    route: ClassVar[str] = ""  # where texts are posted to, below the address
+    route: ClassVar[str] = "embeddings"  # where texts are posted to, below the address
+    texts_key: ClassVar[str] = "input"  # of a body
+    dimensions_key: ClassVar[str] = "dimensions"  # of a body
     most_texts: ClassVar[int]  # that the service takes in one call
     most_tokens: ClassVar[int] = 100_000  # in one call, by estimate
     most_tokens_together: ClassVar[int] = 0  # of a document whose texts are read together
@@ -88,9 +89,14 @@ class ServedEncoderSettings(ServedSettings, EncoderChoice):
         """Where texts are posted to, below the address."""
         return self.route
 
-    @abstractmethod
     def write(self, texts: Sequence[str], kind: Kind) -> Any:
         """Return the body of a call: of texts of one document where these are read together."""
+        body = {"model": self.model, self.texts_key: texts, **self.say(kind)}
+        return body | ({self.dimensions_key: self.dimensions} if self.dimensions else {})
+
+    def say(self, kind: Kind) -> Mapping[str, Any]:
+        """Return what else a body says of texts of a `kind`."""
+        return {}
 
     def unpack(self, rows: Vectors) -> Vectors:
         """Return as vectors the rows that the service gives. Raises AssayError where they are not
@@ -98,12 +104,13 @@ class ServedEncoderSettings(ServedSettings, EncoderChoice):
         """
         return rows
 
-    @abstractmethod
     def read(self, reply: Any, wanted: int) -> tuple[Rows, int | None]:
         """Return a row a text, and the tokens counted, None where the service does not tell.
 
         Raises ValueError where the answer is none to so many texts, or whatever a broken one does.
         """
+        rows = order(reply["data"], wanted, "vectors")
+        return [row["embedding"] for row in rows], find_billed(reply, self.billed)
 
 
 class ServedEncoder(Encoder):

@@ -34,6 +34,21 @@ def check_number(rows: Any, wanted: int, what: str) -> list[Any]:
     return rows
 
 
+def find_billed(reply: Any, unit: str) -> Any:
+    """Return what an answer says was billed, in tokens or searches as `unit` says.
+
+    None where it does not tell. The number is not checked.
+    """
+    billed = (reply.get("meta") or {}).get("billed_units") or {}  # Cohere's
+    if unit == "searches":
+        found = billed.get("search_units")
+    else:
+        usage = reply.get("usage") or {}
+        found = usage.get("total_tokens") or usage.get("prompt_tokens")
+        found = found or billed.get("input_tokens")
+    return int(found) if isinstance(found, float) else found
+
+
 def find_message(body: Any) -> str:
     """Return what a service says of an error, in whichever of the usual places."""
     for key in ("error", "message", "detail"):

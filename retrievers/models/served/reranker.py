@@ -1,7 +1,6 @@
 """Cross-encoders behind HTTP."""
 
 import math
-from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar, Literal
 
@@ -11,7 +10,7 @@ from assay.retrievers.base import AssayError
 from assay.retrievers.language_models.base import MARKS, USUAL_BYTES_PER_TOKEN
 from assay.retrievers.models.base import CrossEncoder
 from assay.retrievers.models.cross_encoders import CrossEncoderChoice
-from assay.retrievers.models.served.messages import clean, order
+from assay.retrievers.models.served.messages import clean, find_billed, order
 from assay.retrievers.models.served.service import ServedSettings, Service
 from assay.retrievers.services.errors import TooLongError
 from assay.retrievers.services.prices import Usage
@@ -25,10 +24,11 @@ LEAST_ROOM = 100  # of those, that are taken to be left to the text by any query
 
 
 class ServedRerankerSettings(ServedSettings, CrossEncoderChoice):
-    """A reranking model behind HTTP: what all of them have."""
+    """A reranking model behind HTTP, in Cohere's and Jina's form unless a class says otherwise."""
 
-    route: ClassVar[str]  # where pairs are posted to, below the address
-    most_texts: ClassVar[int]  # that the service takes in one call
+    route: ClassVar[str] = "rerank"  # where pairs are posted to, below the address
+    rows: ClassVar[str] = "results"  # the key of an answer's rows
+    most_texts: ClassVar[int] = 1000  # that the service takes in one call
 
     scores: Literal["logit", "probability"] = Field(
         "probability",
@@ -42,15 +42,15 @@ class ServedRerankerSettings(ServedSettings, CrossEncoderChoice):
         """Return the model. The service is not asked before a pair needs it."""
         return ServedCrossEncoder(self, resources)
 
-    @abstractmethod
     def write(self, query: str, texts: Sequence[str]) -> Any:
         """Return the body of a call."""
+        return {"model": self.model, "query": query, "documents": texts}
 
-    @abstractmethod
     def read(self, reply: Any) -> tuple[Any, str, int | None]:
         """Return the rows, each with an `index`, the key of their scores, and what was billed,
         None where the service does not tell. Raises whatever a broken answer does.
         """
+        return reply[self.rows], "relevance_score", find_billed(reply, self.billed)
 
 
 class ServedCrossEncoder(CrossEncoder):

@@ -18,7 +18,7 @@ from tools.recording_progress import RecordingProgress
 from assay.eval.configs.config import load_config
 from assay.retrievers.base import Chunk
 from assay.retrievers.corpus.corpus import Corpus
-from assay.retrievers.legs.bm25 import Bm25sScorer, Formula, RankBm25Scorer, Variant, weigh
+from assay.retrievers.legs.bm25 import Formula, RankBm25Scorer, TableScorer, Variant, weigh
 from assay.retrievers.legs.keyword import KeywordLeg, KeywordLegSettings
 from assay.retrievers.legs.registry import LEGS
 from assay.retrievers.settings import Resources
@@ -104,12 +104,12 @@ def folder(tmp_path: Path) -> Path:
 
 
 @given(PASSAGES, QUERY, CONSTANTS)
-def test_bm25s_scores_as_rank_bm25_does(
+def test_the_table_scores_as_rank_bm25_does(
     passages: list[list[str]], query: list[str], constants: tuple[float, float, float]
 ) -> None:
     formula = Formula("okapi", *constants)
     scores = []
-    for scorer in (RankBm25Scorer(formula), Bm25sScorer(formula)):
+    for scorer in (RankBm25Scorer(formula), TableScorer(formula)):
         with tempfile.TemporaryDirectory() as name:
             counts = count_terms(passages)
             scorer.build(counts, Path(name))
@@ -297,5 +297,5 @@ def test_a_query_asked_deeper_is_found_as_if_it_were_asked_anew(
     leg.search("lamp", 1)
     assert list(leg.deepen("chair", 4, {}).candidates) == expected["chair"]
     leg.search("lamp", 1)
-    monkeypatch.setattr(Bm25sScorer, "score", lambda *_: pytest.fail("scored again"))
+    monkeypatch.setattr(TableScorer, "score", lambda *_: pytest.fail("scored again"))
     assert list(leg.deepen("lamp", 4, {}).candidates) == expected["lamp"]
