@@ -21,16 +21,19 @@ from assay.eval.api.studies import (
     targets,
     threshold,
 )
+from assay.eval.api.traffic import drift, read_traces
 
 __all__ = [
     "ablate",
     "choose",
     "compare",
+    "drift",
     "ingest",
     "load_runs",
     "load_tracked_runs",
     "overlap",
     "parity",
+    "read_traces",
     "recall",
     "reproduce",
     "run",

@@ -19,6 +19,9 @@ OBJECTS = {
                 "targets",
                 "parity",
                 "recall",
+                "reproduce",
+                "read_traces",
+                "drift",
             )
         ),
         "assay.eval.api.load_runs",
