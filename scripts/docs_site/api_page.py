@@ -22,6 +22,7 @@ OBJECTS = {
                 "reproduce",
                 "read_traces",
                 "drift",
+                "judge",
             )
         ),
         "assay.eval.api.load_runs",
@@ -34,6 +35,7 @@ OBJECTS = {
         "assay.eval.studies.search.frame.SearchResult",
         "assay.eval.studies.ingestion.result.IngestionResult",
         "assay.eval.report.result.StudyResult",
+        "assay.eval.api.language_models.AskedModel",
         "assay.eval.tracking.reading.TrackedRun",
     ],
     "The contract of a retriever": [
