@@ -289,6 +289,25 @@ def test_no_folder_is_a_drawer() -> None:
     assert not {name: n for name, n in counts.items() if n > MORE.get(name, MOST_FILES)}
 
 
+# Studies with a template of their own. All others show reports of blocks; the list only shrinks.
+WITH_TEMPLATES = {"comparison", "gate", "judging", "questions", "run"}
+FACE_LIBRARIES = {"click", "jinja2", "rich"}
+
+
+def test_a_study_shows_itself_by_blocks() -> None:
+    templates = (ROOT / "eval").rglob("*.j2")
+    rooms = {path.relative_to(ROOT / "eval").parts for path in templates}
+    assert {parts[1] for parts in rooms if parts[0] == "studies"} == WITH_TEMPLATES
+    assert {parts[0] for parts in rooms} == {"report", "studies"}
+    imported = {
+        name.partition(".")[0]
+        for module in list_modules("eval/studies")
+        for name in read_imports((ROOT / module).read_text(), name_package(module))
+    }
+    assert "scipy" in imported
+    assert not imported & FACE_LIBRARIES
+
+
 @pytest.mark.parametrize(
     ("module", "source", "forbidden"),
     [

@@ -10,6 +10,7 @@ The examples run in a checkout of the project, on its small collection.
 from assay.eval import no_telemetry
 from assay.eval.api.choosing import choose, sweep, tune
 from assay.eval.api.documents import ingest, search
+from assay.eval.api.language_models import judge
 from assay.eval.api.runs import compare, run
 from assay.eval.api.stored_runs import load_runs, load_tracked_runs
 from assay.eval.api.studies import (
@@ -22,17 +23,21 @@ from assay.eval.api.studies import (
     targets,
     threshold,
 )
+from assay.eval.api.traffic import drift, read_traces
 
 __all__ = [
     "ablate",
     "audit",
     "choose",
     "compare",
+    "drift",
     "ingest",
+    "judge",
     "load_runs",
     "load_tracked_runs",
     "overlap",
     "parity",
+    "read_traces",
     "recall",
     "reproduce",
     "run",

@@ -6,12 +6,12 @@ import click
 
 from assay.eval.cli import options
 from assay.eval.cli.asking import print_calls, print_expected
-from assay.eval.cli.output import make_console, make_table, print_json, print_table
+from assay.eval.cli.output import print_json, print_next
+from assay.eval.cli.report_screen import print_report
 
 if TYPE_CHECKING:
     from assay.eval.llm.job import Forecast
     from assay.eval.llm.session import DryRun
-    from assay.eval.studies.judging.model_judge import ModelJudge
     from assay.eval.studies.judging.running import JudgingJob, JudgingOutcome
 
 
@@ -56,6 +56,7 @@ if TYPE_CHECKING:
     "these pairs over all calls", "Longest reply.  [default: 50; with --spans 500]"
 )
 @options.DRY_RUN
+@options.FULL
 @options.JSON
 def judge(
     pool: str,
@@ -77,6 +78,7 @@ def judge(
     from assay.eval.configs.resources import make_resources
     from assay.eval.llm.session import make_session
     from assay.eval.studies.judging.model_grades import warn_of_judge
+    from assay.eval.studies.judging.report import report
     from assay.eval.studies.judging.running import (
         MAX_TOKENS,
         MAX_TOKENS_QUOTED,
@@ -88,7 +90,7 @@ def judge(
         examine_grades,
         find_runs,
         open_table,
-        write_report,
+        write,
     )
     from assay.retrievers.base import AssayError
 
@@ -112,16 +114,16 @@ def judge(
         print_json(outcome.as_json() | warned) if as_json else _print_outcome(outcome)
         raise AssayError(outcome.failure)
     found = examine_grades(table, stored, measure)
-    written = write_report(job, found)
+    written = write(found)
     if as_json:
         files = {"report": str(written[0]), "report_json": str(written[1])}
-        print_json(outcome.as_json() | {"agreement": found.as_json()} | files | warned)
+        print_json(outcome.as_json() | {"agreement": found.judge.as_json()} | files | warned)
         return
     _print_outcome(outcome)
-    _print_found(found)
+    print_report(report(found.judge))
     click.echo(f"report  {written[0]}\n        {written[1]}")
     if any(i not in table.people for i in job.sheet.by_digest):
-        click.echo(f"next: assay label {job.table} adds its grades where no person has judged")
+        print_next(f"label {job.table}")
 
 
 def _print_forecast(job: "JudgingJob", forecast: "Forecast[DryRun]") -> None:
@@ -146,32 +148,3 @@ def _print_outcome(outcome: "JudgingOutcome") -> None:
     print_calls(outcome.ledger)
     for reason, count in outcome.reasons.items():
         click.echo(f"        {count} without a grade: {' '.join(reason.split())}")
-
-
-def _print_found(found: "ModelJudge") -> None:
-    from assay.eval.studies.judging import page as report
-
-    console = make_console()
-    if rows := report.list_agreements(found):
-        tables: list[tuple[str, tuple[str, ...], list[tuple[str, ...]]]]
-        tables = [("", report.AGREEMENT, rows)]
-        if found.agreement:
-            tables.append(("", *report.list_confusion(found)))
-        if found.systems:
-            tables.append((found.systems.measure, report.PAIRS, report.list_pairs(found)))
-        tables += [
-            (title, report.MEANS, report.list_means(figures, signed=signed))
-            for title, figures, signed in report.list_means_tables(found)
-        ]
-        for title, (first, *others), lines in tables:
-            table = make_table(first or " ", *others, title=title or None, whole=True)
-            for line in lines:
-                table.add_row(*line)
-            print_table(console, table)
-    if caution := report.explain_kappa(found):
-        console.print(caution, markup=False)
-    console.print(f"For ranking systems: {found.verdict}: {found.reason}.", markup=False)
-    if found.systems:
-        console.print(report.RULE, style="dim", markup=False)
-        if any(item.powered for item in found.systems.means):
-            console.print(report.POWERED, style="dim", markup=False)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from itertools import zip_longest
 from pathlib import Path
 from textwrap import wrap
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
+    from assay.eval.report.files import Finding
     from assay.eval.tracking.record import Record
     from assay.retrievers.base import Progress
 
@@ -28,17 +29,11 @@ def print_json(value: object) -> None:
     click.echo(json.dumps(value, ensure_ascii=False, indent=1))
 
 
-class JsonResult(Protocol):
-    """A result that can be printed as JSON."""
-
-    def as_json(self) -> dict[str, Any]: ...  # noqa: D102
-
-
 UNLIMITED = 100_000  # columns
 INDENT = "  "
 CHECK = "Check first: "
 
-D = TypeVar("D", bound=JsonResult)
+D = TypeVar("D", bound="Finding")
 
 
 def present(

@@ -6,24 +6,11 @@ from typing import TYPE_CHECKING
 import click
 
 from assay.eval.cli import options
-from assay.eval.cli.output import (
-    make_console,
-    make_table,
-    present,
-    print_json,
-    print_next,
-    print_table,
-    print_text,
-    print_warnings,
-    show_path,
-)
+from assay.eval.cli.output import present, print_json, print_next, show_path
+from assay.eval.cli.report_screen import print_report
 
 if TYPE_CHECKING:
     from datetime import datetime
-
-    from assay.eval.studies.traces.drift_report import TrafficDrift
-    from assay.eval.studies.traces.reading import TraceFigures, TraceReading
-    from assay.eval.studies.traces.sample_files import TrafficSample
 
 SOURCES = click.argument("sources", nargs=-1, required=True, metavar="SOURCE...")
 NAME = click.option("--name", default="traces", show_default=True, help="What to call the system.")
@@ -49,6 +36,7 @@ def traces() -> None:
 @click.option("--output", type=click.Path(path_type=Path), help="A new folder for run.jsonl.")
 @NAME
 @CONSENT
+@options.FULL
 @options.JSON
 def read(
     sources: tuple[str, ...],
@@ -65,12 +53,15 @@ def read(
     """
     from assay.eval.progress import ConsoleProgress
     from assay.eval.studies.traces import reading
+    from assay.eval.studies.traces.report import report_reading
 
     made = reading.read(sources, dataset, output, consent, name, ConsoleProgress())
     if as_json:
         print_json(made.as_json())
         return
-    _print(made)
+    print_report(report_reading(made))
+    for path in made.files:
+        click.echo(f"written: {show_path(path)}")
     if dataset and made.files:
         missing = " --missing drop" if made.lacking else ""
         print_next(f"import {show_path(made.files[0])} --dataset {dataset}{missing}")
@@ -104,6 +95,7 @@ def read(
     help="Where the card goes.  [default: ./datasets/NAME]",
 )
 @CONSENT
+@options.FULL
 @options.JSON
 def sample(
     sources: tuple[str, ...],
@@ -129,6 +121,7 @@ def sample(
     from assay.eval.configs.config import load_config
     from assay.eval.configs.resources import make_resources
     from assay.eval.studies.traces import sample_files
+    from assay.eval.studies.traces.report import report_sample
     from assay.retrievers.base import AssayError
 
     if not consent:
@@ -143,7 +136,10 @@ def sample(
     if as_json:
         print_json(made.as_json())
         return
-    _print_sample(made)
+    print_report(report_sample(made))
+    pool = show_path(made.folder / sample_files.POOL)
+    click.echo(f"judge   {pool}")
+    print_next(f"label {pool} --serve --judge NAME")
 
 
 @traces.command()
@@ -156,6 +152,7 @@ def sample(
 @click.option("--dataset", help="A judged collection: what its queries stand for, and what not.")
 @REGION
 @CONSENT
+@options.FULL
 @options.JSON
 def drift(
     sources: tuple[str, ...],
@@ -176,77 +173,12 @@ def drift(
 
     from assay.eval.configs.locations import reports_folder
     from assay.eval.configs.resources import make_resources
-    from assay.eval.studies.traces import drift_report
+    from assay.eval.report.files import write_blocks
+    from assay.eval.studies.traces.period_comparison import compare
+    from assay.eval.studies.traces.report import report_drift
 
     moment = at.replace(tzinfo=UTC) if at else None
-    found = drift_report.compare(sources, moment, dataset, region, make_resources())
-    page = drift_report.write(found, reports_folder()) if consent else None
-    present(found, as_json, _print_drift, report=page)
-
-
-def _print_drift(found: "TrafficDrift") -> None:
-    from rich.markup import escape
-
-    from assay.eval.studies.traces.drift_report import HEADINGS, list_rows
-
-    for line in found.tell():
-        print_text(line, "bold")
-    if found.moved:
-        table = make_table(*HEADINGS, left=("what",))
-        for what, *figures in list_rows(found.moved):
-            table.add_row(escape(what), *figures)
-        print_table(make_console(), table)
-    if found.coverage and found.coverage.following:
-        print_text("Judge next, each with the searches that it stands for:")
-        for text, times in found.coverage.following:
-            print_text(f"{times:>6,}  {text}", indent=8)
-    print_warnings([f"{count:,} × {what}" for what, count in found.faults.items()])
-
-
-def _print_sample(made: "TrafficSample") -> None:
-    from assay.eval.report.formats import count
-
-    print_text(
-        f"{len(made.drawn):,} of {count(made.queries, 'query', 'queries')} drawn, which stand for "
-        f"{count(made.searches, 'search', 'searches')}",
-        "bold",
-    )
-    table = make_table("stratum", "queries", "searches", "drawn", left=("stratum",))
-    for row in made.strata():
-        table.add_row(row[0], *(f"{figure:,}" for figure in row[1:]))
-    print_table(make_console(), table)
-    print_warnings([*(f"{times:,} × {what}" for what, times in made.faults.items()), *made.notes])
-    pool = show_path(made.folder / "pool.csv")
-    click.echo(f"{count(made.pairs, 'pair')} to judge: {pool}")
-    print_next(f"label {pool} --serve --judge NAME")
-
-
-def _print(made: "TraceReading") -> None:
-    print_figures(made.figures, made.spans)
-    print_warnings([*(f"{count:,} × {what}" for what, count in made.faults.items()), *made.notes])
-    for path in made.files:
-        click.echo(f"written: {show_path(path)}")
-
-
-def print_figures(figures: "TraceFigures", spans: int) -> None:
-    """Print what was read, and a table of the steps."""
-    from rich.markup import escape
-
-    from assay.eval.report.formats import count
-
-    told = figures.as_json()
-    sessions = f" of {count(told['sessions'], 'session')}" if told["sessions"] else ""
-    searches = count(figures.searches, "search", "searches")
-    print_text(
-        f"{searches}{sessions} in {count(spans, 'span')}, {told['first']} to "
-        f"{told['last']}; {figures.without_hits:,} found nothing",
-        "bold",
-    )
-    table = make_table("step", "kind", "searches", "documents", "p50 ms", "p95 ms", left=("kind",))
-    for step in figures.steps.values():
-        name = escape(step.name) + (" (inferred)" if step.inferred else "")
-        latency = step.latency()
-        times = (f"{latency[i].value:.1f}" if latency else "–" for i in ("p50", "p95"))
-        mean = step.documents / step.searches
-        table.add_row(name, step.kind, f"{step.searches:,}", f"{mean:.1f}", *times)
-    print_table(make_console(), table)
+    found = compare(sources, moment, dataset, region, make_resources())
+    told = report_drift(found)
+    page = write_blocks(found, told, reports_folder() / found.id) if consent else None
+    present(found, as_json, lambda _: print_report(told), report=page)

@@ -16,7 +16,7 @@ from assay.eval.statistics.estimates import OpenEstimate
 Format = Literal[
     "text", "score", "difference", "p", "count", "change", "ms", "ms change", "usd", "percent",
     "size", "number", "share", "relative", "milliseconds", "seconds",
-    "precise", "precise difference",
+    "precise", "precise difference", "amount",
 ]  # fmt: skip
 Tone = Literal["", "better", "worse"]
 PlotKind = Literal["whisker", "difference", "bar"]
@@ -36,6 +36,7 @@ _PRINTERS: Mapping[str, Callable[[Any], str]] = {
     "percent": percent,
     "size": size,
     "number": "{:,.6g}".format,
+    "amount": amount,
     "share": lambda value: f"{100 * value:.1f}",
     "relative": lambda value: f"{'−' if value < 0 else '+'}{abs(100 * value):.1f}",
     "milliseconds": amount,

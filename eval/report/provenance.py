@@ -7,6 +7,7 @@ from typing import Any
 
 import yaml
 
+from assay.eval.report.blocks import Report
 from assay.eval.report.formats import count, retried
 from assay.eval.runs.manifest import CollectionFacts, Manifest
 from assay.eval.runs.summary.summary import Summary
@@ -95,6 +96,13 @@ def _collection(collection: CollectionFacts) -> Pairs:
         ("SHA-256 of its content", collection.digest),
     )
     return tuple(pair for pair in pairs if pair[1])
+
+
+def describe_origin(report: Report) -> Pairs:
+    """Return how a report was made: by which id, code and machine; empty where it knows none."""
+    if not report.id and not report.environment:
+        return ()
+    return ((report.kind.capitalize(), report.id), *describe_environment(report.environment))
 
 
 def describe_environment(environment: Mapping[str, Any]) -> Pairs:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from assay.eval.report.blocks import Report, Table
-from assay.eval.report.files import ReportData, write_blocks
+from assay.eval.report.files import Finding, write_blocks
 from assay.eval.report.interval_bars import IntervalBar, draw_bars, plot_bars
 from assay.eval.report.renderers.frames import tabulate
 from assay.eval.statistics.estimates import OpenEstimate
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from pandas import DataFrame
 
-F = TypeVar("F", bound=ReportData)
+F = TypeVar("F", bound=Finding)
 
 
 @dataclass(frozen=True, repr=False)

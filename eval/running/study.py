@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict
 
 from assay.eval.configs.locations import reports_folder
 from assay.eval.report.blocks import Report
-from assay.eval.report.files import ReportData
+from assay.eval.report.files import Finding
 from assay.eval.runs.stored import StoredRun
 from assay.retrievers.base import Progress
 
@@ -53,7 +53,7 @@ class Lab:
 
 
 O = TypeVar("O", bound=StudyOptions)  # noqa: E741 - of options
-F = TypeVar("F", bound=ReportData)
+F = TypeVar("F", bound=Finding)
 
 
 class Study(ABC, Generic[O, F]):

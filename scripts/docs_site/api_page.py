@@ -20,6 +20,10 @@ OBJECTS = {
                 "targets",
                 "parity",
                 "recall",
+                "reproduce",
+                "read_traces",
+                "drift",
+                "judge",
             )
         ),
         "assay.eval.api.load_runs",
@@ -32,6 +36,7 @@ OBJECTS = {
         "assay.eval.studies.search.frame.SearchResult",
         "assay.eval.studies.ingestion.result.IngestionResult",
         "assay.eval.report.result.StudyResult",
+        "assay.eval.api.language_models.AskedModel",
         "assay.eval.tracking.reading.TrackedRun",
     ],
     "The contract of a retriever": [

@@ -6,7 +6,7 @@ from urllib.parse import quote
 
 from assay.eval.report.blocks import MOST_ROWS, Block, Column, Facts, Report, Table
 from assay.eval.report.markdown import code, plain
-from assay.eval.report.provenance import describe_environment
+from assay.eval.report.provenance import describe_origin
 
 LONG = 2000  # characters of a sentence
 SAFE = "/:#?&=%.,@+~-_"  # of an address: nothing that ends a link or a cell
@@ -30,9 +30,9 @@ def _list_lines(report: Report) -> Iterator[str]:
     for block in report.blocks:
         yield f"\n## {plain(block.title, LONG)}\n" if block.title else ""
         yield from _list_block(block)
-    pairs = [(report.kind.capitalize(), report.id), *describe_environment(report.environment)]
-    yield "\n## How it was made\n"
-    yield from _list_facts(pairs)
+    if pairs := describe_origin(report):
+        yield "\n## How it was made\n"
+        yield from _list_facts(pairs)
     if command := report.environment.get("command"):
         yield f"| Command | {code(shlex.join(map(str, command)))} |"
 

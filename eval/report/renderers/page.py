@@ -18,7 +18,7 @@ from assay.eval.report.blocks import (
 )
 from assay.eval.report.page import render_page
 from assay.eval.report.plots import LinearAxis, Tick, Whisker, whisker
-from assay.eval.report.provenance import describe_environment
+from assay.eval.report.provenance import describe_origin
 from assay.eval.report.scatter import ScatterView, draw_scatter
 from assay.eval.statistics.estimates import OpenEstimate
 
@@ -64,13 +64,12 @@ class TableView:
 
 def render(report: Report) -> str:
     """Return the page; whatever comes from documents and queries is escaped."""
-    environment = report.environment
     return render_page(
         TEMPLATE,
         report=report,
         sections=list(map(_show, report.blocks)),
-        pairs=((report.kind.capitalize(), report.id), *describe_environment(environment)),
-        command=shlex.join(map(str, environment.get("command", ()))),
+        pairs=describe_origin(report),
+        command=shlex.join(map(str, report.environment.get("command", ()))),
     )
 
 

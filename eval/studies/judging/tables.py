@@ -19,6 +19,7 @@ from assay.eval.collections.formats.rows import Row
 from assay.eval.collections.loading import load_card
 from assay.eval.configs.named_configs import is_config
 from assay.eval.llm.session import LlmSession
+from assay.eval.report.files import write_beside
 from assay.eval.running.run_references import resolve_all
 from assay.eval.runs.stored import StoredRun
 from assay.eval.studies.judging.export import find_grade_file
@@ -32,8 +33,8 @@ from assay.eval.studies.judging.model_grades import (
     take,
 )
 from assay.eval.studies.judging.model_judge import ModelJudge, examine
-from assay.eval.studies.judging.page import render
 from assay.eval.studies.judging.prompts import HIGHEST, SCALE, Form, Scale
+from assay.eval.studies.judging.report import report
 from assay.eval.studies.judging.running import JudgingJob, prepare_job
 from assay.eval.studies.judging.sheet import DEFAULT_GUIDELINES, make_sheet
 from assay.eval.studies.judging.two_judges import check_systems
@@ -61,6 +62,18 @@ class Table:
         with closing(GradeFile(path)) as grades:
             graded, settled = grades.read_grades(), grades.read_settled()
         return collect_people(self.rows, self.collection, graded, settled)
+
+
+@dataclass(frozen=True)
+class ModelGrades:
+    """The grades that a model gave the pairs of a table, held against people's."""
+
+    job: JudgingJob
+    judge: ModelJudge
+
+    def as_json(self) -> dict[str, Any]:
+        """Return all of it as JSON values."""
+        return self.job.as_json() | {"agreement": self.judge.as_json()}
 
 
 def open_table(pool: str, options: dict[str, Any], session: LlmSession) -> Table:
@@ -125,7 +138,7 @@ def find_runs(
     return runs
 
 
-def examine_grades(table: Table, runs: Sequence[StoredRun], measure: str) -> ModelJudge:
+def examine_grades(table: Table, runs: Sequence[StoredRun], measure: str) -> ModelGrades:
     """Hold the model's grades against people's, and score the runs under both."""
     job, collection = table.job, table.collection
     with closing(GradeFile(find_model_file(job.table))) as grades:
@@ -140,7 +153,7 @@ def examine_grades(table: Table, runs: Sequence[StoredRun], measure: str) -> Mod
         {i: grade.grade for i, grade in take(graded, judge).items()}
         for judge in (job.judge, job.judge + AGAIN)
     )
-    return examine(
+    judge = examine(
         job.judge,
         make_items(job.sheet.pairs, collection),
         count(table.people),
@@ -149,17 +162,16 @@ def examine_grades(table: Table, runs: Sequence[StoredRun], measure: str) -> Mod
         runs,
         measure,
     )
+    return ModelGrades(job, judge)
 
 
-def write_report(job: JudgingJob, found: ModelJudge) -> tuple[Path, Path]:
-    """Write the report beside the table, as Markdown and as JSON; return the two paths."""
-    markdown, plain = (
-        job.table.with_name(f"{job.table.name}.model.{end}") for end in ("md", "json")
+def write(found: ModelGrades) -> tuple[Path, Path]:
+    """Write the report beside the table; return the paths of its Markdown and its JSON."""
+    table = found.job.table
+    facts, _, text = write_beside(
+        found, report(found.judge), table.with_name(f"{table.name}.model.md")
     )
-    write_atomically(markdown, render(found).encode())
-    values = job.as_json() | {"agreement": found.as_json()}
-    write_atomically(plain, f"{json.dumps(values, ensure_ascii=False, indent=1)}\n".encode())
-    return markdown, plain
+    return text, facts
 
 
 def _load(name: str) -> Collection:

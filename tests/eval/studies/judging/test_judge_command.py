@@ -16,6 +16,7 @@ from samples.judged_guide import APT
 from samples.small_project import write_project
 from tools.own_cache import make_cache
 
+from assay import judge as ask_in_python
 from assay.eval.cli.compare import compare
 from assay.eval.cli.dataset import dataset
 from assay.eval.cli.judge import judge
@@ -250,10 +251,14 @@ def test_of_a_collection_the_judged_pairs_are_held_against_people(
     assert found["verdict"] == "not shown either way", "the two runs are alike"
     assert "one of the two judges ties all runs" in Path("mine.judged.csv.model.md").read_text()
     made = len(server.calls)
+    told = ask_in_python("mine", "mine.yaml", "second.yaml", provider="openai", model="some")
+    assert json.loads(json.dumps(told.json()))["agreement"] == found
+    assert "all pairs: then κ is 0" in Path("mine.judged.csv.model.html").read_text()
+    assert told.tables["means"].people.tolist() == [1, 1]
     shown = call(judge, "mine", "--provider", "openai", "--model", "some").output
-    assert re.search(r"model and people +6 +83.3 %", shown)
+    assert re.search(r"model and people +6 +83\.3\s%", shown)
     assert "People gave grade 1 to all pairs: then κ is 0 or unknown" in shown
-    assert "next: assay label" not in shown, "people have judged all of it"
+    assert "assay label" not in shown, "people have judged all of it"
     assert len(server.calls) == made
     other = ask("mine", "--queries", "2")
     assert "mine.judged.csv: is there already, with other pairs" in str(other.exception)

@@ -10,12 +10,13 @@ from samples.planned_runs import make_collection, make_run
 from assay.eval.collections.authoring.worksheet import Pair
 from assay.eval.collections.collection import GoldItem
 from assay.eval.collections.judgment_source import describe_models
+from assay.eval.report.renderers.markdown import render
 from assay.eval.runs.stored import StoredRun
 from assay.eval.statistics.prediction_powered import estimate_powered_mean
 from assay.eval.statistics.rank_correlation import correlate, cross_tabulate, estimate_tau
 from assay.eval.studies.judging.model_grades import make_items
 from assay.eval.studies.judging.model_judge import ModelJudge, examine
-from assay.eval.studies.judging.page import render
+from assay.eval.studies.judging.report import report
 from assay.eval.studies.judging.tables import list_judged
 
 COUNT = 40
@@ -77,8 +78,8 @@ def test_one_that_turns_the_order_round_must_not_be(runs: list[StoredRun]) -> No
     assert found.agreement.kappa == -1
     assert found.systems
     assert any(pair.reversed for pair in found.systems.pairs)
-    page = render(found)
-    assert "**must not be trusted**" in page
+    page = render(report(found))
+    assert "For ranking systems: must not be trusted: " in page
     assert "| people 1 | 40 | 0 |" in page
     assert "reversed" in page
 
@@ -92,7 +93,7 @@ def test_few_of_peoples_grades_with_many_of_the_model(runs: list[StoredRun]) -> 
     assert mean.people.value == 1
     assert mean.powered
     assert (mean.powered.n, mean.powered.predicted) == (20, 20)
-    assert "20 more with the model's alone" in render(found)
+    assert "20 more with the model's alone" in render(report(found))
 
 
 def test_the_order_of_judgments_makes_no_difference(runs: list[StoredRun]) -> None:
@@ -110,7 +111,7 @@ def test_without_runs_or_people_nothing_is_shown(runs: list[StoredRun]) -> None:
     assert bare.agreement
     assert bare.agreement.same == 0.5
     assert "name two runs" in bare.reason
-    assert "not shown either way" in render(bare)
+    assert "not shown either way" in render(report(bare))
 
 
 # τ

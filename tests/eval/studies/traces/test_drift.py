@@ -1,6 +1,7 @@
 """What moves between two periods of traffic is found, and chance seldom is."""
 
 import json
+import re
 import tracemalloc
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import pytest
 from click.testing import CliRunner
 from doubles.spans import Emitter, emit_search, list_spans
 
+from assay import drift
 from assay.eval.cli.main import assay
 from assay.eval.studies.traces.drift import Period, Queries, Search, find_shifts
 from assay.retrievers.base import AssayError
@@ -105,7 +107,7 @@ def test_the_command_names_words_and_what_to_judge_next(
     printed = CliRunner().invoke(assay, call)
     assert printed.exit_code == 0, printed.output
     assert "the word wheelchair" in printed.output
-    assert "30  <b>wheelchair</b> ramp" in printed.output
+    assert re.search(r"<b>wheelchair</b> ramp +30\n", printed.output)
     assert not (tmp_path / "reports").exists()  # without consent no text is kept
 
     told = CliRunner().invoke(assay, [*call, "--consent", "--json"])
@@ -114,6 +116,12 @@ def test_the_command_names_words_and_what_to_judge_next(
     assert found["judged"]["far"] == pytest.approx(0.6)
     [page] = (tmp_path / "reports").glob("drift-*/report.html")
     assert "&lt;b&gt;wheelchair" in page.read_text()
+    assert json.loads(page.with_name("drift.json").read_text())["judged"] == found["judged"]
+
+    told = drift(base, now, dataset=dataset)
+    assert told.tables["moved"].loc["the word wheelchair", "unit"] == "share"
+    assert list(told.tables["next"].searches) == [30]
+    assert told.json()["shifts"] == found["shifts"]
 
 
 def test_bad_periods_are_told(tmp_path: Path) -> None:

@@ -1,18 +1,16 @@
-"""What moved between two periods of traffic, in words, figures and a page."""
+"""What moved between two periods of traffic, and what judged queries stand for in them."""
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 from assay.eval.collections.loading import load
-from assay.eval.report.files import write_report
-from assay.eval.report.formats import amount, count
+from assay.eval.report.formats import count
 from assay.eval.runs import environment
-from assay.eval.studies.traces.drift import SHARE, Period, Queries, Shift, find_shifts, read_search
+from assay.eval.studies.traces.drift import Period, Queries, Shift, find_shifts, read_search
 from assay.eval.studies.traces.judged_coverage import SHOWN, JudgedCoverage, cover
 from assay.eval.studies.traces.personal_data import Masker
 from assay.eval.studies.traces.spans import SECOND
@@ -21,7 +19,6 @@ from assay.retrievers.base import AssayError
 from assay.retrievers.settings import Resources
 
 LEAST = 30  # searches of a period, and sessions that show something
-HEADINGS = ("what", "earlier", "later", "p")
 
 
 @dataclass(frozen=True)
@@ -135,32 +132,4 @@ def compare(
         faults=faults,
         notes=masker.describe(),
         environment=environment.describe(),
-    )
-
-
-def list_rows(shifts: Sequence[Shift]) -> Iterator[tuple[str, str, str, str]]:
-    """Yield a row of each shift, as `HEADINGS` name its cells."""
-    for shift in shifts:
-        base, now = (_show(value, shift.unit) for value in (shift.base, shift.now))
-        yield shift.what, base, now, f"{shift.p:.4f}"
-
-
-def _show(value: float, unit: str) -> str:
-    if math.isnan(value):
-        return "–"
-    return f"{value:.1%}" if unit == SHARE else amount(value)
-
-
-def write(found: TrafficDrift, reports: Path) -> Path:
-    """Write `drift.json` and its page into a folder below `reports`; return the page's path."""
-    rows = list(list_rows(found.shifts))
-    values = {
-        "found": found,
-        "headings": HEADINGS,
-        "moved": rows[: len(found.moved)],
-        "others": rows[len(found.moved) :],
-        "lines": found.tell(),
-    }
-    return write_report(
-        "studies/traces/templates/drift", found, reports / found.id, values, markdown=False
     )

@@ -1,0 +1,136 @@
+"""What is said of a model that judges: how far it agrees with people, and the order of runs."""
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+from operator import attrgetter, itemgetter
+
+from assay.eval.report.blocks import (
+    Block,
+    Column,
+    Format,
+    Plot,
+    PlotKind,
+    Prose,
+    Report,
+    Table,
+    Tone,
+)
+from assay.eval.report.formats import count
+from assay.eval.statistics.significance import ALPHA
+from assay.eval.studies.judging.model_judge import LEAST_TAU, ModelJudge
+from assay.eval.studies.judging.two_judges import MeanEstimates, RunPairAgreement, Systems
+
+RULE = (
+    f"The model may be trusted to rank systems here where it reverses no pair of runs that people "
+    f"separate (adjusted p at most {ALPHA:g}), they separate one at least, and the whole interval "
+    f"of τ lies at or above {LEAST_TAU:g}; it must not be where it reverses one beyond chance, or "
+    f"the whole interval lies below. {LEAST_TAU:g} is a convention."
+)
+POWERED = (
+    "Prediction-powered figures are valid whatever the model gets wrong, if the queries with "
+    "people's grades were drawn by chance."
+)
+AGREEMENT = (
+    Column("judges", "Judges", value=itemgetter(0)),
+    Column("pairs", "Pairs", "count", lambda row: row[1].n),
+    Column("same", "Same grade", "share", lambda row: row[1].same),
+    Column("kappa", "κ", "score", lambda row: row[1].kappa),
+    Column("weighted_kappa", "Weighted κ", "score", lambda row: row[1].weighted),
+)
+
+
+def report(found: ModelJudge) -> Report:
+    """Return the report of a model's grades beside people's."""
+    return Report(
+        id="",
+        kind="judge",
+        title=found.judge,
+        subject=(count(found.graded, "pair") + " graded",),
+        verdict=[f"For ranking systems: {found.verdict}: {found.reason}."],
+        warnings=list(_warn(found)),
+        blocks=[
+            *_show_agreement(found),
+            *(_show_systems(found.systems) if found.systems else ()),
+            Prose("When it may be trusted", RULE),
+        ],
+    )
+
+
+def _warn(found: ModelJudge) -> Iterator[str]:
+    """Yield why κ tells nothing, where a judge gave a single grade."""
+    people = [sum(row) for row in found.confusion]
+    model = [sum(column) for column in zip(*found.confusion, strict=True)]
+    single = [
+        f"{who} gave grade {shares.index(sum(shares))} to all pairs"
+        for who, shares in (("People", people), ("The model", model))
+        if found.agreement and sum(shares) in shares
+    ]
+    if single:
+        yield (
+            f"{' and '.join(single)}: then κ is 0 or unknown, however often the grades are the "
+            "same. Judge pairs of other grades too."
+        )
+
+
+def _show_agreement(found: ModelJudge) -> Iterator[Block]:
+    """Yield how far the model agrees with people and with itself, and on which grades."""
+    both = (("model and people", found.agreement), ("model and itself", found.again))
+    if rows := [row for row in both if row[1]]:
+        yield Table("agreement", "Agreement", AGREEMENT, rows)
+    if found.agreement:
+        columns = [
+            Column("people", "People", value=lambda row: f"people {row[0]}"),
+            *(
+                Column(f"model_{grade}", f"Model {grade}", "count", partial(_find_share, grade))
+                for grade in range(len(found.confusion))
+            ),
+        ]
+        rows_ = list(enumerate(found.confusion))
+        yield Table("confusion", "Pairs by grade", columns, rows_, shaded=True)
+
+
+def _find_share(grade: int, row: tuple[int, Sequence[int]]) -> int:
+    return row[1][grade]
+
+
+def _show_systems(found: Systems) -> Iterator[Block]:
+    """Yield how the runs stand under either judge."""
+    more = f", and {found.more} more with the model's alone" if found.more else ""
+    over = f"{count(found.queries, 'query', 'queries')} with both judges' grades{more}."
+    pairs = [
+        Column("runs", "Runs", value=lambda pair: f"{pair.second} − {pair.first}"),
+        Column("people", "By people", "difference"),
+        Column("p_people", "p", "p"),
+        Column("model", "By the model", "difference"),
+        Column("p_model", "p (model)", "p"),
+        Column("order", "Order", value=_tell_order, tone=_colour),
+    ]
+    title = f"{found.measure}: each two runs"
+    yield Table("pairs", title, pairs, found.pairs, f"Over {over}")
+    yield _show_means("means", found.measure, found.means, "whisker")
+    title = f"{found.measure}: differences from the first run"
+    yield _show_means("differences", title, found.differences, "difference")
+
+
+def _show_means(key: str, title: str, rows: Sequence[MeanEstimates], kind: PlotKind) -> Table:
+    shown: Format = "difference" if kind == "difference" else "score"
+    columns = [
+        Column("run", "Run"),
+        Column("people", "People alone", shown),
+        Column("model", "Model alone", shown),
+        Column("powered", "Both (prediction-powered)", shown),
+        Column("weight", "λ", "score", lambda row: row.powered and row.powered.weight),
+        *(
+            Column(f"{who}_n", f"n ({who})", "count", attrgetter(f"{who}.n"), brief=False)
+            for who in ("people", "model")
+        ),
+    ]
+    return Table(key, title, columns, rows, POWERED, Plot("people", kind))
+
+
+def _tell_order(pair: RunPairAgreement) -> str:
+    return "reversed" if pair.reversed else "separated" if pair.separated else ""
+
+
+def _colour(pair: RunPairAgreement) -> Tone:
+    return "worse" if pair.reversed else "better" if pair.separated else ""
