@@ -102,7 +102,7 @@ def tune(
     space: Mapping[str, Sequence[Any]] | str | Path | None = None,
     trials: int | None = None,
     measure: str = "nDCG@10",
-    group_by: str = "text",
+    group_by: str | None = None,
     folds: int = 5,
     repeats: int = 20,
     seed: int = 0,
@@ -116,7 +116,8 @@ def tune(
         trials: How many points are tried, drawn at random; by default all, or 500.
         measure: What is to rise.
         group_by: Queries that no fold may part: "text" for those of the same words, "document" also
-            for those of the same documents.
+            for those of the same documents; by default the latter where the verdict is for other
+            documents.
         folds: Into how many parts the queries are dealt.
         repeats: How often they are dealt.
         seed: What the folds and the trials are drawn by.

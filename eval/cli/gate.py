@@ -144,6 +144,7 @@ def print_report(report: "GateReport") -> None:
     style = "yellow" if report.unnoticed and report.verdict == "pass" else STYLES[report.verdict]
     console.print(f"[{style}]{title}[/]:{escape(rest)}\n", highlight=False)
     console.print(f"{baseline.label} against {against} ({queries})", markup=False, highlight=False)
+    console.print(report.claim, markup=False, highlight=False)
     figures = ("baseline", "head", "difference (95 %)", "adj. p", "verdict")
     table = make_table("measure", *figures, left=("verdict",), ruled=False, whole=True)
     for item in report.measures:

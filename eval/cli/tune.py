@@ -24,9 +24,8 @@ from assay.eval.cli.report_screen import print_report
 @click.option(
     "--group-by",
     type=click.Choice(["text", "document"]),
-    default="text",
-    show_default=True,
-    help="Queries that no fold may part: those of the same words, or also of the same documents.",
+    help="Queries that no fold may part: those of the same words, or also of the same documents.  "
+    "[default: document where the verdict is for other documents]",
 )
 @click.option(
     "--output",
@@ -45,7 +44,7 @@ def tune(
     over: tuple[str, ...],
     trials: int | None,
     measure: str,
-    group_by: str,
+    group_by: str | None,
     output: Path | None,
     force: bool,
     ray: str | None,

@@ -5,11 +5,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal, NamedTuple
 
 from assay.eval.collections.collection import GoldItem, Query
+from assay.eval.statistics.groups import CORRELATION
 
 NO_COPIES: Mapping[str, str] = {}
-# Of the differences of two pipelines within a document, before any run; a comparison measures its
-# own. In twelve comparisons of seven collections it was .03 to .45, .17 on average.
-CORRELATION = 0.2
 
 
 class Group(NamedTuple):

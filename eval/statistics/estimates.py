@@ -7,7 +7,6 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 CONFIDENCE = 0.95
 TAIL = (1 - CONFIDENCE) / 2
@@ -57,36 +56,21 @@ def estimate_mean(sample: Sequence[float], within: Range = ANY) -> Estimate:
     The interval of Clopper and Pearson where a share's values are all 0 or 1. A single value has
     the whole of a bounded range for its interval; other equal values have one of no width.
     """
-    return estimate_grouped_mean(sample, np.arange(len(sample)), within)
-
-
-def estimate_grouped_mean(
-    sample: Sequence[float], groups: Sequence[int] | NDArray[np.int64], within: Range = ANY
-) -> Estimate:
-    """Return the mean of `sample` with Student's interval over groups, cut to `within`.
-
-    `groups` numbers, from 0, the group that each value belongs to; the groups are independent, not
-    the values in them. The standard error is the linearised one of a ratio of sums over groups
-    (Cochran 1977, Sampling Techniques, 6.4), with one degree of freedom less than there are groups.
-    With a group for each value it is `estimate_mean`.
-    """
     values = np.asarray(sample, dtype=float)
     n = len(values)
     if not n:
         raise ValueError("an estimate needs at least one value")
     mean = float(np.mean(values))
-    sums, sizes = np.bincount(groups, values), np.bincount(groups)
-    count = len(sums)
-    if within == SHARE and count == n and np.all((values == 0) | (values == 1)):
+    if within == SHARE and np.all((values == 0) | (values == 1)):
         return estimate_share(round(float(np.sum(values))), n)
-    if count == 1 and np.all(np.isfinite(within)):
+    if n == 1 and np.all(np.isfinite(within)):
         return Estimate(mean, *within, n)
-    if count == 1 or np.all(values == values[0]):
+    if np.all(values == values[0]):
         return Estimate(mean, mean, mean, n)
     from scipy.special import stdtrit
 
-    away = float(np.sum((sums - mean * sizes) ** 2))
-    half = float(stdtrit(count - 1, 1 - TAIL)) * math.sqrt(count / (count - 1) * away) / n
+    away = float(np.sum((values - mean) ** 2))
+    half = float(stdtrit(n - 1, 1 - TAIL)) * math.sqrt(n / (n - 1) * away) / n
     return Estimate(mean, max(mean - half, within[0]), min(mean + half, within[1]), n)
 
 

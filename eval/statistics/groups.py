@@ -6,16 +6,37 @@ every group has a single case, each function returns what is computed without gr
 
 import math
 from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.eval.statistics.estimates import ANY, Estimate, Range
+from assay.eval.statistics.estimates import (
+    ANY,
+    SHARE,
+    Estimate,
+    Range,
+    estimate_mean,
+    estimate_share,
+)
 from assay.eval.statistics.paired import bound_single, center, estimate_difference
 from assay.eval.statistics.significance import ALPHA, TIE, Values, randomise
 
 Floats = NDArray[np.float64]
 Groups = NDArray[np.int64]
+
+
+# Of the differences of two pipelines within a document, where none are there to measure it by. In
+# twelve comparisons of seven collections it was .03 to .45, .17 on average.
+CORRELATION = 0.2
+
+
+@dataclass(frozen=True)
+class Clusters:
+    """The number of each case's group, and the share these groups are of all there are."""
+
+    numbers: Groups
+    share: float = 0.0
 
 
 def number_groups(keys: Sequence[Hashable]) -> Groups:
@@ -193,6 +214,51 @@ def estimate_grouped_difference(
     return Estimate(mean, min(low, mean), max(high, mean), n)
 
 
+def estimate_clustered_mean(
+    sample: Sequence[float], clusters: Clusters | None, within: Range = ANY
+) -> Estimate:
+    """Return the mean of cases in groups with its interval, cut to `within`.
+
+    That is `estimate_mean` without groups, or with a single case in each. Else it is by CR2 with
+    Satterthwaite's degrees of freedom, as in `estimate_grouped_difference` without what is added
+    there, and holds that of independent cases. A share of values that are all 0 or 1 has the
+    interval of Clopper and Pearson for as many cases as count (Korn and Graubard, "Confidence
+    intervals for proportions with small expected number of positive counts", Survey Methodology
+    1998); of equal values, whose design effect cannot be measured, that for a correlation of .2.
+    """
+    plain = estimate_mean(sample, within)
+    if clusters is None or are_single(clusters.numbers) or clusters.share >= 1:
+        return plain
+    from scipy.special import stdtrit
+
+    values, groups = np.asarray(sample, dtype=float), clusters.numbers
+    n, share = len(values), clusters.share
+    binary = within == SHARE and bool(np.all((values == 0) | (values == 1)))
+    if int(groups.max()) == 0:
+        return bound_single(plain.value, float(np.max(np.abs(values))), within, n)
+    if np.all(values == values[0]):
+        effect = share + (1 - share) * assume_design_effect(groups, CORRELATION)
+        return _estimate_binary(plain, n / effect) if binary else plain
+    alone = float(np.var(values, ddof=1)) / n
+    parts = (1 - share) * find_design_effect(values, groups) * alone, share * alone
+    variance = sum(parts)
+    spread = parts[0] ** 2 / _find_freedom(values, groups) + parts[1] ** 2 / (n - 1)
+    quantile = float(stdtrit(variance**2 / spread, 1 - ALPHA / 2)) if spread > 0 else 0.0
+    if binary:
+        narrower = float(stdtrit(n - 1, 1 - ALPHA / 2)) / quantile if quantile else 1.0
+        return _estimate_binary(plain, n * min(1.0, alone / max(variance, TIE**2) * narrower**2))
+    half = quantile * math.sqrt(variance)
+    low, high = max(plain.value - half, within[0]), min(plain.value + half, within[1])
+    return Estimate(plain.value, min(low, plain.low), max(high, plain.high), n)
+
+
+def _estimate_binary(plain: Estimate, size: float) -> Estimate:
+    """Return a share with the interval of so many independent cases."""
+    found = estimate_share(plain.value * size, size)
+    low, high = min(found.low, plain.low), max(found.high, plain.high)
+    return Estimate(plain.value, low, high, plain.n)
+
+
 def _find_size(values: Floats, sums: Floats, typical: float, largest: float) -> float:
     """Return the mean square of what a group with `typical` cases moves by, a case.
 
@@ -223,11 +289,17 @@ def _find_freedom(values: Floats, groups: Groups) -> float:
     shares = sizes / len(values)
     correlation = _find_correlation(values, groups)
     sums = sizes * (1 + (sizes - 1) * correlation)  # the variance of each group's sum
-    covariance = np.diag(sums) - np.outer(shares, sums) - np.outer(sums, shares)
-    covariance += np.outer(shares, shares) * float(np.sum(sums))
-    scale = 1 / np.sqrt(1 - shares)
-    covariance *= np.outer(scale, scale)
-    return float(np.trace(covariance) ** 2 / np.sum(covariance**2))
+    # Residuals covary by -pᵢsⱼ - pⱼsᵢ + pᵢpⱼS, and on the diagonal by sᵢ more; each is scaled. The
+    # squares add up without a matrix, which many groups would make large.
+    scale, whole = 1 / (1 - shares), float(np.sum(sums))
+    shared = shares * (shares * whole - 2 * sums)
+    ss, pp, ps = (
+        float(np.sum(scale * one * other))
+        for one, other in ((sums, sums), (shares, shares), (shares, sums))
+    )
+    squares = 2 * pp * ss + pp**2 * whole**2 + 2 * ps**2 - 4 * pp * ps * whole
+    squares += float(np.sum(scale**2 * sums * (sums + 2 * shared)))
+    return float(np.sum(scale * (sums + shared)) ** 2 / squares)
 
 
 def _find_correlation(values: Floats, groups: Groups) -> float:

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.eval.statistics.estimates import SEED
-from assay.eval.statistics.groups import are_single, list_independent
+from assay.eval.statistics.groups import Clusters, are_single, list_independent
 from assay.eval.statistics.significance import ALPHA, RESAMPLES, TIE
 
 # With up to 13 cases that moved, all 2^13 ways to choose signs are tried.
@@ -216,11 +216,17 @@ class DropTest:
     critical: float
 
 
-def randomise_drops(differences: NDArray[np.float64], level: float) -> DropTest:
+def randomise_drops(
+    differences: NDArray[np.float64], level: float, clusters: Clusters | None = None
+) -> DropTest:
     """Test every column of `differences`, of shape (cases, measures), for a mean below 0.
 
     By exact enumeration with up to 13 rows that are not 0, else by 9,999 draws with a fixed seed.
+    With `clusters` signs are drawn by group, as `randomise_family` does.
     """
+    totals = differences.sum(axis=0)
+    if clusters is not None and not are_single(clusters.numbers):
+        differences = list_independent(differences, clusters.numbers, clusters.share)
     rows = differences[np.any(np.abs(differences) > TIE, axis=1)]
     scale = np.sqrt(np.sum(rows**2, axis=0))
     moved = scale > 0
@@ -237,7 +243,8 @@ def randomise_drops(differences: NDArray[np.float64], level: float) -> DropTest:
             extra = 1  # what was seen counts as a draw too
         # A BLAS would share this narrow product among threads, which costs more than it saves.
         lowest = np.min(np.einsum("nd,nm->md", signs, rows), axis=0)
-        below = [np.count_nonzero(lowest <= seen + SAME) for seen in rows.sum(axis=0)]
+        sums = rows.sum(axis=0) if clusters is None else totals[moved] / scale[moved]
+        below = [np.count_nonzero(lowest <= seen + SAME) for seen in sums]
         p_values[moved] = (np.array(below) + extra) / (len(lowest) + extra)
     reached = math.floor(level * (len(lowest) + extra)) - extra
     threshold = np.partition(lowest, reached)[reached] if reached > 0 else -math.inf

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.eval.statistics.estimates import SEED
+from assay.eval.statistics.groups import Clusters, are_single, list_independent
 from assay.eval.statistics.max_t import SAME
 from assay.eval.statistics.significance import POWER
 
@@ -69,7 +70,11 @@ class DropPower:
 
 
 def foresee_drops(
-    scores: Numbers, differences: Numbers, level: float, minima: Sequence[float]
+    scores: Numbers,
+    differences: Numbers,
+    level: float,
+    minima: Sequence[float],
+    clusters: Clusters | None = None,
 ) -> list[DropPower]:
     """Return the power with which drops of the mean of each measure are found.
 
@@ -83,7 +88,15 @@ def foresee_drops(
             other sign, as the test presumes; so what they drop or rise on average does not count.
         level: what a p-value must reach.
         minima: the smallest drop of each measure that counts.
+        clusters: the groups that signs are drawn by: these drop, or not, and not single cases. They
+            count as if all others of the collection were left to chance, which states no less.
+
     """
+    if clusters is not None and not are_single(clusters.numbers):
+        # Of sums whose mean over groups is the mean over cases.
+        scale = (int(clusters.numbers.max()) + 1) / len(scores)
+        scores = list_independent(scores, clusters.numbers) * scale
+        differences = list_independent(differences, clusters.numbers) * scale
     n, measures = scores.shape
     means = scores.mean(axis=0)
     rng = np.random.default_rng((SEED, n))

@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 
+from samples.claims import make_claims
+
 from assay.eval.studies.ablation.analysis import Ablation, Row
 from assay.eval.studies.ablation.variants import PipelinePart, Variant
 from assay.eval.studies.ablation.weighing import RunScores, judge, weigh
@@ -37,7 +39,10 @@ def row(
     part: PipelinePart, without: float, with_: float, measures: Sequence[str] = ("nDCG@10",)
 ) -> Row:
     pair = observe("a", without, "x", 10.0), observe("b", with_, "y", 14.0)
-    (found,) = judge([weigh(Variant(part), [DENSE_PART, RERANK], pair, "a", measures)])
+    (found,) = judge(
+        [weigh(Variant(part), [DENSE_PART, RERANK], pair, "a", measures)],
+        make_claims(pair[0].hits),
+    )
     return found
 
 
@@ -46,5 +51,5 @@ def make_ablation(part: Row, rows: int, measures: Sequence[str] = ("nDCG@10",)) 
     means = {"full": dict.fromkeys(measures, 0.5), "plain": dict.fromkeys(measures, 0.4)}
     return Ablation(
         "id", "x", "tiny", 20, "2024-01-01", {}, tuple(measures), "a", "b", ("keyword",), means,
-        (part,) * rows, (),
+        (part,) * rows, (), make_claims([f"q{i}" for i in range(20)]),
     )  # fmt: skip

@@ -4,18 +4,19 @@ Questions that share documents agree, so that what holds for new questions on th
 not hold for other documents. The first is tested by question, the second by group.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from assay.eval.collections.collection import Collection, Query
 from assay.eval.collections.groups import Group, find_groups, share_touched
 from assay.eval.report.formats import count
 from assay.eval.runs.stored import StoredRun
-from assay.eval.statistics.groups import are_single, count_effective, number_groups
+from assay.eval.statistics.groups import Clusters, are_single, count_effective, number_groups
 
 Claim = Literal["questions", "documents"]
 Strength = Literal["decides", "weak", "cannot tell"]
@@ -36,9 +37,13 @@ class Sampling:
     groups: Mapping[str, int]
     share: float = 0.0
 
-    def number(self, queries: Sequence[str]) -> NDArray[np.int64]:
+    def number(self, queries: Iterable[str]) -> NDArray[np.int64]:
         """Return the numbers of the groups of some questions, from 0 in the order they appear."""
         return number_groups([self.groups[id_] for id_ in queries])
+
+    def cluster(self, queries: Iterable[str]) -> Clusters:
+        """Return the groups of some questions, as statistics take them."""
+        return Clusters(self.number(queries), self.share)
 
 
 @dataclass(frozen=True)
@@ -49,12 +54,15 @@ class Claims:
         groups: The group of each question, by its id.
         touched: The share of the collection's documents that some question is on, from 0 to 1.
         documents_are: What the card says of the documents: `all`, `sample`, or "".
+        bound: Whether they say nothing of other documents, however many these are: settings were
+            chosen on questions on the same ones.
 
     """
 
     groups: Mapping[str, Group]
     touched: float
     documents_are: str = ""
+    bound: bool = False
 
     @classmethod
     def of(cls, run: StoredRun) -> "Claims":
@@ -63,6 +71,28 @@ class Claims:
         groups = find_groups(run.queries.values(), run.gold, facts.copies)
         touched = share_touched(groups.values(), facts.documents, facts.copies)
         return cls(groups, touched, facts.documents_are)
+
+    @classmethod
+    def of_collection(cls, collection: Collection, queries: Sequence[Query]) -> "Claims":
+        """Return the claims of some questions of a collection."""
+        copies = collection.card.known_copies
+        groups = find_groups(queries, collection.gold, copies)
+        touched = share_touched(groups.values(), len(collection.documents), copies)
+        return cls(groups, touched, collection.card.documents_are)
+
+    def hold_out(self, queries: Iterable[str], bound: bool = False) -> "Claims":
+        """Return the claims of some of the questions, after settings were chosen on the others.
+
+        Where the documents of these had no part in the choice, they are a share of all: also where
+        the card says that the documents are all there are. Else nothing is told of others: `bound`.
+        """
+        groups = {id_: self.groups[id_] for id_ in queries}
+        share = len(set(groups.values())) / max(self.count, 1)
+        if bound:
+            return replace(self, groups=groups, bound=True)
+        if self.documents_are == "all":
+            return Claims(groups, share)
+        return replace(self, groups=groups, touched=self.touched * share)
 
     @property
     def declared(self) -> bool:
@@ -97,6 +127,8 @@ class Claims:
     @property
     def strength(self) -> Strength:
         """What the number of groups allows to say beyond these documents."""
+        if self.bound:
+            return "cannot tell"
         if self.effective >= DECIDING:
             return "decides"
         return "weak" if self.effective >= FEWEST else "cannot tell"
@@ -115,6 +147,11 @@ class Claims:
         """The claim of the verdict: the wanted one, unless there are too few groups for it."""
         return "questions" if self.strength == "cannot tell" else self.wanted
 
+    @property
+    def other(self) -> Claim:
+        """The claim that does not lead."""
+        return "questions" if self.leading == "documents" else "documents"
+
     @cached_property
     def sampling(self) -> Sampling:
         """How the claim on documents is tested.
@@ -127,6 +164,12 @@ class Claims:
         numbers = dict(zip(self.groups, self.numbers.tolist(), strict=True))
         return Sampling(numbers, 0.0 if beyond else self.touched)
 
+    def cluster(self, queries: Iterable[str]) -> Clusters | None:
+        """Return the groups that the leading claim takes some questions in; None by question."""
+        if self.leading == "questions" or self.single:
+            return None
+        return self.sampling.cluster(queries)
+
     def name(self, claim: Claim) -> str:
         """Return in words what a claim is on."""
         if claim == "documents":
@@ -136,15 +179,27 @@ class Claims:
     @property
     def sentence(self) -> str:
         """What a verdict on these questions holds for, in a sentence or two."""
+        if self.leading == "questions" and self.single and self.strength != "cannot tell":
+            return (
+                f"The verdict is for new questions on these {self.unit}, and for {self.unit} like "
+                "these: no two questions share one."
+            )
         if self.leading == "questions":
             told = (
                 f"The verdict is for new questions on these {self.unit}; on others it may differ."
             )
             return " ".join(filter(None, [self.describe(), told]))
-        told = f"The verdict is for {self.unit} like these: questions are on {self.count_groups()}"
-        if not self.single:
-            told += f", which count as {self.effective:.0f}"
-        return f"{told}.{f' {self.describe_weakness()}' if self.strength == 'weak' else ''}"
+        told = f"The verdict is for {self.unit} like these"
+        on = f"the questions are on {self.count_groups()}"
+        if self.strength == "decides":
+            return f"{told}: {on}{self._weigh()}."
+        return f"{told}, but weak: {on}{self._weigh()}; from {DECIDING} on they decide."
+
+    def _weigh(self) -> str:
+        """Say as how many groups these weigh; "" for as many."""
+        if round(self.effective) >= self.count:
+            return ""
+        return f", as many as {self.effective:.1f} with equally many on each"
 
     def as_json(self) -> dict[str, Any]:
         """Return it as a JSON object: what a verdict is on, in words and in numbers."""
@@ -161,17 +216,22 @@ class Claims:
         """Return in a sentence why nothing is said beyond these documents; "" where it is."""
         if self.wanted == "questions" or self.strength != "cannot tell":
             return ""
+        if self.bound:
+            return (
+                f"Cannot tell beyond these {self.unit}: settings were chosen by questions on the "
+                "same ones."
+            )
         questions = count(len(self.groups), "question")
         return (
-            f"Cannot tell beyond these {self.unit}: {questions} on {self.count_groups()}, as many "
-            f"as {self.effective:.1f} with equally many on each; it takes {FEWEST}."
+            f"Cannot tell beyond these {self.unit}: {questions} on {self.count_groups()}"
+            f"{self._weigh()}; it takes {FEWEST}."
         )
 
     def describe_weakness(self) -> str:
         """Return in a sentence how little a finding on other documents rests on."""
         return (
-            f"That is weak: the questions are on {self.count_groups()}, as many as "
-            f"{self.effective:.1f} with equally many on each; from {DECIDING} on they decide."
+            f"That is weak: the questions are on {self.count_groups()}{self._weigh()}; from "
+            f"{DECIDING} on they decide."
         )
 
     def count_groups(self) -> str:

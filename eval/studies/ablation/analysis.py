@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from assay.eval.runs.summary.claims import Claims
 from assay.eval.statistics.estimates import OpenEstimate
 from assay.eval.studies.comparison.differences import Difference
 
@@ -28,7 +29,7 @@ class Row:
     first ten. `tokens` is by how many the mean of `Tokens@10` rises. `own` is the time of the part
     by the traces; `total` the median, over queries timed interleaved with and without it, of the
     difference of all the time. Where there is no variant, `refusal` says why; where it could not be
-    run, `failure` does.
+    run, `failure` does. `beside` is what the claim that does not lead comes to, where it differs.
     """
 
     part: str
@@ -39,6 +40,7 @@ class Row:
     refusal: str = ""
     failure: str = ""
     differences: tuple[Difference, ...] = ()
+    beside: str = ""
     queries: int = 0
     changed: int = 0
     changed_top: int = 0
@@ -85,6 +87,8 @@ class Row:
         else:
             parts = (("adds", self.gains), ("hurts", self.harms))
             found = "; ".join(f"{word} {_list(items)}" for word, items in parts if items)
+        if self.beside:
+            found += f"; {self.beside}"
         return f"{found}; costs {milliseconds(self.own.p95)} ms" if self.own else found
 
 
@@ -93,7 +97,8 @@ class Ablation:
     """A pipeline without each of its parts, and a plain one with each of them alone.
 
     `full` and `plain` are the ids of runs, one id where the pipeline is the plain one; `means` are
-    theirs by these two words. All differences of both tables are one family of tests.
+    theirs by these two words. All differences of both tables are one family of tests. `claims` are
+    what the queries can be a verdict on.
     """
 
     id: str
@@ -109,6 +114,7 @@ class Ablation:
     means: Mapping[str, Mapping[str, float]]
     removals: tuple[Row, ...]
     additions: tuple[Row, ...]
+    claims: Claims
     warnings: tuple[str, ...] = ()
 
     @property
@@ -159,6 +165,7 @@ class Ablation:
             },
             "removals": [_row_as_json(row) for row in self.removals],
             "additions": [_row_as_json(row) for row in self.additions],
+            "claim": self.claims.as_json(),
             "conclusions": self.conclusions,
             "warnings": list(self.warnings),
             "environment": dict(self.environment),

@@ -34,7 +34,7 @@ def report(found: Ablation) -> Report:
             count(len(found.removals), "part"),
             found.created,
         ),
-        verdict=found.conclusions,
+        verdict=[*found.conclusions, found.claims.sentence],
         warnings=[*found.warnings, *(f"{row.label}: {row.finding}" for row in found.failed)],
         blocks=[
             _show_ends(found),

@@ -14,6 +14,7 @@ from assay.eval.running.runner import Helpers, PointTask, Runner, TaskResult
 from assay.eval.runs import environment
 from assay.eval.runs.latency import LatencySettings
 from assay.eval.runs.stored import load
+from assay.eval.runs.summary.claims import Claims
 from assay.eval.studies.ablation.analysis import Ablation, Row
 from assay.eval.studies.ablation.variants import (
     PipelinePart,
@@ -178,7 +179,8 @@ def ablate(
     }
     observed = {name: seen[id(one)] for name, one in outcomes.items() if id(one) in seen}
     rows = list(_weigh(plan, outcomes, observed))
-    found = _collect(plan, outcomes, observed, list(judge(rows)))
+    claims = Claims.of(load(reports / observed[FULL].run))
+    found = _collect(plan, outcomes, observed, list(judge(rows, claims)), claims)
     return found, list(_name_records(plan, outcomes))
 
 
@@ -224,6 +226,7 @@ def _collect(
     outcomes: Mapping[str, TaskResult],
     observed: Mapping[str, RunScores],
     rows: Sequence[Row],
+    claims: Claims,
 ) -> Ablation:
     """Return the ablation."""
     full, config = observed[FULL], plan.config
@@ -243,6 +246,7 @@ def _collect(
         means={"full": _means(outcomes[FULL]), "plain": _means(outcomes[PLAIN])},
         removals=tuple(rows[: len(plan.removals)]),
         additions=tuple(rows[len(plan.removals) :]),
+        claims=claims,
         warnings=_warn(config, list(observed.values()), rows),
     )
 

@@ -7,10 +7,11 @@ from itertools import islice
 import numpy as np
 
 from assay.eval.runs.stored import StoredRun
+from assay.eval.runs.summary.claims import Claims
 from assay.eval.statistics.estimates import OpenEstimate, estimate_percentile
 from assay.eval.studies.ablation.analysis import Row, Times
 from assay.eval.studies.ablation.variants import PipelinePart, Variant
-from assay.eval.studies.comparison.differences import Contrast, judge_family
+from assay.eval.studies.comparison.differences import Claimed, Contrast, judge_claims
 
 TOKENS = "Tokens@10"
 TOP = 10
@@ -99,11 +100,28 @@ def describe(variant: Variant, failure: str = "") -> Row:
     )
 
 
-def judge(weighed: Sequence[VariantRow]) -> Iterator[Row]:
-    """Yield the rows with their differences, all of them judged as one family."""
-    judged = iter(judge_family([contrast for item in weighed for contrast in item.contrasts]))
+def judge(weighed: Sequence[VariantRow], claims: Claims) -> Iterator[Row]:
+    """Yield the rows with their differences, all of them judged as one family, by both claims."""
+    contrasts = [contrast for item in weighed for contrast in item.contrasts]
+    judged = iter(judge_claims(contrasts, claims))
     for item in weighed:
-        yield replace(item.row, differences=tuple(islice(judged, len(item.contrasts))))
+        own = list(islice(judged, len(item.contrasts)))
+        found = tuple(each.leading for each in own)
+        yield replace(item.row, differences=found, beside=_tell_opposite(own, claims))
+
+
+def _tell_opposite(own: Sequence[Claimed], claims: Claims) -> str:
+    """Say in a clause which measures the other claim judges otherwise; "" where none."""
+    kinds = (
+        ("not shown", [one.leading for one in own if one.leading.shown > one.opposite.shown]),
+        ("shown", [one.opposite for one in own if one.opposite.shown > one.leading.shown]),
+    )
+    told = [
+        f"{', '.join(f'{item.measure} {item.difference.value:+.3f}' for item in items)} {word}"
+        for word, items in kinds
+        if items
+    ]
+    return f"{claims.name(claims.other)}: {'; '.join(told)}" if told else ""
 
 
 def time_part(

@@ -10,9 +10,10 @@ from typing import Any
 from assay.eval.configs.config import RunConfig
 from assay.eval.report.formats import amount, count, score, signed
 from assay.eval.running.search_space import Point
+from assay.eval.runs.summary.claims import Claims
 from assay.eval.statistics.estimates import Estimate, OpenEstimate
 from assay.eval.statistics.significance import TIE
-from assay.eval.studies.comparison.conclusion import describe_evidence
+from assay.eval.studies.comparison.conclusion import conclude_opposite, describe_evidence
 from assay.eval.studies.comparison.differences import Difference
 
 GIVEN = "as given"
@@ -72,7 +73,9 @@ class Choice:
     `best` led on the `chosen_on` queries of the choice; `chosen` is its config. `differences` hold
     it against the config as given ("base") and BM25 alone ("bm25") on `judged` other queries, as
     one family; that against itself is left out, and where no query is left to judge by, all are.
-    `pipelines` are "best", "base" and "bm25". `contexts_usd` is what writing contexts has cost.
+    `claims` are what the questions can be a verdict on, and `opposite` has the differences by the
+    claim that does not lead. `pipelines` are "best", "base" and "bm25". `contexts_usd` is what
+    writing contexts has cost.
     """
 
     config: RunConfig
@@ -85,6 +88,8 @@ class Choice:
     grouped_by: str
     pipelines: Mapping[str, JudgedPipeline]
     differences: Mapping[str, Difference]
+    opposite: Mapping[str, Difference]
+    claims: Claims
     contexts_usd: float = 0.0
     environment: Mapping[str, Any] = field(default_factory=dict)
 
@@ -125,10 +130,20 @@ class Choice:
     @property
     def conclusion(self) -> str:
         """Which pipeline to ship, what shows it and what was spent, in a few sentences."""
+        told = self._conclude()
+        if self.judged:
+            told = " ".join(filter(None, [told, self.claims.sentence, self._tell_opposite()]))
         if not self.contexts_usd:
-            return self._conclude()
+            return told
         spent = f"{self.contexts_usd:.4f} USD, once; they add nothing to what a query costs"
-        return f"{self._conclude()} Writing contexts cost {spent}."
+        return f"{told} Writing contexts cost {spent}."
+
+    def _tell_opposite(self) -> str:
+        """Return what the other claim says of the best candidate; "" where it is the same."""
+        found, opposite = self.differences.get("base"), self.opposite.get("base")
+        if found is None or opposite is None or found.shown == opposite.shown:
+            return ""
+        return conclude_opposite(opposite, (self.config.name, self.name), self.claims)
 
     def _conclude(self) -> str:
         base = self.config.name
@@ -212,10 +227,12 @@ class Choice:
             "chosen_on": self.chosen_on,
             "judged": self.judged,
             "grouped_by": self.grouped_by,
+            "claim": self.claims.as_json(),
             "means": {
                 name: item.means[self.measure].value for name, item in self.pipelines.items()
             },
             "differences": {name: asdict(item) for name, item in self.differences.items()},
+            "opposite": {name: asdict(item) for name, item in self.opposite.items()},
             "latency_p50_ms": {
                 name: item.p50.value for name, item in self.pipelines.items() if item.p50
             },

@@ -199,7 +199,8 @@ def _show_left_out(found: Choice) -> list[Block]:
 def _explain(found: Choice) -> Prose:
     if not found.judged:
         return Prose("Who chose", "All questions were used to choose, and none is left to judge.")
-    grouped = "a document" if found.grouped_by == "document" else "all words"
+    shared = {"document": "a document", "group": "the document of their main answer"}
+    grouped = shared.get(found.grouped_by, "all words")
     return Prose(
         "Who chose, and who judged",
         "The questions were parted into halves alike in types of question; questions that share "

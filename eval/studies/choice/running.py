@@ -20,10 +20,12 @@ from assay.eval.running.runner import PointTask, Runner
 from assay.eval.running.search_space import Point, as_overrides
 from assay.eval.runs import environment
 from assay.eval.runs.execution.searching import index, sample, search_plain
+from assay.eval.runs.summary.claims import Claims
 from assay.eval.runs.summary.means import estimate_scores
 from assay.eval.runs.summary.returned_tokens import TOKENS, WITHIN
 from assay.eval.scoring.measures import check_rising
 from assay.eval.statistics.estimates import SEED
+from assay.eval.statistics.groups import Clusters
 from assay.eval.statistics.significance import TIE
 from assay.eval.studies.choice.candidates import (
     KEYWORD,
@@ -49,7 +51,7 @@ from assay.eval.studies.choice.choice import (
     Trial,
 )
 from assay.eval.studies.choice.contexts import WrittenContexts, write_contexts
-from assay.eval.studies.comparison.differences import Contrast, judge_family
+from assay.eval.studies.comparison.differences import Contrast, judge_claims
 from assay.eval.studies.comparison.query_groups import group
 from assay.eval.studies.tuning.forecast import forecast_time
 from assay.eval.studies.tuning.nested_cv import Design, deal, number_groups
@@ -128,7 +130,10 @@ def choose(request: ChoiceRequest, resources: Resources) -> Choice:
         for name in ("base", "bm25")
         if points[name] != search.best.point and held
     }
-    judged = judge_family(list(contrasts.values())) if contrasts else []
+    claims = Claims.of_collection(collection, queries)
+    if held:
+        claims = claims.hold_out(asked, bound=grouped_by == "text")
+    judged = judge_claims(list(contrasts.values()), claims) if contrasts else []
     return Choice(
         config=base,
         chosen=configure(search.best.point).config,
@@ -138,8 +143,13 @@ def choose(request: ChoiceRequest, resources: Resources) -> Choice:
         chosen_on=len(first),
         judged=len(held),
         grouped_by=grouped_by,
-        pipelines={name: _judge(figures, measure, asked) for name, figures in ran.items()},
-        differences=dict(zip(contrasts, judged, strict=True)),
+        pipelines={
+            name: _judge(figures, measure, asked, claims.cluster(asked))
+            for name, figures in ran.items()
+        },
+        differences={name: item.leading for name, item in zip(contrasts, judged, strict=True)},
+        opposite={name: item.opposite for name, item in zip(contrasts, judged, strict=True)},
+        claims=claims,
         contexts_usd=written.usd,
         environment=environment.describe(),
     )
@@ -151,13 +161,14 @@ def split_queries(
     """Return the queries to choose by, those to judge by, and what keeps queries together.
 
     The halves are alike in types of query. Queries that share a document are not parted, unless
-    that leaves less than a third for a half; then only those of the same words are not. Of fewer
+    that leaves less than a third for a half; then those with the same main document are not, or
+    only those of the same words. Of fewer
     than 30 all are to choose by.
     """
     if len(queries) < FEWEST:
         return list(queries), [], ""
     found: tuple[list[Query], list[Query]] = ([], [])
-    for by in ("document", "text"):
+    for by in ("document", "group", "text"):
         groups = number_groups(group(queries, collection, by))
         design = Design(folds=2, repeats=1, seed=seed)
         folds = deal([query.type for query in queries], groups, design)[0]
@@ -200,10 +211,12 @@ def _run_all(points: dict[str, Point], configure: Configure, runner: Runner) -> 
     return found
 
 
-def _judge(figures: Figures, measure: str, asked: Sequence[str]) -> JudgedPipeline:
+def _judge(
+    figures: Figures, measure: str, asked: Sequence[str], clusters: Clusters | None
+) -> JudgedPipeline:
     """Return a pipeline with its means over the queries `asked`, of their texts' length too."""
     means = {
-        name: estimate_scores(name, [figures.scores[name][id_] for id_ in asked])
+        name: estimate_scores(name, [figures.scores[name][id_] for id_ in asked], clusters)
         for name in dict.fromkeys((measure, TOKENS, WITHIN))
         if name in figures.scores
     }

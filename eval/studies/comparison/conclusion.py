@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from assay.eval.report.formats import p_value, score, signed
-from assay.eval.runs.summary.claims import Claim, Claims
+from assay.eval.runs.summary.claims import Claims
 from assay.eval.statistics.significance import ALPHA
 from assay.eval.studies.comparison.differences import Difference
 
@@ -60,16 +60,15 @@ def conclude(pair: Judged, names: tuple[str, str], effect: float, claims: Claims
             f"{after} against {before}, {change}."
         )
     if pair.opposite.shown != headline.shown:
-        told += f" {_conclude_opposite(pair.opposite, names, claims)}"
+        told += f" {conclude_opposite(pair.opposite, names, claims)}"
     types = describe_types(headline, pair.by_type, pair.types_differ)
     return f"{told} But {types}" if types else told
 
 
-def _conclude_opposite(opposite: Difference, names: tuple[str, str], claims: Claims) -> str:
+def conclude_opposite(opposite: Difference, names: tuple[str, str], claims: Claims) -> str:
     """Return in a sentence what the other claim's verdict is, which differs."""
     base, other = names
-    claim: Claim = "questions" if claims.leading == "documents" else "documents"
-    where = claims.name(claim)
+    where = claims.name(claims.other)
     where = f"{where[0].upper()}{where[1:]}"
     p = "not tested" if opposite.adjusted is None else f"p {p_value(opposite.adjusted)}"
     if opposite.shown:

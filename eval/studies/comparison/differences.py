@@ -4,14 +4,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate, chain, pairwise
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from assay.eval.report.formats import count
 from assay.eval.runs.rows import as_row
-from assay.eval.runs.summary.claims import Sampling
+from assay.eval.runs.summary.claims import Claims, Sampling
 from assay.eval.scoring.measures import find
 from assay.eval.statistics.estimates import Estimate
 from assay.eval.statistics.groups import estimate_grouped_difference, spread_over_groups
@@ -181,7 +181,9 @@ class _Test:
     level: float = ALPHA
 
 
-def judge_family(contrasts: Sequence[Contrast], effect: float = EFFECT) -> list[Difference]:
+def judge_family(
+    contrasts: Sequence[Contrast], effect: float = EFFECT, claims: Claims | None = None
+) -> list[Difference]:
     """Return the difference of each contrast, tested and judged together with all the others.
 
     One test over the same draws of signs serves them all (see `randomise_family`): the chance of
@@ -190,9 +192,34 @@ def judge_family(contrasts: Sequence[Contrast], effect: float = EFFECT) -> list[
     "not shown (too few queries)". That is also said where so few queries moved that the test could
     show nothing had all moved one way, unless one of `effect` would have moved more of them with
     that power. Contrasts of too few queries for any p-value to reach .05 are left out of the test.
+    With `claims` that is by the leading one, without by question.
     """
-    (judged,) = judge_parts([contrasts], effect)
-    return [item.difference for item in judged]
+    if claims is None:
+        (judged,) = judge_parts([contrasts], effect)
+        return [item.difference for item in judged]
+    return [item.leading for item in judge_claims(contrasts, claims, effect)]
+
+
+class Claimed(NamedTuple):
+    """A difference by the leading claim, and by the other one."""
+
+    leading: Difference
+    opposite: Difference
+
+
+def judge_claims(
+    contrasts: Sequence[Contrast], claims: Claims, effect: float = EFFECT
+) -> list[Claimed]:
+    """As `judge_family`, by both claims; they are equal where no two queries share a group."""
+    (by_question,) = judge_parts([contrasts], effect)
+    if claims.single:
+        return [Claimed(item.difference, item.difference) for item in by_question]
+    found = {id(item): own for item, own in zip(contrasts, by_question, strict=True)}
+    (by_group,) = judge_parts([contrasts], effect, grounds=Grounds(claims.sampling, found))
+    first, second = by_question, by_group
+    if claims.leading == "documents":
+        first, second = second, first
+    return [Claimed(a.difference, b.difference) for a, b in zip(first, second, strict=True)]
 
 
 def judge_parts(
@@ -259,7 +286,7 @@ def _judge(
     largest = find_largest(contrast.measure, differences)
     sample = _Sample(contrast, largest, grounds)
     independent = sample.independent
-    found = find_detectable(independent, largest, test.level)
+    found = sample.raise_detectable(find_detectable(independent, largest, test.level), False)
     estimate = sample.estimate(ALPHA)
     # Whether a difference of `effect` would have moved more of them.
     units, stirred = len(independent), int(np.count_nonzero(np.abs(independent) > TIE))
@@ -287,7 +314,7 @@ def _judge(
         effect_size=standardise(differences),
         deviation=spread(differences),
         detectable=found,
-        detectable_alone=find_detectable(independent, largest),
+        detectable_alone=sample.raise_detectable(find_detectable(independent, largest), True),
         wins=wins,
         ties=n - moved,
         losses=losses,
@@ -313,10 +340,12 @@ class _Sample:
         self._groups: NDArray[np.int64] | None = None
         self._share = 0.0
         self.floor = self.floor_alone = self.floor_of_part = 0.0
+        self._by_question: Difference | None = None
         if grounds is not None:
             self._groups = grounds.sampling.number(list(contrast.before))
             self._share = grounds.sampling.share
             below = grounds.by_question[id(contrast)]
+            self._by_question = below.difference
             self.floor = below.difference.adjusted or 0.0
             self.floor_alone = below.difference.p or 0.0
             self.floor_of_part = below.alone or 0.0
@@ -327,6 +356,13 @@ class _Sample:
         if self._groups is None:
             return self._differences
         return spread_over_groups(self._differences, self._groups)
+
+    def raise_detectable(self, found: float | None, alone: bool) -> float | None:
+        """Return the smallest difference that is found, which is none below that by question."""
+        if self._by_question is None:
+            return found
+        own = self._by_question.detectable_alone if alone else self._by_question.detectable
+        return None if found is None or own is None else max(found, own)
 
     def estimate(self, level: float) -> Estimate:
         """Return the mean difference with its interval."""

@@ -3,13 +3,15 @@
 from collections.abc import Hashable, Iterable, Sequence
 
 from assay.eval.collections.collection import Collection, Query
+from assay.eval.collections.groups import find_groups
 
 
 def group(queries: Sequence[Query], collection: Collection, by: str) -> list[str]:
     """Return a name for the group of each query.
 
     By `text`: queries of the same words. By `document`: also those that share, directly or
-    through other queries, a document with a relevant item.
+    through other queries, a document with a relevant item, and those of one declared group. By
+    `group`: also those that the verdict takes as one (`find_groups`).
     """
     shared: list[list[Hashable]] = [
         [("text", " ".join(query.text.casefold().split()))] for query in queries
@@ -18,6 +20,11 @@ def group(queries: Sequence[Query], collection: Collection, by: str) -> list[str
         for query, marks in zip(queries, shared, strict=True):
             items = collection.gold[query.id]
             marks += [("document", item.doc_id) for item in items if item.grade > 0]
+            marks += [("group", query.group)] if query.group else []
+    if by == "group":
+        found = find_groups(queries, collection.gold, collection.card.known_copies)
+        for query, marks in zip(queries, shared, strict=True):
+            marks.append(found[query.id])
     return [queries[first].id for first in _link(shared)]
 
 

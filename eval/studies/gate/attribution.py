@@ -19,6 +19,7 @@ from typing import Any, Literal
 
 from assay.eval.collections.history.contents import BETWEEN, Contents, compare_contents
 from assay.eval.runs.stored import StoredRun
+from assay.eval.runs.summary.claims import Claims
 from assay.eval.runs.summary.means import estimate_changes
 from assay.eval.statistics.estimates import Estimate
 from assay.eval.studies.gate.kept_rankings import (
@@ -101,6 +102,8 @@ def estimate_effects(
     all_old = rescore(before, {id_: _grade_all(before, id_) for id_ in queries}, scored)
     all_new = rescore(after, {id_: _grade_all(after, id_) for id_ in queries}, scored)
     judged = [id_ for id_ in queries if any(grade > 0 for grade in shared[id_])]
+    claims = Claims.of(base)
+    of_judged, of_all = claims.cluster(judged), claims.cluster(queries)
     effects: list[Effect] = []
     for name in scored:
         corpus = [on_new[id_][name] - on_old[id_][name] for id_ in judged]
@@ -109,8 +112,8 @@ def estimate_effects(
             for id_ in queries
         ]
         if corpus:
-            effects.append(Effect("corpus", name, estimate_changes(name, corpus)))
-        effects.append(Effect("judgments", name, estimate_changes(name, judgments)))
+            effects.append(Effect("corpus", name, estimate_changes(name, corpus, of_judged)))
+        effects.append(Effect("judgments", name, estimate_changes(name, judgments, of_all)))
     effects.sort(key=lambda item: item.source)
     unknown = []
     if not judged:

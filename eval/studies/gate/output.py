@@ -43,6 +43,7 @@ def render_markdown(report: GateReport) -> str:
         f"**{title}**:{rest}",
         f"{len(report.head.queries)} queries. Baseline: run `{baseline.run}` of code "
         f"`{baseline.code[:12]}`. Head: run `{head.id}`.",
+        report.claim,
         _table(
             ("measure", "baseline", "head", "difference (95 %)", "margin", "adjusted p", "finds",
              "won/tied/lost", "verdict"),
@@ -99,6 +100,8 @@ def render_json(report: GateReport) -> dict[str, Any]:
     return {
         "verdict": report.verdict,
         "verdict_text": announce(report),
+        "claim": report.claims.as_json(),
+        "opposite": dict(report.opposite),
         "config": baseline.name,
         "collection": baseline.collection.name,
         "queries": len(report.head.queries),

@@ -1,11 +1,13 @@
 """What the gate found: the verdict on each measure, on latency, and on the run."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
 from assay.eval.collections.judgment_source import describe_models
 from assay.eval.runs.machine_load import MachineLoad
 from assay.eval.runs.stored import StoredRun
+from assay.eval.runs.summary.claims import Claims
 from assay.eval.statistics.estimates import Estimate
 from assay.eval.studies.gate.attribution import CollectionChange
 from assay.eval.studies.gate.baseline import Baseline
@@ -73,7 +75,9 @@ class GateReport:
     `rebuild` is what another build of the index does, None where each gives the same rankings.
     `collection` is what changed of the collection, None where nothing did: the base is then the
     baseline's pipeline on today's collection, else its scores as they were accepted.
-    `false_alarms` is the level that a p-value must reach.
+    `false_alarms` is the level that a p-value must reach. `claims` are what the queries can be a
+    verdict on, and `opposite` has the verdicts by measure for the claim that does not lead; it is
+    empty where both are one, or that one cannot be told.
     """
 
     baseline: Baseline
@@ -85,6 +89,8 @@ class GateReport:
     losers: tuple[QueryChange, ...]
     changes: tuple[str, ...]
     latency: tuple[LatencyVerdict, ...]
+    claims: Claims
+    opposite: Mapping[str, Verdict]
     rebuild: Rebuild | None = None
     collection: CollectionChange | None = None
 
@@ -110,6 +116,19 @@ class GateReport:
             if doubted:
                 return self.rebuild.words
         return self.collection.untested if self.collection else ""
+
+    @property
+    def claim(self) -> str:
+        """What the verdict is on, and what the other claim's verdicts are where they differ."""
+        differing = [
+            f"{item.measure} {found}"
+            for item in self.measures
+            if (found := self.opposite.get(item.measure, item.verdict)) != item.verdict
+        ]
+        if not differing:
+            return self.claims.sentence
+        other = self.claims.name(self.claims.other)
+        return f"{self.claims.sentence} {other[0].upper()}{other[1:]}: {', '.join(differing)}."
 
     @property
     def models(self) -> str:

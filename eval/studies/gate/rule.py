@@ -11,6 +11,9 @@ The rule, for each measure, on the paired differences head - baseline of all que
   differences are equal it has no width, and so many queries must be able to show some drop besides;
 * cannot tell: none of these. The interval reaches beyond the margin; more queries would tell.
 
+Where the verdict is on documents like these (`Claims`), signs are drawn by group, and intervals are
+by group; no p-value is below that by question. The other claim's verdicts are computed too.
+
 Where rankings move when the index is built again (`rebuild`), a drop must exceed the minimum effect
 by what a second build moves the mean, the interval of a pass must exclude as much less than the
 margin, and a query is broken only if it is so in both builds. Where that is unknown, no drop is
@@ -32,8 +35,10 @@ import numpy as np
 
 from assay.eval.runs.execution.interleaved_timing import PairTimes
 from assay.eval.runs.stored import StoredRun
+from assay.eval.runs.summary.claims import Claims
 from assay.eval.runs.summary.means import estimate_changes
 from assay.eval.statistics.estimates import Estimate, allows_ratio, estimate_percentile_ratio
+from assay.eval.statistics.groups import Clusters
 from assay.eval.statistics.max_t import randomise_drops
 from assay.eval.statistics.power import foresee_drops
 from assay.eval.statistics.significance import TIE, presumes_symmetry
@@ -74,11 +79,14 @@ def judge(
     first, kept = next(iter(settings.measures)), settings.must_not_break.measure
     lost = list_losers(base, head, scores, kept)
     same = change is not None and change.same
+    claims = Claims.of(head)
+    clusters = claims.cluster(scores)
+    measures = tuple(_judge_measures(base, scores, settings, rebuild, same, clusters))
     return GateReport(
         baseline=baseline,
         head=head,
         false_alarms=settings.false_alarms,
-        measures=tuple(_judge_measures(base, scores, settings, rebuild, same)),
+        measures=measures,
         guarded=tuple(guarded),
         broken=tuple(item for item in lost if item.query in guarded and is_broken(item, rebuild)),
         losers=tuple(list_losers(base, head, scores, first)[:MOST_LOSERS]),
@@ -86,6 +94,8 @@ def judge(
         latency=tuple(latency),
         rebuild=rebuild,
         collection=change,
+        claims=claims,
+        opposite=_judge_opposite(base, scores, settings, rebuild, claims),
     )
 
 
@@ -139,29 +149,86 @@ def _check_measures(baseline: Baseline, settings: GateSettings) -> None:
         )
 
 
+def _judge_opposite(
+    base: Mapping[str, Mapping[str, float]],
+    head: Mapping[str, Mapping[str, float]],
+    settings: GateSettings,
+    rebuild: Rebuild | None,
+    claims: Claims,
+) -> dict[str, Verdict]:
+    """Return by measure the verdict of the claim that does not lead; none where both are one.
+
+    Nor is there one of documents like these where the questions cannot tell of them.
+    """
+    if claims.single or (claims.leading == "questions" and claims.strength == "cannot tell"):
+        return {}
+    clusters = claims.sampling.cluster(head) if claims.leading == "questions" else None
+    found = _Judgement(base, head, settings, rebuild, clusters)
+    return {name: found.decide(i) for i, name in enumerate(settings.measures)}
+
+
+class _Judgement:
+    """The measures of a run beside those of its base, tested together.
+
+    With `clusters` both p-values and intervals hold by question too: a claim on other documents is
+    one on new questions as well.
+    """
+
+    def __init__(
+        self,
+        base: Mapping[str, Mapping[str, float]],
+        head: Mapping[str, Mapping[str, float]],
+        settings: GateSettings,
+        rebuild: Rebuild | None,
+        clusters: Clusters | None,
+    ) -> None:
+        names = list(settings.measures)
+        self.before = np.array([[base[query][name] for name in names] for query in head])
+        self.after = np.array([[head[query][name] for name in names] for query in head])
+        self.differences = self.after - self.before
+        self.effects = list(settings.measures.values())
+        self.margins = find_margins(self.before, settings, clusters)
+        self._level = settings.false_alarms
+        shifts = rebuild.shifts if rebuild else {}
+        self._shifts = [shifts.get(name, 0.0) for name in names]
+        self._unsettled = rebuild is not None and rebuild.scores is None
+        self.p_values = randomise_drops(self.differences, self._level).p_values
+        if clusters is not None:
+            by_group = randomise_drops(self.differences, self._level, clusters).p_values
+            self.p_values = tuple(map(max, self.p_values, by_group))
+        self.estimates = [
+            estimate_changes(name, self.differences[:, i], clusters) for i, name in enumerate(names)
+        ]
+
+    def decide(self, i: int) -> Verdict:
+        """Return the verdict on a measure, by its place."""
+        shift, margin = self._shifts[i], self.margins[i]
+        verdict = decide(
+            self.estimates[i],
+            self.p_values[i],
+            self.effects[i] + shift,
+            margin - shift,
+            self._level,
+        )
+        if self._unsettled and verdict in ("regression", "warning"):
+            return "cannot tell"
+        return verdict
+
+
 def _judge_measures(
     base: Mapping[str, Mapping[str, float]],
     head: Mapping[str, Mapping[str, float]],
     settings: GateSettings,
     rebuild: Rebuild | None,
     same: bool,
+    clusters: Clusters | None,
 ) -> Iterator[MeasureVerdict]:
-    names = list(settings.measures)
-    before = np.array([[base[query][name] for name in names] for query in head])
-    after = np.array([[head[query][name] for name in names] for query in head])
-    test = randomise_drops(after - before, settings.false_alarms)
-    effects = list(settings.measures.values())
-    powers = foresee_drops(before, after - before, settings.false_alarms, effects)
-    margins = find_margins(before, settings)
+    found = _Judgement(base, head, settings, rebuild, clusters)
+    before, after, level = found.before, found.after, settings.false_alarms
+    powers = foresee_drops(before, found.differences, level, found.effects, clusters)
     for i, (name, effect) in enumerate(settings.measures.items()):
-        differences = (after - before)[:, i]
-        estimate = estimate_changes(name, differences)
-        finds = powers[i].find()
-        p = test.p_values[i]
-        shift = rebuild.shifts.get(name, 0.0) if rebuild else 0.0
-        verdict = decide(estimate, p, effect + shift, margins[i] - shift, settings.false_alarms)
-        if rebuild and rebuild.scores is None and verdict in ("regression", "warning"):
-            verdict = "cannot tell"
+        differences, estimate = found.differences[:, i], found.estimates[i]
+        finds, verdict = powers[i].find(), found.decide(i)
         # Equal differences have an interval of no width, whatever their number.
         if verdict == "pass" and not same and finds is None and estimate.low == estimate.high:
             verdict = "cannot tell"
@@ -174,9 +241,9 @@ def _judge_measures(
             base=float(np.mean(before[:, i])),
             head=float(np.mean(after[:, i])),
             difference=estimate,
-            p=p,
+            p=found.p_values[i],
             minimum_effect=effect,
-            margin=margins[i],
+            margin=found.margins[i],
             finds=finds,
             finds_spread=powers[i].spread.find(),
             wins=wins,

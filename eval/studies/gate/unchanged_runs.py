@@ -5,6 +5,7 @@ from numpy.typing import NDArray
 
 from assay.eval.runs.summary.means import estimate_changes
 from assay.eval.statistics.estimates import SEED
+from assay.eval.statistics.groups import Clusters
 from assay.eval.studies.gate.settings import GateSettings
 
 PASSING = 0.9  # of unchanged runs with the assumed spread
@@ -28,7 +29,9 @@ def resample(scores: Scores, moved: float, seed: int) -> tuple[Scores, Scores]:
     return base, np.where(rng.random((n, 1)) < moved, other, base)
 
 
-def find_margins(scores: Scores, settings: GateSettings) -> list[float]:
+def find_margins(
+    scores: Scores, settings: GateSettings, clusters: Clusters | None = None
+) -> list[float]:
     """Return by measure the drop that a run must exclude to pass, from the baseline's scores alone.
 
     It is what nine in ten unchanged runs exclude in all measures, where the share
@@ -38,6 +41,8 @@ def find_margins(scores: Scores, settings: GateSettings) -> list[float]:
     Args:
         scores: the baseline's, of shape (queries, gated measures in the settings' order).
         settings: the measures with their minimum effects, and the share assumed to move.
+        clusters: the groups of queries that intervals are by; None by query.
+
     """
     effects = np.array(list(settings.measures.values()))
     if not settings.assumed_moves:
@@ -46,7 +51,7 @@ def find_margins(scores: Scores, settings: GateSettings) -> list[float]:
     for seed in range(RUNS):
         base, head = resample(scores, settings.assumed_moves, seed)
         for i, name in enumerate(settings.measures):
-            reaches[seed, i] = -estimate_changes(name, head[:, i] - base[:, i]).low
+            reaches[seed, i] = -estimate_changes(name, head[:, i] - base[:, i], clusters).low
     typical = np.maximum(reaches.mean(axis=0), 1e-9)
     factor = float(np.quantile(np.max(reaches / typical, axis=1), PASSING))
     margins = np.minimum(factor * typical, LARGEST_LOSS * scores.mean(axis=0))

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.eval.running.search_space import Point
+from assay.eval.runs.summary.claims import Claims
 from assay.eval.scoring.measures import find
 from assay.eval.statistics.estimates import (
     SEED,
@@ -24,8 +25,8 @@ from assay.eval.statistics.estimates import (
     Estimate,
     OpenEstimate,
     Range,
-    estimate_grouped_mean,
 )
+from assay.eval.statistics.groups import Clusters, estimate_clustered_mean
 from assay.eval.statistics.significance import ALPHA, TIE
 from assay.retrievers.base import AssayError
 
@@ -53,11 +54,15 @@ class Design:
 
 @dataclass(frozen=True, slots=True)
 class Queries:
-    """The queries, in one order: their ids, types and groups. A group is never parted."""
+    """The queries, in one order: their ids, types and groups. A group is never parted.
+
+    `claims` are what a choice held out so can be a verdict on.
+    """
 
     ids: Sequence[str]
     types: Sequence[str]
     groups: Sequence[str]
+    claims: Claims
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,12 +98,13 @@ class TuningResult:
     given is. `naive` is its gain on the queries it was chosen by, which has no interval: one that
     ignores the choice would be too high. `held_out` is the gain of choosing, on queries that had no
     part in it, with the p-value `p`; see `estimate_gain` for its interval. `kept` counts the
-    choices of the config as given.
+    choices of the config as given. `claims` are what the held-out gain is a verdict on.
     """
 
     measure: str
     queries: int
     groups: int
+    claims: Claims
     design: Design
     given: Estimate
     points: tuple[PointGain, ...]
@@ -127,6 +133,7 @@ class TuningResult:
             "measure": self.measure,
             "queries": self.queries,
             "groups": self.groups,
+            "claim": self.claims.as_json(),
             **asdict(self.design),
             "given": asdict(self.given),
             "best": None if self.best is None else dict(self.points[self.best].settings),
@@ -172,6 +179,7 @@ def tune(
         measure=measure,
         queries=len(queries.ids),
         groups=count,
+        claims=queries.claims,
         design=design,
         given=_estimate(scores[0], groups, found.within),
         points=tuple(
@@ -296,4 +304,4 @@ def number_groups(groups: Sequence[str]) -> Integers:
 
 
 def _estimate(values: Matrix, groups: Integers, within: Range) -> Estimate:
-    return estimate_grouped_mean(values.tolist(), groups.tolist(), within)
+    return estimate_clustered_mean(values.tolist(), Clusters(groups), within)

@@ -16,7 +16,7 @@ METHOD = (
     "In each fold the point that is best on the other folds is scored on the queries left out: "
     "that is the cross-validated gain. Its interval comes from making the whole choice again on "
     "resampled queries. The gain of the best point on the queries it was chosen by looks better "
-    "than it is, so it has no interval. The other intervals at 95 % are Student's, over queries."
+    "than it is, so it has no interval. The other intervals at 95 % are of means over queries."
 )
 SPACE = "Values tried"
 
@@ -67,7 +67,7 @@ def report(
             count(tuning.queries, "query", "queries"),
             count(len(tuning.points), "point"),
         ),
-        verdict=[describe_gain(tuning)],
+        verdict=[describe_gain(tuning), tuning.claims.sentence],
         blocks=[
             _show_gains(tuning),
             Facts("How sure that is", [("", line) for line in explain(tuning)]),

@@ -3,7 +3,7 @@
 import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,7 @@ from assay.eval.running.search_space import draw
 from assay.eval.runs import environment
 from assay.eval.runs.execution.searching import sample
 from assay.eval.runs.execution.unstored import score_queries
+from assay.eval.runs.summary.claims import Claims
 from assay.eval.scoring.measures import check_rising
 from assay.eval.studies.comparison.query_groups import group
 from assay.eval.studies.sweep.search_spaces import (
@@ -52,7 +53,8 @@ class TuningRequest:
     """What is to be tuned, and how.
 
     The space is that of the file `space` or that which `over` spans; with neither, one that fits
-    the config. `group_by` is as in `assay.eval.studies.comparison.query_groups`.
+    the config. `group_by` is as in `assay.eval.studies.comparison.query_groups`; None lets
+    the questions decide (see `part`).
     """
 
     config: Path
@@ -61,7 +63,7 @@ class TuningRequest:
     over: Sequence[str]
     trials: int | None
     measure: str
-    group_by: str
+    group_by: str | None
     design: Design = field(default_factory=Design)
     # Where the best config is to go, if the user says so, and whatever stands there.
     output: Path | None = None
@@ -172,17 +174,34 @@ def run_tuning(
     )
     found = dict(progress.track(scored, "points", len(configs)))
     given, *scores = (found[i] for i in range(len(configs)))
-    parted = Queries(
-        [query.id for query in queries],
-        [query.type for query in queries],
-        group(queries, collection, request.group_by),
-    )
+    parted = part(queries, collection, request.design.folds, request.group_by)
     tried = list(zip(points, scores, strict=True))
     tuning = tune(measure, given, tried, parted, request.design)
     best = settings if tuning.best is None else variants[tuning.best]
     return TunedPipeline(
         request.config, collection.name, settings, space, tuning, best, asked, begin
     )
+
+
+def part(
+    queries: Sequence[Query], collection: Collection, folds: int, by: str | None = None
+) -> Queries:
+    """Return the queries with the groups that no fold may part, and what that makes a verdict on.
+
+    Without `by` a fold parts no group where the verdict is to be on documents like these, if there
+    are as many groups as folds. Folds that part the questions on a document choose settings by that
+    document: only the claim on these documents is left. Folds that do not are a test on others.
+    """
+    claims = Claims.of_collection(collection, queries)
+    if by is None:
+        apart = claims.leading == "documents" and claims.count >= folds
+        by = "group" if apart else "text"
+    if by != "text":
+        claims = replace(claims, documents_are="sample")
+    elif not claims.single:
+        claims = replace(claims, bound=True)
+    kinds = [query.type for query in queries]
+    return Queries([query.id for query in queries], kinds, group(queries, collection, by), claims)
 
 
 def _choose_space(settings: RunConfig, request: TuningRequest) -> Space:

@@ -11,10 +11,10 @@ from assay.eval.statistics.estimates import (
     SHARE,
     Estimate,
     OpenEstimate,
-    estimate_grouped_mean,
     estimate_mean,
     estimate_percentile,
 )
+from assay.eval.statistics.groups import Clusters, estimate_clustered_mean
 
 Numbers = NDArray[np.float64]
 
@@ -32,11 +32,11 @@ def test_groups_widen_the_interval_and_single_ones_do_not() -> None:
     rng = np.random.default_rng(2)
     shared = rng.normal(0.5, 0.2, 20)
     sample = np.repeat(shared, 4)
-    grouped = estimate_grouped_mean(sample.tolist(), np.repeat(np.arange(20), 4).tolist())
+    grouped = estimate_clustered_mean(sample.tolist(), Clusters(np.repeat(np.arange(20), 4)))
     of_groups = estimate_mean(shared.tolist())
     assert (grouped.low, grouped.high) == pytest.approx((of_groups.low, of_groups.high))
     assert grouped.n == 80
-    assert estimate_grouped_mean(shared.tolist(), range(20)) == of_groups
+    assert estimate_clustered_mean(shared.tolist(), Clusters(np.arange(20))) == of_groups
 
 
 def test_equal_values_have_no_width_and_none_is_an_error() -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from samples.ablation import DENSE_PART, RERANK, make_ablation, observe, row
+from samples.claims import make_claims
 
 from assay.eval.configs.config import RunConfig
 from assay.eval.report.files import write_blocks
@@ -25,6 +26,7 @@ from assay.eval.studies.ablation.weighing import judge, time_part, weigh
 from assay.retrievers.legs.base import LegSettings
 from assay.retrievers.legs.registry import LEGS
 
+CLAIMS = make_claims([f"q{i}" for i in range(20)])
 BM25 = {"type": "bm25"}
 DENSE = {"type": "dense"}
 CALIBRATE, DIVERSE = {"type": "calibrate"}, {"type": "mmr", "relevance": "score"}
@@ -184,8 +186,8 @@ def test_a_part_that_hurts_or_adds_nothing_is_named() -> None:
 def test_all_rows_are_one_family() -> None:
     pair = observe("a", 0.4, "x", 10.0), observe("b", 0.6, "y", 14.0)
     one = weigh(Variant(RERANK), [RERANK], pair, "a", ["nDCG@10"])
-    (single,) = judge([one])
-    several = list(judge([one] * 4))
+    (single,) = judge([one], CLAIMS)
+    several = list(judge([one] * 4, CLAIMS))
     p = single.differences[0].adjusted
     assert p is not None
     # Rows that move together cost one another nothing.
@@ -227,7 +229,7 @@ def test_what_moves_no_query_costs_the_others_nothing() -> None:
     idle = weigh(Variant(RERANK), [RERANK], pair, "a", ["nDCG@10"])
     pair = observe("a", 0.4, "x", 10.0), observe("b", 0.6, "y", 14.0)
     one = weigh(Variant(RERANK), [RERANK], pair, "a", ["nDCG@10"])
-    first, last = judge([idle, one])
+    first, last = judge([idle, one], CLAIMS)
     assert first.differences[0].adjusted == 1.0
     assert last.differences[0].adjusted == last.differences[0].p
 
@@ -265,3 +267,22 @@ def test_how_documents_are_cut_and_put_in_context_are_parts() -> None:
     assert used["plain with context 1 opening"] == used["without chunker 1 sections"]
     assert used["without leg 1 dense"] == whole
     assert used["plain with leg 3 exact"] == plain
+
+
+def test_parts_are_judged_by_the_claim_of_the_questions_and_the_other_is_told() -> None:
+    """Ten documents of two questions each gain as much: shown by question, by few documents too."""
+    pair = observe("a", 0.4, "x", 10.0), observe("b", 0.6, "y", 14.0)
+    queries = list(pair[0].hits)
+    for i, query in enumerate(queries):  # two documents of three gain, the others lose
+        pair[1].scores["nDCG@10"][query] = pair[0].scores["nDCG@10"][query] + (
+            0.3 if i // 5 != 3 else -0.1
+        )
+    one = weigh(Variant(RERANK), [RERANK], pair, "a", ["nDCG@10"])
+    (by_question,) = judge([one], make_claims(queries, 5))
+    assert by_question.finding.startswith("adds nDCG@10 +0.200; on documents like these: nDCG@10 ")
+    assert "nDCG@10 +0.200 not shown" in by_question.finding
+    (alike,) = judge([one], make_claims(queries))
+    assert alike.beside == ""
+    assert alike.differences == by_question.differences
+    found = make_ablation(by_question, 1)
+    assert report(found).verdict[-1] == found.claims.sentence

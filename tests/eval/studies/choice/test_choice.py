@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from samples.claims import make_claims
 from samples.planned_runs import make_collection
 
 from assay.eval.collections.collection import Collection, Query
@@ -188,6 +189,8 @@ def make_choice(
             "bm25": make_pipeline(0.3, 0.7),
         },
         differences=dict(zip(contrasts, found, strict=True)),
+        opposite=dict(zip(contrasts, found, strict=True)),
+        claims=make_claims(before or ["q0"]),
     )
 
 
@@ -338,3 +341,28 @@ def test_a_leg_alone_is_called_by_its_name(steps: tuple[str, ...]) -> None:
     choice = make_choice(0.2)
     alone = Trial("legs", steps, KEYWORD, make_mean(0.7))
     assert replace(choice, best=alone).name == steps[0]
+
+
+def test_a_choice_is_judged_by_documents_that_had_no_part_in_it() -> None:
+    """Half the documents judge what the other half chose: they are a share of the collection's."""
+    whole = make_claims([f"q{i}" for i in range(120)], 3)
+    held = whole.hold_out([f"q{i}" for i in range(60)])
+    assert (held.leading, held.count, held.sampling.share) == ("documents", 20, 0.5)
+    assert "The verdict is for documents like these" in held.sentence
+    few = make_claims([f"q{i}" for i in range(120)], 20).hold_out([f"q{i}" for i in range(60)])
+    assert few.sentence.startswith("Cannot tell beyond these documents: 60 questions on 3 doc")
+    parted = make_claims([f"q{i}" for i in range(120)], 3, 0.1).hold_out(
+        [f"q{i}" for i in range(0, 120, 2)], bound=True
+    )
+    assert parted.leading == "questions"
+    assert "settings were chosen by questions on the same ones" in parted.sentence
+    told = replace(make_choice(0.2), claims=few).conclusion
+    assert few.sentence in told
+
+
+def test_where_the_claims_differ_a_choice_says_both() -> None:
+    shown, hidden = make_choice(0.2), make_choice(0.0)
+    claims = make_claims([f"q{i}" for i in range(60)], 3)
+    both = replace(shown, claims=claims, opposite=hidden.differences)
+    assert both.conclusion.endswith("On documents like these that is not shown (p 1.000).")
+    assert "not shown" not in shown.conclusion

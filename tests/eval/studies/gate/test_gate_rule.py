@@ -423,3 +423,46 @@ def test_a_warning_that_a_few_large_gains_would_undo_says_so(folder: Path) -> No
     report = judge(make(before, ["MRR@10", "Hit@10"]), after, settings)
     assert report.verdict == "warning"
     assert report.measures[0].presumes_symmetry
+
+
+def share_documents(run: StoredRun, size: int, documents: int) -> StoredRun:
+    """Return the run as of a collection where each `size` queries in a row share a document."""
+    copies = {f"d{i}": f"d{i - i % size}" for i in range(len(run.queries)) if i % size}
+    facts = {"copies": copies, "documents": documents + len(copies)}
+    collection = run.manifest.collection.model_copy(update=facts)
+    return replace(run, manifest=run.manifest.model_copy(update={"collection": collection}))
+
+
+def test_a_drop_in_a_few_documents_is_no_proof_for_others(folder: Path) -> None:
+    """Two documents of thirty lose all their eight queries: shown by question, not by document."""
+    ranks = [1, 2] * 120
+    worse = [0 if i < 56 else max(rank - (i % 5 == 0), 1) for i, rank in enumerate(ranks)]
+    runs = [make_run(folder, "groups", each) for each in (ranks, worse)]
+    found = {}
+    for documents in (30, 300):
+        before, head = (share_documents(run, 8, documents) for run in runs)
+        found[documents] = judge(make(before, ["MRR@10", "Hit@10"]), head, SETTINGS_OF_20)
+    fixed, sampled = found[30], found[300]
+    assert fixed.verdict == "regression"
+    assert fixed.claims.leading == "questions"
+    assert fixed.opposite == {"MRR@10": sampled.measures[0].verdict}
+    assert fixed.claim.endswith(f"On documents like these: MRR@10 {sampled.verdict}.")
+    assert sampled.verdict != "regression"
+    assert sampled.measures[0].p > fixed.measures[0].p
+    assert sampled.measures[0].margin >= fixed.measures[0].margin
+    assert sampled.measures[0].difference.low < fixed.measures[0].difference.low
+    told = gate_output.render_json(sampled)
+    assert told["claim"]["about"] == "documents"
+    assert told["opposite"] == {"MRR@10": "regression"}
+    assert sampled.claims.sentence in gate_output.render_markdown(sampled)
+
+
+def test_where_no_queries_share_a_document_the_gate_is_as_by_query(folder: Path) -> None:
+    worse = [min(rank + 2, 11) for rank in RANKS]
+    runs = [make_run(folder, "alone", each) for each in (RANKS, worse)]
+    plain = judge(make(runs[0], ["MRR@10", "Hit@10"]), runs[1], SETTINGS_OF_20)
+    before, head = (share_documents(run, 1, 600) for run in runs)
+    single = judge(make(before, ["MRR@10", "Hit@10"]), head, SETTINGS_OF_20)
+    assert single.claims.leading == "documents"
+    assert single.measures == plain.measures
+    assert single.opposite == {}

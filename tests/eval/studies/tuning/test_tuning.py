@@ -2,15 +2,18 @@
 
 import json
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from samples.claims import make_claims
 from samples.planned_runs import make_collection
 
 from assay.eval.collections.collection import GoldItem, Query
-from assay.eval.statistics.estimates import estimate_grouped_mean, estimate_mean
+from assay.eval.statistics.estimates import estimate_mean
+from assay.eval.statistics.groups import Clusters, estimate_clustered_mean
 from assay.eval.studies.comparison.query_groups import group
 from assay.eval.studies.tuning.nested_cv import (
     Design,
@@ -25,12 +28,13 @@ from assay.eval.studies.tuning.nested_cv import (
     tune,
 )
 from assay.eval.studies.tuning.report import describe_gain, explain
+from assay.eval.studies.tuning.running import part
 from assay.retrievers.base import AssayError
 
 
 def make_queries(count: int, types: int = 1) -> Queries:
     ids = [f"q{i}" for i in range(count)]
-    return Queries(ids, [f"type {i % types}" for i in range(count)], ids)
+    return Queries(ids, [f"type {i % types}" for i in range(count)], ids, make_claims(ids))
 
 
 def tune_matrix(scores: Matrix, design: Design | None = None, types: int = 1) -> TuningResult:
@@ -264,8 +268,8 @@ def test_repeats_part_queries_anew() -> None:
 
 def test_an_interval_of_groups_draws_whole_groups() -> None:
     sample = [0.1, 0.5, 0.9, 0.2, 0.7, 0.4]
-    assert estimate_grouped_mean(sample, range(6)) == estimate_mean(sample)
-    doubled = estimate_grouped_mean(sample * 4, list(range(6)) * 4)
+    assert estimate_clustered_mean(sample, Clusters(np.arange(6))) == estimate_mean(sample)
+    doubled = estimate_clustered_mean(sample * 4, Clusters(np.tile(np.arange(6), 4)))
     single = estimate_mean(sample)
     assert (doubled.value, doubled.n) == (pytest.approx(single.value), 24)
     assert doubled.high - doubled.low == pytest.approx(single.high - single.low)
@@ -285,3 +289,23 @@ def test_queries_of_the_same_words_or_documents_belong_together() -> None:
     }
     linked = type(collection)(**{**vars(collection), "gold": gold})
     assert group(queries, linked, "document") == ["q0", "q0", "q2", "q0", "q4"]
+
+
+def test_folds_follow_what_the_verdict_is_to_be_on() -> None:
+    """Two questions on each of 30 documents, of a collection of 30 or of 300."""
+    plain = make_collection(60)
+    gold = {
+        id_: tuple(replace(item, doc_id=f"d{i // 2}") for item in items)
+        for i, (id_, items) in enumerate(plain.gold.items())
+    }
+    all_touched = replace(plain, documents=plain.documents[:30], gold=gold)
+    sample = replace(plain, gold=gold, documents=plain.documents * 5)
+    by_text = part(plain.queries, all_touched, 5)
+    assert (len(set(by_text.groups)), by_text.claims.leading) == (60, "questions")
+    by_document = part(plain.queries, sample, 5)
+    assert (len(set(by_document.groups)), by_document.claims.leading) == (30, "documents")
+    assert len(set(part(plain.queries, sample, 31).groups)) == 60
+    asked = part(plain.queries, sample, 5, "text")
+    assert len(set(asked.groups)) == 60
+    assert asked.claims.sentence.startswith("Cannot tell beyond these documents: settings were ")
+    assert part(plain.queries, all_touched, 5, "document").claims.leading == "documents"
