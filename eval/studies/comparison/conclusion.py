@@ -6,7 +6,7 @@ from assay.eval.report.formats import p_value, score, signed
 from assay.eval.statistics.significance import ALPHA
 from assay.eval.studies.comparison.differences import Difference
 
-MOST_TYPES = 6  # that a sentence names
+MOST_TYPES, MOST_NAMED = 6, 6  # types, and runs, that a sentence names
 
 
 def conclude(
@@ -53,9 +53,16 @@ def describe_evidence(item: Difference) -> str:
 
 
 def describe_types(
-    headline: Difference, by_type: Sequence[Difference], types_differ: float | None
+    headline: Difference,
+    by_type: Sequence[Difference],
+    types_differ: float | None,
+    *,
+    exact: bool = True,
 ) -> str:
-    """Return what types of query say against the sentence over all queries; "" for nothing."""
+    """Return what types of query say against the sentence over all queries; "" for nothing.
+
+    Without `exact` no p-value is named.
+    """
     shown = [item for item in by_type if item.shown]
     if len({item.verdict for item in shown}) > 1:
         return f"types of query differ in opposite directions: {_list(shown)}."
@@ -63,11 +70,19 @@ def describe_types(
         return f"by type of query a difference is shown: {_list(against)}."
     if not headline.shown and types_differ is not None and types_differ <= ALPHA:
         ordered = sorted(by_type, key=lambda item: item.difference.value)
+        known = f" (p {p_value(types_differ)})" if exact else ""
         return (
-            f"types of query differ from one another (p {p_value(types_differ)}), from "
+            f"types of query differ from one another{known}, from "
             f"{_list(ordered[:1])} to {_list(ordered[-1:])}."
         )
     return ""
+
+
+def enumerate_names(names: Sequence[str]) -> str:
+    """Return the names of runs in words, or how many they are."""
+    if len(names) > MOST_NAMED:
+        return f"{len(names)} of them"
+    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
 
 
 def _list(items: Sequence[Difference]) -> str:
