@@ -6,6 +6,7 @@ from zipfile import ZipFile
 
 import click
 
+from assay.eval.cli import options
 from assay.eval.cli.output import print_next, print_places, show_path
 
 
@@ -15,6 +16,7 @@ from assay.eval.cli.output import print_next, print_places, show_path
     type=click.Path(path_type=Path),
     help="Where the runs and the report go.  [default: demo, in the cache]",
 )
+@options.FULL
 def demo(output: Path | None) -> None:
     """Show a comparison of two runs, and a passage that the better one missed.
 

@@ -45,6 +45,7 @@ if TYPE_CHECKING:
 )
 @click.option("--no-report", is_flag=True, help="Write no report, and log nothing to MLflow.")
 @options.NO_TRACK
+@options.FULL
 @options.JSON
 def import_(
     file: Path,
@@ -66,7 +67,7 @@ def import_(
     is unpacked. In a TREC run scores decide, and ranks where scores are equal; in JSON Lines the
     order given. The runs can then be compared, reported and gated like any other, but for latency.
     """
-    from assay.eval.cli.table import print_summary
+    from assay.eval.cli.run import print_summary
     from assay.eval.configs.config import DEPTH
     from assay.eval.progress import ConsoleProgress
     from assay.eval.running.importing import import_runs

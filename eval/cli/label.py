@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     "--port",
     type=click.IntRange(0, 65535),
     default=0,
-    help="Of the page; 0 is any that is free.  [default: 0]",
+    help="Port; 0 picks a free one.  [default: 0]",
 )
 @click.option(
     "--seed",

@@ -107,9 +107,11 @@ def language_model(
         click.option("--concurrency", type=int, help="Calls at a time.  [default: 10]"),
         click.option("--max-tokens", type=int, help=reply),
         click.option(
-            "--thinking-tokens", type=int, help="To think in before it; 0 is off.  [default: 0]"
+            "--thinking-tokens",
+            type=int,
+            help="Token budget for reasoning; 0 is off.  [default: 0]",
         ),
-        click.option("--timeout-seconds", type=float, help="Of one call.  [default: 60]"),
+        click.option("--timeout-seconds", type=float, help="Timeout per call.  [default: 60]"),
     )
 
     def offer(command: Callable[..., Any]) -> Callable[..., Any]:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("run")
+@options.FULL
 @options.JSON
 def report(run: str, as_json: bool) -> None:
     """Compute measures, exports and report of RUN again, without searching.
@@ -31,7 +32,7 @@ def report(run: str, as_json: bool) -> None:
 
 
 def _report_run(reference: str, as_json: bool) -> None:
-    from assay.eval.cli.table import print_summary
+    from assay.eval.cli.run import print_summary
     from assay.eval.configs.locations import reports_folder
     from assay.eval.running.run import write_report
     from assay.eval.runs import stored as runs

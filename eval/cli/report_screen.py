@@ -18,19 +18,23 @@ LONGEST = 20  # characters of a bar
 MOST_WARNINGS = 2  # shown without --full
 
 
-def print_report(report: Report, full: bool | None = None) -> None:
+def print_report(report: Report, full: bool | None = None, *, titled: bool = True) -> None:
     """Print a report: with `full` every block, column and warning of it.
 
-    None stands for what the command was told by its option --full.
+    None stands for what the command was told by its option --full. One that is not `titled` begins
+    with its verdict, which names what it is of.
     """
     if full is None:
         context = click.get_current_context(silent=True)
         full = bool(context and context.meta.get(FULL_KEY))
     console = make_console()
     told = ", ".join(report.subject[:MOST_FACTS])
-    console.print(f"{report.title}{' ' * bool(told)}{told}", style="bold", markup=False)
+    if titled:
+        console.print(f"{report.title}{' ' * bool(told)}{told}", style="bold", markup=False)
     for line in report.verdict:
-        print_text(line)
+        print_text(line, "" if titled else "bold")
+    if not titled:
+        print_text(", ".join(filter(None, [report.title, told])), "dim")
     for block in report.blocks:
         if not (full or block.brief):
             continue
@@ -40,11 +44,11 @@ def print_report(report: Report, full: bool | None = None) -> None:
             for term, text in block.pairs:
                 print_text(f"{term}: {text}" if term else text, indent=2)
         else:
-            print_text(block.text)
+            print_text(f"{block.title}: {block.text}" if block.title else block.text)
     shown = report.warnings if full else report.warnings[:MOST_WARNINGS]
     print_warnings(shown)
     if more := len(report.warnings) - len(shown):
-        print_text(f"{more} more in the report, and with --full.", "dim")
+        print_text(f"{more} more with --full", "dim")
 
 
 def _print_table(table: Table, full: bool) -> None:
@@ -67,7 +71,7 @@ def _print_table(table: Table, full: bool) -> None:
         shown.add_row(*(_mark(column, row) for column in columns), *bar)
     print_table(console, shown)
     if len(rows) < len(table.rows):
-        print_text(f"the first {len(rows)} of {len(table.rows)}; the report has all", "dim")
+        print_text(f"the first {len(rows)} of {len(table.rows)}; --full shows all", "dim")
     if full and table.note:
         print_text(table.note)
 

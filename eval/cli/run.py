@@ -2,12 +2,16 @@
 
 import shlex
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from assay.eval.cli import options
 from assay.eval.cli.output import describe, present, print_json, print_next
+
+if TYPE_CHECKING:
+    from assay.eval.runs.summary.summary import Summary
+    from assay.eval.studies.ingestion.dry_run import DryRun
 
 
 @click.command()
@@ -22,9 +26,7 @@ from assay.eval.cli.output import describe, present, print_json, print_next
     help="Ask no service: say what the run should be billed, and make none.",
 )
 @options.rerun("Measure again though an equal run is stored.")
-@click.option(
-    "--by-type", is_flag=True, help="Show types of query too, and the latency of each step."
-)
+@options.FULL
 @options.ray
 @options.NO_TRACK
 @options.JSON
@@ -33,7 +35,6 @@ def run(
     overrides: tuple[str, ...],
     dry_run: bool,
     rerun: bool,
-    by_type: bool,
     ray: str | None,
     ray_gpus: float,
     no_track: bool,
@@ -53,7 +54,6 @@ def run(
     """
     from functools import partial
 
-    from assay.eval.cli.table import print_dry_run, print_summary
     from assay.eval.cluster.distribution import distribute
     from assay.eval.configs.config import load_config
     from assay.eval.configs.locations import find_project
@@ -68,7 +68,7 @@ def run(
         estimates = [estimate_run(settings, progress) for settings in wanted]
         if not as_json:
             for estimate in estimates:
-                print_dry_run(estimate)
+                _print_dry_run(estimate)
         else:
             _print_json([estimate.as_json() for estimate in estimates])
         return
@@ -85,7 +85,7 @@ def run(
             if as_json:
                 told.append(describe(summary, log, report=page))
             else:
-                show = partial(print_summary, reused=outcome.reused, by_type=by_type)
+                show = partial(print_summary, reused=outcome.reused)
                 present(summary, as_json, show, log, report=page)
     if as_json:
         _print_json(told)
@@ -103,3 +103,38 @@ def run(
 
 def _print_json(told: "list[dict[str, Any]]") -> None:
     print_json(told[0] if len(told) == 1 else {"runs": told})
+
+
+def print_summary(summary: "Summary", reused: bool = False, full: bool | None = None) -> None:
+    """Print what a run found in plain words, its measures and what to check.
+
+    `full` is that of `print_report`.
+    """
+    from assay.eval.cli.output import print_text
+    from assay.eval.cli.report_screen import print_report
+    from assay.eval.report.run_page.report import report
+
+    print_report(report(summary), full, titled=False)
+    if reused:
+        created = summary.run.manifest.created
+        print_text(f"Nothing has changed since {created}; --rerun measures again.", "dim")
+
+
+def _print_dry_run(found: "DryRun") -> None:
+    """Print what a run should be billed."""
+    from assay.eval.cli.output import make_console, make_table, print_table
+    from assay.eval.runs.summary.cost import dollars
+
+    console = make_console()
+    title = f"{found.config} on {found.collection}: {found.chunks:,} chunks, no query was sent"
+    console.print(title, style="bold", markup=False)
+    if not found.items:
+        console.print("All of it runs on this machine, and costs nothing.")
+        return
+    table = make_table("part", "what", "number", "unit", "USD", left=("what", "unit"))
+    for item in found.items:
+        usd = "no price known" if item.usd is None else dollars(item.usd)
+        table.add_row(item.part, item.what, f"{item.units:,}", item.unit, usd)
+    print_table(console, table)
+    total = "not known: give price_usd" if found.usd is None else f"{dollars(found.usd)} USD"
+    console.print(f"In all about {total}; tokens are estimated at 3 bytes each.")

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 from pydantic import BaseModel, ConfigDict
 
+UNRELIABLE = "Times are unreliable"  # how what is said of a busy machine begins
 BUSY = 0.1  # share of the cores that others use, from which on times are disturbed
 SECONDS = 0.5  # the least that is observed, since the system counts in hundredths
 
@@ -62,7 +63,7 @@ def describe_disturbance(load: MachineLoad | None, again: str) -> str:
     if load is None or not load.is_busy():
         return ""
     return (
-        f"Times are unreliable, for the machine was busy: {load.words} while queries were timed. "
+        f"{UNRELIABLE}, for the machine was busy: {load.words} while queries were timed. "
         f"Scores are not affected. {again} on a quiet machine."
     )
 

@@ -55,7 +55,7 @@ def test_what_is_generated_is_there(site: Path) -> None:
     command = (site / "commands/compare.html").read_text()
     assert "Compare with the first" in command or "compare [OPTIONS]" in command
     assert "--no-track" in command
-    assert "--by-type" in command
+    assert "--full" in command
     made = [*site.glob("commands/*.html"), site / "configs.html"]
     assert not [page.name for page in made if "\\&lt;" in page.read_text()], "an escape is shown"
     configs = (site / "configs.html").read_text()

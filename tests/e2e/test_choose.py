@@ -34,7 +34,7 @@ def test_too_few_questions_choose_nothing(assay_json, tmp_path: Path) -> None:
     found = assay_json(
         *SHORT, "limit=12", "--output", str(tmp_path / "mine.yaml"), ASSAY_REPORTS=str(tmp_path)
     )
-    assert found["conclusion"].startswith("Keep hybrid: to choose, and to judge the choice on")
+    assert found["conclusion"].startswith("Keep hybrid. You have 12 questions; choosing needs 30.")
     assert (found["judged"], found["differences"], found["ships"]) == (0, {}, {})
 
 

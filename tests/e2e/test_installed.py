@@ -116,7 +116,7 @@ def test_from_a_folder_of_documents_to_the_gate(
     run = json.loads(installed("assay", "run", "mine.yaml", "--no-track", "--json"))
     compare = ("compare", "bm25", "mine.yaml", "--dataset", "judged", "--no-track")
     compared = installed("assay", *compare)
-    assert "too few to tell mine from bm25" in compared
+    assert "mine and bm25 could be equally good" in compared
     installed("assay", "baseline", "accept", "mine")
     code = "from assay import run; print(run('bm25', collection='./judged', track=False).id)"
     again = installed("python", "-c", code).split()[-1]

@@ -21,7 +21,7 @@ from typing import Any
 HEAVY = ("mlflow", "mlflow.tracking", "mlflow.store.tracking.sqlalchemy_workspace_store", "pandas",
          "pyarrow.parquet", "pyarrow.json", "sqlalchemy.dialects.sqlite", "alembic.command",
          "scipy.stats", "ir_measures", "pytrec_eval", "rich.table", "jinja2", "bm25s", "Stemmer",
-         "onnxruntime", "tokenizers", "assay.eval.cli.run", "assay.eval.cli.table",
+         "onnxruntime", "tokenizers", "assay.eval.cli.run",
          "assay.eval.cluster.worker", "assay.eval.running.experiment",
          "assay.eval.studies.comparison.running")  # fmt: skip
 

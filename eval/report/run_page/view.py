@@ -81,17 +81,13 @@ def _row(item: UnjudgedBounds) -> UnjudgedRow:
 
 
 def _explain(summary: Summary) -> str:
-    run = summary.run
-    grades = [item.grade for items in run.gold.values() for item in items]
-    refused = sum(grade <= 0 for grade in grades)
+    by_measure = {item.measure: item for item in summary.unjudged}
+    if not by_measure:
+        return ""
+    name = measures.choose_headline(by_measure)
     return (
-        "A passage that no one has judged counts as not relevant. “Judged” is the share judged of "
-        "the passages a measure looks at; “condensed” is the score once the unjudged have been "
-        "taken out of the ranking; the bounds are the lowest and the highest score that judging "
-        "them could give. Runs whose bounds overlap may change places once they are judged. "
-        "Condensed scores flatter where little was judged not relevant (here "
-        f"{refused:,} of {formats.count(len(grades), 'judgment')}). Relevant passages that no one "
-        "judged and the run did not return count nowhere."
+        f"{percent(1 - by_measure[name].judged.value)} of the passages returned, as {name} counts "
+        "them, were never judged and count as wrong. Your true score may be higher."
     )
 
 

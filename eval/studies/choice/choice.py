@@ -21,6 +21,14 @@ LEGS = "legs"  # the stage in which each leg is tried alone
 FEWEST = 30  # queries; half of fewer cannot judge a choice
 
 
+def describe_few(questions: int) -> str:
+    """Return that so few questions can show what scores highest, and not what is best."""
+    return (
+        f"You have {count(questions, 'question')}; choosing needs {FEWEST}. Add "
+        f"{FEWEST - questions}, or see only what scores highest."
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class Trial:
     """A candidate of a stage: its mean over the queries of the choice, or why it has none.
@@ -150,10 +158,8 @@ class Choice:
         if not self.judged:
             highest = self.best.mean.value if self.best.mean else 0.0
             return (
-                f"Keep {base}: to choose, and to judge the choice on others, takes {FEWEST} "
-                f"questions or more. On {count(self.chosen_on, 'question')} {self.name} has the "
-                f"highest {self.measure}, {score(highest)}, which shows nothing by "
-                "itself."
+                f"Keep {base}. {describe_few(self.chosen_on)} That is {self.name}, with "
+                f"{self.measure} {score(highest)}."
             )
         on = f"on {count(self.judged, 'question')} that had no part in the choice"
         if not self.best.point:

@@ -112,9 +112,9 @@ def choose(request: ChoiceRequest, resources: Resources) -> Choice:
     listed = [merge({stage: item}) for stage, tried in stages for item in tried]
     configs = [base, *(configure(point).config for point in listed)]
     told = forecast_time(configs, collection, first, measure, resources, "candidate")
-    apart = "reranking and " if request.max_latency is not None else ""
+    without = "reranking and repeats" if request.max_latency is not None else "repeats"
     resources.progress.say(
-        f"{told}, {apart}what is tried again apart; none is begun after {request.seconds:,.0f} s"
+        f"{told}, excluding {without}; starts no candidate after {request.seconds:,.0f} s"
     )
     search.run(collection, first, text)
     if search.best.mean is None:

@@ -24,7 +24,7 @@ from assay.eval.runs.summary.returned_tokens import describe_tokens
 from assay.eval.runs.summary.summary import Summary
 from assay.eval.scoring.measures import choose_headline, find, list_standard
 from assay.eval.statistics.significance import ALPHA, POWER
-from assay.eval.studies.comparison.conclusion import conclude, describe_types, tell_opposite
+from assay.eval.studies.comparison.conclusion import conclude, describe_types, name_opposite
 from assay.eval.studies.comparison.differences import Difference, describe_symmetry
 from assay.eval.studies.comparison.latency_pairs import LatencyPair
 from assay.eval.studies.comparison.ranking import conclude_ranking, group_runs
@@ -224,7 +224,7 @@ class Comparison:
         if (more := len(against) - MOST_LINES) > 0:
             against[MOST_LINES:] = [f"Types of query say so of {count(more, 'more pair')}."]
         ranking = conclude_ranking(self.labels, headlines, shown, self.claims)
-        more_told = filter(None, [self._tell_opposite(), self._explain_pairs()])
+        more_told = filter(None, [self.tell_opposite(), self._explain_pairs()])
         return (*self.lead, ranking, *more_told, *against)
 
     @cached_property
@@ -298,7 +298,7 @@ class Comparison:
             f"evidence than {len(self.labels)}, of which some two often differ by chance."
         )
 
-    def _tell_opposite(self) -> str:
+    def tell_opposite(self) -> str:
         """Say of which pairs the other claim's verdict differs; "" where of none."""
         differing = [
             f"{other} and {base}"
@@ -309,7 +309,7 @@ class Comparison:
             return ""
         more = f" and {count(len(differing) - MOST_LINES, 'more pair')}"
         listed = ", ".join(differing[:MOST_LINES]) + (more if len(differing) > MOST_LINES else "")
-        return tell_opposite(self.claims, listed)
+        return name_opposite(self.claims, listed)
 
     def _list_fragile(self) -> list[str]:
         """Say which findings are fragile; of all pairs those of the headline, in one line."""

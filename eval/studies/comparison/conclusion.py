@@ -8,7 +8,7 @@ from assay.eval.runs.summary.claims import Claims
 from assay.eval.statistics.significance import ALPHA
 from assay.eval.studies.comparison.differences import Difference
 
-MOST_TYPES = 6  # that a sentence names
+MOST_TYPES, MOST_NAMED = 6, 6  # types, and runs, that a sentence names
 
 
 class Judged(Protocol):
@@ -65,18 +65,24 @@ def conclude(pair: Judged, names: tuple[str, str], effect: float, claims: Claims
     return f"{told} But {types}" if types else told
 
 
-def conclude_opposite(opposite: Difference, names: tuple[str, str], claims: Claims) -> str:
-    """Return in a sentence what the other claim's verdict is, which differs."""
+def conclude_opposite(
+    opposite: Difference, names: tuple[str, str], claims: Claims, *, exact: bool = True
+) -> str:
+    """Return in a sentence what the other claim's verdict is, which differs.
+
+    Without `exact` no p-value is named.
+    """
     base, other = names
     where = claims.name(claims.other)
     where = f"{where[0].upper()}{where[1:]}"
     p = "not tested" if opposite.adjusted is None else f"p {p_value(opposite.adjusted)}"
+    evidence = f" ({p})" if exact else ""
     if opposite.shown:
-        return f"{where} {other} is {opposite.verdict} than {base} ({p})."
-    return f"{where} that is not shown ({p})."
+        return f"{where} {other} is {opposite.verdict} than {base}{evidence}."
+    return f"{where} that is not shown{evidence}."
 
 
-def tell_opposite(claims: Claims, listed: str) -> str:
+def name_opposite(claims: Claims, listed: str) -> str:
     """Return in a sentence that some pairs' verdicts differ by the other claim."""
     if claims.leading == "documents":
         where = claims.name("questions")
@@ -93,9 +99,16 @@ def describe_evidence(item: Difference) -> str:
 
 
 def describe_types(
-    headline: Difference, by_type: Sequence[Difference], types_differ: float | None
+    headline: Difference,
+    by_type: Sequence[Difference],
+    types_differ: float | None,
+    *,
+    exact: bool = True,
 ) -> str:
-    """Return what types of query say against the sentence over all queries; "" for nothing."""
+    """Return what types of query say against the sentence over all queries; "" for nothing.
+
+    Without `exact` no p-value is named.
+    """
     shown = [item for item in by_type if item.shown]
     if len({item.verdict for item in shown}) > 1:
         return f"types of query differ in opposite directions: {_list(shown)}."
@@ -103,11 +116,19 @@ def describe_types(
         return f"by type of query a difference is shown: {_list(against)}."
     if not headline.shown and types_differ is not None and types_differ <= ALPHA:
         ordered = sorted(by_type, key=lambda item: item.difference.value)
+        known = f" (p {p_value(types_differ)})" if exact else ""
         return (
-            f"types of query differ from one another (p {p_value(types_differ)}), from "
+            f"types of query differ from one another{known}, from "
             f"{_list(ordered[:1])} to {_list(ordered[-1:])}."
         )
     return ""
+
+
+def enumerate_names(names: Sequence[str]) -> str:
+    """Return the names of runs in words, or how many they are."""
+    if len(names) > MOST_NAMED:
+        return f"{len(names)} of them"
+    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
 
 
 def _list(items: Sequence[Difference]) -> str:

@@ -196,7 +196,7 @@ class ComparisonResult:
         collection = compared.base.run.manifest.collection.name
         notes = [
             *compared.warnings,
-            f"{' · '.join(compared.labels)} on {collection}; intervals hold for all tests at once",
+            f"{' · '.join(compared.labels)} on {collection}",
         ]
         table = self.ranking if compared.all_pairs else self.differences[list(SMALL)]
         bars = draw_bars(self._list_bars(), differences=not compared.all_pairs)

@@ -5,10 +5,8 @@ from string import ascii_lowercase
 
 from assay.eval.report.formats import score, signed
 from assay.eval.runs.summary.claims import Claims
-from assay.eval.studies.comparison.conclusion import describe_evidence
+from assay.eval.studies.comparison.conclusion import describe_evidence, enumerate_names
 from assay.eval.studies.comparison.differences import Difference
-
-MOST_NAMED = 6  # runs that a sentence names
 
 
 def group_runs(runs: int, differ: Iterable[tuple[int, int]]) -> tuple[str, ...]:
@@ -66,10 +64,10 @@ def conclude_ranking(
             f"({signed(second.difference.value)}, {describe_evidence(second)}).{weakness}"
         )
     rivals = [name for name in labels[1:] if name not in worse]
-    told = f"shown to be better than {_enumerate(worse)}, " if worse else ""
+    told = f"shown to be better than {enumerate_names(worse)}, " if worse else ""
     return (
         f"{best} comes first of these {runs} runs {where}, with {measure} {top}: {told}not shown "
-        f"to differ from {_enumerate(rivals)}.{weakness}"
+        f"to differ from {enumerate_names(rivals)}.{weakness}"
     )
 
 
@@ -77,9 +75,3 @@ def _name_group(i: int) -> str:
     """Return the letter of a group: a to z, then A to Z, then with a number."""
     letters = ascii_lowercase + ascii_lowercase.upper()
     return letters[i] if i < len(letters) else f"({i + 1})"
-
-
-def _enumerate(names: Sequence[str]) -> str:
-    if len(names) > MOST_NAMED:
-        return f"{len(names)} of them"
-    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))

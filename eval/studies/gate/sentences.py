@@ -33,7 +33,7 @@ def list_verdicts(report: GateReport) -> list[tuple[str, Verdict, str]]:
             f"adjusted p = {item.p:.4f}; a drop of {item.minimum_effect:g} matters"
         )
         if item.verdict == "pass":
-            sentence += f"; no drop beyond {item.margin:.3f}, at 95 %"
+            sentence += f"; lost no more than {item.margin:.3f}"
         if item.verdict == "cannot tell":
             sentence += f"; one beyond the margin of {item.margin:.3f} is not excluded"
             if item.finds is not None:
@@ -119,8 +119,7 @@ def announce(report: GateReport) -> str:
     title = entitle(report)
     if report.verdict != "pass" or not report.unnoticed:
         return f"{title}: {conclude(report)}."
-    rest = conclude(report)
-    return f"{title}: {_limit(report)} would go unnoticed. {rest[0].upper()}{rest[1:]}."
+    return f"{title}: {_limit(report)} would go unnoticed."
 
 
 def entitle(report: GateReport) -> str:
@@ -143,7 +142,7 @@ def conclude(report: GateReport) -> str:
     if report.verdict == "pass" and report.collection and report.collection.same:
         return "the pipeline did not change; what scores differ by is the collection's doing"
     if report.verdict == "pass":
-        return f"no drop beyond {_name_margins(report.measures)}, each at 95 %"
+        return f"lost no more than {_name_margins(report.measures)}"
     if report.verdict == "warning":
         told = f"chance gives one like it in up to {SUSPICION:.0%} of unchanged runs"
         power = f"; {_limit(report)} may get no more than a warning" if report.unnoticed else ""

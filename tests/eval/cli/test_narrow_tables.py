@@ -8,12 +8,12 @@ from samples.planned_runs import make_run
 from tools.processes import ROOT
 
 from assay.eval.cli.compare import print_comparison
-from assay.eval.cli.table import print_summary
+from assay.eval.cli.run import print_summary
 from assay.eval.runs.summary.summary import summarise
 from assay.eval.studies.comparison.analysis import compare
 
 CUT = re.compile(r"[\d.]…|…[\d.]")  # a figure, not the dots between the ends of an interval
-INTERVAL = re.compile(r"[+-]\d\.\d{3} … [+-]\d\.\d{3}")
+INTERVAL = re.compile(r"[+−]?\d\.\d{3} … [+−]?\d\.\d{3}")
 RANKS = [1, 2, 4, 0, 1, 5, 2, 1, 0, 2] * 4
 
 
@@ -29,7 +29,7 @@ def columns(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
 def test_a_comparison(columns: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     runs = [make_run(tmp_path, name, ranks) for name, ranks in (("a", RANKS), ("b", RANKS[::-1]))]
     compared = compare(runs)
-    print_comparison(compared, by_type=True)
+    print_comparison(compared, full=True)
     shown = capsys.readouterr().out
     assert not CUT.search(shown)
     assert all(len(line) <= 80 for line in shown.splitlines()) == (columns == "80")

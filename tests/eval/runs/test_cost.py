@@ -13,7 +13,7 @@ from doubles.model_server import ModelServer
 from samples.small_project import QUERIES, write_project
 
 from assay.eval.cli.main import assay
-from assay.eval.cli.table import print_summary
+from assay.eval.cli.run import print_summary
 from assay.eval.configs.config import RunConfig
 from assay.eval.report.run_page import page as report
 from assay.eval.running.figures import Figures

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from samples.planned_runs import Planned, make_collection
 
-from assay.eval.cli.table import print_summary
+from assay.eval.cli.run import print_summary
 from assay.eval.report.run_page import page as report
 from assay.eval.runs.execution.execution import RunSpec, execute
 from assay.eval.runs.latency import LatencySettings
@@ -67,7 +67,7 @@ def test_they_are_shown_where_there_were_any(
 ) -> None:
     summary = summarise(make(every))
     page = report.write(summary)
-    print_summary(summary)
+    print_summary(summary, full=True)
     shown = " ".join(capsys.readouterr().out.split())
     line = "2 calls that failed were made again; what that cost is in no latency"
     assert (line in shown) == bool(every)

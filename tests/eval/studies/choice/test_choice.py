@@ -246,7 +246,7 @@ def test_without_a_shown_gain_the_config_is_kept() -> None:
 def test_nothing_is_shipped_without_held_out_questions() -> None:
     few = make_choice(0.2, judged=0)
     assert not few.ships
-    assert few.conclusion.startswith("Keep hybrid: to choose, and to judge the choice on others, ")
+    assert few.conclusion.startswith("Keep hybrid. You have ")
 
 
 def test_the_files_of_a_choice(tmp_path: Path) -> None:

@@ -164,7 +164,7 @@ def test_every_form_holds_the_same_pairs(compared: Comparison, tmp_path: Path) -
     assert rows[1].startswith("good,fair,MRR@10,,40,1.0,")
     text = page.read_text()
     assert text.count('class="verdict worse"') > 2
-    assert "Runs that share a letter are not shown to differ" in text
+    assert "Same letter: no proven difference" in text
     assert "| 3 | poor | b |" in (page.parent / "report.md").read_text()
     assert "difference/MRR_at_10/good/poor" in {name for name, *_ in figures(compared)}
     assert "difference/MRR_at_10/poor" in metrics(compared)
@@ -189,9 +189,16 @@ def test_the_terminal_fits_80_columns(
     print_comparison(compared)
     lines = capsys.readouterr().out.splitlines()
     assert max(map(len, lines)) <= 80
-    assert any(line.split()[:3] == ["1", "good", "1.000"] for line in lines)
-    assert any(line.startswith("poor against fair") and "worse" in line for line in lines)
-    assert len(lines) <= 24
+    assert lines[0].startswith("good comes first of 3, with MRR@10 1.000. It is better than poor")
+    assert "Best first. Same letter: no proven difference." in lines
+    assert any(line.split()[:2] == ["good", "1.000"] for line in lines)
+    assert "p < 0.001" not in "\n".join(lines)
+    assert len(lines) <= 24 - 3, "the report and the next command follow"
+    print_comparison(compared, full=True)
+    told = " ".join(capsys.readouterr().out.split())
+    (worst,) = (pair for pair in compared.names if pair == ("fair", "poor"))
+    assert f"{worst[1]} against {worst[0]} Measure MRR@10 · n 40 ·" in told
+    assert " ".join(compared.verdict) in told, "the exact words"
 
 
 def test_the_largest_difference_is_tested_as_scipy_does_it() -> None:

@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 from samples.planned_runs import make_collection, make_run
 
-from assay.eval.cli.compare import _explain as explain
 from assay.eval.runs.execution.interleaved_timing import InterleavedTiming
 from assay.eval.runs.machine_load import MachineLoad
 from assay.eval.statistics.estimates import Estimate, estimate_mean, estimate_percentile_ratio
@@ -15,6 +14,7 @@ from assay.eval.statistics.significance import detectable, randomise
 from assay.eval.studies.comparison.analysis import compare
 from assay.eval.studies.comparison.latency_pairs import pair_latencies
 from assay.eval.studies.comparison.page.provenance import describe_method
+from assay.eval.studies.comparison.report import explain
 from assay.retrievers.base import AssayError
 
 BASE = [1, 2, 4, 0, 1, 5, 2, 1, 0, 2] * 4

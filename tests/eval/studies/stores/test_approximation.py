@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from samples.report import make_run
 
-from assay.eval.cli.table import print_summary
+from assay.eval.cli.run import print_summary
 from assay.eval.report.run_page import page as report
 from assay.eval.runs.ann_recall import find_recalls
 from assay.eval.runs.summary.summary import Summary, summarise
@@ -44,7 +44,7 @@ def test_it_is_printed_reported_and_logged(
     page = report.write(summary)
     assert told in page.read_text()
     assert told in page.with_suffix(".md").read_text()
-    print_summary(summary)
+    print_summary(summary, full=True)
     assert f"native: {told}" in capsys.readouterr().out
     assert summary.as_json()["recall_against_exact"] == {"native": 0.8664, "dense": 0.71}
     figures = {row[:2] for row in describe(summary).figures}

@@ -1,0 +1,156 @@
+"""What a comparison says: which run is better in plain words, a table, and all figures below."""
+
+from collections.abc import Sequence
+
+from assay.eval.report.blocks import Block, Facts, Prose, Report
+from assay.eval.report.formats import amount, count, score
+from assay.eval.runs.machine_load import UNRELIABLE
+from assay.eval.runs.summary.cost import tell_queries
+from assay.eval.statistics.significance import ALPHA, POWER, RESAMPLES
+from assay.eval.studies.comparison.comparison import MOST_LINES, Comparison
+from assay.eval.studies.comparison.conclusion import describe_types
+from assay.eval.studies.comparison.plain_words import tell_alone, tell_pair, tell_ranking
+from assay.eval.studies.comparison.tables import (
+    tabulate_differences,
+    tabulate_latency,
+    tabulate_runs,
+    tabulate_types,
+)
+
+
+def report(compared: Comparison) -> Report:
+    """Return the report of a comparison."""
+    collection = compared.base.run.manifest.collection
+    queries = count(len(compared.base.run.queries), "query", "queries")
+    return Report(
+        id="",
+        kind="comparison",
+        title=entitle(compared),
+        subject=(queries + compared.describe_questions(),),
+        verdict=tell(compared),
+        # What is said of times changes no verdict.
+        warnings=sorted(compared.warnings, key=lambda line: UNRELIABLE in line),
+        blocks=list(_list_blocks(compared)),
+        description=collection.title,
+    )
+
+
+def entitle(compared: Comparison) -> str:
+    """Return which runs are compared with which, and on what."""
+    base, *others = compared.labels
+    runs = (
+        f"{', '.join(compared.labels)}, all pairs"
+        if compared.all_pairs
+        else f"{', '.join(others)} against {base}"
+    )
+    return f"{runs} on {compared.base.run.manifest.collection.name}"
+
+
+def tell(compared: Comparison) -> list[str]:
+    """Return in plain words which run is better.
+
+    What limits all of it comes first: that runs return unequal amounts of text, that nothing can be
+    told beyond these documents.
+    """
+    return [*compared.lead, *tell_runs(compared)]
+
+
+def tell_runs(compared: Comparison) -> list[str]:
+    """Return in plain words which run is better: a line a pair, of all pairs in few lines."""
+    pairs = list(zip(compared.pairs, compared.names, strict=True))
+    if not compared.all_pairs:
+        return [tell_pair(pair, names, compared.effect, compared.claims) for pair, names in pairs]
+    headlines = [pair.headline for pair in compared.against_base]
+    alone = [
+        f"{other} and {base}"
+        for pair, (base, other) in pairs
+        if pair.headline.measure in pair.unshown
+    ]
+    types = [
+        f"{other} against {base}: {told}"
+        for pair, (base, other) in pairs
+        if (told := describe_types(pair.headline, pair.by_type, pair.types_differ, exact=False))
+    ]
+    if (more := len(types) - MOST_LINES) > 0:
+        types[MOST_LINES:] = [f"{count(more, 'more pair')} differ by query type."]
+    shown = sum(pair.headline.shown for pair, _ in pairs)
+    return [
+        tell_ranking(compared.labels, headlines, shown, compared.claims),
+        *filter(None, [compared.tell_opposite()]),
+        *filter(None, [tell_alone(alone, len(compared.labels), MOST_LINES)]),
+        *types,
+    ]
+
+
+def _list_blocks(compared: Comparison) -> Sequence[Block]:
+    several = len(compared.pairs) > 1
+    typed = any(pair.by_type for pair in compared.pairs)
+    return [
+        *([tabulate_runs(compared)] if several else []),
+        tabulate_differences(compared, brief=not several),
+        *([tabulate_types(compared)] if typed else []),
+        *([] if several else _tell_speed(compared)),
+        *([tabulate_latency(compared)] if compared.pairs[0].latency else []),
+        Facts("Measures without a verdict", _list_beside(compared), brief=False),
+        Prose("In exact words", " ".join(compared.verdict)),
+        Prose("How to read the figures", explain(compared)),
+    ]
+
+
+def _tell_speed(compared: Comparison) -> list[Facts]:
+    """Return what a query takes and costs with each of two runs."""
+    (pair,) = compared.pairs
+    told = []
+    for item in pair.latency[:1]:
+        line = f"{amount(item.base)} → {amount(item.other)} ms"
+        if item.ratio:
+            line += f", {amount(item.ratio.value)} times as long"
+        elif not item.together:
+            line += ", timed apart: this does not show which is faster"
+        told.append(("p50 latency", line))
+    if pair.base.cost or pair.other.cost:
+        costs = " → ".join(tell_queries(summary.cost) for summary in (pair.base, pair.other))
+        told.append(("USD per 1,000 queries", costs))
+    return [Facts("", told)] if told else []
+
+
+def _list_beside(compared: Comparison) -> list[tuple[str, str]]:
+    """Return each measure of which neither more nor less is better, with that of every run."""
+    return [
+        (
+            name,
+            ", ".join(
+                f"{label} {score(summary.means[name].value)}"
+                for label, summary in zip(compared.labels, compared.summaries, strict=True)
+            ),
+        )
+        for name in compared.beside
+    ]
+
+
+def explain(compared: Comparison) -> str:
+    """Return what the figures of the tests are, and what was tested together."""
+    headline = compared.pairs[0].headline.measure
+    what = "pairs" if compared.all_pairs else "runs"
+    families = [
+        (compared.tests_headline, f"{headline} of all {what}"),
+        (compared.tests - compared.tests_headline, "the other measures"),
+        (compared.tests_apart, "measures of answers"),
+        (compared.tests_by_type, "types of query"),
+    ]
+    adjusted = ", ".join(f"{name} ({tests})" for tests, name in families if tests)
+    family = f", adjusted within each family: {adjusted}" if adjusted else ""
+    return (
+        "Detectable: the smallest difference that these queries find with power "
+        f"{POWER}, tested with its family. "
+        "Difference: with the 95 % simultaneous interval, which holds for the whole family at "
+        "once; it excludes 0 where, and only where, p is at most "
+        f"{ALPHA}; of what is not tested (p –) it is by itself. p: randomisation of signs, "
+        f"{RESAMPLES:,} draws{family}; better or worse at {ALPHA}; none for groups too small to "
+        f"reach it. Other measures are tested for {what} whose {headline} is shown to differ, "
+        f"types of query for those and for {what} whose types "
+        "differ from one another; else not tested. d: mean difference over its standard "
+        "deviation (d_z). Won, tied, lost: queries. Not shown (too few queries): a "
+        f"difference of {compared.effect:g} would not be shown reliably, or so few moved that "
+        "none could be."
+    )

@@ -1,0 +1,188 @@
+"""The tables of a comparison: its runs, their differences, and their latency."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from assay.eval.report.blocks import Column, Plot, Table, Tone
+from assay.eval.runs.summary.cost import tell_queries
+from assay.eval.runs.summary.summary import Summary
+from assay.eval.scoring.measures import find
+from assay.eval.studies.comparison.comparison import Comparison, Pair
+from assay.eval.studies.comparison.differences import Difference
+from assay.eval.studies.comparison.latency_pairs import LatencyPair
+
+TONES: dict[str, Tone] = {"better": "better", "worse": "worse"}
+LETTERS = "Same letter: no proven difference."
+
+
+@dataclass(frozen=True)
+class RunRow:
+    """A run beside others: `against` is its pair with the base, None of the base itself."""
+
+    label: str
+    summary: Summary
+    groups: str
+    against: Pair | None
+    p50: float | None
+
+    @property
+    def verdict(self) -> str:
+        """Whether it is better than the base."""
+        return self.against.headline.verdict if self.against else ""
+
+
+@dataclass(frozen=True)
+class PairRow:
+    """A difference, or a percentile of latency, of the run `other` from the run `base`."""
+
+    base: str
+    other: str
+    item: Any
+
+    @property
+    def pair(self) -> str:
+        """What the two are called."""
+        return f"{self.other} against {self.base}"
+
+
+def tabulate_runs(compared: Comparison) -> Table:
+    """Return a row a run: its headline, and how it differs from the base or shares letters."""
+    measure = compared.pairs[0].headline.measure
+    costs = any(summary.cost for summary in compared.summaries)
+    rows = _list_runs(compared)
+    ranked = compared.all_pairs
+    columns = [
+        Column("run", "Run", value=lambda row: row.label),
+        Column("mean", measure, "score", value=lambda row: row.summary.means[measure]),
+    ]
+    if ranked:
+        columns += [Column("groups", "Letters")]
+    else:
+        columns += [
+            Column(
+                "difference",
+                "Difference",
+                "difference",
+                value=lambda row: row.against and row.against.headline.interval,
+            ),
+            Column("verdict", "Verdict", tone=lambda row: TONES.get(row.verdict, "")),
+        ]
+    if any(row.p50 is not None for row in rows):
+        columns.append(Column("p50", "p50 ms", "ms"))
+    if costs:
+        usd = "USD per 1,000 queries"
+        columns.append(Column("usd", usd, value=lambda row: tell_queries(row.summary.cost)))
+    columns += [
+        Column(name, name, "score", brief=False, value=_read_mean(name)) for name in compared.beside
+    ]
+    title = f"Best first. {LETTERS}" if ranked else f"Runs against {compared.labels[0]}"
+    plot = Plot("mean", "whisker") if ranked else Plot("difference")
+    return Table("runs", title, columns, rows, plot=plot if find(measure).standard else None)
+
+
+def _read_mean(name: str) -> Callable[[RunRow], float]:
+    return lambda row: row.summary.means[name].value
+
+
+def _list_runs(compared: Comparison) -> list[RunRow]:
+    pairs = (None, *compared.against_base)
+    times = compared.against_base[0].latency[:1]
+    medians: list[float | None] = [item.base for item in times] or [None]
+    medians += [pair.latency[0].other if pair.latency else None for pair in compared.against_base]
+    rows = zip(compared.labels, compared.summaries, compared.groups, pairs, medians, strict=True)
+    return [RunRow(*row) for row in rows]
+
+
+def tabulate_differences(compared: Comparison, brief: bool = True) -> Table:
+    """Return a row a measure of every pair, with all figures of its test."""
+    rows = _list_rows(compared, lambda pair: pair.differences)
+    title = f"{compared.labels[1]} against {compared.labels[0]}"
+    several = len(compared.pairs) > 1
+    return Table(
+        "differences",
+        "Differences" if several else title,
+        _list_columns(compared, "measure", "Measure"),
+        rows,
+        plot=Plot("difference", band=lambda row: row.item.detectable),
+        brief=brief,
+    )
+
+
+def tabulate_types(compared: Comparison) -> Table:
+    """Return a row a type of query of every pair, in the headline measure."""
+    return Table(
+        "by_type",
+        f"{compared.pairs[0].headline.measure} by type of query",
+        _list_columns(compared, "type", "Type"),
+        _list_rows(compared, lambda pair: pair.by_type),
+        plot=Plot("difference", band=lambda row: row.item.detectable),
+        brief=False,
+    )
+
+
+def tabulate_latency(compared: Comparison) -> Table:
+    """Return a row a percentile of every pair; a ratio only where both were timed in one job."""
+    return Table(
+        "latency",
+        "Latency",
+        [
+            *_name_columns(compared),
+            Column("percentile", "Percentile", value=lambda row: f"p{row.item.percentile}"),
+            Column("base_ms", _name(compared, 0, "base"), "ms", lambda row: row.item.base),
+            Column("other_ms", _name(compared, 1, "other"), "ms", lambda row: row.item.other),
+            Column("ratio", "Ratio", "ms", lambda row: row.item.ratio),
+            Column("n", "n", "count", lambda row: row.item.ratio and row.item.ratio.n),
+        ],
+        _list_rows(compared, lambda pair: pair.latency),
+        note=describe_timing(pair.latency for pair in compared.pairs),
+        brief=False,
+    )
+
+
+def describe_timing(latencies: Iterable[Sequence[LatencyPair]]) -> str:
+    """Return whether latencies can be compared: all were timed interleaved, or apart."""
+    if all(item.together for found in latencies for item in found):
+        return "Both were timed interleaved, in one job."
+    return (
+        "Timed apart, perhaps under other load: these figures do not show which is faster. "
+        "`assay compare` of two configs times them interleaved, in one job."
+    )
+
+
+def _list_columns(compared: Comparison, key: str, heading: str) -> list[Column]:
+    return [
+        *_name_columns(compared),
+        Column(key, heading, value=lambda row: getattr(row.item, key)),
+        Column("n", "n", "count", lambda row: row.item.n, brief=False),
+        Column("base_mean", _name(compared, 0, "base"), "score", lambda row: row.item.base),
+        Column("other_mean", _name(compared, 1, "other"), "score", lambda row: row.item.other),
+        Column("difference", "Difference", "difference", lambda row: row.item.interval),
+        Column("p", "p", "p", lambda row: row.item.reported_p, brief=False),
+        Column("effect_size", "d", "difference", lambda row: row.item.effect_size, brief=False),
+        Column("detectable", "Detectable", "score", lambda row: row.item.detectable, brief=False),
+        Column("wins", "Won", "count", lambda row: row.item.wins, brief=False),
+        Column("ties", "Tied", "count", lambda row: row.item.ties, brief=False),
+        Column("losses", "Lost", "count", lambda row: row.item.losses, brief=False),
+        Column("verdict", "Verdict", value=lambda row: row.item.verdict, tone=_find_tone),
+    ]
+
+
+def _find_tone(row: PairRow) -> Tone:
+    item: Difference = row.item
+    return TONES.get(item.verdict, "")
+
+
+def _name_columns(compared: Comparison) -> list[Column]:
+    """Return the column that names the pair, where there are several."""
+    return [Column("pair", "Pair")] if len(compared.pairs) > 1 else []
+
+
+def _name(compared: Comparison, place: int, word: str) -> str:
+    """Return what one of two runs is called; of several pairs `word`."""
+    return word if len(compared.pairs) > 1 else compared.labels[place]
+
+
+def _list_rows(compared: Comparison, choose: Callable[[Pair], Iterable[Any]]) -> list[PairRow]:
+    pairs = zip(compared.names, compared.pairs, strict=True)
+    return [PairRow(*names, item) for names, pair in pairs for item in choose(pair)]
