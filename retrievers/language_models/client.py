@@ -6,7 +6,7 @@ from assay.retrievers.base import AssayError
 from assay.retrievers.language_models.answers import AnswerCache, KeptAnswer
 from assay.retrievers.language_models.base import LanguageModel, Prompt
 from assay.retrievers.services.calls import Calls, PaceSettings
-from assay.retrievers.services.ledger import CallRecorder
+from assay.retrievers.services.ledger import CostLedger
 from assay.retrievers.services.prices import Prices
 
 
@@ -38,7 +38,7 @@ class LanguageModelClient(Calls):
     def __init__(
         self,
         model: LanguageModel,
-        ledger: CallRecorder,
+        ledger: CostLedger,
         settings: PaceSettings,
         answers: AnswerCache,
     ) -> None:

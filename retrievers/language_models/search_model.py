@@ -14,7 +14,7 @@ from assay.retrievers.language_models.openai import OpenAiSettings
 from assay.retrievers.language_models.providers import LanguageModelSettings
 from assay.retrievers.services import cost_meter as charges
 from assay.retrievers.services.calls import PaceSettings
-from assay.retrievers.services.ledger import CallRecorder, NoLedger, SharedLedger
+from assay.retrievers.services.ledger import CostLedger
 from assay.retrievers.services.prices import Prices, Usage
 from assay.retrievers.settings import Resources
 from assay.retrievers.store.digest import digest
@@ -107,9 +107,9 @@ class SearchModel:
                 self.model.open()
                 self._opened = True
 
-    def _open_book(self, budget: float | None, purpose: str, resources: Resources) -> CallRecorder:
+    def _open_book(self, budget: float | None, purpose: str, resources: Resources) -> CostLedger:
         if budget is None:
-            return NoLedger()
+            return CostLedger()
         if self.prices is None:
             raise AssayError(
                 f"{self.model.name}: its prices are not known, and max_cost_usd needs them: give"
@@ -118,4 +118,4 @@ class SearchModel:
         # Not by the model's identity: the longest answer, which is in it, depends on the settings.
         name = digest(purpose, self.model.name, self.model.url)
         path = resources.cache.root / LEDGERS / f"{name}.jsonl"
-        return SharedLedger(path, self.prices, budget)
+        return CostLedger(path, self.prices, budget)

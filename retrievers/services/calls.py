@@ -9,7 +9,7 @@ from pydantic import Field
 
 from assay.retrievers.base import AssayError
 from assay.retrievers.services.errors import UnansweredError
-from assay.retrievers.services.ledger import CallRecorder
+from assay.retrievers.services.ledger import CostLedger
 from assay.retrievers.services.prices import Usage
 from assay.retrievers.services.retries import choose_pause, count_wait, try_again
 from assay.retrievers.settings import Settings
@@ -50,7 +50,7 @@ class Calls:
     are paid for.
     """
 
-    def __init__(self, name: str, ledger: CallRecorder, pace: PaceSettings) -> None:
+    def __init__(self, name: str, ledger: CostLedger, pace: PaceSettings) -> None:
         self.calls_at_once = pace.concurrency
         self._name = name
         self._ledger = ledger

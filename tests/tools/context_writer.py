@@ -12,7 +12,7 @@ from assay.retrievers.contextualisation.plans import CACHE_KIND, ContextPlan, ma
 from assay.retrievers.language_models.base import LanguageModel
 from assay.retrievers.language_models.client import CallSettings, find_prices
 from assay.retrievers.language_models.providers import PROVIDERS
-from assay.retrievers.services.ledger import CallTotals, read_account
+from assay.retrievers.services.ledger import CallTotals, CostLedger
 from assay.retrievers.services.prices import Prices
 from assay.retrievers.settings import Resources
 from assay.retrievers.store.cache import Cache
@@ -69,7 +69,7 @@ class ContextWriter:
 
     def account(self) -> CallTotals:
         (path,) = (self.resources.cache.root / LEDGERS).glob("*.jsonl")
-        return read_account(path, PRICES)
+        return CostLedger(path, PRICES).add_up()
 
 
 def first_time(*reactions: Reaction) -> Callable[[Call], Reaction]:

@@ -29,7 +29,7 @@ from assay.retrievers.services.endpoint import (
     name_variable,
 )
 from assay.retrievers.services.errors import TooLongError
-from assay.retrievers.services.ledger import CallRecorder, NoLedger, SharedLedger
+from assay.retrievers.services.ledger import CostLedger
 from assay.retrievers.services.prices import Prices, Usage
 from assay.retrievers.settings import Resources
 from assay.retrievers.settings.trust import ADDRESS, VARIABLE
@@ -219,13 +219,13 @@ class Service:
                 )
             return self._client
 
-    def _open_book(self) -> CallRecorder:
+    def _open_book(self) -> CostLedger:
         settings = self._settings
         if settings.max_cost_usd is None or settings.prices is None:
-            return NoLedger()
+            return CostLedger()
         name = digest(settings.provider, settings.url, settings.model)
         path = self._resources.cache.root / LEDGERS / f"{name}.jsonl"
-        return SharedLedger(path, settings.prices, settings.max_cost_usd)
+        return CostLedger(path, settings.prices, settings.max_cost_usd)
 
     def _send(self, path: str, body: Any) -> Any:
         """Return the JSON that one POST is answered with. Raises what Endpoint makes of errors."""

@@ -16,7 +16,7 @@ from assay.retrievers.models.registry import AnyCrossEncoder, AnyEncoder
 from assay.retrievers.models.served.prices import find_listed
 from assay.retrievers.models.served.service import ServedSettings
 from assay.retrievers.services import ledger
-from assay.retrievers.services.ledger import CostLedger, SharedLedger, read_account
+from assay.retrievers.services.ledger import CostLedger
 from assay.retrievers.services.prices import Prices, Usage
 
 ONE = Prices(input=1e6, cache_write=1e6, cache_read=1e6, output=1e6)  # a dollar a token
@@ -98,7 +98,7 @@ def test_what_is_committed_never_exceeds_the_budget(
     calls: list[tuple[int, str]], budget: int, folder: Path
 ) -> None:
     path = folder / f"{len(list(folder.iterdir()))}.jsonl"
-    one, other = (SharedLedger(path, ONE, float(budget)) for _ in range(2))
+    one, other = (CostLedger(path, ONE, float(budget)) for _ in range(2))
     committed = 0
     for number, (tokens, end) in enumerate(calls):
         ledger = (one, other)[number % 2]
@@ -116,7 +116,7 @@ def test_what_is_committed_never_exceeds_the_budget(
 
 def test_many_at_once_share_one_budget(tmp_path: Path) -> None:
     path = tmp_path / "ledgers" / "ledger.jsonl"
-    ledgers = [SharedLedger(path, ONE, 40.0) for _ in range(4)]
+    ledgers = [CostLedger(path, ONE, 40.0) for _ in range(4)]
     with ThreadPoolExecutor(8) as pool:
         granted = list(pool.map(lambda i: ledgers[i % 4].reserve(1, 0), range(80)))
     assert sum(call is not None for call in granted) == 40
@@ -128,23 +128,23 @@ def test_a_budget_holds_in_any_order(tmp_path: Path, *, without_locks: bool) -> 
     with scheduled(ledger, without_locks=without_locks) as schedule:
         for seed in range(60):
             path = tmp_path / f"{seed}.jsonl"
-            ledgers = [SharedLedger(path, ONE, 4.0) for _ in range(3)]
+            ledgers = [CostLedger(path, ONE, 4.0) for _ in range(3)]
             schedule.run([partial(spend, one) for one in ledgers], seed)
             exceeded += len(path.read_text().splitlines()) != 4
     assert exceeded > 5 if without_locks else exceeded == 0
 
 
-def spend(own: SharedLedger) -> None:
+def spend(own: CostLedger) -> None:
     for _ in range(2):
         own.reserve(1, 0)
 
 
 def test_a_line_torn_by_a_kill_swallows_no_other(tmp_path: Path) -> None:
     path = tmp_path / "ledger.jsonl"
-    call = SharedLedger(path, ONE, 10.0).reserve(4, 0)
+    call = CostLedger(path, ONE, 10.0).reserve(4, 0)
     with path.open("a") as file:
         file.write('{"call": "x", "most_pro')
-    later = SharedLedger(path, ONE, 10.0)
+    later = CostLedger(path, ONE, 10.0)
     assert later.reserve(7, 0) is None
     assert later.reserve(6, 0)
     rows = path.read_text().splitlines()
@@ -173,8 +173,8 @@ def test_an_account_holds_over_ends_tears_and_another_process(tmp_path: Path) ->
         assert (later.earlier.usd, later.earlier.lost, later.earlier.lost_usd) == (1.0, 2, 12.0)
         assert later.reserve(7, 0)
         assert later.reserve(1, 0) is None
-    assert read_account(path, ONE).committed_usd == 20.0
+    assert CostLedger(path, ONE).add_up().committed_usd == 20.0
     (tmp_path / "file").touch()
-    shared = SharedLedger(tmp_path / "file" / "ledger.jsonl", ONE, 1.0)
+    shared = CostLedger(tmp_path / "file" / "ledger.jsonl", ONE, 1.0)
     with pytest.raises(AssayError, match="cannot be written"):
         shared.reserve(1, 0)

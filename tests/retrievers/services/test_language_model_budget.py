@@ -19,7 +19,7 @@ from tools.llm_fixtures import MOST_OUTPUT, PRICES, MakeLlmFixture, ask, end, sa
 from assay.retrievers.base import AssayError
 from assay.retrievers.language_models.answers import KeptAnswer
 from assay.retrievers.language_models.base import Prompt
-from assay.retrievers.services.ledger import CostLedger, read_account
+from assay.retrievers.services.ledger import CostLedger
 from assay.retrievers.services.prices import Usage
 from assay.retrievers.store.digest import digest
 
@@ -36,7 +36,7 @@ def test_each_question_is_asked_once_ever(room: MakeLlmFixture) -> None:
     with here.client() as client:
         assert client.ask(ask("q3")) == end("to q3")
     assert len(here.server.calls) == 5
-    account = read_account(here.path, PRICES)
+    account = CostLedger(here.path, PRICES).add_up()
     assert (account.calls, account.usage.output, account.lost) == (5, 5 * OUTPUT, 0)
 
 
@@ -58,7 +58,7 @@ def test_an_answer_that_cannot_be_kept_lets_nobody_wait(
             client.ask(ask("q1"))
         with pytest.raises(AssayError, match="could not be kept"):
             client.ask(ask("q2"))
-    account = read_account(here.path, PRICES)
+    account = CostLedger(here.path, PRICES).add_up()
     assert account.lost == 0
     assert account.calls == len(here.server.calls) > 0
 
@@ -75,7 +75,7 @@ def test_the_budget_is_never_exceeded_and_holds_over_runs(room: MakeLlmFixture) 
             errors = [error for item in tries if (error := item.exception())]
         assert errors
         assert all("allows no further call" in str(error) for error in errors)
-        assert read_account(here.path, PRICES).committed_usd <= budget
+        assert CostLedger(here.path, PRICES).add_up().committed_usd <= budget
     calls = len(here.server.calls)
     assert 2 <= calls < 30
     with here.client(2 * budget) as client:

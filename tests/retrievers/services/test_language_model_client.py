@@ -23,7 +23,7 @@ from assay.retrievers.language_models.anthropic import AnthropicSettings
 from assay.retrievers.language_models.base import LanguageModel
 from assay.retrievers.language_models.openai import OpenAiSettings
 from assay.retrievers.services.errors import TooLongError
-from assay.retrievers.services.ledger import read_account
+from assay.retrievers.services.ledger import CostLedger
 from assay.retrievers.settings import Resources
 
 skip_without("openai", "openai")
@@ -34,7 +34,7 @@ def test_faults_are_tried_again_and_accounted_for(room: MakeLlmFixture) -> None:
     here = room(lambda call: faults[call.before] if call.before < 3 else say(call))
     with here.client() as client:
         assert client.ask(ask("q")) == end("to q")
-    account = read_account(here.path, PRICES)
+    account = CostLedger(here.path, PRICES).add_up()
     assert (account.calls, account.lost) == (2, 1)  # the broken connection may have been charged
 
 
@@ -57,7 +57,7 @@ def test_a_reply_without_end_stops_everybody(room: MakeLlmFixture, model: str) -
         with here.client() as client, pytest.raises(AssayError, match="answered more than 16 MiB"):
             client.ask(ask("q"))
         assert len(here.server.calls) == 1
-        assert read_account(here.path, PRICES).lost == 0
+        assert CostLedger(here.path, PRICES).add_up().lost == 0
 
 
 def test_a_reply_too_deep_to_read_is_none(room: MakeLlmFixture) -> None:
@@ -119,7 +119,7 @@ def test_what_was_never_reached_is_given_up_soon(room: MakeLlmFixture) -> None:
     with here.client(attempts=9) as client, pytest.raises(AssayError, match="cannot be reached"):
         client.ask(ask("q"))
     assert client.stopped.endswith("given up after 3 attempts")
-    assert read_account(here.path, PRICES).calls == 0
+    assert CostLedger(here.path, PRICES).add_up().calls == 0
 
 
 def test_leaving_waits_for_what_is_under_way_and_keeps_it(room: MakeLlmFixture) -> None:
@@ -139,7 +139,7 @@ def test_leaving_waits_for_what_is_under_way_and_keeps_it(room: MakeLlmFixture) 
     with here.client() as client:
         client.ask(ask("q"))
     assert len(here.server.calls) == 1
-    assert read_account(here.path, PRICES).lost == 0
+    assert CostLedger(here.path, PRICES).add_up().lost == 0
 
 
 def test_leaving_calls_back_who_waits_for_another_attempt(room: MakeLlmFixture) -> None:
