@@ -1,18 +1,20 @@
-# Starts and stops a search server that Maven Central has, without Docker: opensearch.sh and
-# elasticsearch.sh say which, and source this. They set
+# Starts and stops a search server that Maven Central has, without Docker: opensearch.sh,
+# elasticsearch.sh and neo4j.sh say which, and source this. They set
 #   server             what people call it
 #   name               its program; the folder of its tables, one a version; its user
 #   variable           what its own environment variables begin with
 #   newest             the default version
 #   least_java most_java
 #   heap size          of memory, and of what is downloaded
+#   default_port scheme  of its address, where these are not 9200 and http
 # and define write_settings, which prints its own lines of its configuration, and finish, which is
-# given the folder of what was downloaded and that of the server, and completes this.
+# given the folder of what was downloaded and that of the server, and completes this. A server that
+# comes as jars alone has an install_server, an answers and a start of its own.
 
 tables=$(cd "$(dirname "$0")" && pwd)/$name
 upper=${name^^}
 port_variable=${upper}_PORT home_variable=${upper}_HOME java_variable=${variable}_JAVA_HOME
-port=${!port_variable:-9200}
+port=${!port_variable:-${default_port:-9200}}
 user=assay-$name
 if [ "$(id -u)" = 0 ]; then
     home=${!home_variable:-/var/cache/assay-$name}
@@ -193,7 +195,7 @@ main() {
                 if [ ! -d "$home/$version" ]; then install_server; fi
                 start
             fi
-            echo "export ${upper}_URL=http://127.0.0.1:$port"
+            echo "export ${upper}_URL=${scheme:-http}://127.0.0.1:$port"
             ;;
         down)
             stop_running

@@ -413,8 +413,8 @@ def test_help_imports_no_heavy_library() -> None:
 # What the clients of engines, services and frameworks are imported by.
 CLIENTS = {
     "anthropic", "apsw", "azure", "chromadb", "elasticsearch", "faiss", "grpc", "lancedb",
-    "langchain_core", "openai", "opensearchpy", "pinecone", "psycopg", "pymilvus", "pymongo",
-    "qdrant_client", "ragas", "ray", "redis", "sentence_transformers", "torch",
+    "langchain_core", "neo4j", "openai", "opensearchpy", "pinecone", "psycopg", "pymilvus",
+    "pymongo", "qdrant_client", "ragas", "ray", "redis", "sentence_transformers", "torch",
     "weaviate",
 }  # fmt: skip
 

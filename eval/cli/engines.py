@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 LEGEND = """\
 native    the store fuses its dense and its keyword list itself: a leg of type native_hybrid
-fallback  the store is searched by vectors alone, and that list is fused here with a keyword leg
-          (an engine of words alone is that leg):
+fallback  the lists that the store has are legs, fused here: its vectors with a keyword leg, its
+          words with a dense one, and neo4j's two with each other:
           assay run configs/hybrid_rrf.yaml --engine NAME
 refused   neither
 installed what its extra brings is there

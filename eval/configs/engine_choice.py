@@ -42,13 +42,19 @@ def choose_engine(values: dict[str, Any], type_: str) -> None:
     here with the other legs. The name says so. Raises AssayError where nothing can move, or the
     engine does not fuse and should, or there is no such engine.
     """
-    can = read_engine(type_).settings.capabilities
+    settings = read_engine(type_).settings
+    can = settings.capabilities
     legs = _find_legs(values)
     types = {name: str(leg.get("type")) for name, leg in legs.items() if isinstance(leg, dict)}
     if "native_hybrid" in types.values() and "hybrid" not in can.searches:
         raise AssayError(f"engine {type_}: {can.describe_lack(type_, 'hybrid')}")
     there = [kind for kind, moved, search in MOVES if kind == moved and search in can.searches]
-    others = [kind for kind, moved, _ in MOVES if kind != moved]
+    # Where the store fuses nothing, every list that it has is fused here as a leg.
+    others = [
+        kind
+        for kind, moved, search in MOVES
+        if kind != moved and (search == "dense" or (can.fuses == "here" and search in can.lists))
+    ]
     moving = [name for name, kind in types.items() if kind in there] or [
         name for name, kind in types.items() if kind in others
     ]
@@ -59,7 +65,14 @@ def choose_engine(values: dict[str, Any], type_: str) -> None:
             f"{', '.join(there)} or {', '.join(others)}; there are: {found}"
         )
     for name in moving:
-        legs[name] = {**legs[name], "type": IN_ENGINE[types[name]], "engine": {"type": type_}}
+        legs[name] = move = {
+            **legs[name],
+            "type": IN_ENGINE[types[name]],
+            "engine": {"type": type_},
+        }
+        # The store analyses texts as the leg says, where that is the name of a language.
+        if isinstance(move.get("analyzer"), str) and "analyzer" in type(settings).model_fields:
+            move["engine"]["analyzer"] = move.pop("analyzer")
     values["name"] = f"{values.get('name', 'pipeline')}-{type_}"
 
 

@@ -32,6 +32,7 @@ PACKAGES = (
     "ir-measures",
     "lancedb",
     "mlflow",
+    "neo4j",
     "numpy",
     "onnxruntime",
     "opensearch-py",

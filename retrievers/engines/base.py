@@ -129,6 +129,19 @@ class Engine(ABC):
         """
         return None
 
+    def relate(self, documents: Mapping[str, Sequence[int]]) -> None:
+        """Take the positions, in their order, of the texts of each document to be indexed next.
+
+        Most engines have no use for them.
+        """
+
+    def beside(self, positions: Sequence[int]) -> list[list[int]] | None:
+        """Return the positions right before and after each of `positions`, in its document.
+
+        None where the engine stores no such links.
+        """
+        return None
+
     def lists(self, text: str, vector: Vectors) -> EngineLists:
         """Return, fetched apart, the two lists that `hybrid` fuses, in the order that it does."""
         return EngineLists(

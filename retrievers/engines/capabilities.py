@@ -49,9 +49,10 @@ class Capabilities:
     not every version of the server has; `met` says which versions of the server the tests have met
     themselves: where it is empty, only a stand-in. `restricts` says whether texts that may not be
     found are passed over while it searches, by `Engine.restrict`: where not, more is asked for and
-    dropped. `reproducible` says when an index that is built again of the same texts gives the same
-    rankings: whatever the index, only while dense search is `exact`, or never. `assay engines
-    conformance` measures it.
+    dropped. `links` says whether it stores which texts of a document follow one another, by
+    `Engine.relate`, and tells it, by `Engine.beside`. `reproducible` says when an index that is
+    built again of the same texts gives the same rankings: whatever the index, only while dense
+    search is `exact`, or never. `assay engines conformance` measures it.
     """
 
     fuses: Literal["engine", "statement", "client", "here"]
@@ -66,6 +67,7 @@ class Capabilities:
     features: tuple[Feature, ...] = ()
     met: str = ""
     restricts: bool = False
+    links: bool = False
     reproducible: Literal["always", "exact", "never"] = "exact"
 
     @property
@@ -77,9 +79,10 @@ class Capabilities:
         """Return in one line that `engine` has no such search, and what to do instead."""
         own = " and ".join(self.lists)
         if search == "hybrid":
+            other = "" if len(self.lists) > 1 else " with the other leg"
             return (
                 f"{engine} has no hybrid search of its own: `assay run hybrid --engine "
-                f"{engine}` fuses its {own} search here with the other leg"
+                f"{engine}` fuses its {own} search here{other}"
             )
         return (
             f"{engine} has no {search} search, only {own}: use a leg of type engine_{own}, and "

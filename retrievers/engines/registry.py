@@ -13,6 +13,7 @@ from assay.retrievers.engines.faiss.engine import FaissSettings
 from assay.retrievers.engines.lancedb.engine import LanceDbSettings
 from assay.retrievers.engines.milvus.engine import MilvusSettings
 from assay.retrievers.engines.mongodb.engine import MongoSettings
+from assay.retrievers.engines.neo4j import Neo4jSettings
 from assay.retrievers.engines.opensearch.engine import OpenSearchSettings
 from assay.retrievers.engines.pinecone.engine import PineconeSettings
 from assay.retrievers.engines.postgres.engine import PostgresSettings
@@ -39,6 +40,7 @@ _Own = Annotated[
     | MilvusSettings
     | PineconeSettings
     | RedisSettings
+    | Neo4jSettings
     | FaissSettings
     | ChromaSettings,
     Field(discriminator="type"),

@@ -85,6 +85,13 @@ class Leg(ABC):
         """
         return None
 
+    def beside(self, positions: Sequence[int]) -> list[list[int]] | None:
+        """Return the positions right before and after each of `positions`, in its document.
+
+        None where nothing that the leg searches stores such links.
+        """
+        return None
+
     def without_query_cache(self) -> "Leg":
         """The same leg, on the same index, with every per-query cache off."""
         return self

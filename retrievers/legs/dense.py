@@ -15,12 +15,11 @@ from assay.retrievers.engines.recall import measure_recall
 from assay.retrievers.fusion.ranking import Positions, Scored, best
 from assay.retrievers.legs.base import Kind, Leg, LegResult, LegSettings, ScoringLeg
 from assay.retrievers.legs.compression import CompressedVectors, Quantisation
-from assay.retrievers.legs.truncation import find_bill, find_window, split
+from assay.retrievers.legs.truncation import find_bill
+from assay.retrievers.legs.windows import WINDOWS, Windows, check_windows, encode_parts
 from assay.retrievers.models.base import Vectors
-from assay.retrievers.models.caching import EncodedTexts
 from assay.retrievers.models.encoders import EncoderSettings
 from assay.retrievers.models.registry import AnyEncoder
-from assay.retrievers.models.tokens import Tokenizer
 from assay.retrievers.services import cost_meter as charges
 from assay.retrievers.settings import Resources
 
@@ -39,13 +38,7 @@ class DenseLegSettings(LegSettings):
     encoder: AnyEncoder = Field(
         default_factory=EncoderSettings, description="the embedding model, or its name"
     )
-    windows: Literal["none", "max", "mean"] = Field(
-        "none",
-        description=(
-            "a chunk longer than the encoder reads: none: its end is not read; else it is read in "
-            "parts, and scores as the best of them (max) or by the mean of their vectors (mean)"
-        ),
-    )
+    windows: Windows = WINDOWS
 
     dimensions: int | None = Field(
         None,
@@ -73,11 +66,7 @@ class DenseLegSettings(LegSettings):
 
     @model_validator(mode="after")
     def _reads_whole_chunks(self) -> "DenseLegSettings":
-        if self.windows != "none" and self.encoder.contextual:
-            raise ValueError(
-                f"windows: {self.windows}; with an encoder that reads a document's chunks together"
-                " allowed: none"
-            )
+        check_windows(self.windows, self.encoder)
         return self
 
     @model_validator(mode="after")
@@ -120,7 +109,9 @@ class DenseLeg(ScoringLeg):
 
     def index(self, corpus: Corpus) -> IndexReport:
         """Encode the chunks into a matrix of a row a chunk, or a part of a chunk, at best."""
-        encoded, texts = self._encode(corpus)
+        settings = self._settings
+        read = encode_parts(corpus, self._encoder, settings.windows, self._resources)
+        encoded, texts, self._starts = read.encoded, read.texts, read.starts
         self._matrix = encoded.vectors
         taken = self._encoder.recall_seconds(texts)
         seconds = {} if taken is None else {"embed": taken}
@@ -196,28 +187,3 @@ class DenseLeg(ScoringLeg):
         if self._starts is not None:
             scores = np.maximum.reduceat(scores, self._starts)
         return best(scores, depth, allowed)
-
-    def _encode(self, corpus: Corpus) -> tuple[EncodedTexts, Sequence[str]]:
-        """Return the matrix that is searched, and the texts encoded for it.
-
-        Sets where the chunks begin in it.
-        """
-        self._starts = None
-        texts: Sequence[str] = corpus.passages
-        window = find_window([self._encoder])
-        if self._settings.windows == "none" or window is None:
-            return corpus.encode(self._encoder), texts
-        tokenizer = Tokenizer.default(self._resources)
-        parts = [split(text, window, tokenizer) for text in texts]
-        counts = np.array([len(part) for part in parts], np.intp)
-        if not len(parts) or counts.max() == 1:
-            return corpus.encode(self._encoder), texts
-        texts = [text for part in parts for text in part]
-        encoded = self._encoder.encode(texts)
-        starts = np.cumsum(counts) - counts
-        if self._settings.windows == "max":
-            self._starts = starts
-            return encoded, texts
-        sums = np.add.reduceat(encoded.vectors, starts, axis=0)
-        means = sums / np.linalg.norm(sums, axis=1, keepdims=True)
-        return EncodedTexts(means.astype(np.float32, copy=False), encoded.fresh), texts

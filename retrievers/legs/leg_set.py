@@ -113,6 +113,11 @@ class LegGroup:
                 placed[position][name] = LegRank(rank, score)
         return [Hit(chunks[position], score, placed[position]) for position, score in fused]
 
+    def beside(self, positions: Sequence[int]) -> list[list[int]] | None:
+        """Return what the first leg whose store has links says stands beside each position."""
+        told = (leg.beside(positions) for name, leg in self._legs.items() if name not in self.down)
+        return next((links for links in told if links is not None), None)
+
     def without_query_cache(self) -> "LegGroup":
         """The same legs, on the same indexes, with every per-query cache off."""
         other = copy.copy(self)

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
 from assay.retrievers.base import IndexReport
@@ -18,8 +19,9 @@ from assay.retrievers.engines.registry import EngineSettings
 from assay.retrievers.fusion.ranking import Positions, Scored
 from assay.retrievers.legs.base import Kind, Leg, LegResult, LegSettings
 from assay.retrievers.legs.truncation import find_bill
+from assay.retrievers.legs.windows import WINDOWS, Windows, check_windows, encode_parts
 from assay.retrievers.models.base import Vectors
-from assay.retrievers.models.caching import CachingEncoder
+from assay.retrievers.models.caching import CachingEncoder, EncodedTexts
 from assay.retrievers.models.encoders import EncoderSettings
 from assay.retrievers.models.registry import AnyEncoder
 from assay.retrievers.services import cost_meter as charges
@@ -40,11 +42,18 @@ class EngineLeg(Leg):
         """Encode the chunks and index texts and vectors in the engine."""
         texts = corpus.passages
         encoded = corpus.encode(self._encoder)
-        seconds = self._encoder.recall_seconds(texts)
         identity = self._encoder.identify(texts)
+        self._engine.relate(corpus.by_document)
         report = self._engine.index(corpus.texts, encoded.vectors, identity)
+        return self._report(report, corpus, encoded, texts)
+
+    def _report(
+        self, report: IndexReport, corpus: Corpus, encoded: EncodedTexts, texts: Sequence[str]
+    ) -> IndexReport:
+        """Return what the engine reports, with what it took to encode `texts`."""
+        seconds = self._encoder.recall_seconds(texts)
         return IndexReport(
-            chunks=len(texts),
+            chunks=len(corpus.chunks),
             seconds={**({} if seconds is None else {"embed": seconds}), **report.seconds},
             bytes=report.bytes,
             cached=(*(() if encoded.fresh else ("embed",)), *report.cached),
@@ -89,6 +98,10 @@ class EngineLeg(Leg):
         other._engine = engine
         return other
 
+    def beside(self, positions: Sequence[int]) -> list[list[int]] | None:
+        """Return what the engine stores of the order of chunks in documents."""
+        return self._engine.beside(positions)
+
     def metadata(self) -> Mapping[str, Any]:
         """The facts of the engine and of the encoder."""
         return {"engine": dict(self._engine.metadata()), "encoder": dict(self._encoder.metadata())}
@@ -113,10 +126,55 @@ class NativeHybridLeg(EngineLeg):
 
 
 class EngineDenseLeg(EngineLeg):
-    """The dense list alone."""
+    """The dense list alone; a chunk that is read in parts has the score of the best of them."""
+
+    def __init__(
+        self, engine: Engine, encoder: CachingEncoder, windows: Windows, resources: Resources
+    ) -> None:
+        super().__init__(engine, encoder)
+        self._windows = windows
+        self._resources = resources
+        # The row of the engine at which each chunk begins, where some chunk has several.
+        self._starts: NDArray[np.intp] | None = None
+        self._rows = 0
+
+    def index(self, corpus: Corpus) -> IndexReport:
+        """Encode the chunks, or their parts, and index texts and vectors in the engine."""
+        self._starts = None
+        read = encode_parts(corpus, self._encoder, self._windows, self._resources)
+        self._rows = len(read.encoded.vectors)
+        if read.starts is None and not read.averaged:
+            return super().index(corpus)
+        self._starts = read.starts
+        identity = self._encoder.identify(read.texts)
+        if read.averaged:
+            identity = f"{identity}, means of parts"
+            self._engine.relate(corpus.by_document)
+        texts = corpus.texts if read.averaged else read.texts
+        report = self._engine.index(texts, read.encoded.vectors, identity)
+        return self._report(report, corpus, read.encoded, read.texts)
+
+    def restrict(self, allowed: Positions) -> Leg | None:
+        """The same leg, for the parts of the chunks at `allowed`."""
+        if self._starts is None:
+            return super().restrict(allowed)
+        ends = np.append(self._starts[1:], self._rows)
+        rows = [np.arange(self._starts[i], ends[i]) for i in allowed]
+        return super().restrict(np.concatenate(rows) if rows else allowed)
 
     def _ask(self, query: str, vector: Vectors, depth: int) -> list[Scored]:
-        return self._engine.dense(vector, depth)
+        if self._starts is None:
+            return self._engine.dense(vector, depth)
+        asked = 2 * depth
+        while True:
+            rows = self._engine.dense(vector, asked)
+            chunks: dict[int, float] = {}
+            for row, score in rows:
+                chunk = int(np.searchsorted(self._starts, row, "right")) - 1
+                chunks.setdefault(chunk, score)
+            if len(chunks) >= depth or len(rows) < asked:
+                return list(chunks.items())[:depth]
+            asked *= 2
 
 
 class EngineKeywordLeg(EngineLeg):
@@ -138,6 +196,7 @@ class LoneKeywordLeg(EngineKeywordLeg):
     def index(self, corpus: Corpus) -> IndexReport:
         """Index the texts in the engine."""
         texts = corpus.texts
+        self._engine.relate(corpus.by_document)
         return self._engine.index(texts, np.empty((len(texts), 0), np.float32), "")
 
     def metadata(self) -> Mapping[str, Any]:
@@ -188,6 +247,22 @@ class EngineDenseSettings(EngineLegSettings):
     search: ClassVar[Search] = "dense"
     in_engine: ClassVar[str] = "engine_dense"
     type: Literal["engine_dense"]
+    windows: Windows = WINDOWS
+
+    @model_validator(mode="after")
+    def _reads_whole_chunks(self) -> "EngineDenseSettings":
+        check_windows(self.windows, self.encoder)
+        return self
+
+    @property
+    def cuts_short(self) -> bool:
+        """Not where chunks are read in parts."""
+        return self.windows == "none"
+
+    def build(self, resources: Resources) -> EngineLeg:
+        """Return the leg, which has indexed nothing yet."""
+        engine, encoder = self.engine.build(resources), self.encoder.build(resources)
+        return EngineDenseLeg(engine, encoder, self.windows, resources)
 
 
 class EngineKeywordSettings(EngineLegSettings):
@@ -201,8 +276,8 @@ class EngineKeywordSettings(EngineLegSettings):
 
     @property
     def cuts_short(self) -> bool:
-        """Whether texts are encoded at all."""
-        return "dense" in self.engine.searches
+        """Whether texts are encoded at all: not for a store that fuses no list of theirs."""
+        return "hybrid" in self.engine.searches
 
     def build(self, resources: Resources) -> EngineLeg:
         """Return the leg, which has indexed nothing yet; only some engines need vectors."""

@@ -123,6 +123,7 @@ class Pipeline(Retriever):
             step.index(self._corpus)
         for _, stage in self._stages:
             stage.index(self._corpus, self._top())
+            stage.link(self._legs.beside)
         if self._answers:
             recipe = self._settings.model_dump(mode="json", exclude={"cache"})
             cutting = self._documents.model_dump(mode="json")
@@ -230,6 +231,7 @@ class Pipeline(Retriever):
             if find_source(recipe) and _learns(stage, Stage):
                 made = recipe.build(self._resources).without_query_cache()
                 made.index(view.corpus, self._top())
+                made.link(self._legs.beside)
                 stages[i] = name, made
         return steps, stages
 

@@ -179,6 +179,10 @@ class SharedLeg(Leg):
         """The leg itself for some of the chunks; what it finds is not remembered."""
         return self._own.leg.restrict(allowed)
 
+    def beside(self, positions: Sequence[int]) -> list[list[int]] | None:
+        """Return what the leg says."""
+        return self._own.leg.beside(positions)
+
     def without_query_cache(self) -> Leg:
         """Return the leg itself, which searches each time."""
         return self._own.leg.without_query_cache() if self._indexed else self

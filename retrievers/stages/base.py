@@ -2,7 +2,7 @@
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any, ClassVar, Literal
@@ -41,6 +41,11 @@ class StageResult:
     counts: Mapping[str, int] = field(default_factory=dict)
 
 
+# Gives, for each of several positions, those right before and after it in its document; None where
+# no store keeps such links.
+Beside = Callable[[Sequence[int]], list[list[int]] | None]
+
+
 class Stage(ABC):
     """One step after fusion. Stateless between queries but for caches."""
 
@@ -49,6 +54,9 @@ class Stage(ABC):
 
         `top` is the highest score that fusion can give, boosts apart.
         """
+
+    def link(self, beside: Beside) -> None:
+        """Take what asks the legs' stores for the neighbours of chunks; called after `index`."""
 
     @abstractmethod
     def apply(self, query: str, hits: Sequence[Hit]) -> StageResult:

@@ -1,14 +1,16 @@
 """Neighbours: what stands right before and after the best hits, when a query needs more context."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Literal
 
 from pydantic import Field
 
-from assay.retrievers.base import Chunk, Hit
+from assay.retrievers.base import AssayError, Hit
 from assay.retrievers.corpus.corpus import Corpus
 from assay.retrievers.settings import Resources
 from assay.retrievers.stages.base import (
+    Beside,
     Comparison,
     Stage,
     StageResult,
@@ -57,10 +59,15 @@ class Neighbours(Stage):
     def __init__(self, settings: NeighboursSettings) -> None:
         self._settings = settings
         self._corpus = Corpus(())
+        self._ask_store: Beside = _know_nothing
 
     def index(self, corpus: Corpus, top: float) -> None:
         """Take the corpus that neighbours are found in."""
         self._corpus = corpus
+
+    def link(self, beside: Beside) -> None:
+        """Take the links that a leg's store keeps, which go before what the corpus tells."""
+        self._ask_store = beside
 
     def apply(self, query: str, hits: Sequence[Hit]) -> StageResult:
         """Return `hits` with the neighbours of the first, if the query calls for them."""
@@ -87,9 +94,9 @@ class Neighbours(Stage):
         below = {hit.chunk.id: hit for hit in rest}
         taken = {hit.chunk.id for hit in first}
         placed: list[tuple[Hit, float]] = []
-        for hit in first:
+        for hit, beside in zip(first, self._find_beside(first), strict=True):
             placed.append((hit, hit.score))
-            for chunk in self._find_beside(hit.chunk):
+            for chunk in (self._corpus.chunks[position] for position in beside):
                 if chunk.id not in taken:
                     taken.add(chunk.id)
                     placed.append((below.get(chunk.id, Hit(chunk, hit.score)), hit.score))
@@ -100,8 +107,19 @@ class Neighbours(Stage):
         moved = sum(not below[id_].pinned for id_ in taken & below.keys())
         return after, moved
 
-    def _find_beside(self, chunk: Chunk) -> list[Chunk]:
-        own = self._corpus.by_document[chunk.doc_id]
-        i = own.index(self._corpus.positions[chunk.id])
-        beside = (*own[max(i - 1, 0) : i], *own[i + 1 : i + 2])
-        return [self._corpus.chunks[position] for position in beside]
+    def _find_beside(self, hits: Sequence[Hit]) -> list[list[int]]:
+        """Return the positions of the chunks before and after each hit."""
+        positions = [self._corpus.positions[hit.chunk.id] for hit in hits]
+        told = None
+        with suppress(AssayError):  # the corpus knows the same, and the leg says what fails
+            told = self._ask_store(positions)
+        return told if told is not None else list(map(self._look_beside, positions))
+
+    def _look_beside(self, position: int) -> list[int]:
+        own = self._corpus.by_document[self._corpus.chunks[position].doc_id]
+        i = own.index(position)
+        return [*own[max(i - 1, 0) : i], *own[i + 1 : i + 2]]
+
+
+def _know_nothing(positions: Sequence[int]) -> None:
+    """Keep no links."""

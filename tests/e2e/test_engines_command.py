@@ -73,7 +73,7 @@ def test_list(assay: Callable[..., Any], apart: dict[str, str], url: str) -> Non
     assert rows[0].split() == [
         "engine", "installed", "answers", "version", "hybrid", "dense", "met",
     ]  # fmt: skip
-    assert "fallback  the store is searched by vectors alone" in shown.stdout
+    assert "fallback  the lists that the store has are legs, fused here" in shown.stdout
 
 
 def test_clean_removes_what_assay_made_and_nothing_else(

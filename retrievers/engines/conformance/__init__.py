@@ -28,6 +28,7 @@ from assay.retrievers.engines.conformance.filter_rules import (
 from assay.retrievers.engines.conformance.order_rules import (
     equal_scores_are_ordered_by_position,
     index_built_again_ranks_the_same,
+    linked_texts_stand_beside_each_other,
 )
 from assay.retrievers.engines.conformance.sample import (
     DIMENSIONS,
@@ -243,6 +244,7 @@ RULES = make_rules(
     threads_are_safe,
     facts_are_plain,
     restricted_engines_find_the_rest_in_order,
+    linked_texts_stand_beside_each_other,
 )
 
 

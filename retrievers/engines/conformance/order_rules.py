@@ -1,4 +1,4 @@
-"""Where equal scores go, and what an index is when it is built again, in whatever engine."""
+"""Where equal scores go, what an index is when it is built again, what stands beside a text."""
 
 from collections.abc import Callable
 from contextlib import closing
@@ -51,3 +51,15 @@ def index_built_again_ranks_the_same(make: Make) -> None:
         for (kind, query), first in answers[0].items():
             same = all(other[kind, query] == first for other in answers[1:])
             require(same, f"{kind}: built again, {query!r} is answered differently")
+
+
+def linked_texts_stand_beside_each_other(make: Make) -> None:
+    """An engine that stores links tells what stands right before and after a text."""
+    with closing(make()) as engine:
+        engine.relate({"one": (3, 1, 4), "two": (0, 2)})
+        index(engine, TEXTS[:5])
+        told = engine.beside([1, 3, 0])
+        require(told in (None, [[3, 4], [1], [2]]), f"{told} stand beside 1, 3 and 0")
+        index(engine, TEXTS[:6])
+        told = engine.beside([1])
+        require(told is None, f"{told} stands beside a text of no document")

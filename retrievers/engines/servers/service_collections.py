@@ -4,7 +4,7 @@ import json
 import re
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Generic, TypeVar
 
 from assay.retrievers.base import AssayError, Progress
@@ -120,8 +120,7 @@ class ServiceStore(VectorStore[N, S], Generic[N, S]):
 
     def mark_whole(self, name: str, note: dict[str, Any]) -> None:
         """Say in the note that the collection is complete."""
-        text = json.dumps(note | {"made_by": MADE_BY, "complete": True})
-        self.connection.write_note(name, text)
+        self.connection.write_note(name, write_whole(note))
 
     def drop(self, name: str) -> None:
         """Remove it."""
@@ -169,6 +168,11 @@ class ServiceServer(ConnectedServer[Notes]):
             whole = note["complete"] and name_of_index(collection) == name
             if whole or _spell(collection) == name:
                 self._connection.drop(collection)
+
+
+def write_whole(note: Mapping[str, Any]) -> str:
+    """Return the text of a note that says that its collection is complete."""
+    return json.dumps({**note, "made_by": MADE_BY, "complete": True})
 
 
 def name_of_index(collection: str) -> str:

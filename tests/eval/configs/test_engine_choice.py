@@ -178,7 +178,6 @@ def test_every_engine_where_there_is_none_is_refused(tmp_path: Path) -> None:
     [
         ("quantisation: int8, rescore: 50", "quantisation, rescore"),
         ("dimensions: 64", "dimensions"),
-        ("windows: max", "windows"),
     ],
 )
 def test_keys_that_an_engine_has_no_place_for_are_named(

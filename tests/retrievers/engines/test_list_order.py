@@ -1,6 +1,7 @@
 """Equal scores in the lists of engines, and indexes that are built again."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import partial
 from itertools import count
 from pathlib import Path
 from typing import Any, ClassVar, Literal, cast
@@ -18,6 +19,7 @@ from assay.retrievers.engines.capabilities import Capabilities
 from assay.retrievers.engines.conformance.order_rules import (
     equal_scores_are_ordered_by_position,
     index_built_again_ranks_the_same,
+    linked_texts_stand_beside_each_other,
 )
 from assay.retrievers.fusion.ranking import Scored, ordered
 from assay.retrievers.models.base import Vectors
@@ -123,6 +125,50 @@ def test_an_engine_that_moves_is_found_unless_it_says_so() -> None:
     with pytest.raises(ConformanceError, match="built again"):
         index_built_again_ranks_the_same(lambda: Moving(MemorySettings()))
     index_built_again_ranks_the_same(lambda: Declared(MemorySettings()))
+
+
+class Linked(Memory):
+    """Keeps the order of the texts of documents until others are indexed."""
+
+    documents: Mapping[str, Sequence[int]] = {}
+    linked: Mapping[str, Sequence[int]] = {}
+
+    def relate(self, documents: Mapping[str, Sequence[int]]) -> None:
+        self.documents = documents
+
+    def index(self, texts: Sequence[str], vectors: Vectors, identity: str) -> Any:
+        self.linked, self.documents = self.documents, {}
+        return super().index(texts, vectors, identity)
+
+    def beside(self, positions: Sequence[int]) -> list[list[int]] | None:
+        if not self.linked:
+            return None
+        order = [i for places in self.linked.values() for i in (-1, *places, -1)]
+        around = ((order.index(i) - 1, order.index(i) + 1) for i in positions)
+        return [[order[j] for j in pair if order[j] >= 0] for pair in around]
+
+
+class Running(Linked):
+    """Does not know where a document ends."""
+
+    def relate(self, documents: Mapping[str, Sequence[int]]) -> None:
+        super().relate({"": [i for places in documents.values() for i in places]})
+
+
+class Forgetful(Linked):
+    """Has the links of texts that are gone."""
+
+    def index(self, texts: Sequence[str], vectors: Vectors, identity: str) -> Any:
+        self.linked = self.documents
+        return Memory.index(self, texts, vectors, identity)
+
+
+def test_wrong_links_are_found() -> None:
+    for right in (Memory, Linked):
+        linked_texts_stand_beside_each_other(partial(right, MemorySettings()))
+    for wrong in (Running, Forgetful):
+        with pytest.raises(ConformanceError, match="beside"):
+            linked_texts_stand_beside_each_other(partial(wrong, MemorySettings()))
 
 
 @pytest.mark.parametrize(

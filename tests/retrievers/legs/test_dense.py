@@ -4,6 +4,7 @@ import pytest
 from assay.retrievers.base import Chunk
 from assay.retrievers.corpus.corpus import Corpus
 from assay.retrievers.legs.dense import DenseLeg, DenseLegSettings
+from assay.retrievers.legs.native import EngineDenseSettings
 from assay.retrievers.legs.truncation import count_unread, find_window, list_encoders, split
 from assay.retrievers.models.encoders import EncoderSettings
 from assay.retrievers.models.tokens import Tokenizer
@@ -137,6 +138,30 @@ def index_on(corpus: Corpus, resources: Resources):
         return leg
 
     return make
+
+
+@pytest.mark.parametrize("windows", ["none", "max", "mean"])
+def test_windows_in_an_engine_are_those_of_the_plain_leg(
+    windows: str, model_workshop: Resources
+) -> None:
+    """Also of some chunks alone, and where the parts of a few chunks fill the head of the list."""
+    pets = ["Cats are kept as pets. " * n for n in (300, 280, 1)]
+    corpus = Corpus(make_chunks([LONG, *pets, *TEXTS]))
+    settings = {"windows": windows, "depth": 20}
+    plain = DenseLegSettings(type="dense", **settings).build(model_workshop)
+    other = EngineDenseSettings.model_validate(
+        {"type": "engine_dense", "engine": {"type": "qdrant-edge"}, **settings}
+    ).build(model_workshop)
+    for leg in (plain, other):
+        leg.index(corpus)
+    few = np.array([0, 2, 3], np.intp)
+    for depth in (2, len(corpus.chunks)):
+        for here, there in ((plain, other), (plain.restrict(few), other.restrict(few))):
+            wanted, found = (leg.search("pets", depth).candidates for leg in (here, there))
+            assert [i for i, _ in found] == [i for i, _ in wanted]
+            assert dict(found) == pytest.approx(dict(wanted), abs=1e-5)
+    assert other.restrict(np.empty(0, np.intp)).search("pets", 5).candidates == []
+    other.close()
 
 
 def test_windows_change_nothing_where_all_chunks_are_short(

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from samples.ranked_lists import cut, descends, ids, make_corpus, make_hits
 from tools.own_cache import make_cache
 
-from assay.retrievers.base import Chunk, Definition, Document, Hit
+from assay.retrievers.base import AssayError, Chunk, Definition, Document, Hit
 from assay.retrievers.base.markdown import tokenize
 from assay.retrievers.corpus.corpus import Corpus
 from assay.retrievers.documents.preparation import DocumentSettings, prepare
@@ -173,6 +173,28 @@ def test_neighbours_stand_right_behind_the_first_hits() -> None:
     assert result.hits[0].legs
     assert not result.hits[1].legs
     assert result.note.startswith("12 words")
+
+
+def test_links_of_a_store_go_before_what_the_corpus_tells() -> None:
+    """Where the store has none, or cannot be asked, the corpus knows the same."""
+    chunks = cut(DOCUMENT, *(word(i, i) for i in range(10)))
+    corpus = make_corpus(chunks, [DOCUMENT])
+    stage = Neighbours(NeighboursSettings(type="neighbours", top=1))
+    stage.index(corpus, 1.0)
+    hits = make_hits([chunks[4]], [1.0])
+
+    def fail(positions: Sequence[int]) -> None:
+        raise AssayError("the server is gone")
+
+    here = places(stage.apply(LONG, hits))
+    assert here == [4, 3, 5]
+    for beside, found in (
+        (lambda positions: [[corpus.positions["d#c9"]] for _ in positions], [4, 9]),
+        (lambda positions: None, here),
+        (fail, here),
+    ):
+        stage.link(beside)
+        assert places(stage.apply(LONG, hits)) == found
 
 
 def test_what_is_listed_is_not_repeated_but_may_move_up() -> None:

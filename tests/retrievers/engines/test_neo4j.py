@@ -1,0 +1,117 @@
+"""Neo4j as far as no server is needed: its query language, its errors, what settings allow."""
+
+import sys
+from typing import Any
+
+import pytest
+from tools.server_engines import one_line
+
+from assay.eval.configs.config import load_config
+from assay.retrievers.base import AssayError
+from assay.retrievers.engines.conformance.sample import FEW, index
+from assay.retrievers.engines.neo4j import Neo4jSettings, Neo4jStore, quote
+from assay.retrievers.settings import Resources
+from assay.retrievers.store.cache import Cache, default_root
+
+CLOSED = "bolt://127.0.0.1:1"
+
+
+@pytest.mark.parametrize(
+    ("text", "query"),
+    [
+        ("two words", "two words"),
+        ("  dog\tdog\n cat\x00 ", "(dog)^2 cat"),
+        ("a AND b", r"a \AND b"),
+        ("not NOT", r"not \NOT"),
+        ("ferry:ticket* (x)", r"ferry\:ticket\* \(x\)"),
+        (r'"a\b"', r"\"a\\b\""),
+        ("\x00 ", ""),
+    ],
+)
+def test_no_character_of_a_text_is_an_operator(text: str, query: str) -> None:
+    assert quote(text) == query
+
+
+@pytest.mark.parametrize(
+    ("name", "code", "kind", "status"),
+    [
+        ("AuthError", "Neo.ClientError.Security.Unauthorized", "answered", 401),
+        ("Forbidden", "Neo.ClientError.Security.Forbidden", "answered", 403),
+        ("DatabaseUnavailable", "Neo.TransientError.General.DatabaseUnavailable", "answered", 503),
+        ("TransientError", "Neo.TransientError.Transaction.DeadlockDetected", "answered", 503),
+        ("ClientError", "Neo.ClientError.Transaction.TransactionTimedOut", "late", 0),
+        ("CypherSyntaxError", "Neo.ClientError.Statement.SyntaxError", "answered", 0),
+        ("DatabaseError", "Neo.DatabaseError.General.UnknownError", "answered", 0),
+        ("ServiceUnavailable", "", "lost", 0),
+        ("SessionExpired", "", "lost", 0),
+        ("ConnectionAcquisitionTimeoutError", "", "late", 0),
+        ("BrokenRecordError", "", "garbled", 0),
+    ],
+)
+def test_errors_of_the_driver(name: str, code: str, kind: str, status: int) -> None:
+    exceptions = pytest.importorskip("neo4j.exceptions", reason="needs the extra `neo4j`")
+    error = getattr(exceptions, name)("something is wrong")
+    if code:
+        error._neo4j_code = code
+    found = Neo4jStore.find_fault(error)
+    assert found is not None
+    assert (found.kind, found.status, str(found.said)) == (kind, status, str(error))
+    assert found.passing == (kind in ("late", "lost") or status == 503)
+
+
+def test_an_error_that_is_not_the_servers() -> None:
+    assert Neo4jStore.find_fault(KeyError("a mistake")) is None
+
+
+def build(**settings: Any) -> Any:
+    chosen = {"type": "neo4j", "retries": {"attempts": 2, "pause": 0.0}, **settings}
+    return Neo4jSettings.model_validate(chosen).build(Resources(Cache(default_root())))
+
+
+@pytest.mark.parametrize("url", ["", "http://127.0.0.1:7687", "bolt://me:secret@here", "bolt://"])
+def test_an_address_that_is_none(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NEO4J_URL", url)
+    problem = one_line(lambda: index(build(), FEW))
+    assert problem == (
+        "engine neo4j: set NEO4J_URL to the server's address, bolt://HOST:PORT or neo4j://HOST:PORT"
+        ", without user and password; these are NEO4J_USER and NEO4J_PASSWORD"
+    )
+
+
+def test_a_server_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("neo4j", reason="needs the extra `neo4j`")
+    monkeypatch.setenv("NEO4J_URL", CLOSED)
+    monkeypatch.setenv("NEO4J_PASSWORD", "secret")
+    problem = one_line(lambda: index(build(), FEW))
+    assert problem.startswith(f"neo4j at {CLOSED}: cannot be reached: ")
+    assert problem.endswith(" (2 tries)")
+    assert "secret" not in problem
+
+
+def test_a_missing_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NEO4J_URL", CLOSED)
+    monkeypatch.setitem(sys.modules, "neo4j", None)
+    problem = one_line(lambda: index(build(), FEW))
+    assert problem == "engine neo4j: needs the extra `neo4j`: make extra NAME=neo4j"
+
+
+def test_both_legs_move_and_keep_their_words_and_windows() -> None:
+    legs = load_config("combine_split", engine="neo4j").model_dump()["retriever"]["legs"]
+    assert (legs["dense"]["type"], legs["dense"]["windows"]) == ("engine_dense", "max")
+    assert legs["keyword"]["type"] == "engine_keyword"
+    assert legs["keyword"]["engine"]["analyzer"] == "english"
+    assert {leg["engine"]["type"] for leg in legs.values()} == {"neo4j"}
+    assert {leg["depth"] for leg in legs.values()} == {20}
+    moved = load_config("combine_split", engine="faiss").model_dump()["retriever"]["legs"]
+    assert [leg["type"] for leg in moved.values()] == ["engine_dense", "bm25"]
+
+
+def test_what_a_keyword_leg_cannot_keep_is_named() -> None:
+    says = r"engine neo4j: retriever\.legs\.keyword: not allowed in an engine: b, k1, variant; allo"
+    with pytest.raises(AssayError, match=says):
+        load_config("hierarchical_document", engine="neo4j")
+
+
+def test_it_fuses_nothing_itself() -> None:
+    with pytest.raises(AssayError, match=r"fuses its dense and keyword search here$"):
+        load_config("native_hybrid", engine="neo4j")
