@@ -97,6 +97,52 @@ def test_filters_narrow_the_list_and_clear(page: Any) -> None:
     assert set(differences(page)) == {0}
 
 
+def test_the_grid_shows_first_hits_with_their_worth_in_words(page: Any) -> None:
+    pick(page, "fused")
+    rows = page.locator("#grid-table tbody tr")
+    assert rows.count() == 8
+    assert page.locator("#grid-table thead th").all_text_contents() == ["Question", *LEGS]
+    worths = page.locator("#grid-table .worth").all_text_contents()
+    assert len(worths) == 8 * len(LEGS)
+    assert set(worths) <= {"✓ right", "✗ wrong", "✗ not judged", "– nothing found"}
+    hostile = page.locator("#grid-table tbody tr", has=page.locator('a[data-query="q3"]'))
+    assert HOSTILE in hostile.text_content()
+    assert page.locator("#grid-table script, #grid-table img").count() == 0
+
+
+def test_the_grid_is_filtered_by_who_was_right(page: Any) -> None:
+    pick(page, "fused")
+    chosen = page.locator("#grid-filters").get_by_label("Questions")
+    rows = page.locator("#grid-table tbody tr")
+    numbers = {}
+    for value, base, other in (
+        ("won", False, True),
+        ("lost", True, False),
+        ("missed", False, False),
+        ("right", True, True),
+    ):
+        chosen.select_option(value)
+        numbers[value] = rows.count()
+        for i in range(rows.count()):
+            cells = rows.nth(i).locator("td")
+            right = [cells.nth(run).locator(".worth").text_content() for run in (0, 2)]
+            assert [worth == "✓ right" for worth in right] == [base, other]
+        option = chosen.locator(f"option[value={value}]").text_content()
+        assert option.endswith(f"({rows.count()})")
+    assert sum(numbers.values()) == 8
+    assert numbers["won"] > 0
+    page.locator("#grid-filters").get_by_role("button", name="Clear").click()
+    rows.nth(7).wait_for()
+    page.locator("#grid-filters").get_by_label("Text or id").fill("LIGHTHOUSE")
+    assert rows.count() == 1
+
+
+def test_a_question_of_the_grid_opens_its_passages(page: Any) -> None:
+    page.locator('#grid-table a[data-query="q5"]').click()
+    panel = page.get_by_role("dialog")
+    assert panel.get_by_role("heading", level=2).text_content() == QUERIES["q5"][0]
+
+
 def test_another_measure_moves_the_dots_and_the_list(page: Any) -> None:
     before = differences(page), page.locator("#scatter circle").count()
     page.locator("#filters").get_by_label("Measure").select_option(label="Hit@1")

@@ -10,6 +10,7 @@ from assay.eval.collections.formats.cells import render_table
 from assay.eval.scoring.measures import find
 from assay.eval.studies.comparison.comparison import Comparison, Pair
 from assay.eval.studies.comparison.differences import Difference
+from assay.eval.studies.comparison.first_hits import find_first_hits
 from assay.retrievers.base import AssayError
 from assay.retrievers.base.installation import has_pandas, need_pandas
 
@@ -129,6 +130,23 @@ class ComparisonResult:
             for item in pair.latency
         ]
         return self._index(rows, "percentile", columns)
+
+    @cached_property
+    def first_hits(self) -> "DataFrame":
+        """By query id and run: the first hit's `state`, `document` and the beginning of its `text`.
+
+        The state is "right", "wrong", "not judged", which counts as wrong, or "nothing found".
+        """
+        need_pandas()
+        from pandas import DataFrame
+
+        rows = [
+            [query, label, hit.state, hit.document, hit.text]
+            for query, hits in find_first_hits(self.compared).items()
+            for label, hit in zip(self.compared.labels, hits, strict=True)
+        ]
+        columns = ["query_id", "run", "state", "document", "text"]
+        return DataFrame(rows, columns=columns).set_index(["query_id", "run"])
 
     @property
     def verdict(self) -> str:

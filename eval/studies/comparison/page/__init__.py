@@ -10,6 +10,7 @@ from assay.eval.report.page import dump, render_page
 from assay.eval.runs.files import encode_json
 from assay.eval.runs.generated_answers import read
 from assay.eval.studies.comparison.comparison import Comparison
+from assay.eval.studies.comparison.first_hits import render_first_hits
 from assay.eval.studies.comparison.frame import ComparisonResult
 from assay.eval.studies.comparison.page.differences import STYLES
 from assay.eval.studies.comparison.page.view import make_view
@@ -17,11 +18,12 @@ from assay.retrievers.store.files import write_atomically
 
 __all__ = ["COMPARISON", "name_comparison", "write"]
 
-COMPARISON, TABLE = "comparison.json", "differences.csv"
+COMPARISON, TABLE, FIRST = "comparison.json", "differences.csv", "first_hits.csv"
 SCRIPTS = (
     "report/templates/shared.js",
     "studies/comparison/templates/comparison_scatter.js",
     "studies/comparison/templates/comparison_panel.js",
+    "studies/comparison/templates/comparison_grid.js",
     "studies/comparison/templates/comparison.js",
 )
 LONGEST = 120  # characters of the names in a folder's name
@@ -44,6 +46,7 @@ def write(compared: Comparison, reports: Path) -> Path:
     )
     write_atomically(folder / COMPARISON, encode_json(compared.as_json()))
     write_atomically(folder / TABLE, ComparisonResult(compared).to_csv().encode())
+    write_atomically(folder / FIRST, render_first_hits(compared).encode())
     write_atomically(folder / "report.md", markdown.encode())
     write_atomically(folder / "report.html", page.encode())
     return folder / "report.html"

@@ -18,9 +18,12 @@ from assay.eval.report.run_page.drilldown import (
 from assay.eval.report.run_page.excerpts import GoldExcerpts, PassageTable
 from assay.eval.runs.stored import StoredRun
 from assay.eval.studies.comparison.comparison import Comparison
+from assay.eval.studies.comparison.first_hits import find_first_hits
 from assay.eval.studies.comparison.page.scores import list_scores
 from assay.retrievers.base import Chunk
 
+MOST_GRID = 10_000  # queries with a row in the grid of first hits
+WORTH = ("right", "wrong", "not judged", "nothing found")  # as the page's script numbers them
 Span = tuple[str, int, int]
 MOST_ANSWERS = 3000  # of all runs to all queries with a drill-down: a page of ten megabytes
 
@@ -29,10 +32,14 @@ def collect(compared: Comparison) -> dict[str, Any]:
     """Return queries with their scores, and passages.
 
     All queries have a drill-down, or those whose headline measure changes most: a thousand, fewer
-    of many runs.
+    of many runs. `first` is the first hit of each run, its worth and its place among `firsts`.
     """
     runs = compared.runs
-    chosen = _most_changed(compared)[: min(MOST_QUERIES, MOST_ANSWERS // len(runs))]
+    changed = _most_changed(compared)
+    chosen = changed[: min(MOST_QUERIES, MOST_ANSWERS // len(runs))]
+    shown = find_first_hits(compared, changed[:MOST_GRID])
+    firsts = dict.fromkeys((hit.document, hit.text) for hits in shown.values() for hit in hits)
+    places = {first: i for i, first in enumerate(firsts)}
     table = PassageTable(sum(count_shown(run, chosen) for run in runs))
     libraries = [GoldExcerpts(run, table) for run in runs]
     detailed = set(chosen)
@@ -40,6 +47,10 @@ def collect(compared: Comparison) -> dict[str, Any]:
     for query in compared.base.run.queries.values():
         told: dict[str, Any] = {"id": query.id, "text": query.text, "type": query.type}
         told["scores"] = list_scores(compared, query.id)
+        if query.id in shown:
+            told["first"] = [
+                [WORTH.index(hit.state), places[hit.document, hit.text]] for hit in shown[query.id]
+            ]
         if query.id in detailed:
             told["detail"] = _detail(compared, query.id, libraries)
         queries.append(told)
@@ -47,6 +58,7 @@ def collect(compared: Comparison) -> dict[str, Any]:
         "depth": min(run.manifest.depth for run in runs),
         "queries": queries,
         "passages": table.passages,
+        "firsts": list(firsts),
     }
 
 

@@ -23,10 +23,11 @@ from assay.eval.studies.comparison.page.differences import (
     foresee,
     make_axis,
 )
-from assay.eval.studies.comparison.page.drilldown import collect
+from assay.eval.studies.comparison.page.drilldown import MOST_GRID, collect
 from assay.eval.studies.comparison.page.flow import Flow, list_movers, make_flow
 from assay.eval.studies.comparison.page.provenance import Contrast
 from assay.eval.studies.comparison.page.ranking import RankedRun, rank_runs
+from assay.eval.studies.comparison.report import tell_runs
 
 
 @dataclass(frozen=True)
@@ -189,7 +190,8 @@ class ComparisonView:
 
     `pairs` are those of the base. Of all pairs `ranking` has a row for each run, the best first; it
     is empty where the runs have a base. `verdict` are the sentences that come first; where there is
-    a base the conclusion of each pair follows them.
+    a base the conclusion of each pair follows them. `left_out` is the number of queries that the
+    grid of first hits has no row of.
     """
 
     title: str
@@ -211,6 +213,7 @@ class ComparisonView:
     runs: tuple[Contrast, ...]
     method: Pairs
     details: Mapping[str, Any]
+    left_out: int
 
 
 def make_view(compared: Comparison) -> ComparisonView:
@@ -221,12 +224,12 @@ def make_view(compared: Comparison) -> ComparisonView:
         make_axis(item for pair in compared.against_base for item in pair.differences),
         make_axis(item for pair in compared.against_base for item in pair.by_type),
     )
-    conclusions = zip(compared.pairs, compared.conclusions, strict=True)
-    told = {id(pair): conclusion for pair, conclusion in conclusions}
+    plain = tell_runs(compared)
+    told = [""] * len(compared.against_base) if compared.all_pairs else plain
     return ComparisonView(
         title=_title(compared),
         labels=labels,
-        verdict=compared.verdict if compared.all_pairs else compared.lead,
+        verdict=(*compared.lead, *(plain if compared.all_pairs else ())),
         ranking=rank_runs(compared) if compared.all_pairs else (),
         collection=collection.name,
         collection_title=collection.title,
@@ -240,8 +243,8 @@ def make_view(compared: Comparison) -> ComparisonView:
         base_half=_half(item.base for item in compared.against_base[0].latency),
         axes=axes,
         pairs=tuple(
-            _pair_view(compared, pair, (labels[0], other), told[id(pair)], axes)
-            for pair, other in zip(compared.against_base, labels[1:], strict=True)
+            _pair_view(compared, pair, (labels[0], other), conclusion, axes)
+            for pair, other, conclusion in zip(compared.against_base, labels[1:], told, strict=True)
         ),
         types=tuple(item.type for item in compared.pairs[0].by_type),
         index=provenance.contrast_indexes(runs),
@@ -250,6 +253,7 @@ def make_view(compared: Comparison) -> ComparisonView:
         runs=provenance.describe_runs(runs),
         method=provenance.describe_method(compared),
         details=_details(compared, labels),
+        left_out=max(len(compared.base.run.queries) - MOST_GRID, 0),
     )
 
 

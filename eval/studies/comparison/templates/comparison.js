@@ -1,5 +1,5 @@
 // The page of a comparison: what is chosen, and the list of queries. It stands last, after
-// shared.js, comparison_scatter.js and comparison_panel.js, and starts the page.
+// shared.js, comparison_scatter.js, comparison_panel.js and comparison_grid.js, and starts the page.
 
 const MOST_ROWS = 500;
 const { queries, measures, runs } = data;
@@ -163,6 +163,7 @@ function addressOf(id) {
 function refresh() {
   showScatter();
   showTable();
+  showGrid();
 }
 
 function showOther(other) {

@@ -75,7 +75,13 @@ def test_the_same_comparison_gives_the_same_files(
 ) -> None:
     page = write(compared, tmp_path)
     files = {file.name: file.read_bytes() for file in page.parent.iterdir()}
-    assert set(files) == {"comparison.json", "differences.csv", "report.html", "report.md"}
+    assert set(files) == {
+        "comparison.json",
+        "differences.csv",
+        "first_hits.csv",
+        "report.html",
+        "report.md",
+    }
     assert page.parent.name.startswith("compare-initials-endings-fused-harbour-")
     assert write(compare(runs), tmp_path) == page
     assert {file.name: file.read_bytes() for file in page.parent.iterdir()} == files
