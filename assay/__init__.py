@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from assay.eval.api import (
         ablate,
+        answer,
         choose,
         compare,
         drift,
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
         load_tracked_runs,
         overlap,
         parity,
+        questions,
+        ragas,
         read_traces,
         recall,
         reproduce,
@@ -45,6 +48,7 @@ else:
 
 __all__ = [
     "ablate",
+    "answer",
     "choose",
     "compare",
     "drift",
@@ -54,6 +58,8 @@ __all__ = [
     "load_tracked_runs",
     "overlap",
     "parity",
+    "questions",
+    "ragas",
     "read_traces",
     "recall",
     "reproduce",
