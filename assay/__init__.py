@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from assay.eval.api import (
         ablate,
+        answer,
         audit,
         choose,
         compare,
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
         load_tracked_runs,
         overlap,
         parity,
+        questions,
+        ragas,
         read_traces,
         recall,
         reproduce,
@@ -46,6 +49,7 @@ else:
 
 __all__ = [
     "ablate",
+    "answer",
     "audit",
     "choose",
     "compare",
@@ -56,6 +60,8 @@ __all__ = [
     "load_tracked_runs",
     "overlap",
     "parity",
+    "questions",
+    "ragas",
     "read_traces",
     "recall",
     "reproduce",

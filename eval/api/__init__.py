@@ -10,7 +10,7 @@ The examples run in a checkout of the project, on its small collection.
 from assay.eval import no_telemetry
 from assay.eval.api.choosing import choose, sweep, tune
 from assay.eval.api.documents import ingest, search
-from assay.eval.api.language_models import judge
+from assay.eval.api.language_models import answer, judge, questions, ragas
 from assay.eval.api.runs import compare, run
 from assay.eval.api.stored_runs import load_runs, load_tracked_runs
 from assay.eval.api.studies import (
@@ -27,6 +27,7 @@ from assay.eval.api.traffic import drift, read_traces
 
 __all__ = [
     "ablate",
+    "answer",
     "audit",
     "choose",
     "compare",
@@ -37,6 +38,8 @@ __all__ = [
     "load_tracked_runs",
     "overlap",
     "parity",
+    "questions",
+    "ragas",
     "read_traces",
     "recall",
     "reproduce",

@@ -5,15 +5,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from assay.eval.cli import options
-from assay.eval.cli.asking import print_expected, print_ledger
-from assay.eval.cli.output import make_console, make_table, present, print_places, print_table
+from assay.eval.cli.asking import print_asked, print_expected
+from assay.eval.cli.output import present
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
+    from assay.eval.llm.asked_runs import AskedRuns
     from assay.eval.runs.summary.generated_answers import Answers
-    from assay.eval.statistics.estimates import Estimate
-    from assay.eval.studies.answers.running import AnswersOutcome
 
 
 @click.command()
@@ -28,6 +25,7 @@ if TYPE_CHECKING:
 @options.language_model("these runs and this model", "Longest answer.  [default: 400]")
 @options.DRY_RUN
 @options.NO_TRACK
+@options.FULL
 @options.JSON
 def answer(
     runs: tuple[str, ...],
@@ -64,30 +62,7 @@ def answer(
     present(answers.answer(task, session, progress, track=not no_track), as_json, _print_outcome)
 
 
-def _print_outcome(outcome: "AnswersOutcome") -> None:
-    console = make_console()
-    for result, run_id in zip(outcome.results, outcome.tracked, strict=True):
-        _print_result(console, result)
-        print_places(answers=result.path, mlflow_run=run_id)
-    click.echo("Intervals: 95 %, Student's over queries. docs/answers.md has the measures.")
-    if outcome.ledger:
-        print_ledger(outcome.ledger)
+def _print_outcome(outcome: "AskedRuns[Answers]") -> None:
+    from assay.eval.studies.answers.report import report
 
-
-def _print_result(console: "Console", result: "Answers") -> None:
-    count, of = len(result.answers), len(result.run.queries)
-    sample = "" if count == of else f" of {of}, a sample"
-    line = f"{result.run.manifest.id}: {count} queries{sample}, answered by {result.recipe.words}"
-    console.print(line, markup=False)
-    table = make_table("measure", "mean", "95 % interval", "n", whole=True)
-    for name, mean in result.means.items():
-        table.add_row(name, f"{mean.value:.3f}", f"{mean.low:.3f} – {mean.high:.3f}", str(mean.n))
-    print_table(console, table)
-    for words, share in result.abstained:
-        if share:
-            console.print(f"{words}: {_tell(share)}", markup=False)
-    console.print(result.bill, markup=False)
-
-
-def _tell(share: "Estimate") -> str:
-    return f"{share.value:.3f} ({share.low:.3f} – {share.high:.3f}, n = {share.n})"
+    print_asked(outcome, report(outcome), "answers")

@@ -4,9 +4,14 @@ from typing import TYPE_CHECKING
 
 import click
 
+from assay.eval.cli.output import print_places
+from assay.eval.cli.report_screen import print_report
+
 if TYPE_CHECKING:
+    from assay.eval.llm.asked_runs import AskedRuns, R
     from assay.eval.llm.job import Forecast
     from assay.eval.llm.session import CostLedger, DryRun
+    from assay.eval.report.blocks import Report
 
 
 def print_expected(forecast: "Forecast[DryRun]") -> None:
@@ -49,3 +54,12 @@ def print_ledger(ledger: "CostLedger") -> None:
     if ledger.budget is not None:
         spent = ledger.run.committed_usd + ledger.earlier.committed_usd
         click.echo(f"budget  {spent:.4f} of {ledger.budget:.4f} USD")
+
+
+def print_asked(found: "AskedRuns[R]", report: "Report", what: str) -> None:
+    """Print the report of stored runs, where `what` was found of each lies, and the calls."""
+    print_report(report)
+    for result, run_id in zip(found.results, found.tracked, strict=True):
+        print_places(**{what: result.path}, mlflow_run=run_id)
+    if found.ledger:
+        print_ledger(found.ledger)

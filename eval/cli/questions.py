@@ -9,7 +9,8 @@ import click
 
 from assay.eval.cli import options
 from assay.eval.cli.asking import print_expected, print_ledger
-from assay.eval.cli.output import make_console, make_table, present, print_table, print_text
+from assay.eval.cli.output import present, print_next, print_text, print_warnings
+from assay.eval.cli.report_screen import print_report
 
 if TYPE_CHECKING:
     from assay.eval.llm.job import Forecast
@@ -55,6 +56,7 @@ if TYPE_CHECKING:
 @click.option("--force", is_flag=True, help="Overwrite a collection that is there already.")
 @options.language_model("these documents and this model", "Longest reply.  [default: 1024]")
 @options.DRY_RUN
+@options.FULL
 @options.JSON
 def questions(
     documents: str,
@@ -133,49 +135,23 @@ def questions(
     if card is None:
         sys.exit(2)
     if not as_json:
-        click.echo(f"next: assay label {target.folder / REVIEW} --serve --judge NAME")
+        print_next(f"label {target.folder / REVIEW} --serve --judge NAME")
 
 
 def _print_forecast(job: "QuestionJob", forecast: "Forecast[DryRun]") -> None:
-    _print_head(job)
+    from assay.eval.studies.questions.report import describe_job, warn
+
+    print_text(", ".join(describe_job(job)))
+    print_warnings(warn(job))
     print_expected(forecast)
 
 
 def _print_result(result: "QuestionsResult") -> None:
     from assay.eval.studies.comparison.differences import foretell
-    from assay.eval.studies.questions.page import describe_bias, list_causes
+    from assay.eval.studies.questions.report import report
 
-    console, made = make_console(), result.made
-    _print_head(result.job)
+    print_report(report(result))
+    if kept := len(result.made.kept):
+        print_text(foretell(kept))
     if result.ledger:
         print_ledger(result.ledger)
-    kinds = make_table("type", "requested", "kept", "median overlap")
-    overlaps = made.find_overlaps()
-    for kind, (asked, kept) in made.count_kinds().items():
-        shown = f"{overlaps[kind]:.3f}" if kind in overlaps else "–"
-        kinds.add_row(kind, str(asked), str(kept), shown)
-    print_table(console, kinds)
-    causes = make_table("dropped", "questions", "because", left=("because",))
-    for cause, count, meaning in list_causes(made):
-        if count:
-            causes.add_row(cause, str(count), meaning)
-    if causes.row_count:
-        print_table(console, causes)
-    if not made.kept:
-        click.echo("no question passed the tests; nothing is written")
-        return
-    print_text(describe_bias(made))
-    click.echo(f"{len(made.kept)} questions kept, {len(made.review)} marked for a person")
-    print_text(foretell(len(made.kept)))
-
-
-def _print_head(job: "QuestionJob") -> None:
-    pool = job.pool
-    click.echo(
-        f"{len(job.documents)} documents, {len(pool.passages)} passages to ask about"
-        f" ({pool.short} say too little), {len(job.draws)} drawn"
-    )
-    if job.empty:
-        click.echo(f"no passage suits: {', '.join(job.empty)}")
-    for line in job.warnings:
-        print_text(f"warning: {line}")

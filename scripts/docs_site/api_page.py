@@ -24,6 +24,9 @@ OBJECTS = {
                 "read_traces",
                 "drift",
                 "judge",
+                "questions",
+                "answer",
+                "ragas",
             )
         ),
         "assay.eval.api.load_runs",

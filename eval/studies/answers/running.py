@@ -1,12 +1,9 @@
 """`assay answer`: a language model answers each query of stored runs from what these returned."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
-from typing import Any
 
-from assay.eval import tracking
+from assay.eval.llm.asked_runs import AskedRuns
 from assay.eval.llm.job import Ask, Asking, Forecast
 from assay.eval.llm.session import DryRun, LlmSession
 from assay.eval.report.run_page.page import PAGE
@@ -15,38 +12,17 @@ from assay.eval.runs import generated_answers
 from assay.eval.runs.generated_answers import Recipe, Span, StoredAnswer
 from assay.eval.runs.stored import StoredRun
 from assay.eval.runs.summary.generated_answers import Answers, examine_answers
-from assay.eval.statistics.estimates import Estimate
 from assay.eval.studies.answers.prompts import TASK, AnswerTask, Case, read_answer
-from assay.eval.tracking.additions import add_to_run
+from assay.eval.tracking.additions import try_to_add
 from assay.eval.tracking.record import metric_name, with_interval
 from assay.retrievers.base import AssayError, Progress
 from assay.retrievers.language_models.answers import KeptAnswer
 from assay.retrievers.language_models.base import Prompt
 from assay.retrievers.services.errors import TooLongError
-from assay.retrievers.services.ledger import CostLedger
 from assay.retrievers.store.digest import digest
 
 PURPOSE = "answer"
 MAX_TOKENS = 400
-
-
-@dataclass(frozen=True, slots=True)
-class AnswersOutcome:
-    """The results by run, the ids of their MLflow runs, and the ledger, if anything was asked."""
-
-    results: Sequence[Answers]
-    tracked: Sequence[str | None]
-    ledger: CostLedger | None
-
-    def as_json(self) -> dict[str, Any]:
-        """Return all of it as JSON values."""
-        runs = [
-            {**result.as_json(), "mlflow_run": id_}
-            for result, id_ in zip(self.results, self.tracked, strict=True)
-        ]
-        ledger = self.ledger
-        asked = ledger and {**ledger.as_json(), "budget_usd": ledger.budget}
-        return {"runs": runs, "asked": asked}
 
 
 def estimate(task: AnswerTask, session: LlmSession) -> Forecast[DryRun]:
@@ -57,7 +33,7 @@ def estimate(task: AnswerTask, session: LlmSession) -> Forecast[DryRun]:
 
 def answer(
     task: AnswerTask, session: LlmSession, progress: Progress, *, track: bool
-) -> AnswersOutcome:
+) -> AskedRuns[Answers]:
     """Ask what is not known, and write the answers into the folder of each run.
 
     What was answered is kept as it comes. Raises AssayError where no further call can succeed.
@@ -71,7 +47,7 @@ def answer(
             _tell_replaced(run, len(cases), session, progress)
             results.append(_write(run, cases, replies, task.budgets[run.manifest.id], session))
     tracked = [_track(result, progress) if track else None for result in results]
-    return AnswersOutcome(results, tracked, ledger if counted.to_ask else None)
+    return AskedRuns(results, tracked, ledger if counted.to_ask else None)
 
 
 def _count(task: AnswerTask, session: LlmSession) -> DryRun:
@@ -166,19 +142,7 @@ def _track(result: Answers, progress: Progress) -> str | None:
     """
     if len(result.answers) < len(result.run.queries):
         return None
-    return tracking.attempt(
-        lambda: log_answers(result.run, result.means, result.path),
-        f"the answers are kept in {result.path}",
-        progress,
-    )
-
-
-def log_answers(run: StoredRun, means: Mapping[str, Estimate], file: Path) -> str | None:
-    """Add the means and `file` to the MLflow run of `run`; return its id, None where there is none.
-
-    Raises TrackingError.
-    """
     metrics: dict[str, float] = {}
-    for name, mean in means.items():
+    for name, mean in result.means.items():
         metrics |= with_interval(f"answers/{metric_name(name)}", mean)
-    return add_to_run(run, metrics, file)
+    return try_to_add(result.run, metrics, result.path, progress)

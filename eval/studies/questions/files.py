@@ -13,24 +13,19 @@ from assay.eval.collections.card import FILE
 from assay.eval.collections.card_files import read_card
 from assay.eval.collections.digests import seal
 from assay.eval.collections.formats.rows import render_rows
+from assay.eval.report.renderers import markdown
 from assay.eval.runs.files import encode_json
 from assay.eval.studies.questions.asking import DrawOutcome
 from assay.eval.studies.questions.job import QuestionJob
-from assay.eval.studies.questions.page import (
-    JSON,
-    MARKDOWN,
-    describe_bias,
-    name_favoured,
-    render_report,
-)
 from assay.eval.studies.questions.prompts import digest_prompts
+from assay.eval.studies.questions.report import describe_bias, name_favoured, report
 from assay.eval.studies.questions.running import QuestionsResult
 from assay.eval.studies.questions.selection import QuestionSelection
 from assay.eval.studies.questions.sources import QuestionSource
 from assay.retrievers.base import AssayError
 from assay.retrievers.store.locks import changing
 
-REVIEW = "review.csv"
+REVIEW, JSON, MARKDOWN = "review.csv", "questions.json", "questions.md"
 FILES = (author.QUERIES, author.JUDGMENTS, REVIEW, JSON, MARKDOWN, author.PIPELINE, FILE)
 
 
@@ -85,14 +80,15 @@ def write_set(target: Target, result: QuestionsResult, *, force: bool) -> Path:
         for i, item in enumerate(outcome.gold)
     ]
     about = describe_set(job, made, written_on)
+    whole = f"{about} {describe_bias(made)}"
     questions = f"questions by {job.session.model.name}"
     files = {
         author.QUERIES: render_rows([_query(name, made) for name in made.kept]),
         author.JUDGMENTS: render_rows(judgments),
         REVIEW: _render_review(source, made, author.refer_to(name, folder)),
         JSON: encode_json(result.as_json()).decode(),
-        MARKDOWN: render_report(name, made, job.as_json(), about),
-        **author.describe(source.origin, name, folder, source.documents, questions, about),
+        MARKDOWN: markdown.render(report(result, name, about)),
+        **author.describe(source.origin, name, folder, source.documents, questions, whole),
     }
     if favours := name_favoured(made.bias):
         files[FILE] += f"favours: {json.dumps(favours, ensure_ascii=False)}\n"
@@ -104,15 +100,14 @@ def write_set(target: Target, result: QuestionsResult, *, force: bool) -> Path:
 
 
 def describe_set(job: QuestionJob, made: QuestionSelection, written_on: str) -> str:
-    """Return what a card has to say of such a set: by whom, how it was tested, what it favours."""
+    """Return by whom a set was written, and how it was tested."""
     kinds = ", ".join(f"{name} {kept}" for name, (_, kept) in made.count_kinds().items() if kept)
     return (
         f"{len(made.kept)} questions written on {written_on} by a language model, "
         f"{job.session.model.name}, about passages drawn from {len(job.documents)} documents (seed "
         f"{job.spec.seed}), and tested by the same model: of {len(made.outcomes)} asked for the "
         f"others were dropped. When this was written a person had seen none of them; "
-        f"{len(made.review)} are marked for one in {REVIEW}. By type: {kinds}. "
-        f"{describe_bias(made)}"
+        f"{len(made.review)} are marked for one in {REVIEW}. By type: {kinds}."
     )
 
 

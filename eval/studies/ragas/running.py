@@ -1,46 +1,22 @@
 """Scoring stored runs with ragas: what is asked for, who judges, what it costs."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
-from assay.eval import tracking
 from assay.eval.llm import session as sessions
+from assay.eval.llm.asked_runs import AskedRuns
 from assay.eval.llm.job import Asking, Forecast
 from assay.eval.llm.session import DryRun, LlmSession
 from assay.eval.runs.stored import StoredRun
 from assay.eval.studies.ragas import judging, plain, results
-from assay.eval.studies.ragas.beside import Beside
 from assay.eval.studies.ragas.metrics import Metric
-from assay.eval.studies.ragas.samples import Sample
-from assay.eval.tracking.additions import add_to_run
+from assay.eval.studies.ragas.samples import Sample, make_answered_samples, make_samples
+from assay.eval.tracking.additions import try_to_add
 from assay.eval.tracking.record import metric_name, with_interval
 from assay.retrievers.base import AssayError, Progress
-from assay.retrievers.services.ledger import CostLedger
 from assay.retrievers.settings import Resources
-
-
-def log_ragas(run: StoredRun, found: Sequence[Beside], file: Path, group: str) -> str | None:
-    """Add metrics, named `group`/…, and `file` to the MLflow run of `run`; return its id.
-
-    None where there is none.
-
-    Raises TrackingError.
-    """
-    return add_to_run(run, metrics(found, group), file)
-
-
-def metrics(found: Sequence[Beside], group: str) -> dict[str, float]:
-    """Return the scores by their names in MLflow, with the number of queries that have one."""
-    values: dict[str, float] = {}
-    for item in found:
-        if item.mean is not None:
-            name = f"{group}/{metric_name(item.metric.name)}"
-            values |= {**with_interval(name, item.mean), f"{name}.queries": item.mean.n}
-    return values
-
 
 MAX_TOKENS = 1024  # a judge repeats each statement and gives its reasons
 
@@ -72,30 +48,25 @@ class RagasTask:
         return sum(len(samples) for _, samples in self.samples)
 
 
-@dataclass(frozen=True, slots=True)
-class RagasScores:
-    """The results by run, the ids of the MLflow runs that have them, and the ledger if any."""
+def make_task(
+    runs: Sequence[StoredRun], metrics: list[Metric], k: int | None, limit: int | None
+) -> RagasTask:
+    """Return what is asked for: over the first `k` hits of `limit` queries, or of all.
 
-    results: Sequence[results.RagasResult]
-    tracked: Sequence[str | None]
-    ledger: CostLedger | None
-
-    def as_json(self) -> dict[str, Any]:
-        """Return all of it as JSON values."""
-        runs = [
-            {**result.as_json(), "file": str(result.path), "mlflow_run": run_id}
-            for result, run_id in zip(self.results, self.tracked, strict=True)
-        ]
-        ledger = self.ledger
-        asked = ledger and {**ledger.as_json(), "budget_usd": ledger.budget}
-        return {"runs": runs, "asked": asked}
+    Without `k` it is of stored answers. Raises AssayError where a run has none.
+    """
+    samples = [
+        (run, make_answered_samples(run, limit) if k is None else make_samples(run, k, limit))
+        for run in runs
+    ]
+    return RagasTask(metrics, k, samples)
 
 
 def make_session(
-    options: dict[str, Any], resources: Resources, *, dry_run: bool
+    options: Mapping[str, Any], resources: Resources, *, dry_run: bool
 ) -> LlmSession | None:
     """Return the model that `options` name, None for none. Raises AssayError."""
-    if options["provider"] is not None:
+    if options.get("provider") is not None:
         return sessions.make_session(options, "ragas", MAX_TOKENS, resources, dry_run=dry_run)
     given = [name for name, value in options.items() if value is not None]
     if wrong := [*given, *(["dry_run"] if dry_run else [])]:
@@ -116,7 +87,7 @@ def estimate(task: RagasTask, session: LlmSession) -> Forecast[DryRun]:
 
 def score(
     task: RagasTask, session: LlmSession | None, progress: Progress, *, track: bool
-) -> RagasScores:
+) -> AskedRuns[results.RagasResult]:
     """Score all runs, write what was found, and with `track` add it to their MLflow runs."""
     by_text = [metric for metric in task.metrics if not metric.judged]
     found = []
@@ -142,7 +113,7 @@ def score(
                     "is kept"
                 )
             results.write(result)
-    return RagasScores(found, [_track(item, progress) if track else None for item in found], ledger)
+    return AskedRuns(found, [_track(item, progress) if track else None for item in found], ledger)
 
 
 def _count(task: RagasTask, session: LlmSession) -> DryRun:
@@ -153,9 +124,10 @@ def _count(task: RagasTask, session: LlmSession) -> DryRun:
 
 
 def _track(result: results.RagasResult, progress: Progress) -> str | None:
-    """Add the scores to the run's MLflow run; return its id, None where there is none."""
-    return tracking.attempt(
-        lambda: log_ragas(result.run, result.found, result.path, result.path.stem),
-        f"the scores are kept in {result.path}",
-        progress,
-    )
+    """Add the means to the run's MLflow run; return its id, None where there is none."""
+    metrics: dict[str, float] = {}
+    for item in result.found:
+        if item.mean is not None:
+            name = f"{result.path.stem}/{metric_name(item.metric.name)}"
+            metrics |= {**with_interval(name, item.mean), f"{name}.queries": item.mean.n}
+    return try_to_add(result.run, metrics, result.path, progress)

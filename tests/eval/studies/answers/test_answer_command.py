@@ -24,6 +24,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from samples.small_project import QUERIES, write_project
 
+from assay import answer
 from assay.eval.cli.main import assay
 from assay.eval.collections.collection import GoldItem
 from assay.eval.scoring.generated import KINDS, ModelAnswer, ReferenceAnswer, score, split_tokens
@@ -153,6 +154,9 @@ def test_answers_are_kept_scored_compared_and_gated(server: LanguageModelServer)
     assert again["runs"] == found["runs"]
     assert (again["asked"], len(server.calls)) == (None, count)
     assert "something answers them" in call("answer", "mine", *ASKED)
+    told = answer("mine", provider="openai", model="m", prices="1,1,1,10", track=False)
+    assert told.json() == again
+    assert told.tables["mine"]["mean"].to_dict().items() >= means.items()
 
     folder = Path(run["file"]).parent
     page, markdown = ((folder / f"report.{kind}").read_text() for kind in ("html", "md"))

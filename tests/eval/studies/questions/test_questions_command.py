@@ -13,6 +13,7 @@ from samples.scripted_questions import write
 from tools.own_cache import make_cache
 from tools.recording_progress import RecordingProgress
 
+from assay import questions as write_in_python
 from assay.eval.cli.label import label
 from assay.eval.cli.questions import questions
 from assay.eval.collections import check, find_card, load
@@ -147,6 +148,10 @@ def test_the_same_call_gives_the_same_set_and_pays_for_nothing_twice(
     for name in FILES - {"dataset.yaml", "pipeline.yaml", "questions.json", "review.csv"}:
         assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes()
     assert second["questions"] == first["questions"]
+    told = write_in_python(docs, number=8, provider="openai", model="gpt-x", output="in_python")
+    assert json.loads(json.dumps(told.json()))["questions"] == first["questions"]
+    assert told.tables["types"]["kept"].sum() == first["kept"]
+    assert (tmp_path / "in_python/dataset.yaml").exists()
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     more = succeed(docs, "--number", "10", "--output", "three")
     assert more["questions"][:8] == first["questions"]

@@ -13,6 +13,7 @@ from doubles.language_model_server import KEY, LanguageModelServer, Say
 from samples.scripted_judge import CALLS, HITS, MEANS, QUERIES, TEXT, judge, make_judged
 from tools.own_cache import make_cache
 
+from assay import ragas as score_in_python
 from assay.eval.cli.main import assay
 from assay.eval.cli.ragas import ragas
 from assay.retrievers.base import AssayError
@@ -78,6 +79,11 @@ def test_every_metric_with_its_answers_paid_for_once(
     again = call_json()
     assert metrics(again) == rows
     assert again["asked"] is None
+    told = score_in_python("judged", asked={"provider": "openai"})
+    assert told.json() == again
+    (table, *_) = told.tables.values()
+    assert table["mean"][list(MEANS)].to_dict() == pytest.approx(MEANS)
+    assert told.tables[f"{next(iter(told.tables))}_disagreements"]["query"].size
     narrower = ["judged", "--provider", "openai", "--metrics", "ContextRelevance,Faithfulness"]
     done = CliRunner().invoke(ragas, narrower, catch_exceptions=False)
     assert re.search(rf"replaced: .*ragas\.json had .* of {QUERIES} queries judged by", done.stderr)
@@ -134,7 +140,7 @@ def test_unreadable_judgments_are_told_and_are_no_zeros(
     why = "a reply of the model was not the required JSON"
     row = metrics(json.loads(call(*options, "--json")))["ContextRelevance"]
     assert (row["mean"], row["queries"], row["missing"]) == (None, {}, {why: QUERIES})
-    assert f"ContextRelevance: {QUERIES} of {QUERIES} without a score: {why}" in call(*options)
+    assert re.search(rf"ContextRelevance +{QUERIES} +{why}", call(*options))
 
 
 def test_a_budget_that_ends_leaves_no_scores_and_keeps_the_answers(

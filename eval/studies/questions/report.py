@@ -1,0 +1,135 @@
+"""What is said of written questions: how many are kept, what was dropped, and what they favour."""
+
+from collections.abc import Iterator
+from operator import itemgetter
+
+from assay.eval.report.blocks import Block, Column, Facts, Report, Table
+from assay.eval.report.formats import count, score, signed
+from assay.eval.studies.questions.asking import MEANING
+from assay.eval.studies.questions.job import QuestionJob
+from assay.eval.studies.questions.running import QuestionsResult
+from assay.eval.studies.questions.selection import Bias, QuestionSelection
+
+NAMED = 20  # dropped questions shown of each cause
+OVERLAP = "Overlap is the share of a question's three-word sequences that are in its passage."
+KINDS = (
+    Column("type", "Type", value=itemgetter(0)),
+    Column("asked", "Asked for", "count", itemgetter(1)),
+    Column("kept", "Kept", "count", itemgetter(2)),
+    Column("overlap", "Median overlap", "score", itemgetter(3)),
+)
+CAUSES = (
+    Column("cause", "Dropped", value=itemgetter(0)),
+    Column("questions", "Questions", "count", itemgetter(1)),
+    Column("meaning", "Because", value=lambda row: MEANING[row[0]]),
+)
+DROPPED = (
+    Column("id", "Id", value=itemgetter(0)),
+    Column("cause", "Cause", value=lambda row: row[1].cause),
+    Column("type", "Type", value=lambda row: row[1].draw.kind.name),
+    Column("question", "Question", value=lambda row: row[1].question),
+    Column("detail", "More", value=lambda row: row[1].detail),
+)
+
+
+def report(found: QuestionsResult, name: str = "", about: str = "") -> Report:
+    """Return the report of written questions. It holds no time: equal results give equal reports.
+
+    `name` is that of their collection, and `about` sums up how they were made.
+    """
+    job, made = found.job, found.made
+    kept = f"{count(len(made.kept), 'question')} kept, {len(made.review)} marked for a person"
+    return Report(
+        id="",
+        kind="questions",
+        title=f"Questions of {name}" if name else "Questions",
+        subject=describe_job(job),
+        verdict=[kept, describe_bias(made)]
+        if made.kept
+        else ["no question passed the tests; nothing is written"],
+        warnings=list(warn(job)),
+        blocks=[*_show_kinds(made), *_show_dropped(job, made), _show_request(job)],
+        description=about,
+    )
+
+
+def describe_job(job: QuestionJob) -> tuple[str, ...]:
+    """Return what is asked about, and how much of it is drawn."""
+    pool = job.pool
+    return (
+        count(len(job.documents), "document"),
+        f"{count(len(pool.passages), 'passage')} to ask about ({pool.short} say too little)",
+        f"{len(job.draws)} drawn",
+    )
+
+
+def warn(job: QuestionJob) -> Iterator[str]:
+    """Yield what to know of a job before its questions are believed."""
+    if job.empty:
+        yield f"no passage suits: {', '.join(job.empty)}"
+    yield from job.warnings
+
+
+def _show_kinds(made: QuestionSelection) -> Iterator[Block]:
+    overlaps = made.find_overlaps()
+    rows = [(kind, *counts, overlaps.get(kind)) for kind, counts in made.count_kinds().items()]
+    yield Table("types", "By type", KINDS, rows, OVERLAP)
+
+
+def _show_dropped(job: QuestionJob, made: QuestionSelection) -> Iterator[Block]:
+    """Yield how many questions each test dropped, and the first of each."""
+    causes = {cause: number for cause, number in made.count_causes().items() if number}
+    if not causes:
+        return
+    note = (
+        f"In the order of the tests. Overlap above {job.spec.max_overlap} and a cosine above "
+        f"{job.spec.max_similarity} drop a question."
+    )
+    yield Table("dropped", "What was dropped", CAUSES, [*causes.items()], note)
+    rows = [
+        item
+        for cause in causes
+        for item in [one for one in made.outcomes.items() if one[1].cause == cause][:NAMED]
+    ]
+    note = f"The first {NAMED} of each cause."
+    yield Table("dropped_questions", "Dropped questions", DROPPED, rows, note, brief=False)
+
+
+def _show_request(job: QuestionJob) -> Facts:
+    spec = job.spec
+    pairs = [
+        ("Questions", f"{spec.number:,}"),
+        ("Types", ", ".join(kind.name for kind in spec.kinds)),
+        ("Seed", str(spec.seed)),
+        ("Model", job.session.model.name),
+        ("Tested by the legs of", job.config.name),
+    ]
+    return Facts("Asked for", pairs, brief=False)
+
+
+def name_favoured(bias: Bias | None) -> str:
+    """Name the search that a set favours, with its figures; "" where none is shown to be."""
+    if bias is None or bias.advantage.low <= 0 <= bias.advantage.high:
+        return ""
+    rates = {"keyword": score(bias.keyword.value), "dense": score(bias.dense.value)}
+    better, worse = rates if bias.advantage.value > 0 else reversed(rates)
+    return f"{better} search (Hit@10 {rates[better]} alone, {worse} search {rates[worse]})"
+
+
+def describe_bias(made: QuestionSelection) -> str:
+    """Return in sentences what the set may favour. Something must be kept."""
+    overlap = (
+        f"At the median {made.find_overlaps()['']:.0%} of a question's three-word sequences are "
+        "in its passage."
+    )
+    if made.bias is None:
+        return (
+            f"{overlap} No question has an answer, so keyword and dense search were not compared."
+        )
+    bias = made.bias
+    change = bias.advantage
+    return (
+        f"{overlap} Keyword search alone has Hit@10 {score(bias.keyword.value)}, dense search "
+        f"alone {score(bias.dense.value)}: a difference of {signed(change.value)} (95 % interval "
+        f"{signed(change.low)} … {signed(change.high)})."
+    )
