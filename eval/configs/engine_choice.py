@@ -1,27 +1,12 @@
 """CONFIG@ENGINE: the same pipeline with its lists, or one of them, from another engine."""
 
-from collections.abc import Iterator
 from typing import Any
 
 from assay.eval.configs.engine_settings import read_engine
 from assay.retrievers.base import AssayError
-from assay.retrievers.engines.capabilities import Search
-from assay.retrievers.legs.base import LegSettings
-from assay.retrievers.legs.native import EngineLegSettings
+from assay.retrievers.legs.placement import IN_ENGINE, MOVES, place_leg
 from assay.retrievers.legs.registry import LEGS
 
-
-def _find_moves() -> Iterator[tuple[str, str, Search]]:
-    """Yield the type of each leg that can search in an engine, what it is there, and its search."""
-    for type_, leg in LEGS.types.items():
-        if issubclass(leg, LegSettings) and leg.in_engine:
-            moved = LEGS.types[leg.in_engine]
-            assert issubclass(moved, EngineLegSettings)
-            yield type_, leg.in_engine, moved.search
-
-
-MOVES = tuple(_find_moves())
-IN_ENGINE = {type_: moved for type_, moved, _ in MOVES}
 # By the type of a leg in an engine, the keys of those that become it which it does not have.
 STAYING = {
     moved: {key for type_, to, _ in MOVES if to == moved for key in LEGS.types[type_].model_fields}
@@ -42,8 +27,7 @@ def choose_engine(values: dict[str, Any], type_: str) -> None:
     here with the other legs. The name says so. Raises AssayError where nothing can move, or the
     engine does not fuse and should, or there is no such engine.
     """
-    settings = read_engine(type_).settings
-    can = settings.capabilities
+    can = read_engine(type_).settings.capabilities
     legs = _find_legs(values)
     types = {name: str(leg.get("type")) for name, leg in legs.items() if isinstance(leg, dict)}
     if "native_hybrid" in types.values() and "hybrid" not in can.searches:
@@ -65,14 +49,7 @@ def choose_engine(values: dict[str, Any], type_: str) -> None:
             f"{', '.join(there)} or {', '.join(others)}; there are: {found}"
         )
     for name in moving:
-        legs[name] = move = {
-            **legs[name],
-            "type": IN_ENGINE[types[name]],
-            "engine": {"type": type_},
-        }
-        # The store analyses texts as the leg says, where that is the name of a language.
-        if isinstance(move.get("analyzer"), str) and "analyzer" in type(settings).model_fields:
-            move["engine"]["analyzer"] = move.pop("analyzer")
+        legs[name] = place_leg(legs[name], IN_ENGINE[types[name]], {"type": type_})
     values["name"] = f"{values.get('name', 'pipeline')}-{type_}"
 
 

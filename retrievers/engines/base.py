@@ -38,6 +38,8 @@ class StoreSettings(Settings, ABC):
     """Base of every engine's settings."""
 
     capabilities: ClassVar[Capabilities]
+    # The dotted key of the language by which texts become terms, where it is named as elsewhere.
+    language_key: ClassVar[str] = ""
     type: str = "python"
     depth: LegDepths = Field(
         default_factory=LegDepths, description="candidates of each list that enter fusion"

@@ -238,6 +238,7 @@ class Neo4jStore(Store):
 class Neo4jSettings(StoreSettings):
     """Neo4j, a server at NEO4J_URL: BM25 and vectors, fused here; chunks linked in documents."""
 
+    language_key: ClassVar[str] = "analyzer"
     capabilities: ClassVar[Capabilities] = Capabilities(
         "here",
         approximate=("hnsw",),

@@ -1,6 +1,6 @@
 """Every engine that a config can name."""
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field
 
@@ -46,15 +46,26 @@ _Own = Annotated[
     Field(discriminator="type"),
 ]
 ENGINES = Part("assay.engines", StoreSettings, _Own)
-TYPES = frozenset(ENGINES.types)
+TYPES = ENGINES.types
+Name = Literal[tuple(sorted(TYPES))]  # type: ignore[valid-type]
 
 
-def _refuse_missing(value: Any) -> Any:
-    """Say of a store that is known, and no engine, what can be done instead."""
+def expand_name(value: Any) -> Any:
+    """Return an engine as a config has it; a name stands for its default settings."""
+    return {"type": value} if isinstance(value, str) else value
+
+
+def _find_engine(value: Any) -> Any:
+    """Expand a name; say of a store that is known, and no engine, what can be done instead."""
+    value = expand_name(value)
     type_ = value.get("type") if isinstance(value, dict) else None
     if type_ in STRATEGIES and type_ not in TYPES:
         raise ValueError(describe_missing(type_))
     return value
 
 
-EngineSettings = Annotated[StoreSettings, ENGINES, BeforeValidator(_refuse_missing)]
+EngineSettings = Annotated[
+    StoreSettings,
+    ENGINES,
+    BeforeValidator(_find_engine, json_schema_input_type=Annotated[StoreSettings, ENGINES] | Name),
+]

@@ -3,11 +3,12 @@
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from assay.retrievers.base.suggestions import suggest
 from assay.retrievers.fusion.fusion import FusionSettings
 from assay.retrievers.legs.base import LegSettings
+from assay.retrievers.legs.placement import PlacedLeg, place_legs
 from assay.retrievers.legs.registry import AnyLeg
 from assay.retrievers.pipeline.query_cache import CacheSettings
 from assay.retrievers.query.registry import AnyQueryStep
@@ -43,6 +44,11 @@ class PipelineShape(Settings):
         None,
         description="where answers are kept until a document changes; never used to time searches",
     )
+
+    @field_validator("legs", mode="before", json_schema_input_type=dict[str, AnyLeg | PlacedLeg])
+    @classmethod
+    def _place_legs(cls, legs: Any) -> Any:
+        return place_legs(legs)
 
     @property
     def active(self) -> Mapping[str, LegSettings]:

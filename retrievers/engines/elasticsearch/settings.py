@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field, model_validator
@@ -23,6 +23,7 @@ DEEPEST = 10_000
 class ElasticsearchIndexSettings(ServiceSettings):
     """What Elasticsearch can be told."""
 
+    language_key: ClassVar[str] = "bm25.analyzer"
     ca_certs: Annotated[str | None, PLACE] = Field(
         None, description="file with the certificates of the authorities to trust"
     )

@@ -71,6 +71,7 @@ class LanceIndexSettings(Settings):
 class LanceTableSettings(StoreSettings):
     """What LanceDB can be told."""
 
+    language_key: ClassVar[str] = "fts.language"
     capabilities: ClassVar[Capabilities] = Capabilities(
         "client",
         approximate=("ivf-flat", "ivf-pq", "hnsw-flat", "hnsw-sq"),

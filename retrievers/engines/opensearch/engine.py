@@ -39,6 +39,7 @@ OpenedIndex: TypeAlias = OpenIndex[OpenSearchClient]
 class OpenSearchSettings(OpenSearchConnection, StoreSettings):
     """OpenSearch, a server: BM25 and k-NN lists fused by a search pipeline."""
 
+    language_key: ClassVar[str] = "bm25.analyzer"
     capabilities: ClassVar[Capabilities] = CAPABILITIES
     type: Literal["opensearch"] = "opensearch"
     index_name: str | None = Field(

@@ -85,6 +85,7 @@ class TextSearchSettings(Settings):
 class PostgresSettings(StatementSettings):
     """PostgreSQL with pgvector, embedded or that of POSTGRES_URL: both lists in one statement."""
 
+    language_key: ClassVar[str] = "text.language"
     capabilities: ClassVar[Capabilities] = CAPABILITIES
     type: Literal["postgres"]
     text: TextSearchSettings = Field(

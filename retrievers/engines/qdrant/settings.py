@@ -1,6 +1,6 @@
 """What both forms of Qdrant have in common: its BM25, its vector index and how it fuses."""
 
-from typing import Literal
+from typing import ClassVar, Literal
 
 from pydantic import Field, model_validator
 
@@ -37,6 +37,7 @@ class QdrantBm25Settings(Settings):
 class QdrantStoreSettings(StoreSettings):
     """Base of the settings of both forms of Qdrant."""
 
+    language_key: ClassVar[str] = "bm25.language"
     fusion: Literal["rrf", "dbsf"] = Field(
         "rrf",
         description=(

@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 from pydantic import Field, model_validator
 
@@ -33,6 +33,7 @@ class RedisTextSettings(Settings):
 class RedisIndexSettings(ServiceSettings):
     """What Redis can be told."""
 
+    language_key: ClassVar[str] = "text.language"
     text: RedisTextSettings = Field(
         default_factory=RedisTextSettings, description="the engine's keyword index"
     )

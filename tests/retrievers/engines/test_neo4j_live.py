@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tools.leg_stores import check_pair
 
 from assay.eval.collections.loading import load
 from assay.eval.configs.config import load_config
@@ -17,6 +18,7 @@ from assay.retrievers.conformance import Rule
 from assay.retrievers.engines.conformance import RULES
 from assay.retrievers.engines.conformance.sample import FEW, TEXTS, encode, index
 from assay.retrievers.engines.neo4j import Neo4jSettings, Neo4jStore
+from assay.retrievers.engines.registry import TYPES
 from assay.retrievers.pipeline.config import PipelineConfig
 from assay.retrievers.settings import Resources
 from assay.retrievers.store.cache import Cache, default_root
@@ -199,6 +201,21 @@ def test_combine_split_keeps_its_criteria(resources: Resources, store: Neo4jStor
             dense = [{name for name, _ in trace["dense"].candidates} for trace in traces]
             assert dense[0] == dense[1]
         assert expanded
+
+
+@pytest.mark.parametrize(
+    ("dense", "keyword"),
+    [("qdrant-edge", "neo4j"), ("neo4j", "sqlite"), ("neo4j", "neo4j"), ("neo4j", "opensearch"),
+     ("opensearch", "neo4j"), ("qdrant", "neo4j")],
+)  # fmt: skip
+def test_a_leg_may_be_in_another_store(
+    dense: str, keyword: str, model_workshop: Resources, store: Neo4jStore
+) -> None:
+    for engine in (dense, keyword):
+        address = TYPES[engine].capabilities.address
+        if address and address not in os.environ:
+            pytest.skip(f"${address} is not set")
+    check_pair(model_workshop, dense, keyword)
 
 
 def test_what_fails_is_one_line(resources: Resources, store: Neo4jStore) -> None:

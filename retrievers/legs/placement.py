@@ -1,0 +1,95 @@
+"""Legs in the stores that a config names beside them."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Literal
+
+from pydantic import Field
+
+from assay.retrievers.engines.base import StoreSettings
+from assay.retrievers.engines.capabilities import Search
+from assay.retrievers.engines.registry import TYPES, EngineSettings, expand_name
+from assay.retrievers.legs.base import LegSettings
+from assay.retrievers.legs.native import EngineLegSettings
+from assay.retrievers.legs.registry import LEGS
+from assay.retrievers.legs.windows import Windows
+from assay.retrievers.models.registry import AnyEncoder
+from assay.retrievers.settings import Settings
+
+
+def _find_moves() -> Iterator[tuple[str, str, Search]]:
+    """Yield the type of each leg that can search in an engine, what it is there, and its search."""
+    for type_, leg in LEGS.types.items():
+        if issubclass(leg, LegSettings) and leg.in_engine:
+            moved = LEGS.types[leg.in_engine]
+            assert issubclass(moved, EngineLegSettings)
+            yield type_, leg.in_engine, moved.search
+
+
+MOVES = tuple(_find_moves())
+IN_ENGINE = {type_: moved for type_, moved, _ in MOVES}
+SEARCHES = {moved: search for _, moved, search in MOVES}
+# The type of a leg in an engine, by the name of a leg that states none.
+BY_NAME: dict[str, str] = {search: moved for type_, moved, search in MOVES if type_ == moved}
+
+
+class PlacedLeg(Settings):
+    """A leg in the store that `engine` names; what it is its name says, or its type."""
+
+    type: Literal["dense", "bm25"] | None = Field(
+        None, description="what it is; not needed of legs named dense, keyword or hybrid"
+    )
+    engine: EngineSettings = Field(description="the store that indexes and searches, or its name")
+    depth: int = Field(100, ge=1, description="candidates handed on")
+    encoder: AnyEncoder | None = Field(None, description="the embedding model, or its name")
+    windows: Windows | None = Field(None, description="dense: how long chunks are read")
+    analyzer: str | None = Field(None, description="keyword: the language, where the store has it")
+
+
+def place_leg(leg: Mapping[str, Any], type_: str, engine: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a leg, as a config has it, that searches in `engine` as one of `type_` does there.
+
+    The store analyses texts as the leg says, where that is the name of a language and the store
+    knows languages by name.
+    """
+    placed = {**leg, "type": type_, "engine": dict(engine)}
+    found = TYPES.get(str(engine.get("type")))
+    path = found.language_key if found and issubclass(found, StoreSettings) else ""
+    if path and isinstance(placed.get("analyzer"), str):
+        *parents, last = path.split(".")
+        place = placed["engine"]
+        for key in parents:
+            place[key] = dict(place.get(key) or {})
+            place = place[key]
+        place.setdefault(last, placed.pop("analyzer"))
+    return placed
+
+
+def place_legs(legs: Any) -> Any:
+    """Return the legs of a config, those with an `engine` in that store; others as they are.
+
+    Raises ValueError for a key that means nothing there.
+    """
+    if not isinstance(legs, Mapping):
+        return legs
+    return {name: _place(str(name), leg) for name, leg in legs.items()}
+
+
+def _place(name: str, leg: Any) -> Any:
+    if not isinstance(leg, Mapping) or "engine" not in leg:
+        return leg
+    type_, engine = leg.get("type", BY_NAME.get(name)), expand_name(leg["engine"])
+    stated = leg.get("type") in SEARCHES  # as what it is there
+    if stated or type_ not in IN_ENGINE or not isinstance(engine, Mapping):
+        return leg
+    placed = place_leg(leg, IN_ENGINE[type_], engine)
+    found, search = TYPES.get(str(engine.get("type"))), SEARCHES[placed["type"]]
+    if found and issubclass(found, StoreSettings) and search not in found.capabilities.searches:
+        lack = found.capabilities.describe_lack(str(engine["type"]), search)
+        raise ValueError(f"{name}: {lack}")
+    allowed = LEGS.types[placed["type"]].model_fields
+    if unknown := sorted(set(placed) - set(allowed)):
+        raise ValueError(
+            f"{name}: not allowed in the engine {engine.get('type')}: {', '.join(unknown)}; "
+            f"allowed: {', '.join(allowed)}"
+        )
+    return placed
