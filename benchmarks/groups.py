@@ -14,7 +14,8 @@ intervals that hold the true mean, for a number of groups.
 - `share`: documents are drawn without replacement from a population of which they are that share,
   and the claim is on that population.
 
-Beside the test by group stands the wild cluster bootstrap with Webb's weights.
+Beside the test by group stands the wild cluster bootstrap with Webb's weights. A last table has the
+gate's false alarms on what is made up.
 """
 
 import argparse
@@ -29,14 +30,16 @@ from assay.eval import no_telemetry
 from assay.eval.collections.groups import find_groups
 from assay.eval.collections.loading import load
 from assay.eval.statistics.groups import (
+    Clusters,
     count_effective,
     estimate_grouped_difference,
     find_design_effect,
     number_groups,
 )
-from assay.eval.statistics.max_t import randomise_family
+from assay.eval.statistics.max_t import randomise_drops, randomise_family
 from assay.eval.statistics.paired import estimate_difference
 from assay.eval.statistics.significance import ALPHA, presumes_symmetry
+from assay.eval.studies.gate.settings import GateSettings
 from assay.retrievers.base import AssayError
 
 no_telemetry.disable()
@@ -45,6 +48,7 @@ Groups = list[Floats]  # the differences of each group
 Draw = Callable[[int, int, np.random.Generator], list[Groups]]  # groups, samples
 
 NUMBERS = (6, 10, 20, 50, 95)
+ALARM_NUMBERS = (6, 20, 50)
 CORRELATIONS = (0.0, 0.1, 0.3, 0.6)
 LARGEST_GROUP = 50
 SPREAD = 0.2  # of differences made up
@@ -107,6 +111,12 @@ def main() -> None:
             rates = measure(draw, number, asked.trials, corrected)
             name = f"{number / POPULATION:.2f}, {'corrected' if corrected else 'as if all else'}"
             print_row(name, str(number), rates)
+    print("\n| shape, correlation .3 | groups | gate's false alarms: by question | by group |")
+    print("| --- " * 4 + "|")
+    for shape in SHAPES:
+        for number in ALARM_NUMBERS:
+            alarms = measure_alarms(make_up(shape, 0.3), number, asked.trials)
+            print(f"| {shape} | {number} | {alarms[0]:.3f} | {alarms[1]:.3f} |", flush=True)
     if asked.made_up:
         return
     print_head("real: collection, pipelines", "groups")
@@ -167,6 +177,27 @@ def measure(draw: Draw, number: int, trials: int, share: float = 0.0) -> Rates:
                 ]
             )
     return Rates(*np.mean(np.array(rows, dtype=float), axis=0).tolist())
+
+
+def measure_alarms(draw: Draw, number: int, trials: int) -> tuple[float, float]:
+    """Return the share of samples that the gate calls a regression: by question, and by group."""
+    rng = np.random.default_rng((number, trials))
+    limits = GateSettings()
+    effect = next(iter(limits.measures.values()))
+    alarms = np.zeros(2)
+    for sample in draw(number, trials, rng):
+        values, groups = flatten(sample)
+        if values.mean() > -effect:
+            continue
+        column = values[:, None]
+        by_question, by_group = (
+            randomise_drops(column, limits.false_alarms, clusters).p_values[0]
+            for clusters in (None, Clusters(groups))
+        )
+        found = np.array([by_question, max(by_question, by_group)])
+        alarms += found <= limits.false_alarms
+    shares = alarms / trials
+    return float(shares[0]), float(shares[1])
 
 
 def find_p_values(samples: Sequence[Groups], share: float) -> tuple[list[float], list[float]]:

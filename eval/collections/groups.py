@@ -90,7 +90,7 @@ def describe_groups(groups: Iterable[Group]) -> str:
     """Return in a sentence as how many independent questions those in groups count.
 
     It is foreseen from the sizes of the groups, with a correlation of .2 within them (Kish 1965,
-    Survey Sampling, 5.4). "" where no two questions share a group.
+    Survey Sampling, 5.4). "" where that is as many as there are.
     """
     sizes = Counter(groups)
     questions, largest = sizes.total(), max(sizes.values(), default=0)
@@ -99,6 +99,8 @@ def describe_groups(groups: Iterable[Group]) -> str:
     unit = "group" if any(group.kind == "declared" for group in sizes) else "document"
     typical = sum(size**2 for size in sizes.values()) / questions
     count = questions / (1 + (typical - 1) * CORRELATION)
+    if round(count) == questions:
+        return ""
     return (
         f"{questions:,} questions on {len(sizes):,} {unit}{'s' if len(sizes) > 1 else ''}, up to "
         f"{largest:,} on one: they count as about {count:,.0f} independent questions (foreseen; a "

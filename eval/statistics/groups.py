@@ -17,6 +17,7 @@ from assay.eval.statistics.estimates import (
     Estimate,
     Range,
     estimate_mean,
+    estimate_mean_ratio,
     estimate_share,
 )
 from assay.eval.statistics.paired import bound_single, center, estimate_difference
@@ -250,6 +251,24 @@ def estimate_clustered_mean(
     half = quantile * math.sqrt(variance)
     low, high = max(plain.value - half, within[0]), min(plain.value + half, within[1])
     return Estimate(plain.value, min(low, plain.low), max(high, plain.high), n)
+
+
+def estimate_clustered_ratio(
+    base: Sequence[float], other: Sequence[float], clusters: Clusters | None
+) -> Estimate:
+    """Return the mean of `other` over that of `base` with its bootstrap interval.
+
+    That is `estimate_mean_ratio` without groups. With them whole groups are drawn, as if they were
+    a small share of all, and the interval holds that of independent cases.
+    """
+    plain = estimate_mean_ratio(base, other)
+    if clusters is None or are_single(clusters.numbers) or clusters.share >= 1:
+        return plain
+    found = estimate_mean_ratio(
+        np.bincount(clusters.numbers, base).tolist(), np.bincount(clusters.numbers, other).tolist()
+    )
+    low, high = min(plain.low, found.low), max(plain.high, found.high)
+    return Estimate(plain.value, low, high, plain.n)
 
 
 def _estimate_binary(plain: Estimate, size: float) -> Estimate:

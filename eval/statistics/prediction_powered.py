@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from assay.eval.statistics.estimates import ANY, TAIL, Estimate, Range
+from assay.eval.statistics.groups import Clusters
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +25,7 @@ def estimate_powered_mean(
     guessed: Sequence[float],
     others: Sequence[float],
     within: Range = ANY,
+    clusters: Clusters | None = None,
 ) -> PoweredEstimate:
     """Return the mean of `true` over all cases, with its interval cut to `within`.
 
@@ -38,6 +40,9 @@ def estimate_powered_mean(
     independent sums, var(true - λ guessed) / n + λ² var(others) / N. For few cases, Student's
     distribution of n - 1 degrees takes the place of the normal one. Raises ValueError for fewer
     than two true values, without others, and where `true` and `guessed` differ in length.
+
+    `clusters` are the groups of the cases with a true value and then of the others, where those of
+    a group are not independent: the variance is also that of sums by group, and the larger counts.
     """
     y, f, rest = (np.asarray(values, dtype=float) for values in (true, guessed, others))
     n, more = len(y), len(rest)
@@ -51,5 +56,11 @@ def estimate_powered_mean(
     mean = float(y.mean() + weight * (rest.mean() - f.mean()))
     variance = float(np.var(y - weight * f, ddof=1)) / n + weight**2 * spread / more
     half = float(stdtrit(n - 1, 1 - TAIL)) * math.sqrt(variance)
+    if clusters is not None and (count := int(clusters.numbers.max()) + 1) > 1:
+        away = y - weight * f
+        parts = [(away - away.mean()) / n, weight * (rest - rest.mean()) / more]
+        sums = np.bincount(clusters.numbers, np.concatenate(parts))
+        error = math.sqrt(count / (count - 1) * float(np.sum(sums**2)))
+        half = max(half, float(stdtrit(count - 1, 1 - TAIL)) * error)
     low, high = max(mean - half, within[0]), min(mean + half, within[1])
     return PoweredEstimate(mean, low, high, n, more, weight)

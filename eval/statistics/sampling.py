@@ -6,6 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from assay.eval.statistics.estimates import ANY, SHARE, TAIL, Estimate, Range, estimate_share
+from assay.eval.statistics.groups import Clusters, are_single
 
 
 def estimate_weighted_mean(
@@ -14,6 +15,7 @@ def estimate_weighted_mean(
     strata: Sequence[int],
     members: Sequence[int],
     within: Range = ANY,
+    clusters: Clusters | None = None,
 ) -> Estimate:
     """Return the mean of a population whose units count by their sizes, with its interval.
 
@@ -26,7 +28,36 @@ def estimate_weighted_mean(
     Pearson at the effective size, over the strata that were not drawn whole. That size is at most
     Kish's, as strata of equal values do not prove that others of theirs are equal too. Other equal
     values have an interval of no width. Strata without a value are no part of it.
+
+    With `clusters` whose units are not independent, across strata, the interval also holds what
+    the variance of their sums makes it, with one degree of freedom less than there are groups.
     """
+    plain = _estimate_stratified(sample, sizes, strata, members, within)
+    if clusters is None or are_single(clusters.numbers) or plain.low == plain.high:
+        return plain
+    from scipy.special import stdtrit
+
+    drawn = np.bincount(np.asarray(strata), minlength=len(members))
+    weights = np.asarray(sizes, dtype=float) * (np.asarray(members) / np.maximum(drawn, 1))[strata]
+    away = weights / float(np.sum(weights)) * (np.asarray(sample, dtype=float) - plain.value)
+    sums = np.bincount(clusters.numbers, away)
+    count = len(sums)
+    if count == 1:
+        return plain if not np.all(np.isfinite(within)) else Estimate(plain.value, *within, plain.n)
+    error = math.sqrt(count / (count - 1) * float(np.sum(sums**2)))
+    half = float(stdtrit(count - 1, 1 - TAIL)) * error
+    low, high = max(plain.value - half, within[0]), min(plain.value + half, within[1])
+    return Estimate(plain.value, min(low, plain.low), max(high, plain.high), plain.n)
+
+
+def _estimate_stratified(
+    sample: Sequence[float],
+    sizes: Sequence[float],
+    strata: Sequence[int],
+    members: Sequence[int],
+    within: Range,
+) -> Estimate:
+    """Return the mean with its interval, of units that are independent within strata."""
     y, size = np.asarray(sample, dtype=float), np.asarray(sizes, dtype=float)
     n = len(y)
     if not n:

@@ -22,6 +22,7 @@ from assay.eval.runs.summary.candidate_lists import (
     follow,
 )
 from assay.eval.runs.summary.ceilings import Ceiling, CeilingFinder, measure_reached
+from assay.eval.runs.summary.claims import Claims
 from assay.eval.statistics.estimates import Estimate
 
 # From the answer in its place to the answer nowhere; {k} is the cutoff.
@@ -173,7 +174,7 @@ def attribute(
         k=k,
         steps=ceilings.steps,
         items=items,
-        ceilings=ceilings.find(run.gold),
+        ceilings=ceilings.find(run.gold, Claims.of(run)),
         reached=measure_reached(run, k, known),
         types={query.id: query.type for query in run.queries.values()},
     )

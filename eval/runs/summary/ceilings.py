@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from assay.eval.collections.collection import GoldItem
 from assay.eval.runs.stored import StoredRun
 from assay.eval.runs.summary.candidate_lists import LEG, Step, Trail, order_steps
+from assay.eval.runs.summary.claims import Claims
 from assay.eval.runs.summary.means import estimate_scores
 from assay.eval.scoring import measures
 from assay.eval.scoring.calculation import Gold
@@ -61,13 +62,15 @@ class CeilingFinder:
                 ordered = _order(trail, relevant, self._k, by_grade)
                 lists_.setdefault(step.name, {})[trail.query] = ordered
 
-    def find(self, gold: Gold) -> tuple[Ceiling, ...]:
+    def find(self, gold: Gold, claims: Claims) -> tuple[Ceiling, ...]:
         """Return the ceilings of the steps, and of the union of several legs after the last."""
         legs = [name for name in self.steps if self._kinds[name] == LEG]
         union = [UNION] if len(legs) > 1 else []
-        return tuple(self._find(name, gold) for name in (*legs, *union, *self.steps[len(legs) :]))
+        return tuple(
+            self._find(name, gold, claims) for name in (*legs, *union, *self.steps[len(legs) :])
+        )
 
-    def _find(self, name: str, gold: Gold) -> Ceiling:
+    def _find(self, name: str, gold: Gold, claims: Claims) -> Ceiling:
         k = self._k
         graded, broad = (
             {query: lists[name].get(query, []) for query in gold}
@@ -79,7 +82,9 @@ class CeilingFinder:
             step=name,
             candidates=self._candidates[name] / self._queries,
             measures={
-                measure: estimate_scores(measure, scores[measure].values())
+                measure: estimate_scores(
+                    measure, scores[measure].values(), claims.cluster(scores[measure])
+                )
                 for measure in (f"nDCG@{k}", f"Recall@{k}", "Hit@1")
             },
         )
@@ -92,7 +97,11 @@ def measure_reached(
     names = [f"nDCG@{k}", f"Recall@{k}", "Hit@1"]
     missing = [name for name in names if name not in known]
     scores = {**known, **measures.score(missing, run.joined, run.gold)}
-    return {name: estimate_scores(name, scores[name].values()) for name in names}
+    claims = Claims.of(run)
+    return {
+        name: estimate_scores(name, scores[name].values(), claims.cluster(scores[name]))
+        for name in names
+    }
 
 
 def _unite(trail: Trail) -> Step:

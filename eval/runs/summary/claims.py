@@ -178,22 +178,20 @@ class Claims:
 
     @property
     def sentence(self) -> str:
-        """What a verdict on these questions holds for, in a sentence or two."""
+        """What verdicts and intervals of these questions hold for, in a sentence or two."""
         if self.leading == "questions" and self.single and self.strength != "cannot tell":
             return (
-                f"The verdict is for new questions on these {self.unit}, and for {self.unit} like "
+                f"This holds for new questions on these {self.unit}, and for {self.unit} like "
                 "these: no two questions share one."
             )
         if self.leading == "questions":
-            told = (
-                f"The verdict is for new questions on these {self.unit}; on others it may differ."
-            )
+            told = f"This holds for new questions on these {self.unit}; on others it may differ."
             return " ".join(filter(None, [self.describe(), told]))
-        told = f"The verdict is for {self.unit} like these"
+        told = f"This holds for {self.unit} like these"
         on = f"the questions are on {self.count_groups()}"
         if self.strength == "decides":
             return f"{told}: {on}{self._weigh()}."
-        return f"{told}, but weak: {on}{self._weigh()}; from {DECIDING} on they decide."
+        return f"{told}, but weakly: {on}{self._weigh()}; from {DECIDING} on they decide."
 
     def _weigh(self) -> str:
         """Say as how many groups these weigh; "" for as many."""

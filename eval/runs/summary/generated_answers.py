@@ -1,6 +1,6 @@
 """What a run's answers are worth: the scores of `answers.jsonl`, and what the answers took."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from math import fsum
 from pathlib import Path
@@ -9,10 +9,12 @@ from typing import Any
 from assay.eval.runs import generated_answers
 from assay.eval.runs.generated_answers import Recipe, StoredAnswer
 from assay.eval.runs.stored import StoredRun
+from assay.eval.runs.summary.claims import Claims
 from assay.eval.runs.summary.cost import dollars
 from assay.eval.runs.summary.means import estimate_scores
 from assay.eval.runs.summary.unanswerable_queries import find_unanswered, list_values
-from assay.eval.statistics.estimates import Estimate, estimate_share
+from assay.eval.statistics.estimates import SHARE, Estimate
+from assay.eval.statistics.groups import estimate_clustered_mean
 
 
 @dataclass(frozen=True)
@@ -100,17 +102,21 @@ def examine_answers(run: StoredRun) -> Answers | None:
     answers = [found.answers[query] for query in run.queries if query in found.answers]
     asked = run.take({answer.query for answer in answers})
     scores = generated_answers.score(asked, generated_answers.list_available(asked))
-    unanswered = find_unanswered(run)
+    unanswered, claims = find_unanswered(run), Claims.of(run)
     return Answers(
         run=run,
         recipe=found.recipe,
         answers=answers,
-        means={name: estimate_scores(name, each.values()) for name, each in scores.items()},
-        rightly_abstained=_count(row for row in answers if row.query in unanswered),
-        wrongly_abstained=_count(row for row in answers if row.query not in unanswered),
+        means={
+            name: estimate_scores(name, each.values(), claims.cluster(each))
+            for name, each in scores.items()
+        },
+        rightly_abstained=_count([row for row in answers if row.query in unanswered], claims),
+        wrongly_abstained=_count([row for row in answers if row.query not in unanswered], claims),
     )
 
 
-def _count(rows: Iterable[StoredAnswer]) -> Estimate | None:
+def _count(rows: Sequence[StoredAnswer], claims: Claims) -> Estimate | None:
     found = [row.abstained for row in rows]
-    return estimate_share(sum(found), len(found)) if found else None
+    clusters = claims.cluster([row.query for row in rows])
+    return estimate_clustered_mean(found, clusters, SHARE) if found else None

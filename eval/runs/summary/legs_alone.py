@@ -7,10 +7,12 @@ from typing import Any
 from assay.eval.runs.stored import StoredRun
 from assay.eval.runs.stored_files import mentioning
 from assay.eval.runs.summary.candidate_lists import FUSION, LEG, follow
+from assay.eval.runs.summary.claims import Claims
 from assay.eval.runs.summary.means import estimate_changes, estimate_scores
 from assay.eval.scoring import measures
 from assay.eval.scoring.joined import JoinedRankings, NumberLists
 from assay.eval.statistics.estimates import Estimate
+from assay.eval.statistics.groups import Clusters
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +63,8 @@ def score_legs(run: StoredRun, measure: str) -> tuple[LegAlone, ...]:
         name: measures.score([measure], lists, run.gold)[measure]
         for name, lists in (("", fused), *joined.items())
     }
-    return tuple(_compare(name, measure, scores[name], scores[""]) for name in joined)
+    clusters = Claims.of(run).cluster(scores[""])
+    return tuple(_compare(name, measure, scores[name], scores[""], clusters) for name in joined)
 
 
 def _join_lists(run: StoredRun, fusion: str) -> dict[str, JoinedRankings]:
@@ -83,12 +86,18 @@ def _cut(run: StoredRun, lists: Mapping[str, Sequence[int]]) -> NumberLists:
 
 
 def _compare(
-    leg: str, measure: str, alone: Mapping[str, float], fused: Mapping[str, float]
+    leg: str,
+    measure: str,
+    alone: Mapping[str, float],
+    fused: Mapping[str, float],
+    clusters: Clusters | None,
 ) -> LegAlone:
     return LegAlone(
         leg=leg,
         measure=measure,
-        scored=estimate_scores(measure, alone.values()),
-        fused=estimate_scores(measure, fused.values()),
-        gain=estimate_changes(measure, (score - fused[query] for query, score in alone.items())),
+        scored=estimate_scores(measure, alone.values(), clusters),
+        fused=estimate_scores(measure, fused.values(), clusters),
+        gain=estimate_changes(
+            measure, (score - fused[query] for query, score in alone.items()), clusters
+        ),
     )

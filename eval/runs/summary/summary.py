@@ -15,6 +15,7 @@ from assay.eval.runs.machine_load import describe_disturbance
 from assay.eval.runs.manifest import describe_cut, describe_order, describe_unread
 from assay.eval.runs.stored import StoredRun
 from assay.eval.runs.summary.attribution import Attribution, attribute
+from assay.eval.runs.summary.claims import Claims
 from assay.eval.runs.summary.cost import Cost, find_cost
 from assay.eval.runs.summary.generated_answers import Answers, examine_answers
 from assay.eval.runs.summary.leaks import describe_bound
@@ -47,18 +48,24 @@ class Summary:
     latency: Mapping[str, Mapping[str, OpenEstimate]]
 
     @cached_property
+    def claims(self) -> Claims:
+        """What the queries can be a verdict on: intervals are by its leading claim."""
+        return Claims.of(self.run)
+
+    @cached_property
     def by_type(self) -> Mapping[str, Mapping[str, Estimate]]:
         """Means per type of query, {type: {measure: mean}}; empty where queries have no types."""
-        types = sorted({query.type for query in self.run.queries.values()} - {""})
+        of_type: dict[str, list[str]] = {}
+        for id_, query in self.run.queries.items():
+            of_type.setdefault(query.type, []).append(id_)
         return {
             kind: {
                 name: estimate_scores(
-                    name,
-                    [found[id_] for id_, query in self.run.queries.items() if query.type == kind],
+                    name, [found[id_] for id_ in of_type[kind]], self.claims.cluster(of_type[kind])
                 )
                 for name, found in self.scores.items()
             }
-            for kind in types
+            for kind in sorted(of_type.keys() - {""})
         }
 
     @cached_property
@@ -145,7 +152,8 @@ class Summary:
     @cached_property
     def traffic(self) -> TrafficEstimates | None:
         """What the measures are for the traffic that queries were sampled from, if they were."""
-        return estimate_traffic(self.run.queries, self.scores)
+        clusters = self.claims.cluster(self.run.queries)
+        return estimate_traffic(self.run.queries, self.scores, clusters)
 
     @cached_property
     def unjudged(self) -> tuple[UnjudgedBounds, ...]:
@@ -161,6 +169,7 @@ class Summary:
             "collection": manifest.collection.name,
             "queries": len(self.run.queries),
             "sampled": manifest.sampled,
+            "claim": self.claims.as_json(),
             "queries_without_hits": len(self.run.without_hits),
             "measures": {
                 name: {"mean": mean.value, "low": mean.low, "high": mean.high}
@@ -200,7 +209,11 @@ def summarise(
 
 def summarise_scores(run: StoredRun, scores: Scores) -> Summary:
     """Return the figures of a stored run whose `scores` are known."""
-    means = {name: estimate_scores(name, found.values()) for name, found in scores.items()}
+    claims = Claims.of(run)
+    means = {
+        name: estimate_scores(name, found.values(), claims.cluster(found))
+        for name, found in scores.items()
+    }
     samples = collect_times(run.latency)
     latency = {stage: estimate_percentiles(times) for stage, times in samples.items()}
     return Summary(run, scores, means, latency)

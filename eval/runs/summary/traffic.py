@@ -11,6 +11,7 @@ from typing import Any
 from assay.eval.collections.collection import Query
 from assay.eval.scoring.measures import find
 from assay.eval.statistics.estimates import Estimate
+from assay.eval.statistics.groups import Clusters
 from assay.eval.statistics.sampling import estimate_weighted_mean
 
 KEY = "traffic"
@@ -47,12 +48,15 @@ class TrafficEstimates:
 
 
 def estimate_traffic(
-    queries: Mapping[str, Query], scores: Mapping[str, Mapping[str, float]]
+    queries: Mapping[str, Query],
+    scores: Mapping[str, Mapping[str, float]],
+    clusters: Clusters | None = None,
 ) -> TrafficEstimates | None:
     """Return what `scores`, {measure: {query: score}}, are for the traffic.
 
     None where not every query of a run says how it was sampled. The queries that are judged are
-    taken for a random part of those drawn.
+    taken for a random part of those drawn. `clusters` are the groups that they are drawn in, None
+    of queries that are taken as independent.
     """
     told = [query.metadata.get(KEY) for query in queries.values()]
     drawn = [
@@ -75,7 +79,7 @@ def estimate_traffic(
     return TrafficEstimates(
         measures={
             name: estimate_weighted_mean(
-                [found[query] for query in queries], *arguments, find(name).within
+                [found[query] for query in queries], *arguments, find(name).within, clusters
             )
             for name, found in scores.items()
         },

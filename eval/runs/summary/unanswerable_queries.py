@@ -14,7 +14,9 @@ from typing import Any, Literal
 
 from assay.eval.runs.stored import StoredRun
 from assay.eval.runs.summary.candidate_lists import FUSION, LEG, name_entries
-from assay.eval.statistics.estimates import Estimate, estimate_share
+from assay.eval.runs.summary.claims import Claims
+from assay.eval.statistics.estimates import SHARE, Estimate
+from assay.eval.statistics.groups import estimate_clustered_mean
 from assay.eval.statistics.roc import Point, estimate_auc, trace_curve
 
 RERANK = "rerank"
@@ -159,8 +161,8 @@ def _take_margin(scores: Sequence[float]) -> float:
 
 
 def _count_empty(run: StoredRun, queries: Sequence[str]) -> Estimate:
-    empty = sum(not run.rankings[query].hits for query in queries)
-    return estimate_share(empty, len(queries))
+    empty = [not run.rankings[query].hits for query in queries]
+    return estimate_clustered_mean(empty, Claims.of(run).cluster(queries), SHARE)
 
 
 def list_values(estimate: Estimate | None) -> dict[str, float] | None:

@@ -18,11 +18,13 @@ from typing import Any
 import numpy as np
 
 from assay.eval.runs.stored import StoredRun
+from assay.eval.runs.summary.claims import Claims
 from assay.eval.runs.summary.means import estimate_scores
 from assay.eval.scoring import measures
 from assay.eval.scoring.bounds import bound
 from assay.eval.scoring.grid import Grid, divide, lay_out
-from assay.eval.statistics.estimates import SHARE, Estimate, estimate_mean
+from assay.eval.statistics.estimates import SHARE, Estimate
+from assay.eval.statistics.groups import estimate_clustered_mean
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,17 +64,22 @@ def examine(
     names = [name for name, item in known.items() if item.is_ranked and not item.of_answers]
     condensed = measures.score(names, run.joined.condensed, run.gold)
     grid = lay_out(run.joined, run.gold)
+    claims = Claims.of(run)
+
+    def estimate(name: str, values: Mapping[str, float]) -> Estimate:
+        return estimate_scores(name, values.values(), claims.cluster(values))
+
     found = []
     for name in names:
-        limits = bound(name, grid)
+        limits, shares = bound(name, grid), share_judged(name, grid)
         found.append(
             UnjudgedBounds(
                 measure=name,
-                scored=estimate_scores(name, scores[name].values()),
-                judged=estimate_mean([*share_judged(name, grid).values()], SHARE),
-                condensed=estimate_scores(name, condensed[name].values()),
-                lower=estimate_scores(name, limits[0].values()) if limits else None,
-                upper=estimate_scores(name, limits[1].values()) if limits else None,
+                scored=estimate(name, scores[name]),
+                judged=estimate_clustered_mean([*shares.values()], claims.cluster(shares), SHARE),
+                condensed=estimate(name, condensed[name]),
+                lower=estimate(name, limits[0]) if limits else None,
+                upper=estimate(name, limits[1]) if limits else None,
             )
         )
     return tuple(found)

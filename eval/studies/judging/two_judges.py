@@ -9,11 +9,13 @@ from numpy.typing import NDArray
 
 from assay.eval.collections.collection import GoldItem
 from assay.eval.runs.stored import StoredRun
+from assay.eval.runs.summary.claims import Claims
 from assay.eval.runs.summary.comparability import check_comparable
 from assay.eval.runs.summary.labels import label_runs
 from assay.eval.runs.summary.means import estimate_changes, estimate_scores
 from assay.eval.scoring import measures
 from assay.eval.statistics.estimates import Estimate, Range
+from assay.eval.statistics.groups import Clusters
 from assay.eval.statistics.max_t import randomise_family
 from assay.eval.statistics.prediction_powered import PoweredEstimate, estimate_powered_mean
 from assay.eval.statistics.rank_correlation import estimate_tau
@@ -109,15 +111,17 @@ def rank_runs(
     true = _score(runs, {id_: by_query[id_] for id_ in full}, people, name)
     guessed = _score(runs, by_query, model, name, order=[*full, *more])
     near, rest = guessed[: len(full)], guessed[len(full) :]
-    labels = label_runs(runs)
+    labels, claims = label_runs(runs), Claims.of(runs[0])
     return Systems(
         measure=name,
         queries=len(full),
         more=len(more),
         tau=estimate_tau(true, near),
-        pairs=_compare(labels, true, near),
+        pairs=_compare(labels, true, near, claims.cluster(full)),
         means=tuple(
-            _estimate(labels[i], true[:, i], near[:, i], rest[:, i], name, change=False)
+            _estimate(
+                labels[i], true[:, i], near[:, i], rest[:, i], name, claims, [*full, *more], False
+            )
             for i in range(len(runs))
         ),
         differences=tuple(
@@ -127,7 +131,9 @@ def rank_runs(
                 near[:, i] - near[:, 0],
                 rest[:, i] - rest[:, 0],
                 name,
-                change=True,
+                claims,
+                [*full, *more],
+                True,
             )
             for i in range(1, len(runs))
         ),
@@ -162,19 +168,34 @@ def _grade(gold: Sequence[GoldItem], items: Items, grades: Grades) -> tuple[Gold
 
 
 def _compare(
-    labels: Sequence[str], true: NDArray[np.float64], guessed: NDArray[np.float64]
+    labels: Sequence[str],
+    true: NDArray[np.float64],
+    guessed: NDArray[np.float64],
+    clusters: Clusters | None,
 ) -> tuple[RunPairAgreement, ...]:
     couples = list(combinations(range(len(labels)), 2))
     differences = [
         np.stack([side[:, second] - side[:, first] for first, second in couples], axis=1)
         for side in (true, guessed)
     ]
-    adjusted = [randomise_family(side).adjusted for side in differences]
+    by_query = [randomise_family(side).adjusted for side in differences]
+    adjusted = [
+        found if clusters is None else _raise(found, side, clusters)
+        for found, side in zip(by_query, differences, strict=True)
+    ]
     means = [side.mean(axis=0).tolist() for side in differences]
     return tuple(
         RunPairAgreement(labels[first], labels[second], *values)
         for (first, second), *values in zip(couples, *means, *adjusted, strict=True)
     )
+
+
+def _raise(
+    p_values: Sequence[float], differences: NDArray[np.float64], clusters: Clusters
+) -> tuple[float, ...]:
+    """Return p-values by query, none below that by group."""
+    found = randomise_family(differences, groups=clusters.numbers, share=clusters.share)
+    return tuple(map(max, p_values, found.adjusted))
 
 
 def _estimate(
@@ -183,14 +204,19 @@ def _estimate(
     guessed: NDArray[np.float64],
     rest: NDArray[np.float64],
     measure: str,
-    *,
+    claims: Claims,
+    queries: Sequence[str],
     change: bool,
 ) -> MeanEstimates:
     found = measures.find(measure)
     within: Range = found.change if change else found.within
     find = estimate_changes if change else estimate_scores
+    of_true, of_all = claims.cluster(queries[: len(true)]), claims.cluster(queries)
     powered = None
     if len(true) > 1 and len(rest):
-        powered = estimate_powered_mean(true.tolist(), guessed.tolist(), rest.tolist(), within)
+        powered = estimate_powered_mean(
+            true.tolist(), guessed.tolist(), rest.tolist(), within, of_all
+        )
     everything = [*guessed.tolist(), *rest.tolist()]
-    return MeanEstimates(label, find(measure, true.tolist()), find(measure, everything), powered)
+    means = find(measure, true.tolist(), of_true), find(measure, everything, of_all)
+    return MeanEstimates(label, *means, powered)

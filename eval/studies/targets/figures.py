@@ -10,19 +10,20 @@ from numpy.typing import NDArray
 from assay.eval.runs.latency import TOTAL, LatencySample
 from assay.eval.runs.stored import StoredRun
 from assay.eval.runs.summary.attribution import STATUSES, attribute
+from assay.eval.runs.summary.claims import Claims
 from assay.eval.runs.summary.comparability import check_comparable
 from assay.eval.runs.summary.means import estimate_changes, estimate_scores
 from assay.eval.runs.summary.summary import explain_open
 from assay.eval.scoring import measures
 from assay.eval.scoring.kinds import Hit
 from assay.eval.statistics.estimates import (
+    SHARE,
     Estimate,
     OpenEstimate,
-    estimate_mean,
-    estimate_mean_ratio,
     estimate_percentile,
-    estimate_share,
 )
+from assay.eval.statistics.groups import estimate_clustered_mean, estimate_clustered_ratio
+from assay.eval.statistics.max_t import randomise_family
 from assay.eval.statistics.significance import randomise
 from assay.eval.studies.targets.measurement_base import COMPLEMENT
 from assay.eval.studies.targets.measurements import (
@@ -56,7 +57,12 @@ def score(run: StoredRun, wanted: Score) -> MeasuredValue:
     if whole and isinstance(measure, Hit) and measure.cutoff:
         lost = [query for query, score in zip(chosen, scores, strict=True) if not score]
         note = _explain(run, measure.cutoff, lost) if lost else ""
-    return _measured([run], _estimate_scores(measure.name, scores, wanted.census), "score", note)
+    if wanted.census:
+        mean = float(np.mean(scores))
+        return _measured([run], Estimate(mean, mean, mean, len(scores)), "score", note)
+    claims = Claims.of(run)
+    estimate = estimate_scores(measure.name, scores, claims.cluster(chosen))
+    return _measured([run], estimate, "score", _join(note, _tell_claim(claims)))
 
 
 def change(base: StoredRun, other: StoredRun, wanted: Change) -> MeasuredValue:
@@ -66,12 +72,20 @@ def change(base: StoredRun, other: StoredRun, wanted: Change) -> MeasuredValue:
     new = _scores(other, wanted.measure, wanted.query_types)
     before, after = float(np.mean(old)), float(np.mean(new))
     differences = [late - early for early, late in zip(old, new, strict=True)]
+    claims = Claims.of(base)
+    clusters = claims.cluster(_choose(base, wanted.query_types))
     p = randomise(differences)
+    if clusters is not None:
+        column = np.array(differences)[:, None]
+        by_group = randomise_family(column, groups=clusters.numbers, share=clusters.share)
+        p = max(p, by_group.p_values[0])
     note = f"{before:.3f} → {after:.3f}, p {'< 0.001' if p < 0.001 else f'= {p:.3f}'}"
+    note = _join(note, _tell_claim(claims))
     if not wanted.relative:
-        changed = estimate_changes(wanted.measure.removeprefix(COMPLEMENT), differences)
+        measure = wanted.measure.removeprefix(COMPLEMENT)
+        changed = estimate_changes(measure, differences, clusters)
         return _measured([base, other], changed, "difference", note)
-    ratio = estimate_mean_ratio(old, new)
+    ratio = estimate_clustered_ratio(old, new, clusters)
     if not all(map(math.isfinite, (ratio.value, ratio.low, ratio.high))):
         raise AssayError(
             f"{wanted.base}: {wanted.shown} is 0 in too many resamples, so that no share is known"
@@ -124,12 +138,11 @@ def documents(run: StoredRun, wanted: Documents) -> MeasuredValue:
     Or how many fall short: a count of what is, with no interval. A ranking that has results of
     fewer documents in all does not count.
     """
-    by_query = [[hit.chunk.doc_id for hit in ranking.hits] for ranking in run.rankings.values()]
-    good = [
-        len(set(ids[: wanted.depth])) >= wanted.documents
-        for ids in by_query
-        if len(set(ids)) >= wanted.documents
-    ]
+    by_query = {
+        query: [hit.chunk.doc_id for hit in ranking.hits] for query, ranking in run.rankings.items()
+    }
+    asked = [query for query, ids in by_query.items() if len(set(ids)) >= wanted.documents]
+    good = [len(set(by_query[query][: wanted.depth])) >= wanted.documents for query in asked]
     if not good:
         raise AssayError(f"{run.manifest.id}: no ranking has {wanted.documents} documents")
     if wanted.counted:
@@ -138,7 +151,9 @@ def documents(run: StoredRun, wanted: Documents) -> MeasuredValue:
         few = len(by_query) - len(good)
         note = f"; {few} more have results of fewer documents" if few else ""
         return _measured([run], found, "count", f"of {len(good)} queries{note}")
-    return _measured([run], estimate_share(sum(good), len(good)), "share")
+    claims = Claims.of(run)
+    found = estimate_clustered_mean(good, claims.cluster(asked), SHARE)
+    return _measured([run], found, "share", _tell_claim(claims))
 
 
 def similarity(
@@ -168,8 +183,10 @@ def similarity(
         return float(np.mean((matrix @ matrix.T)[np.triu_indices(len(matrix), k=1)]))
 
     before, after = ([measure(lists[query]) for query in both] for lists in (old, new))
-    changed = estimate_mean([late - early for early, late in zip(before, after, strict=True)])
-    note = f"{np.mean(before):.3f} → {np.mean(after):.3f}"
+    claims = Claims.of(base)
+    differences = [late - early for early, late in zip(before, after, strict=True)]
+    changed = estimate_clustered_mean(differences, claims.cluster(both))
+    note = _join(f"{np.mean(before):.3f} → {np.mean(after):.3f}", _tell_claim(claims))
     return _measured([base, other], changed, "difference", note)
 
 
@@ -216,18 +233,20 @@ def traced(run: StoredRun, wanted: TraceMeasurement) -> MeasuredValue:
         if not any(name in of_query for of_query in counts):
             raise AssayError(f"{run.manifest.id}: {wanted.stage} leaves no count {name!r}")
     values = [of_query.get(wanted.count, 0) for of_query in counts]
-    n = len(values)
+    n, claims = len(values), Claims.of(run)
     if wanted.figure == "share":
-        positive = sum(value > 0 for value in values)
-        return _measured([run], estimate_share(positive, n), "share")
+        positive = [value > 0 for value in values]
+        found = estimate_clustered_mean(positive, claims.cluster(run.queries), SHARE)
+        return _measured([run], found, "share", _tell_claim(claims))
     if wanted.figure == "max":
         largest = float(max(values))
         return _measured([run], Estimate(largest, largest, largest, n), "count")
     below = [of_query.get(wanted.of, 0) for of_query in counts]
-    ratio = estimate_mean_ratio(below, values)
+    ratio = estimate_clustered_ratio(below, values, claims.cluster(run.queries))
     if not all(map(math.isfinite, (ratio.value, ratio.low, ratio.high))):
         raise AssayError(f"{run.manifest.id}: {wanted.of} is 0 in too many resamples")
-    return _measured([run], ratio, "share", f"{sum(values)} of {sum(below)}")
+    note = _join(f"{sum(values)} of {sum(below)}", _tell_claim(claims))
+    return _measured([run], ratio, "share", note)
 
 
 def _scores(run: StoredRun, measure: str, types: Sequence[str]) -> list[float]:
@@ -266,12 +285,16 @@ def _explain(run: StoredRun, k: int, queries: Sequence[str]) -> str:
     return f"of {len(queries)} not in the first {k}: {told}"
 
 
-def _estimate_scores(measure: str, scores: Sequence[float], census: bool) -> Estimate:
-    """Return the mean, which is exact for a census."""
-    if census:
-        mean = float(np.mean(scores))
-        return Estimate(mean, mean, mean, len(scores))
-    return estimate_scores(measure, scores)
+def _tell_claim(claims: Claims) -> str:
+    """Say in a clause what a figure holds for; "" where no queries share a document."""
+    if claims.single:
+        return ""
+    weak = " (weak)" if claims.leading == "documents" and claims.strength == "weak" else ""
+    return f"{claims.name(claims.leading)}{weak}"
+
+
+def _join(*notes: str) -> str:
+    return "; ".join(filter(None, notes))
 
 
 def _by_stage(samples: Sequence[LatencySample]) -> dict[str, list[float]]:

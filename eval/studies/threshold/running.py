@@ -15,15 +15,18 @@ from assay.eval.running.result_files import StoredResult, check_place, write_res
 from assay.eval.running.run import make_run
 from assay.eval.runs import environment
 from assay.eval.runs.stored import StoredRun
+from assay.eval.runs.summary.claims import Claims
 from assay.eval.runs.summary.unanswerable_queries import (
     RERANK,
     Abstention,
     Signal,
     examine_answering,
     find_signals,
+    find_unanswered,
     list_values,
 )
-from assay.eval.statistics.estimates import Estimate, estimate_share
+from assay.eval.statistics.estimates import SHARE, Estimate
+from assay.eval.statistics.groups import estimate_clustered_mean
 from assay.eval.statistics.roc import fit_threshold
 from assay.eval.studies.tuning.tuned_config import render_changes
 from assay.retrievers.base import AssayError, Progress
@@ -69,6 +72,11 @@ class FittedThreshold:
         return examine_answering(self.run)
 
     @cached_property
+    def claims(self) -> Claims:
+        """What the shares of queries hold for."""
+        return Claims.of(self.run)
+
+    @cached_property
     def chosen(self) -> Trade:
         """The threshold for the share asked for."""
         return self.trade(self.share)
@@ -102,11 +110,20 @@ class FittedThreshold:
     def trade(self, share: float) -> Trade:
         """Return the highest threshold that leaves at most `share` of the answered ones without."""
         minimum = _round_down(fit_threshold(self.signal.answered, share))
+        unanswered = find_unanswered(self.run)
+        queries = (
+            [query for query in self.run.queries if query not in unanswered],
+            [query for query in self.run.queries if query in unanswered],
+        )
         below = [
-            estimate_share(sum(score < minimum for score in scores), len(scores))
+            estimate_clustered_mean(
+                [score < minimum for score in scores], self.claims.cluster(ids), SHARE
+            )
             if scores
             else None
-            for scores in (self.signal.answered, self.signal.unanswered)
+            for scores, ids in zip(
+                (self.signal.answered, self.signal.unanswered), queries, strict=True
+            )
         ]
         assert below[0] is not None
         return Trade(minimum, below[0], below[1])
@@ -144,6 +161,7 @@ class FittedThreshold:
             "collection": self.run.manifest.collection.name,
             "run": self.run.manifest.id,
             "stage": self.stage,
+            "claim": self.claims.as_json(),
             **self.chosen.as_json(),
             "trade": [trade.as_json() for trade in self.trades],
             "auc": answering.as_json()["auc"] if answering else [],

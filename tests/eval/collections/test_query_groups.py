@@ -85,8 +85,15 @@ def test_questions_that_share_documents_count_as_fewer() -> None:
 
 
 def test_the_check_says_so(card: Path) -> None:
+    with (
+        (card / "queries.jsonl").open("a") as queries,
+        (card / "judgments.jsonl").open("a") as gold,
+    ):
+        for i in range(4, 7):
+            queries.write(f'{{"_id": "{i}", "text": "why {i}?"}}\n')
+            gold.write(f'{{"query_id": "{i}", "path": "a.md", "grade": 1}}\n')
     notes = [item.message for item in check(find_card(str(card))) if item.severity == "note"]
-    assert any(note.startswith("3 questions on 2 groups, up to 2 on one") for note in notes)
+    assert any(note.startswith("6 questions on 2 groups, up to 5 on one") for note in notes)
 
 
 def test_the_groups_of_a_shipped_collection_are_its_documents() -> None:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from assay.eval.collections.collection import Collection, Query
 from assay.eval.runs.gold_ranks import matches_itself
+from assay.eval.runs.summary.claims import Claims
 from assay.eval.runs.summary.means import estimate_scores
 from assay.eval.scoring import measures
 from assay.eval.scoring.calculation import Scores
@@ -28,28 +29,34 @@ Rankings = Mapping[str, Sequence[Chunk]]
 class Quality:
     """Means by system and measure; `differences` are native minus ours, adjusted over measures.
 
-    `against` has by each of BASES how far the native nDCG@10 is above, adjusted together.
+    `against` has by each of BASES how far the native nDCG@10 is above, adjusted together. `claims`
+    are what the queries can be a verdict on.
     """
 
     means: Mapping[str, Mapping[str, Estimate]]
     differences: tuple[Difference, ...]
     against: Mapping[str, Difference]
+    claims: Claims
 
 
-def measure_quality(scores: Mapping[str, Scores]) -> Quality:
+def measure_quality(scores: Mapping[str, Scores], claims: Claims) -> Quality:
     """Return what the scores of each system, of all MEASURES, show of the native fusion."""
     contrasts = [Contrast(name, "", scores[OURS][name], scores[NATIVE][name]) for name in MEASURES]
     return Quality(
         means={
-            system: {name: estimate_scores(name, found[name].values()) for name in MEASURES}
+            system: {
+                name: estimate_scores(name, found[name].values(), claims.cluster(found[name]))
+                for name in MEASURES
+            }
             for system, found in scores.items()
         },
-        differences=tuple(judge_family(contrasts)),
-        against=compare_bases(scores),
+        differences=tuple(judge_family(contrasts, claims=claims)),
+        against=compare_bases(scores, claims),
+        claims=claims,
     )
 
 
-def compare_bases(scores: Mapping[str, Scores]) -> dict[str, Difference]:
+def compare_bases(scores: Mapping[str, Scores], claims: Claims) -> dict[str, Difference]:
     """Return by each of BASES how far the native fusion is above.
 
     The better list is the one of the higher mean on the very queries, which favours it.
@@ -60,7 +67,7 @@ def compare_bases(scores: Mapping[str, Scores]) -> dict[str, Difference]:
         Contrast(MEASURE, "", scores[base][MEASURE], scores[NATIVE][MEASURE])
         for base in (HYBRID, OURS, better)
     ]
-    return dict(zip(BASES, judge_family(contrasts), strict=True))
+    return dict(zip(BASES, judge_family(contrasts, claims=claims), strict=True))
 
 
 def score_systems(

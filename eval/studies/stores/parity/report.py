@@ -80,6 +80,7 @@ def report(parity: Parity) -> Report:
             f"{parity.verdict}: {describe_verdict(parity)}",
             f"formula: {parity.meaning['formula']}",
             f"native hybrid, {MEASURE} {_describe_quality(parity)}",
+            parity.quality.claims.sentence,
         ],
         warnings=[
             *([f"{sample}figures of the whole collection."] if parity.sampled else []),

@@ -75,6 +75,7 @@ class Parity:
                 system: {name: asdict(mean) for name, mean in means.items()}
                 for system, means in self.quality.means.items()
             },
+            "claim": self.quality.claims.as_json(),
             "against": {base: asdict(item) for base, item in self.quality.against.items()},
             "differences": [asdict(item) for item in self.quality.differences],
             "latency_ms": self.timing and asdict(self.timing),

@@ -9,6 +9,7 @@ from assay.eval.collections.collection import Query
 from assay.eval.configs.engine_settings import ConfiguredEngine, read_engine
 from assay.eval.configs.locations import default_dataset
 from assay.eval.runs import environment
+from assay.eval.runs.summary.claims import Claims
 from assay.eval.studies.stores.engines.engine_bench import Bench, index_engine, open_bench, timed
 from assay.eval.studies.stores.engines.timing import TimingTable, time_systems
 from assay.eval.studies.stores.parity.examples import Example, FusedLists, make_example
@@ -95,7 +96,7 @@ def examine(
         meaning=describe_hybrid(configured.settings, engine),
         verdicts=verdicts,
         examples=_pick_examples(bench, engine, seen, verdicts),
-        quality=measure_quality(scores),
+        quality=measure_quality(scores, Claims.of_collection(bench.collection, bench.queries)),
         timing=_time(bench, engine, progress),
         index=index,
         recall={} if engine.metadata().get("exact") else measure_recalls(bench, engine.dense),

@@ -348,7 +348,7 @@ def test_a_choice_is_judged_by_documents_that_had_no_part_in_it() -> None:
     whole = make_claims([f"q{i}" for i in range(120)], 3)
     held = whole.hold_out([f"q{i}" for i in range(60)])
     assert (held.leading, held.count, held.sampling.share) == ("documents", 20, 0.5)
-    assert "The verdict is for documents like these" in held.sentence
+    assert "This holds for documents like these" in held.sentence
     few = make_claims([f"q{i}" for i in range(120)], 20).hold_out([f"q{i}" for i in range(60)])
     assert few.sentence.startswith("Cannot tell beyond these documents: 60 questions on 3 doc")
     parted = make_claims([f"q{i}" for i in range(120)], 3, 0.1).hold_out(

@@ -158,7 +158,7 @@ def test_json_has_both_p_values(tmp_path: Path) -> None:
     claim = told["claim"]
     assert claim["about"] == "questions"
     assert claim["sentence"] == (
-        "The verdict is for new questions on these documents; on others it may differ."
+        "This holds for new questions on these documents; on others it may differ."
     )
     assert (claim["groups"], claim["effective_groups"], claim["strength"]) == (21, 21.0, "decides")
     (other,) = told["others"]
