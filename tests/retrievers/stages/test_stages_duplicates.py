@@ -16,7 +16,7 @@ from assay.retrievers.models.base import Encoder, Vectors
 from assay.retrievers.models.caching import CachingEncoder
 from assay.retrievers.settings import Resources
 from assay.retrievers.stages.base import Stage
-from assay.retrievers.stages.duplicates import (
+from assay.retrievers.stages.drops import (
     ContentHash,
     Ngram,
     NgramSettings,
