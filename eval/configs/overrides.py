@@ -5,7 +5,7 @@ from typing import Any, get_origin
 
 from assay.retrievers.base import AssayError
 from assay.retrievers.base.yaml_text import parse_yaml
-from assay.retrievers.settings.kinds import descend, find_member, resolve_key
+from assay.retrievers.settings.errors import descend, find_member, resolve_key
 
 
 def merge(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from assay.retrievers.documents.structure.structure import Structure, parse_docu
 from assay.retrievers.documents.summary import summarise
 from assay.retrievers.legs.graph import load_edges
 from assay.retrievers.settings import Resources
-from assay.retrievers.stages.recency import find_date
+from assay.retrievers.stages.scores import find_date
 from assay.retrievers.store.chunk_store import ChunkStore
 
 

@@ -16,7 +16,7 @@ from assay.retrievers.legs.leg_query import LegQuery
 from assay.retrievers.query.base import LegKinds, QueryStep, QueryStepSettings, StepResult
 from assay.retrievers.settings import Resources
 from assay.retrievers.settings.trust import NeedsNoTrust
-from assay.retrievers.stages.recency import find_date
+from assay.retrievers.stages.scores import find_date
 from assay.retrievers.text.tokens import fold
 
 IN_QUERY = re.compile(

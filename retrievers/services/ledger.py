@@ -68,18 +68,18 @@ class CostLedger:
         self.run = CallTotals()  # of the calls that ended here
         self._path = path
         self._prices = prices
-        self._lock = FileLock(path.with_suffix(".lock")) if path else None
+        self._file_lock = FileLock(path.with_suffix(".lock")) if path else None
         self._held = False
         self._settled = CallTotals()
         self._unsettled: dict[str, float] = {}  # the most that each call can have cost
         self._read_to = 0
 
     def __enter__(self) -> Self:
-        if self._path and self._lock:
+        if self._path and self._file_lock:
             with writing(self._path):
                 self._path.parent.mkdir(parents=True, exist_ok=True)
                 try:
-                    self._lock.acquire(timeout=0)
+                    self._file_lock.acquire(timeout=0)
                 except Timeout:
                     raise AssayError(
                         "another process is asking the same model about the same chunks;"
@@ -91,8 +91,8 @@ class CostLedger:
 
     def __exit__(self, *_: object) -> None:
         self._held = False
-        if self._lock:
-            self._lock.release()
+        if self._file_lock:
+            self._file_lock.release()
 
     def as_json(self) -> dict[str, Any]:
         """Return the account of this run and that of earlier ones as JSON values."""
@@ -100,7 +100,8 @@ class CostLedger:
 
     def add_up(self) -> CallTotals:
         """Return the account of all runs; calls that nobody settled are lost."""
-        self._catch_up()
+        with self._lock():
+            self._catch_up()
         return sum(map(_lost, self._unsettled.values()), self._settled)
 
     def reserve(self, prompt: int, output: int) -> str | None:
@@ -112,7 +113,7 @@ class CostLedger:
         if self._path:
             with writing(self._path):
                 self._path.parent.mkdir(parents=True, exist_ok=True)
-        with self._alone():
+        with self._lock():
             self._catch_up()
             committed = self._settled.usd + sum(self._unsettled.values())
             if self.budget is not None and committed + worst > self.budget:
@@ -125,7 +126,7 @@ class CostLedger:
     def settle(self, call: str, usage: Usage) -> bool:
         """Enter what a call used; return whether it cost no more than was reserved for it."""
         spent = self._count(usage)
-        with self._alone():
+        with self._lock():
             self._catch_up()
             reserved = self._unsettled[call]
             self.run += spent
@@ -134,23 +135,23 @@ class CostLedger:
 
     def release(self, call: str) -> None:
         """Enter that a call cost nothing: it was turned down, or never sent."""
-        with self._alone():
+        with self._lock():
             self._enter({"call": call, "end": "released"})
 
     def lose(self, call: str) -> None:
         """Enter that nobody knows what a call cost: it counts at its worst."""
-        with self._alone():
+        with self._lock():
             self._catch_up()
             self.run += _lost(self._unsettled[call])
             self._enter({"call": call, "end": "lost"})
 
     @contextmanager
-    def _alone(self) -> Iterator[None]:
+    def _lock(self) -> Iterator[None]:
         """Keep other processes, and other threads unless it is open, from entering anything."""
-        if self._held or self._lock is None:
+        if self._held or self._file_lock is None:
             yield
         else:
-            with self._lock:
+            with self._file_lock:
                 yield
 
     def _enter(self, row: Mapping[str, Any]) -> None:

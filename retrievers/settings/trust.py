@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 
 from assay.retrievers.base import AssayError, cut
 from assay.retrievers.settings.base import Settings
-from assay.retrievers.settings.kinds import list_tags
+from assay.retrievers.settings.errors import list_tags
 from assay.retrievers.settings.parts import PYTHON
 from assay.retrievers.settings.plugins import import_named
 

@@ -23,7 +23,7 @@ from assay.retrievers.stages.base import (
     descend,
     part_pinned,
 )
-from assay.retrievers.stages.similarity import Similarity
+from assay.retrievers.stages.drops import Similarity
 
 
 class MmrSettings(StageSettings):

@@ -6,19 +6,18 @@ from pydantic import Field
 
 from assay.retrievers.settings.parts import Part
 from assay.retrievers.stages.base import StageSettings
-from assay.retrievers.stages.calibrate import CalibrateSettings
-from assay.retrievers.stages.content_hash import ContentHashSettings
 from assay.retrievers.stages.context import ContextSettings
 from assay.retrievers.stages.definitions import DefinitionsSettings
+from assay.retrievers.stages.drops import (
+    ContentHashSettings,
+    NgramSettings,
+    PerDocumentSettings,
+    SemanticSettings,
+)
 from assay.retrievers.stages.mmr import MmrSettings
-from assay.retrievers.stages.neighbours import NeighboursSettings
-from assay.retrievers.stages.ngram import NgramSettings
-from assay.retrievers.stages.parents import ParentsSettings
-from assay.retrievers.stages.per_document import PerDocumentSettings
-from assay.retrievers.stages.recency import RecencySettings
+from assay.retrievers.stages.passages import NeighboursSettings, ParentsSettings
 from assay.retrievers.stages.rerank import RerankSettings
-from assay.retrievers.stages.semantic import SemanticSettings
-from assay.retrievers.stages.threshold import ThresholdSettings
+from assay.retrievers.stages.scores import CalibrateSettings, RecencySettings, ThresholdSettings
 
 _Own = Annotated[
     RecencySettings

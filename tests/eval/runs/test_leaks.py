@@ -20,8 +20,7 @@ from assay.retrievers.pipeline.query_cache import Answers
 from assay.retrievers.settings import Resources
 from assay.retrievers.stages.base import Stage
 from assay.retrievers.stages.definitions import Definitions
-from assay.retrievers.stages.neighbours import Neighbours
-from assay.retrievers.stages.parents import Parents
+from assay.retrievers.stages.passages import Neighbours, Parents
 from assay.retrievers.store.cache import Cache
 
 PERMISSIONS = {

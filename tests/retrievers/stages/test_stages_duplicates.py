@@ -16,11 +16,16 @@ from assay.retrievers.models.base import Encoder, Vectors
 from assay.retrievers.models.caching import CachingEncoder
 from assay.retrievers.settings import Resources
 from assay.retrievers.stages.base import Stage
-from assay.retrievers.stages.content_hash import ContentHash
+from assay.retrievers.stages.drops import (
+    ContentHash,
+    Ngram,
+    NgramSettings,
+    Semantic,
+    Similarity,
+    Unit,
+    keep_unlike,
+)
 from assay.retrievers.stages.mmr import Mmr, MmrSettings, choose
-from assay.retrievers.stages.ngram import Ngram, NgramSettings, Unit
-from assay.retrievers.stages.semantic import Semantic
-from assay.retrievers.stages.similarity import Similarity, keep_unlike
 from assay.retrievers.store.cache import Cache
 
 WORDS = st.lists(st.sampled_from("ab"), max_size=9).map(" ".join)

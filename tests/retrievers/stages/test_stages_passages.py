@@ -18,8 +18,7 @@ from assay.retrievers.models.tokens import Tokenizer
 from assay.retrievers.settings import Resources
 from assay.retrievers.stages.base import StageResult
 from assay.retrievers.stages.context import Context, ContextSettings, assemble, close
-from assay.retrievers.stages.neighbours import Neighbours, NeighboursSettings
-from assay.retrievers.stages.parents import Parents
+from assay.retrievers.stages.passages import Neighbours, NeighboursSettings, Parents
 from assay.retrievers.store.cache import Cache
 
 TEXT = "aa bb cc dd ee ff gg hh ii jj"

@@ -18,9 +18,16 @@ from assay.retrievers.base.frontmatter import Frontmatter
 from assay.retrievers.pipeline.pipeline import PipelineSettings
 from assay.retrievers.settings import Resources
 from assay.retrievers.stages.base import Stage
-from assay.retrievers.stages.calibrate import Calibrate, CalibrateSettings
-from assay.retrievers.stages.recency import Recency, RecencySettings, find_date
-from assay.retrievers.stages.threshold import LegThreshold, Threshold, ThresholdSettings
+from assay.retrievers.stages.scores import (
+    Calibrate,
+    CalibrateSettings,
+    LegThreshold,
+    Recency,
+    RecencySettings,
+    Threshold,
+    ThresholdSettings,
+    find_date,
+)
 from assay.retrievers.store.cache import Cache
 
 DATES = ["2024-03-31", "2024-03-25", "2024-03-24", "2024-03-02", "2024-03-01", "", "soon"]
