@@ -413,9 +413,9 @@ def test_help_imports_no_heavy_library() -> None:
 # What the clients of engines, services and frameworks are imported by.
 CLIENTS = {
     "anthropic", "apsw", "azure", "chromadb", "elasticsearch", "faiss", "grpc", "lancedb",
-    "langchain_core", "neo4j", "openai", "opensearchpy", "pinecone", "psycopg", "pymilvus",
-    "pymongo", "qdrant_client", "ragas", "ray", "redis", "sentence_transformers", "torch",
-    "weaviate",
+    "langchain_core", "mssql_python", "neo4j", "openai", "opensearchpy", "pinecone", "psycopg",
+    "pymilvus", "pymongo", "qdrant_client", "ragas", "ray", "redis",
+    "sentence_transformers", "torch", "weaviate",
 }  # fmt: skip
 
 

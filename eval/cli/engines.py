@@ -23,7 +23,7 @@ installed what its extra brings is there
 answers   the server whose address is set; – where none is, or none is needed
 dense     exact: compared with every vector, unless a setting says otherwise
 met       versions of the server that the live tests have met; here: it runs in this process;
-          contract: tested only against a double written from the vendor's reference"""
+          never met: tested only against a double written from the vendor's reference"""
 
 
 @click.group()
@@ -72,7 +72,7 @@ def _describe(item: "EngineState") -> tuple[str, ...]:
         item.version or "–",
         item.hybrid,
         _describe_dense(item),
-        item.met or ("here" if item.where == "embedded" else "contract"),
+        item.met or ("here" if item.where == "embedded" else "never met"),
     )
 
 

@@ -32,6 +32,7 @@ PACKAGES = (
     "ir-measures",
     "lancedb",
     "mlflow",
+    "mssql-python",
     "neo4j",
     "numpy",
     "onnxruntime",

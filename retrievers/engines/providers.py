@@ -32,10 +32,6 @@ _REFUSALS = {
         "has no hybrid search: MongoDB vCore speaks another interface than Atlas, whose provider "
         "is mongodb; it is supported neither natively nor with a fallback"
     ),
-    "sql-server": (
-        "has no hybrid search of its own, and is not supported: postgres and sqlite search by both "
-        f"in one statement; an engine of your own keeps {CONTRACT}"
-    ),
     "in-memory": (
         "is no engine; the pipeline hybrid does the same: legs of type dense and bm25, fused here"
     ),

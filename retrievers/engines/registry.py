@@ -21,6 +21,7 @@ from assay.retrievers.engines.providers import STRATEGIES, describe_missing
 from assay.retrievers.engines.qdrant.edge import QdrantEdgeSettings
 from assay.retrievers.engines.qdrant.engine import QdrantSettings
 from assay.retrievers.engines.redis.engine import RedisSettings
+from assay.retrievers.engines.sql_server import SqlServerSettings
 from assay.retrievers.engines.sqlite.engine import SqliteSettings
 from assay.retrievers.engines.weaviate.engine import WeaviateSettings
 from assay.retrievers.settings.parts import Part
@@ -41,12 +42,13 @@ _Own = Annotated[
     | PineconeSettings
     | RedisSettings
     | Neo4jSettings
+    | SqlServerSettings
     | FaissSettings
     | ChromaSettings,
     Field(discriminator="type"),
 ]
 ENGINES = Part("assay.engines", StoreSettings, _Own)
-TYPES = ENGINES.types
+TYPES = frozenset(ENGINES.types)
 Name = Literal[tuple(sorted(TYPES))]  # type: ignore[valid-type]
 
 

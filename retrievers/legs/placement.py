@@ -7,7 +7,7 @@ from pydantic import Field
 
 from assay.retrievers.engines.base import StoreSettings
 from assay.retrievers.engines.capabilities import Search
-from assay.retrievers.engines.registry import TYPES, EngineSettings, expand_name
+from assay.retrievers.engines.registry import ENGINES, EngineSettings, expand_name
 from assay.retrievers.legs.base import LegSettings
 from assay.retrievers.legs.native import EngineLegSettings
 from assay.retrievers.legs.registry import LEGS
@@ -52,7 +52,7 @@ def place_leg(leg: Mapping[str, Any], type_: str, engine: Mapping[str, Any]) -> 
     knows languages by name.
     """
     placed = {**leg, "type": type_, "engine": dict(engine)}
-    found = TYPES.get(str(engine.get("type")))
+    found = ENGINES.types.get(str(engine.get("type")))
     path = found.language_key if found and issubclass(found, StoreSettings) else ""
     if path and isinstance(placed.get("analyzer"), str):
         *parents, last = path.split(".")
@@ -82,7 +82,7 @@ def _place(name: str, leg: Any) -> Any:
     if stated or type_ not in IN_ENGINE or not isinstance(engine, Mapping):
         return leg
     placed = place_leg(leg, IN_ENGINE[type_], engine)
-    found, search = TYPES.get(str(engine.get("type"))), SEARCHES[placed["type"]]
+    found, search = ENGINES.types.get(str(engine.get("type"))), SEARCHES[placed["type"]]
     if found and issubclass(found, StoreSettings) and search not in found.capabilities.searches:
         lack = found.capabilities.describe_lack(str(engine["type"]), search)
         raise ValueError(f"{name}: {lack}")

@@ -60,7 +60,7 @@ def test_list(assay: Callable[..., Any], apart: dict[str, str], url: str) -> Non
     assert {name: item["strategy"] for name, item in providers.items()} == STRATEGIES
     assert [name for name, item in providers.items() if item["adapter"]] == [
         "azure-ai-search", "weaviate", "qdrant", "mongodb", "azure-cosmos-nosql", "postgres",
-        "pinecone", "chromadb", "faiss",
+        "pinecone", "chromadb", "faiss", "sql-server",
     ]  # fmt: skip
     assert "neither natively nor with a fallback" in providers["azure-cosmos-mongo"]["note"]
     nobody = {"OPENSEARCH_URL": "http://127.0.0.1:9", "COLUMNS": "80"}
@@ -109,7 +109,7 @@ def test_clean_says_which_server_it_could_not_ask(
     assert done.stderr.count("\n") == 1
     for name, problem in (
         ("opensearch", "set OPENSEARCH_URL"),
-        ("sql-server", "is not supported: postgres and sqlite"),
+        ("in-memory", "is no engine; the pipeline hybrid does the same"),
     ):
         done = assay("engines", "clean", name, **apart)
         assert done.returncode == 2

@@ -7,7 +7,7 @@ import pytest
 
 from assay.retrievers.base import Document
 from assay.retrievers.base.installation import hint_extra
-from assay.retrievers.engines.registry import TYPES
+from assay.retrievers.engines.registry import ENGINES
 from assay.retrievers.fusion.fusion import RrfSettings
 from assay.retrievers.legs.native import EngineDenseSettings, EngineKeywordSettings
 from assay.retrievers.pipeline.config import PipelineConfig
@@ -33,7 +33,7 @@ def build_pair(resources: Resources, dense: Any, keyword: Any) -> Pipeline:
 
 def skip_missing(*engines: str) -> None:
     for engine in engines:
-        can = TYPES[engine].capabilities
+        can = ENGINES.types[engine].capabilities
         if not can.installed:
             pytest.skip(hint_extra(can.extra))
 

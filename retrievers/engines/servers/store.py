@@ -53,11 +53,12 @@ class Row:
 class Store(ServiceConnection):
     """The verbs of one store. Each may raise what its client raises: `faults` says what that is.
 
-    `faults` gives the fault by the code of the client's exception, its name, or that of a class
-    that it extends.
+    `faults` gives the fault by the code of the client's exception, which is its attribute
+    `code_key`, by its name, or by that of a class that it extends.
     """
 
     faults: ClassVar[Mapping[str, Fault]]
+    code_key: ClassVar[str] = "code"
     rows_per_request: ClassVar[int] = 500
 
     @abstractmethod
@@ -123,12 +124,17 @@ class Store(ServiceConnection):
             self.ask(lambda: self.remove(name))
 
     @classmethod
+    def say(cls, error: Exception) -> object:
+        """Return what an error of the client says."""
+        return error
+
+    @classmethod
     def find_fault(cls, error: Exception) -> Fault | None:
         """Return the fault of the table, with what the error says."""
-        code = str(getattr(error, "code", ""))
+        code = str(getattr(error, cls.code_key, ""))
         for name in (code, *(kind.__name__ for kind in type(error).__mro__)):
             if found := cls.faults.get(name):
-                return Fault(found.kind, found.said or error, found.status)
+                return Fault(found.kind, cls.say(error), found.status)
         return None
 
 
@@ -288,5 +294,7 @@ class StoreEngine(StatedEngine[StoreSettings, Store]):
         return store.ask(lambda: store.dense(opened.name, vector, limit, self._allowed))
 
     def _search_keyword(self, opened: OpenIndex[Store], text: str, limit: int) -> list[Scored]:
+        if "keyword" not in self.searches:
+            raise self._lack("keyword")
         store = opened.connection
         return store.ask(lambda: store.keyword(opened.name, text, limit, self._allowed))

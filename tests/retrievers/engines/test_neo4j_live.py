@@ -18,7 +18,7 @@ from assay.retrievers.conformance import Rule
 from assay.retrievers.engines.conformance import RULES
 from assay.retrievers.engines.conformance.sample import FEW, TEXTS, encode, index
 from assay.retrievers.engines.neo4j import Neo4jSettings, Neo4jStore
-from assay.retrievers.engines.registry import TYPES
+from assay.retrievers.engines.registry import ENGINES as STORES
 from assay.retrievers.pipeline.config import PipelineConfig
 from assay.retrievers.settings import Resources
 from assay.retrievers.store.cache import Cache, default_root
@@ -212,7 +212,7 @@ def test_a_leg_may_be_in_another_store(
     dense: str, keyword: str, model_workshop: Resources, store: Neo4jStore
 ) -> None:
     for engine in (dense, keyword):
-        address = TYPES[engine].capabilities.address
+        address = STORES.types[engine].capabilities.address
         if address and address not in os.environ:
             pytest.skip(f"${address} is not set")
     check_pair(model_workshop, dense, keyword)
