@@ -149,3 +149,11 @@ def test_a_function_of_the_python_api_says_all_of_itself(name: str) -> None:
         assert f"\n{section}:\n" in text, section
     for parameter in inspect.signature(function).parameters:
         assert f"\n    {parameter}: " in text, parameter
+
+
+def test_the_list_for_language_models_has_every_page() -> None:
+    pages = re.findall(r"(?:docs|datasets)/[\w/]+\.md", (ROOT / "mkdocs.yml").read_text())
+    written = [page for page in pages if (ROOT / page).is_file()]  # others are made of the code
+    assert len(written) > 20
+    listed = LINK.findall((ROOT / "llms.txt").read_text())
+    assert [page for page in listed if page.startswith(("docs/", "datasets/"))] == written

@@ -251,6 +251,11 @@ GROUPS = {
                 "contexts documents --provider anthropic --output contexts.jsonl",
             ),
         ),
+        "mcp": Entry(
+            "mcp:mcp",
+            "Serve the commands as tools for coding agents.",
+            ("mcp", "mcp --help"),
+        ),
         "models": Entry(
             "models:models",
             "List and fetch the pinned models.",

@@ -70,7 +70,7 @@ CALLS: dict[str, list[list[str]]] = {
 OTHERS = {
     "of documents, for those who keep them": "init questions dataset ingest contexts config cache",
     "of collections of its own": "demo reproduce targets",
-    "of no collection": "audit components models engines check mlflow",
+    "of no collection": "audit mcp components models engines check mlflow",
     "a model is asked what a stored run holds, which is read as `explain` reads it": (
         "answer judge ragas"
     ),
