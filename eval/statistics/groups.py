@@ -253,6 +253,23 @@ def estimate_clustered_mean(
     return Estimate(plain.value, min(low, plain.low), max(high, plain.high), n)
 
 
+def bound_sums(away: Floats, weights: Floats, groups: Groups) -> float:
+    """Return the half width of the interval of a weighted mean, by sums over groups.
+
+    `away` is by how much each case moves the mean from its expected value, `weights` sum to 1. The
+    variance is CR2 for independent cases; Student's quantile has one degree of freedom less than
+    the effective number of groups. Infinite where one group has all the weight.
+    """
+    shares = np.bincount(groups, weights)
+    if shares.max() > 1 - TIE:
+        return math.inf
+    from scipy.special import stdtrit
+
+    variance = float(np.sum(np.bincount(groups, away) ** 2 / (1 - shares)))
+    freedom = max(1 / float(np.sum(shares**2)) - 1, 0.5)
+    return float(stdtrit(freedom, 1 - ALPHA / 2)) * math.sqrt(variance)
+
+
 def estimate_clustered_ratio(
     base: Sequence[float], other: Sequence[float], clusters: Clusters | None
 ) -> Estimate:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from assay.eval.statistics.estimates import ANY, TAIL, Estimate, Range
-from assay.eval.statistics.groups import Clusters
+from assay.eval.statistics.groups import Clusters, are_single, bound_sums
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,11 +56,10 @@ def estimate_powered_mean(
     mean = float(y.mean() + weight * (rest.mean() - f.mean()))
     variance = float(np.var(y - weight * f, ddof=1)) / n + weight**2 * spread / more
     half = float(stdtrit(n - 1, 1 - TAIL)) * math.sqrt(variance)
-    if clusters is not None and (count := int(clusters.numbers.max()) + 1) > 1:
+    if clusters is not None and not are_single(clusters.numbers):
         away = y - weight * f
-        parts = [(away - away.mean()) / n, weight * (rest - rest.mean()) / more]
-        sums = np.bincount(clusters.numbers, np.concatenate(parts))
-        error = math.sqrt(count / (count - 1) * float(np.sum(sums**2)))
-        half = max(half, float(stdtrit(count - 1, 1 - TAIL)) * error)
+        moves = [(away - away.mean()) / n, weight * (rest - rest.mean()) / more]
+        parts = np.repeat([1 / n, 0.0], [n, more])  # the true cases are what there is least of
+        half = max(half, bound_sums(np.concatenate(moves), parts, clusters.numbers))
     low, high = max(mean - half, within[0]), min(mean + half, within[1])
     return PoweredEstimate(mean, low, high, n, more, weight)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from assay.eval.statistics.estimates import ANY, SHARE, TAIL, Estimate, Range, estimate_share
-from assay.eval.statistics.groups import Clusters, are_single
+from assay.eval.statistics.groups import Clusters, are_single, bound_sums
 
 
 def estimate_weighted_mean(
@@ -30,22 +30,16 @@ def estimate_weighted_mean(
     values have an interval of no width. Strata without a value are no part of it.
 
     With `clusters` whose units are not independent, across strata, the interval also holds what
-    the variance of their sums makes it, with one degree of freedom less than there are groups.
+    the variance of their sums makes it (`groups.bound_sums`).
     """
     plain = _estimate_stratified(sample, sizes, strata, members, within)
     if clusters is None or are_single(clusters.numbers) or plain.low == plain.high:
         return plain
-    from scipy.special import stdtrit
-
     drawn = np.bincount(np.asarray(strata), minlength=len(members))
     weights = np.asarray(sizes, dtype=float) * (np.asarray(members) / np.maximum(drawn, 1))[strata]
-    away = weights / float(np.sum(weights)) * (np.asarray(sample, dtype=float) - plain.value)
-    sums = np.bincount(clusters.numbers, away)
-    count = len(sums)
-    if count == 1:
-        return plain if not np.all(np.isfinite(within)) else Estimate(plain.value, *within, plain.n)
-    error = math.sqrt(count / (count - 1) * float(np.sum(sums**2)))
-    half = float(stdtrit(count - 1, 1 - TAIL)) * error
+    weights /= float(np.sum(weights))
+    away = weights * (np.asarray(sample, dtype=float) - plain.value)
+    half = bound_sums(away, weights, clusters.numbers)
     low, high = max(plain.value - half, within[0]), min(plain.value + half, within[1])
     return Estimate(plain.value, min(low, plain.low), max(high, plain.high), plain.n)
 
