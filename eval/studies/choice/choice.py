@@ -72,7 +72,8 @@ class Choice:
     `best` led on the `chosen_on` queries of the choice; `chosen` is its config. `differences` hold
     it against the config as given ("base") and BM25 alone ("bm25") on `judged` other queries, as
     one family; that against itself is left out, and where no query is left to judge by, all are.
-    `pipelines` are "best", "base" and "bm25". `contexts_usd` is what writing contexts has cost.
+    `pipelines` are "best", "base" and "bm25". `contexts_usd` is what writing contexts has cost,
+    `asked` the digest of what was asked.
     """
 
     config: RunConfig
@@ -86,6 +87,7 @@ class Choice:
     pipelines: Mapping[str, JudgedPipeline]
     differences: Mapping[str, Difference]
     contexts_usd: float = 0.0
+    asked: str = ""
     environment: Mapping[str, Any] = field(default_factory=dict)
 
     @property
