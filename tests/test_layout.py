@@ -278,7 +278,7 @@ def test_a_wrong_arrow_is_found() -> None:
 
 
 MOST_FILES = 20  # in a folder; the command line has a file a command
-MORE = {"eval/cli": 57}
+MORE = {"eval/cli": 48}
 
 
 def test_no_folder_is_a_drawer() -> None:

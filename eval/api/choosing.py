@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from assay.eval.api.studies import ask
 from assay.eval.report.result import StudyResult
 
 if TYPE_CHECKING:
@@ -47,14 +48,10 @@ def choose(
         False
 
     """
-    from assay.eval.configs.resources import make_resources
-    from assay.eval.studies.choice import running
-    from assay.eval.studies.choice.report import report
+    from assay.eval.studies.choice.study import STUDY
 
-    given = [f"dataset={json.dumps(str(collection))}", *overrides]
-    request = running.ChoiceRequest(str(config), given, measure, budget, max_latency)
-    found = running.choose(request, make_resources())
-    return StudyResult(found, report(found))
+    given = {"config": config, "budget": budget, "max_latency": max_latency, "measure": measure}
+    return ask(STUDY, collection=str(collection), overrides=overrides, **given)
 
 
 def sweep(
@@ -85,15 +82,10 @@ def sweep(
         ['points_harbourline', 'map_harbourline', 'margins_harbourline']
 
     """
-    from assay.eval.configs.locations import reports_folder
-    from assay.eval.configs.resources import make_resources
-    from assay.eval.studies.sweep.report import report
-    from assay.eval.studies.sweep.running import list_tasks, read_sweep, run_sweep
+    from assay.eval.studies.sweep.study import STUDY
 
-    settings = read_sweep(Path(file), engines, overrides)
-    tasks = list_tasks(Path(file), settings, overrides)
-    found, _ = run_sweep(settings, tasks, make_resources(), reports_folder(), keep_runs=keep_runs)
-    return StudyResult(found, report(found))
+    given = {"engines": engines, "keep_runs": keep_runs}
+    return ask(STUDY, file=file, overrides=overrides, **given)
 
 
 def tune(
@@ -137,25 +129,26 @@ def tune(
         ['k1 0.9', 'k1 1.2']
 
     """
-    from assay.eval.configs.named_configs import find_config
-    from assay.eval.progress import ConsoleProgress
-    from assay.eval.studies.tuning.nested_cv import Design
-    from assay.eval.studies.tuning.running import TuningRequest, run_tuning
+    from assay.eval.studies.tuning.study import STUDY
 
-    over, file = [], None
-    if isinstance(space, Mapping):
-        over = [f"{key}={json.dumps([*values])[1:-1]}" for key, values in space.items()]
-    elif space is not None:
-        file = Path(space)
-    request = TuningRequest(
-        config=find_config(config),
+    over = (
+        [
+            f"{key}={json.dumps([*values], separators=(',', ':'))[1:-1]}"
+            for key, values in space.items()
+        ]
+        if isinstance(space, Mapping)
+        else []
+    )
+    return ask(
+        STUDY,
+        config=config,
         overrides=overrides,
-        space=file,
+        space=None if isinstance(space, Mapping) else space,
         over=over,
         trials=trials,
         measure=measure,
         group_by=group_by,
-        design=Design(folds, repeats, seed),
+        folds=folds,
+        repeats=repeats,
+        seed=seed,
     )
-    found = run_tuning(request, ConsoleProgress())
-    return StudyResult(found, found.report)

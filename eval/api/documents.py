@@ -127,12 +127,8 @@ def ingest(
         773
 
     """
-    from assay.eval.configs.config import load_config
-    from assay.eval.configs.named_configs import find_config
-    from assay.eval.configs.resources import make_resources
-    from assay.eval.studies.ingestion.report import report
-    from assay.eval.studies.ingestion.running import run_ingestion
+    from assay.eval.api.studies import find
+    from assay.eval.studies.ingestion.study import STUDY
 
-    settings = load_config(find_config(config), overrides)
-    made = run_ingestion(str(documents), settings, make_resources(), rerun)
-    return IngestionResult(made, report(made))
+    given = {"documents": documents, "overrides": overrides, "config": config, "rerun": rerun}
+    return IngestionResult(*find(STUDY, **given))

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from assay.eval.report.blocks import Report
 from assay.eval.report.result import StudyResult
 from assay.eval.running.study import F, Lab, O, Study
-from assay.retrievers.base import AssayError
 
 if TYPE_CHECKING:
     from assay.eval.studies.ablation.analysis import Ablation
@@ -21,17 +21,18 @@ if TYPE_CHECKING:
 
 def ask(study: Study[O, F], **given: Any) -> StudyResult[F]:
     """Return the answer of a study to options by their names. Raises AssayError for wrong ones."""
-    from pydantic import ValidationError
+    found, told = find(study, **given)
+    return StudyResult(found, told)
 
+
+def find(study: Study[O, F], **given: Any) -> tuple[F, Report]:
+    """Return what a study finds, and its report. Raises AssayError as `ask` does."""
     from assay.eval.progress import ConsoleProgress
-    from assay.retrievers.settings import explain_error
+    from assay.retrievers.settings import validate
 
-    try:
-        asked = study.options.model_validate(given)
-    except ValidationError as error:
-        raise AssayError(f"{study.name}: {explain_error(error)}") from None
+    asked = validate(study.options, given, study.name)
     found = study.find(asked, Lab(ConsoleProgress()))
-    return StudyResult(found, study.report(found))
+    return found, study.report(found)
 
 
 def ablate(
@@ -61,19 +62,10 @@ def ablate(
         ['means', 'removals', 'removals_costs', 'removals_words']
 
     """
-    from assay.eval.configs.config import load_config
-    from assay.eval.configs.locations import reports_folder
-    from assay.eval.configs.named_configs import find_config
-    from assay.eval.configs.resources import make_resources
-    from assay.eval.studies.ablation import running
-    from assay.eval.studies.ablation.analysis import MEASURES
-    from assay.eval.studies.ablation.report import report
+    from assay.eval.studies.ablation.study import STUDY
 
-    plan = running.make_plan(
-        load_config(find_config(config), overrides), measures or MEASURES, timed
-    )
-    found, _ = running.ablate(plan, make_resources(), reports_folder())
-    return StudyResult(found, report(found))
+    named = {} if measures is None else {"measures": measures}
+    return ask(STUDY, config=config, overrides=overrides, timed=timed, **named)
 
 
 def targets(
@@ -98,14 +90,9 @@ def targets(
         1 cannot tell: V3-sizes
 
     """
-    from assay.eval.configs.locations import reports_folder
-    from assay.eval.progress import ConsoleProgress
-    from assay.eval.studies.targets.report import report
-    from assay.eval.studies.targets.running import measure_file
+    from assay.eval.studies.targets.study import STUDY
 
-    kept = reports_folder() / "targets" / "measured"
-    results = measure_file(Path(file), ids, kept, rerun, ConsoleProgress())
-    return StudyResult(results, report(results))
+    return ask(STUDY, ids=ids, file=file, rerun=rerun)
 
 
 def reproduce(
@@ -135,16 +122,9 @@ def reproduce(
         []
 
     """
-    from assay.eval.progress import ConsoleProgress
-    from assay.eval.shipped import find_shipped
-    from assay.eval.studies.reproduction import running
-    from assay.eval.studies.reproduction.report import report
-    from assay.eval.studies.reproduction.settings import load_settings
+    from assay.eval.studies.reproduction.study import STUDY
 
-    settings = load_settings(Path(file) if file else find_shipped("configs") / "published.yaml")
-    chosen = running.read_request(sets, systems, settings)
-    found = running.reproduce(settings, chosen, systems, rerun, ConsoleProgress())
-    return StudyResult(found, report(found))
+    return ask(STUDY, sets=sets, systems=systems, file=file, rerun=rerun)
 
 
 def threshold(
@@ -170,13 +150,10 @@ def threshold(
         'threshold'
 
     """
-    from assay.eval.configs.named_configs import find_config
-    from assay.eval.progress import ConsoleProgress
-    from assay.eval.studies.threshold.report import report
-    from assay.eval.studies.threshold.running import fit
+    from assay.eval.studies.threshold.study import STUDY
 
-    found = fit(find_config(config), overrides, of, false_empty, ConsoleProgress())
-    return StudyResult(found, report(found))
+    given = {"of": of, "false_empty": false_empty}
+    return ask(STUDY, config=config, overrides=overrides, **given)
 
 
 def audit(
@@ -211,9 +188,9 @@ def audit(
         A rise of 0.03 on 250 queries is not shown with a spread of 0.3 (p 0.115)
 
     """
-    from assay.eval.studies.audit.study import AuditStudy
+    from assay.eval.studies.audit.study import STUDY
 
-    return ask(AuditStudy(), n=n, base=base, new=new, sd=sd, hits=hits, tried=tried)
+    return ask(STUDY, n=n, base=base, new=new, sd=sd, hits=hits, tried=tried)
 
 
 def overlap(
@@ -240,9 +217,9 @@ def overlap(
         (3, 3)
 
     """
-    from assay.eval.studies.overlap.study import OverlapStudy
+    from assay.eval.studies.overlap.study import STUDY
 
-    return ask(OverlapStudy(), runs=(one, other, *overrides), k=k, by=by)
+    return ask(STUDY, runs=(one, other, *overrides), k=k, by=by)
 
 
 def recall(
@@ -275,13 +252,11 @@ def recall(
         np.float64(1.0)
 
     """
-    from assay.eval.configs.resources import make_resources
-    from assay.eval.studies.stores.recall.report import report
-    from assay.eval.studies.stores.recall.running import measure_recall
+    from assay.eval.studies.stores.recall.study import STUDY
 
-    shares = ",".join(map(str, filters)) if filters else None
-    found = measure_recall(engine, words, sweep, shares, limit, make_resources())
-    return StudyResult(found, report(found))
+    shares = ",".join(map(str, filters)) or None
+    given = {"sweep": sweep, "filters": shares, "limit": limit}
+    return ask(STUDY, engine=engine, words=words, **given)
 
 
 def parity(engine: str, *words: str, limit: int | None = None) -> "StudyResult[Parity]":
@@ -305,9 +280,6 @@ def parity(engine: str, *words: str, limit: int | None = None) -> "StudyResult[P
         'identical'
 
     """
-    from assay.eval.configs.resources import make_resources
-    from assay.eval.studies.stores.parity.report import report
-    from assay.eval.studies.stores.parity.running import measure_parity
+    from assay.eval.studies.stores.parity.study import STUDY
 
-    found = measure_parity(engine, words, limit, make_resources())
-    return StudyResult(found, report(found))
+    return ask(STUDY, engine=engine, words=words, limit=limit)

@@ -4,7 +4,10 @@ from typing import NamedTuple
 
 
 class Entry(NamedTuple):
-    """A command: the module and name it is imported by, what it does, and two calls of it."""
+    """A command: the module and name it is imported by, what it does, and two calls of it.
+
+    A module with a dot is that of a study, of which the command is made.
+    """
 
     place: str
     summary: str
@@ -40,7 +43,7 @@ GROUPS = {
             ),
         ),
         "choose": Entry(
-            "choose:choose",
+            "choice.study:STUDY",
             "Find the pipeline to ship for a collection.",
             ("choose documents", "choose tarnwick:dev --budget 30m --max-latency 500"),
         ),
@@ -75,12 +78,12 @@ GROUPS = {
     },
     "Improve": {
         "ablate": Entry(
-            "ablate:ablate",
+            "ablation.study:STUDY",
             "Measure what each part of a pipeline adds and costs.",
             ("ablate hybrid --dry-run", "ablate reranked --dataset tarnwick"),
         ),
         "tune": Entry(
-            "tune:tune",
+            "tuning.study:STUDY",
             "Tune settings; report the cross-validated gain.",
             (
                 "tune hybrid --dataset tarnwick:dev",
@@ -88,7 +91,7 @@ GROUPS = {
             ),
         ),
         "sweep": Entry(
-            "sweep:sweep",
+            "sweep.study:STUDY",
             "Run every combination of settings and collections.",
             (
                 "sweep configs/sweeps/fusion.yaml --dry-run",
@@ -96,17 +99,17 @@ GROUPS = {
             ),
         ),
         "threshold": Entry(
-            "threshold:threshold",
+            "threshold.study:STUDY",
             'Choose a score threshold for "no answer".',
             ("threshold hybrid --dataset tarnwick:dev_all", "threshold hybrid --false-empty 0.02"),
         ),
         "overlap": Entry(
-            "overlap:overlap",
+            "overlap.study:STUDY",
             "Show how much the first hits of two pipelines agree.",
             ("overlap bm25 semantic", "overlap bm25 hybrid dataset=tarnwick --by documents"),
         ),
         "audit": Entry(
-            "audit:audit",
+            "audit.study:STUDY",
             "Say what a published pair of means can and cannot show.",
             ("audit -n 250 --base .71 --new .74", "audit -n 250 --base .71 --new .74 --hits"),
         ),
@@ -204,12 +207,12 @@ GROUPS = {
             ("log bm25-tarnwick-20261125", "log hybrid-tarnwick-20261125 --reports reports"),
         ),
         "targets": Entry(
-            "targets:targets",
+            "targets.study:STUDY",
             "Measure every success criterion; report a verdict.",
             ("targets", "targets SC-002 SC-003"),
         ),
         "reproduce": Entry(
-            "reproduce:reproduce",
+            "reproduction.study:STUDY",
             "Measure systems beside the figures that others published.",
             ("reproduce scifact", "reproduce scifact --system bm25"),
         ),
@@ -239,7 +242,7 @@ GROUPS = {
             ),
         ),
         "ingest": Entry(
-            "ingest:ingest",
+            "ingestion.study:STUDY",
             "Convert, chunk and index documents; report.",
             ("ingest documents", "ingest documents --config hybrid"),
         ),
@@ -274,12 +277,12 @@ GROUPS = {
             ("engines list", "engines conformance qdrant-edge"),
         ),
         "parity": Entry(
-            "parity:parity",
+            "stores.parity.study:STUDY",
             "Compare an engine's hybrid search with its formula.",
             ("parity sqlite", "parity qdrant-edge tarnwick fusion=dbsf"),
         ),
         "recall": Entry(
-            "recall:recall",
+            "stores.recall.study:STUDY",
             "Recall and speed of approximate and filtered search.",
             (
                 "recall lancedb tarnwick --sweep index.nprobes=1,5,20",

@@ -31,7 +31,12 @@ class LazyGroup(click.Group):
             return None
         entry = COMMANDS[cmd_name]
         module, _, name = entry.place.partition(":")
-        command = getattr(importlib.import_module(f"assay.eval.cli.{module}"), name)
+        room = "studies" if "." in module else "cli"
+        command = getattr(importlib.import_module(f"assay.eval.{room}.{module}"), name)
+        if room == "studies":
+            from assay.eval.cli.study_command import make_command
+
+            command = make_command(command)
         assert isinstance(command, click.Command)
         _prepare(command)
         calls = "\n".join(f"  assay {call}" for call in entry.examples)

@@ -4,7 +4,7 @@ import gc
 import json
 import os
 import sys
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable
 from itertools import zip_longest
 from pathlib import Path
 from textwrap import wrap
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from assay.eval.report.files import Finding
-    from assay.eval.tracking.record import Record
     from assay.retrievers.base import Progress
 
 
@@ -123,19 +122,6 @@ def track(no_track: bool, log: Callable[[], T], kept: str, progress: "Progress")
     from assay.eval.tracking import attempt
 
     return None if no_track else attempt(log, kept, progress)
-
-
-def track_runs(
-    no_track: bool, records: "Sequence[Record]", folder: Path, progress: "Progress"
-) -> str | None:
-    """Unless `no_track`, log runs with the report in `folder`; return the id of their parent."""
-    from assay.eval.runs.environment import command_line
-    from assay.eval.studies.sweep.running import log_sweep
-
-    def log() -> str | None:
-        return log_sweep(records, command_line(), folder, progress) if records else None
-
-    return track(no_track, log, f"the runs and the report in {folder} are kept", progress)
 
 
 def print_warnings(lines: Iterable[str]) -> None:

@@ -1,44 +1,109 @@
 """The command of a study: its options are those of its model, its output is its report."""
 
+import sys
+from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from types import NoneType
-from typing import Any, Literal, get_args, get_origin
+from typing import Annotated, Any, Literal, get_args, get_origin
 
 import click
 from annotated_types import Ge, Gt, Le, Lt
+from pydantic import ValidationError
 from pydantic.fields import FieldInfo
 
 from assay.eval.cli import options
-from assay.eval.running.study import Argument, F, Lab, O, Study
+from assay.eval.running.study import Argument, F, Lab, O, Option, Study, Written
 
 BOUNDS = {Ge: ("ge", "min"), Gt: ("gt", "min"), Le: ("le", "max"), Lt: ("lt", "max")}
 
 
 def make_command(study: Study[O, F]) -> click.Command:
-    """Return the command of a study; its help is the first paragraphs of the study's docstring."""
+    """Return the command of a study; its help is the docstring of what finds the answer."""
 
-    def call(as_json: bool, **given: Any) -> None:
-        from assay.eval.cli.output import present
+    def call(as_json: bool, no_track: bool = True, **given: Any) -> None:
+        from assay.eval.cli.output import print_json, track
         from assay.eval.cli.report_screen import print_report
         from assay.eval.progress import ConsoleProgress
-        from assay.eval.report.files import write_blocks
 
-        lab = Lab(ConsoleProgress())
-        found = study.find(study.options.model_validate(given), lab)
+        asked, lab = _read(study, given), Lab(ConsoleProgress())
+        if preview := study.preview(asked, lab):
+            if as_json:
+                print_json(preview.json)
+            for line in () if as_json else preview.lines:
+                click.echo(line)
+            return
+        found = study.find(asked, lab)
         told = study.report(found)
-        page = write_blocks(found, told, lab.reports / told.id)
-        present(found, as_json, lambda _: print_report(told), report=page)
+        written = study.write(found, told, asked, lab)
+        if written.said:
+            lab.progress.say(written.said)
+        tracked: dict[str, str | None] = {}
+        if study.log:
+            send = partial(study.log, found, written.files, lab)
+            kept = f"what was found is kept in {written.files[0].parent}"
+            tracked = {study.logged: track(no_track, send, kept, lab.progress)}
+        if as_json:
+            print_json({**study.describe(found), **_name_places(written), **tracked})
+        else:
+            print_report(told)
+            _print_end(written, tracked)
+        if status := study.status(found):
+            sys.exit(status)
 
     fields = study.options.model_fields.items()
     parameters = [_make_parameter(name, field) for name, field in fields]
-    command = click.Command(study.name, callback=call, params=parameters, help=study.__doc__)
+    command = click.Command(study.name, callback=call, params=parameters, help=study.find.__doc__)
+    if study.log:
+        options.NO_TRACK(command)
     return options.FULL(options.JSON(command))
+
+
+def _read(study: Study[O, F], given: Mapping[str, Any]) -> O:
+    """Return the options that were given. Raises UsageError naming the one that is wrong."""
+    from assay.retrievers.settings import explain_error
+
+    try:
+        return study.options.model_validate(
+            {name: value for name, value in given.items() if value not in (None, ())}
+        )
+    except ValidationError as error:
+        context = click.get_current_context()
+        named = str(next(iter(error.errors()[0]["loc"]), ""))
+        parameter = next((one for one in context.command.params if one.name == named), None)
+        told = explain_error(error).removeprefix(f"{named}: ")
+        if parameter is None:
+            raise click.UsageError(told, context) from None
+        raise click.BadParameter(told, context, parameter) from None
+
+
+def _name_places(written: Written) -> dict[str, Any]:
+    """Return where the files of a finding are, as JSON values."""
+    return {
+        name: [str(path) for path in place] if isinstance(place, Sequence) else place and str(place)
+        for name, place in written.places.items()
+    }
+
+
+def _print_end(written: Written, tracked: Mapping[str, str | None]) -> None:
+    """Print where a finding lies, and what to do next."""
+    from assay.eval.cli.output import print_next, print_places
+
+    places = {
+        "config" if name == "output" else name: place
+        for name, place in written.places.items()
+        if not isinstance(place, Sequence)
+    }
+    print_places(**places, **tracked)
+    if written.next:
+        print_next(*written.next)
 
 
 def _make_parameter(name: str, field: FieldInfo) -> click.Parameter:
     """Return the argument or option of a field."""
-    kind, many, given = _find_kind(field)
+    told = next((item for item in field.metadata if isinstance(item, Option)), Option())
     argument = next((item for item in field.metadata if isinstance(item, Argument)), None)
+    kind, many, given = _find_kind(field, told)
     required = field.is_required()
     if argument:
         nargs = -1 if many else 1
@@ -46,34 +111,55 @@ def _make_parameter(name: str, field: FieldInfo) -> click.Parameter:
             [name], type=kind, nargs=nargs, required=required, metavar=argument.metavar or None
         )
     default = None if required else field.get_default(call_default_factory=True)
-    told: dict[str, Any] = {} if required else {"default": default}
+    if isinstance(default, tuple) or (kind is click.STRING and not isinstance(default, str)):
+        default = None
+    shown = default not in (None, "", (), False)
+    names = told.names or (f"--{name.replace('_', '-')}" if len(name) > 1 else f"-{name}",)
+    given_default: dict[str, Any] = {} if required else {"default": default}
     return click.Option(
-        [f"--{name.replace('_', '-')}" if len(name) > 1 else f"-{name}"],
+        [*names, name],
         type=None if given is bool else kind,
         is_flag=given is bool,
         multiple=many,
         required=required,
-        show_default=default not in (None, (), False),
+        show_default=shown,
+        metavar=told.metavar or None,
         help=field.description,
-        **told,
+        **given_default,
     )
 
 
-def _find_kind(field: FieldInfo) -> tuple[click.ParamType[Any] | None, bool, Any]:
+def _find_kind(field: FieldInfo, told: Option) -> tuple[click.ParamType[Any] | None, bool, Any]:
     """Return the type of a field's values, whether there may be many, and its plain type."""
-    plain: Any = field.annotation
+    plain = _strip(field.annotation)
     if NoneType in get_args(plain):
-        (plain,) = (item for item in get_args(plain) if item is not NoneType)
+        plain = _strip(next(item for item in get_args(plain) if item is not NoneType))
+    if told.text:
+        return click.STRING, False, str
     many = get_origin(plain) is tuple
     if many:
         plain = get_args(plain)[0]
     if get_origin(plain) is Literal:
         return click.Choice(get_args(plain)), many, plain
     if plain is Path:
-        return click.Path(path_type=Path), many, plain
+        return _make_path(told), many, plain
     if plain in (int, float):
         return _bound(plain, field), many, plain
     return (click.STRING if plain is str else None), many, plain
+
+
+def _strip(annotation: Any) -> Any:
+    """Return a type without what it is annotated with."""
+    return get_args(annotation)[0] if get_origin(annotation) is Annotated else annotation
+
+
+def _make_path(told: Option) -> click.ParamType[Path]:
+    return click.Path(
+        path_type=Path,
+        exists=told.path == "existing",
+        dir_okay=told.path != "file",
+        file_okay=told.path != "folder",
+    )
 
 
 def _bound(plain: type, field: FieldInfo) -> click.ParamType[Any]:

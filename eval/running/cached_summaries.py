@@ -1,16 +1,15 @@
 """Figures of stored runs, computed once: found again by all that they are computed from."""
 
 import json
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 
 from pydantic import TypeAdapter
 
 from assay.eval.collections.collection import GoldItem
-from assay.eval.runs import environment, generated_answers
-from assay.eval.runs.manifest import MANIFEST
+from assay.eval.running.run_memo import Memo, of_stored, open_cache
+from assay.eval.runs import generated_answers
 from assay.eval.runs.stored import StoredRun
 from assay.eval.runs.summary.attribution import Attribution, ItemStatus, attribute
 from assay.eval.runs.summary.ceilings import Ceiling
@@ -19,7 +18,6 @@ from assay.eval.runs.summary.legs_alone import LegAlone, score_legs
 from assay.eval.runs.summary.summary import (
     Summary,
     describe_shallow,
-    summarise,
     summarise_scores,
 )
 from assay.eval.runs.summary.unjudged import UnjudgedBounds, examine
@@ -28,19 +26,13 @@ from assay.eval.scoring.generated import AnswerMeasure
 from assay.eval.scoring.kinds import LISTED
 from assay.eval.scoring.measures import choose_headline, find
 from assay.eval.statistics.estimates import Estimate
-from assay.retrievers.base import AssayError, T
-from assay.retrievers.store.cache import Cache, default_root
-from assay.retrievers.store.digest import digest, digest_file
-
-REVISION = 1  # raise it when a stored run comes to be summarised otherwise
-KIND = "scores"
 
 
 @dataclass(frozen=True)
 class CachedSummary(Summary):
     """A summary of which what takes long is kept."""
 
-    kept: "SummaryCache"
+    kept: Memo
 
     @cached_property
     def attribution(self) -> Attribution:  # noqa: D102
@@ -75,59 +67,38 @@ class CachedSummary(Summary):
         return self.kept.find("cost", _cost(), lambda: find_cost(self.run))
 
 
-class SummaryCache:
-    """What was computed of a run, by the digest of its files, its queries and the code."""
+def summarise_cached(run: StoredRun, names: Sequence[str], memo: Memo | None = None) -> Summary:
+    """As `assay.eval.runs.summary.summary.summarise`, of a run as its folder holds it.
 
-    def __init__(self, run: StoredRun, cache: Cache) -> None:
-        files = sorted([run.folder / MANIFEST, *run.folder.glob("*.jsonl")])
-        read = [(path.name, digest_file(path)) for path in files]
-        self._of = digest(read, list(run.queries), _digest_code())
-        self._cache = cache
-
-    def find_scores(self, run: StoredRun, names: Sequence[str]) -> Scores:
-        """Return {measure: {query id: score}}, as `assay.eval.runs.generated_answers.score` does.
-
-        Those of a measure that is somebody's own, whose code may change unseen, are not kept.
-        """
-        wanted = list(dict.fromkeys(find(name).name for name in names))
-        keys = {name: self._key(name) for name in wanted if _is_ours(name)}
-        stored = self._cache.get_many(KIND, keys.values())
-        found = {
-            name: dict(zip(run.queries, json.loads(stored[key]), strict=True))
-            for name, key in keys.items()
-            if key in stored
-        }
-        missing = [name for name in wanted if name not in found]
-        found |= generated_answers.score(run, missing)
-        fresh = {keys[name]: _encode(found[name], run) for name in missing if name in keys}
-        self._put(fresh)
-        return {name: found[name] for name in wanted}
-
-    def find(self, what: str, adapter: "TypeAdapter[T]", make: Callable[[], T]) -> T:
-        """Return what is kept by the name `what`, or make it and keep it."""
-        key = self._key(what)
-        if stored := self._cache.get_many(KIND, [key]).get(key):
-            return adapter.validate_json(stored)
-        made = make()
-        self._put({key: adapter.dump_json(made)})
-        return made
-
-    def _put(self, items: Mapping[str, bytes]) -> None:
-        with suppress(AssayError):  # where nothing can be written, it is computed each time
-            self._cache.put_many(KIND, items)
-
-    def _key(self, what: str) -> str:
-        return digest(self._of, what)
+    `memo` is that of the run, if it is known already.
+    """
+    memo = memo or open_memo(run)
+    summary = summarise_scores(run, _find_scores(run, names, memo))
+    return CachedSummary(run, summary.scores, summary.means, summary.latency, memo)
 
 
-def summarise_cached(run: StoredRun, names: Sequence[str]) -> Summary:
-    """As `assay.eval.runs.summary.summary.summarise`, of a run as its folder holds it."""
-    try:
-        kept = SummaryCache(run, Cache(default_root()))
-    except AssayError:  # a folder for it cannot be made
-        return summarise(run, names)
-    summary = summarise_scores(run, kept.find_scores(run, names))
-    return CachedSummary(run, summary.scores, summary.means, summary.latency, kept)
+def open_memo(run: StoredRun) -> Memo:
+    """Return what is kept of a run, as its folder holds it, by its files and its queries."""
+    return Memo(of_stored(run.folder, run.queries), open_cache())
+
+
+def _find_scores(run: StoredRun, names: Sequence[str], memo: Memo) -> Scores:
+    """Return {measure: {query id: score}}, as `assay.eval.runs.generated_answers.score` does.
+
+    Those of a measure that is somebody's own, whose code may change unseen, are not kept.
+    """
+    wanted = list(dict.fromkeys(find(name).name for name in names))
+    ours = {name: f"scores in {name}" for name in wanted if _is_ours(name)}
+    kept = memo.recall(ours.values())
+    found = {
+        name: dict(zip(run.queries, json.loads(kept[key]), strict=True))
+        for name, key in ours.items()
+        if key in kept
+    }
+    missing = [name for name in wanted if name not in found]
+    found |= generated_answers.score(run, missing)
+    memo.keep({ours[name]: _encode(found[name], run) for name in missing if name in ours})
+    return {name: found[name] for name in wanted}
 
 
 def _is_ours(name: str) -> bool:
@@ -196,9 +167,3 @@ def _words() -> "TypeAdapter[str]":
 @cache
 def _cost() -> "TypeAdapter[Cost | None]":
     return TypeAdapter(Cost | None)
-
-
-@cache
-def _digest_code() -> str:
-    """Return a digest of what makes these figures."""
-    return digest(REVISION, environment.packages())

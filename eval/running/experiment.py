@@ -24,7 +24,7 @@ from assay.eval.configs.named_configs import (
 )
 from assay.eval.configs.resources import make_resources
 from assay.eval.running.run import make_plan, track, write_report
-from assay.eval.running.stored_points import execute_point
+from assay.eval.running.run_memo import execute_point
 from assay.eval.runs import environment
 from assay.eval.runs.code_identity import name_code
 from assay.eval.runs.execution.execution import RunSpec

@@ -11,9 +11,8 @@ from assay.eval.collections.location import list_changed
 from assay.eval.configs.locations import reports_folder
 from assay.eval.configs.resources import make_resources
 from assay.eval.report.run_page import page
-from assay.eval.running import freshness
-from assay.eval.running.cached_summaries import summarise_cached
-from assay.eval.running.stored_points import execute_point
+from assay.eval.running.cached_summaries import open_memo, summarise_cached
+from assay.eval.running.run_memo import OUTPUTS, Memo, execute_point, is_written, note_written
 from assay.eval.runs.execution.execution import RunOutcome, RunSpec
 from assay.eval.runs.execution.searching import Searcher
 from assay.eval.runs.stored import StoredRun
@@ -77,15 +76,14 @@ def write_report(
 
     What stands there already as it would be written is left, unless `rerun`.
     """
-    named = _name_measures(run, measures)
-    if not rerun and freshness.is_up_to_date(run.folder, named):
-        return summarise_cached(run, named), run.folder / page.PAGE
-    summary = summarise_cached(run, named)
-    if rerun or not freshness.is_up_to_date(run.folder, named, exports.FILES):
-        exports.export(summary)
-    written = page.write(summary)
-    freshness.record(run.folder, named)
-    return summary, written
+    named, memo = _name_measures(run, measures), open_memo(run)
+    path = run.folder / page.PAGE
+    summary = summarise_cached(run, named, memo)
+    if rerun or not is_written(memo, run.folder, named, OUTPUTS):
+        _export(summary, memo, named, rerun)
+        path = page.write(summary)
+        note_written(memo, run.folder, named, OUTPUTS)
+    return summary, path
 
 
 def export_summary(run: StoredRun, measures: Sequence[str] = (), *, rerun: bool = False) -> Summary:
@@ -94,12 +92,18 @@ def export_summary(run: StoredRun, measures: Sequence[str] = (), *, rerun: bool 
     Without `measures` they are those that the run's config names. Exports that stand there already
     as they would be written are left, unless `rerun`.
     """
-    named = _name_measures(run, measures)
-    summary = summarise_cached(run, named)
-    if rerun or not freshness.is_up_to_date(run.folder, named, exports.FILES):
-        exports.export(summary)
-        freshness.record(run.folder, named, exports.FILES)
+    named, memo = _name_measures(run, measures), open_memo(run)
+    summary = summarise_cached(run, named, memo)
+    _export(summary, memo, named, rerun)
     return summary
+
+
+def _export(summary: Summary, memo: Memo, measures: Sequence[str], rerun: bool) -> None:
+    """Write the exports of a run, unless they stand there as they would be written."""
+    folder = summary.run.folder
+    if rerun or not is_written(memo, folder, measures, exports.FILES):
+        exports.export(summary)
+        note_written(memo, folder, measures, exports.FILES)
 
 
 def _name_measures(run: StoredRun, measures: Sequence[str]) -> Sequence[str]:

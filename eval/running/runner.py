@@ -11,13 +11,13 @@ from typing import Protocol
 from assay.eval.collections.collection import Collection, Query
 from assay.eval.collections.loading import load
 from assay.eval.configs.config import RunConfig
-from assay.eval.running.cached_figures import FiguresCache, PointFigures, note_seconds
+from assay.eval.running.cached_figures import FiguresCache, PointFigures
 from assay.eval.running.figures import PointResult
 from assay.eval.running.point_order import arrange, name_shared, take_in_order
 from assay.eval.running.point_scores import PointScores
 from assay.eval.running.run import make_plan, write_report
+from assay.eval.running.run_memo import execute_point, note_seconds
 from assay.eval.running.search_space import Point, label
-from assay.eval.running.stored_points import execute_point
 from assay.eval.running.timing import find_config_timing
 from assay.eval.runs import environment
 from assay.eval.runs.execution.execution import RunOutcome

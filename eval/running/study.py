@@ -3,25 +3,29 @@
 The command line, the Python API and every report are made of these three.
 """
 
-from abc import ABC, abstractmethod
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
-from typing import ClassVar, Generic, TypeVar
+from typing import Any, Generic, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict
 
 from assay.eval.configs.locations import reports_folder
+from assay.eval.configs.resources import make_resources
 from assay.eval.report.blocks import Report
-from assay.eval.report.files import Finding
+from assay.eval.report.files import Finding, write_blocks
 from assay.eval.runs.stored import StoredRun
+from assay.eval.tracking.record import Record
 from assay.retrievers.base import Progress
+from assay.retrievers.settings import Resources
 
 
 class StudyOptions(BaseModel):
     """What a study is asked: each field is an option, its description is its help.
 
-    A field annotated with `Argument` is given by its place.
+    A field annotated with `Argument` is given by its place, one with `Option` otherwise than its
+    name and type say. Python gives all of them by name.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -35,15 +39,38 @@ class Argument:
 
 
 @dataclass(frozen=True)
+class Option:
+    """Marks how a field is given on the command line.
+
+    `names` take the place of its own; `metavar` names its value in the help. Where it is a `text`,
+    the field reads that itself. `path` says what a path must be where anything is there.
+    """
+
+    names: tuple[str, ...] = ()
+    metavar: str = ""
+    text: bool = False
+    path: Literal["any", "file", "folder", "existing"] = "any"
+
+
+@dataclass(frozen=True)
 class Lab:
-    """What a study works with: where stored runs are, and who is told of its progress."""
+    """What a study works with: where stored runs are, what is shared, who is told of its progress.
+
+    A study adds to `records` what MLflow is told of each run that it made.
+    """
 
     progress: Progress
+    records: list[Record] = field(default_factory=list)
 
     @property
     def reports(self) -> Path:
         """The folder of stored runs and of all reports."""
         return reports_folder()
+
+    @cached_property
+    def resources(self) -> Resources:
+        """What retrievers are built with: the user's cache and threads."""
+        return make_resources(self.progress)
 
     def run_all(self, references: Sequence[str]) -> list[StoredRun]:
         """Return the runs that references mean, made where there are none; see `resolve_all`."""
@@ -52,23 +79,62 @@ class Lab:
         return resolve_all(references, self.progress)
 
 
+@dataclass(frozen=True)
+class Preview:
+    """What a dry run says: as JSON values, and in lines."""
+
+    json: Mapping[str, Any]
+    lines: Sequence[str]
+
+
+@dataclass(frozen=True)
+class Written:
+    """The files of a finding.
+
+    `places` are those that the user is told of, by what each is: `output` is a config that was
+    found, `report` what is to be looked at. `files` are those that MLflow gets. `said` tells what
+    became of a file that stood there, and `next` are calls of `assay` to make with them.
+    """
+
+    places: Mapping[str, Path | Sequence[Path] | None]
+    files: Sequence[Path] = ()
+    said: str = ""
+    next: Sequence[str] = ()
+
+
 O = TypeVar("O", bound=StudyOptions)  # noqa: E741 - of options
 F = TypeVar("F", bound=Finding)
 
 
-class Study(ABC, Generic[O, F]):
+def write_page(found: Finding, told: Report, _asked: StudyOptions, lab: Lab) -> Written:
+    """Write the JSON, the Markdown and the page into a folder of their own."""
+    page = write_blocks(found, told, lab.reports / told.id)
+    return Written({"report": page}, sorted(page.parent.iterdir()))
+
+
+@dataclass(frozen=True)
+class Study(Generic[O, F]):
     """One question that can be asked of pipelines.
 
-    `name` is that of its command and of its function in Python.
+    - `name`: that of its command and of its function in Python.
+    - `find`: returns what was found; its docstring is the help of the command. Raises AssayError
+      for what cannot be asked.
+    - `report`: what is said of it.
+    - `preview`: what a dry run says, where one is asked for.
+    - `write`: writes the files of the command.
+    - `log`: sends what was found and its files to MLflow, and returns the id of the run there,
+      which the JSON of the command has as `logged`. Raises TrackingError.
+    - `describe`: the JSON of the command, but for places.
+    - `status`: the exit code of the command.
     """
 
-    name: ClassVar[str]
+    name: str
     options: type[O]
-
-    @abstractmethod
-    def find(self, asked: O, lab: Lab) -> F:
-        """Return what was found. Raises AssayError for what cannot be asked."""
-
-    @abstractmethod
-    def report(self, found: F) -> Report:
-        """Return what is said of it."""
+    find: Callable[[O, Lab], F]
+    report: Callable[[F], Report]
+    preview: Callable[[O, Lab], Preview | None] = lambda *_: None
+    write: Callable[[F, Report, O, Lab], Written] = write_page
+    log: Callable[[F, Sequence[Path], Lab], str | None] | None = None
+    logged: Literal["mlflow_run", "mlflow_parent"] = "mlflow_run"
+    describe: Callable[[F], dict[str, Any]] = lambda found: found.as_json()
+    status: Callable[[F], int] = lambda _: 0

@@ -45,7 +45,8 @@ def test_every_part_is_taken_away_and_added(
     assert "a sample: 8 queries" in found["warnings"]
     page = Path(found["report"])
     names = {item.name.partition("-")[0] for item in page.parent.iterdir()}
-    assert names == {"ablation.json", "report.md", "report.html", "timing", "mlflow.json"}
+    written = {"ablation.json", "report.md", "report.html", "summary.json"}
+    assert names == written | {"timing", "mlflow.json"}
 
     reports = tmp_path / "reports"
     before = {path: path.stat().st_mtime for path in reports.glob("*/manifest.json")}

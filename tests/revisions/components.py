@@ -16,7 +16,7 @@ from tools.part_settings import read_settings
 from assay.eval.collections import load as load_collection
 from assay.eval.collections import memo
 from assay.eval.configs.config import RunConfig, load_config
-from assay.eval.running import cached_figures, cached_summaries
+from assay.eval.running import cached_summaries, run_memo
 from assay.eval.running.figures import Figures
 from assay.eval.runs.summary.summary import summarise
 from assay.retrievers.base import Document
@@ -311,8 +311,8 @@ COMPONENTS: dict[str, Component] = {
     "conversion": Component(converter.REVISION, convert),
     "pipeline": Component(pipeline.REVISION, rank_pipelines),
     "collections": Component(memo.REVISION, read_collections),
-    "summaries": Component(cached_summaries.REVISION, summarise_run),
-    "figures": Component(cached_figures.REVISION, show_figures),
+    "summaries": Component(run_memo.REVISION, summarise_run),
+    "figures": Component(run_memo.REVISION, show_figures),
     **{
         f"engine_{name}": Component(engine.revision, partial(search_engine, name))
         for name, engine in ENGINES.items()

@@ -97,79 +97,79 @@ class Audit:
         }
 
 
-class AuditStudy(Study[AuditOptions, Audit]):
+def find(asked: AuditOptions, _lab: Lab) -> Audit:
     """Say what a published table of two means can and cannot show.
 
     Nothing is run: the two means and the number of queries are enough. Where the table does not
     tell how much the differences of single queries vary, what the difference is worth is shown for
     several spreads, and which the means allow.
     """
+    level = ALPHA / asked.tried
+    difference = asked.new - asked.base
+    spread = limit_sd(asked.base, asked.new, asked.n)
+    tests: list[SignTest] = []
+    if asked.hits:
+        base = _count_hits("base", asked.base, asked.n)
+        new = _count_hits("new", asked.new, asked.n)
+        tests = [SignTest(*pair) for pair in list_sign_tests(base, new, asked.n)]
+    if asked.sd is not None and asked.sd > spread[1] + 1e-9:
+        raise AssayError(
+            f"--sd: {asked.sd:g} is more than scores from 0 to 1 with these means can vary; "
+            f"allowed: up to {spread[1]:.3f}"
+        )
+    spreads = [asked.sd] if asked.sd is not None else [s for s in SPREADS if s <= spread[1]]
+    return Audit(
+        f"audit-{digest(asked.model_dump())[:8]}",
+        asked,
+        level,
+        spread,
+        find_shown_below(difference, asked.n, level),
+        tuple(read_difference(difference, sd, asked.n, level) for sd in spreads),
+        tuple(tests),
+    )
 
-    name = "audit"
-    options = AuditOptions
 
-    def find(self, asked: AuditOptions, lab: Lab) -> Audit:  # noqa: D102
-        level = ALPHA / asked.tried
-        difference = asked.new - asked.base
-        spread = limit_sd(asked.base, asked.new, asked.n)
-        tests: list[SignTest] = []
-        if asked.hits:
-            base = _count_hits("base", asked.base, asked.n)
-            new = _count_hits("new", asked.new, asked.n)
-            tests = [SignTest(*pair) for pair in list_sign_tests(base, new, asked.n)]
-        if asked.sd is not None and asked.sd > spread[1] + 1e-9:
-            raise AssayError(
-                f"--sd: {asked.sd:g} is more than scores from 0 to 1 with these means can vary; "
-                f"allowed: up to {spread[1]:.3f}"
-            )
-        spreads = [asked.sd] if asked.sd is not None else [s for s in SPREADS if s <= spread[1]]
-        return Audit(
-            f"audit-{digest(asked.model_dump())[:8]}",
-            asked,
-            level,
-            spread,
-            find_shown_below(difference, asked.n, level),
-            tuple(read_difference(difference, sd, asked.n, level) for sd in spreads),
-            tuple(tests),
-        )
+def report(found: Audit) -> Report:
+    """Return the report of an audit."""
+    asked, hits = found.asked, found.sign_tests
+    percent = f"{100 * (1 - found.level):.4g} %"
+    readings = Table(
+        "spreads",
+        "By how much the differences of single queries vary",
+        [
+            Column("sd", "Spread (SD)", "score"),
+            Column("difference", f"Difference ({percent})", "difference"),
+            Column("p", "p", "p"),
+            Column("detectable", "Shown from", "score"),
+            Column("needed", "Queries needed", "count"),
+        ],
+        found.readings,
+        note="Paired t-test. Shown from: the smallest difference that so many queries show in "
+        "four of five cases. Queries needed: to show this difference as often.",
+        plot=Plot("difference", "difference"),
+        brief=not hits,
+    )
+    changed = Table(
+        "changed",
+        "By how many queries changed from hit to miss or back",
+        [Column("changed", "Queries changed", "count"), Column("p", "p (exact)", "p")],
+        _thin(found),
+        note="McNemar's test. At least that many changed, since the means differ by so much; "
+        "the last row is the most that the means allow.",
+    )
+    return Report(
+        id=found.id,
+        kind="audit",
+        title=f"{asked.base:g} → {asked.new:g}",
+        subject=(f"on {count(asked.n, 'query', 'queries')}",),
+        verdict=[_judge(found)],
+        warnings=[INDEPENDENT],
+        blocks=[changed, readings] if hits else [readings],
+        environment=found.environment,
+    )
 
-    def report(self, found: Audit) -> Report:  # noqa: D102
-        asked, hits = found.asked, found.sign_tests
-        percent = f"{100 * (1 - found.level):.4g} %"
-        readings = Table(
-            "spreads",
-            "By how much the differences of single queries vary",
-            [
-                Column("sd", "Spread (SD)", "score"),
-                Column("difference", f"Difference ({percent})", "difference"),
-                Column("p", "p", "p"),
-                Column("detectable", "Shown from", "score"),
-                Column("needed", "Queries needed", "count"),
-            ],
-            found.readings,
-            note="Paired t-test. Shown from: the smallest difference that so many queries show in "
-            "four of five cases. Queries needed: to show this difference as often.",
-            plot=Plot("difference", "difference"),
-            brief=not hits,
-        )
-        changed = Table(
-            "changed",
-            "By how many queries changed from hit to miss or back",
-            [Column("changed", "Queries changed", "count"), Column("p", "p (exact)", "p")],
-            _thin(found),
-            note="McNemar's test. At least that many changed, since the means differ by so much; "
-            "the last row is the most that the means allow.",
-        )
-        return Report(
-            id=found.id,
-            kind="audit",
-            title=f"{asked.base:g} → {asked.new:g}",
-            subject=(f"on {count(asked.n, 'query', 'queries')}",),
-            verdict=[_judge(found)],
-            warnings=[INDEPENDENT],
-            blocks=[changed, readings] if hits else [readings],
-            environment=found.environment,
-        )
+
+STUDY = Study("audit", AuditOptions, find, report)
 
 
 def _count_hits(name: str, mean: float, n: int) -> int:

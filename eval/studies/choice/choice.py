@@ -83,7 +83,7 @@ class Choice:
     one family; that against itself is left out, and where no query is left to judge by, all are.
     `claims` are what the questions can be a verdict on, and `opposite` has the differences by the
     claim that does not lead. `pipelines` are "best", "base" and "bm25". `contexts_usd` is what
-    writing contexts has cost.
+    writing contexts has cost, `asked` the digest of what was asked.
     """
 
     config: RunConfig
@@ -99,6 +99,7 @@ class Choice:
     opposite: Mapping[str, Difference]
     claims: Claims
     contexts_usd: float = 0.0
+    asked: str = ""
     environment: Mapping[str, Any] = field(default_factory=dict)
 
     @property

@@ -10,11 +10,10 @@ from assay.eval.studies.choice.choice import Choice
 from assay.eval.studies.tuning.tuned_config import render_changes
 
 
-def write(
+def write_files(
     choice: Choice,
     report: Report,
     base: str | Path,
-    asked: str,
     path: Path,
     *,
     named: bool,
@@ -22,8 +21,8 @@ def write(
 ) -> tuple[list[Path], str]:
     """Write the pipeline to ship, on top of the config `base`, to `path`, and its report beside it.
 
-    `asked` is the digest of what was asked. Return the paths, that of the page last but one, and
-    what is to be said of what stood there: see `write_result`.
+    Return the paths, that of the page last but one, and what is to be said of what stood there:
+    see `write_result`.
     """
     told = {
         "name": f"{choice.config.name}_chosen",
@@ -31,6 +30,6 @@ def write(
     }
     text = render_changes(path, Path(base), choice.shipped.model_copy(update=told))
     path, word = write_result(
-        path, StoredResult("choose", asked, text), BESIDE, named=named, force=force
+        path, StoredResult("choose", choice.asked, text), BESIDE, named=named, force=force
     )
     return [path, *write_beside(choice, report, path)], word

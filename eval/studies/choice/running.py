@@ -7,15 +7,15 @@ a document stay in one half, as far as the halves stay even.
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from assay.eval.collections.collection import Collection, Query
 from assay.eval.collections.loading import load
 from assay.eval.configs.config import RunConfig, load_config
 from assay.eval.configs.locations import reports_folder
-from assay.eval.llm.session import LlmSession
+from assay.eval.report.files import BESIDE
 from assay.eval.running.figures import Figures
 from assay.eval.running.point_order import take_in_order
+from assay.eval.running.result_files import check_place
 from assay.eval.running.runner import PointTask, Runner
 from assay.eval.running.search_space import Point, as_overrides
 from assay.eval.runs import environment
@@ -23,7 +23,7 @@ from assay.eval.runs.execution.searching import index, sample, search_plain
 from assay.eval.runs.summary.claims import Claims
 from assay.eval.runs.summary.means import estimate_scores
 from assay.eval.runs.summary.returned_tokens import TOKENS, WITHIN
-from assay.eval.scoring.measures import check_rising
+from assay.eval.scoring.measures import HEADLINE, check_rising
 from assay.eval.statistics.estimates import SEED
 from assay.eval.statistics.groups import Clusters
 from assay.eval.statistics.significance import TIE
@@ -51,44 +51,34 @@ from assay.eval.studies.choice.choice import (
     Trial,
 )
 from assay.eval.studies.choice.contexts import WrittenContexts, write_contexts
+from assay.eval.studies.choice.options import ChoiceOptions
 from assay.eval.studies.comparison.differences import Contrast, judge_claims
 from assay.eval.studies.comparison.query_groups import group
+from assay.eval.studies.ingestion.contexts import make_session
 from assay.eval.studies.tuning.forecast import forecast_time
 from assay.eval.studies.tuning.nested_cv import Design, deal, number_groups
 from assay.retrievers.base import AssayError
 from assay.retrievers.pipeline.pipeline import PipelineSettings
 from assay.retrievers.settings import Resources
+from assay.retrievers.store.digest import digest
 
 LEAST = 1 / 3  # of the queries, in either half
 
 
-@dataclass(frozen=True)
-class ChoiceRequest:
-    """What is asked: the config to start from, on its collection, and what may be spent.
-
-    `seconds` are those after which no candidate is begun, `max_latency` milliseconds a query, and
-    `contexts` the language model that writes contexts first, if one is to.
-    """
-
-    config: str
-    overrides: Sequence[str]
-    measure: str
-    seconds: float
-    max_latency: float | None
-    contexts: LlmSession | None = None
-
-
-def choose(request: ChoiceRequest, resources: Resources) -> Choice:
+def choose(asked: ChoiceOptions, resources: Resources) -> Choice:
     """Try candidates on one half of the queries, and judge the best of them on the other.
 
-    Raises AssayError where the config has no dense and BM25 leg, or the collection no query.
+    Raises AssayError where the config has no dense and BM25 leg, or the collection no query, and
+    before any work where `output` holds something else.
     """
-    measure = check_rising(request.measure)
-    base = load_config(request.config, request.overrides)
+    measure = check_rising(asked.measure or HEADLINE)
+    session = make_session(asked.session, resources) if asked.provider else None
+    question = digest("choose", asked.config, asked.changes, asked.measure)
+    if asked.output and not asked.force:
+        check_place(asked.output, question, BESIDE)
+    base = load_config(asked.config, asked.changes)
     _check_base(base)
-    written = WrittenContexts(0.0)
-    if request.contexts:
-        written = write_contexts(base, request.config, request.contexts)
+    written = write_contexts(base, asked.config, session) if session else WrittenContexts(0.0)
     collection = load(base.dataset, resources.progress)
     queries = sample(collection.queries, base.limit)
     if not queries:
@@ -101,29 +91,27 @@ def choose(request: ChoiceRequest, resources: Resources) -> Choice:
 
     def configure(point: Point) -> PointTask:
         changes = as_overrides(point, values)
-        return PointTask(point, load_config(request.config, [*request.overrides, *changes]))
+        return PointTask(point, load_config(asked.config, [*asked.changes, *changes]))
 
     runner = Runner(measure, resources, reports_folder(), stored=False)
-    search = CandidateSearch(
-        configure, runner, measure, request.seconds, request.max_latency, resources
-    )
+    search = CandidateSearch(configure, runner, measure, asked.budget, asked.max_latency, resources)
     text = inspect(base, collection.documents, resources)
     stages = list_stages(text, rerank=False)
     listed = [merge({stage: item}) for stage, tried in stages for item in tried]
     configs = [base, *(configure(point).config for point in listed)]
     told = forecast_time(configs, collection, first, measure, resources, "candidate")
-    without = "reranking and repeats" if request.max_latency is not None else "repeats"
+    without = "reranking and repeats" if asked.max_latency is not None else "repeats"
     resources.progress.say(
-        f"{told}, excluding {without}; starts no candidate after {request.seconds:,.0f} s"
+        f"{told}, excluding {without}; starts no candidate after {asked.budget:,.0f} s"
     )
     search.run(collection, first, text)
     if search.best.mean is None:
         raise AssayError(f"{base.name} on {base.dataset}: {search.trials[0].left_out}")
     points = {"best": search.best.point, "base": {}, "bm25": KEYWORD}
     ran = _run_all(points, configure, runner)
-    asked = [query.id for query in held or first]
+    ids = [query.id for query in held or first]
     scores = {
-        name: {id_: figures.scores[measure][id_] for id_ in asked} for name, figures in ran.items()
+        name: {id_: figures.scores[measure][id_] for id_ in ids} for name, figures in ran.items()
     }
     contrasts = {
         name: Contrast(measure, "", scores[name], scores["best"])
@@ -132,7 +120,7 @@ def choose(request: ChoiceRequest, resources: Resources) -> Choice:
     }
     claims = Claims.of_collection(collection, queries)
     if held:
-        claims = claims.hold_out(asked, bound=grouped_by == "text")
+        claims = claims.hold_out(ids, bound=grouped_by == "text")
     judged = judge_claims(list(contrasts.values()), claims) if contrasts else []
     return Choice(
         config=base,
@@ -144,13 +132,14 @@ def choose(request: ChoiceRequest, resources: Resources) -> Choice:
         judged=len(held),
         grouped_by=grouped_by,
         pipelines={
-            name: _judge(figures, measure, asked, claims.cluster(asked))
+            name: _judge(figures, measure, ids, claims.cluster(ids))
             for name, figures in ran.items()
         },
         differences={name: item.leading for name, item in zip(contrasts, judged, strict=True)},
         opposite={name: item.opposite for name, item in zip(contrasts, judged, strict=True)},
         claims=claims,
         contexts_usd=written.usd,
+        asked=question,
         environment=environment.describe(),
     )
 

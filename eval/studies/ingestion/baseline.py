@@ -2,21 +2,24 @@
 
 import json
 import shlex
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
-from assay.eval.studies.ingestion.summary import Ingestion
+from assay.eval.studies.ingestion.summary import (
+    Ingestion,
+    IngestionCheck,
+    IngestionChecks,
+    Verdict,
+)
 from assay.eval.tracking.delivery import log_result
 from assay.eval.tracking.record import list_params, metric_name
 from assay.eval.tracking.store import redact
 from assay.retrievers.base import AssayError, explain_os_error
 from assay.retrievers.settings import explain_error
 
-Verdict = Literal["pass", "regression", "changed", "shown"]
 # What no document may cause more often than before.
 GUARDED = {
     "integrity_failures": "documents that cannot be rebuilt",
@@ -51,36 +54,6 @@ class _Kept(BaseModel):
     id: str
     figures: dict[str, Any]
     documents: list[_KeptDocument]
-
-
-@dataclass(frozen=True, slots=True)
-class IngestionCheck:
-    """One figure of the baseline and of today; "shown" is judged by nothing."""
-
-    name: str
-    base: float | None
-    head: float | None
-    verdict: Verdict
-
-
-@dataclass(frozen=True, slots=True)
-class IngestionChecks:
-    """An ingestion against the baseline `base`, with the documents that explain the figures.
-
-    `gone` are no longer taken in; `empty` had chunks and have none; `recut` have as many words as
-    before and other chunks: the pipeline cuts them otherwise.
-    """
-
-    base: str
-    checks: tuple[IngestionCheck, ...]
-    gone: tuple[str, ...]
-    empty: tuple[str, ...]
-    recut: tuple[str, ...]
-
-    @property
-    def fails(self) -> bool:
-        """Whether something is worse that must not be."""
-        return any(item.verdict == "regression" for item in self.checks)
 
 
 def check(made: Ingestion, file: Path) -> IngestionChecks:
@@ -148,8 +121,8 @@ def _read(file: Path) -> _Kept:
     raise AssayError(f"{file}: no ingestion.json of `assay ingest`: {reason}")
 
 
-def log_ingestion(made: Ingestion, folder: Path) -> str:
-    """Send an ingestion with the files of its report; return the id of its MLflow run.
+def log_ingestion(made: Ingestion, files: Sequence[Path]) -> str:
+    """Send an ingestion with its files; return the id of its MLflow run.
 
     Raises TrackingError.
     """
@@ -157,7 +130,7 @@ def log_ingestion(made: Ingestion, folder: Path) -> str:
     tags = {"assay.ingestion": made.id, "assay.command": redact(command)}
     name = f"ingest {made.source} by {made.pipeline}"
     params = list_params(made.config)
-    return log_result(name, tags, metrics(made), params, folder.iterdir(), made.created)
+    return log_result(name, tags, metrics(made), params, files, made.created)
 
 
 def metrics(made: Ingestion) -> dict[str, float]:

@@ -11,13 +11,14 @@ from assay.eval.report.histogram import describe_percentiles
 from assay.eval.report.provenance import Pairs
 from assay.eval.runs.config_keys import flatten
 from assay.eval.runs.token_counts import TokenCounts
-from assay.eval.studies.ingestion.baseline import (
-    CACHED,
-    SECONDS,
+from assay.eval.studies.ingestion.baseline import CACHED, SECONDS
+from assay.eval.studies.ingestion.summary import (
+    ON_TARGET,
+    DocumentFacts,
+    Ingestion,
     IngestionCheck,
     IngestionChecks,
 )
-from assay.eval.studies.ingestion.summary import ON_TARGET, DocumentFacts, Ingestion
 
 NAMED = 5  # documents that are named of each sort
 STAGES = (
@@ -38,17 +39,17 @@ class NamedDocuments:
     names: tuple[str, ...]
 
 
-def report(made: Ingestion, against: IngestionChecks | None = None) -> Report:
-    """Return the report of an ingestion, held `against` a baseline where there is one."""
+def report(made: Ingestion) -> Report:
+    """Return the report of an ingestion."""
     return Report(
         id=made.id,
         kind="ingestion",
         title=f"{made.source} by {made.pipeline}",
         subject=key_facts(made),
-        verdict=[*_judge(against), _conclude(made), *_size(made)],
+        verdict=[*_judge(made.against), _conclude(made), *_size(made)],
         warnings=warnings(made),
         blocks=[
-            *_show_baseline(against),
+            *_show_baseline(made.against),
             *_show_chunks(made),
             Facts("Checks", checks(made)),
             Facts("Structure", structure(made)),

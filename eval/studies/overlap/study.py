@@ -66,75 +66,72 @@ class Overlap:
         return {**asdict(self), "means": means}
 
 
-class OverlapStudy(Study[OverlapOptions, Overlap]):
+def find(asked: OverlapOptions, lab: Lab) -> Overlap:
     """Show how much the first hits of two pipelines agree.
 
     Each is a config or a stored run, as `assay compare` has it. Where two pipelines hardly agree,
     fusing them can gain most; where they agree, the cheaper will do.
     """
+    runs = lab.run_all(asked.runs)
+    if len(runs) != 2:
+        raise AssayError(f"overlap: compares two runs, not {len(runs)}")
+    one, other = runs
+    if one.manifest.collection.digest != other.manifest.collection.digest:
+        raise AssayError("overlap: the runs are of different collections, or contents of one")
+    shared = [query for query in one.queries if query in other.queries]
+    if not shared:
+        raise AssayError("overlap: the runs share no query")
+    found = []
+    for id_ in shared:
+        mine, theirs = (_list_names(run.rankings[id_], asked) for run in runs)
+        measured = find_jaccard(mine, theirs), find_rbo(mine, theirs)
+        text, first = one.queries[id_].text, mine[:1] == theirs[:1]
+        found.append(Agreement(id_, text, *measured, first))
+    ids = (one.manifest.id, other.manifest.id)
+    return Overlap(
+        f"overlap-{digest(ids, asked.k, asked.by)[:8]}",
+        (one.manifest.name, other.manifest.name),
+        one.manifest.collection.name,
+        asked.k,
+        asked.by,
+        tuple(found),
+    )
 
-    name = "overlap"
-    options = OverlapOptions
 
-    def find(self, asked: OverlapOptions, lab: Lab) -> Overlap:  # noqa: D102
-        runs = lab.run_all(asked.runs)
-        if len(runs) != 2:
-            raise AssayError(f"overlap: compares two runs, not {len(runs)}")
-        one, other = runs
-        if one.manifest.collection.digest != other.manifest.collection.digest:
-            raise AssayError("overlap: the runs are of different collections, or contents of one")
-        shared = [query for query in one.queries if query in other.queries]
-        if not shared:
-            raise AssayError("overlap: the runs share no query")
-        found = []
-        for id_ in shared:
-            mine, theirs = (_list_names(run.rankings[id_], asked) for run in runs)
-            measured = find_jaccard(mine, theirs), find_rbo(mine, theirs)
-            text, first = one.queries[id_].text, mine[:1] == theirs[:1]
-            found.append(Agreement(id_, text, *measured, first))
-        ids = (one.manifest.id, other.manifest.id)
-        return Overlap(
-            f"overlap-{digest(ids, asked.k, asked.by)[:8]}",
-            (one.manifest.name, other.manifest.name),
-            one.manifest.collection.name,
-            asked.k,
-            asked.by,
-            tuple(found),
-        )
-
-    def report(self, found: Overlap) -> Report:  # noqa: D102
-        names, means = " and ".join(found.names), found.means
-        figures = {
-            f"shared of the first {found.k} (Jaccard)": means["jaccard"],
-            "rank-biased overlap": means["rbo"],
-            "same first hit": means["first"],
-        }
-        columns = [Column("figure", "", value=lambda pair: pair[0]),
-                   Column("mean", "Mean", "score", lambda pair: pair[1])]  # fmt: skip
-        rows = sorted(found.queries, key=lambda item: (item.rbo, item.query))
-        by_query = [
-            Column("words", "Query", value=lambda item: shorten(item.text, SHOWN)),
-            Column("rbo", "RBO", "score"),
-            Column("jaccard", "Jaccard", "score"),
-            Column("first", "Same first"),
-            Column("query", "Id", brief=False),
-        ]
-        among = f"first {found.k} {found.by}" if found.k > 1 else f"first {found.by}"
-        share = f"{percent(means['jaccard'].value)} of their {among}"
-        first = f"the first is the same for {percent(means['first'].value)} of the queries"
-        return Report(
-            id=found.id,
-            kind="overlap",
-            title=names,
-            subject=(f"on {found.collection}", count(len(found.queries), "query", "queries")),
-            verdict=[f"They share {share}; {first}"],
-            blocks=[
-                Table("means", "In the mean", columns, list(figures.items()),
-                      plot=Plot("mean", "whisker")),
-                Table("queries", "Where they agree least", by_query, rows, most=10),
-            ],
-            environment=found.environment,
-        )  # fmt: skip
+def report(found: Overlap) -> Report:
+    """Return the report of an overlap."""
+    names, means = " and ".join(found.names), found.means
+    figures = {
+        f"shared of the first {found.k} (Jaccard)": means["jaccard"],
+        "rank-biased overlap": means["rbo"],
+        "same first hit": means["first"],
+    }
+    columns = [Column("figure", "", value=lambda pair: pair[0]),
+               Column("mean", "Mean", "score", lambda pair: pair[1])]  # fmt: skip
+    rows = sorted(found.queries, key=lambda item: (item.rbo, item.query))
+    by_query = [
+        Column("words", "Query", value=lambda item: shorten(item.text, SHOWN)),
+        Column("rbo", "RBO", "score"),
+        Column("jaccard", "Jaccard", "score"),
+        Column("first", "Same first"),
+        Column("query", "Id", brief=False),
+    ]
+    among = f"first {found.k} {found.by}" if found.k > 1 else f"first {found.by}"
+    share = f"{percent(means['jaccard'].value)} of their {among}"
+    first = f"the first is the same for {percent(means['first'].value)} of the queries"
+    return Report(
+        id=found.id,
+        kind="overlap",
+        title=names,
+        subject=(f"on {found.collection}", count(len(found.queries), "query", "queries")),
+        verdict=[f"They share {share}; {first}"],
+        blocks=[
+            Table("means", "In the mean", columns, list(figures.items()),
+                  plot=Plot("mean", "whisker")),
+            Table("queries", "Where they agree least", by_query, rows, most=10),
+        ],
+        environment=found.environment,
+    )  # fmt: skip
 
 
 def _list_names(ranking: Ranking, asked: OverlapOptions) -> list[str]:
@@ -143,3 +140,6 @@ def _list_names(ranking: Ranking, asked: OverlapOptions) -> list[str]:
     whole = asked.by == "documents"
     names = (i.doc_id if whole else f"{i.doc_id}:{i.start}:{i.end}" for i in chunks)
     return list(dict.fromkeys(names))[: asked.k]
+
+
+STUDY = Study("overlap", OverlapOptions, find, report)

@@ -7,10 +7,9 @@ from typing import Any
 
 from assay.eval.collections.loading import load
 from assay.eval.report.formats import count
-from assay.eval.running.cached_figures import SECONDS, name_point
 from assay.eval.running.point_order import name_shared
+from assay.eval.running.run_memo import SECONDS, find_stored, of_point, recall_points
 from assay.eval.running.runner import PointTask
-from assay.eval.running.stored_points import find_stored
 from assay.retrievers.base import AssayError
 from assay.retrievers.models.encoders import EncoderChoice
 from assay.retrievers.pipeline.pipeline import PipelineSettings
@@ -75,11 +74,11 @@ def forecast(tasks: Sequence[PointTask], cache: Cache, reports: Path) -> SweepEs
         except AssayError as error:
             absent.append(str(error))
     names = [
-        name_point(task.config.model_dump(mode="json"), collections[task.config.dataset])
+        of_point(task.config.model_dump(mode="json"), collections[task.config.dataset])
         for task in tasks
         if task.config.dataset in collections
     ]
-    found = cache.get_many(SECONDS, names)
+    found = recall_points(cache, names, SECONDS)
     mean = sum(map(float, found.values())) / len(found) if found else None
     done = found.keys() | find_stored(names, cache, reports)
     finished = sum(name in done for name in names)

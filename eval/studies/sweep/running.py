@@ -2,9 +2,7 @@
 
 import json
 import os
-import time
 from collections.abc import Iterator, Sequence
-from contextlib import nullcontext
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cache
@@ -23,12 +21,8 @@ from assay.eval.runs import environment
 from assay.eval.scoring.measures import check_rising
 from assay.eval.studies.sweep.grid_search import Sweep
 from assay.eval.studies.sweep.settings import CONFIG, ENGINE, EVERY, SweepSettings, without_engine
-from assay.eval.tracking.delivery import LOGGED, find_children, find_logged, note_logged, send
-from assay.eval.tracking.description import NOTE, add_link, describe_children, tag_source
-from assay.eval.tracking.record import Record, metric_name
-from assay.eval.tracking.store import connect, find_experiment, redact, tracking_uri
-from assay.eval.tracking.writing import log_metrics, mlflow_run
-from assay.retrievers.base import AssayError, Progress
+from assay.eval.tracking.record import Record
+from assay.retrievers.base import AssayError
 from assay.retrievers.settings import Resources, validate
 from assay.retrievers.settings.files import read_mapping
 from assay.retrievers.store.digest import digest
@@ -180,44 +174,3 @@ def list_engines_of(config: Path, given: Sequence[str], named: Any) -> list[str 
             "allowed: null, which is the config as it is, and names of engines that take it"
         )
     return found
-
-
-SWEEP = "assay.sweep"
-
-
-def log_sweep(records: Sequence[Record], command: str, folder: Path, progress: Progress) -> str:
-    """Send what was found with the report in `folder`; return the id of its MLflow run.
-
-    It is the parent of those of its runs that the store does not hold yet, and names all of them.
-    Sent once, it is not sent again, and gets what has come to it since. Raises TrackingError.
-    """
-    uri, command = tracking_uri(), redact(command)
-    with connect(uri) as client:
-        known = find_logged(client, uri, {folder: folder.name}, SWEEP).get(folder)
-        stored = {record.folder: record.run for record in records if record.folder}
-        logged = {one.run: one for one in find_logged(client, uri, stored).values()}
-        logged |= find_children(client, uri, known) if known else {}
-        fresh = [record for record in records if record.run not in logged]
-        if known and not fresh:
-            return known.run_id
-        experiment = find_experiment(client, uri)
-        tags = {SWEEP: folder.name, "assay.command": command, **tag_source(command)}
-        begin = min(record.begin for record in fresh) if fresh else None
-        made = mlflow_run(client, experiment, folder.name, tags, None, begin)
-        sending = progress.track(fresh, "sending runs to MLflow", len(fresh))
-        with nullcontext(known.run_id) if known else made as run_id:
-            logged |= send(client, uri, experiment, run_id, sending)
-            measure, best = max((record.headline for record in records), key=lambda item: item[1])
-            figures = {f"best/{metric_name(measure)}": best, "points": float(len(records))}
-            log_metrics(client, run_id, figures, int(time.time() * 1000))
-            files = [
-                file for file in sorted(folder.iterdir()) if file.is_file() and file.name != LOGGED
-            ]
-            for file in files:
-                client.log_artifact(run_id, str(file))
-            rows = [(one.name, one.headline[1], logged[one.run].run_id) for one in records]
-            described = describe_children(measure, rows, experiment)
-            names = [file.name for file in files]
-            client.set_tag(run_id, NOTE, add_link(described, experiment, run_id, names))
-        note_logged(folder, folder.name, uri, run_id, "")
-    return run_id

@@ -96,7 +96,7 @@ def derive_space(config: RunConfig) -> Space:
 
 
 def resolve_points(
-    path: Path, overrides: Sequence[str], points: Sequence[Point], config: RunConfig
+    path: str | Path, overrides: Sequence[str], points: Sequence[Point], config: RunConfig
 ) -> list[RunConfig]:
     """Return the config of each point: that at `path` with `overrides`, which is `config`, changed.
 

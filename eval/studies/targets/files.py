@@ -13,7 +13,7 @@ BEGIN = "<!-- targets:begin -->"
 END = "<!-- targets:end -->"
 
 
-def write(results: Results, told: Report, folder: Path) -> list[Path]:
+def write_files(results: Results, told: Report, folder: Path) -> list[Path]:
     """Write `targets.md` and `targets.json` into `folder`, each in one piece; return their paths.
 
     Raises AssayError when they cannot be written.

@@ -59,7 +59,7 @@ class Trade:
 class FittedThreshold:
     """What was fitted: on which run, by which signal, and for which share of false silence."""
 
-    config: Path
+    config: str
     settings: RunConfig
     run: StoredRun
     signal: Signal
@@ -149,7 +149,7 @@ class FittedThreshold:
             f"{environment.command_line()}"
         )
         named = {"name": f"{self.settings.name}_threshold", "description": described}
-        text = render_changes(path, self.config, changed.model_copy(update=named))
+        text = render_changes(path, Path(self.config), changed.model_copy(update=named))
         result = StoredResult("threshold", self.asked, text)
         return write_result(path, result, named=True, force=force)[1]
 
@@ -169,7 +169,7 @@ class FittedThreshold:
 
 
 def fit(
-    config: Path,
+    config: str,
     overrides: Sequence[str],
     of: str,
     share: float,
@@ -210,7 +210,7 @@ def fit(
     return fitted
 
 
-def _list_steps(settings: RunConfig, config: Path) -> list[str]:
+def _list_steps(settings: RunConfig, config: str) -> list[str]:
     """Return what a threshold can go by, the best guess first."""
     pipeline = _pipeline(settings)
     reranked = [RERANK] if any(stage.type == RERANK for stage in pipeline.stages) else []

@@ -3,16 +3,14 @@
 import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from assay.eval import tracking
 from assay.eval.collections.collection import Collection, Query
 from assay.eval.collections.loading import load
 from assay.eval.configs.config import RunConfig, load_config
-from assay.eval.configs.resources import make_resources
 from assay.eval.report.blocks import Report
 from assay.eval.report.files import BESIDE, write_beside
 from assay.eval.running.point_order import take_in_order
@@ -33,12 +31,14 @@ from assay.eval.studies.sweep.search_spaces import (
 )
 from assay.eval.studies.tuning import report as reporting
 from assay.eval.studies.tuning.forecast import forecast_time
-from assay.eval.studies.tuning.nested_cv import Design, Queries, TuningResult, tune
+from assay.eval.studies.tuning.nested_cv import Queries, TuningResult, tune
+from assay.eval.studies.tuning.options import TuningOptions
 from assay.eval.studies.tuning.tuned_config import render_changes
 from assay.eval.tracking.delivery import log_result
 from assay.eval.tracking.record import list_params, metric_name, with_interval
 from assay.eval.tracking.store import redact
-from assay.retrievers.base import AssayError, Chunk, Progress
+from assay.retrievers.base import AssayError, Chunk
+from assay.retrievers.settings import Resources
 from assay.retrievers.store.digest import digest
 
 TUNED = ("retriever.", "documents.")
@@ -49,34 +49,12 @@ Scorer = Callable[[Sequence[RunConfig], int | None, str], Iterable[tuple[int, di
 
 
 @dataclass(frozen=True)
-class TuningRequest:
-    """What is to be tuned, and how.
-
-    The space is that of the file `space` or that which `over` spans; with neither, one that fits
-    the config. `group_by` is as in `assay.eval.studies.comparison.query_groups`; None lets
-    the questions decide (see `part`).
-    """
-
-    config: Path
-    overrides: Sequence[str]
-    space: Path | None
-    over: Sequence[str]
-    trials: int | None
-    measure: str
-    group_by: str | None
-    design: Design = field(default_factory=Design)
-    # Where the best config is to go, if the user says so, and whatever stands there.
-    output: Path | None = None
-    force: bool = False
-
-
-@dataclass(frozen=True)
 class TunedPipeline:
     """The config as given, the name of its collection, the space that was searched, what was found,
     and the best config. It was begun at `begin`, in ms since 1970.
     """
 
-    config: Path
+    config: str
     collection: str
     settings: RunConfig
     space: Space
@@ -129,21 +107,14 @@ class TunedPipeline:
             "name": f"{self.settings.name}_tuned",
             "description": f"{said}, by: {environment.command_line()}",
         }
-        text = render_changes(path, self.config, self.best.model_copy(update=changed))
+        text = render_changes(path, Path(self.config), self.best.model_copy(update=changed))
         result = StoredResult("tune", self.asked, text)
         path, word = write_result(path, result, BESIDE, named=named, force=force)
         return [path, *write_beside(self, self.report, path)], word
 
-    def track(self, files: Sequence[Path], progress: Progress) -> str | None:
-        """Log to MLflow and return the id of the MLflow run; say so where tracking is down."""
-        values = self.settings.model_dump(mode="json")
-        record = TuningRecord(self.tuning, values, environment.command_line(), files, self.begin)
-        kept = f"the figures are kept in {files[1]}"
-        return tracking.attempt(lambda: log_tuning(record), kept, progress)
-
 
 def run_tuning(
-    request: TuningRequest, progress: Progress, score: Scorer | None = None
+    asked: TuningOptions, resources: Resources, score: Scorer | None = None
 ) -> TunedPipeline:
     """Score every point of the space, or a sample of them, and hold out what choosing gains.
 
@@ -151,35 +122,34 @@ def run_tuning(
     is no valid config.
     """
     begin = int(time.time() * 1000)
-    measure = check_rising(request.measure)
-    settings = load_config(request.config, request.overrides)
-    space = _choose_space(settings, request)
-    points = draw(space.points, request.trials or MOST_POINTS, request.design.seed)
-    variants = resolve_points(request.config, request.overrides, points, settings)
-    what = [settings, points, measure, request.group_by, asdict(request.design)]
-    asked = digest("tune", what)
-    if request.output and not request.force:
-        check_place(request.output, asked, BESIDE)
-    collection = load(settings.dataset, progress)
+    measure = check_rising(asked.measure)
+    settings = load_config(asked.reference, asked.changes)
+    space = _choose_space(settings, asked)
+    points = draw(space.points, asked.trials or MOST_POINTS, asked.design.seed)
+    variants = resolve_points(asked.reference, asked.changes, points, settings)
+    what = [settings, points, measure, asked.group_by, asdict(asked.design)]
+    question = digest("tune", what)
+    if asked.output and not asked.force:
+        check_place(asked.output, question, BESIDE)
+    collection = load(settings.dataset, resources.progress)
     queries = sample(collection.queries, settings.limit)
     configs = [settings, *variants]
     if score is None:
-        resources = make_resources(progress)
         told = forecast_time(configs, collection, queries, measure, resources)
-        progress.say(f"{told}; --over KEY=V1,V2 names fewer")
+        resources.progress.say(f"{told}; --over KEY=V1,V2 names fewer")
     scored = (
         score(configs, settings.limit, measure)
         if score
-        else _score_all(configs, collection, queries, measure, progress)
+        else _score_all(configs, collection, queries, measure, resources)
     )
-    found = dict(progress.track(scored, "points", len(configs)))
+    found = dict(resources.progress.track(scored, "points", len(configs)))
     given, *scores = (found[i] for i in range(len(configs)))
-    parted = part(queries, collection, request.design.folds, request.group_by)
+    parted = part(queries, collection, asked.design.folds, asked.group_by)
     tried = list(zip(points, scores, strict=True))
-    tuning = tune(measure, given, tried, parted, request.design)
+    tuning = tune(measure, given, tried, parted, asked.design)
     best = settings if tuning.best is None else variants[tuning.best]
     return TunedPipeline(
-        request.config, collection.name, settings, space, tuning, best, asked, begin
+        asked.reference, collection.name, settings, space, tuning, best, question, begin
     )
 
 
@@ -204,13 +174,13 @@ def part(
     return Queries([query.id for query in queries], kinds, group(queries, collection, by), claims)
 
 
-def _choose_space(settings: RunConfig, request: TuningRequest) -> Space:
-    if request.space and request.over:
+def _choose_space(settings: RunConfig, asked: TuningOptions) -> Space:
+    if asked.space and asked.over:
         raise AssayError("--space and --over: give one of them")
-    if request.space:
-        space = read_space(request.space)
+    if asked.space:
+        space = read_space(asked.space)
     else:
-        space = parse_space(request.over) if request.over else derive_space(settings)
+        space = parse_space(asked.over) if asked.over else derive_space(settings)
     for key in (key for grid in space.grids for key in grid):
         if not key.startswith(TUNED):
             raise AssayError(f"{key}: cannot be tuned; allowed: keys of retriever and documents")
@@ -222,11 +192,11 @@ def _score_all(
     collection: Collection,
     queries: Sequence[Query],
     measure: str,
-    progress: Progress,
+    resources: Resources,
 ) -> Iterator[tuple[int, dict[str, float]]]:
     """Yield the place of each config with its scores per query, on shared chunks and indexes."""
     sharing, validated = None, dict[int, Chunk]()
-    for i, variants in take_in_order(settings, make_resources(progress)):
+    for i, variants in take_in_order(settings, resources):
         if variants is not sharing:
             sharing, validated = variants, {}
         depth = settings[i].depth
@@ -236,28 +206,14 @@ def _score_all(
         yield i, dict(found)
 
 
-@dataclass(frozen=True)
-class TuningRecord:
-    """What MLflow is told of one tuning, begun at `begin`, in ms since 1970.
-
-    `config` is the config as given, as JSON values.
-    """
-
-    tuning: TuningResult
-    config: Mapping[str, Any]
-    command: str
-    files: Sequence[Path]
-    begin: int
-
-
-def log_tuning(record: TuningRecord) -> str:
-    """Send a tuning; return the id of its MLflow run. Raises TrackingError."""
-    tuning = record.tuning
-    name = f"tune {record.config['name']} on {record.config['dataset']}"
-    tags = {"assay.command": redact(record.command), "assay.verdict": tuning.verdict}
+def log_tuning(found: TunedPipeline, files: Sequence[Path]) -> str:
+    """Send a tuning with its files; return the id of its MLflow run. Raises TrackingError."""
+    tuning, config = found.tuning, found.settings.model_dump(mode="json")
+    name = f"tune {found.settings.name} on {found.settings.dataset}"
+    tags = {"assay.command": redact(environment.command_line()), "assay.verdict": tuning.verdict}
     best = {} if tuning.best is None else tuning.points[tuning.best].settings
-    params = list_params({**record.config, "best": dict(best)})
-    return log_result(name, tags, metrics(tuning), params, record.files, begin=record.begin)
+    params = list_params({**config, "best": dict(best)})
+    return log_result(name, tags, metrics(tuning), params, files, begin=found.begin)
 
 
 def metrics(tuning: TuningResult) -> dict[str, float]:

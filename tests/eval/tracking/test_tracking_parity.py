@@ -21,7 +21,7 @@ def test_a_parity_is_a_run(tmp_path: Path) -> None:
     found = look(tmp_path / "cache", "k=2")
     told = report_parity(found)
     page = write_blocks(found, told, tmp_path / "reports")
-    run = client().get_run(log_parity(found, told, page.parent))
+    run = client().get_run(log_parity(found, list(page.parent.iterdir())))
     assert run.info.status == "FINISHED"
     assert run.info.run_name == "parity qdrant-edge k=2 on harbour"
     assert run.data.tags["assay.verdict"] == "identical"
@@ -44,7 +44,7 @@ def test_a_curve_is_a_run(tmp_path: Path) -> None:
     curve = run_sweep(make_bench(), "ef", variants, "assay recall qdrant-edge", resources)
     told = report_curve(curve)
     page = write_blocks(curve, told, tmp_path / "reports")
-    run = client().get_run(log_curve(curve, told, page.parent))
+    run = client().get_run(log_curve(curve, list(page.parent.iterdir())))
     assert run.data.tags["assay.command"] == "assay recall qdrant-edge"
     assert run.data.metrics["points/exact search/recall_10"] == 1
     assert {"points/ef 8/recall_100_low", "points/ef 8/p95_10"} <= run.data.metrics.keys()

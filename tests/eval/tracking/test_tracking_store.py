@@ -14,8 +14,8 @@ from samples.tracked_run import check_run, client, make_summary, run_ids
 from assay.eval.cli.log import log as log_command
 from assay.eval.runs.stored import load
 from assay.eval.runs.summary.summary import Summary, summarise
-from assay.eval.studies.sweep.running import log_sweep
 from assay.eval.tracking import TrackingError, log, log_once, tracking_uri
+from assay.eval.tracking.parent_run import log_family
 from assay.eval.tracking.record import describe
 from assay.retrievers.base import AssayError, Quiet
 
@@ -61,7 +61,7 @@ def test_a_sweep_is_the_parent_of_what_is_new_and_names_all(tmp_path: Path) -> N
     folder = tmp_path / "sweep-x-1"
     folder.mkdir()
     (folder / "report.html").write_text("<p>")
-    parent = log_sweep([one, two], "assay sweep x.yaml", folder, Quiet())
+    parent = log_family([one, two], "assay sweep x.yaml", folder, Quiet())
     tracking = client()
     run = tracking.get_run(parent)
     assert (run.info.run_name, run.data.metrics["points"]) == ("sweep-x-1", 2)
@@ -72,14 +72,14 @@ def test_a_sweep_is_the_parent_of_what_is_new_and_names_all(tmp_path: Path) -> N
     assert f"[k words]({place}/{alone})" in note
     assert f"[k others]({place}/{children[0].info.run_id})" in note
     assert f"[Report]({place}/{parent}/artifacts/report.html)" in note
-    assert log_sweep([one, two], "assay sweep x.yaml", folder, Quiet()) == parent
-    assert log_sweep([one, two, three], "assay sweep x.yaml", folder, Quiet()) == parent
+    assert log_family([one, two], "assay sweep x.yaml", folder, Quiet()) == parent
+    assert log_family([one, two, three], "assay sweep x.yaml", folder, Quiet()) == parent
     names = sorted(child.info.run_name for child in find_children(tracking, parent))
     assert names == ["k more", "k others"]
     other = folder.with_name("sweep-y-1")
     folder.rename(other)
     (other / "mlflow.json").unlink()
-    assert log_sweep([one, two], "assay sweep y.yaml", other, Quiet()) != parent
+    assert log_family([one, two], "assay sweep y.yaml", other, Quiet()) != parent
     assert len(run_ids(tracking)) == 5
 
 

@@ -34,7 +34,7 @@ from assay.eval.studies.choice.candidates import (
     merge,
 )
 from assay.eval.studies.choice.choice import Choice, JudgedPipeline, Trial
-from assay.eval.studies.choice.files import write
+from assay.eval.studies.choice.files import write_files
 from assay.eval.studies.choice.report import report
 from assay.eval.studies.choice.running import CandidateSearch, split_queries
 from assay.eval.studies.comparison.differences import Contrast, judge_family
@@ -253,7 +253,7 @@ def test_the_files_of_a_choice(tmp_path: Path) -> None:
     path = tmp_path / "chosen.yaml"
     choice = make_choice(0.2)
     told = report(choice)
-    files, word = write(choice, told, "hybrid", "0" * 32, path, named=True, force=False)
+    files, word = write_files(choice, told, "hybrid", path, named=True, force=False)
     assert [file.suffix for file in files] == [".yaml", ".json", ".html", ".md"]
     assert word == ""
     assert load_config(path).documents.context.source == "headings"

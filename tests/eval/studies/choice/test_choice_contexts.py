@@ -10,7 +10,7 @@ from click.testing import CliRunner, Result
 from doubles.language_model_server import KEY, LanguageModelServer
 from tools.own_cache import make_cache
 
-from assay.eval.cli.choose import choose
+from assay.eval.cli.main import assay
 
 ROOT = Path(__file__).parents[4]
 PRICES = ("--prices", "1,1.25,0.1,5")
@@ -41,7 +41,7 @@ def make_folder(folder: Path) -> Path:
 
 def call(folder: Path, *words: str) -> Result:
     given = [str(folder), "latency.queries=0", "--budget", "1h", "--json", *words]
-    return CliRunner().invoke(choose, given)
+    return CliRunner().invoke(assay, ["choose", *given])
 
 
 def list_written(found: dict[str, Any]) -> list[dict[str, Any]]:
@@ -100,6 +100,6 @@ def test_a_card_that_takes_no_line_is_told_before_anything_is_paid(
     ],
 )
 def test_a_model_and_its_limit_belong_together(words: tuple[str, ...], told: str) -> None:
-    result = CliRunner().invoke(choose, ["harbourline", *words])
+    result = CliRunner().invoke(assay, ["choose", "harbourline", *words])
     assert result.exit_code == 2
     assert told in result.stderr

@@ -11,7 +11,7 @@ from samples.planned_runs import make_collection, make_run
 from assay.eval.running.study import Lab
 from assay.eval.runs.stored import StoredRun
 from assay.eval.studies.overlap.agreement import find_jaccard, find_rbo
-from assay.eval.studies.overlap.study import OverlapOptions, OverlapStudy
+from assay.eval.studies.overlap.study import STUDY, OverlapOptions
 from assay.retrievers.base import AssayError, Quiet
 
 LISTS = st.lists(st.sampled_from("abcdefgh"), unique=True, max_size=8)
@@ -57,7 +57,7 @@ def test_what_differs_at_the_top_weighs_more() -> None:
 
 def ask(runs: list[StoredRun], patch: pytest.MonkeyPatch, **asked: Any) -> Any:
     patch.setattr(Lab, "run_all", lambda *_: runs)
-    return OverlapStudy().find(OverlapOptions(runs=("a", "b"), **asked), Lab(Quiet()))
+    return STUDY.find(OverlapOptions(runs=("a", "b"), **asked), Lab(Quiet()))
 
 
 def test_the_study_counts_query_by_query(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -65,7 +65,7 @@ def test_the_study_counts_query_by_query(tmp_path: Path, monkeypatch: pytest.Mon
     found = ask(runs, monkeypatch, k=1)
     assert [item.first for item in found.queries] == [True, False, True, True]
     assert found.means["first"].value == found.means["jaccard"].value == 0.75
-    report = OverlapStudy().report(found)
+    report = STUDY.report(found)
     told = "They share 75\u00a0% of their first passages; the first is the same for 75\u00a0%"
     assert report.verdict[0].startswith(told)
     assert report.tables["queries"].rows[0].query == "q1", "which agrees least"

@@ -16,7 +16,7 @@ from assay.eval.studies.targets.files import (
     read_totals,
     render_totals,
     replace_totals,
-    write,
+    write_files,
 )
 from assay.eval.studies.targets.plan import describe_seconds
 from assay.eval.studies.targets.report import report
@@ -180,7 +180,7 @@ def test_the_seconds_are_stored_and_told(results: Results) -> None:
 
 
 def test_results_are_stored_and_read_again(results: Results, tmp_path: Path) -> None:
-    written, stored = write(results, report(results), tmp_path / "new")
+    written, stored = write_files(results, report(results), tmp_path / "new")
     assert Results.from_json(json.loads(stored.read_text())) == results
     assert written.read_text() == render_markdown(results)
     assert not list(tmp_path.rglob(".*"))

@@ -1,0 +1,188 @@
+"""What was computed of a run before, found again by all that it is computed from.
+
+A run is known by one of three subjects, the earlier the less is known of it:
+
+- `of_point`: a config on a collection, before anything is indexed.
+- `of_ranking`: what its rankings are a function of; the run need not be stored.
+- `of_stored`: the files of a stored run.
+
+Under a subject things are kept by name. Any other subject, name, package or revision is another
+key, so what is found is what would be computed.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from pydantic import TypeAdapter
+
+from assay.eval.collections.collection import Collection
+from assay.eval.report.run_page.page import MARKDOWN, PAGE
+from assay.eval.runs import environment
+from assay.eval.runs.execution.execution import (
+    WORDS,
+    Ready,
+    RunOutcome,
+    RunSpec,
+    execute,
+)
+from assay.eval.runs.execution.searching import Searcher
+from assay.eval.runs.manifest import MANIFEST, read_manifest
+from assay.eval.runs.summary import exports
+from assay.eval.tracking.delivery import LOGGED
+from assay.retrievers.base import AssayError, Progress, Retriever, T
+from assay.retrievers.pipeline.pipeline import REVISION as RANKING_REVISION
+from assay.retrievers.store.cache import Cache, default_root
+from assay.retrievers.store.digest import digest, digest_file
+
+KIND = "results"
+REVISION = 1  # raise it when a run comes to be summarised otherwise
+SECONDS = "seconds"  # that finishing a point took
+OUTPUTS = (*exports.FILES, MARKDOWN, PAGE)
+
+
+@dataclass(frozen=True)
+class Memo:
+    """What is kept of one run, whose subject is `of`; nothing where there is no cache."""
+
+    of: str
+    cache: Cache | None
+
+    def recall(self, names: Iterable[str]) -> dict[str, bytes]:
+        """Return what is kept by those of `names` that it has."""
+        keys = {_name_key(self.of, name): name for name in names}
+        found = self.cache.get_many(KIND, keys) if self.cache else {}
+        return {keys[key]: value for key, value in found.items()}
+
+    def keep(self, items: Mapping[str, bytes]) -> None:
+        """Keep items by name; where nothing can be written, they are computed each time."""
+        if self.cache:
+            with suppress(AssayError):
+                self.cache.put_many(
+                    KIND, {_name_key(self.of, name): value for name, value in items.items()}
+                )
+
+    def find(
+        self,
+        name: str,
+        adapter: "TypeAdapter[T]",
+        make: Callable[[], T],
+        keeps: Callable[[T], bool] = lambda _: True,
+    ) -> T:
+        """Return what is kept by a name, or make it and keep it, where it `keeps`."""
+        if kept := self.recall([name]).get(name):
+            return adapter.validate_json(kept)
+        made = make()
+        if keeps(made):
+            self.keep({name: adapter.dump_json(made)})
+        return made
+
+
+def of_point(config: Mapping[str, Any], collection: Collection) -> str:
+    """Return what tells a point from others, as far as that is known before it is indexed."""
+    settings = {key: value for key, value in config.items() if key not in WORDS}
+    return digest(settings, collection.digest, RANKING_REVISION)
+
+
+def of_ranking(ready: Ready) -> str:
+    """Return the digest of all that the rankings of a run are a function of."""
+    return digest(ready.subject, RANKING_REVISION)
+
+
+def of_stored(folder: Path, queries: Iterable[str] | None = None) -> str:
+    """Return the digest of a stored run: its files, but for what is made of them.
+
+    And of `queries`, where it was taken with these alone.
+    """
+    left_out = {LOGGED, *OUTPUTS}
+    paths = sorted(path for path in folder.iterdir() if path.name not in left_out)
+    read = [(path.name, digest_file(path)) for path in paths if path.is_file()]
+    return digest(read, None if queries is None else list(queries))
+
+
+def open_cache() -> Cache | None:
+    """Return the user's cache; None where its folder cannot be made."""
+    with suppress(AssayError):
+        return Cache(default_root())
+    return None
+
+
+def recall_points(cache: Cache, points: Sequence[str], name: str) -> dict[str, bytes]:
+    """Return what is kept of those `points` that have it, by one name of all."""
+    keys = {_name_key(point, name): point for point in points}
+    return {keys[key]: value for key, value in cache.get_many(KIND, keys).items()}
+
+
+def note_seconds(cache: Cache, plan: RunSpec, collection: Collection, seconds: float) -> None:
+    """Keep what finishing a point took, so that others can be foretold."""
+    Memo(of_point(plan.config, collection), cache).keep({SECONDS: str(seconds).encode()})
+
+
+def execute_point(
+    plan: RunSpec,
+    retriever: Retriever,
+    collection: Collection,
+    reports: Path,
+    progress: Progress,
+    cache: Cache,
+    searcher: Searcher | None = None,
+) -> RunOutcome:
+    """As `execute`, and note how its run is found, for `find_stored`."""
+    outcome = execute(plan, retriever, collection, reports, progress, searcher)
+    if not retriever.nondeterministic:  # whose runs stand for no new one
+        noted = {_name_stored(): _end(outcome.folder).encode()}
+        Memo(of_point(plan.config, collection), cache).keep(noted)
+    return outcome
+
+
+def find_stored(points: Sequence[str], cache: Cache, reports: Path) -> set[str]:
+    """Return those of `points` whose run is in `reports`, whole, finished and of this code."""
+    noted = recall_points(cache, points, _name_stored())
+    folders = {_end(path.parent): path.parent for path in sorted(reports.glob(f"*/{MANIFEST}"))}
+    return {
+        point
+        for point, end in noted.items()
+        if (folder := folders.get(end.decode())) and not read_manifest(folder).degraded
+    }
+
+
+def is_written(memo: Memo, folder: Path, measures: Sequence[str], outputs: Sequence[str]) -> bool:
+    """Say whether `outputs` in the folder of a stored run are whole, and what would be written."""
+    try:
+        names = _name_outputs(folder, measures, outputs)
+    except FileNotFoundError:
+        return False
+    return len(memo.recall(names)) == len(names)
+
+
+def note_written(memo: Memo, folder: Path, measures: Sequence[str], outputs: Sequence[str]) -> None:
+    """Keep that `outputs`, as they stand, were written of a stored run by this code."""
+    memo.keep(dict.fromkeys(_name_outputs(folder, measures, outputs), b"written"))
+
+
+def _name_outputs(folder: Path, measures: Sequence[str], outputs: Sequence[str]) -> list[str]:
+    by = digest(list(measures), environment.digest_code(*environment.EVERYTHING))
+    return [f"{name} {digest_file(folder / name)} {by}" for name in outputs]
+
+
+def _name_stored() -> str:
+    """Return the name of a note of a stored run, which any change to the code makes anew."""
+    return f"run of {environment.digest_code()}"
+
+
+def _end(folder: Path) -> str:
+    """Return what the names of all runs of one identity end with."""
+    return folder.name.rpartition("-")[2]
+
+
+def _name_key(of: str, name: str) -> str:
+    return digest(of, name, _name_code())
+
+
+@cache
+def _name_code() -> str:
+    """Return a digest of what computes the figures of runs."""
+    return digest(REVISION, environment.packages())

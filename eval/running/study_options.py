@@ -1,0 +1,107 @@
+"""Options that several studies have."""
+
+import json
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, Field
+
+from assay.eval.configs.named_configs import add_engines, name_in_engine, split_engine
+from assay.eval.running.study import Argument, Option, StudyOptions
+from assay.retrievers.settings import Settings
+
+LARGEST = int(Settings.largest)  # as numbers of a config
+
+
+def split_names(given: Any) -> Any:
+    """Return the names in a text, which have commas between them; what is no text as it is."""
+    return tuple(name.strip() for name in given.split(",")) if isinstance(given, str) else given
+
+
+Reference = Annotated[str, BeforeValidator(str)]  # a path or a name
+Names = Annotated[tuple[str, ...], BeforeValidator(split_names)]
+Overrides = Annotated[tuple[str, ...], Argument("[KEY.PATH=VALUE]...")]
+Words = Annotated[tuple[str, ...], Argument("[COLLECTION] [KEY=VALUE]...")]
+RERUN = Option(("--rerun", "--again"))
+MEASURES = Option(("--measure", "--measures"), text=True)
+MEASURES_HELP = "What to compare, separated by commas: Hit@5, nDCG@10; ir-measures' names too."
+FORCE_HELP = "Replace another result, or file, that is there."
+LIMIT_HELP = "Ask only so many queries: a quick look."
+
+
+class ConfigOptions(StudyOptions):
+    """A config, and what is changed in it."""
+
+    config: Annotated[Reference, Argument("CONFIG")]
+    overrides: Overrides = ()
+    dataset: Annotated[str | None, Option(metavar="NAME")] = Field(
+        None, description="Collection, by name or folder."
+    )
+
+    @property
+    def changes(self) -> tuple[str, ...]:
+        """All overrides: the collection is one."""
+        named = () if self.dataset is None else (f"dataset={json.dumps(self.dataset)}",)
+        return (*self.overrides, *named)
+
+
+class EngineOptions(ConfigOptions):
+    """A config, and the engine that it searches in."""
+
+    engine: Annotated[str | None, Option(metavar="NAME")] = Field(
+        None, description="Search in this engine, as CONFIG@NAME."
+    )
+
+    @property
+    def reference(self) -> str:
+        """The config in its engine. Raises AssayError where it names another."""
+        if self.engine is None:
+            return self.config
+        if split_engine(self.config)[1] is None:
+            return name_in_engine(self.config, self.engine)
+        return add_engines([self.config], [self.engine])[0]
+
+
+class WorkerOptions(StudyOptions):
+    """A cluster that does the work."""
+
+    ray: Annotated[str | None, Option(metavar="ADDRESS|local")] = Field(
+        None,
+        description="Let workers of a Ray cluster do it: HOST:PORT, or local for some on this "
+        "machine.",
+    )
+    ray_gpus: Annotated[float, Option(metavar="NUMBER")] = Field(
+        0.0, ge=0, le=64, description="GPUs of each of its workers: 1, or a share as 0.25."
+    )
+
+
+class ModelOptions(StudyOptions):
+    """A language model that may be asked, what that may cost, and how it is asked."""
+
+    provider: Literal["anthropic", "openai"] | None = Field(
+        None,
+        description="Whom to have contexts written by, which are then tried. openai: also any "
+        "service that speaks its chat completions, by --base-url.",
+    )
+    model: str | None = Field(None, description="Default: a small one of the provider's.")
+    base_url: str | None = Field(
+        None, description="Address of a compatible service; keys are not part of it."
+    )
+    max_cost_usd: float | None = Field(
+        None, description="Budget of writing contexts over all runs; never exceeded."
+    )
+    prices: Annotated[str | None, Option(metavar="IN,WRITE,READ,OUT")] = Field(
+        None,
+        description="US dollars per million tokens: prompt, written to and read from the cache, "
+        "answer.",
+    )
+    concurrency: int | None = Field(None, description="Calls at a time.  [default: 10]")
+    max_tokens: int | None = Field(None, description="Longest context.  [default: 100]")
+    thinking_tokens: int | None = Field(
+        None, description="Token budget for reasoning; 0 is off.  [default: 0]"
+    )
+    timeout_seconds: float | None = Field(None, description="Timeout per call.  [default: 60]")
+
+    @property
+    def session(self) -> dict[str, Any]:
+        """The options by name."""
+        return {name: getattr(self, name) for name in ModelOptions.model_fields}

@@ -1,0 +1,37 @@
+"""What an engine's hybrid search really is, and what it is worth."""
+
+from typing import Annotated
+
+from pydantic import Field
+
+from assay.eval.running.study import Argument, Lab, Study, StudyOptions
+from assay.eval.running.study_options import LARGEST, LIMIT_HELP, Words
+from assay.eval.studies.stores.parity.record import log_parity
+from assay.eval.studies.stores.parity.report import report
+from assay.eval.studies.stores.parity.results import Parity
+from assay.eval.studies.stores.parity.running import measure_parity
+
+
+class ParityOptions(StudyOptions):
+    """Which engine, on which collection."""
+
+    engine: Annotated[str, Argument()]
+    words: Words = ()
+    limit: int | None = Field(None, ge=1, le=LARGEST, description=LIMIT_HELP)
+
+
+def find(asked: ParityOptions, lab: Lab) -> Parity:
+    """Compare an engine's hybrid search with its stated formula, and with our fusion.
+
+    ENGINE is a type such as qdrant-edge, COLLECTION one of datasets/, KEY=VALUE changes a setting
+    of the engine, as in k=2 fusion=dbsf depth.dense=20 exact=false. The engine's two lists are
+    fetched separately and fused by its stated formula. The verdict on what it returns: identical,
+    identical but for ties, or different. Then quality and latency of its lists, its own fusion, and
+    ours (reciprocal ranks, k = 60) of the same lists.
+
+    Exit code: 0 done, whatever the verdict; 2 for an error to fix.
+    """
+    return measure_parity(asked.engine, asked.words, asked.limit, lab.resources)
+
+
+STUDY = Study("parity", ParityOptions, find, report, log=lambda *given: log_parity(*given[:2]))

@@ -1,0 +1,45 @@
+"""What approximate search misses, and what it saves."""
+
+from typing import Annotated
+
+from pydantic import Field
+
+from assay.eval.running.study import Argument, Lab, Option, Study, StudyOptions
+from assay.eval.running.study_options import LARGEST, LIMIT_HELP, Words
+from assay.eval.studies.stores.parity.record import log_curve
+from assay.eval.studies.stores.recall.curve import Curve
+from assay.eval.studies.stores.recall.report import report
+from assay.eval.studies.stores.recall.running import measure_recall
+
+
+class RecallOptions(StudyOptions):
+    """Which engine, on which collection, with what varied."""
+
+    engine: Annotated[str, Argument()]
+    words: Words = ()
+    sweep: Annotated[str | None, Option(metavar="KEY=V1,V2,…")] = Field(
+        None, description="A setting and its values."
+    )
+    filters: Annotated[str | None, Option(metavar="SHARE,…")] = Field(
+        None, description="Shares of the passages that filters let through."
+    )
+    limit: int | None = Field(None, ge=1, le=LARGEST, description=LIMIT_HELP)
+
+
+def find(asked: RecallOptions, lab: Lab) -> Curve:
+    """Measure recall and speed of ENGINE's approximate dense search, by a setting or by filters.
+
+    KEY is a setting of the engine's approximate index, as in --sweep ef=8,16,32,64,128, or
+    index.nprobes=1,5,20; KEY=VALUE changes others, such as which index it is. ENGINE may also be
+    the leg `dense`, as in --sweep quantisation=int8,binary or dimensions=64,128. For each value:
+    recall@10 and recall@100 on the collection's own queries, nDCG@10 of the dense list, p50 and
+    p95, with those of exact search beside them.
+
+    With --filters .5,.1,.01 each is also searched among such shares of the passages, drawn at
+    random; recall is then against exact search among these. It goes with --sweep or alone.
+    """
+    varied = asked.sweep, asked.filters
+    return measure_recall(asked.engine, asked.words, *varied, asked.limit, lab.resources)
+
+
+STUDY = Study("recall", RecallOptions, find, report, log=lambda *given: log_curve(*given[:2]))

@@ -1,0 +1,49 @@
+"""The score below which a pipeline should return nothing."""
+
+from pathlib import Path
+
+from pydantic import Field
+
+from assay.eval.report.blocks import Report
+from assay.eval.report.files import write_blocks
+from assay.eval.running.study import Lab, Study, Written
+from assay.eval.running.study_options import FORCE_HELP, ConfigOptions
+from assay.eval.studies.threshold.report import report
+from assay.eval.studies.threshold.running import FittedThreshold, fit
+
+
+class ThresholdOptions(ConfigOptions):
+    """Which pipeline, by which of its scores, and how much may be lost."""
+
+    of: str = Field("", description="`rerank` or a semantic leg.  [default: the first there is]")
+    false_empty: float = Field(
+        0.05,
+        ge=0,
+        lt=1,
+        description="The share of answered queries that may be left without results.",
+    )
+    output: Path | None = Field(None, description="The config to write.")
+    force: bool = Field(False, description=FORCE_HELP)
+
+
+def find(asked: ThresholdOptions, lab: Lab) -> FittedThreshold:
+    """Choose a score threshold below which CONFIG returns nothing, on its collection.
+
+    It is the highest that leaves at most --false-empty of the answered queries without results.
+    Unanswerable queries do not count for that. Where the collection has some, the command shows the
+    share of them that gets no results, and how well each score of the pipeline separates them: the
+    area under the ROC curve, .5 for chance. Report the effect of the threshold on other queries
+    than these.
+    """
+    output = None if asked.force else asked.output
+    return fit(asked.config, asked.changes, asked.of, asked.false_empty, lab.progress, output)
+
+
+def write(found: FittedThreshold, told: Report, asked: ThresholdOptions, lab: Lab) -> Written:
+    """Write the config with the threshold where one is named, and the report."""
+    said = found.write(asked.output, asked.force) if asked.output else ""
+    page = write_blocks(found, told, lab.reports / told.id)
+    return Written({"output": asked.output, "report": page}, said=said)
+
+
+STUDY = Study("threshold", ThresholdOptions, find, report, write=write)

@@ -1,0 +1,220 @@
+"""What is kept of a run is found again exactly where it would come out the same.
+
+So it is with what is written beside it.
+"""
+
+import json
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from samples.planned_runs import make_collection, make_run
+
+from assay.eval.report.run_page import page as report
+from assay.eval.running import run_memo
+from assay.eval.running.cached_figures import FiguresCache
+from assay.eval.running.cached_summaries import summarise_cached
+from assay.eval.running.run import export_summary, write_report
+from assay.eval.running.run_memo import Memo, find_stored, of_point, of_stored
+from assay.eval.runs import environment
+from assay.eval.runs.manifest import MANIFEST
+from assay.eval.runs.stored import open_run
+from assay.retrievers.store.cache import Cache
+
+
+@pytest.fixture(autouse=True)
+def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Cache]:
+    """A cache that holds nothing yet."""
+    monkeypatch.setenv("ASSAY_CACHE", str(tmp_path / "cache"))
+    yield Cache(tmp_path / "cache")
+    run_memo._name_code.cache_clear()
+
+
+@pytest.fixture
+def written(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
+    """The pages that were written, in order."""
+    pages: list[Path] = []
+    write = report.write
+
+    def note(summary: report.Summary) -> Path:
+        pages.append(page := write(summary))
+        return page
+
+    monkeypatch.setattr(report, "write", note)
+    return pages
+
+
+def append(name: str) -> Callable[[Path], object]:
+    return lambda folder: (folder / name).write_text("other", encoding="utf-8")
+
+
+def test_what_stands_is_left(tmp_path: Path, written: list[Path]) -> None:
+    run = make_run(tmp_path, "run", [1, 2, 0])
+    first, page = write_report(run)
+    second, same = write_report(run)
+    assert written == [page]
+    assert same == page
+    assert dict(first.scores) == dict(second.scores)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda folder: (folder / "report.html").unlink(),
+        lambda folder: shutil.rmtree(folder.parent / "cache"),
+        append("items.csv"),
+        append("report.md"),
+        append("answers.jsonl"),
+    ],
+    ids=["page lost", "cache lost", "export changed", "report changed", "more to show"],
+)
+def test_what_does_not_stand_is_written(
+    tmp_path: Path, written: list[Path], change: Callable[[Path], object]
+) -> None:
+    run = make_run(tmp_path, "run", [1, 2, 0])
+    write_report(run)
+    change(run.folder)
+    write_report(run)
+    assert len(written) == 2
+    assert (run.folder / "items.csv").read_text() != "other"
+    write_report(run)
+    assert len(written) == 2
+
+
+def test_exports_alone_stand_too(tmp_path: Path, written: list[Path]) -> None:
+    run = make_run(tmp_path, "run", [1, 2, 0])
+    export_summary(run)
+    items = run.folder / "items.csv"
+    times = [items.stat().st_mtime_ns]
+    for again in (export_summary, write_report):
+        again(run)
+        times.append(items.stat().st_mtime_ns)
+    assert len(set(times)) == 1
+    assert len(written) == 1
+    items.write_text("other")
+    export_summary(run)
+    assert items.read_text() != "other"
+
+
+def test_other_measures_and_who_asks_for_it_have_it_written(
+    tmp_path: Path, written: list[Path]
+) -> None:
+    run = make_run(tmp_path, "run", [1, 2, 0])
+    write_report(run)
+    write_report(run, ["nDCG@3"])
+    write_report(run, ["nDCG@3"], rerun=True)
+    assert len(written) == 3
+
+
+def test_what_is_written_by_other_code_is_written_anew(
+    tmp_path: Path, written: list[Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = make_run(tmp_path, "run", [1, 2, 0])
+    write_report(run)
+    monkeypatch.setattr(environment, "digest_code", lambda *_: "other")
+    write_report(run)
+    write_report(run)
+    assert len(written) == 2
+
+
+def test_nothing_is_kept_where_the_cache_cannot_be_made(
+    tmp_path: Path, written: list[Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("ASSAY_CACHE", str(tmp_path / "file"))
+    run = make_run(tmp_path, "run", [1, 2, 0])
+    write_report(run)
+    write_report(run)
+    assert len(written) == 2
+
+
+def grade_nothing(folder: Path) -> None:
+    path = folder / "gold.jsonl"
+    path.write_text(path.read_text().replace('"grade":1', '"grade":0', 1))
+
+
+def test_figures_of_a_stored_run_follow_its_files(tmp_path: Path, kept: Cache) -> None:
+    folder = make_run(tmp_path, "run", [1, 1, 1]).folder
+    figures = FiguresCache(["Hit@1"], kept)
+    assert figures.show(folder).figures.means["Hit@1"].value == 1
+    grade_nothing(folder)
+    assert figures.show(folder).figures.scores["Hit@1"]["q0"] == 0
+    assert summarise_cached(open_run(folder), ["Hit@1"]).scores["Hit@1"]["q0"] == 0
+
+
+def raise_revision(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(run_memo, "REVISION", 99)
+
+
+def install_another(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(environment, "packages", lambda: {"numpy": "99"})
+
+
+@pytest.mark.parametrize("change", [raise_revision, install_another])
+def test_other_code_computes_anew(
+    tmp_path: Path, kept: Cache, monkeypatch: pytest.MonkeyPatch,
+    change: Callable[[pytest.MonkeyPatch], None],
+) -> None:  # fmt: skip
+    folder = make_run(tmp_path, "run", [1, 2, 0]).folder
+    memo = Memo(of_stored(folder), kept)
+    memo.keep({"figure": b"1"})
+    assert memo.recall(["figure", "other"]) == {"figure": b"1"}
+    change(monkeypatch)
+    run_memo._name_code.cache_clear()
+    assert memo.recall(["figure"]) == {}
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        grade_nothing,
+        append("answers.jsonl"),
+        append("config.yaml"),
+        lambda folder: (folder / "latency.jsonl").unlink(),
+        lambda folder: append(MANIFEST)(folder),
+    ],
+    ids=["judgments", "another file", "config", "file lost", "manifest"],
+)
+def test_a_stored_run_is_known_by_its_files(
+    tmp_path: Path, change: Callable[[Path], object]
+) -> None:
+    run = make_run(tmp_path, "run", [1, 2, 0])
+    before = of_stored(run.folder)
+    export_summary(run)
+    assert of_stored(run.folder) == before, "what is made of it is no part of it"
+    assert of_stored(run.folder, ["q0"]) != of_stored(run.folder, ["q1"]) != before
+    change(run.folder)
+    assert of_stored(run.folder) != before
+
+
+def test_a_point_is_known_by_what_ranks(monkeypatch: pytest.MonkeyPatch) -> None:
+    config, small = {"retriever": {"type": "bm25"}, "measures": ["Hit@1"]}, make_collection(2)
+    point = of_point(config, small)
+    assert of_point({**config, "measures": ["MRR@10"], "description": "x"}, small) == point
+    assert of_point({**config, "retriever": {"type": "dense"}}, small) != point
+    assert of_point({**config, "limit": 3}, small) != point
+    assert of_point(config, make_collection(3)) != point
+    monkeypatch.setattr(run_memo, "RANKING_REVISION", 99)
+    assert of_point(config, small) != point
+
+
+def test_a_stored_run_stands_for_its_point_while_it_is_whole_and_of_this_code(
+    tmp_path: Path, kept: Cache, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = make_run(tmp_path, "run", [1, 2]).folder
+    reports, end = folder.parent, folder.name.rpartition("-")[2]
+    memo = Memo("point", kept)
+    memo.keep({run_memo._name_stored(): end.encode()})
+    assert find_stored(["point", "other"], kept, reports) == {"point"}
+    later = folder.rename(reports / f"later-{end}")
+    assert find_stored(["point"], kept, reports) == {"point"}, "made again at another time"
+    manifest = json.loads((later / MANIFEST).read_text())
+    (later / MANIFEST).write_text(json.dumps({**manifest, "degraded": {"a leg failed": 1}}))
+    assert find_stored(["point"], kept, reports) == set()
+    (later / MANIFEST).write_text(json.dumps(manifest))
+    with monkeypatch.context() as patch:
+        patch.setattr(environment, "digest_code", lambda *_: "other")
+        assert find_stored(["point"], kept, reports) == set()
+    (later / MANIFEST).unlink()
+    assert find_stored(["point"], kept, reports) == set()

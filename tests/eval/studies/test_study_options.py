@@ -1,0 +1,174 @@
+"""Each study is asked the same by its command as by its function, and refuses the same."""
+
+import importlib
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tools.command_line import call
+
+import assay
+from assay.eval.cli.commands import COMMANDS
+from assay.eval.running.study import Argument, StudyOptions
+from assay.eval.studies.choice.options import ChoiceOptions
+from assay.retrievers.base import AssayError, Quiet
+
+STUDIES = {
+    name: importlib.import_module(f"assay.eval.studies.{entry.place.partition(':')[0]}")
+    for name, entry in COMMANDS.items()
+    if "." in entry.place
+}
+K1 = "retriever.legs.keyword.k1"
+
+# The words of a command, and what its function is given for the same.
+ASKED: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = [
+    ("ablate hybrid", ("hybrid",), {}),
+    (
+        "ablate hybrid limit=4 --measures nDCG@5,Hit@1 --timed 0",
+        ("hybrid", "limit=4"),
+        {"measures": ["nDCG@5", "Hit@1"], "timed": 0},
+    ),
+    ("choose tarnwick", ("tarnwick",), {}),
+    (
+        "choose tarnwick limit=9 --config other --budget 2m --max-latency 50 --measure Hit@1",
+        ("tarnwick", "limit=9"),
+        {"config": "other", "budget": 120, "max_latency": 50, "measure": "Hit@1"},
+    ),
+    ("ingest docs", ("docs",), {}),
+    (
+        "ingest docs a.b=1 --config bm25 --again",
+        (Path("docs"), "a.b=1"),
+        {"config": "bm25", "rerun": True},
+    ),
+    ("overlap one two", ("one", "two"), {}),
+    (
+        "overlap one two limit=3 --k 5 --by documents",
+        ("one", "two", "limit=3"),
+        {"k": 5, "by": "documents"},
+    ),
+    ("parity sqlite", ("sqlite",), {}),
+    ("parity sqlite tarnwick k=2 --limit 6", ("sqlite", "tarnwick", "k=2"), {"limit": 6}),
+    (
+        "recall dense --sweep quantisation=int8,binary --filters 0.5,0.1",
+        ("dense",),
+        {"sweep": "quantisation=int8,binary", "filters": [0.5, 0.1]},
+    ),
+    ("reproduce", (), {}),
+    (
+        "reproduce scifact nfcorpus=here --system bm25 --system splade --rerun",
+        ("scifact", "nfcorpus=here"),
+        {"systems": ["bm25", "splade"], "rerun": True},
+    ),
+    ("sweep some.yaml", ("some.yaml",), {}),
+    (
+        "sweep some.yaml limit=2 --engine a --engine b --keep-runs",
+        (Path("some.yaml"), "limit=2"),
+        {"engines": ["a", "b"], "keep_runs": True},
+    ),
+    ("targets", (), {}),
+    (
+        "targets A B --file README.md --rerun",
+        ("A", "B"),
+        {"file": Path("README.md"), "rerun": True},
+    ),
+    ("threshold semantic", ("semantic",), {}),
+    (
+        "threshold semantic limit=3 --of dense --false-empty .1",
+        (Path("semantic"), "limit=3"),
+        {"of": "dense", "false_empty": 0.1},
+    ),
+    ("tune bm25", ("bm25",), {}),
+    (
+        f"tune bm25 limit=3 --over {K1}=0.5,1.2 --trials 3 --folds 2 --repeats 4 --seed 7 "
+        "--measure Hit@1 --group-by document",
+        ("bm25", "limit=3"),
+        {
+            "space": {K1: [0.5, 1.2]}, "trials": 3, "folds": 2, "repeats": 4, "seed": 7,
+            "measure": "Hit@1", "group_by": "document",
+        },
+    ),
+    ("tune bm25 --space axes.yaml", ("bm25",), {"space": "axes.yaml"}),
+]  # fmt: skip
+
+# The same, and the words that name what is wrong.
+REFUSED: list[tuple[str, tuple[Any, ...], dict[str, Any], str]] = [
+    ("ablate hybrid --timed -1", ("hybrid",), {"timed": -1}, "timed"),
+    ("choose tarnwick --budget 0s", ("tarnwick",), {"budget": 0}, "budget"),
+    ("choose tarnwick --budget soon", ("tarnwick",), {"budget": "soon"}, "is no time; allowed:"),
+    ("choose tarnwick --max-latency nan", ("tarnwick",), {"max_latency": float("nan")}, "latency"),
+    ("overlap a b --k 0", ("a", "b"), {"k": 0}, "k"),
+    ("overlap a b --by words", ("a", "b"), {"by": "words"}, "by"),
+    ("parity sqlite --limit 0", ("sqlite",), {"limit": 0}, "limit"),
+    ("recall dense --limit 1000001", ("dense",), {"limit": 1_000_001}, "limit"),
+    ("threshold semantic --false-empty 1", ("semantic",), {"false_empty": 1}, "empty"),
+    ("threshold semantic --false-empty nan", ("semantic",), {"false_empty": float("nan")}, "empty"),
+    ("tune bm25 --folds 1", ("bm25",), {"folds": 1}, "folds"),
+    ("tune bm25 --repeats 0", ("bm25",), {"repeats": 0}, "repeats"),
+    ("tune bm25 --trials 0", ("bm25",), {"trials": 0}, "trials"),
+    ("tune bm25 --group-by type", ("bm25",), {"group_by": "type"}, "group"),
+]
+
+
+class AskedError(AssayError):
+    """A study was asked."""
+
+
+@pytest.fixture
+def heard(monkeypatch: pytest.MonkeyPatch) -> list[StudyOptions]:
+    """What studies were asked, which then find nothing."""
+    given: list[StudyOptions] = []
+
+    def find(asked: StudyOptions, _lab: object) -> None:
+        given.append(asked)
+        raise AskedError("asked")
+
+    for module in STUDIES.values():
+        monkeypatch.setattr(module, "STUDY", replace(module.STUDY, find=find))
+    return given
+
+
+def find_function(words: str) -> Callable[..., object]:
+    function = getattr(assay, words.split()[0])
+    assert callable(function)
+    return function
+
+
+def test_every_study_is_in_the_tables() -> None:
+    assert {words.split()[0] for words, *_ in ASKED} == STUDIES.keys()
+
+
+@pytest.mark.parametrize(("words", "given", "named"), ASKED)
+def test_a_command_and_its_function_ask_the_same(
+    words: str, given: tuple[Any, ...], named: dict[str, Any], heard: list[StudyOptions],
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    assert call(monkeypatch, capsys, *words.split()) == (2, "assay: asked\n")
+    with pytest.raises(AskedError):
+        find_function(words)(*given, **named)
+    by_command, by_function = heard
+    if isinstance(by_command, ChoiceOptions) and by_command.measure is None:
+        by_command = by_command.settle(Quiet())
+    assert by_command == by_function
+
+
+@pytest.mark.parametrize(("words", "given", "named", "told"), REFUSED)
+def test_a_command_and_its_function_refuse_the_same(
+    words: str, given: tuple[Any, ...], named: dict[str, Any], told: str,
+    heard: list[StudyOptions],
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    status, said = call(monkeypatch, capsys, *words.split())
+    assert status == 2
+    assert told in said
+    with pytest.raises(AssayError, match=told):
+        find_function(words)(*given, **named)
+    assert not heard
+
+
+@pytest.mark.parametrize("command", STUDIES)
+def test_every_option_has_a_help(command: str) -> None:
+    for name, field in STUDIES[command].STUDY.options.model_fields.items():
+        placed = any(isinstance(item, Argument) for item in field.metadata)
+        assert placed or field.description, name
