@@ -184,7 +184,7 @@ def audit(
 
     Examples:
         >>> from assay import audit
-        >>> print(audit(250, 0.71, 0.74, 0.3).verdict)
+        >>> print(audit(250, 0.71, 0.74, 0.3).verdict.splitlines()[0])
         A rise of 0.03 on 250 queries is not shown with a spread of 0.3 (p 0.115)
 
     """

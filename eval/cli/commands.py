@@ -257,7 +257,7 @@ GROUPS = {
         "mcp": Entry(
             "mcp:mcp",
             "Serve the commands as tools for coding agents.",
-            ("mcp", "mcp --help"),
+            ("mcp", "mcp --list"),
         ),
         "models": Entry(
             "models:models",

@@ -15,12 +15,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
+from assay.eval.cli.output import print_json
 from assay.retrievers.base import AssayError
 
 if TYPE_CHECKING:
     from anyio.abc import Process
     from mcp.server import ServerRequestContext
-    from mcp.types import CallToolRequestParams, CallToolResult, ListToolsResult, Tool
+    from mcp.types import CallToolRequestParams, CallToolResult, ListToolsResult
 
 
 class Offer(NamedTuple):
@@ -43,7 +44,7 @@ OFFERS = {
     "choose": Offer(("choose",), ("collection", "overrides", "budget", "max_latency", "full")),
     "tune": Offer(("tune",), ("config", "overrides", "dataset", "over", "trials", "full")),
     "ablate": Offer(("ablate",), ("config", "overrides", "dataset", "dry_run", "full")),
-    "threshold": Offer(("threshold",), ("config", "overrides", "dataset", "share", "full")),
+    "threshold": Offer(("threshold",), ("config", "overrides", "dataset", "false_empty", "full")),
     "search": Offer(("search",), ("config", "query", "overrides", "dataset", "k")),
     "explain": Offer(("explain",), ("run", "overrides", "dataset", "query", "k")),
     "gate": Offer(("gate",), ("target", "overrides", "dataset", "strict")),
@@ -58,13 +59,17 @@ SCHEMA_TYPES = ((click.IntRange, "integer"), (click.FloatRange, "number"))
 
 
 @click.command()
-def mcp() -> None:
+@click.option("--list", "listed", is_flag=True, help="Print the tools with their schemas as JSON.")
+def mcp(listed: bool) -> None:
     """Serve the commands as tools for coding agents, on standard input and output.
 
     A client starts it in the folder of a project; it needs the extra mcp. What a client names is
     held to what a config from elsewhere may name: no code, no address, no folder outside the
-    working folder, with --trust or without.
+    working folder, whatever ASSAY_TRUST says.
     """
+    if listed:
+        print_json({name: _describe_tool(name) for name in OFFERS})
+        return
     try:
         import anyio
         from mcp.server import Server
@@ -89,17 +94,16 @@ def mcp() -> None:
 
 
 async def _list_tools(_context: object, _params: object) -> "ListToolsResult":
-    from mcp.types import ListToolsResult
+    from mcp.types import ListToolsResult, Tool
 
-    return ListToolsResult(tools=[_describe(name) for name in OFFERS])
+    return ListToolsResult(tools=[Tool(name=name, **_describe_tool(name)) for name in OFFERS])
 
 
-def _describe(name: str) -> "Tool":
-    from mcp.types import Tool
-
+def _describe_tool(name: str) -> dict[str, Any]:
+    """Return what a tool is for, and the JSON Schema of what it takes."""
     command = _find_command(name)
-    help_text = (command.help or "") if command else STANDING
-    return Tool(name=name, description=help_text, input_schema=make_schema(name))
+    told = (command.help or "") if command else STANDING
+    return {"description": told, "input_schema": make_schema(name)}
 
 
 def _find_command(name: str) -> click.Command | None:

@@ -1,5 +1,6 @@
 """`assay mcp`, by the official client."""
 
+import json
 import os
 from collections.abc import Callable
 from contextlib import suppress
@@ -119,8 +120,8 @@ def count_processes(folder: Path) -> int:
     [
         ("run", {"config": "/etc/passwd"}, "lies outside the working folder"),
         ("run", {"config": "../other/pipeline.yaml"}, "lies outside the working folder"),
-        ("run", {"config": "bm25", "dataset": "/home/me/secret"}, "lies outside the working"),
-        ("run", {"config": "bm25", "overrides": ["dataset=/home/me"]}, "lies outside the working"),
+        ("run", {"config": "bm25", "dataset": "/srv/secret"}, "lies outside the working"),
+        ("run", {"config": "bm25", "overrides": ["dataset=/srv/a"]}, "lies outside the working"),
         (
             "compare",
             {"runs": ["bm25", "retriever.type=python", "retriever.class=os:system"]},
@@ -181,3 +182,11 @@ def test_instructions_in_a_document_stay_text(ask: Callable[..., Any], tmp_path:
 
     assert PLANTED in " ".join(ask(search).split())
     assert not list(tmp_path.glob("reports/baselines/*"))
+
+
+def test_the_schemas_are_printed_without_the_extra(assay: Callable[..., Any]) -> None:
+    done = assay("mcp", "--list")
+    listed = json.loads(done.stdout)
+    assert {name: item["input_schema"] for name, item in listed.items()} == {
+        name: make_schema(name) for name in OFFERS
+    }
