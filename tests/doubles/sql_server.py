@@ -7,14 +7,17 @@ type VECTOR and VECTOR_DISTANCE. A transaction that is not committed leaves noth
 import copy
 import json
 import re
+import sys
 import threading
 from collections.abc import Callable, Sequence
 from types import ModuleType
 from typing import Any
 
 import numpy as np
+import pytest
 
 NAME = "(assay_[0-9a-f]{16}_[0-9a-f]{8})"
+PASSWORD = "se}cret;PWD=x"
 VECTOR = r"VECTOR\((\d+)\)"
 
 
@@ -34,11 +37,14 @@ class SqlServerDouble:
         self.fault: Callable[[str], Exception | None] = lambda statement: None
         self.lock = threading.RLock()
 
-    def module(self) -> ModuleType:
-        """Return what is imported as the driver."""
+    def serve(self, patch: pytest.MonkeyPatch) -> None:
+        """Be what the environment names, and what is imported as the driver."""
         made: Any = ModuleType("mssql_python")
         made.connect = self.connect
-        return made
+        patch.setitem(sys.modules, "mssql_python", made)
+        patch.setenv("SQL_SERVER_URL", "sqlserver://db.example:1444/passages")
+        patch.setenv("SQL_SERVER_USER", "me")
+        patch.setenv("SQL_SERVER_PASSWORD", PASSWORD)
 
     def connect(self, told: str, autocommit: bool, timeout: int) -> "Connection":
         assert not autocommit

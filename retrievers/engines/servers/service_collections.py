@@ -19,6 +19,7 @@ from assay.retrievers.models.base import Vectors
 MADE_BY = "assay"
 FIELDS = {"key", "identity", "dimensions", "texts", "created", "complete"}
 INDEXING_SECONDS = 3600.0
+_NAME = re.compile("assay_[0-9a-f]{16}_[0-9a-f]{8}")
 # A service that is consistent in the end may for a while count fewer texts than it holds.
 SETTLING_SECONDS = 30.0
 PAUSE = 1.0
@@ -27,13 +28,23 @@ PAUSE = 1.0
 class Notes(ABC):
     """A connection to a service at `url`, seen for the collections that bear a note.
 
-    `separator` stands between the parts of a name where the service allows no underscore. Every
-    method raises AssayError.
+    `separator` stands between the parts of a name where the service allows no underscore. It is
+    `eventual` where it may for a while count fewer texts than it holds. Every method raises
+    AssayError.
     """
 
     engine: ClassVar[str]
     separator: ClassVar[str] = "_"
+    eventual: ClassVar[bool] = True
     url: str
+
+    def spell(self, name: str) -> str:
+        """Return a collection's name as the service has it."""
+        return name.replace("_", self.separator)
+
+    def read_version(self) -> str:
+        """Return the server's version, empty where it does not tell."""
+        return ""
 
     @abstractmethod
     def list_notes(self) -> dict[str, str]:
@@ -57,11 +68,11 @@ class Notes(ABC):
 
     def read_notes(self) -> dict[str, dict[str, Any]]:
         """Return the notes of this project's collections by their names."""
-        name_fits = re.compile("assay_[0-9a-f]{16}_[0-9a-f]{8}".replace("_", self.separator))
         return {
             name: note
             for name, text in self.list_notes().items()
-            if name_fits.fullmatch(name) and (note := _parse(text))
+            if _NAME.fullmatch(own := _spell(name)) and self.spell(own) == name
+            if (note := _parse(text))
         }
 
 
@@ -93,14 +104,15 @@ class ServiceStore(VectorStore[N, S], Generic[N, S]):
             if not note["complete"] or name_of_index(name) != self.plan.name:
                 continue
             self.check_note(name, note)
-            if self._await_texts(name, SETTLING_SECONDS) == self.plan.texts:
+            settling = SETTLING_SECONDS if self.connection.eventual else 0.0
+            if self._await_texts(name, settling) == self.plan.texts:
                 return Collection(name, note)
             self.drop(name)
         return None
 
     def name_partial(self) -> str:
         """Return a name as the service spells it."""
-        return super().name_partial().replace("_", self.connection.separator)
+        return self.connection.spell(super().name_partial())
 
     def fill(self, name: str) -> dict[str, Any]:
         """Make the collection, put the texts into it, and wait until all of them can be found."""
@@ -147,6 +159,10 @@ class ServiceStore(VectorStore[N, S], Generic[N, S]):
 class ServiceServer(ConnectedServer[Notes]):
     """The collections in a service that bear this project's note."""
 
+    def read_version(self) -> str:
+        """Return the server's version, empty where it does not tell."""
+        return self._connection.read_version()
+
     def list_stored(self) -> list[StoredIndex]:
         """Return them by the name of the index, and by their own name where they are not whole."""
         stored = [
@@ -182,7 +198,7 @@ def name_of_index(collection: str) -> str:
 
 def _spell(collection: str) -> str:
     """Return a collection's name as this project writes it."""
-    return collection.replace("-", "_")
+    return collection.replace("-", "_").lower()
 
 
 def _parse(text: str) -> dict[str, Any] | None:

@@ -59,6 +59,7 @@ class Store(ServiceConnection):
 
     faults: ClassVar[Mapping[str, Fault]]
     code_key: ClassVar[str] = "code"
+    eventual: ClassVar[bool] = False
     rows_per_request: ClassVar[int] = 500
 
     @abstractmethod
@@ -117,6 +118,10 @@ class Store(ServiceConnection):
     def count(self, name: str) -> int:
         """Return how many rows can be found."""
         return self.ask(lambda: self.count_rows(name))
+
+    def read_version(self) -> str:
+        """Return the server's version."""
+        return self.version
 
     def drop(self, name: str) -> None:
         """Remove a collection; it may be gone."""

@@ -1,6 +1,5 @@
 """Collections in Weaviate: whole when their description says so."""
 
-import json
 import time
 from collections.abc import Sequence
 from typing import Any, Literal
@@ -9,14 +8,9 @@ from uuid import UUID
 from pydantic import Field
 
 from assay.retrievers.base import AssayError
-from assay.retrievers.engines.servers.collection_store import (
-    Collection,
-    VectorStore,
-    batch,
-    send,
-)
+from assay.retrievers.engines.servers.collection_store import batch, send
+from assay.retrievers.engines.servers.service_collections import ServiceStore
 from assay.retrievers.engines.weaviate.connection import WeaviateConnection
-from assay.retrievers.engines.weaviate.server import MADE_BY, name_of_index, read_notes
 from assay.retrievers.settings import Settings
 
 
@@ -69,45 +63,11 @@ INDEXING_SECONDS = 3600
 PAUSE = 0.2
 
 
-class WeaviateCollectionStore(VectorStore[WeaviateConnection, WeaviateIndexSettings]):
+class WeaviateCollectionStore(ServiceStore[WeaviateConnection, WeaviateIndexSettings]):
     """A collection of one object a text, with an identifier that tells its position."""
 
-    engine = "weaviate"
-
-    def find(self) -> Collection | None:
-        """Return the collection if it is there and whole; one that lost texts is removed."""
-        for name, note in sorted(read_notes(self.connection).items()):
-            if not note["complete"] or name_of_index(name) != self.plan.name:
-                continue
-            self.check_note(name, note)
-            if self._count(name) == self.plan.texts:
-                return Collection(name, note)
-            self.drop(name)
-        return None
-
-    def name_partial(self) -> str:
-        """Return a name with the capital letter with which Weaviate's begin."""
-        return super().name_partial().capitalize()
-
-    def fill(self, name: str) -> dict[str, Any]:
-        """Make the collection, and wait until it is indexed."""
-        self._create(name)
-        self._upload(name)
-        self._wait(name)
-        return {}
-
-    def mark_whole(self, name: str, note: dict[str, Any]) -> None:
-        """Say in the description that the collection is complete."""
-        text = json.dumps(note | {"made_by": MADE_BY, "complete": True})
-        self.connection.ask(
-            lambda client: client.collections.use(name).config.update(description=text)
-        )
-
-    def drop(self, name: str) -> None:
-        """Remove it."""
-        self.connection.drop(name)
-
-    def _create(self, name: str) -> None:
+    def create(self, name: str, note: str) -> None:
+        """Make the collection."""
         from weaviate.classes.config import (
             Configure,
             DataType,
@@ -117,8 +77,6 @@ class WeaviateCollectionStore(VectorStore[WeaviateConnection, WeaviateIndexSetti
             VectorDistances,
         )
 
-        begun = self.plan.describe() | {"texts": self.plan.texts}
-        begun |= {"made_by": MADE_BY, "complete": False}
         # The server may compress vectors unless told otherwise.
         whole = Configure.VectorIndex.Quantizer.none()
         if self._settings.exact:
@@ -143,7 +101,7 @@ class WeaviateCollectionStore(VectorStore[WeaviateConnection, WeaviateIndexSetti
         )
         # One shard: the statistics of terms are those of the whole collection.
         options = {
-            "description": json.dumps(begun),
+            "description": note,
             "properties": [text],
             "inverted_index_config": Configure.inverted_index(
                 bm25_k1=bm25.k1,
@@ -155,7 +113,8 @@ class WeaviateCollectionStore(VectorStore[WeaviateConnection, WeaviateIndexSetti
         }
         self.connection.ask(lambda client: client.collections.create(name, **options))
 
-    def _upload(self, name: str) -> None:
+    def upload(self, name: str) -> None:
+        """Put the objects into it, and wait until their vectors are indexed."""
         from weaviate.classes.data import DataObject
         from weaviate.exceptions import WeaviateInsertManyAllFailedError
 
@@ -195,15 +154,10 @@ class WeaviateCollectionStore(VectorStore[WeaviateConnection, WeaviateIndexSetti
             ),
             store,
         )
-        self.check_stored(name, self._count(name))
+        self.check_stored(name, self.connection.count(name))
+        self._await_indexing(name)
 
-    def _count(self, name: str) -> int:
-        answer = self.connection.ask(
-            lambda client: client.collections.use(name).aggregate.over_all(total_count=True)
-        )
-        return int(answer.total_count or 0)
-
-    def _wait(self, name: str) -> None:
+    def _await_indexing(self, name: str) -> None:
         """Wait until no vector waits to be indexed."""
         until = time.monotonic() + INDEXING_SECONDS
         while True:

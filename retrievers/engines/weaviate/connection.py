@@ -9,6 +9,7 @@ from pydantic import Field
 
 from assay.retrievers.base import AssayError
 from assay.retrievers.engines.capabilities import Capabilities, Feature
+from assay.retrievers.engines.servers.service_collections import Notes
 from assay.retrievers.services.addresses import read_address, read_port, shorten
 from assay.retrievers.services.retries import (
     DENIED_RPC,
@@ -55,11 +56,14 @@ class WeaviateConnectionSettings(Settings):
     )
 
 
-class WeaviateConnection:
+class WeaviateConnection(Notes):
     """Asks the server of WEAVIATE_URL, over REST for collections and gRPC for what is in them.
 
-    Safe to use from several threads.
+    A note is a collection's description. Safe to use from several threads.
     """
+
+    engine = "weaviate"
+    eventual = False
 
     def __init__(self, settings: WeaviateConnectionSettings) -> None:
         self._settings = settings
@@ -77,11 +81,15 @@ class WeaviateConnection:
         """Return what `action` gives with the client; it is done again where a fault may pass."""
         return self._run(lambda: action(self._client))
 
+    def spell(self, name: str) -> str:
+        """Return the name with the capital letter with which Weaviate's begin."""
+        return name.capitalize()
+
     def read_version(self) -> str:
         """Return the server's version."""
         return str(self.ask(lambda client: client.get_meta())["version"])
 
-    def read_descriptions(self) -> dict[str, str]:
+    def list_notes(self) -> dict[str, str]:
         """Return the descriptions of all collections by their names.
 
         The client's own list is of no use here: it fails where a collection of somebody else's has
@@ -103,9 +111,20 @@ class WeaviateConnection:
 
         return self._run(read)
 
-    def drop(self, collection: str) -> None:
+    def write_note(self, name: str, note: str) -> None:
+        """Put the note into the description."""
+        self.ask(lambda client: client.collections.use(name).config.update(description=note))
+
+    def count(self, name: str) -> int:
+        """Return how many texts can be found."""
+        answer = self.ask(
+            lambda client: client.collections.use(name).aggregate.over_all(total_count=True)
+        )
+        return int(answer.total_count or 0)
+
+    def drop(self, name: str) -> None:
         """Remove a collection; that it is gone is no error."""
-        self.ask(lambda client: client.collections.delete(collection))
+        self.ask(lambda client: client.collections.delete(name))
 
     def close(self) -> None:
         """Close the connections; may be called twice."""

@@ -10,6 +10,7 @@ from assay.retrievers.engines.capabilities import Capabilities
 from assay.retrievers.engines.formulas import Formula, Head, ReciprocalRanks, ScaledScores
 from assay.retrievers.engines.servers.collection_store import Collection, CollectionPlan
 from assay.retrievers.engines.servers.server_engine import OpenIndex, ServerEngine
+from assay.retrievers.engines.servers.service_collections import ServiceServer
 from assay.retrievers.engines.weaviate.collection import (
     PROPERTY,
     WeaviateCollectionStore,
@@ -23,7 +24,6 @@ from assay.retrievers.engines.weaviate.connection import (
     WeaviateConnection,
     WeaviateConnectionSettings,
 )
-from assay.retrievers.engines.weaviate.server import WeaviateServer
 from assay.retrievers.fusion.ranking import Positions, Scored
 from assay.retrievers.models.base import Vectors
 from assay.retrievers.settings import Resources
@@ -70,9 +70,9 @@ class WeaviateSettings(WeaviateConnectionSettings, WeaviateIndexSettings, StoreS
         """Return the engine, which has indexed nothing yet."""
         return WeaviateEngine(self, resources)
 
-    def server(self) -> WeaviateServer:
+    def server(self) -> ServiceServer:
         """Return the server, for its list of collections."""
-        return WeaviateServer(WeaviateConnection(self))
+        return ServiceServer(WeaviateConnection(self))
 
 
 class WeaviateEngine(ServerEngine[WeaviateSettings, WeaviateConnection]):

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from types import SimpleNamespace
 
 import pytest
+from doubles.sql_server import SqlServerDouble
 from tools.milvus_servers import serve
 
 
@@ -15,6 +16,14 @@ def impatient_milvus() -> Iterator[None]:
     clock = SimpleNamespace(**vars(time) | {"sleep": lambda seconds: time.sleep(seconds / 50)})
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(handler, "time", clock)
+        yield
+
+
+@pytest.fixture(scope="module")
+def sql_server_url() -> Iterator[None]:
+    """Have SQL_SERVER_URL name a stand-in."""
+    with pytest.MonkeyPatch.context() as patch:
+        SqlServerDouble().serve(patch)
         yield
 
 

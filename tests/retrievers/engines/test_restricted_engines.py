@@ -32,8 +32,10 @@ RESTRICTING: dict[str, dict[str, Any]] = {
     "faiss hnsw": {"index": {"type": "hnsw"}},
     "faiss hnsw-sq": {"index": {"type": "hnsw-sq"}},
     "milvus": {},
+    "neo4j": {},
     "qdrant": {},
     "qdrant hnsw": {"exact": False},
+    "sql-server": {},
     "weaviate": {},
     "weaviate hnsw": {"exact": False},
 }
@@ -51,6 +53,8 @@ def engine(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
     capabilities = settings.capabilities
     if name == "milvus" and not os.environ.get(capabilities.address):
         request.getfixturevalue("milvus_url")
+    if name == "sql-server":
+        request.getfixturevalue("sql_server_url")
     if capabilities.address and not (capabilities.embedded or os.environ.get(capabilities.address)):
         pytest.skip(f"needs {capabilities.address}")
     resources = Resources(Cache(tmp_path_factory.mktemp("cache")), Quiet())

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from doubles.sql_server import SqlServerDouble
+from doubles.sql_server import PASSWORD, SqlServerDouble
 from pydantic import ValidationError
 from tools.server_engines import index_at_once, one_line
 
@@ -23,7 +23,6 @@ from assay.retrievers.settings import Resources
 from assay.retrievers.store.cache import Cache, default_root
 
 APPROVED = Path(__file__).parents[2] / "samples" / "sql_server_statements.sql"
-PASSWORD = "se}cret;PWD=x"
 
 
 @pytest.fixture
@@ -37,10 +36,7 @@ def double(monkeypatch: pytest.MonkeyPatch) -> Iterator[SqlServerDouble]:
     monkeypatch.setattr(service_collections, "PAUSE", 0.001)
     monkeypatch.setattr(service_collections, "SETTLING_SECONDS", 0.02)
     made = SqlServerDouble()
-    monkeypatch.setitem(sys.modules, "mssql_python", made.module())
-    monkeypatch.setenv("SQL_SERVER_URL", "sqlserver://db.example:1444/passages")
-    monkeypatch.setenv("SQL_SERVER_USER", "me")
-    monkeypatch.setenv("SQL_SERVER_PASSWORD", PASSWORD)
+    made.serve(monkeypatch)
     return made
 
 
