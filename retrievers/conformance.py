@@ -14,7 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Generic, ParamSpec, TypeVar
+from typing import Generic, TypeVar
 
 from assay.retrievers.base import AssayError, Document, IndexReport, Ranking, Retriever
 from assay.retrievers.base.adapted import AdaptedRetriever
@@ -30,7 +30,6 @@ from assay.retrievers.settings import Resources
 from assay.retrievers.store.cache import Cache
 
 Make = Callable[[], Retriever]
-P = ParamSpec("P")
 S = TypeVar("S")
 
 
@@ -62,17 +61,17 @@ class Subject:
 
 
 @dataclass(frozen=True, slots=True)
-class Rule(Generic[P]):
+class Rule(Generic[S]):
     """One rule by name, with the check that raises ConformanceError where it is broken."""
 
     name: str
-    check: Callable[P, None]
+    check: Callable[[S], None]
 
     def __str__(self) -> str:
         return self.name
 
 
-def make_rules(*checks: Callable[P, None]) -> tuple[Rule[P], ...]:
+def make_rules(*checks: Callable[[S], None]) -> tuple[Rule[S], ...]:
     """Return a rule for each of `checks`, by its name."""
     return tuple(Rule(check.__name__, check) for check in checks)
 
@@ -271,7 +270,7 @@ def check_retriever(make: Make) -> None:
 
 
 def check_rules(
-    rules: Sequence[Rule[[Callable[[], S]]]],
+    rules: Sequence[Rule[Callable[[], S]]],
     build: Callable[[Resources], S],
     resources: Resources | None,
 ) -> None:

@@ -1,9 +1,9 @@
 """The rules of conformance, put to a retriever or a part of somebody's own."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 from assay.eval.collections.loading import load
 from assay.eval.configs.config import RunConfig, load_config, make_config
@@ -13,24 +13,12 @@ from assay.eval.configs.resources import make_resources
 from assay.retrievers import conformance
 from assay.retrievers.base import AssayError, Quiet, cut
 from assay.retrievers.conformance import ConformanceError, Rule, Subject
-from assay.retrievers.documents import conformance as chunker_rules
-from assay.retrievers.documents.chunkers import Chunker
-from assay.retrievers.engines import conformance as engine_rules
-from assay.retrievers.engines.base import StoreSettings
 from assay.retrievers.foreign.frameworks import FrameworkSettings
 from assay.retrievers.foreign.http import HttpSettings
-from assay.retrievers.legs import conformance as leg_rules
-from assay.retrievers.legs.base import LegSettings
-from assay.retrievers.models.conformance import CROSS_ENCODER_RULES, ENCODER_RULES
-from assay.retrievers.models.cross_encoders import CrossEncoderChoice
-from assay.retrievers.models.encoders import EncoderChoice
-from assay.retrievers.query import conformance as step_rules
-from assay.retrievers.query.base import QueryStepSettings
-from assay.retrievers.settings import Resources, Settings, validate
+from assay.retrievers.part_conformance import PartKind, find_kind
+from assay.retrievers.settings import Resources, validate
 from assay.retrievers.settings.parts import find_plugged
 from assay.retrievers.settings.plugins import load_class
-from assay.retrievers.stages import conformance as stage_rules
-from assay.retrievers.stages.base import StageSettings
 
 SHOWN = 300  # characters of what broke a rule
 PASSED, FAILED, SKIPPED = "passed", "failed", "skipped"
@@ -72,45 +60,6 @@ class ConformanceReport:
         return {"checked": self.what, "ok": not self.failed, "rules": rules}
 
 
-class PartKind(NamedTuple):
-    """A kind of part: the base of its settings, its rules, and how these are given a part."""
-
-    name: str
-    base: type[Settings]
-    rules: Sequence[Rule[Any]]
-    give: Callable[[Any, Resources], tuple[Any, ...]]
-
-
-def _give(settings: Any, resources: Resources) -> tuple[Any, ...]:
-    return (partial(settings.build, resources),)
-
-
-KINDS = (
-    PartKind("leg", LegSettings, leg_rules.RULES, _give),
-    PartKind("stage", StageSettings, stage_rules.RULES, _give),
-    PartKind(
-        "query step",
-        QueryStepSettings,
-        step_rules.RULES,
-        lambda settings, resources: (partial(settings.build, resources, step_rules.LEGS),),
-    ),
-    PartKind(
-        "encoder",
-        EncoderChoice,
-        ENCODER_RULES,
-        lambda settings, resources: (partial(settings.open, resources),),
-    ),
-    PartKind("cross-encoder", CrossEncoderChoice, CROSS_ENCODER_RULES, _give),
-    PartKind("engine", StoreSettings, engine_rules.RULES, _give),
-    PartKind(
-        "chunker",
-        Chunker,
-        chunker_rules.RULES,
-        lambda settings, _: (settings, chunker_rules.DOCUMENTS, chunker_rules.tokenize),
-    ),
-)
-
-
 def check(what: str, overrides: Sequence[str]) -> ConformanceReport:
     """Put what `what` names to every rule of its kind.
 
@@ -127,7 +76,7 @@ def check(what: str, overrides: Sequence[str]) -> ConformanceReport:
         retriever = {"type": "http", "url": what}
     else:
         found: type[Any] = load_class(what, object, "RETRIEVER")
-        if kind := next((kind for kind in KINDS if issubclass(found, kind.base)), None):
+        if kind := find_kind(found):
             values: dict[str, Any] = {}
             for override in overrides:
                 apply_override(values, override, found)
@@ -163,19 +112,18 @@ def _check_config(config: RunConfig, resources: Resources) -> Iterator[Verdict]:
             yield (verdict := _try(rule, "retriever", subject))
             unread = rule.check is conformance.answers_in_form and verdict.status == FAILED
     for key, part in find_plugged(config):
-        for kind in KINDS:
-            if isinstance(part, kind.base):
-                yield from _check_part(kind, f"{kind.name} {key}", part, resources)
+        if kind := find_kind(type(part)):
+            yield from _check_part(kind, f"{kind.name} {key}", part, resources)
 
 
 def _check_part(kind: PartKind, name: str, part: Any, resources: Resources) -> Iterator[Verdict]:
     for rule in kind.rules:
-        yield _try(rule, name, *kind.give(part, resources))
+        yield _try(rule, name, kind.give(part, resources))
 
 
-def _try(rule: Rule[Any], part: str, *given: Any) -> Verdict:
+def _try(rule: Rule[Any], part: str, given: Any) -> Verdict:
     try:
-        rule.check(*given)
+        rule.check(given)
     except Exception as error:
         reason = " ".join(str(error).split())
         if not isinstance(error, ConformanceError | AssayError):

@@ -1,13 +1,9 @@
-r"""The rules every chunker keeps, as checks that any implementation can be put to.
-
-from assay.retrievers.documents.conformance import check_chunker
-def test_mine(): check_chunker(MyChunker())
-"""
+r"""The rules every chunker keeps, as checks that any implementation can be put to."""
 
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from assay.retrievers.base import Chunk, Document
@@ -59,17 +55,34 @@ DOCUMENTS = (
 )
 
 
-def rebuilds_the_document(
-    chunker: Chunker, documents: Sequence[Document], tokenize: Tokenize
-) -> None:
+def tokenize(text: str) -> list[tuple[int, int]]:
+    """Return the spans of words and signs."""
+    return [match.span() for match in re.finditer(r"\w+|[^\w\s]", text)]
+
+
+@dataclass(frozen=True)
+class Cutting:
+    """What the rules are put to: a chunker, the documents it cuts, and how their tokens count."""
+
+    chunker: Chunker
+    documents: Sequence[Document] = DOCUMENTS
+    tokenize: Tokenize = tokenize
+
+    def cut(self) -> Iterator[tuple[Document, list[Chunk]]]:
+        """Yield each document with its chunks."""
+        for document in self.documents:
+            yield document, self.chunker.chunk(document, self.tokenize)
+
+
+def rebuilds_the_document(cutting: Cutting) -> None:
     """The chunks, overlaps left out, are the document: it has the same SHA-256."""
-    for document, chunks in _cut(chunker, documents, tokenize):
+    for document, chunks in cutting.cut():
         require(is_intact(document, chunks), f"{document.id}: its chunks do not rebuild it")
 
 
-def texts_are_true(chunker: Chunker, documents: Sequence[Document], tokenize: Tokenize) -> None:
+def texts_are_true(cutting: Cutting) -> None:
     """A chunk's text is what its document holds between its offsets, and is not empty."""
-    for document, chunks in _cut(chunker, documents, tokenize):
+    for document, chunks in cutting.cut():
         for chunk in chunks:
             held = document.text[chunk.start : chunk.end]
             require(chunk.doc_id == document.id, f"{document.id}: a chunk of {chunk.doc_id}")
@@ -77,81 +90,76 @@ def texts_are_true(chunker: Chunker, documents: Sequence[Document], tokenize: To
             require(chunk.text == held, f"{document.id}: text at {chunk.start} is another")
 
 
-def chunks_stand_in_order(
-    chunker: Chunker, documents: Sequence[Document], tokenize: Tokenize
-) -> None:
+def chunks_stand_in_order(cutting: Cutting) -> None:
     """Each chunk begins and ends after the one before."""
-    for document, chunks in _cut(chunker, documents, tokenize):
+    for document, chunks in cutting.cut():
         for one, other in pairwise(chunks):
             ordered = one.start < other.start and one.end < other.end
             require(ordered, f"{document.id}: {_span(one)} stands before {_span(other)}")
 
 
-def overlaps_are_bounded(
-    chunker: Chunker, documents: Sequence[Document], tokenize: Tokenize
-) -> None:
+def overlaps_are_bounded(cutting: Cutting) -> None:
     """No chunk repeats more tokens of the one before than the chunker says."""
-    for document, chunks in _cut(chunker, documents, tokenize):
+    for document, chunks in cutting.cut():
         for one, other in pairwise(chunks):
-            shared = len(tokenize(document.text[other.start : one.end]))
-            require(shared <= chunker.overlap, f"{document.id}: an overlap of {shared} tokens")
+            shared = len(cutting.tokenize(document.text[other.start : one.end]))
+            fine = shared <= cutting.chunker.overlap
+            require(fine, f"{document.id}: an overlap of {shared} tokens")
 
 
-def none_is_over_the_limit(
-    chunker: Chunker, documents: Sequence[Document], tokenize: Tokenize
-) -> None:
+def none_is_over_the_limit(cutting: Cutting) -> None:
     """No chunk has more tokens than the chunker's limit."""
-    for document, chunks in _cut(chunker, documents, tokenize):
+    for document, chunks in cutting.cut():
         for chunk in chunks:
-            size = len(tokenize(chunk.text))
-            fits = chunker.limit is None or size <= chunker.limit
+            size = len(cutting.tokenize(chunk.text))
+            fits = cutting.chunker.limit is None or size <= cutting.chunker.limit
             require(fits, f"{document.id}: {size} tokens at {chunk.start}")
 
 
-def ids_are_digests(chunker: Chunker, documents: Sequence[Document], tokenize: Tokenize) -> None:
+def ids_are_digests(cutting: Cutting) -> None:
     """An id is 24 hex digits."""
-    for document, chunks in _cut(chunker, documents, tokenize):
+    for document, chunks in cutting.cut():
         for chunk in chunks:
             fine = re.fullmatch(r"[0-9a-f]{24}", chunk.id)
             require(fine is not None, f"{document.id}: the id {chunk.id!r}")
 
 
-def ids_never_collide(chunker: Chunker, documents: Sequence[Document], tokenize: Tokenize) -> None:
+def ids_never_collide(cutting: Cutting) -> None:
     """No two chunks of any documents share an id, be their texts the same."""
-    ids = Counter(chunk.id for _, chunks in _cut(chunker, documents, tokenize) for chunk in chunks)
+    ids = Counter(chunk.id for _, chunks in cutting.cut() for chunk in chunks)
     twice = [id_ for id_, number in ids.items() if number > 1]
     require(not twice, f"ids of several chunks: {twice}")
 
 
-def ids_keep_the_order(chunker: Chunker, documents: Sequence[Document], tokenize: Tokenize) -> None:
+def ids_keep_the_order(cutting: Cutting) -> None:
     """Parts in another order make another chunk: an id is not made of sorted parts."""
-    for document in documents:
+    for document in cutting.documents:
         one = document.text[: len(document.text) // 2]
         swapped = replace(document, text=f"Beta. Alpha.\n{one}")
         straight = replace(document, text=f"Alpha. Beta.\n{one}")
-        ids = [chunker.chunk(item, tokenize)[0].id for item in (straight, swapped)]
+        ids = [cutting.chunker.chunk(item, cutting.tokenize)[0].id for item in (straight, swapped)]
         require(ids[0] != ids[1], f"{document.id}: the order of its parts is not in the id")
 
 
-def same_input_same_chunks(
-    chunker: Chunker, documents: Sequence[Document], tokenize: Tokenize
-) -> None:
+def same_input_same_chunks(cutting: Cutting) -> None:
     """Cutting again, in another order, or with another such chunker gives the same chunks."""
-    other = chunker.model_copy(deep=True)
-    again = {item.id: chunks for item, chunks in _cut(other, documents[::-1], tokenize)}
-    for document, chunks in _cut(chunker, documents, tokenize):
+    other = Cutting(
+        cutting.chunker.model_copy(deep=True), cutting.documents[::-1], cutting.tokenize
+    )
+    again = {item.id: chunks for item, chunks in other.cut()}
+    for document, chunks in cutting.cut():
         require(chunks == again[document.id], f"{document.id}: cut in two ways")
 
 
-def edits_stay_local(chunker: Chunker, documents: Sequence[Document], tokenize: Tokenize) -> None:
+def edits_stay_local(cutting: Cutting) -> None:
     """An edit in a section changes no chunk outside the chunker's scope of that section."""
-    for document in documents:
+    for document in cutting.documents:
         structure = parse_document(document)
-        before = chunker.chunk(document, tokenize)
+        before = cutting.chunker.chunk(document, cutting.tokenize)
         for section in _sample(structure.sections):
-            begin, end = chunker.scope(structure, section.start)
+            begin, end = cutting.chunker.scope(structure, section.start)
             near = [chunk for chunk in before if chunk.start < end and begin < chunk.end]
-            after = chunker.chunk(_amend(document, section.end), tokenize)
+            after = cutting.chunker.chunk(_amend(document, section.end), cutting.tokenize)
             kept = {chunk.id for chunk in after}
             lost = [chunk for chunk in before if chunk.id not in kept]
             far = Counter(chunk.text for chunk in lost) - Counter(chunk.text for chunk in near)
@@ -159,49 +167,45 @@ def edits_stay_local(chunker: Chunker, documents: Sequence[Document], tokenize: 
             require(not far, problem)
 
 
-def frontmatter_is_told_apart(
-    chunker: Chunker, documents: Sequence[Document], tokenize: Tokenize
-) -> None:
+def frontmatter_is_told_apart(cutting: Cutting) -> None:
     """Frontmatter is in chunks of that kind, and nothing else is."""
-    for document, chunks in _cut(chunker, documents, tokenize):
+    for document, chunks in cutting.cut():
         end = parse_document(document).frontmatter.end
         for chunk in chunks:
             right = chunk.end <= end if chunk.kind == "frontmatter" else chunk.start >= end
             require(right, f"{document.id}: {_span(chunk)} is of the kind {chunk.kind}")
 
 
-def blocks_stay_whole(chunker: Chunker, documents: Sequence[Document], tokenize: Tokenize) -> None:
+def blocks_stay_whole(cutting: Cutting) -> None:
     """Code, tables, quotes and admonitions within the limit are not cut, if the chunker says so."""
-    if not chunker.keeps_blocks or chunker.limit is None:
+    if not cutting.chunker.keeps_blocks or cutting.chunker.limit is None:
         return
-    for document, chunks in _cut(chunker, documents, tokenize):
+    for document, chunks in cutting.cut():
         ends = {chunk.end for chunk in chunks}
         for block in parse_document(document).blocks:
-            size = len(tokenize(document.text[block.start : block.end]))
-            if block.kind in WHOLE and size <= chunker.limit:
+            size = len(cutting.tokenize(document.text[block.start : block.end]))
+            if block.kind in WHOLE and size <= cutting.chunker.limit:
                 cut = [end for end in ends if block.start < end < block.end]
                 require(not cut, f"{document.id}: a block of {size} tokens is cut at {cut}")
 
 
-def text_without_headings_is_cut(
-    chunker: Chunker, documents: Sequence[Document], tokenize: Tokenize
-) -> None:
+def text_without_headings_is_cut(cutting: Cutting) -> None:
     """Where no heading stands, no chunk is over the chunker's target but what must stay whole."""
-    for document, chunks in _cut(chunker, documents, tokenize):
+    for document, chunks in cutting.cut():
         structure = parse_document(document)
-        if chunker.target is None or any(section.level for section in structure.sections):
+        if cutting.chunker.target is None or any(section.level for section in structure.sections):
             continue
         whole = [(block.start, block.end) for block in structure.blocks if block.kind in WHOLE]
         for chunk in chunks:
-            size = len(tokenize(chunk.text))
+            size = len(cutting.tokenize(chunk.text))
             kept = any(begin < chunk.end and chunk.start < end for begin, end in whole)
-            fine = kept or chunk.kind == "frontmatter" or size <= chunker.target
+            fine = kept or chunk.kind == "frontmatter" or size <= cutting.chunker.target
             require(fine, f"{document.id}: {size} tokens at {chunk.start} without a heading")
 
 
-def places_are_true(chunker: Chunker, documents: Sequence[Document], tokenize: Tokenize) -> None:
+def places_are_true(cutting: Cutting) -> None:
     """Kind, section, level, headings, anchors and parent are what the document's structure says."""
-    for document, chunks in _cut(chunker, documents, tokenize):
+    for document, chunks in cutting.cut():
         structure = parse_document(document)
         for chunk in chunks:
             where = f"{document.id}: {_span(chunk)}"
@@ -231,24 +235,6 @@ RULES = make_rules(
 )
 
 
-def check_chunker(chunker: Chunker) -> None:
-    """Put `chunker` to every rule.
-
-    Args:
-        chunker: The chunker; it is given Markdown documents, tables and code among them.
-
-    Raises:
-        ConformanceError: At the first rule that is broken; its message names the rule.
-    """
-    for rule in RULES:
-        rule.check(chunker, DOCUMENTS, tokenize)
-
-
-def tokenize(text: str) -> list[tuple[int, int]]:
-    """Return the spans of words and signs."""
-    return [match.span() for match in re.finditer(r"\w+|[^\w\s]", text)]
-
-
 def _check_place(structure: Structure, chunk: Chunk, where: str) -> None:
     within = structure.sections_within(chunk.start, chunk.end)
     require(
@@ -267,13 +253,6 @@ def _check_place(structure: Structure, chunk: Chunk, where: str) -> None:
         if item.id and chunk.start <= item.start < chunk.end
     )
     require(Counter(chunk.anchors) == beginning, f"{where} has the anchors {chunk.anchors}")
-
-
-def _cut(
-    chunker: Chunker, documents: Sequence[Document], tokenize: Tokenize
-) -> Iterator[tuple[Document, list[Chunk]]]:
-    for document in documents:
-        yield document, chunker.chunk(document, tokenize)
 
 
 def _amend(document: Document, end: int) -> Document:

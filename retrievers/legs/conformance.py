@@ -1,8 +1,4 @@
-"""The rules every leg keeps, as checks that any can be put to.
-
-from assay.retrievers.legs.conformance import check_leg
-def test_mine(): check_leg(MySettings())
-"""
+"""The rules every leg keeps, as checks that any can be put to."""
 
 import math
 from collections.abc import Callable
@@ -11,7 +7,6 @@ import numpy as np
 
 from assay.retrievers.base import Chunk
 from assay.retrievers.conformance import (
-    check_rules,
     make_rules,
     require,
     require_answers,
@@ -20,8 +15,7 @@ from assay.retrievers.conformance import (
 from assay.retrievers.conformance_sample import DOCUMENTS, QUERIES
 from assay.retrievers.corpus.corpus import Corpus
 from assay.retrievers.fusion.ranking import Scored
-from assay.retrievers.legs.base import Leg, LegResult, LegSettings, ScoringLeg
-from assay.retrievers.settings import Resources
+from assay.retrievers.legs.base import Leg, LegResult, ScoringLeg
 
 Make = Callable[[], Leg]
 
@@ -155,16 +149,3 @@ RULES = make_rules(
     times_are_told,
     threads_are_safe,
 )
-
-
-def check_leg(settings: LegSettings, resources: Resources | None = None) -> None:
-    """Put the leg of `settings` to every rule.
-
-    Args:
-        settings: The settings of the leg, as a config has them.
-        resources: What is used to build it; by default a cache that is removed afterwards.
-
-    Raises:
-        ConformanceError: At the first rule that is broken; its message names the rule.
-    """
-    check_rules(RULES, settings.build, resources)

@@ -1,20 +1,13 @@
-"""The rules every encoder and every cross-encoder keeps, as checks that any can be put to.
-
-from assay.retrievers.models.conformance import check_encoder
-def test_mine(): check_encoder(MySettings())
-"""
+"""The rules every encoder and every cross-encoder keeps, as checks that any can be put to."""
 
 import math
 from collections.abc import Callable
 
 import numpy as np
 
-from assay.retrievers.conformance import check_rules, make_rules, require
+from assay.retrievers.conformance import make_rules, require
 from assay.retrievers.conformance_sample import ODD_QUERIES, QUERIES
 from assay.retrievers.models.base import CrossEncoder, Encoder
-from assay.retrievers.models.cross_encoders import CrossEncoderChoice
-from assay.retrievers.models.encoders import EncoderChoice
-from assay.retrievers.settings import Resources
 
 MakeEncoder = Callable[[], Encoder]
 MakeCrossEncoder = Callable[[], CrossEncoder]
@@ -105,29 +98,3 @@ CROSS_ENCODER_RULES = make_rules(
     pairs_are_scored_apart,
     cross_encoders_are_alike,
 )
-
-
-def check_encoder(settings: EncoderChoice, resources: Resources | None = None) -> None:
-    """Put the encoder of `settings` to every rule.
-
-    Args:
-        settings: The settings of the encoder, as a config has them.
-        resources: What is used to build it; by default a cache that is removed afterwards.
-
-    Raises:
-        ConformanceError: At the first rule that is broken; its message names the rule.
-    """
-    check_rules(ENCODER_RULES, settings.open, resources)
-
-
-def check_cross_encoder(settings: CrossEncoderChoice, resources: Resources | None = None) -> None:
-    """Put the cross-encoder of `settings` to every rule.
-
-    Args:
-        settings: The settings of the model, as a config has them.
-        resources: What is used to build it; by default a cache that is removed afterwards.
-
-    Raises:
-        ConformanceError: At the first rule that is broken; its message names the rule.
-    """
-    check_rules(CROSS_ENCODER_RULES, settings.build, resources)

@@ -1,14 +1,9 @@
-"""The rules every query step keeps, as checks that any can be put to.
-
-from assay.retrievers.query.conformance import check_query_step
-def test_mine(): check_query_step(MySettings())
-"""
+"""The rules every query step keeps, as checks that any can be put to."""
 
 import math
 from collections.abc import Callable
 
 from assay.retrievers.conformance import (
-    check_rules,
     make_rules,
     require,
     require_answers,
@@ -17,8 +12,7 @@ from assay.retrievers.conformance import (
 from assay.retrievers.conformance_sample import QUERIES
 from assay.retrievers.legs.conformance import make_corpus
 from assay.retrievers.legs.leg_query import LegQuery
-from assay.retrievers.query.base import LegKinds, QueryStep, QueryStepSettings
-from assay.retrievers.settings import Resources
+from assay.retrievers.query.base import LegKinds, QueryStep
 
 Make = Callable[[], QueryStep]
 
@@ -85,16 +79,3 @@ RULES = make_rules(
     odd_queries_are_answered,
     threads_are_safe,
 )
-
-
-def check_query_step(settings: QueryStepSettings, resources: Resources | None = None) -> None:
-    """Put the query step of `settings` to every rule.
-
-    Args:
-        settings: The settings of the step, as a config has them.
-        resources: What is used to build it; by default a cache that is removed afterwards.
-
-    Raises:
-        ConformanceError: At the first rule that is broken; its message names the rule.
-    """
-    check_rules(RULES, lambda given: settings.build(given, LEGS), resources)

@@ -1,8 +1,4 @@
-"""The rules every stage keeps, as checks that any can be put to.
-
-from assay.retrievers.stages.conformance import check_stage
-def test_mine(): check_stage(MySettings())
-"""
+"""The rules every stage keeps, as checks that any can be put to."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -10,7 +6,6 @@ from dataclasses import replace
 
 from assay.retrievers.base import Hit
 from assay.retrievers.conformance import (
-    check_rules,
     make_rules,
     require,
     require_answers,
@@ -18,8 +13,7 @@ from assay.retrievers.conformance import (
 )
 from assay.retrievers.conformance_sample import DOCUMENTS, QUERIES
 from assay.retrievers.legs.conformance import make_corpus
-from assay.retrievers.settings import Resources
-from assay.retrievers.stages.base import Stage, StageSettings
+from assay.retrievers.stages.base import Stage
 
 Make = Callable[[], Stage]
 
@@ -122,16 +116,3 @@ RULES = make_rules(
     odd_queries_are_answered,
     threads_are_safe,
 )
-
-
-def check_stage(settings: StageSettings, resources: Resources | None = None) -> None:
-    """Put the stage of `settings` to every rule.
-
-    Args:
-        settings: The settings of the stage, as a config has them.
-        resources: What is used to build it; by default a cache that is removed afterwards.
-
-    Raises:
-        ConformanceError: At the first rule that is broken; its message names the rule.
-    """
-    check_rules(RULES, settings.build, resources)

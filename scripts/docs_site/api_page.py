@@ -60,13 +60,8 @@ OBJECTS = {
     ],
     "Tests of parts of your own": [
         "assay.retrievers.conformance.check_retriever",
-        "assay.retrievers.documents.conformance.check_chunker",
+        "assay.retrievers.part_conformance.check_part",
         "assay.retrievers.engines.conformance.check_engine",
-        "assay.retrievers.legs.conformance.check_leg",
-        "assay.retrievers.models.conformance.check_cross_encoder",
-        "assay.retrievers.models.conformance.check_encoder",
-        "assay.retrievers.query.conformance.check_query_step",
-        "assay.retrievers.stages.conformance.check_stage",
     ],
 }
 INTRODUCTION = """\

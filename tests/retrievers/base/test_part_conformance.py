@@ -14,32 +14,27 @@ from tools.part_settings import read_settings
 from assay.retrievers.base import AssayError, Hit, IndexReport
 from assay.retrievers.conformance import ConformanceError, Rule, check_retriever
 from assay.retrievers.corpus.corpus import Corpus
-from assay.retrievers.documents.conformance import check_chunker
 from assay.retrievers.engines.conformance import RULES as ENGINE_RULES
 from assay.retrievers.engines.conformance import check_engine
 from assay.retrievers.fusion.ranking import Positions, Scored
 from assay.retrievers.legs.base import Leg, LegResult
 from assay.retrievers.legs.conformance import RULES as LEG_RULES
-from assay.retrievers.legs.conformance import check_leg
 from assay.retrievers.legs.leg_query import LegQuery
 from assay.retrievers.legs.registry import AnyLeg
 from assay.retrievers.models.base import Vectors
 from assay.retrievers.models.conformance import (
     CROSS_ENCODER_RULES,
     ENCODER_RULES,
-    check_cross_encoder,
-    check_encoder,
 )
 from assay.retrievers.models.cross_encoders import CrossEncoderSettings
 from assay.retrievers.models.encoders import EncoderSettings
+from assay.retrievers.part_conformance import check_part
 from assay.retrievers.query.base import QueryStep, StepResult
 from assay.retrievers.query.conformance import RULES as STEP_RULES
-from assay.retrievers.query.conformance import check_query_step
 from assay.retrievers.query.registry import AnyQueryStep
 from assay.retrievers.settings import Resources
 from assay.retrievers.stages.base import ORDER, Stage, StageResult, descend
 from assay.retrievers.stages.conformance import RULES as STAGE_RULES
-from assay.retrievers.stages.conformance import check_stage
 from assay.retrievers.stages.registry import AnyStage
 from assay.retrievers.store.cache import Cache, default_root
 from examples.abbreviation_step import Abbreviations, AbbreviationSettings
@@ -71,22 +66,22 @@ def read(kind: Any, value: Mapping[str, Any]) -> Any:
     "values", [*({"type": name} for name in LEGS), {"type": "bm25", "weights": {}}], ids=str
 )
 def test_the_legs_keep_the_rules(values: dict[str, Any], resources: Resources) -> None:
-    check_leg(read(AnyLeg, values), resources)
+    check_part(read(AnyLeg, values), resources)
 
 
 @pytest.mark.parametrize("name", STAGES)
 def test_the_stages_keep_the_rules(name: str, resources: Resources) -> None:
-    check_stage(read(AnyStage, {"type": name}), resources)
+    check_part(read(AnyStage, {"type": name}), resources)
 
 
 def test_reranking_keeps_the_rules_however_it_is_set(resources: Resources) -> None:
     values = {"type": "rerank", "model": {"max_tokens": 32}, "enough": 0.001}
-    check_stage(read(AnyStage, values), resources)
+    check_part(read(AnyStage, values), resources)
 
 
 @pytest.mark.parametrize("values", STEPS, ids=lambda values: values["type"])
 def test_the_query_steps_keep_the_rules(values: Mapping[str, Any], resources: Resources) -> None:
-    check_query_step(read(AnyQueryStep, values), resources)
+    check_part(read(AnyQueryStep, values), resources)
 
 
 @pytest.mark.parametrize("type_", ["hyde", "multi_query"])
@@ -94,24 +89,22 @@ def test_steps_by_a_language_model_keep_the_rules(type_: str, tmp_path: Path) ->
     pytest.importorskip("openai", reason="needs the extra `openai`")
     with LanguageModelServer(lambda call: Say("some text\nand more")) as server:
         model = {"type": "openai", "base_url": server.url}
-        check_query_step(
-            read(AnyQueryStep, {"type": type_, "model": model}), Resources(Cache(tmp_path))
-        )
+        check_part(read(AnyQueryStep, {"type": type_, "model": model}), Resources(Cache(tmp_path)))
 
 
 def test_the_models_keep_the_rules(resources: Resources) -> None:
-    check_encoder(EncoderSettings(), resources)
-    check_cross_encoder(CrossEncoderSettings(), resources)
+    check_part(EncoderSettings(), resources)
+    check_part(CrossEncoderSettings(), resources)
 
 
 def test_the_examples_keep_the_rules() -> None:
     check_retriever(WordOverlap)
-    check_leg(HeadingSettings())
-    check_stage(MinimumSettings())
-    check_query_step(AbbreviationSettings(words=SHORT))
-    check_encoder(HashingSettings())
-    check_cross_encoder(OverlapSettings())
-    check_chunker(ParagraphChunker())
+    check_part(HeadingSettings())
+    check_part(MinimumSettings())
+    check_part(AbbreviationSettings(words=SHORT))
+    check_part(HashingSettings())
+    check_part(OverlapSettings())
+    check_part(ParagraphChunker())
     check_engine(MemorySettings())
 
 

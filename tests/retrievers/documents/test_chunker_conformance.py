@@ -21,7 +21,7 @@ from assay.retrievers.documents.chunkers import (
     StructureChunker,
     is_intact,
 )
-from assay.retrievers.documents.conformance import DOCUMENTS, RULES
+from assay.retrievers.documents.conformance import DOCUMENTS, RULES, Cutting
 from assay.retrievers.documents.structure.structure import Structure
 from assay.retrievers.documents.tokens import Tokenize
 
@@ -76,7 +76,7 @@ def name(chunker: Chunker) -> str:
 @pytest.mark.parametrize("rule", RULES, ids=str)
 @pytest.mark.parametrize("chunker", SMALL, ids=name)
 def test_chunkers_keep_the_rules(chunker: Chunker, rule: Rule) -> None:
-    rule.check(chunker, DOCUMENTS, tokenize_parts)
+    rule.check(Cutting(chunker, DOCUMENTS, tokenize_parts))
 
 
 def read(folder: Path, most: int = 40_000) -> list[Document]:
@@ -99,7 +99,8 @@ def test_real_documents_keep_the_rules(chunker: Chunker, part: int) -> None:
     documents = documents[::part]
     assert documents
     for rule in RULES:
-        rule.check(chunker, documents if rule.name in ZERO_TOLERANCE else documents[::9], tokenize)
+        some = documents if rule.name in ZERO_TOLERANCE else documents[::9]
+        rule.check(Cutting(chunker, some, tokenize))
 
 
 LINES = st.sampled_from(
@@ -121,7 +122,7 @@ MARKDOWN = st.builds(
 def test_any_documents_keep_the_rules(texts: list[str], chunker: Chunker) -> None:
     documents = [Document(f"{number}.md", text) for number, text in enumerate(texts)]
     for rule in RULES:
-        rule.check(chunker, documents, tokenize_parts)
+        rule.check(Cutting(chunker, documents, tokenize_parts))
 
 
 class Broken(DocumentChunker):
@@ -263,9 +264,9 @@ CULPRITS: dict[str, Chunker] = {
 
 @pytest.mark.parametrize("rule", RULES, ids=str)
 def test_every_rule_catches_its_culprit(rule: Rule) -> None:
-    rule.check(Broken(type="document"), DOCUMENTS, tokenize)
+    rule.check(Cutting(Broken(type="document")))
     with pytest.raises(ConformanceError):
-        rule.check(CULPRITS[rule.name], DOCUMENTS, tokenize)
+        rule.check(Cutting(CULPRITS[rule.name]))
 
 
 def test_windows_that_cross_headings_do_not_stay_local() -> None:
@@ -278,7 +279,7 @@ def test_windows_that_cross_headings_do_not_stay_local() -> None:
     chunker = Overconfident(type="fixed", max_tokens=30, overlap_tokens=0, restart="document")
     (rule,) = (rule for rule in RULES if rule.name == "edits_stay_local")
     with pytest.raises(ConformanceError):
-        rule.check(chunker, DOCUMENTS, tokenize)
+        rule.check(Cutting(chunker))
 
 
 N = 2000

@@ -10,9 +10,9 @@ from assay.retrievers.base import AssayError, Chunk
 from assay.retrievers.corpus.corpus import Corpus
 from assay.retrievers.engines.recall import measure_recall
 from assay.retrievers.legs.compression import CompressedVectors, Quantisation
-from assay.retrievers.legs.conformance import check_leg
 from assay.retrievers.legs.dense import DenseLegSettings
 from assay.retrievers.models.base import Vectors
+from assay.retrievers.part_conformance import check_part
 from assay.retrievers.settings import Resources
 
 FORMS: list[Quantisation] = ["none", "int8", "binary"]
@@ -126,7 +126,7 @@ def test_the_leg_tells_its_recall_and_its_form(model_workshop: Resources) -> Non
 
 def test_the_rules_of_legs_are_kept(model_workshop: Resources) -> None:
     values = {"type": "dense", "dimensions": 64, "quantisation": "int8", "rescore": 3}
-    check_leg(DenseLegSettings.model_validate(values), model_workshop)
+    check_part(DenseLegSettings.model_validate(values), model_workshop)
 
 
 def test_more_dimensions_than_there_are_is_one_line(model_workshop: Resources) -> None:

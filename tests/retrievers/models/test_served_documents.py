@@ -18,7 +18,7 @@ from assay.retrievers.legs.dense import DenseLegSettings
 from assay.retrievers.legs.native import EngineDenseSettings
 from assay.retrievers.models.base import Passages
 from assay.retrievers.models.caching import CachingEncoder
-from assay.retrievers.models.conformance import check_encoder
+from assay.retrievers.part_conformance import check_part
 from assay.retrievers.settings import Resources
 
 TEXTS = ["the red fox", "a grey heron", "two otters", "an old badger", "the tawny owl"]
@@ -49,7 +49,7 @@ def make_chunks(texts: list[str], doc_id: str = "d") -> list[Chunk]:
 def test_encoders_of_documents_keep_the_rules(
     provider: str, keys: dict[str, Any], serve: Serve, resources: Resources
 ) -> None:
-    check_encoder(choose_encoder(serve(), provider, **keys), resources)
+    check_part(choose_encoder(serve(), provider, **keys), resources)
 
 
 @together
@@ -222,7 +222,7 @@ def test_smaller_numbers_are_read_as_the_service_means_them(
     else:
         assert (rows * whole).sum(axis=1) == pytest.approx(1, abs=1e-3)
         assert not np.allclose(rows, whole, atol=1e-6)
-    check_encoder(settings, resources)
+    check_part(settings, resources)
     assert (
         choose_encoder(server, provider).open(resources).identity
         != settings.open(resources).identity

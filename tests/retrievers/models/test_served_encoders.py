@@ -22,9 +22,9 @@ from tools.served_models import Serve, choose_encoder, unit
 from assay.retrievers.base import AssayError, Chunk
 from assay.retrievers.corpus.corpus import Corpus
 from assay.retrievers.legs.dense import DenseLegSettings
-from assay.retrievers.models.conformance import check_encoder
 from assay.retrievers.models.registry import AnyEncoder
 from assay.retrievers.models.vector_cache import VECTORS_KIND
+from assay.retrievers.part_conformance import check_part
 from assay.retrievers.pipeline.pipeline import PipelineSettings
 from assay.retrievers.services import cost_meter as charges
 from assay.retrievers.settings import Resources, validate
@@ -35,7 +35,7 @@ TEXTS = ["the red fox", "a grey heron", "two otters", "an old badger", "the tawn
 
 @pytest.mark.parametrize("provider", PROVIDERS)
 def test_every_provider_keeps_the_rules(provider: str, serve: Serve, resources: Resources) -> None:
-    check_encoder(choose_encoder(serve(), provider), resources)
+    check_part(choose_encoder(serve(), provider), resources)
 
 
 @pytest.mark.parametrize("provider", PROVIDERS)

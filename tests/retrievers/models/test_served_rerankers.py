@@ -16,8 +16,8 @@ from tools.served_models import Ask, Serve, choose_llm, choose_reranker, make_hi
 from assay.retrievers.base import AssayError
 from assay.retrievers.language_models.anthropic import AnthropicSettings
 from assay.retrievers.language_models.search_model import LEDGERS
-from assay.retrievers.models.conformance import check_cross_encoder
 from assay.retrievers.models.served.listwise import read_permutation
+from assay.retrievers.part_conformance import check_part
 from assay.retrievers.services import cost_meter as charges
 from assay.retrievers.settings import Resources
 from assay.retrievers.stages.rerank import RerankSettings
@@ -28,7 +28,7 @@ TEXTS = ["a grey heron", "the red fox", "two red foxes", "an old badger"]
 
 @pytest.mark.parametrize("provider", PROVIDERS)
 def test_every_provider_keeps_the_rules(provider: str, serve: Serve, resources: Resources) -> None:
-    check_cross_encoder(choose_reranker(serve(), provider), resources)
+    check_part(choose_reranker(serve(), provider), resources)
 
 
 @pytest.mark.parametrize("provider", PROVIDERS)
@@ -213,7 +213,7 @@ def test_a_key_goes_to_no_address_that_a_config_names_unless_it_is_meant(
 
 
 def test_a_listwise_model_keeps_the_rules(ask: Ask, resources: Resources) -> None:
-    check_cross_encoder(choose_llm(ask(lambda call: Say("[2] > [1]"))), resources)
+    check_part(choose_llm(ask(lambda call: Say("[2] > [1]"))), resources)
 
 
 def test_a_budget_stops_before_the_call_that_would_exceed_it(

@@ -12,8 +12,8 @@ from tools.served_models import Ask, choose_llm, make_hits
 
 from assay.retrievers.base import AssayError
 from assay.retrievers.language_models.search_model import LEDGERS
-from assay.retrievers.models.conformance import check_cross_encoder
 from assay.retrievers.models.served.pairwise import PairwiseSettings, read_choice
+from assay.retrievers.part_conformance import check_part
 from assay.retrievers.services import cost_meter as charges
 from assay.retrievers.settings import Resources
 from assay.retrievers.stages.rerank import RerankSettings
@@ -108,7 +108,7 @@ def test_what_is_not_said_is_a_tie_and_counted(ask: Ask, resources: Resources) -
 
 def test_a_pairwise_model_keeps_the_rules(ask: Ask, resources: Resources) -> None:
     model = choose_llm(ask(lambda call: Say("B")), "llm_pairs", passes=1)
-    check_cross_encoder(model, resources)
+    check_part(model, resources)
 
 
 def test_a_list_is_asked_about_once_and_always_tells_what_it_cost(
