@@ -5,11 +5,8 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import cache
 from pathlib import Path
 from typing import Any
-
-from pydantic import TypeAdapter
 
 from assay.eval.collections.collection import Collection, Query
 from assay.eval.running.figures import Figures
@@ -107,8 +104,7 @@ class FiguresCache:
         ready = make_ready(plan, retriever, collection)
         memo = Memo(of_ranking(ready), None if retriever.nondeterministic else self._kept_in)
         ids = [query.id for query in queries]
-        if kept := memo.recall([self._name]):
-            known = _shown().validate_json(kept[self._name])
+        if known := memo.recall_value(self._name, PointFigures):
             return {id_: known.figures.scores[measure][id_] for id_ in ids}
 
         def make() -> list[float]:
@@ -116,14 +112,14 @@ class FiguresCache:
             found = score_queries(retriever, collection, queries, measure, depth, self._validated)
             return [found[id_] for id_ in ids]
 
-        scores = memo.find(f"{measure} of {digest(ids)}", _scores(), make)
+        scores = memo.find(f"{measure} of {digest(ids)}", list[float], make)
         return dict(zip(ids, scores, strict=True))
 
     def _find(self, of: str, make: Callable[[], PointFigures]) -> PointFigures:
         def is_whole(shown: PointFigures) -> bool:
             return not shown.figures.degraded  # what failed may work by now
 
-        return Memo(of, self._kept_in).find(self._name, _shown(), make, is_whole)
+        return Memo(of, self._kept_in).find(self._name, PointFigures, make, is_whole)
 
 
 @contextmanager
@@ -140,13 +136,3 @@ def _uncollected() -> Iterator[None]:
 
 def _show(summary: Summary) -> PointFigures:
     return PointFigures(Figures.of(summary), describe(summary, attributed=False))
-
-
-@cache
-def _shown() -> "TypeAdapter[PointFigures]":
-    return TypeAdapter(PointFigures)
-
-
-@cache
-def _scores() -> "TypeAdapter[list[float]]":
-    return TypeAdapter(list[float])

@@ -3,9 +3,7 @@
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property
-
-from pydantic import TypeAdapter
+from functools import cached_property
 
 from assay.eval.collections.collection import GoldItem
 from assay.eval.running.run_memo import Memo, of_stored, open_cache
@@ -39,12 +37,14 @@ class CachedSummary(Summary):
         def find() -> _Statuses:
             return _shorten(attribute(self.run, known=self.scores))
 
-        return _lengthen(self.kept.find("attribution", _statuses(), find), self.run)
+        return _lengthen(self.kept.find("attribution", _Statuses, find), self.run)
 
     @cached_property
     def legs(self) -> tuple[LegAlone, ...]:  # noqa: D102
         measure = choose_headline(self.scores)
-        return self.kept.find(f"legs by {measure}", _legs(), lambda: score_legs(self.run, measure))
+        return self.kept.find(
+            f"legs by {measure}", tuple[LegAlone, ...], lambda: score_legs(self.run, measure)
+        )
 
     @cached_property
     def unjudged(self) -> tuple[UnjudgedBounds, ...]:  # noqa: D102
@@ -53,18 +53,20 @@ class CachedSummary(Summary):
 
         if not all(map(_is_ours, self.scores)):
             return find()
-        return self.kept.find(f"unjudged in {', '.join(self.scores)}", _unjudged(), find)
+        return self.kept.find(
+            f"unjudged in {', '.join(self.scores)}", tuple[UnjudgedBounds, ...], find
+        )
 
     @cached_property
     def shallow(self) -> str:  # noqa: D102
         names = list(self.scores)
         return self.kept.find(
-            f"shallow in {', '.join(names)}", _words(), lambda: describe_shallow(self.run, names)
+            f"shallow in {', '.join(names)}", str, lambda: describe_shallow(self.run, names)
         )
 
     @cached_property
     def cost(self) -> Cost | None:  # noqa: D102
-        return self.kept.find("cost", _cost(), lambda: find_cost(self.run))
+        return self.kept.find("cost", Cost | None, lambda: find_cost(self.run))
 
 
 def summarise_cached(run: StoredRun, names: Sequence[str], memo: Memo | None = None) -> Summary:
@@ -142,28 +144,3 @@ def _lengthen(found: _Statuses, run: StoredRun) -> Attribution:
 
 def _list_relevant(gold: Sequence[GoldItem]) -> list[GoldItem]:
     return [item for item in gold if item.grade > 0]
-
-
-@cache
-def _statuses() -> "TypeAdapter[_Statuses]":
-    return TypeAdapter(_Statuses)
-
-
-@cache
-def _legs() -> "TypeAdapter[tuple[LegAlone, ...]]":
-    return TypeAdapter(tuple[LegAlone, ...])
-
-
-@cache
-def _unjudged() -> "TypeAdapter[tuple[UnjudgedBounds, ...]]":
-    return TypeAdapter(tuple[UnjudgedBounds, ...])
-
-
-@cache
-def _words() -> "TypeAdapter[str]":
-    return TypeAdapter(str)
-
-
-@cache
-def _cost() -> "TypeAdapter[Cost | None]":
-    return TypeAdapter(Cost | None)

@@ -15,7 +15,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from pydantic import TypeAdapter
 
@@ -68,17 +68,25 @@ class Memo:
     def find(
         self,
         name: str,
-        adapter: "TypeAdapter[T]",
+        kind: Any,
         make: Callable[[], T],
         keeps: Callable[[T], bool] = lambda _: True,
     ) -> T:
-        """Return what is kept by a name, or make it and keep it, where it `keeps`."""
-        if kept := self.recall([name]).get(name):
-            return adapter.validate_json(kept)
+        """Return what is kept by a name, a value of the type `kind`, or make it.
+
+        What is made is kept where it `keeps`.
+        """
+        if kept := self.recall([name]):
+            return cast(T, _adapt(kind).validate_json(kept[name]))
         made = make()
         if keeps(made):
-            self.keep({name: adapter.dump_json(made)})
+            self.keep({name: _adapt(kind).dump_json(made)})
         return made
+
+    def recall_value(self, name: str, kind: Any) -> Any:
+        """Return the value of the type `kind` that is kept by a name; None without."""
+        kept = self.recall([name]).get(name)
+        return _adapt(kind).validate_json(kept) if kept else None
 
 
 def of_point(config: Mapping[str, Any], collection: Collection) -> str:
@@ -186,3 +194,8 @@ def _name_key(of: str, name: str) -> str:
 def _name_code() -> str:
     """Return a digest of what computes the figures of runs."""
     return digest(REVISION, environment.packages())
+
+
+@cache
+def _adapt(kind: Any) -> "TypeAdapter[Any]":
+    return TypeAdapter(kind)

@@ -143,6 +143,17 @@ def test_figures_of_a_stored_run_follow_its_files(tmp_path: Path, kept: Cache) -
     assert summarise_cached(open_run(folder), ["Hit@1"]).scores["Hit@1"]["q0"] == 0
 
 
+def test_a_value_is_made_once_though_it_is_none(kept: Cache) -> None:
+    made = []
+    for _ in range(2):
+        found = Memo("run", kept).find("cost", float | None, lambda: made.append(1))
+        assert found is None
+    assert Memo("run", kept).find("other", int, lambda: 2, keeps=lambda _: False) == 2
+    assert Memo("run", kept).recall(["cost", "other"]).keys() == {"cost"}
+    assert Memo("run", None).find("cost", int, lambda: 3) == 3
+    assert len(made) == 1
+
+
 def raise_revision(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(run_memo, "REVISION", 99)
 
