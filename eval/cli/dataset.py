@@ -142,6 +142,10 @@ def _summarise(name: str, path: Path) -> dict[str, Any]:
 
 
 def _describe(collection: "Collection") -> dict[str, Any]:
+    from assay.eval.collections.groups import describe_groups, find_groups
+
+    copies = collection.card.known_copies
+    groups = find_groups(collection.queries, collection.gold, copies)
     types: dict[str, int] = {}
     for query in collection.queries:
         types[query.type or "-"] = types.get(query.type or "-", 0) + 1
@@ -160,6 +164,7 @@ def _describe(collection: "Collection") -> dict[str, Any]:
             "queries": len(collection.queries),
             "judgments": collection.judgments,
         },
+        "independent": describe_groups(groups.values()) or None,
         "types": types,
         "digest": collection.digest,
         "samples": samples,

@@ -156,7 +156,7 @@ def _choose_converter(command: str | None, suffixes: str | None) -> "CommandSett
 
 
 def _describe(made: "AuthoredCollection") -> dict[str, Any]:
-    from assay.eval.studies.comparison.differences import foretell
+    from assay.eval.collections.groups import describe_groups
 
     return {
         "name": made.name,
@@ -169,8 +169,23 @@ def _describe(made: "AuthoredCollection") -> dict[str, Any]:
         "unlocated": [item.as_row() for item in made.judged.unlocated],
         "written": made.written,
         "copies": str(made.copies) if made.copies else None,
-        "foresight": foretell(len(made.judged.queries)) if made.judged.queries else "",
+        "independent": describe_groups(made.judged.groups.values()) or None,
+        "foresight": _foretell(made),
     }
+
+
+def _foretell(made: "AuthoredCollection") -> str:
+    """Say which differences the questions can show; "" without questions."""
+    from assay.eval.collections.groups import count_independent, share_touched
+    from assay.eval.runs.summary.claims import Claims
+    from assay.eval.studies.comparison.differences import foretell
+
+    groups = made.judged.groups
+    if not groups:
+        return ""
+    claims = Claims(groups, share_touched(groups.values(), made.documents))
+    fewer = claims.leading == "documents"
+    return foretell(len(groups), count_independent(groups.values()) if fewer else None)
 
 
 def _write_project(made: "AuthoredCollection") -> Path | None:
@@ -190,8 +205,8 @@ def _write_project(made: "AuthoredCollection") -> Path | None:
 
 def _print(made: "AuthoredCollection", folder: Path, project: Path | None) -> None:
     from assay.eval.collections.authoring.author import UNLOCATED, refer_to
+    from assay.eval.collections.groups import describe_groups
     from assay.eval.report.formats import count
-    from assay.eval.studies.comparison.differences import foretell
 
     judged = made.judged
     for item in judged.unlocated:
@@ -226,7 +241,9 @@ def _print(made: "AuthoredCollection", folder: Path, project: Path | None) -> No
         )
         click.echo(f"copied:   the text of {folder}, to {show_path(made.copies)}; {later}")
     if judged.queries:
-        print_text(foretell(len(judged.queries)))
+        if shared := describe_groups(judged.groups.values()):
+            print_text(f"{shared}.")
+        print_text(_foretell(made))
     for note in made.notes:
         print_text(note)
     if project:

@@ -86,23 +86,29 @@ def share_touched(
     return min(1.0, len(touched) / max(documents - len(copies), 1))
 
 
+def count_independent(groups: Iterable[Group]) -> float:
+    """Return as how many independent questions those in groups are foreseen to count.
+
+    It follows from the sizes of the groups, with a correlation of .2 within them (Kish 1965,
+    Survey Sampling, 5.4).
+    """
+    sizes = Counter(groups)
+    typical = sum(size**2 for size in sizes.values()) / max(sizes.total(), 1)
+    return sizes.total() / (1 + (max(typical, 1) - 1) * CORRELATION)
+
+
 def describe_groups(groups: Iterable[Group]) -> str:
     """Return in a sentence as how many independent questions those in groups count.
 
-    It is foreseen from the sizes of the groups, with a correlation of .2 within them (Kish 1965,
-    Survey Sampling, 5.4). "" where that is as many as there are.
+    "" where that is as many as there are (see `count_independent`).
     """
     sizes = Counter(groups)
-    questions, largest = sizes.total(), max(sizes.values(), default=0)
-    if largest < 2:
+    questions, independent = sizes.total(), count_independent(sizes.elements())
+    if round(independent) == questions:
         return ""
     unit = "group" if any(group.kind == "declared" for group in sizes) else "document"
-    typical = sum(size**2 for size in sizes.values()) / questions
-    count = questions / (1 + (typical - 1) * CORRELATION)
-    if round(count) == questions:
-        return ""
     return (
         f"{questions:,} questions on {len(sizes):,} {unit}{'s' if len(sizes) > 1 else ''}, up to "
-        f"{largest:,} on one: they count as about {count:,.0f} independent questions (foreseen; a "
-        "comparison measures it)"
+        f"{max(sizes.values()):,} on one: they count as about {independent:,.0f} independent "
+        "questions (foreseen; a comparison measures it)"
     )

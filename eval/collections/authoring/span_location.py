@@ -7,7 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from assay.eval.collections.authoring.questions import WHY, Question
+from assay.eval.collections.collection import GoldItem, Query
 from assay.eval.collections.formats.rows import Row, parse_grade
+from assay.eval.collections.groups import Group, find_groups
 from assay.eval.collections.heading_spans import find_answer_end
 from assay.eval.collections.living.selectors import (
     SELECTOR,
@@ -52,6 +54,18 @@ class JudgedQuestions:
     queries: dict[str, dict[str, Any]] = field(default_factory=dict)
     judgments: list[dict[str, Any]] = field(default_factory=list)
     unlocated: list[UnlocatedQuestion] = field(default_factory=list)
+
+    @property
+    def groups(self) -> dict[str, Group]:
+        """The group of each query, by its id: the document of its main passage."""
+        gold: dict[str, list[GoldItem]] = {}
+        for row in self.judgments:
+            query, path = row["query_id"], row["path"]
+            span = row.get("start", 0), row.get("end", 1)
+            item = GoldItem(query, path, path, *span, row.get("grade", 1))
+            gold.setdefault(query, []).append(item)
+        queries = (Query(id_, row["text"]) for id_, row in self.queries.items())
+        return find_groups(queries, gold)
 
 
 def locate(

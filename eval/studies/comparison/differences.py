@@ -135,14 +135,17 @@ def foresee(n: int) -> float | None:
     return detectable(SCATTER, n) if n > 1 and can_reach(ALPHA, n) else None
 
 
-def foretell(n: int) -> str:
+def foretell(n: int, independent: float | None = None) -> str:
     """Return in sentences which differences `n` questions can show, and how many show half of that.
 
     Differences are taken to have a standard deviation of `SCATTER`, and to be shown with `POWER`.
+    `independent` is as how many independent ones they count; as `n` if not given.
     """
-    shown = foresee(n)
+    shown = foresee(n if independent is None else round(independent))
     if shown is None:
-        return f"{count(n, 'question')} can show no difference between pipelines. Ask at least 6."
+        least = "6" if independent is None else "6, on as many documents"
+        told = f"{count(n, 'question')} can show no difference between pipelines."
+        return f"{told} Ask at least {least}."
     return (
         f"{n} questions show differences of about {shown:.2f} in {FORETOLD} or "
         f"more. Ask {4 * n:,} to see half of that."
