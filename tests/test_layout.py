@@ -290,7 +290,7 @@ def test_no_folder_is_a_drawer() -> None:
 
 
 # Studies with a template of their own. All others show reports of blocks; the list only shrinks.
-WITH_TEMPLATES = {"comparison", "gate", "judging", "run"}
+WITH_TEMPLATES = {"comparison", "judging", "run"}
 FACE_LIBRARIES = {"click", "jinja2", "rich"}
 
 

@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from markupsafe import Markup
 
 SPECIAL = re.compile(r"([\\`*_\[\]|~#!])")
-CELL = 100  # characters of a query
+MENTION = re.compile("(?<![A-Za-z0-9_])@(?=[A-Za-z0-9])")  # by it GitHub calls somebody
+CELL, LONG = 100, 2000  # characters of a query, and of a sentence
 TICKED = re.compile(r"`([^`\n]+)`")
 FENCE = re.compile(r"`{3,}")
 
@@ -55,13 +56,20 @@ def coded(text: str) -> "Markup":
 
 
 def plain(text: str, limit: int = CELL) -> str:
-    """Return `text` on one line, so that Markdown and HTML show it as it is, in a table too."""
-    return SPECIAL.sub(r"\\\1", html.escape(shorten(neutralise(text), limit), quote=False))
+    """Return `text` on one line, so that Markdown and HTML show it as it is, in a table too.
+
+    Nobody is called by it.
+    """
+    return MENTION.sub("@\u200b", _escape(text, limit))
 
 
 def code(text: str) -> str:
     """Return `text` on one line as inline code, in a table too."""
-    return f"<code>{plain(text, 2000)}</code>"
+    return f"<code>{_escape(text, LONG)}</code>"
+
+
+def _escape(text: str, limit: int) -> str:
+    return SPECIAL.sub(r"\\\1", html.escape(shorten(neutralise(text), limit), quote=False))
 
 
 def fenced(text: str, language: str = "") -> str:

@@ -5,10 +5,9 @@ from collections.abc import Iterator, Sequence
 from urllib.parse import quote
 
 from assay.eval.report.blocks import MOST_ROWS, Block, Column, Facts, Report, Table
-from assay.eval.report.markdown import code, plain
+from assay.eval.report.markdown import LONG, code, plain
 from assay.eval.report.provenance import describe_origin
 
-LONG = 2000  # characters of a sentence
 SAFE = "/:#?&=%.,@+~-_"  # of an address: nothing that ends a link or a cell
 
 

@@ -31,12 +31,12 @@ from assay.eval.studies.gate.kept_rankings import (
     rescore,
 )
 
-Source = Literal["corpus", "judgments"]
+Source = Literal["pipeline", "corpus", "judgments"]
 
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """By how much something other than the pipeline changed a mean, with its 95 % interval."""
+    """By how much pipeline, corpus or judgments changed a mean, with its 95 % interval."""
 
     source: Source
     measure: str

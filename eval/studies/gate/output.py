@@ -1,154 +1,104 @@
-"""The verdict of the gate for machines and pull requests: Markdown, JSON, JUnit, annotations."""
+"""The verdict of the gate for machines: JSON, JUnit, annotations; and where each is delivered."""
 
 import os
 import re
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as Xml
 
+from assay.eval.report.markdown import LONG, plain
+from assay.eval.report.renderers import markdown
 from assay.eval.scoring.measures import list_standard
-from assay.eval.studies.gate import output
-from assay.eval.studies.gate.query_changes import QueryChange
-from assay.eval.studies.gate.report import GateReport
+from assay.eval.studies.gate.report import report
 from assay.eval.studies.gate.sentences import (
-    EFFECTS,
     announce,
     describe_collection,
-    entitle,
-    explain,
     list_effects,
     list_verdicts,
-    show_finds,
     signed,
 )
+from assay.eval.studies.gate.verdicts import GateVerdict
+from assay.retrievers.store.digest import digest
 from assay.retrievers.store.files import append, write_atomically
 
 LEVELS = {"pass": "notice", "cannot tell": "warning", "warning": "warning", "regression": "error"}
 # What XML 1.0 does not allow even when escaped.
 NOT_IN_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
-Row = tuple[str, ...]
+
+@dataclass(frozen=True)
+class GateFinding:
+    """A verdict, in the form that is written and printed as JSON."""
+
+    verdict: GateVerdict
+
+    def as_json(self) -> dict[str, Any]:
+        """Return all of it as JSON values."""
+        found = self.verdict
+        baseline = found.baseline
+        return {
+            "verdict": found.verdict,
+            "verdict_text": announce(found),
+            "claim": found.claims.as_json(),
+            "opposite": dict(found.opposite),
+            "config": baseline.name,
+            "collection": baseline.collection.name,
+            "queries": len(found.head.queries),
+            "run": found.head.manifest.id,
+            "baseline": {key: getattr(baseline, key) for key in ("run", "code", "created")},
+            "changes": list(found.changes),
+            "judged_by_model": found.models or None,
+            "false_alarms": found.false_alarms,
+            "measures": [asdict(item) for item in found.measures],
+            "ir_measures": list_standard(item.measure for item in found.measures),
+            "must_not_break": {
+                "queries": list(found.guarded),
+                "broken": [asdict(item) for item in found.broken],
+            },
+            "latency": [{**asdict(item), "load": item.load.model_dump()} for item in found.latency],
+            "rebuild": found.rebuild and found.rebuild.as_json(),
+            "collection_change": found.collection and found.collection.as_json(),
+            "losers": [asdict(item) for item in found.losers],
+        }
 
 
-def render_markdown(report: GateReport) -> str:
-    """Return the report as GitHub's and GitLab's Markdown."""
-    baseline = report.baseline
-    head = report.head.manifest
-    title, _, rest = announce(report).partition(":")
-    parts = [
-        f"## Gate: {entitle(report)} ({baseline.label})",
-        f"**{title}**:{rest}",
-        f"{len(report.head.queries)} queries. Baseline: run `{baseline.run}` of code "
-        f"`{baseline.code[:12]}`. Head: run `{head.id}`.",
-        report.claim,
-        _table(
-            ("measure", "baseline", "head", "difference (95 %)", "margin", "adjusted p", "finds",
-             "won/tied/lost", "verdict"),
-            (
-                (
-                    item.measure,
-                    f"{item.base:.3f}",
-                    f"{item.head:.3f}",
-                    signed(item.difference),
-                    f"{item.margin:.3f}",
-                    f"{item.p:.4f}",
-                    show_finds(item),
-                    f"{item.wins}/{item.ties}/{item.losses}",
-                    f"**{item.verdict}**",
-                )
-                for item in report.measures
-            ),
-        ),
-    ]  # fmt: skip
-    if report.collection:
-        parts += map(_safe, describe_collection(report))
-        heads = ("effect of", "measure", "difference (95 %)", "queries")
-        parts.append(_table(heads, list_effects(report)))
-        parts.append(f"<sub>{EFFECTS}</sub>")
-    if report.guarded:
-        parts.append(
-            f"Must not break: {len(report.guarded)} queries, {len(report.broken)} of them broken."
-        )
-        if report.broken:
-            parts.append(_queries(report.broken))
-    if report.latency:
-        rows = (
-            (name, f"**{verdict}**", sentence)
-            for name, verdict, sentence in list_verdicts(report)
-            if name.startswith("latency ")
-        )
-        parts.append(_table(("latency", "verdict", "interleaved"), rows))
-    if report.rebuild:
-        parts.append(_safe(report.rebuild.words))
-    if report.changes:
-        changes = "\n".join(f"- {_safe(line)}" for line in report.changes)
-        parts.append(f"Changed since the baseline:\n\n{changes}")
-    if report.models:
-        parts.append(f"{_safe(report.models)}.")
-    if report.losers:
-        parts.append(f"Queries that lost most:\n\n{_queries(report.losers)}")
-    parts.append(f"<sub>{explain(report)}</sub>")
-    return "\n\n".join(parts) + "\n"
-
-
-def render_json(report: GateReport) -> dict[str, Any]:
-    """Return the report as the JSON object that `assay gate --json` prints."""
-    baseline = report.baseline
-    return {
-        "verdict": report.verdict,
-        "verdict_text": announce(report),
-        "claim": report.claims.as_json(),
-        "opposite": dict(report.opposite),
-        "config": baseline.name,
-        "collection": baseline.collection.name,
-        "queries": len(report.head.queries),
-        "run": report.head.manifest.id,
-        "baseline": {key: getattr(baseline, key) for key in ("run", "code", "created")},
-        "changes": list(report.changes),
-        "judged_by_model": report.models or None,
-        "false_alarms": report.false_alarms,
-        "measures": [asdict(item) for item in report.measures],
-        "ir_measures": list_standard(item.measure for item in report.measures),
-        "must_not_break": {
-            "queries": list(report.guarded),
-            "broken": [asdict(item) for item in report.broken],
-        },
-        "latency": [{**asdict(item), "load": item.load.model_dump()} for item in report.latency],
-        "rebuild": report.rebuild and report.rebuild.as_json(),
-        "collection_change": report.collection and report.collection.as_json(),
-        "losers": [asdict(item) for item in report.losers],
-    }
+def name_folder(found: GateVerdict) -> str:
+    """Return the name of the folder of a verdict: one a run and baseline."""
+    return f"gate-{found.head.manifest.id}-{digest(found.baseline.run)[:8]}"
 
 
 def render_failure(title: str, message: str) -> str:
     """Return Markdown that says why there is no verdict."""
-    return f"## Gate: no verdict ({_safe(title)})\n\n{_safe(message)}\n"
+    return f"# Gate: no verdict ({plain(title)})\n\n{plain(message, LONG)}\n"
 
 
-def render_junit(report: GateReport, strict: bool) -> bytes:
+def render_junit(found: GateVerdict, strict: bool) -> bytes:
     """Return JUnit XML: a test case for everything judged.
 
     A regression is a failure; a warning, and what the gate cannot tell, are skipped with a message,
     or a failure when `strict`.
     """
-    suite = _suite(report.baseline.label)
-    for name, verdict, sentence in list_verdicts(report):
-        case = _case(suite, report.baseline.label, name)
+    suite = _suite(found.baseline.label)
+    for name, verdict, sentence in list_verdicts(found):
+        case = _case(suite, found.baseline.label, name)
         if verdict == "regression" or (verdict != "pass" and strict):
             _add(case, "failure", f"{verdict}: {sentence}")
         elif verdict != "pass":
             _add(case, "skipped", f"{verdict}: {sentence}")
         else:
             Xml.SubElement(case, "system-out").text = _xml(sentence)
-    for source, measure, difference, queries in list_effects(report):
-        if source != "pipeline":
-            case = _case(suite, report.baseline.label, f"effect of {source}: {measure}")
-            told = f"{difference} over {queries} queries; no part of the verdict"
+    for effect in list_effects(found):
+        if effect.source != "pipeline":
+            case = _case(
+                suite, found.baseline.label, f"effect of {effect.source}: {effect.measure}"
+            )
+            difference = effect.difference
+            told = f"{signed(difference)} over {difference.n} queries; no part of the verdict"
             Xml.SubElement(case, "system-out").text = _xml(told)
-    if lines := describe_collection(report):
+    if lines := describe_collection(found):
         Xml.SubElement(suite, "system-out").text = _xml(" ".join(lines))
     return _finish(suite)
 
@@ -160,23 +110,23 @@ def render_junit_failure(title: str, message: str) -> bytes:
     return _finish(suite)
 
 
-def annotate(report: GateReport, strict: bool) -> list[str]:
+def annotate(found: GateVerdict, strict: bool) -> list[str]:
     """Return GitHub's workflow commands: an annotation for each finding, and one for the whole."""
     lines = []
-    for name, verdict, sentence in list_verdicts(report):
+    for name, verdict, sentence in list_verdicts(found):
         if verdict != "pass":
             level = "error" if strict else LEVELS[verdict]
             lines.append(
-                annotation(level, f"{report.baseline.label}: {name}", f"{verdict}: {sentence}")
+                annotation(level, f"{found.baseline.label}: {name}", f"{verdict}: {sentence}")
             )
-    level = "error" if strict and report.verdict != "pass" else LEVELS[report.verdict]
-    told = announce(report)
-    if report.verdict == "warning":
+    level = "error" if strict and found.verdict != "pass" else LEVELS[found.verdict]
+    told = announce(found)
+    if found.verdict == "warning":
         lost = ", ".join(
-            f"{item.query} ({item.base:.2f} → {item.head:.2f})" for item in report.losers
+            f"{item.query} ({item.base:.2f} → {item.head:.2f})" for item in found.losers
         )
         told += f" Lost most: {lost}"
-    lines.append(annotation(level, f"Gate: {report.baseline.label}", told))
+    lines.append(annotation(level, f"Gate: {found.baseline.label}", told))
     return lines
 
 
@@ -186,30 +136,6 @@ def annotation(level: str, title: str, message: str) -> str:
     name = title.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
     name = name.replace(":", "%3A").replace(",", "%2C")
     return f"::{level} title={name}::{text}"
-
-
-def _queries(changes: Sequence[QueryChange]) -> str:
-    rows = (
-        (
-            _safe(item.query),
-            _safe(item.type),
-            _safe(item.text),
-            f"{item.base:.3f} → {item.head:.3f}",
-        )
-        for item in changes
-    )
-    return _table(("query", "type", "text", changes[0].measure), rows)
-
-
-def _table(titles: Row, rows: Iterable[Row]) -> str:
-    lines = [titles, ("---",) * len(titles), *rows]
-    return "\n".join(f"| {' | '.join(row)} |" for row in lines)
-
-
-def _safe(text: str) -> str:
-    """Return a text that is not ours so that it stays one cell, is no markup and calls nobody."""
-    flat = re.sub(r"([\\`*_\[\]|~#])", r"\\\1", " ".join(text.split()))
-    return flat.replace("&", "&amp;").replace("<", "&lt;").replace("@", "@\u200b")
 
 
 def _suite(title: str) -> Xml.Element:
@@ -247,21 +173,21 @@ class Outputs:
     github: bool
     strict: bool
 
-    def deliver(self, report: GateReport) -> None:
+    def deliver(self, found: GateVerdict) -> None:
         """Write the verdict wherever it is wanted."""
         self._write(
-            output.render_markdown(report),
-            output.render_junit(report, self.strict),
-            output.annotate(report, self.strict),
-            report.verdict,
+            markdown.render(report(found)),
+            render_junit(found, self.strict),
+            annotate(found, self.strict),
+            found.verdict,
         )
 
     def deliver_failure(self, title: str, message: str) -> None:
         """Write why there is no verdict wherever one is wanted."""
         self._write(
-            output.render_failure(title, message),
-            output.render_junit_failure(title, message),
-            [output.annotation("error", f"Gate: {title}", message)],
+            render_failure(title, message),
+            render_junit_failure(title, message),
+            [annotation("error", f"Gate: {title}", message)],
             "none",
         )
 

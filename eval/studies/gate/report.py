@@ -1,155 +1,139 @@
-"""What the gate found: the verdict on each measure, on latency, and on the run."""
+"""What the gate says: the verdict, the figures it rests on, what changed, and who lost."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Iterator
 
-from assay.eval.collections.judgment_source import describe_models
-from assay.eval.runs.machine_load import MachineLoad
-from assay.eval.runs.stored import StoredRun
-from assay.eval.runs.summary.claims import Claims
-from assay.eval.statistics.estimates import Estimate
-from assay.eval.studies.gate.attribution import CollectionChange
-from assay.eval.studies.gate.baseline import Baseline
+from assay.eval.report.blocks import Block, Column, Facts, Plot, Prose, Report, Table, Tone
+from assay.eval.report.formats import count
+from assay.eval.studies.comparison.differences import SYMMETRY
 from assay.eval.studies.gate.query_changes import QueryChange
-from assay.eval.studies.gate.rebuild import Rebuild
+from assay.eval.studies.gate.sentences import (
+    EFFECTS,
+    Check,
+    announce,
+    describe_collection,
+    entitle,
+    explain,
+    list_effects,
+    list_verdicts,
+)
+from assay.eval.studies.gate.verdicts import GateVerdict, MeasureVerdict, Verdict
 
-Verdict = Literal["pass", "regression", "warning", "cannot tell"]
-# The share of a mean from which on a loss that may go unnoticed makes a pass weak.
-WEAK = 0.1
-
-
-@dataclass(frozen=True, slots=True)
-class MeasureVerdict:
-    """What became of one measure.
-
-    `difference` is the mean of head - base over queries with its 95 % interval. `p` is one-sided,
-    for a drop, and adjusted for all gated measures. A pass excludes drops beyond `margin`. `finds`
-    is the smallest true drop that is found with power 0.8 however it comes about, given how much
-    these differences vary, and `finds_spread` that of a little from all queries, which is easier to
-    find; None where no drop would be found. `presumes_symmetry` says of a regression or warning
-    that it is one only if large gains and losses are equally rare.
-    """
-
-    measure: str
-    verdict: Verdict
-    base: float
-    head: float
-    difference: Estimate
-    p: float
-    minimum_effect: float
-    margin: float
-    finds: float | None
-    finds_spread: float | None
-    wins: int
-    ties: int
-    losses: int
-    presumes_symmetry: bool
+MOST_LOSERS = 5  # on a terminal without --full
+TONES: dict[Verdict, Tone] = {"pass": "better", "regression": "worse", "warning": "worse"}
 
 
-@dataclass(frozen=True, slots=True)
-class LatencyVerdict:
-    """What became of a percentile of latency, in milliseconds, both timed in one job.
-
-    `load` is who worked on the machine meanwhile. `busy` says that others did so much that the
-    ratio cannot be judged.
-    """
-
-    percentile: int
-    verdict: Verdict
-    base: float
-    head: float
-    ratio: Estimate
-    limit: float
-    load: MachineLoad
-    busy: bool
+def _colour(item: MeasureVerdict | Check) -> Tone:
+    return TONES.get(item.verdict, "")
 
 
-@dataclass(frozen=True)
-class GateReport:
-    """The verdict on a run.
+VERDICT = Column("verdict", "Verdict", tone=_colour)
+MEASURES = (
+    Column("measure", "Measure"),
+    Column("base", "Baseline", "score"),
+    Column("head", "Head", "score"),
+    Column("difference", "Difference (95 %)", "difference"),
+    Column("margin", "Margin", "score", brief=False),
+    Column("p", "Adj. p", "p"),
+    VERDICT,
+)
+POWER = (
+    MEASURES[0],
+    Column("finds_spread", "Finds, a little from all", "score"),
+    Column("finds", "Finds, however it comes about", "score"),
+    Column("wins", "Won", "count"),
+    Column("ties", "Tied", "count"),
+    Column("losses", "Lost", "count"),
+)
+EFFECT = (
+    Column("effect", "Effect of", value=lambda item: item.source),
+    Column("measure", "Measure"),
+    Column("difference", "Difference (95 %)", "difference"),
+    Column("queries", "Queries", "count", lambda item: item.difference.n),
+)
+CHECKS = (Column("name", "What"), VERDICT, Column("sentence", "Why"))
+QUERIES = (
+    Column("query", "Query"),
+    Column("type", "Type", brief=False),
+    Column("measure", "Measure", brief=False),
+    Column("base", "Baseline", "score"),
+    Column("head", "Head", "score"),
+    Column("text", "Text"),
+)
 
-    `guarded` are the ids of the queries that must not break and `broken` those of them that did;
-    `losers` are the queries that lost most by the first gated measure. `changes` says what of
-    config and code changed since the baseline. `latency` is empty where none was measured.
-    `rebuild` is what another build of the index does, None where each gives the same rankings.
-    `collection` is what changed of the collection, None where nothing did: the base is then the
-    baseline's pipeline on today's collection, else its scores as they were accepted.
-    `false_alarms` is the level that a p-value must reach. `claims` are what the queries can be a
-    verdict on, and `opposite` has the verdicts by measure for the claim that does not lead; it is
-    empty where both are one, or that one cannot be told.
-    """
 
-    baseline: Baseline
-    head: StoredRun
-    false_alarms: float
-    measures: tuple[MeasureVerdict, ...]
-    guarded: tuple[str, ...]
-    broken: tuple[QueryChange, ...]
-    losers: tuple[QueryChange, ...]
-    changes: tuple[str, ...]
-    latency: tuple[LatencyVerdict, ...]
-    claims: Claims
-    opposite: Mapping[str, Verdict]
-    rebuild: Rebuild | None = None
-    collection: CollectionChange | None = None
+def report(found: GateVerdict) -> Report:
+    """Return the report of the gate: of equal runs it is equal, as no time is in it."""
+    return Report(
+        id="",
+        kind="gate",
+        title=f"Gate: {entitle(found)} ({found.baseline.label})",
+        subject=(count(len(found.head.queries), "query", "queries"),),
+        verdict=[announce(found), found.claim],
+        warnings=list(_warn(found)),
+        blocks=[
+            Table("measures", "Measures", MEASURES, found.measures, plot=Plot("difference")),
+            *_show_collection(found),
+            *_show_checks(found),
+            *_show_changes(found),
+            Table("power", "Drops that would be found", POWER, found.measures, brief=False),
+            *_show_queries("losers", "Queries that lost most", found.losers),
+            Facts("Runs", _list_runs(found), brief=False),
+            Prose("The rule", explain(found)),
+        ],
+    )
 
-    @property
-    def verdict(self) -> Verdict:
-        """The gravest of all: regression, warning, cannot tell, pass."""
-        if self.broken:
-            return "regression"
-        found = {item.verdict for item in self.measures} | {item.verdict for item in self.latency}
-        if self.unsettled:
-            found.add("cannot tell")
-        grave: tuple[Verdict, ...] = ("regression", "warning", "cannot tell")
-        return next((verdict for verdict in grave if verdict in found), "pass")
 
-    @property
-    def unsettled(self) -> str:
-        """Why what may be a drop is not judged, in sentences; "" where all is.
+def _warn(found: GateVerdict) -> Iterator[str]:
+    """Yield what limits the verdict."""
+    if found.rebuild:
+        yield found.rebuild.words
+    for item in found.measures:
+        if item.presumes_symmetry:
+            yield f"{item.measure}: the {item.verdict} {SYMMETRY}"
+    if found.models:
+        yield f"{found.models}."
 
-        Another build of the index may be as different, or code changed that was not run.
-        """
-        if self.rebuild and self.rebuild.scores is None:
-            doubted = self.guarded or any(item.verdict == "cannot tell" for item in self.measures)
-            if doubted:
-                return self.rebuild.words
-        return self.collection.untested if self.collection else ""
 
-    @property
-    def claim(self) -> str:
-        """What the verdict is on, and what the other claim's verdicts are where they differ."""
-        differing = [
-            f"{item.measure} {found}"
-            for item in self.measures
-            if (found := self.opposite.get(item.measure, item.verdict)) != item.verdict
-        ]
-        if not differing:
-            return self.claims.sentence
-        other = self.claims.name(self.claims.other)
-        return f"{self.claims.sentence} {other[0].upper()}{other[1:]}: {', '.join(differing)}."
+def _show_collection(found: GateVerdict) -> Iterator[Block]:
+    """Yield what the change of the collection did, beside what the pipeline did."""
+    if lines := describe_collection(found):
+        yield Prose("Today's collection", " ".join(lines), brief=True)
+        yield Table("effects", "What changed the scores", EFFECT, list_effects(found), EFFECTS)
 
-    @property
-    def models(self) -> str:
-        """What share of the judgments is a language model's, in a sentence; "" where none is."""
-        return describe_models(self.head.gold.values())
 
-    @property
-    def unnoticed(self) -> float:
-        """The largest share of a gated mean that the queries are too few to miss; 0 where none is.
-
-        A loss below the minimum effect does not count, and a pipeline that did not change has none.
-        """
-        if self.collection and self.collection.same:
-            return 0.0
-        shares = (
-            item.margin / item.base
-            for item in self.measures
-            if item.base > 0 and item.margin > item.minimum_effect
+def _show_checks(found: GateVerdict) -> Iterator[Block]:
+    """Yield latency, and the queries that must not break and did, or may have."""
+    checks = list_verdicts(found)[len(found.measures) :]
+    if timed := checks[len(found.guarded) :]:
+        yield Table("latency", "Latency", CHECKS, timed)
+    if found.guarded:
+        title, told = (
+            "Queries that must not break",
+            f"{len(found.broken)} of {len(found.guarded)} did",
         )
-        return max((share for share in shares if share > WEAK), default=0.0)
+        yield Facts(title, [(title, told)])
+    if doubted := [item for item in checks[: len(found.guarded)] if item.verdict != "pass"]:
+        yield Table("guarded", "Broken, or not judged", CHECKS, doubted)
+    yield from _show_queries("broken", "Queries that broke", found.broken, brief=False)
 
-    def fails(self, strict: bool) -> bool:
-        """Say whether CI is to fail: on a regression; if `strict` on all that is no pass."""
-        return self.verdict == "regression" or (strict and self.verdict != "pass")
+
+def _show_changes(found: GateVerdict) -> Iterator[Block]:
+    if found.changes:
+        pairs = [(key, text) for key, _, text in (i.partition(": ") for i in found.changes)]
+        yield Facts("Changed since the baseline", pairs)
+
+
+def _show_queries(
+    key: str, title: str, rows: tuple[QueryChange, ...], *, brief: bool = True
+) -> Iterator[Block]:
+    if rows:
+        yield Table(key, title, QUERIES, rows, brief=brief, most=MOST_LOSERS)
+
+
+def _list_runs(found: GateVerdict) -> list[tuple[str, str]]:
+    baseline, head = found.baseline, found.head.manifest
+    created = head.created[:16].replace("T", " ")
+    return [
+        ("Baseline", f"run {baseline.run} of code {baseline.code[:12]}"),
+        ("Head", f"run {head.id}, made {created} UTC"),
+    ]

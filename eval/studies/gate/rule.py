@@ -48,9 +48,9 @@ from assay.eval.studies.gate.baseline import Baseline, list_changes, make
 from assay.eval.studies.gate.obstacles import list_obstacles
 from assay.eval.studies.gate.query_changes import is_broken, list_losers
 from assay.eval.studies.gate.rebuild import Rebuild
-from assay.eval.studies.gate.report import GateReport, LatencyVerdict, MeasureVerdict, Verdict
 from assay.eval.studies.gate.settings import GateSettings, LatencyLimits
 from assay.eval.studies.gate.unchanged_runs import find_margins
+from assay.eval.studies.gate.verdicts import GateVerdict, LatencyVerdict, MeasureVerdict, Verdict
 from assay.retrievers.base import AssayError
 
 SUSPICION = 0.05  # the level of a warning
@@ -64,7 +64,7 @@ def judge(
     latency: Sequence[LatencyVerdict] = (),
     rebuild: Rebuild | None = None,
     change: CollectionChange | None = None,
-) -> GateReport:
+) -> GateVerdict:
     """Judge a run against its baseline; with a `change` of the collection, against its pipeline.
 
     Raises AssayError when the two cannot be compared, or the settings ask for what they lack.
@@ -82,7 +82,7 @@ def judge(
     claims = Claims.of(head)
     clusters = claims.cluster(scores)
     measures = tuple(_judge_measures(base, scores, settings, rebuild, same, clusters))
-    return GateReport(
+    return GateVerdict(
         baseline=baseline,
         head=head,
         false_alarms=settings.false_alarms,

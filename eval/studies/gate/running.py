@@ -24,9 +24,9 @@ from assay.eval.studies.gate import baseline as baselining
 from assay.eval.studies.gate.baseline_pipeline import examine_change, opened
 from assay.eval.studies.gate.obstacles import list_mismatches
 from assay.eval.studies.gate.rebuild import examine_rebuild
-from assay.eval.studies.gate.report import GateReport, LatencyVerdict
 from assay.eval.studies.gate.rule import judge, judge_latency
 from assay.eval.studies.gate.settings import GateSettings
+from assay.eval.studies.gate.verdicts import GateVerdict, LatencyVerdict
 from assay.retrievers.base import AssayError, Progress
 from assay.retrievers.base.yaml_text import parse_yaml
 from assay.retrievers.settings import validate
@@ -64,7 +64,7 @@ def judge_target(
     baselines: Path,
     settings: GateSettings,
     progress: Progress,
-) -> GateReport:
+) -> GateVerdict:
     """Judge a config or a stored run against its baseline, latency too where there is a `base`.
 
     `base` is a checkout, a git revision or another config. Where the collection changed since the
@@ -91,7 +91,7 @@ def judge_target(
     return judge(baseline, head, settings, latency, rebuild, change)
 
 
-def refresh(report: GateReport, settings: GateSettings, baselines: Path, strict: bool) -> str:
+def refresh(report: GateVerdict, settings: GateSettings, baselines: Path, strict: bool) -> str:
     """Move a baseline to today's collection, unless the gate fails: its pipeline stays.
 
     Returns what was done, or why nothing was, in a sentence; "" where the collection did not

@@ -1,14 +1,16 @@
 """What the gate found, in words: each verdict, what changed scores, the whole, the rule."""
 
 from collections.abc import Iterable
+from typing import NamedTuple
 
 from assay.eval.report.formats import count
 from assay.eval.statistics.estimates import Estimate
 from assay.eval.statistics.significance import smallest_p
 from assay.eval.studies.comparison.differences import SYMMETRY
+from assay.eval.studies.gate.attribution import Effect
 from assay.eval.studies.gate.rebuild import Rebuild
-from assay.eval.studies.gate.report import GateReport, LatencyVerdict, MeasureVerdict, Verdict
 from assay.eval.studies.gate.rule import SUSPICION
+from assay.eval.studies.gate.verdicts import GateVerdict, LatencyVerdict, MeasureVerdict, Verdict
 
 # Words for 1 / n, the smallest share first: the first that is no less is said.
 FRACTIONS = {10: "a tenth", 9: "a ninth", 8: "an eighth", 7: "a seventh", 6: "a sixth",
@@ -24,9 +26,17 @@ EFFECTS = (
 )
 
 
-def list_verdicts(report: GateReport) -> list[tuple[str, Verdict, str]]:
-    """Return (what was judged, verdict, a sentence on it) for everything that was."""
-    found: list[tuple[str, Verdict, str]] = []
+class Check(NamedTuple):
+    """Something that was judged, its verdict, and a sentence on it."""
+
+    name: str
+    verdict: Verdict
+    sentence: str
+
+
+def list_verdicts(report: GateVerdict) -> list[Check]:
+    """Return a check for everything that was judged: measures, guarded queries, latency."""
+    found: list[Check] = []
     for item in report.measures:
         sentence = (
             f"{item.base:.3f} → {item.head:.3f}, difference {signed(item.difference)}, "
@@ -40,7 +50,7 @@ def list_verdicts(report: GateReport) -> list[tuple[str, Verdict, str]]:
                 sentence += f", and one of {item.finds:.3f} would most likely have been found"
         if item.presumes_symmetry:
             sentence += f"; it {SYMMETRY}"
-        found.append((item.measure, item.verdict, sentence))
+        found.append(Check(item.measure, item.verdict, sentence))
     broken = {item.query: item for item in report.broken}
     for query in report.guarded:
         lost = broken.get(query)
@@ -49,7 +59,7 @@ def list_verdicts(report: GateReport) -> list[tuple[str, Verdict, str]]:
             verdict = "regression"
             measure = lost.measure
             sentence = f"{measure} {lost.base:.3f} → {lost.head:.3f}: {lost.text}"
-        found.append((f"query {query}", verdict, sentence))
+        found.append(Check(f"query {query}", verdict, sentence))
     for timed in report.latency:
         sentence = (
             f"{timed.base:.2f} → {timed.head:.2f} ms, ratio {timed.ratio.value:.2f} "
@@ -57,7 +67,7 @@ def list_verdicts(report: GateReport) -> list[tuple[str, Verdict, str]]:
         )
         if timed.busy:
             sentence += f"; {_refuse(timed)}"
-        found.append((f"latency p{timed.percentile}", timed.verdict, sentence))
+        found.append(Check(f"latency p{timed.percentile}", timed.verdict, sentence))
     return found
 
 
@@ -70,21 +80,18 @@ def _describe_kept(rebuild: Rebuild | None) -> tuple[str, Verdict]:
     return "kept its score in one of two builds of the index at least", "pass"
 
 
-def list_effects(report: GateReport) -> list[tuple[str, str, str, str]]:
-    """Return what changed scores, by how much: (effect, measure, difference, queries) of each.
+def list_effects(report: GateVerdict) -> list[Effect]:
+    """Return what changed scores, and by how much.
 
     Empty where the collection did not change, since all there is then is the pipeline's.
     """
     if report.collection is None:
         return []
-    found: list[tuple[str, str, Estimate]] = [
-        ("pipeline", item.measure, item.difference) for item in report.measures
-    ]
-    found += [(item.source, item.measure, item.difference) for item in report.collection.effects]
-    return [(source, name, signed(change), str(change.n)) for source, name, change in found]
+    own = [Effect("pipeline", item.measure, item.difference) for item in report.measures]
+    return [*own, *report.collection.effects]
 
 
-def describe_collection(report: GateReport) -> list[str]:
+def describe_collection(report: GateVerdict) -> list[str]:
     """Say what changed of the collection, and what of that is not known."""
     change = report.collection
     if change is None:
@@ -103,18 +110,11 @@ def signed(estimate: Estimate) -> str:
     return f"{estimate.value:+.3f} ({estimate.low:+.3f} … {estimate.high:+.3f})"
 
 
-def show_finds(item: MeasureVerdict) -> str:
-    """Return the smallest drops found with power 0.8: of a little from all queries, of a few."""
-    return " / ".join(
-        "–" if drop is None else f"{drop:.3f}" for drop in (item.finds_spread, item.finds)
-    )
-
-
 def _refuse(timed: LatencyVerdict) -> str:
     return f"the machine was busy ({timed.load.words} meanwhile): run it again on a quiet machine"
 
 
-def announce(report: GateReport) -> str:
+def announce(report: GateVerdict) -> str:
     """Return the verdict on the whole, in sentences that begin with it: `Pass: …`."""
     title = entitle(report)
     if report.verdict != "pass" or not report.unnoticed:
@@ -122,20 +122,20 @@ def announce(report: GateReport) -> str:
     return f"{title}: {_limit(report)} would go unnoticed."
 
 
-def entitle(report: GateReport) -> str:
+def entitle(report: GateVerdict) -> str:
     """Return the verdict on the whole in a few words."""
     weak = report.verdict == "pass" and report.unnoticed
     return "Pass, but weak" if weak else report.verdict.capitalize()
 
 
-def _limit(report: GateReport) -> str:
+def _limit(report: GateVerdict) -> str:
     """Name the largest loss that so few queries do not show."""
     parts = (words for n, words in FRACTIONS.items() if 1 / n >= report.unnoticed - ROUNDING)
     share = next(parts, f"{report.unnoticed:.0%}")
     return f"with {count(len(report.head.queries), 'question')} a loss of up to {share}"
 
 
-def conclude(report: GateReport) -> str:
+def conclude(report: GateVerdict) -> str:
     """Return what the verdict on the whole says of the run."""
     if report.verdict == "regression":
         return f"{_name_drops(report)}; look at what changed before you merge it"
@@ -163,7 +163,7 @@ def _name_margins(measures: Iterable[MeasureVerdict]) -> str:
     return ", ".join(f"{item.margin:.3f} in {item.measure}" for item in measures)
 
 
-def _name_drops(report: GateReport) -> str:
+def _name_drops(report: GateVerdict) -> str:
     """Name what the verdict on the whole rests on: measures, queries that broke, latency."""
     found = [
         f"{item.measure} fell by {-item.difference.value:.3f}"
@@ -180,7 +180,7 @@ def _name_drops(report: GateReport) -> str:
     return ", ".join(found)
 
 
-def explain(report: GateReport) -> str:
+def explain(report: GateVerdict) -> str:
     """Return the rule in short."""
     n = len(report.head.queries)
     effects = ", ".join(f"{item.minimum_effect:g} in {item.measure}" for item in report.measures)

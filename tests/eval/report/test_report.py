@@ -6,7 +6,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from samples.report import DOCUMENTS, HOSTILE, QUERIES, drop_types, make_run
@@ -290,14 +290,16 @@ def cells(markdown_text: str) -> list[str]:
 
 @given(
     st.text(
-        st.characters(exclude_categories=["Cs", "Cc", "Z"]) | st.sampled_from(" |`*_<>[]\\"),
+        st.characters(exclude_categories=["Cs", "Cc", "Z"]) | st.sampled_from(" |`*_<>[]\\@"),
         max_size=40,
     )
 )
+@example("ask @anna, nDCG@10")
 def test_any_text_is_itself_in_a_markdown_cell(text: str) -> None:
     table = f"| a | b |\n|---|---|\n| {markdown.plain(text)} | end |\n"
     rendered = MarkdownIt("commonmark").enable("table").render(table)
-    assert cells(table) == ["a", "b", " ".join(text.split()), "end"]
+    shown = re.sub("(^|[^A-Za-z0-9_])@(?=[A-Za-z0-9])", "\\1@\u200b", " ".join(text.split()))
+    assert cells(table) == ["a", "b", shown, "end"], "nobody is called by it"
     assert not re.search(r"<(?!/?(table|thead|tbody|tr|th|td)>)", rendered)
 
 

@@ -8,6 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from samples.planned_runs import make_run
 
+from assay import gate
+from assay.eval.report.renderers import markdown
 from assay.eval.runs.stored import StoredRun
 from assay.eval.studies.gate import output, sentences
 from assay.eval.studies.gate.attribution import CollectionChange, estimate_effects
@@ -20,6 +22,7 @@ from assay.eval.studies.gate.kept_rankings import (
     rescore,
 )
 from assay.eval.studies.gate.obstacles import list_mismatches
+from assay.eval.studies.gate.report import report as show
 from assay.eval.studies.gate.rule import judge
 from assay.eval.studies.gate.running import refresh
 from assay.eval.studies.gate.settings import GateSettings
@@ -99,8 +102,8 @@ def test_the_pipeline_is_judged_on_todays_collection(tmp_path: Path) -> None:
         effects, unknown = estimate_effects(baseline.rankings, base, ["MRR@10"])
         change = CollectionChange(base, same, "documents: 1 changed", "", effects, unknown)
         report = judge(baseline, head, SETTINGS, change=change)
-        text = output.render_markdown(report)
-        assert "| corpus | MRR@10 | -0.500" in text
+        text = markdown.render(show(report))
+        assert "| corpus | MRR@10 | −0.500" in text
         assert b"effect of corpus: MRR@10" in output.render_junit(report, strict=False)
         return report.verdict
 
@@ -145,3 +148,17 @@ def test_what_cannot_be_paired_is_named(tmp_path: Path) -> None:
     }
     (message,) = list_mismatches(baseline, replace(run, gold=passages), NAMES)
     assert "its judgments are of passages, the baseline's of documents" in message
+
+
+def test_a_stored_run_is_judged_from_python(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)  # where no settings are
+    monkeypatch.setenv("ASSAY_REPORTS", str(tmp_path))
+    run = make_run(tmp_path, "mine", [1, 2, 4] * 20)
+    accept(run, GateSettings().scored, tmp_path / "baselines")
+    found = gate(run.manifest.id)
+    assert found.found.verdict.verdict == found.json()["verdict"] == "pass"
+    assert found.tables["measures"].loc["nDCG@10", "difference"] == 0
+    assert found.tables["power"].loc["nDCG@10", ["wins", "ties", "losses"]].tolist() == [0, 60, 0]
+    assert found.write(tmp_path / "shown").read_text().count("<h1>Gate: Pass") == 1

@@ -1,6 +1,7 @@
 """The rule of the gate, on runs whose scores are known by hand."""
 
 from dataclasses import replace
+from html import escape
 from pathlib import Path
 from xml.etree import ElementTree as Xml
 
@@ -8,6 +9,7 @@ import pytest
 from samples.planned_runs import make_run
 from tools.processes import ROOT
 
+from assay.eval.report.renderers.markdown import render
 from assay.eval.runs.execution.interleaved_timing import PairTimes
 from assay.eval.runs.machine_load import MachineLoad
 from assay.eval.runs.stored import StoredRun
@@ -16,10 +18,11 @@ from assay.eval.studies.gate import sentences
 from assay.eval.studies.gate.attribution import CollectionChange
 from assay.eval.studies.gate.baseline import Baseline, make
 from assay.eval.studies.gate.rebuild import Rebuild, list_moving
-from assay.eval.studies.gate.report import GateReport
+from assay.eval.studies.gate.report import report as show
 from assay.eval.studies.gate.rule import judge, judge_latency
 from assay.eval.studies.gate.running import load_settings
 from assay.eval.studies.gate.settings import GateSettings, LatencyLimits, MustNotBreak
+from assay.eval.studies.gate.verdicts import GateVerdict
 from assay.retrievers.base import AssayError
 
 QUIET = MachineLoad(cores=2, seconds=3, own=0.5, others=0.02, load_average=0.4)
@@ -45,9 +48,8 @@ def test_an_unchanged_run_passes(folder: Path, baseline: Baseline) -> None:
     assert item.finds > 0.05
     assert item.finds_spread == pytest.approx(item.minimum_effect)
     assert item.minimum_effect < item.margin < item.base / 3
-    assert f" {item.margin:.3f} " in gate_output.render_markdown(report)
-    (_, _, sentence), *_ = sentences.list_verdicts(report)
-    assert f"; lost no more than {item.margin:.3f}" in sentence
+    check, *_ = sentences.list_verdicts(report)
+    assert f"; lost no more than {item.margin:.3f}" in check.sentence
     assert (item.difference.low, item.difference.high) == (0.0, 0.0)
     assert report.losers == report.broken == report.changes == ()
 
@@ -64,11 +66,11 @@ def test_a_weak_pass_says_first_what_it_would_not_notice(folder: Path) -> None:
     assert 1 / 4 < item.margin / item.base <= 1 / 3
     told = f"Pass, but weak: with 25 questions {POORLY} would go unnoticed."
     assert sentences.announce(report).startswith(told)
-    assert gate_output.render_json(report)["verdict"] == "pass"
-    assert gate_output.render_json(report)["verdict_text"].startswith(told)
-    heading, first, *_ = gate_output.render_markdown(report).split("\n\n")
-    assert heading == "## Gate: Pass, but weak (few@planned)"
-    assert first.startswith(told.replace("Pass, but weak", "**Pass, but weak**"))
+    assert gate_output.GateFinding(report).as_json()["verdict"] == "pass"
+    assert gate_output.GateFinding(report).as_json()["verdict_text"].startswith(told)
+    heading, _, first, *_ = render(show(report)).split("\n\n")
+    assert heading == "# Gate: Pass, but weak (few@planned)"
+    assert first.startswith(f"- {told}")
     (whole,) = gate_output.annotate(report, strict=False)
     assert whole.startswith("::notice ")
     assert told in whole
@@ -267,12 +269,12 @@ def test_latency_of_a_busy_machine_is_not_judged(
         "on a quiet machine"
     )
     for text in (
-        gate_output.render_markdown(report),
+        render(show(report)),
         gate_output.render_junit(report, strict=False).decode(),
         sentences.conclude(report),
     ):
         assert told in text
-    assert gate_output.render_json(report)["latency"][0]["load"]["others"] == 0.43
+    assert gate_output.GateFinding(report).as_json()["latency"][0]["load"]["others"] == 0.43
     settled = judge_latency(times, LatencyLimits(busy=0.5))
     assert "cannot tell" not in {item.verdict for item in settled}
 
@@ -292,8 +294,8 @@ def test_outputs(folder: Path, baseline: Baseline) -> None:
     }
     names = [case.get("name") for case in suite]
     assert names == ["MRR@10", "query q0", "query q1", "latency p50", "latency p95"]
-    markdown = gate_output.render_markdown(report)
-    assert "## Gate: Regression (mine@planned)" in markdown
+    markdown = render(show(report))
+    assert "# Gate: Regression (mine@planned)\n" in markdown
     assert "| q1 |" in markdown
     lines = gate_output.annotate(report, strict=False)
     assert [line.split(" ")[0] for line in lines] == ["::error"] * 4
@@ -309,8 +311,8 @@ def test_the_share_of_a_models_judgments_is_told(folder: Path, baseline: Baselin
         "1.7 % of the judgments used by these measures were made by a language model, not by "
         "people (1 of 60; model <m>, prompt p"
     )
-    assert str(gate_output.render_json(report)["judged_by_model"]).startswith(told)
-    assert told.replace("<", "&lt;") in gate_output.render_markdown(report)
+    assert str(gate_output.GateFinding(report).as_json()["judged_by_model"]).startswith(told)
+    assert escape(told) in render(show(report))
 
 
 def test_a_drop_that_a_few_large_gains_would_undo_says_so(folder: Path) -> None:
@@ -343,7 +345,7 @@ def test_texts_of_others_stay_text() -> None:
     assert error is not None
     assert "<img src=x>" in (error.text or "")
     markdown = gate_output.render_failure("x", hostile)
-    assert "a\\|b &lt;img src=x> @\u200ball" in markdown
+    assert "a\\|b &lt;img src=x&gt; @\u200ball" in markdown
     assert markdown.count("\n") == 3
     assert gate_output.annotation("error", "a:b,c", "50 %\nx") == (
         "::error title=a%3Ab%2Cc::50 %25%0Ax"
@@ -356,7 +358,7 @@ def test_a_rebuild_that_moves_rankings_is_no_drop(folder: Path, baseline: Baseli
     scores = make(run, SETTINGS.scored).scores
     kept = scores | {"q0": baseline.scores["q0"]}
 
-    def judge_with(scores_: dict[str, dict[str, float]] | None, shift: float) -> GateReport:
+    def judge_with(scores_: dict[str, dict[str, float]] | None, shift: float) -> GateVerdict:
         rebuild = Rebuild(("chroma",), scores_, 1, {"MRR@10": shift} if scores_ else {})
         return judge(baseline, run, SETTINGS, rebuild=rebuild)
 
@@ -366,12 +368,12 @@ def test_a_rebuild_that_moves_rankings_is_no_drop(folder: Path, baseline: Baseli
     one = judge_with(kept, 0.0)
     assert (one.verdict, one.broken) == ("pass", ())
     told = "Rankings of chroma move when the index is built again. In a second, cold build 1 of 60"
-    assert told in gate_output.render_markdown(one)
+    assert told in render(show(one))
     assert "kept its score in one of two builds" in gate_output.render_junit(one, True).decode()
     unknown = judge_with(None, 0.0)
     assert (unknown.verdict, unknown.broken) == ("cannot tell", ())
     assert "How far is not known" in sentences.conclude(unknown)
-    assert gate_output.render_json(unknown)["rebuild"] == {
+    assert gate_output.GateFinding(unknown).as_json()["rebuild"] == {
         "engines": ["chroma"],
         "moved": None,
         "shifts": None,
@@ -409,10 +411,8 @@ def test_an_engine_that_moves_is_found_in_the_facts_of_a_run(folder: Path) -> No
 
 
 def test_the_comment_says_which_figures_are_adjusted(folder: Path, baseline: Baseline) -> None:
-    markdown = gate_output.render_markdown(
-        judge(baseline, make_run(folder, "mine", RANKS), SETTINGS)
-    )
-    assert "| difference (95 %) | margin | adjusted p |" in markdown
+    markdown = render(show(judge(baseline, make_run(folder, "mine", RANKS), SETTINGS)))
+    assert "| Difference (95 %) | Margin | Adj. p |" in markdown
     assert "p: of a drop, adjusted for all gated measures" in markdown
     assert "the interval of one measure's difference by itself, not adjusted" in markdown
 
@@ -452,10 +452,10 @@ def test_a_drop_in_a_few_documents_is_no_proof_for_others(folder: Path) -> None:
     assert sampled.measures[0].p > fixed.measures[0].p
     assert sampled.measures[0].margin >= fixed.measures[0].margin
     assert sampled.measures[0].difference.low < fixed.measures[0].difference.low
-    told = gate_output.render_json(sampled)
+    told = gate_output.GateFinding(sampled).as_json()
     assert told["claim"]["about"] == "documents"
     assert told["opposite"] == {"MRR@10": "regression"}
-    assert sampled.claims.sentence in gate_output.render_markdown(sampled)
+    assert sampled.claims.sentence in render(show(sampled))
 
 
 def test_where_no_queries_share_a_document_the_gate_is_as_by_query(folder: Path) -> None:

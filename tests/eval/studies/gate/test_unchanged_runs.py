@@ -7,10 +7,10 @@ import pytest
 
 from assay.eval.runs.summary.means import estimate_changes
 from assay.eval.statistics.max_t import randomise_drops
-from assay.eval.studies.gate.report import Verdict
 from assay.eval.studies.gate.rule import decide
 from assay.eval.studies.gate.settings import GateSettings
 from assay.eval.studies.gate.unchanged_runs import find_margins, resample
+from assay.eval.studies.gate.verdicts import Verdict
 
 SETTINGS = GateSettings(measures={"nDCG@10": 0.02, "MRR@10": 0.02})
 

@@ -1,0 +1,49 @@
+"""Whether a pipeline got worse than its baseline, as a function."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from assay.eval.report.result import StudyResult
+
+if TYPE_CHECKING:
+    from assay.eval.studies.gate.output import GateFinding
+
+
+def gate(
+    target: str,
+    *overrides: str,
+    base: str | None = None,
+    baselines: str | Path | None = None,
+    settings: str | Path | None = None,
+) -> "StudyResult[GateFinding]":
+    """Judge a pipeline against its committed baseline, as `assay gate` does.
+
+    Args:
+        target: A config, run where no equal run is stored, or a stored run.
+        overrides: Changes to the config, `key.path=value`.
+        base: A checkout, git revision or other config beside which latency is gated.
+        baselines: The folder of the baselines; by default `baselines` below the reports.
+        settings: The file of the gate's settings; by default `configs/gate.yaml`, if it is there.
+
+    Returns:
+        What was found: `.found.verdict.verdict`, `.tables["measures"]`, `.plot()`.
+
+    Raises:
+        AssayError: Nothing can be judged: no baseline, no query in common, or a run that is
+            degraded or a sample.
+
+    Examples:
+        >>> from assay import gate
+        >>> gate("hybrid_rrf").found.verdict.verdict  # doctest: +SKIP
+        'pass'
+
+    """
+    from assay.eval.progress import ConsoleProgress
+    from assay.eval.studies.gate import running
+    from assay.eval.studies.gate.output import GateFinding
+    from assay.eval.studies.gate.report import report
+
+    limits = running.load_settings(Path(settings) if settings else None)
+    folder = running.baselines_folder(Path(baselines) if baselines else None)
+    found = running.judge_target(target, overrides, base, folder, limits, ConsoleProgress())
+    return StudyResult(GateFinding(found), report(found))
