@@ -9,7 +9,7 @@ from pydantic import Field, PrivateAttr, model_validator
 
 from assay.retrievers.settings import Settings
 from assay.retrievers.settings.fields import DeclaredType, find_type
-from assay.retrievers.settings.trust import NeedsNoTrust, check_place
+from assay.retrievers.settings.trust import NeedsNoTrust, check_places
 
 FILE = "dataset.yaml"
 NAME = r"^[A-Za-z0-9][A-Za-z0-9_.-]*$"
@@ -132,6 +132,7 @@ class Card(Settings):
         default_factory=dict, description="SHA-256 by file; written by `assay dataset seal`"
     )
     _path: Path | None = PrivateAttr(None)
+    _data: Path | None = PrivateAttr(None)  # where its data was found: see `location.find_data`
 
     @model_validator(mode="after")
     def _has_readers(self) -> "Card":
@@ -200,9 +201,8 @@ class Card(Settings):
             if file.is_file()
             and not any(part.startswith(".") for part in file.relative_to(path).parts)
         )
-        for file in found:
-            if self._path and file.is_symlink():
-                check_place(file, path, self._path)
+        if self._path:
+            check_places(filter(Path.is_symlink, found), path, self._path)
         return found
 
 

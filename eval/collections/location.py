@@ -9,7 +9,7 @@ from pathlib import Path
 from assay.eval.collections.card import Card, Download
 from assay.eval.shipped import find_shipped
 from assay.retrievers.base import AssayError
-from assay.retrievers.settings.trust import WAY_OUT, check_place, is_trusted, may_name
+from assay.retrievers.settings.trust import WAY_OUT, check_places, is_trusted, may_name
 from assay.retrievers.store.paths import parse_path
 
 OURS = "ASSAY_"
@@ -24,15 +24,18 @@ def describe_location(card: Card) -> str:
 def find_data(card: Card) -> Path:
     """Return the folder that holds the files of `card`, downloading it if need be.
 
-    Raises AssayError when a variable is not set, the folder is missing, the download fails, or the
-    card names what lies elsewhere (see `assay.retrievers.settings.trust`).
+    Where that is, and whether it may be, is settled once a card. Raises AssayError when a variable
+    is not set, the folder is missing, the download fails, or the card names what lies elsewhere
+    (see `assay.retrievers.settings.trust`).
     """
-    root = _find_root(card)
-    for name in filter(None, (*card.names(), card.contexts_file)):
-        file = parse_path(name, card.path or card.name, root)
+    if card._data is None:
+        root = _find_root(card)
+        named = filter(None, (*card.names(), card.contexts_file))
+        files = [parse_path(name, card.path or card.name, root) for name in named]
         if card.path:
-            check_place(file, root, card.path)
-    return root
+            check_places(files, root, card.path)
+        card._data = root
+    return card._data
 
 
 def find_repository(folder: Path) -> Path | None:

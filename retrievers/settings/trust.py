@@ -6,7 +6,7 @@ ASSAY_TRUST=1, which `--trust` sets. What needs trust stands in the settings the
 """
 
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -71,8 +71,7 @@ SAFEGUARD = NeedsTrust(lambda value: f"changes a safeguard to {value}")
 
 def is_trusted(path: Path) -> bool:
     """Whether the file at `path` may name all there is."""
-    place = path.resolve()
-    return trusts_all() or any(place.is_relative_to(home) for home in _homes())
+    return trusts_all() or _lies_in(path, _homes())
 
 
 def trusts_all() -> bool:
@@ -96,14 +95,28 @@ def may_name(place: Path, home: Path, file: Path) -> bool:
 
     What a trusted file names may also lie anywhere below the working folder or in the project.
     """
-    allowed = [home.resolve(), *(_homes() if is_trusted(file) else ())]
-    return trusts_all() or any(place.resolve().is_relative_to(root) for root in allowed)
+    return trusts_all() or _lies_in(place, _list_allowed(home, file))
 
 
-def check_place(place: Path, home: Path, file: Path) -> None:
-    """Raise AssayError where `file` may not name `place`: see `may_name`."""
-    if not may_name(place, home, file):
-        raise AssayError(f"{file}: names {place}, which lies outside {home}; {WAY_OUT}")
+def check_places(places: Iterable[Path], home: Path, file: Path) -> None:
+    """Raise AssayError where `file` may not name one of `places`: see `may_name`."""
+    if trusts_all():
+        return
+    allowed = _list_allowed(home, file)
+    for place in places:
+        if not _lies_in(place, allowed):
+            raise AssayError(f"{file}: names {place}, which lies outside {home}; {WAY_OUT}")
+
+
+def _list_allowed(home: Path, file: Path) -> tuple[Path, ...]:
+    """Return the folders in which what `file` names may lie; `home` is one."""
+    homes = _homes()
+    return (home.resolve(), *(homes if _lies_in(file, homes) else ()))
+
+
+def _lies_in(place: Path, folders: Iterable[Path]) -> bool:
+    found = place.resolve()
+    return any(found.is_relative_to(folder) for folder in folders)
 
 
 def _homes() -> tuple[Path, Path]:

@@ -42,7 +42,7 @@ from assay.retrievers.base import Chunk, Document
 from assay.retrievers.base.frontmatter import read_frontmatter
 from assay.retrievers.base.markdown import TEXT_SUFFIX, find_title
 from assay.retrievers.documents.conversion.converters import AnyConverter
-from assay.retrievers.settings.trust import check_place, check_values
+from assay.retrievers.settings.trust import check_places, check_values
 from assay.retrievers.store.digest import digest, digest_file, digest_texts
 from assay.retrievers.store.files import write_atomically
 
@@ -171,7 +171,7 @@ class NativeSource(Source[NativeCard]):
         if not folder.is_dir():
             return Changes()  # which is told with the documents
         if card.path:
-            check_place(folder, self._root, card.path)
+            check_places([folder], self._root, card.path)
             check_values(card.path, card.model_dump(include={"converter"}, exclude_none=True))
         known = {}
         for row in read_jsonl(self._root / card.conversions, self._problems):
@@ -232,7 +232,7 @@ class NativeSource(Source[NativeCard]):
         if not path.is_file():
             return ""
         if self._card.path:
-            check_place(path, self._root, self._card.path)
+            check_places([path], self._root, self._card.path)
         return str(path)
 
     def queries(self) -> Register[Query]:
