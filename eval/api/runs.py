@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from assay.eval.api.stored_runs import load_runs
 from assay.eval.studies.comparison.differences import EFFECT
-from assay.eval.studies.comparison.frame import ComparisonResult
+from assay.eval.studies.comparison.frame import ComparisonResult, make_result
 from assay.eval.studies.run.frame import RunResult
 from assay.retrievers.base import AssayError
 
@@ -124,7 +124,8 @@ def compare(
         track: Log the runs that are made to MLflow.
 
     Returns:
-        Means, paired differences with intervals, and a verdict.
+        What was found: `.verdict`, `.tables["differences"]`, `.per_query(measure)`,
+        `.first_hits()`, `.plot()`, `.json()`.
 
     Raises:
         AssayError: Runs were not judged alike, or what `run` raises.
@@ -137,11 +138,10 @@ def compare(
         >>> flat = run("bm25", "dataset=harbourline", *changed, track=False)
         >>> compared = compare(base, flat)
         >>> print(compared.verdict.splitlines()[0])  # doctest: +ELLIPSIS
-        flat is better than bm25 for new questions on these documents: nDCG@10 rises ...
-        >>> compared.differences.loc["flat"].loc["nDCG@10", ["difference", "low", "high"]].round(3)
+        flat is probably better than bm25 for new questions on these documents: nDCG@10 ...
+        >>> compared.tables["differences"][["difference", "p"]].loc["nDCG@10"].round(3)
         difference    0.024
-        low           0.005
-        high          0.042
+        p             0.000
         Name: nDCG@10, dtype: float64
         >>> compared.per_query("nDCG@10")["difference.flat"].nlargest(2).round(3)
         query_id
@@ -185,7 +185,7 @@ def compare(
         made = {each.run.manifest.id: each.run for each in shown}
         for run_ in (made[id_] for id_ in made.keys() - stored):
             log_run(write_report(run_)[0], progress)
-    return ComparisonResult(compared)
+    return make_result(compared)
 
 
 def _is_same(what: object, base: object) -> bool:

@@ -92,6 +92,7 @@ class StudyResult(Generic[F]):
         shown = [
             render(table.title, [table.note] * bool(table.note), tabulate(table), _draw(table))
             for table in self.report.tables.values()
+            if table.brief
         ]
         return "".join([*head, *shown])
 

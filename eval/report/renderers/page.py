@@ -76,13 +76,14 @@ def render(report: Report) -> str:
 def _show(block: Block) -> dict[str, Any]:
     """Return a block by its kind, as the template takes it."""
     if isinstance(block, Table):
-        return {"kind": "table", "title": block.title, "table": _show_table(block)}
+        return {"kind": "table", "title": block.title, "table": show_table(block)}
     if isinstance(block, Facts):
         return {"kind": "facts", "title": block.title, "pairs": block.pairs}
     return {"kind": "prose", "title": block.title, "text": block.text}
 
 
-def _show_table(table: Table) -> TableView:
+def show_table(table: Table) -> TableView:
+    """Return a table as the templates take it."""
     axis = make_axis(table) if table.plot and table.plot.kind != "bar" else None
     bars = scale_bars(table)
     keys = [column.key for column in table.columns]

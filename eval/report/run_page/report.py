@@ -14,7 +14,7 @@ from assay.eval.scoring.measures import choose_headline, find
 from assay.eval.statistics.estimates import Estimate
 
 # The measures that a terminal shows first.
-FIRST = ("nDCG@10", "MRR@10", "Hit@1", "Hit@5", WITHIN, "Judged@10")
+FIRST = ("nDCG@10", "MRR@10", "Hit@1", WITHIN, "Judged@10")
 
 
 def report(summary: Summary) -> Report:
@@ -43,7 +43,7 @@ def tell(summary: Summary) -> list[str]:
     if first and ten:
         lines.append(
             f"{percent(first.value)} of questions get a right passage first, {percent(ten.value)} "
-            "within the first ten."
+            "in the top ten."
         )
     lines.append(f"{name} is {_tell_mean(means[name])}.")
     if summary.traffic and name in summary.traffic.measures:
@@ -134,7 +134,7 @@ def _find_standard(name: str) -> str:
 
 def _tabulate_types(summary: Summary) -> Table:
     """Return a row a type of query, in the measures that say most."""
-    names = [name for name in FIRST[:4] if name in summary.means] or list(summary.means)[:1]
+    names = [name for name in FIRST[:3] if name in summary.means] or list(summary.means)[:1]
     first = names[0]
     return Table(
         "by_type",

@@ -23,6 +23,7 @@ from assay.eval.report.run_page.queries import (
     slowest,
     worst,
 )
+from assay.eval.report.run_page.report import tell
 from assay.eval.report.run_page.timing import LatencyTable, time_stages
 from assay.eval.report.run_page.unanswerable_queries import AnsweringView, view_answering
 from assay.eval.runs.stored import describe_without_hits
@@ -170,7 +171,7 @@ def make_view(summary: Summary) -> View:
         description=str(manifest.config.get("description") or ""),
         key_facts=_key_facts(summary),
         warnings=_warnings(summary),
-        lede=_lede(summary),
+        lede=tuple(tell(summary)),
         measures=tuple(_measure_row(name, mean) for name, mean in summary.means.items()),
         traffic=tuple(
             _measure_row(name, mean)
@@ -255,29 +256,6 @@ def _warnings(summary: Summary) -> tuple[str, ...]:
     if summary.models:
         lines.append(f"{summary.models}.")
     return (*lines, *summary.cautions)
-
-
-def _lede(summary: Summary) -> tuple[str, ...]:
-    """Return what the run found, in sentences."""
-    lines = []
-    first, ten = summary.means.get("Hit@1"), summary.means.get("Hit@10")
-    if first and ten:
-        lines.append(
-            f"The first passage is relevant for {percent(first.value)} of the queries "
-            f"(95 % interval {_percents(first)}), one of the first ten for "
-            f"{percent(ten.value)} ({_percents(ten)})."
-        )
-    if summary.latency:
-        total = next(iter(summary.latency.values()))
-        lines.append(
-            f"Half of the queries take at most {formats.amount(total['p50'].value)} ms, "
-            f"95 % at most {formats.amount(total['p95'].value)} ms."
-        )
-    return tuple(lines)
-
-
-def _percents(mean: Estimate) -> str:
-    return f"{100 * mean.low:.0f}–{percent(mean.high)}"
 
 
 def _measure_row(name: str, mean: Estimate) -> MeasureRow:

@@ -8,13 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from assay.eval.configs.config import RunConfig
-from assay.eval.report.formats import amount, count, score, signed
+from assay.eval.report.formats import amount, count, score
 from assay.eval.running.search_space import Point
 from assay.eval.runs.summary.claims import Claims
 from assay.eval.statistics.estimates import Estimate, OpenEstimate
 from assay.eval.statistics.significance import TIE
-from assay.eval.studies.comparison.conclusion import conclude_opposite, describe_evidence
+from assay.eval.studies.comparison.conclusion import conclude_opposite
 from assay.eval.studies.comparison.differences import Difference
+from assay.eval.studies.comparison.plain_words import tell_change
 
 GIVEN = "as given"
 LEGS = "legs"  # the stage in which each leg is tried alone
@@ -167,12 +168,12 @@ class Choice:
             told = f"Keep {base}: no candidate was better on the {self.chosen_on} questions of the"
             return f"{told} choice. {self._describe_bm25(on)}"
         found = self.differences["base"]
-        change = f"{signed(found.difference.value)} ({describe_evidence(found)})"
+        change = tell_change(found)
         if self.ships:
             return (
                 f"Ship {self.name}: {self.measure} is "
                 f"{self._show_mean('best')} against {self._show_mean('base')} for {base} and "
-                f"{self._show_mean('bm25')} for BM25 alone, {change} over {base}, {on}."
+                f"{self._show_mean('bm25')} for BM25 alone; over {base} {change}, {on}."
                 f"{self._warn_of_bm25()}"
             )
         return (
@@ -185,7 +186,7 @@ class Choice:
 
     def _describe_bm25(self, on: str) -> str:
         found = self.differences["bm25"]
-        change = f"{signed(found.difference.value)} ({describe_evidence(found)})"
+        change = tell_change(found)
         return (
             f"Its {self.measure} is {self._show_mean('base')} against "
             f"{self._show_mean('bm25')} for BM25 alone, {change}, {on}."
@@ -197,7 +198,7 @@ class Choice:
         if found is None or found.verdict == "better":
             return ""
         told = "worse" if found.shown else "not shown to be better"
-        change = f"{signed(found.difference.value)} ({describe_evidence(found)})"
+        change = tell_change(found)
         return f" It is {told} than BM25 alone, which costs least: {change}."
 
     def _describe_needed(self, found: Difference) -> str:

@@ -1,5 +1,7 @@
 """Runs beside a base, or all pairs of them: what a comparison holds."""
 
+import hashlib
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
@@ -8,6 +10,7 @@ from typing import Any
 
 from assay.eval.report.formats import count, p_value
 from assay.eval.runs.execution.interleaved_timing import InterleavedTiming
+from assay.eval.runs.generated_answers import read
 from assay.eval.runs.machine_load import describe_disturbance
 from assay.eval.runs.manifest import describe_cut, describe_order, describe_unread
 from assay.eval.runs.stored import StoredRun, describe_degraded, describe_without_hits
@@ -29,6 +32,7 @@ from assay.eval.studies.comparison.differences import Difference, describe_symme
 from assay.eval.studies.comparison.latency_pairs import LatencyPair
 from assay.eval.studies.comparison.ranking import conclude_ranking, group_runs
 
+LONGEST = 120  # characters of the names in an id
 MOST_LINES = 3  # of the verdict, on pairs whose types of query say something else
 
 
@@ -112,6 +116,29 @@ class Comparison:
     unanswered: str
     claims: Claims
     all_pairs: bool = False
+
+    @cached_property
+    def id(self) -> str:
+        """The name of its folder: what was compared, and a digest of all it is of."""
+        collection = self.base.run.manifest.collection.name
+        parts: list[Any] = [
+            [run.manifest.id for run in self.runs],
+            self.measures,
+            self.beside,
+            self.effect,
+        ]
+        if self.all_pairs:
+            parts.append("all pairs")
+        if self.of_answers:
+            parts.append([found.digest for run in self.runs if (found := read(run.folder))])
+        digest = hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:8]
+        names = "-".join(run.manifest.name for run in self.runs)[:LONGEST]
+        return f"compare-{names}-{collection.replace(':', '.').replace('/', '.')}-{digest}"
+
+    @property
+    def environment(self) -> Mapping[str, Any]:
+        """Nothing: each run has its own, and where runs are compared changes no figure."""
+        return {}
 
     @cached_property
     def against_base(self) -> tuple[Pair, ...]:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from assay.eval.report.blocks import Block, Facts, Prose, Report
-from assay.eval.report.formats import amount, count, score
+from assay.eval.report.formats import amount, count
 from assay.eval.runs.machine_load import UNRELIABLE
 from assay.eval.runs.summary.cost import tell_queries
 from assay.eval.statistics.significance import ALPHA, POWER, RESAMPLES
@@ -13,6 +13,7 @@ from assay.eval.studies.comparison.plain_words import tell_alone, tell_pair, tel
 from assay.eval.studies.comparison.tables import (
     tabulate_differences,
     tabulate_latency,
+    tabulate_measures,
     tabulate_runs,
     tabulate_types,
 )
@@ -23,7 +24,7 @@ def report(compared: Comparison) -> Report:
     collection = compared.base.run.manifest.collection
     queries = count(len(compared.base.run.queries), "query", "queries")
     return Report(
-        id="",
+        id=compared.id,
         kind="comparison",
         title=entitle(compared),
         subject=(queries + compared.describe_questions(),),
@@ -91,7 +92,7 @@ def _list_blocks(compared: Comparison) -> Sequence[Block]:
         *([tabulate_types(compared)] if typed else []),
         *([] if several else _tell_speed(compared)),
         *([tabulate_latency(compared)] if compared.pairs[0].latency else []),
-        Facts("Measures without a verdict", _list_beside(compared), brief=False),
+        tabulate_measures(compared),
         Prose("In exact words", " ".join(compared.verdict)),
         Prose("How to read the figures", explain(compared)),
     ]
@@ -111,21 +112,7 @@ def _tell_speed(compared: Comparison) -> list[Facts]:
     if pair.base.cost or pair.other.cost:
         costs = " → ".join(tell_queries(summary.cost) for summary in (pair.base, pair.other))
         told.append(("USD per 1,000 queries", costs))
-    return [Facts("", told)] if told else []
-
-
-def _list_beside(compared: Comparison) -> list[tuple[str, str]]:
-    """Return each measure of which neither more nor less is better, with that of every run."""
-    return [
-        (
-            name,
-            ", ".join(
-                f"{label} {score(summary.means[name].value)}"
-                for label, summary in zip(compared.labels, compared.summaries, strict=True)
-            ),
-        )
-        for name in compared.beside
-    ]
+    return [Facts("Time and cost", told)] if told else []
 
 
 def explain(compared: Comparison) -> str:

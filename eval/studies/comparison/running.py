@@ -17,7 +17,6 @@ from assay.eval.runs.stored import StoredRun, open_run
 from assay.eval.studies.comparison.analysis import check_request, compare
 from assay.eval.studies.comparison.comparison import Comparison
 from assay.eval.studies.comparison.latency_pairs import pair_latencies
-from assay.eval.studies.comparison.page import name_comparison
 from assay.retrievers.base import AssayError, Progress
 
 if TYPE_CHECKING:
@@ -78,7 +77,7 @@ def compare_systems(
         for system in systems
     ]
     compared = compare(runs, measures, effect, all_pairs=all_pairs, summarise=summarise_cached)
-    path = reports_folder() / name_comparison(compared) / TIMING
+    path = reports_folder() / compared.id / TIMING
     timed = {
         run.manifest.id: system
         for run, system in zip(runs, systems, strict=True)

@@ -8,6 +8,7 @@ from assay.eval.report.blocks import Column, Plot, Table, Tone
 from assay.eval.runs.summary.cost import tell_queries
 from assay.eval.runs.summary.summary import Summary
 from assay.eval.scoring.measures import find
+from assay.eval.statistics.estimates import Estimate
 from assay.eval.studies.comparison.comparison import Comparison, Pair
 from assay.eval.studies.comparison.differences import Difference
 from assay.eval.studies.comparison.latency_pairs import LatencyPair
@@ -73,16 +74,9 @@ def tabulate_runs(compared: Comparison) -> Table:
     if costs:
         usd = "USD per 1,000 queries"
         columns.append(Column("usd", usd, value=lambda row: tell_queries(row.summary.cost)))
-    columns += [
-        Column(name, name, "score", brief=False, value=_read_mean(name)) for name in compared.beside
-    ]
     title = f"Best first. {LETTERS}" if ranked else f"Runs against {compared.labels[0]}"
     plot = Plot("mean", "whisker") if ranked else Plot("difference")
     return Table("runs", title, columns, rows, plot=plot if find(measure).standard else None)
-
-
-def _read_mean(name: str) -> Callable[[RunRow], float]:
-    return lambda row: row.summary.means[name].value
 
 
 def _list_runs(compared: Comparison) -> list[RunRow]:
@@ -92,6 +86,18 @@ def _list_runs(compared: Comparison) -> list[RunRow]:
     medians += [pair.latency[0].other if pair.latency else None for pair in compared.against_base]
     rows = zip(compared.labels, compared.summaries, compared.groups, pairs, medians, strict=True)
     return [RunRow(*row) for row in rows]
+
+
+def tabulate_measures(compared: Comparison) -> Table:
+    """Return a row a run with the mean of each measure; those without a verdict come last."""
+    names = (*compared.measures, *compared.beside)
+    columns = [Column(name, name, "score", value=_read_estimate(name)) for name in names]
+    run = Column("run", "Run", value=lambda row: row.label)
+    return Table("measures", "Means", [run, *columns], _list_runs(compared), brief=False)
+
+
+def _read_estimate(name: str) -> Callable[[RunRow], Estimate]:
+    return lambda row: row.summary.means[name]
 
 
 def tabulate_differences(compared: Comparison, brief: bool = True) -> Table:

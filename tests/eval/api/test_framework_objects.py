@@ -40,7 +40,7 @@ def test_an_object_is_judged_as_by_its_path(kind: str) -> None:
     assert given.name == type(made).__name__
     # What it holds is unknown, so that it is asked again.
     assert run(made, collection=COLLECTION, track=False).id != given.id
-    assert compare(by_path, given).differences["difference"].eq(0).all()
+    assert compare(by_path, given).tables["differences"]["difference"].eq(0).all()
 
 
 def test_a_pipeline_of_haystack_is_one_as_a_component() -> None:

@@ -89,8 +89,9 @@ def test_all_that_answers_alike_scores_alike() -> None:
     compared = compare(
         systems, collection=HARBOUR, measures=["Hit@1", "MRR@10"], names=list("abcdef")
     )
-    assert list(compared.measures.index) == list("abcdef")
-    assert (compared.measures["MRR@10", "mean"] == 0.75).all()
+    means = compared.tables["measures"]
+    assert list(means.index) == list("abcdef")
+    assert (means["MRR@10"] == 0.75).all()
     assert list(compared.per_query("MRR@10")["a"]) == [1, 0.5]
 
 
@@ -193,7 +194,7 @@ def test_a_run_file_is_run(tmp_path: Path) -> None:
     path.write_text("q1 Q0 d1 1 2.0 theirs\nq2 Q0 d2 1 1.0 theirs\n")
     result = run(path, collection=HARBOUR, track=False)
     assert result.name == "theirs"
-    assert compare(path, answer, collection=HARBOUR).compared.base.run.manifest.id == result.id
+    assert compare(path, answer, collection=HARBOUR).found.base.run.manifest.id == result.id
     path.write_text("q1 Q0 d1 1 2.0 theirs\nq2 Q0 d2 1 1.0 ours\n")
     with pytest.raises(AssayError, match=r"several systems \(theirs, ours\)"):
         run(str(path), collection=HARBOUR)
@@ -336,4 +337,4 @@ def test_an_id_that_stands_as_a_number_and_as_text_is_refused() -> None:
 def test_a_comparison_takes_track() -> None:
     first, other = {"007": ["d1"], "q2": []}, {"007": ["d1"], "q2": ["d2"]}
     found = compare(first, other, collection=PADDED, measures=["Hit@1"], track=False)
-    assert list(found.measures["Hit@1", "mean"]) == [0.5, 1.0]
+    assert list(found.tables["measures"]["Hit@1"]) == [0.5, 1.0]

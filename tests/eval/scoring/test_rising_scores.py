@@ -70,8 +70,8 @@ def test_what_a_run_exports_has_its_figures_and_its_order(
     }
     again = run(made.stored.folder / "run.trec", collection=TWO, track=False)
     compared = compare(made, again)
-    assert set(compared.differences["difference"]) == {0.0}
-    assert sum(TOLD in line for line in compared.compared.warnings) == warnings
+    assert set(compared.tables["differences"]["difference"]) == {0.0}
+    assert sum(TOLD in line for line in compared.found.warnings) == warnings
 
 
 def test_a_resumed_run_counts_all_that_rise(tmp_path: Path) -> None:

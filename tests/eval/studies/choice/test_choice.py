@@ -211,7 +211,7 @@ def test_a_winner_is_shown_on_questions_that_did_not_choose_it() -> None:
     assert shown.ships
     assert shown.conclusion.startswith(
         "Ship hybrid with context headings: nDCG@10 is 0.500 against 0.400 for hybrid and 0.300 "
-        "for BM25 alone, +0.100 (95 % simultaneous interval "
+        "for BM25 alone; over hybrid +0.100, likely between "
     )
     assert "on 60 questions that had no part in the choice" in shown.conclusion
     assert shown.shipped.documents.context.source == "headings"
@@ -220,8 +220,8 @@ def test_a_winner_is_shown_on_questions_that_did_not_choose_it() -> None:
 @pytest.mark.parametrize(
     ("bm25_below", "told"),
     [
-        (-0.1, "It is not shown to be better than BM25 alone, which costs least: 0.000 (95 % "),
-        (-0.2, "It is worse than BM25 alone, which costs least: −0.100 (95 % simultaneous "),
+        (-0.1, "It is not shown to be better than BM25 alone, which costs least: 0.000, likely "),
+        (-0.2, "It is worse than BM25 alone, which costs least: −0.100, likely between "),
     ],
 )
 def test_a_winner_that_does_not_beat_bm25_says_so(bm25_below: float, told: str) -> None:

@@ -20,12 +20,11 @@ from assay.eval.statistics.max_t import randomise_family
 from assay.eval.studies.comparison.analysis import compare
 from assay.eval.studies.comparison.comparison import Comparison
 from assay.eval.studies.comparison.differences import Contrast, judge_family
-from assay.eval.studies.comparison.frame import ComparisonResult
+from assay.eval.studies.comparison.frame import make_result, render_differences
 from assay.eval.studies.comparison.page import write
 from assay.eval.studies.comparison.page.view import make_view
 from assay.eval.studies.comparison.ranking import group_runs
 from assay.eval.studies.comparison.record import describe_comparison, figures, metrics
-from assay.retrievers.base import AssayError
 
 # Ranks of the gold passage: `good` is first everywhere, `fair` nearly so, `poor` seldom.
 RANKS = {
@@ -89,9 +88,7 @@ def test_two_runs_are_compared_as_with_a_base(runs: list[StoredRun]) -> None:
     with_base = compare(runs[:2], MEASURES)
     assert compare(runs[:2], MEASURES, all_pairs=True) == with_base
     assert with_base.labels == ("poor", "good"), "the first stays the base, better or not"
-    ranking = ComparisonResult(with_base).ranking
-    assert list(ranking.index) == ["good", "poor"]
-    assert list(ranking["groups"]) == ["a", "b"]
+    assert "runs" not in make_result(with_base).tables
 
 
 def test_runs_that_nothing_tells_apart_are_said_to_be(folder: Path) -> None:
@@ -138,8 +135,9 @@ def test_a_base_is_compared_with_each_other_only(runs: list[StoredRun]) -> None:
     with_base = compare(runs, MEASURES)
     assert with_base.names == (("poor", "good"), ("poor", "fair"))
     assert "base" in with_base.as_json()
-    with pytest.raises(AssayError, match="without a base"):
-        _ = ComparisonResult(with_base).ranking
+    table = make_result(with_base).tables["runs"]
+    assert list(table.index) == ["poor", "good", "fair"]
+    assert "groups" not in table, "not all pairs are tested"
 
 
 def test_every_form_holds_the_same_pairs(compared: Comparison, tmp_path: Path) -> None:
@@ -150,22 +148,22 @@ def test_every_form_holds_the_same_pairs(compared: Comparison, tmp_path: Path) -
         ("fair", 2, "a"),
         ("poor", 3, "b"),
     ]
-    result = ComparisonResult(compared)
-    assert result.differences.index.names == ["base", "other", "measure"]
+    result = make_result(compared)
+    differences = result.tables["differences"].set_index("measure", append=True)
     for told, pair in zip(facts["pairs"], compared.pairs, strict=True):
-        row = result.differences.loc[(told["base"], told["other"], "MRR@10")]
+        row = differences.loc[(f"{told['other']} against {told['base']}", "MRR@10")]
         assert told["differences"][0]["difference"]["value"] == row["difference"]
         assert row["verdict"] == pair.headline.verdict
-    assert list(result.ranking["rank"]) == [1, 2, 3]
-    assert result.by_type.index.names == ["base", "other", "type"]
-    rows = result.to_csv().splitlines()
+    assert list(result.tables["runs"]["groups"]) == list(compared.groups)
+    assert list(result.tables["by_type"]["type"].unique()) == ["ids", "words"]
+    rows = render_differences(compared).splitlines()
     assert rows[0].startswith("base,other,measure,type,n,base_mean,other_mean,difference,low,high")
     assert len(rows) == 1 + 3 * (2 + 2), "each pair: two measures, and two types"
     assert rows[1].startswith("good,fair,MRR@10,,40,1.0,")
     text = page.read_text()
     assert text.count('class="verdict worse"') > 2
     assert "Same letter: no proven difference" in text
-    assert "| 3 | poor | b |" in (page.parent / "report.md").read_text()
+    assert "| poor | 0.387 (0.307 – 0.467) | b |" in (page.parent / "report.md").read_text()
     assert "difference/MRR_at_10/good/poor" in {name for name, *_ in figures(compared)}
     assert "difference/MRR_at_10/poor" in metrics(compared)
     assert "good comes first" in describe_comparison(compared)

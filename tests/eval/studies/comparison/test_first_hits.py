@@ -13,7 +13,7 @@ from samples.report import make_run as make_hostile_run
 from assay.eval.studies.comparison.analysis import compare
 from assay.eval.studies.comparison.comparison import Comparison
 from assay.eval.studies.comparison.first_hits import find_first_hits, render_first_hits
-from assay.eval.studies.comparison.frame import ComparisonResult
+from assay.eval.studies.comparison.frame import make_result
 from assay.eval.studies.comparison.page import drilldown, write
 
 BASE, OTHER = [1, 1, 2, 0] * 10, [1, 2, 1, 2] * 10  # the rank of the answer, query by query
@@ -59,7 +59,7 @@ def test_the_table_has_every_query_and_no_formula(compared: Comparison, tmp_path
 
 
 def test_a_table_in_python(compared: Comparison) -> None:
-    table = ComparisonResult(compared).first_hits
+    table = make_result(compared).first_hits()
     assert table.loc[("q1", "base"), "state"] == "right"
     assert table.loc[("q1", "other"), "state"] == "not judged"
     assert len(table) == 2 * len(BASE)
