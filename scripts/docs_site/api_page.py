@@ -22,6 +22,7 @@ OBJECTS = {
                 "reproduce",
                 "read_traces",
                 "drift",
+                "explain",
                 "gate",
                 "judge",
                 "questions",
