@@ -10,7 +10,7 @@ The examples run in a checkout of the project, on its small collection.
 from assay.eval import no_telemetry
 from assay.eval.api.choosing import choose, sweep, tune
 from assay.eval.api.documents import ingest, search
-from assay.eval.api.gates import gate
+from assay.eval.api.gates import explain, gate
 from assay.eval.api.language_models import answer, judge, questions, ragas
 from assay.eval.api.runs import compare, run
 from assay.eval.api.stored_runs import load_runs, load_tracked_runs
@@ -33,6 +33,7 @@ __all__ = [
     "choose",
     "compare",
     "drift",
+    "explain",
     "gate",
     "ingest",
     "judge",

@@ -1,4 +1,4 @@
-"""Whether a pipeline got worse than its baseline, as a function."""
+"""Whether a pipeline got worse than its baseline, and where it loses passages, as functions."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 from assay.eval.report.result import StudyResult
 
 if TYPE_CHECKING:
+    from assay.eval.studies.explanation.finding import Explanation
     from assay.eval.studies.gate.output import GateFinding
 
 
@@ -47,3 +48,37 @@ def gate(
     folder = running.baselines_folder(Path(baselines) if baselines else None)
     found = running.judge_target(target, overrides, base, folder, limits, ConsoleProgress())
     return StudyResult(GateFinding(found), report(found))
+
+
+def explain(
+    run: str, *overrides: str, query: str | None = None, k: int = 10
+) -> "StudyResult[Explanation]":
+    """Show at which step correct passages were lost, as `assay explain` does.
+
+    Args:
+        run: A config, run where no equal run is stored, or a stored run.
+        overrides: Changes to the config, `key.path=value`.
+        query: The id of a query whose correct passages are listed.
+        k: How many hits count.
+
+    Returns:
+        What was found: `.tables["statuses"]`, `.tables["ceilings"]`, with a query also
+        `.tables["query"]`.
+
+    Raises:
+        AssayError: The config is wrong, there is no such run, or it has no such query.
+
+    Examples:
+        >>> from assay import explain
+        >>> found = explain("bm25", "dataset=harbourline")
+        >>> int(found.tables["statuses"]["passages"].sum())
+        194
+
+    """
+    from assay.eval.progress import ConsoleProgress
+    from assay.eval.running.run_references import resolve
+    from assay.eval.studies.explanation.finding import explain as find
+    from assay.eval.studies.explanation.report import report
+
+    found = find(resolve(run, overrides, ConsoleProgress()), k, query)
+    return StudyResult(found, report(found))

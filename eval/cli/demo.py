@@ -25,13 +25,14 @@ def demo(output: Path | None) -> None:
     `assay compare` and `assay explain` show of your own documents.
     """
     from assay.eval.cli.compare import print_comparison
-    from assay.eval.cli.explain import find_miss, print_query
+    from assay.eval.cli.explain import print_query
     from assay.eval.running.timing import read_timing
     from assay.eval.runs.stored import load
     from assay.eval.shipped import DEMO, DEMO_RUNS
     from assay.eval.studies.comparison import page as report
     from assay.eval.studies.comparison.analysis import compare
     from assay.eval.studies.comparison.running import TIMING
+    from assay.eval.studies.explanation.finding import Explanation
     from assay.retrievers.store.cache import default_root
     from assay.retrievers.store.files import write_atomically
 
@@ -43,10 +44,10 @@ def demo(output: Path | None) -> None:
     compared = compare(runs, timing=read_timing(folder / TIMING))
     page = report.write(compared, folder)
     missing = compared.pairs[0].other
-    query = find_miss(missing.attribution)
+    explained = Explanation(missing.run, missing.attribution, wrong=None, query=None)
     print_comparison(compared)
     click.echo(f"\nA correct passage that {DEMO_RUNS[-1]} missed, and the others of its query:")
-    print_query(missing.run, missing.attribution, query)
+    print_query(explained, explained.worst_query)
     click.echo()
     print_places(report=page)
     run = shlex.quote(show_path((folder / DEMO_RUNS[-1]).absolute()))

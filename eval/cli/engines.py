@@ -1,29 +1,18 @@
 """`assay engines`: which engines can be used here, keep the rules, and what they leave behind."""
 
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import click
 
 from assay.eval.cli import options
 from assay.eval.cli.output import make_console, make_table, print_json, print_table
+from assay.eval.cli.report_screen import print_report
 
 if TYPE_CHECKING:
-    from assay.eval.studies.stores.engines.inventory import EngineState, Removable
+    from assay.eval.studies.stores.engines.inventory import Removable
     from assay.eval.studies.stores.engines.rebuilds import EngineConformance
-
-LEGEND = """\
-native    the store fuses its dense and its keyword list itself: a leg of type native_hybrid
-fallback  the lists that the store has are legs, fused here: its vectors with a keyword leg, its
-          words with a dense one, and neo4j's two with each other:
-          assay run configs/hybrid_rrf.yaml --engine NAME
-refused   neither
-installed what its extra brings is there
-answers   the server whose address is set; – where none is, or none is needed
-dense     exact: compared with every vector, unless a setting says otherwise
-met       versions of the server that the live tests have met; here: it runs in this process;
-          never met: tested only against a double written from the vendor's reference"""
 
 
 @click.group()
@@ -32,15 +21,18 @@ def engines() -> None:
 
 
 @engines.command("list")
+@options.FULL
 @options.JSON
 def list_(as_json: bool) -> None:
     """List every engine with its state here.
 
-    Shows what each engine can do. Servers whose address is set are contacted.
+    Shows what each engine can do; --full says what the words mean. Servers whose address is set are
+    contacted.
     """
     from dataclasses import asdict
 
     from assay.eval.studies.stores.engines.inventory import describe_engines, list_providers
+    from assay.eval.studies.stores.engines.report import report
 
     found, providers = list(describe_engines()), list(list_providers())
     if as_json:
@@ -51,46 +43,7 @@ def list_(as_json: bool) -> None:
             }
         )
         return
-    headings = ("engine", "installed", "answers", "version", "hybrid", "dense", "met")
-    _print_words(headings, map(_describe, found))
-    for item in found:
-        if not item.ready or item.answers:
-            click.echo(f"{item.type}: {item.state}")
-    click.echo()
-    stores = ((item.provider, item.strategy, item.note) for item in providers)
-    _print_words(("provider", "hybrid", "here"), stores)
-    click.echo(f"\n{LEGEND}")
-
-
-def _describe(item: "EngineState") -> tuple[str, ...]:
-    """Return the row of an engine; an embedded one is met wherever it runs."""
-    answers = "–" if item.answers is None else "yes" if item.answers else "no"
-    return (
-        item.type,
-        "yes" if item.installed else "no",
-        answers,
-        item.version or "–",
-        item.hybrid,
-        _describe_dense(item),
-        item.met or ("here" if item.where == "embedded" else "never met"),
-    )
-
-
-def _describe_dense(item: "EngineState") -> str:
-    if "dense" not in item.searches:
-        return "–"
-    return "exact" if item.exact else "approx."
-
-
-def _print_words(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    """Print a table of words, of which the last column wraps."""
-    from rich.markup import escape
-
-    table = make_table(*headings, left=headings, ruled=False, whole=True)
-    table.columns[-1].no_wrap = False
-    for row in rows:
-        table.add_row(*map(escape, row))
-    print_table(make_console(), table)
+    print_report(report(found, providers))
 
 
 @engines.command()

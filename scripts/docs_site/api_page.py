@@ -23,6 +23,7 @@ OBJECTS = {
                 "reproduce",
                 "read_traces",
                 "drift",
+                "explain",
                 "gate",
                 "judge",
                 "questions",

@@ -26,7 +26,13 @@ def test_a_comparison_has_a_report_that_is_the_same_again(assay_json, runs, plac
     assert page.parent.parent == Path(places["ASSAY_REPORTS"])
     assert first["mlflow_run"] is None
     files = {file.name: file.read_bytes() for file in page.parent.iterdir()}
-    assert set(files) == {"comparison.json", "differences.csv", "report.html", "report.md"}
+    assert set(files) == {
+        "comparison.json",
+        "differences.csv",
+        "first_hits.csv",
+        "report.html",
+        "report.md",
+    }
     told = {key: value for key, value in first.items() if key not in ("report", "mlflow_run")}
     assert json.loads(files["comparison.json"]) == told
     assert assay_json("compare", *runs, "--no-track") == first

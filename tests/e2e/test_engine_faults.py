@@ -208,7 +208,14 @@ def test_searches_turned_down_are_made_again_and_counted(
 ) -> None:
     with Proxy(opensearch, reject(3, fail(429))) as proxy:
         path = config(OPENSEARCH)
-        arguments = (path, "limit=8", "latency.queries=8", "latency.warm_up=0", "--no-track")
+        arguments = (
+            path,
+            "limit=8",
+            "latency.queries=8",
+            "latency.warm_up=0",
+            "--no-track",
+            "--full",
+        )
         done = call("run", *arguments, OPENSEARCH_URL=proxy.url)
     assert done.returncode == 0, done.stderr
     assert "calls that failed were made again; what that cost is in no latency" in " ".join(

@@ -63,7 +63,7 @@ def test_the_round_trip(assay, assay_json, copy: Path, tmp_path: Path) -> None:
     assert (made["added"], made["unfilled"]) == (len(rows), 0)
     told, *_, counts = assay("dataset", "check", str(labelled)).stdout.splitlines()
     assert "judgments were made by a language model, not by people" in told
-    assert counts.endswith("0 errors, 1 warning, 2 notes")
+    assert counts.endswith("0 errors, 1 warning, 3 notes")
     second = [run(assay_json, *BM25, *more, f"dataset={labelled}") for more in ((), FIXED)]
     for found in second:
         assert found["measures"]["Judged@10"]["mean"] == 1

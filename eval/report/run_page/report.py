@@ -54,7 +54,7 @@ def tell(summary: Summary) -> list[str]:
             f"Half of the questions take at most {amount(total['p50'].value)} ms, 95 % at most "
             f"{amount(total['p95'].value)} ms."
         )
-    return [f"{manifest.name}: {lines[0]}", *lines[1:]]
+    return [f"{manifest.name}: {lines[0]}", *lines[1:], *filter(None, [summary.leaks])]
 
 
 def list_warnings(summary: Summary) -> list[str]:
@@ -75,7 +75,7 @@ def list_warnings(summary: Summary) -> list[str]:
         *([sample] if manifest.sampled else []),
         *recalls,
         *summary.cautions,
-        *filter(None, [summary.models, summary.leaks]),
+        *filter(None, [summary.models]),
     ]
 
 

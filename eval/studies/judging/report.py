@@ -27,8 +27,8 @@ RULE = (
     f"the whole interval lies below. {LEAST_TAU:g} is a convention."
 )
 POWERED = (
-    "Prediction-powered figures are valid whatever the model gets wrong, if the queries with "
-    "people's grades were drawn by chance."
+    "Both: prediction-powered, which is valid whatever the model gets wrong, if the queries with "
+    "people's grades were drawn by chance. λ says how far the model is relied on."
 )
 AGREEMENT = (
     Column("judges", "Judges", value=itemgetter(0)),
@@ -118,8 +118,8 @@ def _show_means(key: str, title: str, rows: Sequence[MeanEstimates], kind: PlotK
         Column("run", "Run"),
         Column("people", "People alone", shown),
         Column("model", "Model alone", shown),
-        Column("powered", "Both (prediction-powered)", shown),
-        Column("weight", "λ", "score", lambda row: row.powered and row.powered.weight),
+        Column("powered", "Both", shown),
+        Column("weight", "λ", "score", lambda row: row.powered and row.powered.weight, brief=False),
         *(
             Column(f"{who}_n", f"n ({who})", "count", attrgetter(f"{who}.n"), brief=False)
             for who in ("people", "model")

@@ -1,0 +1,1 @@
+"""At which step of a run correct passages were lost."""

@@ -1,0 +1,66 @@
+"""Where the correct passages of a run were lost, of all queries and of one."""
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from assay.eval.report.formats import shorten
+from assay.eval.runs.stored import StoredRun
+from assay.eval.runs.summary.attribution import Attribution, ItemStatus, attribute
+from assay.eval.runs.summary.wrong_documents import WrongDocuments, find_wrong_documents
+from assay.retrievers.base import AssayError
+
+EXCERPT = 300  # characters of a gold item
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """The statuses of the correct passages of a run; `query` is the one that is shown, if any."""
+
+    run: StoredRun
+    attribution: Attribution
+    wrong: WrongDocuments | None
+    query: str | None
+
+    @property
+    def worst_query(self) -> str:
+        """The query of the most relevant passage that was missed, with fewest; "" for none."""
+        items = self.attribution.items
+        grades = {
+            query: max(missed)
+            for query, found in items.items()
+            if (missed := [item.item.grade for item in found if item.status != "found"])
+        }
+        return min(grades, key=lambda i: (-grades[i], len(items[i]), i), default="")
+
+    def excerpt(self, item: ItemStatus) -> str:
+        """Return the beginning of a passage."""
+        return shorten(self.run.gold_texts[item.item.id], EXCERPT)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return all of it as JSON values."""
+        return {
+            "run": self.run.manifest.id,
+            **self.attribution.as_json(),
+            "wrong_documents": self.wrong and asdict(self.wrong),
+            **({} if self.query is None else {"query": self._describe(self.query)}),
+        }
+
+    def _describe(self, query: str) -> dict[str, Any]:
+        asked = self.run.queries[query]
+        items = [
+            {**item.as_json(), "words": item.words, "excerpt": self.excerpt(item)}
+            for item in self.attribution.items[query]
+        ]
+        return {"id": query, "text": asked.text, "type": asked.type, "items": items}
+
+
+def explain(run: StoredRun, k: int, query: str | None) -> Explanation:
+    """Find where correct passages were lost to the first `k` hits.
+
+    Raises AssayError where the run has no such `query`.
+    """
+    if query is not None and query not in run.queries:
+        some = ", ".join(list(run.queries)[:5])
+        raise AssayError(f"--query {query}: not in {run.manifest.id}, which has {some}, …")
+    attribution = attribute(run, k)
+    return Explanation(run, attribution, find_wrong_documents(run, attribution), query)
