@@ -1,6 +1,6 @@
 """Numbers and texts as reports print them."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from assay.eval.statistics.estimates import OpenEstimate
@@ -75,6 +75,11 @@ def size(count: int) -> str:
 def count(number: int, noun: str, plural: str = "") -> str:
     """Return a number of things: `1 query`, `1,200 queries`."""
     return f"{number:,} {noun if number == 1 else plural or f'{noun}s'}"
+
+
+def enumerate_words(words: Sequence[str]) -> str:
+    """Return words as a sentence lists them: `a, b and c`."""
+    return " and ".join(filter(None, [", ".join(words[:-1]), *words[-1:]]))
 
 
 def adjusted(tests: int, where: str) -> str:

@@ -14,6 +14,7 @@ from typing import Any
 
 from assay.retrievers.store.user_code import digest_module, find_file, is_own
 
+UNKNOWN = "unknown"
 # Modules of which the same call gives the same result.
 PURE = {
     "bisect", "collections", "difflib", "functools", "heapq", "itertools", "json", "math",
@@ -56,32 +57,24 @@ def describe_code(code: Any) -> dict[str, str]:
     """Return what a manifest says of a function or object: its name, source and identity.
 
     `source` is the SHA-256, in hex, of the source of the function or of the object's class, and
-    `unknown` where none is found, as of what was typed at a prompt; `identity` is that of
-    `identify`, or `unknown`, and then `because` says in words what cannot be known.
+    `unknown` where none is found, as of what was typed at a prompt. `identity` is the SHA-256 of
+    the function or object and of all that it refers to, or `unknown`, and then `because` says in
+    words what cannot be known.
+
+    Known are functions of plain values, other such functions, classes and modules without state;
+    partials, methods and cached functions of these; and objects whose attributes are plain values
+    and whose class is known. A function counts by its bytecode. A run of equal identity is not made
+    again, so that a wrong one would show figures of old code.
     """
     try:
         source = _digest(inspect.getsource(_defining(code)))
     except (OSError, TypeError):
-        source = "unknown"
+        source = UNKNOWN
     described = {"name": name_code(code), "source": source}
     try:
         return described | {"identity": _identify(code)}
     except _UnknownError as error:
-        return described | {"identity": "unknown", "because": str(error)}
-
-
-def identify(code: Any) -> str | None:
-    """Return the SHA-256, in hex, of a function or object and of all that it refers to.
-
-    Known are functions of plain values, other such functions, classes and modules without state;
-    partials, methods and cached functions of these; and objects whose attributes are plain values
-    and whose class is known. A function counts by its bytecode. None stands for any other: a run
-    of equal identity is not made again, so that a wrong one would show figures of old code.
-    """
-    try:
-        return _identify(code)
-    except _UnknownError:
-        return None
+        return described | {"identity": UNKNOWN, "because": str(error)}
 
 
 def describe_class(value: object) -> dict[str, str]:
@@ -99,7 +92,7 @@ def describe_class(value: object) -> dict[str, str]:
 def describe_unknown_code(facts: Mapping[str, Any]) -> str:
     """Say, of the facts of a run, why it stands for no later one; "" where its code is known."""
     described = facts.get("function") or facts.get("object")
-    if not isinstance(described, Mapping) or described.get("identity") != "unknown":
+    if not isinstance(described, Mapping) or described.get("identity") != UNKNOWN:
         return ""
     because = described.get("because", "code without a file")
     return (
@@ -109,7 +102,7 @@ def describe_unknown_code(facts: Mapping[str, Any]) -> str:
 
 
 def _identify(code: Any) -> str:
-    """Return what `identify` does. Raises _UnknownError."""
+    """Return the identity of a function or object. Raises _UnknownError."""
     try:
         known = isinstance(code, CALLABLE)
         parts = _spell(code, {}) if known else _spell_object(code, {})

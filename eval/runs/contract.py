@@ -15,12 +15,17 @@ MOST_VALIDATED = 1 << 16  # chunks
 
 
 @contextmanager
-def naming(what: str) -> Iterator[None]:
-    """Make of whatever somebody's own code raises an AssayError that says where it happened."""
+def naming(what: str, always: bool = False) -> Iterator[None]:
+    """Make of whatever somebody's own code raises an AssayError that says where it happened.
+
+    An AssayError says so already, unless it is `always` to be said.
+    """
     try:
         yield
-    except AssayError:
-        raise
+    except AssayError as error:
+        if not always:
+            raise
+        raise AssayError(f"{what}: {error}") from error
     except Exception as error:
         reason = " ".join(str(error).split())
         raise AssayError(f"{what}: {type(error).__name__}: {reason}") from error
@@ -60,19 +65,13 @@ def check_ranking(
         )
     if len(found.hits) > k:
         raise AssayError(f"{where}: {len(found.hits)} hits were returned, {k} were asked for")
-    if _are_plain(found.hits):
-        for rank, hit in enumerate(found.hits, start=1):
-            known = id(hit.chunk) in validated
-            if not known and (fault := _find_fault_in(hit.chunk, texts, validated)):
-                raise AssayError(f"{where}: rank {rank}: {fault}")
-        return found
-    ranks: dict[str, int] = {}
+    plain, ranks = _are_plain(found.hits), dict[str, int]()
     for rank, hit in enumerate(found.hits, start=1):
-        if not isinstance(hit, Hit) or not isinstance(hit.chunk, Chunk):
-            raise AssayError(f"{where}: rank {rank}: {_kind(hit)}, not a Hit with a Chunk")
-        if fault := _find_fault(hit, ranks, texts, validated):
+        fault = "" if plain else _find_fault(hit, rank, ranks)
+        if not fault and id(hit.chunk) not in validated:
+            fault = _find_fault_in(hit.chunk, texts, validated)
+        if fault:
             raise AssayError(f"{where}: rank {rank}: {fault}")
-        ranks[hit.chunk.id] = rank
     return found
 
 
@@ -91,22 +90,17 @@ def _are_plain(hits: Sequence[Hit]) -> bool:
     )
 
 
-def _find_fault(
-    hit: Hit,
-    ranks: Mapping[str, int],
-    texts: Mapping[str, str],
-    validated: dict[int, Chunk],
-) -> str:
-    """Say what is wrong with a hit, given the ranks of other chunks."""
-    chunk = hit.chunk
+def _find_fault(hit: object, rank: int, ranks: dict[str, int]) -> str:
+    """Say what is wrong with a hit, given the ranks of the chunks before, which its own joins."""
+    if not isinstance(hit, Hit) or not isinstance(hit.chunk, Chunk):
+        return f"{_kind(hit)}, not a Hit with a Chunk"
     told: object = hit.score
     if not isinstance(told, float | int):
         return f"the score {told!r} is {_kind(told)}, not a float"
     if not math.isfinite(hit.score):
         return f"the score {hit.score} is not finite"
-    if chunk.id in ranks:
-        return f"the chunk {chunk.id} stands at rank {ranks[chunk.id]} already"
-    return "" if id(chunk) in validated else _find_fault_in(chunk, texts, validated)
+    first = ranks.setdefault(hit.chunk.id, rank)
+    return "" if first == rank else f"the chunk {hit.chunk.id} stands at rank {first} already"
 
 
 def _find_fault_in(chunk: Chunk, texts: Mapping[str, str], validated: dict[int, Chunk]) -> str:

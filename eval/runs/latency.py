@@ -9,8 +9,9 @@ from types import MappingProxyType
 
 from pydantic import Field
 
-from assay.eval.runs.contract import name_retriever, naming
+from assay.eval.runs.execution.searching import ask, sample
 from assay.eval.runs.machine_load import LoadMeter, MachineLoad
+from assay.eval.runs.rows import RETRIES
 from assay.retrievers.base import Progress, Ranking, Retriever
 from assay.retrievers.base.stopwatch import Stopwatch
 from assay.retrievers.base.threads import ThreadPool
@@ -19,7 +20,6 @@ from assay.retrievers.settings.filters import Filter
 
 NOTHING: Mapping[str, Filter] = MappingProxyType({})
 TOTAL = "total"
-RETRIES = "retries"  # among the counts of a trace: calls that failed and were made again
 
 
 class LatencySettings(Settings):
@@ -48,20 +48,14 @@ class LatencySample:
     cpu: dict[str, float] = field(default_factory=dict)
 
 
-def collect_times(samples: Iterable[LatencySample]) -> dict[str, list[float]]:
-    """Return the milliseconds of timed queries by stage, the total first."""
-    return _by_stage(sample.milliseconds for sample in samples)
+def collect_times(samples: Iterable[LatencySample], cpu: bool = False) -> dict[str, list[float]]:
+    """Return the milliseconds of timed queries by stage, the total first.
 
-
-def collect_cpu(samples: Iterable[LatencySample]) -> dict[str, list[float]]:
-    """Return the CPU milliseconds of timed queries by stage, where they are known."""
-    return _by_stage(sample.cpu for sample in samples)
-
-
-def _by_stage(rows: Iterable[dict[str, float]]) -> dict[str, list[float]]:
+    With `cpu` they are CPU milliseconds, of the stages of which these are known.
+    """
     times: dict[str, list[float]] = {}
-    for row in rows:
-        for stage, taken in row.items():
+    for one in samples:
+        for stage, taken in (one.cpu if cpu else one.milliseconds).items():
             times.setdefault(stage, []).append(taken)
     return times
 
@@ -99,7 +93,7 @@ def measure(
     timed = retriever.without_query_cache()
 
     def search(query_id: str, text: str) -> Ranking:
-        return _search(timed, query_id, text, depth, allowed.get(query_id))
+        return ask(timed, query_id, text, depth, allowed.get(query_id))
 
     chosen = choose_spaced(queries, settings.queries)
     meter = LoadMeter(retriever.asks_server) if chosen else None
@@ -148,17 +142,8 @@ def _throughput(
     return done / (time.perf_counter() - begin)
 
 
-def _search(
-    retriever: Retriever, query_id: str, text: str, depth: int, allowed: Filter | None
-) -> Ranking:
-    with naming(f"{name_retriever(retriever)}: query {query_id}"):
-        asked = retriever if allowed is None else retriever.restrict(allowed)
-        return asked.search(text, depth)
-
-
 def choose_spaced(queries: Sequence[tuple[str, str]], count: int) -> list[tuple[str, str]]:
     """Return `count` of `queries`, shuffled: what the time allows is then a fair sample."""
-    count = min(count, len(queries))
-    chosen = [queries[i * len(queries) // count] for i in range(count)]
-    random.Random(count).shuffle(chosen)
+    chosen = sample(queries, count)
+    random.Random(len(chosen)).shuffle(chosen)
     return chosen

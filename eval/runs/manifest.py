@@ -1,6 +1,6 @@
 """The manifest of a stored run: what was run, on what, by what code, and what that took."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +10,7 @@ from assay.eval.collections.collection import Collection
 from assay.eval.collections.location import find_place
 from assay.eval.runs.machine_load import MachineLoad
 from assay.eval.runs.token_counts import TokenCounts
-from assay.retrievers.base import AssayError
+from assay.retrievers.base import AssayError, IndexReport
 from assay.retrievers.base.answers import describe_rising
 from assay.retrievers.settings import explain_error
 
@@ -18,26 +18,13 @@ FORMAT = 2
 MANIFEST = "manifest.json"
 
 
-class IndexFacts(BaseModel):
-    """What indexing took: seconds of the work by stage, `cached` naming those not done again.
-
-    `facts` is what a retriever tells of its chunks (see `assay.retrievers.base.IndexReport`).
-    """
-
-    chunks: int
-    seconds: dict[str, float]
-    bytes: int
-    cached: list[str]
-    facts: dict[str, Any] = {}
-
-    @property
-    def tokens(self) -> TokenCounts:
-        """The tokens of the chunks that were cut; none where the retriever does not tell."""
-        pairs = self.facts.get("tokens", ())
-        return TokenCounts.of(size for size, number in pairs for _ in range(number))
+def count_tokens(index: IndexReport) -> TokenCounts:
+    """Return the tokens of the chunks that were cut; none where the retriever does not tell."""
+    pairs = index.facts.get("tokens", ())
+    return TokenCounts.of(size for size, number in pairs for _ in range(number))
 
 
-def describe_unread(index: IndexFacts) -> str:
+def describe_unread(index: IndexReport) -> str:
     """Say how many chunks are longer than the encoders of a pipeline read; "" where none is."""
     unread = index.facts.get("unread")
     if not unread:
@@ -59,13 +46,6 @@ def describe_cut(cut: Mapping[str, int], searched: int) -> str:
         "follows their limit of tokens counts for nothing. Make chunks smaller, or raise the "
         "model's `max_tokens`"
     )
-
-
-def count_rising(queries: Sequence[str], searched: int) -> "RisingScores | None":
-    """Return what a manifest says of the `queries` whose scores rise; None of none."""
-    if not queries:
-        return None
-    return RisingScores(queries=len(queries), searched=searched, first=queries[0])
 
 
 def describe_order(rising: "RisingScores | None") -> str:
@@ -142,7 +122,8 @@ class Manifest(BaseModel):
     end.
     """
 
-    model_config = ConfigDict(extra="forbid")
+    # What a retriever says of its index may be of other types than it should.
+    model_config = ConfigDict(extra="forbid", revalidate_instances="always")
 
     format: int
     id: str
@@ -153,7 +134,7 @@ class Manifest(BaseModel):
     collection: CollectionFacts
     facts: dict[str, Any]
     environment: dict[str, Any]
-    index: IndexFacts
+    index: IndexReport
     degraded: dict[str, int]
     rising_scores: RisingScores | None = None
     retries: int = 0

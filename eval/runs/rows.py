@@ -1,20 +1,26 @@
 """The rows of a stored run's files: what stands in a line of JSON, and what it says."""
 
 import hashlib
+import mmap
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cache
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pydantic_core import from_json, to_json
 
-from assay.retrievers.base import AssayError, Chunk, Hit, LegRank, Ranking, StageTrace
+from assay.retrievers.base import CUT, AssayError, Chunk, Hit, LegRank, Ranking, StageTrace
 from assay.retrievers.base.answers import rises
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
+RETRIES = "retries"  # among the counts of a trace: calls that failed and were made again
+# What a row holds of an entry of a trace, in this order.
+ENTRY = attrgetter("name", "kind", "milliseconds", "candidates", "note", "counts", "waited")
 RISING = "rising"  # of a ranking whose scores contradict its order
 
 
@@ -68,12 +74,27 @@ def read_rows(path: Path) -> Iterator[dict[str, Any]]:
 
 def read_lines(path: Path) -> Iterator[Line]:
     """Yield the lines of a file, but a torn last one; none where there is no file."""
-    if not path.exists():
-        return
+    content = map_file(path)
+    return (Line(content[begin:end], path, i) for i, begin, end in find_lines(content))
+
+
+def map_file(path: Path) -> bytes | mmap.mmap:
+    """Return what stands in a file, nothing where there is none.
+
+    It is mapped: the system can take back what it holds of it.
+    """
+    if not path.exists() or not path.stat().st_size:
+        return b""
     with path.open("rb") as file:
-        for number, line in enumerate(file, start=1):
-            if line.endswith(b"\n"):
-                yield Line(line[:-1], path, number)
+        return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+
+
+def find_lines(content: bytes | mmap.mmap) -> Iterator[tuple[int, int, int]]:
+    """Yield number, begin and end of each line, but a torn last one."""
+    number, begin = 1, 0
+    while (end := content.find(b"\n", begin)) >= 0:
+        yield number, begin, end
+        number, begin = number + 1, end + 1
 
 
 def as_row(value: "DataclassInstance") -> dict[str, Any]:
@@ -107,18 +128,7 @@ def encode_ranking(query_id: str, ranking: Ranking) -> dict[str, Any]:
             [hit.chunk.id, hit.score, {leg: [i.rank, i.score] for leg, i in hit.legs.items()}]
             for hit in ranking.hits
         ],
-        "trace": [
-            [
-                entry.name,
-                entry.kind,
-                entry.milliseconds,
-                entry.candidates,
-                entry.note,
-                entry.counts,
-                entry.waited,
-            ]
-            for entry in ranking.trace
-        ],
+        "trace": list(map(ENTRY, ranking.trace)),
         "degraded": ranking.degraded,
     }
     return row | {RISING: True} if has_rising_scores(ranking) else row
@@ -127,6 +137,36 @@ def encode_ranking(query_id: str, ranking: Ranking) -> dict[str, Any]:
 def has_rising_scores(ranking: Ranking) -> bool:
     """Say whether a hit has a higher score than the one before it."""
     return rises([hit.score for hit in ranking.hits])
+
+
+@dataclass
+class Flaws:
+    """What the rankings of a run lack.
+
+    Attributes:
+        degraded: The numbers of queries that each line of degradation befell.
+        retries: The calls that failed and were made again.
+        rising: The queries whose scores contradict the order of their hits.
+        cut: By step, how many texts a model did not read to their end.
+
+    """
+
+    degraded: Counter[str] = field(default_factory=Counter)
+    retries: int = 0
+    rising: list[str] = field(default_factory=list)
+    cut: Counter[str] = field(default_factory=Counter)
+
+    def add(
+        self, query: str, degraded: Iterable[str], trace: Iterable[StageTrace], rises: bool
+    ) -> None:
+        """Count what is wrong with the ranking of a query."""
+        self.degraded.update(degraded)
+        for entry in trace:
+            self.retries += entry.counts.get(RETRIES, 0)
+            if CUT in entry.counts:
+                self.cut[entry.name] += entry.counts[CUT]
+        if rises:
+            self.rising.append(query)
 
 
 def read_ranking(row: Mapping[str, Any], chunks: Mapping[str, Chunk]) -> Ranking:

@@ -2,18 +2,18 @@
 
 import os
 import shutil
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Set
 from contextlib import AbstractContextManager
 from io import RawIOBase
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from assay.eval.runs.gold_ranks import GoldRank
-from assay.eval.runs.latency import RETRIES
 from assay.eval.runs.manifest import MANIFEST, Manifest
 from assay.eval.runs.rows import (
+    RETRIES,
     RISING,
+    Flaws,
     as_row,
     digest_line,
     encode_ranking,
@@ -33,18 +33,6 @@ RETRIED = f'"{RETRIES}":'.encode()
 RISEN = f'"{RISING}":true'.encode()
 SHORTENED = f'"{CUT}":'.encode()
 ODD = (RETRIED, RISEN, SHORTENED)
-
-
-class Flaws(NamedTuple):
-    """Lines of degradation with the numbers of queries they befell, how many calls were made again,
-    the queries whose scores contradict the order of their hits, and by step how many texts a model
-    did not read to their end.
-    """
-
-    degraded: Mapping[str, int]
-    retries: int
-    rising: Sequence[str]
-    cut: Mapping[str, int]
 
 
 class RunFolder(AbstractContextManager["RunFolder"]):
@@ -88,21 +76,13 @@ class RunFolder(AbstractContextManager["RunFolder"]):
 
     def find_flaws(self) -> Flaws:
         """Return what the rankings that are stored have of degradation, retries and order."""
-        degraded: Counter[str] = Counter()
-        cut: Counter[str] = Counter()
-        retries, rising = 0, []
+        flaws = Flaws()
         for line in read_lines(self.path / "rankings.jsonl"):
             if WHOLE in line.content and not any(mark in line.content for mark in ODD):
                 continue
             row = line.parse()
-            degraded.update(row["degraded"])
-            for entry in read_trace(row["trace"]):
-                retries += entry.counts.get(RETRIES, 0)
-                if CUT in entry.counts:
-                    cut[entry.name] += entry.counts[CUT]
-            if row.get(RISING):
-                rising.append(row["query"])
-        return Flaws(degraded, retries, rising, cut)
+            flaws.add(row["query"], row["degraded"], read_trace(row["trace"]), RISING in row)
+        return flaws
 
     def add_gold_ranks(self, query_id: str, gold_ranks: Mapping[str, GoldRank]) -> None:
         """Store the ranks of the gold items of a query, before its ranking, which finishes it."""

@@ -12,13 +12,14 @@ Everything a report says is computed from these files alone.
 """
 
 import re
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Container, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
 from assay.eval.collections.collection import GoldItem, Query
 from assay.eval.collections.revocation import open_readers
+from assay.eval.runs.execution.leaks import list_shown
 from assay.eval.runs.gold_ranks import GoldRank
 from assay.eval.runs.latency import LatencySample
 from assay.eval.runs.manifest import MANIFEST, Manifest, read_manifest
@@ -166,21 +167,15 @@ def _check_permissions(run: StoredRun) -> None:
     asked = {id_: query.principal for id_, query in run.queries.items() if query.principal}
     readers = open_readers(str(run.manifest.config.get("dataset", ""))) if asked else None
     for id_, principal in asked.items() if readers else ():
-        for doc_id in dict.fromkeys(_list_documents(run.gold[id_], run.rankings[id_])):
+        judged = (item.doc_id for item in run.gold[id_])
+        shown = (doc_id for doc_id, _ in list_shown(run.rankings[id_]))
+        for doc_id in dict.fromkeys((*judged, *shown)):
             if readers and not readers.may_read(principal, doc_id):
                 raise LeakError(
                     f"{run.manifest.id}: query {id_} shows document {doc_id}, which principal "
                     f"{principal} may not read any more; permissions were those of "
                     f"{run.manifest.created[:10]}: make the run again"
                 )
-
-
-def _list_documents(gold: Iterable[GoldItem], ranking: Ranking) -> Iterator[str]:
-    yield from (item.doc_id for item in gold)
-    for hit in ranking.hits:
-        yield hit.chunk.doc_id
-        yield from (definition.doc_id for definition in hit.definitions)
-    yield from (chunk.doc_id for chunk in ranking.others)
 
 
 def _read_files(folder: Path, manifest: Manifest) -> StoredRun:

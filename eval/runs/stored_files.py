@@ -4,12 +4,10 @@ Runs on one collection hold the same queries, gold and passages to the byte. Eve
 AssayError for a line that holds no object, and errors of other classes for one that holds another.
 """
 
-import mmap
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
-from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,20 +16,22 @@ from pydantic_core import from_json
 from assay.eval.collections.collection import GoldItem, Query
 from assay.eval.runs.gold_ranks import GoldRank
 from assay.eval.runs.ranked_lists import RankedLists
-from assay.eval.runs.rows import Line, read_chunk, read_lines, read_ranking, read_rows
+from assay.eval.runs.rows import (
+    Line,
+    find_lines,
+    map_file,
+    read_chunk,
+    read_lines,
+    read_ranking,
+    read_rows,
+)
+from assay.eval.scoring.join import RetrievedChunk
 from assay.retrievers.base import AssayError, Chunk, Ranking, T
 
 # How the line of a query begins, and how that of a ranking without hits goes on.
 QUERY = re.compile(rb'\{"query":("(?:[^"\\]|\\.)*"),')
 NO_HITS = b'"hits":[],'
 KEPT = 1_024  # rankings of a run that stay in memory, with 100 hits 70 KB each
-
-
-class Passage(NamedTuple):
-    """A chunk that some stage put out; `prescribed` where it is a passage of the collection."""
-
-    chunk: Chunk
-    prescribed: bool
 
 
 class Gold(NamedTuple):
@@ -111,23 +111,16 @@ class StoredRankings(LazyMapping[Ranking]):
 
 
 class MappedLines(Mapping[str, Line]):
-    """The lines of a file by the queries that they are of; the last of each stands.
-
-    The file is mapped: the system can take back what it holds of it.
-    """
+    """The lines of a file by the queries that they are of; the last of each stands."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._content: bytes | mmap.mmap = b""
-        if path.exists() and path.stat().st_size:
-            with path.open("rb") as file:
-                self._content = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-        self._places: dict[str, tuple[int, int, int]] = {}  # begin, end and number
-        for number, (begin, end) in enumerate(pairwise(self._find_ends()), start=1):
-            match = QUERY.match(self._content, begin, end)
-            line = Line(b"", path, number) if match else self._cut(begin, end, number)
-            query = from_json(match[1]) if match else line.parse()["query"]
-            self._places[query] = begin, end, number
+        self._content = map_file(path)
+        self._places: dict[str, tuple[int, int, int]] = {}
+        for place in find_lines(self._content):
+            match = QUERY.match(self._content, *place[1:])
+            query = from_json(match[1]) if match else self._cut(*place).parse()["query"]
+            self._places[query] = place
 
     def __getitem__(self, query: str) -> Line:
         """Return the line of a query. Raises KeyError where there is none."""
@@ -139,15 +132,8 @@ class MappedLines(Mapping[str, Line]):
     def __len__(self) -> int:
         return len(self._places)
 
-    def _find_ends(self) -> Iterator[int]:
-        """Yield where each line begins, and where the last whole one ends."""
-        end = 0
-        while end >= 0:
-            yield end
-            end = self._content.find(b"\n", end) + 1 or -1
-
-    def _cut(self, begin: int, end: int, number: int) -> Line:
-        return Line(self._content[begin : end - 1], self._path, number)
+    def _cut(self, number: int, begin: int, end: int) -> Line:
+        return Line(self._content[begin:end], self._path, number)
 
 
 def mentioning(rankings: Mapping[str, Ranking], *words: str) -> Iterator[Ranking]:
@@ -167,8 +153,8 @@ def read_gold(path: Path) -> Gold:
     return _parse_gold(_Content.of(path))
 
 
-def read_passages(path: Path) -> list[Passage]:
-    """Return the passages."""
+def read_passages(path: Path) -> list[RetrievedChunk]:
+    """Return the chunks that some stage put out."""
     return list(map(_parse_passage, read_lines(path)))
 
 
@@ -235,6 +221,6 @@ def _parse_gold(file: _Content) -> Gold:
 
 
 @lru_cache(maxsize=2**15)
-def _parse_passage(line: Line) -> Passage:
+def _parse_passage(line: Line) -> RetrievedChunk:
     row = line.parse()
-    return Passage(read_chunk(row["chunk"]), row["prescribed"])
+    return RetrievedChunk(read_chunk(row["chunk"]), row["prescribed"])

@@ -5,7 +5,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, Never
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -160,60 +160,50 @@ def _is_sound(lines: _Lines) -> bool:
 
 
 def _read_each(path: Path, text: str) -> _Lines:
-    """Read a run line by line. Raises AssayError."""
-    rows = [line.split() for line in split_lines(text)]
-    try:
-        # trec_eval reads the first six words of a line, and no further.
-        first = (row[: len(COLUMNS)] for row in rows if row)
-        queries, _, ids, ranks, scores, tags = zip(*first, strict=True)
-        lines = _Lines(
-            _encode(tags),
-            _encode(queries),
-            _encode(ids),
-            np.fromiter(map(int, ranks), np.int64, len(ranks)),
-            np.fromiter(map(float, scores), np.float64, len(scores)),
-        )
-        if _is_sound(lines) and not np.any((lines.ranks > LARGEST) | (lines.ranks < -LARGEST)):
-            return lines
-    except (ValueError, OverflowError):
-        pass
-    return _refuse(path, rows)
-
-
-def _refuse(path: Path, rows: Sequence[Sequence[str]]) -> Never:
-    """Raise AssayError for the first of the lines that is wrong, given their words."""
-    known = set()
-    for number, parts in enumerate(rows, start=1):
-        if not parts:
+    """Read a run line by line. Raises AssayError for the first line that is wrong."""
+    rows, known = [], set()
+    for number, line in enumerate(split_lines(text), start=1):
+        if not (words := line.split()):
             continue
-        i = f"{path}:{number}"
-        query, id_, tag = _read_line(parts, i)
-        if (tag, query, id_) in known:
-            raise AssayError(f"{i}: {cut(id_)} is ranked already by {cut(tag)} for {cut(query)}")
-        known.add((tag, query, id_))
-    raise AssayError(f"{path}: not read; {FORMATS}")
+        try:
+            row = _read_line(words)
+        except AssayError as error:
+            raise AssayError(f"{path}:{number}: {error}") from None
+        tag, query, id_ = place = row[:3]
+        if place in known:
+            raise AssayError(
+                f"{path}:{number}: {cut(id_)} is ranked already by {cut(tag)} for {cut(query)}"
+            )
+        known.add(place)
+        rows.append(row)
+    return _Lines(
+        _encode([row[0] for row in rows]),
+        _encode([row[1] for row in rows]),
+        _encode([row[2] for row in rows]),
+        np.array([row[3] for row in rows], np.int64),
+        np.array([row[4] for row in rows], np.float64),
+    )
 
 
-def _read_line(parts: Sequence[str], where: str) -> tuple[str, str, str]:
-    """Return query, id and tag of a line. Raises AssayError with `where`."""
-    if len(parts) < len(COLUMNS):
-        raise AssayError(f"{where}: not {len(COLUMNS)} columns but {len(parts)}; {FORMATS}")
-    query, _, id_, place, text, tag = parts[: len(COLUMNS)]
+def _read_line(words: Sequence[str]) -> tuple[str, str, str, int, float]:
+    """Return tag, query, id, rank and score of a line, given its words. Raises AssayError."""
+    if len(words) < len(COLUMNS):
+        raise AssayError(f"not {len(COLUMNS)} columns but {len(words)}; {FORMATS}")
+    # trec_eval reads the first six words of a line, and no further.
+    query, _, id_, place, text, tag = words[: len(COLUMNS)]
     try:
         score = float(text)
     except ValueError:
-        raise AssayError(f"{where}: the score {cut(text)} is not a number; {FORMATS}") from None
+        raise AssayError(f"the score {cut(text)} is not a number; {FORMATS}") from None
     if not math.isfinite(score):
-        raise AssayError(f"{where}: the score {text} is not a finite number")
+        raise AssayError(f"the score {text} is not a finite number")
     try:
         rank = int(place)
     except ValueError:
-        raise AssayError(
-            f"{where}: the rank {cut(place)} is not a whole number; {FORMATS}"
-        ) from None
+        raise AssayError(f"the rank {cut(place)} is not a whole number; {FORMATS}") from None
     if abs(rank) > LARGEST:
-        raise AssayError(f"{where}: the rank {cut(place)} is not within ±{LARGEST:,}")
-    return query, id_, tag
+        raise AssayError(f"the rank {cut(place)} is not within ±{LARGEST:,}")
+    return tag, query, id_, rank, score
 
 
 def _encode(words: Sequence[str]) -> _Words:

@@ -13,7 +13,7 @@ from typing import Any
 from assay.eval.runs.ann_recall import RECALL, find_recalls
 from assay.eval.runs.config_keys import flatten
 from assay.eval.runs.latency import TOTAL
-from assay.eval.runs.manifest import MANIFEST, CollectionFacts, Manifest
+from assay.eval.runs.manifest import MANIFEST, CollectionFacts, Manifest, count_tokens
 from assay.eval.runs.summary.exports import ATTRIBUTION, ITEMS, PER_QUERY, QRELS, RUN
 from assay.eval.runs.summary.summary import Summary
 from assay.eval.scoring.measures import choose_headline
@@ -189,7 +189,7 @@ def _counts(summary: Summary, manifest: Manifest) -> Iterator[tuple[str, float]]
     for name in ("oversize", "integrity_failures"):
         if name in index.facts:
             yield f"index/{name}", index.facts[name]
-    for percentile, size in index.tokens.percentiles().items():
+    for percentile, size in count_tokens(index).percentiles().items():
         yield f"index/tokens.{percentile}", size
     for leg, recall in find_recalls(manifest.facts).items():
         yield f"index/{metric_name(f'{RECALL}.{leg}')}", recall

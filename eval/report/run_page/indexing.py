@@ -8,7 +8,8 @@ from assay.eval.report import formats
 from assay.eval.report.histogram import describe_percentiles
 from assay.eval.report.provenance import Pairs
 from assay.eval.runs.ann_recall import EXPLANATION, find_recalls
-from assay.eval.runs.manifest import IndexFacts
+from assay.eval.runs.manifest import count_tokens
+from assay.retrievers.base import IndexReport
 
 
 @dataclass(frozen=True)
@@ -21,7 +22,7 @@ class IndexRow:
     cached: bool
 
 
-def index_rows(index: IndexFacts) -> tuple[IndexRow, ...]:
+def index_rows(index: IndexReport) -> tuple[IndexRow, ...]:
     """Return the stages of indexing in the order they ran, then those of unknown seconds."""
     longest = max(index.seconds.values(), default=0) or 1
     unknown = [stage for stage in index.cached if stage not in index.seconds]
@@ -36,13 +37,13 @@ def index_rows(index: IndexFacts) -> tuple[IndexRow, ...]:
     )
 
 
-def index_facts(index: IndexFacts) -> Pairs:
+def index_facts(index: IndexReport) -> Pairs:
     """Return what came of indexing, and what was found wrong with the chunks."""
     limit = index.facts.get("limit")
     oversize = f"{index.facts.get('oversize')}" + (f" (over {limit:,} tokens)" if limit else "")
     pairs = (
         ("Chunks", f"{index.chunks:,}"),
-        ("Tokens of a chunk", describe_percentiles(index.tokens)),
+        ("Tokens of a chunk", describe_percentiles(count_tokens(index))),
         ("Oversize chunks", oversize if "oversize" in index.facts else ""),
         ("Chunks longer than the encoder's limit", _unread(index)),
         ("Integrity failures", str(index.facts.get("integrity_failures", ""))),
@@ -52,7 +53,7 @@ def index_facts(index: IndexFacts) -> Pairs:
     return tuple(pair for pair in pairs if pair[1])
 
 
-def _unread(index: IndexFacts) -> str:
+def _unread(index: IndexReport) -> str:
     if "unread" not in index.facts:
         return ""
     return f"{index.facts['unread']:,} (the encoder reads {index.facts['window']:,} tokens)"

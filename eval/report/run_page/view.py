@@ -26,6 +26,7 @@ from assay.eval.report.run_page.queries import (
 from assay.eval.report.run_page.report import tell
 from assay.eval.report.run_page.timing import LatencyTable, time_stages
 from assay.eval.report.run_page.unanswerable_queries import AnsweringView, view_answering
+from assay.eval.runs.manifest import count_tokens
 from assay.eval.runs.stored import describe_without_hits
 from assay.eval.runs.summary.cost import dollars
 from assay.eval.runs.summary.summary import Summary
@@ -162,7 +163,7 @@ def make_view(summary: Summary) -> View:
     first_worst, first_slowest = worst(rows), slowest(rows)
     notable = [*first_worst, *first_slowest]
     type_measures = tuple(name for name in BY_TYPE if name in summary.means)
-    sizes = manifest.index.tokens
+    sizes = count_tokens(manifest.index)
     chunk_bars = bin_rows(sizes.histogram()) if sizes.sizes else ()
     return View(
         name=manifest.name,

@@ -3,7 +3,7 @@
 import json
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
 from pathlib import Path
@@ -21,13 +21,11 @@ from assay.eval.runs.manifest import (
     FORMAT,
     MANIFEST,
     CollectionFacts,
-    IndexFacts,
     Manifest,
     RisingScores,
-    count_rising,
     read_manifest,
 )
-from assay.eval.runs.rows import as_row
+from assay.eval.runs.rows import Flaws, as_row
 from assay.eval.runs.run_folder import RunFolder
 from assay.eval.runs.stored import StoredRun, find_time, open_made
 from assay.eval.scoring.join import RULE
@@ -122,7 +120,10 @@ def make_ready(plan: RunSpec, retriever: Retriever, collection: Collection) -> R
     """Let `retriever` index the documents, and identify the run it is to make."""
     check_judged(collection)
     indexed = index(retriever, collection)
-    return Ready(indexed, _name_subject(plan, retriever, collection))
+    # All that rankings are a function of, beside the code.
+    settings = {key: value for key, value in plan.config.items() if key not in WORDS}
+    packages = {name: i for name, i in environment.packages().items() if name != "mlflow"}
+    return Ready(indexed, digest(settings, collection.digest, _find_facts(retriever), packages))
 
 
 def find_finished(ready: Ready, retriever: Retriever, reports: Path) -> Path | None:
@@ -170,16 +171,7 @@ def _make(
         "config.yaml", yaml.safe_dump(dict(plan.config), sort_keys=False, allow_unicode=True)
     )
     folder.write_rows("queries.jsonl", (as_row(query) for query in queries))
-    folder.write_rows(
-        "gold.jsonl",
-        (
-            {**row, "text": collection.texts.get(item.doc_id, "")[item.start : item.end]}
-            if item.grade > 0
-            else row
-            for item in gold
-            if (row := _gold_row(item))
-        ),
-    )
+    folder.write_rows("gold.jsonl", (_gold_row(item, collection.texts) for item in gold))
     latency = measure(
         retriever,
         [(query.id, query.text) for query in queries],
@@ -189,7 +181,6 @@ def _make(
         list_allowed(collection),
     )
     folder.write_rows("latency.jsonl", (as_row(sample) for sample in latency.samples))
-    flaws = folder.find_flaws()
     folder.finish(
         describe_run(
             folder.path.name,
@@ -197,10 +188,8 @@ def _make(
             retriever,
             collection,
             ready,
-            replace(latency, retries=flaws.retries + latency.retries),
-            degraded=dict(flaws.degraded),
-            rising=count_rising(flaws.rising, len(queries)),
-            cut=flaws.cut,
+            latency,
+            folder.find_flaws(),
             searched=len(queries),
             provenance=environment.describe(),
             seconds=time.perf_counter() - begin,
@@ -215,16 +204,14 @@ def describe_run(
     collection: Collection,
     ready: Ready,
     latency: Latency,
+    flaws: Flaws,
     *,
-    degraded: dict[str, int],
-    rising: RisingScores | None,
-    cut: Mapping[str, int],
     searched: int,
     provenance: Mapping[str, Any],
     seconds: float,
 ) -> Manifest:
-    """Return the manifest of a run; `latency` has the retries of all its searches."""
-    indexed = ready.indexed
+    """Return the manifest of a run, whose rankings have the `flaws`."""
+    rising = flaws.rising
     return Manifest(
         format=FORMAT,
         id=id_,
@@ -235,17 +222,13 @@ def describe_run(
         collection=CollectionFacts.of(collection),
         facts=_find_facts(retriever),
         environment=dict(provenance),
-        index=IndexFacts(
-            chunks=indexed.chunks,
-            seconds=dict(indexed.seconds),
-            bytes=indexed.bytes,
-            cached=list(indexed.cached),
-            facts=dict(indexed.facts),
-        ),
-        degraded=degraded,
-        rising_scores=rising,
-        retries=latency.retries,
-        cut=dict(cut),
+        index=ready.indexed,
+        degraded=dict(flaws.degraded),
+        rising_scores=RisingScores(queries=len(rising), searched=searched, first=rising[0])
+        if rising
+        else None,
+        retries=flaws.retries + latency.retries,
+        cut=dict(flaws.cut),
         depth=plan.depth,
         sampled=searched < len(collection.queries),
         join_rule=RULE,
@@ -256,10 +239,17 @@ def describe_run(
     )
 
 
-def _gold_row(item: GoldItem) -> dict[str, Any]:
-    """Return the row of a gold item; it names a judge only where one is known."""
+def _gold_row(item: GoldItem, texts: Mapping[str, str]) -> dict[str, Any]:
+    """Return the row of a gold item, with its text where it is relevant.
+
+    It names a judge only where one is known.
+    """
     row = as_row(item)
-    return row if item.judged_by else {key: row[key] for key in row if key != "judged_by"}
+    if not item.judged_by:
+        del row["judged_by"]
+    if item.grade > 0:
+        row["text"] = texts.get(item.doc_id, "")[item.start : item.end]
+    return row
 
 
 def _find_facts(retriever: Retriever) -> dict[str, Any]:
@@ -269,13 +259,6 @@ def _find_facts(retriever: Retriever) -> dict[str, Any]:
         facts = {**retriever.metadata(), **describe_class(own)}
         json.dumps(facts, sort_keys=True)
     return facts
-
-
-def _name_subject(plan: RunSpec, retriever: Retriever, collection: Collection) -> str:
-    """Return the digest of all that a run's rankings are a function of, beside the code."""
-    settings = {key: value for key, value in plan.config.items() if key not in WORDS}
-    packages = {name: i for name, i in environment.packages().items() if name != "mlflow"}
-    return digest(settings, collection.digest, _find_facts(retriever), packages)
 
 
 def _new_folder(plan: RunSpec, collection: Collection, identity: str, reports: Path) -> Path:

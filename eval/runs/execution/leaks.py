@@ -22,7 +22,7 @@ def check_leaks(
     name = name_retriever(retriever)
     readable = find_readable(collection.card, query.principal)
     allowed = find_allowed(collection.card, query)
-    for doc_id, what in _list_shown(ranking):
+    for doc_id, what in list_shown(ranking):
         # A document that is not there has no metadata, and so nobody may read it.
         document = collection.by_id.get(doc_id)
         metadata = document.metadata if document else {}
@@ -49,7 +49,8 @@ def check_leaks(
             )
 
 
-def _list_shown(ranking: Ranking) -> Iterator[tuple[str, str]]:
+def list_shown(ranking: Ranking) -> Iterator[tuple[str, str]]:
+    """Yield the document of everything that a report shows of a ranking, and what it is."""
     for rank, hit in enumerate(ranking.hits, start=1):
         yield hit.chunk.doc_id, f"chunk {hit.chunk.id} at rank {rank}"
         for definition in hit.definitions:

@@ -1,11 +1,11 @@
 """Functions and objects of somebody's own, judged like any retriever."""
 
 import inspect
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from assay.eval.runs.code_identity import describe_code, identify, name_code
+from assay.eval.runs.code_identity import UNKNOWN, describe_code, name_code
+from assay.eval.runs.contract import naming
 from assay.retrievers.base import AssayError, Document, IndexReport, Ranking, Retriever
 from assay.retrievers.base.adapted import AdaptedRetriever
 from assay.retrievers.base.answers import NamedChunks
@@ -26,7 +26,8 @@ class FunctionRetriever(Retriever):
         self._function = function
         self.name = name_code(function)
         self._chunks = NamedChunks(())
-        self.nondeterministic = identify(function) is None
+        self._described = describe_code(function)
+        self.nondeterministic = self._described["identity"] == UNKNOWN
         try:
             inspect.signature(function).bind("query", 10)
         except TypeError as error:
@@ -43,12 +44,12 @@ class FunctionRetriever(Retriever):
 
     def search(self, query: str, k: int) -> Ranking:
         """Return the first `k` hits of the answer. Raises AssayError naming the query."""
-        with _blame(self.name, query):
+        with naming(f"{self.name}: query {query!r}", always=True):
             return Ranking(self._chunks.rank(self._function(query, k), k))
 
     def metadata(self) -> Mapping[str, Any]:
         """Return the name, the source and the identity of the function."""
-        return {"function": describe_code(self._function)}
+        return {"function": self._described}
 
 
 class ObjectRetriever(AdaptedRetriever):
@@ -62,39 +63,23 @@ class ObjectRetriever(AdaptedRetriever):
     @property
     def nondeterministic(self) -> bool:  # type: ignore[override]
         """Whether it says so, or its code cannot be identified."""
-        return self.adapted.nondeterministic or self._described["identity"] == "unknown"
+        return self.adapted.nondeterministic or self._described["identity"] == UNKNOWN
 
     def index(self, documents: Sequence[Document]) -> IndexReport:
         """Let the object index. Raises AssayError where it fails."""
-        with _blame(self.name):
+        with naming(self.name, always=True):
             return super().index(documents)
 
     def search(self, query: str, k: int) -> Ranking:
         """Let the object search. Raises AssayError naming the query where it fails."""
-        with _blame(self.name, query):
+        with naming(f"{self.name}: query {query!r}", always=True):
             return self._read(self.adapted.search(query, k), k)
 
     def search_plain(self, query: str, k: int) -> Ranking:
         """Do as `search`, where chunks and their order alone are asked for."""
-        with _blame(self.name, query):
+        with naming(f"{self.name}: query {query!r}", always=True):
             return self._read(self.adapted.search_plain(query, k), k)
 
     def metadata(self) -> Mapping[str, Any]:
         """Return the object's facts, and the name, source and identity of its class."""
         return {**super().metadata(), "object": self._described}
-
-
-@contextmanager
-def _blame(name: str, query: str | None = None) -> Iterator[None]:
-    """Tell what somebody's code raises in one line, with its name and the query."""
-    try:
-        yield
-    except AssayError as error:
-        raise AssayError(f"{_place(name, query)}: {error}") from error
-    except Exception as error:
-        told = " ".join(str(error).split())
-        raise AssayError(f"{_place(name, query)}: {type(error).__name__}: {told}") from error
-
-
-def _place(name: str, query: str | None) -> str:
-    return name if query is None else f"{name}: query {query!r}"

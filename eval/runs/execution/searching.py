@@ -9,7 +9,8 @@ from assay.eval.collections.permissions import find_allowed
 from assay.eval.runs.contract import check_index, check_ranking, name_retriever, naming
 from assay.eval.runs.execution.leaks import check_leaks
 from assay.eval.runs.gold_ranks import GoldRank, GoldRankFinder, matches_itself
-from assay.retrievers.base import Chunk, IndexReport, Ranking, Retriever
+from assay.retrievers.base import Chunk, IndexReport, Ranking, Retriever, T
+from assay.retrievers.settings.filters import Filter
 
 
 @dataclass(frozen=True)
@@ -86,11 +87,26 @@ def make_placer(retriever: Retriever, collection: Collection) -> GoldRankFinder:
     return GoldRankFinder(retriever, collection.prescribed, collection.drop_self_matches)
 
 
-def sample(queries: tuple[Query, ...], limit: int | None) -> list[Query]:
+def sample(queries: Sequence[T], limit: int | None) -> list[T]:
     """Return `limit` of `queries`, evenly spaced, or all."""
     if limit is None or limit >= len(queries):
         return list(queries)
     return [queries[i * len(queries) // limit] for i in range(limit)]
+
+
+def ask(
+    retriever: Retriever,
+    query_id: str,
+    text: str,
+    k: int,
+    allowed: Filter | None,
+    how: Literal["search", "search_plain"] = "search",
+) -> Ranking:
+    """Return the first `k` hits of what is `allowed`. Raises AssayError, naming the query."""
+    with naming(f"{name_retriever(retriever)}: query {query_id}"):
+        asked = retriever if allowed is None else retriever.restrict(allowed)
+        found: Ranking = getattr(asked, how)(text, k)
+    return found
 
 
 def _ask(
@@ -103,9 +119,7 @@ def _ask(
 ) -> Ranking:
     k = depth + collection.drop_self_matches
     allowed = find_allowed(collection.card, query)
-    with naming(f"{name_retriever(retriever)}: query {query.id}"):
-        asked = retriever if allowed is None else retriever.restrict(allowed)
-        found = getattr(asked, how)(query.text, k)
+    found = ask(retriever, query.id, query.text, k, allowed, how)
     ranking = check_ranking(found, retriever, query.id, k, collection.texts, validated)
     if allowed is not None:
         check_leaks(ranking, collection, query, retriever)

@@ -1,7 +1,6 @@
 """A retriever's answers and their scores, of which nothing is stored."""
 
 import time
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -9,13 +8,12 @@ from typing import Any
 from assay.eval.collections.collection import Collection, Query
 from assay.eval.runs.execution.execution import Ready, RunSpec, describe_run
 from assay.eval.runs.execution.searching import sample, search_plain
-from assay.eval.runs.latency import RETRIES, Latency
-from assay.eval.runs.manifest import count_rising
-from assay.eval.runs.rows import has_rising_scores
+from assay.eval.runs.latency import Latency
+from assay.eval.runs.rows import Flaws, has_rising_scores
 from assay.eval.runs.stored import StoredRun
 from assay.eval.scoring import measures
 from assay.eval.scoring.join import RetrievedChunk, join
-from assay.retrievers.base import CUT, AssayError, Chunk, Retriever
+from assay.retrievers.base import AssayError, Chunk, Retriever
 
 
 def search_unstored(
@@ -38,15 +36,9 @@ def search_unstored(
         query.id: search_plain(retriever, collection, query, plan.depth, validated)
         for query in queries
     }
-    retries = sum(
-        entry.counts.get(RETRIES, 0) for found in rankings.values() for entry in found.trace
-    )
-    degraded = dict(Counter(line for found in rankings.values() for line in found.degraded))
-    cut: Counter[str] = Counter()
-    for found in rankings.values():
-        cut.update({entry.name: entry.counts[CUT] for entry in found.trace if CUT in entry.counts})
-    rising = [query for query, found in rankings.items() if has_rising_scores(found)]
-    latency = Latency((), None, plan.latency.concurrency, retries)
+    flaws = Flaws()
+    for id_, found in rankings.items():
+        flaws.add(id_, found.degraded, found.trace, has_rising_scores(found))
     return StoredRun(
         folder=Path(),
         manifest=describe_run(
@@ -55,10 +47,8 @@ def search_unstored(
             retriever,
             collection,
             ready,
-            latency,
-            degraded=degraded,
-            rising=count_rising(rising, len(queries)),
-            cut=cut,
+            Latency((), None, plan.latency.concurrency),
+            flaws,
             searched=len(queries),
             provenance=provenance,
             seconds=time.perf_counter() - begin,

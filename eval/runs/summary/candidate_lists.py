@@ -53,11 +53,6 @@ def follow(run: StoredRun) -> Iterator[Trail]:
     return (_follow(run, row, query) for row, query in enumerate(run.queries))
 
 
-def order_steps(kinds: Mapping[str, str]) -> tuple[str, ...]:
-    """Return the names of steps, given with their kinds, legs first."""
-    return tuple(sorted(kinds, key=lambda name: KINDS.index(kinds[name])))
-
-
 def name_entries(entries: Iterable[str]) -> list[str]:
     """Return the names of a trace's entries, with a number where one has been before."""
     before: Counter[str] = Counter()

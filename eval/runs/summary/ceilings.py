@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 from assay.eval.collections.collection import GoldItem
 from assay.eval.runs.stored import StoredRun
-from assay.eval.runs.summary.candidate_lists import LEG, Step, Trail, order_steps
+from assay.eval.runs.summary.candidate_lists import KINDS, LEG, Step, Trail
 from assay.eval.runs.summary.claims import Claims
-from assay.eval.runs.summary.means import estimate_scores
+from assay.eval.runs.summary.means import estimate_means
 from assay.eval.scoring import measures
 from assay.eval.scoring.calculation import Gold
 from assay.eval.scoring.join import JoinedHit
@@ -49,7 +49,7 @@ class CeilingFinder:
     @property
     def steps(self) -> tuple[str, ...]:
         """The names of all steps, legs first; not every query need have passed each."""
-        return order_steps(self._kinds)
+        return tuple(sorted(self._kinds, key=lambda name: KINDS.index(self._kinds[name])))
 
     def add(self, trail: Trail) -> None:
         """Take in the candidates of a query."""
@@ -81,12 +81,7 @@ class CeilingFinder:
         return Ceiling(
             step=name,
             candidates=self._candidates[name] / self._queries,
-            measures={
-                measure: estimate_scores(
-                    measure, scores[measure].values(), claims.cluster(scores[measure])
-                )
-                for measure in (f"nDCG@{k}", f"Recall@{k}", "Hit@1")
-            },
+            measures=estimate_means({name: scores[name] for name in name_measures(k)}, claims),
         )
 
 
@@ -94,14 +89,15 @@ def measure_reached(
     run: StoredRun, k: int, known: Mapping[str, Mapping[str, float]]
 ) -> dict[str, Estimate]:
     """Return what the run itself scores in the measures of a ceiling; some may be `known`."""
-    names = [f"nDCG@{k}", f"Recall@{k}", "Hit@1"]
+    names = name_measures(k)
     missing = [name for name in names if name not in known]
     scores = {**known, **measures.score(missing, run.joined, run.gold)}
-    claims = Claims.of(run)
-    return {
-        name: estimate_scores(name, scores[name].values(), claims.cluster(scores[name]))
-        for name in names
-    }
+    return estimate_means({name: scores[name] for name in names}, Claims.of(run))
+
+
+def name_measures(k: int) -> tuple[str, ...]:
+    """Return the measures of a ceiling at a cutoff."""
+    return f"nDCG@{k}", f"Recall@{k}", "Hit@1"
 
 
 def _unite(trail: Trail) -> Step:

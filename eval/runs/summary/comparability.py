@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from assay.eval.collections.collection import GoldItem, Query
 from assay.eval.runs import generated_answers
+from assay.eval.runs.generated_answers import AnswerSet
 from assay.eval.runs.stored import StoredRun
 from assay.retrievers.base import AssayError
 
@@ -36,12 +37,12 @@ def share_answered(runs: Sequence[StoredRun]) -> list[StoredRun]:
     Raises AssayError where there are none, or where answers tell of more than the pipelines: other
     models, prompts or budgets of the context.
     """
-    found = {run.manifest.id: generated_answers.read(run.folder) for run in runs}
-    if missing := [id_ for id_, answers in found.items() if answers is None]:
+    found, missing = _read_answers(runs)
+    if missing:
         raise AssayError(f"{missing[0]}: has no answers; `assay answer {missing[0]}` makes them")
     if problem := find_misfit(runs):
         raise AssayError(problem)
-    shared = set[str].intersection(*(set(item.answers) for item in found.values() if item))
+    shared = set[str].intersection(*(set(item.answers) for item in found.values()))
     shared &= set[str].intersection(*(set(run.queries) for run in runs))
     if not shared:
         raise AssayError("no query is answered in all of the runs")
@@ -53,8 +54,7 @@ def find_misfit(runs: Sequence[StoredRun]) -> str:
 
     Runs without answers are passed over.
     """
-    pairs = ((run.manifest.id, generated_answers.read(run.folder)) for run in runs)
-    found = [(id_, item.recipe) for id_, item in pairs if item]
+    found = [(id_, item.recipe) for id_, item in _read_answers(runs)[0].items()]
     for id_, recipe in found[1:]:
         first, other = found[0]
         if not recipe.fits(other):
@@ -65,13 +65,18 @@ def find_misfit(runs: Sequence[StoredRun]) -> str:
     return ""
 
 
+def _read_answers(runs: Sequence[StoredRun]) -> tuple[dict[str, AnswerSet], list[str]]:
+    """Return the answers of runs by their ids, and the ids of those without."""
+    read = {run.manifest.id: generated_answers.read(run.folder) for run in runs}
+    return {id_: item for id_, item in read.items() if item}, [id_ for id_ in read if not read[id_]]
+
+
 def describe_unanswered(runs: Sequence[StoredRun]) -> str:
     """Say in words why answers are not compared though some run has them; "" where none has, or
     where `find_misfit` says why.
     """
-    found = {run.manifest.id: generated_answers.read(run.folder) for run in runs}
-    missing = [id_ for id_, item in found.items() if item is None]
-    if len(missing) == len(runs) or find_misfit(runs):
+    found, missing = _read_answers(runs)
+    if not found or find_misfit(runs):
         return ""
     if missing:
         verb = "has" if len(missing) == 1 else "have"
@@ -80,8 +85,7 @@ def describe_unanswered(runs: Sequence[StoredRun]) -> str:
             f" {' '.join(missing)}` makes them"
         )
     for run in runs:
-        item = found[run.manifest.id]
-        known = len(run.queries.keys() & item.answers.keys()) if item else 0
+        known = len(run.queries.keys() & found[run.manifest.id].answers.keys())
         if known < len(run.queries):
             return (
                 f"answers are not compared: {run.manifest.id} has them to {known} of"

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from math import fsum
 from typing import Any
 
+from assay.eval.runs.manifest import count_tokens
 from assay.eval.runs.stored import StoredRun
 from assay.eval.runs.stored_files import mentioning
 
@@ -72,7 +73,7 @@ def find_cost(run: StoredRun) -> Cost | None:
     queries = None if unpriced else 1000 * spent / max(len(run.rankings), 1)
     index = _sum_index(billed)
     unpriced |= {leg for leg, bill in billed.items() if bill["usd"] is None}
-    tokens = sum(run.manifest.index.tokens.sizes)
+    tokens = sum(count_tokens(run.manifest.index).sizes)
     million = 1e6 * index / tokens if index is not None and billed and tokens else None
     return Cost(queries, index if billed else None, million, tuple(sorted(unpriced)))
 

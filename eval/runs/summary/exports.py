@@ -13,6 +13,7 @@ from assay.eval.collections.formats.cells import arm, render_table
 from assay.eval.runs.files import encode_json
 from assay.eval.runs.latency import TOTAL
 from assay.eval.runs.stored import StoredRun
+from assay.eval.runs.summary.means import encode_mean
 from assay.eval.runs.summary.summary import Summary
 from assay.eval.scoring import calculation
 from assay.eval.scoring.join import fill_places
@@ -167,10 +168,7 @@ def _means(summary: Summary) -> dict[str, Any]:
     timed = summary.latency.get(TOTAL)
     return {
         "queries": len(summary.run.queries),
-        "measures": {
-            name: {"mean": mean.value, "low": mean.low, "high": mean.high}
-            for name, mean in summary.means.items()
-        },
+        "measures": {name: encode_mean(mean) for name, mean in summary.means.items()},
         "p50_milliseconds": timed["p50"].value if timed else None,
     }
 

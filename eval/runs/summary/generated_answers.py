@@ -11,10 +11,9 @@ from assay.eval.runs.generated_answers import Recipe, StoredAnswer
 from assay.eval.runs.stored import StoredRun
 from assay.eval.runs.summary.claims import Claims
 from assay.eval.runs.summary.cost import dollars
-from assay.eval.runs.summary.means import estimate_scores
-from assay.eval.runs.summary.unanswerable_queries import find_unanswered, list_values
-from assay.eval.statistics.estimates import SHARE, Estimate
-from assay.eval.statistics.groups import estimate_clustered_mean
+from assay.eval.runs.summary.means import average_shares, estimate_means
+from assay.eval.runs.summary.unanswerable_queries import find_unanswered
+from assay.eval.statistics.estimates import Estimate
 
 
 @dataclass(frozen=True)
@@ -82,10 +81,10 @@ class Answers:
             "collection": self.run.manifest.collection.name,
             "recipe": asdict(self.recipe),
             "queries": len(self.answers),
-            "measures": {name: list_values(mean) for name, mean in self.means.items()},
+            "measures": {name: asdict(mean) for name, mean in self.means.items()},
             "abstained": {
-                "unanswered": list_values(self.rightly_abstained),
-                "answered": list_values(self.wrongly_abstained),
+                "unanswered": self.rightly_abstained and asdict(self.rightly_abstained),
+                "answered": self.wrongly_abstained and asdict(self.wrongly_abstained),
             },
             "endings": self.endings,
             "tokens": self.tokens,
@@ -103,20 +102,13 @@ def examine_answers(run: StoredRun) -> Answers | None:
     asked = run.take({answer.query for answer in answers})
     scores = generated_answers.score(asked, generated_answers.list_available(asked))
     unanswered, claims = find_unanswered(run), Claims.of(run)
+    right = {row.query: row.abstained for row in answers if row.query in unanswered}
+    wrong = {row.query: row.abstained for row in answers if row.query not in unanswered}
     return Answers(
         run=run,
         recipe=found.recipe,
         answers=answers,
-        means={
-            name: estimate_scores(name, each.values(), claims.cluster(each))
-            for name, each in scores.items()
-        },
-        rightly_abstained=_count([row for row in answers if row.query in unanswered], claims),
-        wrongly_abstained=_count([row for row in answers if row.query not in unanswered], claims),
+        means=estimate_means(scores, claims),
+        rightly_abstained=average_shares(right, claims) if right else None,
+        wrongly_abstained=average_shares(wrong, claims) if wrong else None,
     )
-
-
-def _count(rows: Sequence[StoredAnswer], claims: Claims) -> Estimate | None:
-    found = [row.abstained for row in rows]
-    clusters = claims.cluster([row.query for row in rows])
-    return estimate_clustered_mean(found, clusters, SHARE) if found else None

@@ -1,8 +1,7 @@
 """What each leg's own list scores beside the list that they were fused into."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 from assay.eval.runs.stored import StoredRun
 from assay.eval.runs.stored_files import mentioning
@@ -41,10 +40,6 @@ class LegAlone:
             f"{self.scored.value:.3f} against {self.fused.value:.3f}, {self.gain.value:+.3f} "
             f"(95 % interval {self.gain.low:+.3f} … {self.gain.high:+.3f}). {advice}"
         )
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the figures as JSON values."""
-        return asdict(self)
 
 
 def score_legs(run: StoredRun, measure: str) -> tuple[LegAlone, ...]:

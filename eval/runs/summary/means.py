@@ -1,13 +1,14 @@
-"""Means of a measure over queries, with intervals that keep to the measure's range.
+"""Means over queries, with intervals that keep to the range of what is averaged.
 
 `clusters` are the groups that queries are drawn in (see `Claims.cluster`), None of queries that are
 taken as independent.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
+from assay.eval.runs.summary.claims import Claims
 from assay.eval.scoring.measures import find
-from assay.eval.statistics.estimates import Estimate
+from assay.eval.statistics.estimates import SHARE, Estimate
 from assay.eval.statistics.groups import Clusters, estimate_clustered_mean
 
 
@@ -18,8 +19,28 @@ def estimate_scores(
     return estimate_clustered_mean(list(scores), clusters, find(measure).within)
 
 
+def estimate_means(
+    scores: Mapping[str, Mapping[str, float]], claims: Claims
+) -> dict[str, Estimate]:
+    """Return the mean of each measure of `scores`, {measure: {query id: score}}."""
+    return {
+        name: estimate_scores(name, found.values(), claims.cluster(found))
+        for name, found in scores.items()
+    }
+
+
 def estimate_changes(
     measure: str, changes: Iterable[float], clusters: Clusters | None = None
 ) -> Estimate:
     """Return the mean of the differences of two scores of each query by a measure."""
     return estimate_clustered_mean(list(changes), clusters, find(measure).change)
+
+
+def average_shares(shares: Mapping[str, float], claims: Claims) -> Estimate:
+    """Return the mean of shares, or of truth values, by query id."""
+    return estimate_clustered_mean([*shares.values()], claims.cluster(shares), SHARE)
+
+
+def encode_mean(mean: Estimate) -> dict[str, float]:
+    """Return a mean as it stands in the JSON of a run."""
+    return {"mean": mean.value, "low": mean.low, "high": mean.high}

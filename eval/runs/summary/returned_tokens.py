@@ -1,8 +1,8 @@
 """How much text runs return: measures by rank favour the run that returns more of it."""
 
 from collections.abc import Mapping, Sequence
-from typing import Protocol
 
+from assay.eval.report.formats import enumerate_words
 from assay.eval.statistics.estimates import Estimate
 
 TOKENS, WITHIN = "Tokens@10", "Recall@2000tok"
@@ -10,25 +10,16 @@ UNEQUAL = 1.5  # times the tokens of another run
 MOST = 6  # runs that the sentence names
 
 
-class HasMeans(Protocol):
-    """A summary of a run, by whatever command."""
-
-    @property
-    def means(self) -> Mapping[str, Estimate]:
-        """The means by measure."""
-        ...
-
-
 def describe_tokens(
-    labels: Sequence[str], summaries: Sequence[HasMeans], measure: str = TOKENS
+    labels: Sequence[str], means: Sequence[Mapping[str, Estimate]], measure: str = TOKENS
 ) -> str:
     """Return in words that runs return texts of unequal length; "" where they are about equal.
 
-    The summaries hold `WITHIN` and `measure`, the tokens of the first hits.
+    The means of each run hold `WITHIN` and `measure`, the tokens of the first hits.
     """
     found = [
-        (summary.means[measure].value, f"{summary.means[WITHIN].value:.3f}", label)
-        for label, summary in zip(labels, summaries, strict=True)
+        (of_run[measure].value, f"{of_run[WITHIN].value:.3f}", label)
+        for label, of_run in zip(labels, means, strict=True)
     ]
     found.sort(key=lambda item: -item[0])
     if found[0][0] <= UNEQUAL * found[-1][0]:
@@ -39,10 +30,7 @@ def describe_tokens(
     recalls = [f"{recall} ({label})" for _, recall, label in (most, *others)]
     hits = measure.partition("@")[2]
     return (
-        f"Unequal amounts of text: the first {hits} hits hold {_enumerate(tokens)}, and measures "
-        f"by rank favour more text. Recall within 2,000 tokens is {_enumerate(recalls)}."
+        f"Unequal amounts of text: the first {hits} hits hold {enumerate_words(tokens)}, and "
+        "measures by rank favour more text. Recall within 2,000 tokens is "
+        f"{enumerate_words(recalls)}."
     )
-
-
-def _enumerate(items: Sequence[str]) -> str:
-    return f"{', '.join(items[:-1])} and {items[-1]}"

@@ -1,16 +1,17 @@
 """What a run shows: measures and latencies with their intervals."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from statistics import median
 from typing import Any
 
 from assay.eval.collections.judgment_source import describe_absent, describe_models
+from assay.eval.report.formats import enumerate_words
 from assay.eval.runs import generated_answers
 from assay.eval.runs.ann_recall import find_recalls
 from assay.eval.runs.code_identity import describe_unknown_code
-from assay.eval.runs.latency import TOTAL, collect_cpu, collect_times
+from assay.eval.runs.latency import TOTAL, collect_times
 from assay.eval.runs.machine_load import describe_disturbance
 from assay.eval.runs.manifest import describe_cut, describe_order, describe_unread
 from assay.eval.runs.stored import StoredRun
@@ -20,7 +21,7 @@ from assay.eval.runs.summary.cost import Cost, find_cost
 from assay.eval.runs.summary.generated_answers import Answers, examine_answers
 from assay.eval.runs.summary.leaks import describe_bound
 from assay.eval.runs.summary.legs_alone import LegAlone, score_legs
-from assay.eval.runs.summary.means import estimate_scores
+from assay.eval.runs.summary.means import encode_mean, estimate_means
 from assay.eval.runs.summary.traffic import TrafficEstimates, estimate_traffic
 from assay.eval.runs.summary.unanswerable_queries import Abstention, examine_answering
 from assay.eval.runs.summary.unjudged import UnjudgedBounds, examine
@@ -59,12 +60,13 @@ class Summary:
         for id_, query in self.run.queries.items():
             of_type.setdefault(query.type, []).append(id_)
         return {
-            kind: {
-                name: estimate_scores(
-                    name, [found[id_] for id_ in of_type[kind]], self.claims.cluster(of_type[kind])
-                )
-                for name, found in self.scores.items()
-            }
+            kind: estimate_means(
+                {
+                    name: {id_: found[id_] for id_ in of_type[kind]}
+                    for name, found in self.scores.items()
+                },
+                self.claims,
+            )
             for kind in sorted(of_type.keys() - {""})
         }
 
@@ -129,7 +131,10 @@ class Summary:
     @cached_property
     def cpu(self) -> Mapping[str, float]:
         """The median CPU milliseconds of a query by stage, of the stages of which it is known."""
-        return {stage: median(times) for stage, times in collect_cpu(self.run.latency).items()}
+        return {
+            stage: median(times)
+            for stage, times in collect_times(self.run.latency, cpu=True).items()
+        }
 
     @property
     def disturbance(self) -> str:
@@ -142,8 +147,7 @@ class Summary:
         load = self.run.manifest.load
         if load is None or load.others is not None:
             return ""
-        totals = collect_times(self.run.latency)[TOTAL], collect_cpu(self.run.latency)[TOTAL]
-        wall, cpu = map(sum, totals)
+        wall, cpu = (sum(collect_times(self.run.latency, cpu)[TOTAL]) for cpu in (False, True))
         return (
             "Whether other processes were working is not known on this system; CPU time was "
             f"{100 * cpu / wall:.0f} % of the time taken."
@@ -163,6 +167,7 @@ class Summary:
     def as_json(self) -> dict[str, Any]:
         """Return the figures as the JSON object that `assay run --json` prints."""
         manifest = self.run.manifest
+        facts = {key: value for key, value in manifest.index.facts.items() if key != "tokens"}
         return {
             "run": manifest.id,
             "config": manifest.name,
@@ -171,13 +176,10 @@ class Summary:
             "sampled": manifest.sampled,
             "claim": self.claims.as_json(),
             "queries_without_hits": len(self.run.without_hits),
-            "measures": {
-                name: {"mean": mean.value, "low": mean.low, "high": mean.high}
-                for name, mean in self.means.items()
-            },
-            "traffic": self.traffic.as_json() if self.traffic else None,
+            "measures": {name: encode_mean(mean) for name, mean in self.means.items()},
+            "traffic": asdict(self.traffic) if self.traffic else None,
             "ir_measures": measures.list_standard(self.means),
-            "legs": {item.leg: item.as_json() for item in self.legs},
+            "legs": {item.leg: asdict(item) for item in self.legs},
             "answering": self.answering.as_json() if self.answering else None,
             "judged_by_model": self.models or None,
             "unjudged": {item.measure: item.as_json() for item in self.unjudged},
@@ -192,7 +194,7 @@ class Summary:
                 "concurrency": manifest.concurrency,
             },
             "cost": self.cost.as_json() if self.cost else None,
-            "index": manifest.index.model_dump(exclude={"facts": {"tokens"}}),
+            "index": asdict(manifest.index) | {"facts": facts},
             "recall_against_exact": find_recalls(manifest.facts),
             "degraded": manifest.degraded,
             "rising_scores": manifest.rising_scores and manifest.rising_scores.model_dump(),
@@ -209,11 +211,7 @@ def summarise(
 
 def summarise_scores(run: StoredRun, scores: Scores) -> Summary:
     """Return the figures of a stored run whose `scores` are known."""
-    claims = Claims.of(run)
-    means = {
-        name: estimate_scores(name, found.values(), claims.cluster(found))
-        for name, found in scores.items()
-    }
+    means = estimate_means(scores, Claims.of(run))
     samples = collect_times(run.latency)
     latency = {stage: estimate_percentiles(times) for stage, times in samples.items()}
     return Summary(run, scores, means, latency)
@@ -246,8 +244,7 @@ def explain_open(figures: Mapping[str, OpenEstimate], noun: str = "queries") -> 
     names = [name for name, figure in figures.items() if figure.high is None]
     if not names:
         return ""
-    listed = " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
-    return f"{figures[names[0]].n} {noun} are too few to bound {listed} from above"
+    return f"{figures[names[0]].n} {noun} are too few to bound {enumerate_words(names)} from above"
 
 
 def _values(figures: Mapping[str, OpenEstimate]) -> dict[str, float]:

@@ -5,8 +5,7 @@ was drawn from.
 """
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 from assay.eval.collections.collection import Query
 from assay.eval.scoring.measures import find
@@ -41,10 +40,6 @@ class TrafficEstimates:
             f"from {self.judged} judged of {self.drawn} sampled queries."
             + (missing if self.share < 1 else "")
         )
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the figures as JSON values."""
-        return asdict(self)
 
 
 def estimate_traffic(

@@ -8,15 +8,15 @@ often it is so is the area under the ROC curve.
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any, Literal
 
 from assay.eval.runs.stored import StoredRun
 from assay.eval.runs.summary.candidate_lists import FUSION, LEG, name_entries
 from assay.eval.runs.summary.claims import Claims
-from assay.eval.statistics.estimates import SHARE, Estimate
-from assay.eval.statistics.groups import estimate_clustered_mean
+from assay.eval.runs.summary.means import average_shares
+from assay.eval.statistics.estimates import Estimate
 from assay.eval.statistics.roc import Point, estimate_auc, trace_curve
 
 RERANK = "rerank"
@@ -92,10 +92,10 @@ class Abstention:
     def as_json(self) -> dict[str, Any]:
         """Return the figures as JSON values."""
         return {
-            "answered": list_values(self.falsely_empty),
-            "unanswered": list_values(self.rightly_empty),
+            "answered": self.falsely_empty and asdict(self.falsely_empty),
+            "unanswered": asdict(self.rightly_empty),
             "auc": [
-                {"step": signal.step, "score": signal.kind, **(list_values(signal.auc) or {})}
+                {"step": signal.step, "score": signal.kind, **asdict(signal.auc)}
                 for signal in self.signals
             ],
         }
@@ -161,15 +161,8 @@ def _take_margin(scores: Sequence[float]) -> float:
 
 
 def _count_empty(run: StoredRun, queries: Sequence[str]) -> Estimate:
-    empty = [not run.rankings[query].hits for query in queries]
-    return estimate_clustered_mean(empty, Claims.of(run).cluster(queries), SHARE)
-
-
-def list_values(estimate: Estimate | None) -> dict[str, float] | None:
-    """Return an estimate as JSON values."""
-    if estimate is None:
-        return None
-    return {"value": estimate.value, "low": estimate.low, "high": estimate.high, "n": estimate.n}
+    empty = {query: not run.rankings[query].hits for query in queries}
+    return average_shares(empty, Claims.of(run))
 
 
 MEASURES: tuple[tuple[Kind, Callable[[Sequence[float]], float]], ...] = (

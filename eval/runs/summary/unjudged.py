@@ -19,12 +19,11 @@ import numpy as np
 
 from assay.eval.runs.stored import StoredRun
 from assay.eval.runs.summary.claims import Claims
-from assay.eval.runs.summary.means import estimate_scores
+from assay.eval.runs.summary.means import average_shares, encode_mean, estimate_scores
 from assay.eval.scoring import measures
 from assay.eval.scoring.bounds import bound
 from assay.eval.scoring.grid import Grid, divide, lay_out
-from assay.eval.statistics.estimates import SHARE, Estimate
-from assay.eval.statistics.groups import estimate_clustered_mean
+from assay.eval.statistics.estimates import Estimate
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,9 +45,9 @@ class UnjudgedBounds:
         """Return what stands beside the measure as a JSON object."""
         bounds = {"lower": self.lower, "upper": self.upper}
         return {
-            "judged": _figures(self.judged),
-            "condensed": _figures(self.condensed),
-            "bounds": {side: _figures(limit) for side, limit in bounds.items() if limit} or None,
+            "judged": encode_mean(self.judged),
+            "condensed": encode_mean(self.condensed),
+            "bounds": {side: encode_mean(limit) for side, limit in bounds.items() if limit} or None,
         }
 
 
@@ -71,12 +70,12 @@ def examine(
 
     found = []
     for name in names:
-        limits, shares = bound(name, grid), share_judged(name, grid)
+        limits = bound(name, grid)
         found.append(
             UnjudgedBounds(
                 measure=name,
                 scored=estimate(name, scores[name]),
-                judged=estimate_clustered_mean([*shares.values()], claims.cluster(shares), SHARE),
+                judged=average_shares(share_judged(name, grid), claims),
                 condensed=estimate(name, condensed[name]),
                 lower=estimate(name, limits[0]) if limits else None,
                 upper=estimate(name, limits[1]) if limits else None,
@@ -94,7 +93,3 @@ def share_judged(name: str, grid: Grid) -> dict[str, float]:
     limits = grid.limit(measure.cutoff, measure.budget)
     shares = divide(np.count_nonzero(grid.judged & grid.mark(limits), axis=1), limits)
     return dict(zip(grid.queries, shares.tolist(), strict=True))
-
-
-def _figures(mean: Estimate) -> dict[str, float]:
-    return {"mean": mean.value, "low": mean.low, "high": mean.high}

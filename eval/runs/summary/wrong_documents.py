@@ -1,8 +1,6 @@
 """Queries that found no correct passage: whether the hits were of the right document, at least."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from assay.eval.report.formats import count, percent
 from assay.eval.runs.stored import StoredRun
@@ -51,9 +49,5 @@ def find_wrong_documents(run: StoredRun, attribution: Attribution) -> WrongDocum
         missed += 1
         hits = run.rankings[query].hits[: attribution.k]
         elsewhere += not any(hit.chunk.doc_id in right for hit in hits)
-    return WrongDocuments(attribution.k, missed, elsewhere, _find_context(run.manifest.config))
-
-
-def _find_context(config: Mapping[str, Any]) -> str:
-    source = config.get("documents", {}).get("context", {}).get("source", "")
-    return str(source)
+    context = run.manifest.config.get("documents", {}).get("context", {}).get("source", "")
+    return WrongDocuments(attribution.k, missed, elsewhere, str(context))

@@ -63,9 +63,9 @@ def _name_judged(found: Choice) -> dict[str, str]:
 def _warn_of_tokens(found: Choice) -> Iterator[str]:
     """Yield that the pipelines return texts of unequal length, where that is known."""
     names = _name_judged(found)
-    judged = [found.pipelines[name] for name in names]
-    if all({TOKENS, WITHIN} <= {*item.means} for item in judged) and (
-        told := describe_tokens([*names.values()], judged)
+    means = [found.pipelines[name].means for name in names]
+    if all({TOKENS, WITHIN} <= {*item} for item in means) and (
+        told := describe_tokens([*names.values()], means)
     ):
         yield told
 

@@ -213,7 +213,9 @@ class Comparison:
     @cached_property
     def tokens(self) -> str:
         """That runs return unequal amounts of text; "" where they do not."""
-        return describe_tokens(self.labels, self.summaries, self.beside[-1])
+        return describe_tokens(
+            self.labels, [item.means for item in self.summaries], self.beside[-1]
+        )
 
     @property
     def lead(self) -> tuple[str, ...]:

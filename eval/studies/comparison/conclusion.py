@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Protocol
 
-from assay.eval.report.formats import p_value, score, signed
+from assay.eval.report.formats import enumerate_words, p_value, score, signed
 from assay.eval.runs.summary.claims import Claims
 from assay.eval.statistics.significance import ALPHA
 from assay.eval.studies.comparison.differences import Difference
@@ -128,7 +128,7 @@ def enumerate_names(names: Sequence[str]) -> str:
     """Return the names of runs in words, or how many they are."""
     if len(names) > MOST_NAMED:
         return f"{len(names)} of them"
-    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
+    return enumerate_words(names)
 
 
 def _list(items: Sequence[Difference]) -> str:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from assay.eval.report.blocks import Report
 from assay.eval.report.renderers import markdown, page
-from assay.eval.runs.files import encode_json, write_together
+from assay.eval.runs.files import encode_json
 from assay.eval.studies.targets.results import Results
 from assay.retrievers.base import AssayError
 from assay.retrievers.store.files import write_atomically
@@ -22,12 +22,16 @@ def write_files(results: Results, told: Report, folder: Path) -> list[Path]:
         "targets.md": markdown.render(told).encode(),
         "targets.json": encode_json(results.as_json()),
     }
-    return write_together(folder, contents)
+    for name, content in contents.items():
+        write_atomically(folder / name, content)
+    return [folder / name for name in contents]
 
 
 def write_page(told: Report, folder: Path) -> Path:
     """Write `report.html` into `folder`; return its path. Raises AssayError when it cannot be."""
-    return write_together(folder, {"report.html": page.render(told).encode()})[0]
+    path = folder / "report.html"
+    write_atomically(path, page.render(told).encode())
+    return path
 
 
 def render_totals(results: Results) -> str:

@@ -3,7 +3,7 @@
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ from assay.eval.running.run import make_run
 from assay.eval.runs import environment
 from assay.eval.runs.stored import StoredRun
 from assay.eval.runs.summary.claims import Claims
+from assay.eval.runs.summary.means import average_shares
 from assay.eval.runs.summary.unanswerable_queries import (
     RERANK,
     Abstention,
@@ -23,10 +24,8 @@ from assay.eval.runs.summary.unanswerable_queries import (
     examine_answering,
     find_signals,
     find_unanswered,
-    list_values,
 )
-from assay.eval.statistics.estimates import SHARE, Estimate
-from assay.eval.statistics.groups import estimate_clustered_mean
+from assay.eval.statistics.estimates import Estimate
 from assay.eval.statistics.roc import fit_threshold
 from assay.eval.studies.tuning.tuned_config import render_changes
 from assay.retrievers.base import AssayError, Progress
@@ -48,11 +47,6 @@ class Trade:
     minimum: float
     falsely_empty: Estimate
     rightly_empty: Estimate | None
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the figures as JSON values."""
-        shares = {"falsely_empty": self.falsely_empty, "rightly_empty": self.rightly_empty}
-        return {"minimum": self.minimum, **{name: list_values(i) for name, i in shares.items()}}
 
 
 @dataclass(frozen=True)
@@ -115,18 +109,17 @@ class FittedThreshold:
             [query for query in self.run.queries if query not in unanswered],
             [query for query in self.run.queries if query in unanswered],
         )
-        below = [
-            estimate_clustered_mean(
-                [score < minimum for score in scores], self.claims.cluster(ids), SHARE
+        answered, empty = (
+            {id_: score < minimum for id_, score in zip(ids, scores, strict=True)}
+            for ids, scores in zip(
+                queries, (self.signal.answered, self.signal.unanswered), strict=True
             )
-            if scores
-            else None
-            for scores, ids in zip(
-                (self.signal.answered, self.signal.unanswered), queries, strict=True
-            )
-        ]
-        assert below[0] is not None
-        return Trade(minimum, below[0], below[1])
+        )
+        return Trade(
+            minimum,
+            average_shares(answered, self.claims),
+            average_shares(empty, self.claims) if empty else None,
+        )
 
     def write(self, path: Path, force: bool) -> str:
         """Write the config with the threshold to `path`; return what is to be said of what stood
@@ -162,8 +155,8 @@ class FittedThreshold:
             "run": self.run.manifest.id,
             "stage": self.stage,
             "claim": self.claims.as_json(),
-            **self.chosen.as_json(),
-            "trade": [trade.as_json() for trade in self.trades],
+            **asdict(self.chosen),
+            "trade": [asdict(trade) for trade in self.trades],
             "auc": answering.as_json()["auc"] if answering else [],
         }
 

@@ -144,7 +144,7 @@ def test_a_function_is_measured_anew_unless_all_of_it_is_known() -> None:
     facts = first.stored.manifest.facts["function"]
     assert facts["name"] == "test_experiment.answer"
     assert run(answer, collection=HARBOUR, track=False).id == first.id
-    before = code_identity.identify(answer)
+    before = code_identity.describe_code(answer)["identity"]
     assert before == facts["identity"]
     elsewhere = run(answer_elsewhere, collection=HARBOUR, track=False)
     assert elsewhere.stored.manifest.facts["function"]["identity"] == "unknown"
@@ -160,7 +160,7 @@ def test_an_object_is_known_by_its_class_and_its_values() -> None:
     kept = Lookup(ANSWERS)
     kept.index(())
     kept.extra = object()  # type: ignore[attr-defined]
-    assert code_identity.identify(kept) is None
+    assert code_identity.describe_code(kept)["identity"] == "unknown"
 
 
 def test_configs_in_every_form_are_one_run() -> None:

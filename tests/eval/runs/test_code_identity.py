@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay import run
-from assay.eval.runs.code_identity import describe_code, identify
+from assay.eval.runs.code_identity import describe_code
 from assay.retrievers.store.user_code import digest_module
 
 TABLE = {"ferry": ["d1"]}
@@ -24,6 +24,11 @@ HARBOUR = {
     "queries": {"q1": "ferry", "q2": "dogs"},
     "judgments": {"q1": {"d1": 1}, "q2": {"d2": 1}},
 }
+
+
+def identify(code: Any) -> str | None:
+    found = describe_code(code)["identity"]
+    return None if found == "unknown" else found
 
 
 def look_up(query: str, k: int, boost: float = 1) -> list[tuple[str, float]]:

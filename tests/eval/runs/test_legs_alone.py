@@ -12,13 +12,14 @@ from samples.report import make_run
 
 from assay.eval.report.markdown import coded
 from assay.eval.report.run_page import page as report
-from assay.eval.runs.manifest import IndexFacts, describe_unread
+from assay.eval.runs.manifest import describe_unread
 from assay.eval.runs.stored import StoredRun
 from assay.eval.runs.summary.legs_alone import LegAlone, score_legs
 from assay.eval.runs.summary.summary import summarise
 from assay.eval.statistics.estimates import Estimate
 from assay.eval.studies.comparison.analysis import compare
 from assay.eval.studies.comparison.page import write
+from assay.retrievers.base import IndexReport
 
 LEG = LegAlone(
     "keyword",
@@ -81,7 +82,7 @@ def test_the_report_warns_of_a_leg_that_does_better_and_of_chunks_read_in_part(
     tmp_path: Path,
 ) -> None:
     run = make_leg_better(make_run(tmp_path))
-    index = run.manifest.index.model_copy(update={"facts": {"unread": 3, "window": 512}})
+    index = replace(run.manifest.index, facts={"unread": 3, "window": 512})
     manifest = run.manifest.model_copy(update={"index": index})
     summary = summarise(replace(run, manifest=manifest))
     first, *_, last = summary.cautions
@@ -117,10 +118,10 @@ def test_what_stands_between_backticks_is_code_and_nothing_else_a_tag(text: str)
 
 def test_chunks_read_in_part_are_told() -> None:
     facts = {"unread": 12, "window": 512}
-    index = IndexFacts(chunks=1300, seconds={}, bytes=0, cached=[], facts=facts)
+    index = IndexReport(1300, facts=facts)
     assert describe_unread(index) == (
         "12 of 1,300 chunks are longer than the encoder's 512 tokens; the rest is "
         "ignored. Lower `max_tokens`, or set `windows: max`"
     )
     for none in ({}, {"unread": 0, "window": 512}):
-        assert describe_unread(index.model_copy(update={"facts": none})) == ""
+        assert describe_unread(replace(index, facts=none)) == ""

@@ -8,7 +8,6 @@ from tools.processes import ROOT
 
 from assay.eval.configs.config import RunConfig, load_config
 from assay.eval.report.run_page.indexing import index_rows
-from assay.eval.runs.manifest import IndexFacts
 from assay.retrievers.base import Document, IndexReport, Passage
 from assay.retrievers.models.vector_cache import SECONDS_KIND
 from assay.retrievers.settings import Resources
@@ -81,11 +80,5 @@ def test_seconds_that_were_not_kept_are_not_made_up(fresh: Resources) -> None:
     report = index(fresh, config)
     assert "dense.embed" in report.cached
     assert "dense.embed" not in report.seconds
-    facts = IndexFacts(
-        chunks=report.chunks,
-        seconds=dict(report.seconds),
-        bytes=report.bytes,
-        cached=list(report.cached),
-    )
-    rows = {row.name: row for row in index_rows(facts)}
+    rows = {row.name: row for row in index_rows(report)}
     assert (rows["dense.embed"].seconds, rows["dense.embed"].cached) == ("not kept", True)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from assay.eval.collections.collection import Collection, Query
 from assay.eval.runs.gold_ranks import matches_itself
 from assay.eval.runs.summary.claims import Claims
-from assay.eval.runs.summary.means import estimate_scores
+from assay.eval.runs.summary.means import estimate_means
 from assay.eval.scoring import measures
 from assay.eval.scoring.calculation import Scores
 from assay.eval.scoring.join import RetrievedChunk, join
@@ -44,10 +44,7 @@ def measure_quality(scores: Mapping[str, Scores], claims: Claims) -> Quality:
     contrasts = [Contrast(name, "", scores[OURS][name], scores[NATIVE][name]) for name in MEASURES]
     return Quality(
         means={
-            system: {
-                name: estimate_scores(name, found[name].values(), claims.cluster(found[name]))
-                for name in MEASURES
-            }
+            system: estimate_means({name: found[name] for name in MEASURES}, claims)
             for system, found in scores.items()
         },
         differences=tuple(judge_family(contrasts, claims=claims)),
