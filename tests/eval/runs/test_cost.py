@@ -185,8 +185,8 @@ def test_compare_tells_both_costs(server: ModelServer) -> None:
     assert called.exit_code == 0, called.output
     assert "USD per 1,000 queries: 2.00 → 0" in called.output
     (page,) = Path().glob("reports/compare-*/report.html")
-    for text in (page.read_text(), page.with_suffix(".md").read_text()):
-        assert "USD per 1,000 queries: 2.00 → 0." in text
+    assert "USD per 1,000 queries: 2.00 → 0." in page.read_text()
+    assert "| USD per 1,000 queries | 2.00 → 0 |" in page.with_suffix(".md").read_text()
 
 
 def test_a_sweep_tells_costs_where_there_are_any(server: ModelServer) -> None:
