@@ -51,7 +51,9 @@ def export(summary: Summary) -> None:
     with open_atomically(run.folder / ITEMS) as items:
         _write_items(run, items)
     write_atomically(run.folder / QRELS, _trec_qrels(run).encode())
-    write_atomically(run.folder / PER_QUERY, _as_csv(tabulate_queries(summary)).encode())
+    table = tabulate_queries(summary)
+    rows = [table, *zip(*table.values(), strict=True)]  # nothing where there is no value
+    write_atomically(run.folder / PER_QUERY, render_table(rows).encode())
     write_atomically(run.folder / ATTRIBUTION, _attribution(summary).encode())
     write_atomically(run.folder / MEANS, encode_json(_means(summary)))
 
@@ -146,11 +148,6 @@ def frame_queries(table: QueryTable) -> "DataFrame":
         for name, column in table.items()
     }
     return DataFrame(columns).set_index("query_id")
-
-
-def _as_csv(table: QueryTable) -> str:
-    """Return the table for spreadsheets: a line a query, nothing where there is no value."""
-    return render_table([table, *zip(*table.values(), strict=True)])
 
 
 def _attribution(summary: Summary) -> str:

@@ -11,7 +11,6 @@ from assay.eval.runs.summary.means import estimate_changes, estimate_scores
 from assay.eval.scoring import measures
 from assay.eval.scoring.joined import JoinedRankings, NumberLists
 from assay.eval.statistics.estimates import Estimate
-from assay.eval.statistics.groups import Clusters
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,12 +53,18 @@ def score_legs(run: StoredRun, measure: str) -> tuple[LegAlone, ...]:
     fused = joined.pop(fusion, None)
     if fused is None:
         return ()
-    scores = {
-        name: measures.score([measure], lists, run.gold)[measure]
-        for name, lists in (("", fused), *joined.items())
-    }
-    clusters = Claims.of(run).cluster(scores[""])
-    return tuple(_compare(name, measure, scores[name], scores[""], clusters) for name in joined)
+    before = measures.score([measure], fused, run.gold)[measure]
+    clusters = Claims.of(run).cluster(before)
+    mean = estimate_scores(measure, before.values(), clusters)
+    legs = []
+    for leg, lists in joined.items():
+        alone = measures.score([measure], lists, run.gold)[measure]
+        changes = (score - before[query] for query, score in alone.items())
+        scored = estimate_scores(measure, alone.values(), clusters)
+        legs.append(
+            LegAlone(leg, measure, scored, mean, estimate_changes(measure, changes, clusters))
+        )
+    return tuple(legs)
 
 
 def _join_lists(run: StoredRun, fusion: str) -> dict[str, JoinedRankings]:
@@ -78,21 +83,3 @@ def _cut(run: StoredRun, lists: Mapping[str, Sequence[int]]) -> NumberLists:
     for query in run.queries:
         cut.add(lists.get(query, ())[: run.manifest.depth])
     return cut
-
-
-def _compare(
-    leg: str,
-    measure: str,
-    alone: Mapping[str, float],
-    fused: Mapping[str, float],
-    clusters: Clusters | None,
-) -> LegAlone:
-    return LegAlone(
-        leg=leg,
-        measure=measure,
-        scored=estimate_scores(measure, alone.values(), clusters),
-        fused=estimate_scores(measure, fused.values(), clusters),
-        gain=estimate_changes(
-            measure, (score - fused[query] for query, score in alone.items()), clusters
-        ),
-    )
