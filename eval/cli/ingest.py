@@ -52,9 +52,10 @@ def ingest(
     from assay.eval.configs.locations import reports_folder
     from assay.eval.configs.resources import make_resources
     from assay.eval.report.files import write_blocks
-    from assay.eval.studies.ingestion.baseline import check, log_ingestion
+    from assay.eval.studies.ingestion.baseline import check, metrics
     from assay.eval.studies.ingestion.report import report
     from assay.eval.studies.ingestion.running import run_ingestion
+    from assay.eval.tracking.delivery import log_result
 
     resources = make_resources()
     made = run_ingestion(documents, load_config(config, overrides), resources, rerun)
@@ -62,8 +63,8 @@ def ingest(
     folder = reports_folder() / made.id
     told = report(made, against)
     page = write_blocks(made, told, folder)
-    log, kept = partial(log_ingestion, made, folder), f"the report is kept in {folder}"
-    tracked = track(no_track, log, kept, resources.progress)
+    log = partial(log_result, told, folder.iterdir(), made.config, metrics=metrics(made))
+    tracked = track(no_track, log, f"the report is kept in {folder}", resources.progress)
     if as_json:
         skipped = [asdict(item) for item in made.skipped]
         places = {"report": str(page), "mlflow_run": tracked}

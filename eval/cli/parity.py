@@ -32,14 +32,21 @@ def parity(
     from assay.eval.configs.locations import reports_folder
     from assay.eval.configs.resources import make_resources
     from assay.eval.report.files import write_blocks
-    from assay.eval.studies.stores.parity.record import log_parity
     from assay.eval.studies.stores.parity.report import report
     from assay.eval.studies.stores.parity.running import measure_parity
+    from assay.eval.tracking.delivery import log_result
 
     resources = make_resources()
     found = measure_parity(engine, words, limit, resources)
     told = report(found)
     page = write_blocks(found, told, reports_folder() / found.id)
-    log = partial(log_parity, found, told, page.parent)
+    log = partial(
+        log_result,
+        told,
+        page.parent.iterdir(),
+        {"engine": found.settings, "collection": found.collection},
+        without=("examples",),  # ranks of single texts are no metrics
+        tags={"assay.verdict": found.verdict},
+    )
     tracked = track(no_track, log, "the reports are kept", resources.progress)
     present(found, as_json, lambda _: print_report(told), report=page, mlflow_run=tracked)

@@ -43,15 +43,16 @@ def recall(
     from assay.eval.configs.locations import reports_folder
     from assay.eval.configs.resources import make_resources
     from assay.eval.report.files import write_blocks
-    from assay.eval.studies.stores.parity.record import log_curve
     from assay.eval.studies.stores.recall.report import report
     from assay.eval.studies.stores.recall.running import measure_recall
+    from assay.eval.tracking.delivery import log_result
 
     resources = make_resources()
     curve = measure_recall(engine, words, sweep, filters, limit, resources)
     told = report(curve)
     page = write_blocks(curve, told, reports_folder() / curve.id)
     kept = f"the report in {page.parent} is kept"
-    log = partial(log_curve, curve, told, page.parent)
+    params = {"engine": curve.settings, "collection": curve.collection}
+    log = partial(log_result, told, page.parent.iterdir(), params)
     tracked = track(no_track, log, kept, resources.progress)
     present(curve, as_json, lambda _: print_report(told), report=page, mlflow_run=tracked)

@@ -64,6 +64,6 @@ def reproduce(
     place = (output or reports_folder() / "published") / "published"
     *_, text = files = write_beside(found, told, place)
     kept = f"the results are kept in {place.parent}"
-    tracked = track(no_track, partial(log_reproduction, found, files), kept, progress)
+    tracked = track(no_track, partial(log_reproduction, found, told, files), kept, progress)
     present(found, as_json, lambda _: print_report(told), report=text, mlflow_run=tracked)
     sys.exit(1 if found.unexplained else 0)

@@ -48,9 +48,9 @@ def targets(
     from assay.eval.configs.locations import reports_folder
     from assay.eval.progress import ConsoleProgress
     from assay.eval.studies.targets.files import replace_totals, write, write_page, write_totals
-    from assay.eval.studies.targets.report import report
+    from assay.eval.studies.targets.report import list_metrics, report
     from assay.eval.studies.targets.running import measure_file
-    from assay.eval.studies.targets.tracked import log_targets
+    from assay.eval.tracking.delivery import log_result
     from assay.retrievers.base import AssayError
 
     progress = ConsoleProgress()
@@ -66,7 +66,14 @@ def targets(
     if readme:
         write_totals(readme, results)
     kept = f"the results are kept in {files[0].parent}"
-    log = partial(log_targets, results, [*files, *pages])
+    verdicts = {target.id: target.verdict for target in results.targets}
+    log = partial(
+        log_result,
+        told,
+        [*files, *pages],
+        {"verdict": verdicts},
+        metrics=dict(list_metrics(results)),
+    )
     tracked = track(no_track, log, kept, progress)
     if as_json:
         places = {"files": [str(file) for file in files], "mlflow_run": tracked}

@@ -26,7 +26,7 @@ def test_an_engine_is_compared_with_its_formula(assay: Assay) -> None:
     assert "Check first: A sample: 6 queries. A quick look" in done.stdout
     page = Path(next(line for line in lines if line.startswith("report"))[8:])
     files = {file.name for file in page.parent.iterdir()}
-    assert files == {"parity.json", "report.html", "report.md"}
+    assert files == {"parity.json", "report.html", "report.md", "summary.json"}
     assert any(line.startswith("MLflow  run ") for line in lines)
 
 

@@ -1,7 +1,6 @@
 """An ingestion held against an earlier one, of which there is an `ingestion.json`."""
 
 import json
-import shlex
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,9 +9,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ValidationError
 
 from assay.eval.studies.ingestion.summary import Ingestion
-from assay.eval.tracking.delivery import log_result
-from assay.eval.tracking.record import list_params, metric_name
-from assay.eval.tracking.store import redact
+from assay.eval.tracking.record import metric_name
 from assay.retrievers.base import AssayError, explain_os_error
 from assay.retrievers.settings import explain_error
 
@@ -146,18 +143,6 @@ def _read(file: Path) -> _Kept:
     else:
         return kept
     raise AssayError(f"{file}: no ingestion.json of `assay ingest`: {reason}")
-
-
-def log_ingestion(made: Ingestion, folder: Path) -> str:
-    """Send an ingestion with the files of its report; return the id of its MLflow run.
-
-    Raises TrackingError.
-    """
-    command = shlex.join(map(str, made.environment.get("command", ())))
-    tags = {"assay.ingestion": made.id, "assay.command": redact(command)}
-    name = f"ingest {made.source} by {made.pipeline}"
-    params = list_params(made.config)
-    return log_result(name, tags, metrics(made), params, folder.iterdir(), made.created)
 
 
 def metrics(made: Ingestion) -> dict[str, float]:

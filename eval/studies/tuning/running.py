@@ -36,8 +36,7 @@ from assay.eval.studies.tuning.forecast import forecast_time
 from assay.eval.studies.tuning.nested_cv import Design, Queries, TuningResult, tune
 from assay.eval.studies.tuning.tuned_config import render_changes
 from assay.eval.tracking.delivery import log_result
-from assay.eval.tracking.record import list_params, metric_name, with_interval
-from assay.eval.tracking.store import redact
+from assay.eval.tracking.record import metric_name, with_interval
 from assay.retrievers.base import AssayError, Chunk, Progress
 from assay.retrievers.store.digest import digest
 
@@ -136,10 +135,20 @@ class TunedPipeline:
 
     def track(self, files: Sequence[Path], progress: Progress) -> str | None:
         """Log to MLflow and return the id of the MLflow run; say so where tracking is down."""
-        values = self.settings.model_dump(mode="json")
-        record = TuningRecord(self.tuning, values, environment.command_line(), files, self.begin)
-        kept = f"the figures are kept in {files[1]}"
-        return tracking.attempt(lambda: log_tuning(record), kept, progress)
+        best = {} if self.tuning.best is None else self.tuning.points[self.tuning.best].settings
+        params = {**self.settings.model_dump(mode="json"), "best": dict(best)}
+
+        def log() -> str:
+            return log_result(
+                self.report,
+                files,
+                params,
+                metrics=metrics(self.tuning),
+                tags={"assay.verdict": self.tuning.verdict},
+                begin=self.begin,
+            )
+
+        return tracking.attempt(log, f"the figures are kept in {files[1]}", progress)
 
 
 def run_tuning(
@@ -234,30 +243,6 @@ def _score_all(
             retriever.index(collection.documents)
             found = score_queries(retriever, collection, queries, measure, depth, validated)
         yield i, dict(found)
-
-
-@dataclass(frozen=True)
-class TuningRecord:
-    """What MLflow is told of one tuning, begun at `begin`, in ms since 1970.
-
-    `config` is the config as given, as JSON values.
-    """
-
-    tuning: TuningResult
-    config: Mapping[str, Any]
-    command: str
-    files: Sequence[Path]
-    begin: int
-
-
-def log_tuning(record: TuningRecord) -> str:
-    """Send a tuning; return the id of its MLflow run. Raises TrackingError."""
-    tuning = record.tuning
-    name = f"tune {record.config['name']} on {record.config['dataset']}"
-    tags = {"assay.command": redact(record.command), "assay.verdict": tuning.verdict}
-    best = {} if tuning.best is None else tuning.points[tuning.best].settings
-    params = list_params({**record.config, "best": dict(best)})
-    return log_result(name, tags, metrics(tuning), params, record.files, begin=record.begin)
 
 
 def metrics(tuning: TuningResult) -> dict[str, float]:

@@ -119,6 +119,7 @@ def test_a_store_out_of_reach_loses_nothing(
     assert {file.name for file in folder.iterdir()} == {
         "comparison.json",
         "differences.csv",
+        "first_hits.csv",
         "report.html",
         "report.md",
     }
