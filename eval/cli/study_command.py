@@ -114,7 +114,8 @@ def _make_parameter(name: str, field: FieldInfo) -> click.Parameter:
     if isinstance(default, tuple) or (kind is click.STRING and not isinstance(default, str)):
         default = None
     shown = default not in (None, "", (), False)
-    names = told.names or (f"--{name.replace('_', '-')}" if len(name) > 1 else f"-{name}",)
+    short = (f"-{name}",) if len(name) == 1 else ()
+    names = told.names or (*short, f"--{name.replace('_', '-')}")
     given_default: dict[str, Any] = {} if required else {"default": default}
     return click.Option(
         [*names, name],

@@ -30,6 +30,12 @@ ASKED: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = [
         ("hybrid", "limit=4"),
         {"measures": ["nDCG@5", "Hit@1"], "timed": 0},
     ),
+    ("audit -n 250 --base .71 --new .74", (250, 0.71, 0.74), {}),
+    (
+        "audit --n 250 --base .71 --new .74 --sd .3 --hits --tried 20",
+        (250, 0.71, 0.74, 0.3),
+        {"hits": True, "tried": 20},
+    ),
     ("choose tarnwick", ("tarnwick",), {}),
     (
         "choose tarnwick limit=9 --config other --budget 2m --max-latency 50 --measure Hit@1",
@@ -98,6 +104,8 @@ REFUSED: list[tuple[str, tuple[Any, ...], dict[str, Any], str]] = [
     ("choose tarnwick --budget 0s", ("tarnwick",), {"budget": 0}, "budget"),
     ("choose tarnwick --budget soon", ("tarnwick",), {"budget": "soon"}, "is no time; allowed:"),
     ("choose tarnwick --max-latency nan", ("tarnwick",), {"max_latency": float("nan")}, "latency"),
+    ("audit -n 1 --base .5 --new .6", (1, 0.5, 0.6), {}, "n"),
+    ("audit -n 9 --base 50 --new .6", (9, 50, 0.6), {}, "base"),
     ("overlap a b --k 0", ("a", "b"), {"k": 0}, "k"),
     ("overlap a b --by words", ("a", "b"), {"by": "words"}, "by"),
     ("parity sqlite --limit 0", ("sqlite",), {"limit": 0}, "limit"),
