@@ -42,7 +42,7 @@ def list_readers() -> Mapping[str, Reader]:
     from assay.eval.studies.gate import baseline
     from assay.eval.studies.sweep.running import read_sweep
     from assay.eval.studies.sweep.search_spaces import read_space
-    from assay.eval.studies.targets.target_settings import load_settings
+    from assay.eval.studies.targets.settings import load_settings
     from assay.retrievers.settings.files import read_mapping
 
     return {

@@ -20,25 +20,31 @@ from assay.retrievers.settings.plugins import find_parts
 
 
 @dataclass(frozen=True)
-class ConfiguredEngine:
-    """An engine by its type, its settings, and the overrides that make these of the defaults."""
+class Configured:
+    """What is searched, by its type, and the overrides that make its settings of the defaults."""
 
     type: str
     overrides: tuple[str, ...]
-    settings: EngineSettings
 
     @property
     def label(self) -> str:
-        """The engine with what is not as by default."""
+        """The type with what is not as by default."""
         return " ".join([self.type, *self.overrides])
+
+    def command(self, name: str, collection: str, *options: str) -> str:
+        """Return the call of the command `name` that looks at it on a collection."""
+        return shlex.join(["assay", name, self.type, collection, *self.overrides, *options])
+
+
+@dataclass(frozen=True)
+class ConfiguredEngine(Configured):
+    """An engine with its settings."""
+
+    settings: EngineSettings
 
     def build(self, resources: Resources) -> Engine:
         """Return the engine, which has indexed nothing yet. Raises AssayError."""
         return self.settings.build(resources)
-
-    def command(self, name: str, collection: str, *options: str) -> str:
-        """Return the call of the command `name` that looks at this engine on a collection."""
-        return shlex.join(["assay", name, self.type, collection, *self.overrides, *options])
 
     def vary(self, *overrides: str) -> "ConfiguredEngine":
         """Return this engine with further overrides. Raises AssayError."""

@@ -1,18 +1,22 @@
 """Sending runs to MLflow, each once: as rows of their own, or as children of what made them."""
 
 import json
+import shlex
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
 
+from assay.eval.report.blocks import Report
+from assay.eval.report.renderers.frames import list_metrics
 from assay.eval.runs.files import encode_json
+from assay.eval.runs.stored import StoredRun
 from assay.eval.runs.summary.summary import Summary
-from assay.eval.tracking.description import NOTE, add_link
+from assay.eval.tracking.description import NOTE, add_link, tag_source
 from assay.eval.tracking.local import database, holds
-from assay.eval.tracking.record import Record, describe
+from assay.eval.tracking.record import Record, describe, list_params, metric_name
 from assay.eval.tracking.store import (
     EXPERIMENT,
     NotInstalledError,
@@ -21,6 +25,7 @@ from assay.eval.tracking.store import (
     find_experiment,
     is_local,
     redact,
+    search,
     tracking_uri,
 )
 from assay.eval.tracking.writing import log_table, log_values, mlflow_run
@@ -95,6 +100,29 @@ def log_once(summary: Summary) -> str:
     return log([summary])[0].run_id
 
 
+def add_to_run(
+    run: StoredRun, metrics: Mapping[str, float], file: Path, progress: Progress
+) -> str | None:
+    """Add `metrics` and `file`, found out later, to the MLflow run of `run`, where it has one.
+
+    Return its id; None where there is none, and where MLflow fails, which is said: see `attempt`.
+    """
+
+    def add() -> str | None:
+        if not (run.folder / LOGGED).exists():
+            return None
+        uri = tracking_uri()
+        with connect(uri) as client:
+            logged = find_logged(client, uri, {run.folder: run.manifest.id}).get(run.folder)
+            if logged is None:
+                return None
+            log_values(client, logged.run_id, metrics, int(time.time() * 1000))
+            client.log_artifact(logged.run_id, str(file))
+        return logged.run_id
+
+    return attempt(add, f"{file} is kept", progress)
+
+
 def find_noted(uri: str, folders: Mapping[Path, str]) -> dict[Path, LoggedRun]:
     """Return, by folder, what its note says that a SQLite store at `uri` holds, where it does.
 
@@ -114,14 +142,22 @@ def find_logged(
 ) -> dict[Path, LoggedRun]:
     """Return, by folder, what the store at `uri` holds whole and has not deleted.
 
-    `folders` gives the id in each, which is the `tag` of its MLflow run. The note in a folder names
-    only the store that it was sent to last, so that where it names another the store is asked.
+    `folders` gives the id in each, which is the `tag` of its MLflow run. Of a run that was sent
+    more than once it is the one that the note in the folder names, if that is still there.
     """
     found = {}
     for folder, id_ in folders.items():
-        logged = _confirm(client, _read_note(uri, folder, id_)) or _search(client, uri, tag, id_)
-        if logged:
-            found[folder] = logged
+        noted = _read_note(uri, folder, id_)
+        # No quote can be escaped; LIKE passes over it, and finds more than that.
+        wanted = id_.replace("'", "_")
+        sent = {
+            one.run_id: one
+            for one in _search(client, uri, tag, f"tags.`{tag}` LIKE '{wanted}'")
+            if one.run == id_
+        }
+        if sent:
+            first = next(iter(sent.values()))
+            found[folder] = sent.get(noted.run_id, first) if noted else first
     return found
 
 
@@ -135,57 +171,49 @@ def _read_note(uri: str, folder: Path, id_: str) -> LoggedRun | None:
     return logged if logged.tracking_uri == redact(uri) else None
 
 
-def _confirm(client: "MlflowClient", noted: LoggedRun | None) -> LoggedRun | None:
-    """Return what a note says where the store holds it whole."""
-    from mlflow.exceptions import MlflowException
-    from mlflow.protos.databricks_pb2 import RESOURCE_DOES_NOT_EXIST, ErrorCode
-
-    if noted is None:
-        return None
-    try:
-        info = client.get_run(noted.run_id).info
-    except MlflowException as error:
-        if error.error_code != ErrorCode.Name(RESOURCE_DOES_NOT_EXIST):
-            raise
-        return None
-    return noted if info.status == "FINISHED" and info.lifecycle_stage == "active" else None
-
-
-def _search(client: "MlflowClient", uri: str, tag: str, id_: str) -> LoggedRun | None:
+def _search(client: "MlflowClient", uri: str, tag: str, wanted: str) -> Iterator[LoggedRun]:
+    """Yield what the store at `uri` holds whole of what is `wanted`, by the id in its `tag`."""
     from mlflow.utils.mlflow_tags import MLFLOW_PARENT_RUN_ID
 
-    experiment = client.get_experiment_by_name(EXPERIMENT)
-    if experiment is None or experiment.lifecycle_stage == "deleted" or "'" in id_:
-        return None
-    wanted = f"attributes.status = 'FINISHED' AND tags.`{tag}` = '{id_}'"
-    runs = client.search_runs([experiment.experiment_id], wanted, max_results=1)
-    for run in runs:
-        parent = run.data.tags.get(MLFLOW_PARENT_RUN_ID, "")
-        return LoggedRun(id_, redact(uri), EXPERIMENT, run.info.run_id, parent, fresh=False)
-    return None
+    for run in search(client, wanted):
+        id_, parent = (run.data.tags.get(key, "") for key in (tag, MLFLOW_PARENT_RUN_ID))
+        yield LoggedRun(id_, redact(uri), EXPERIMENT, run.info.run_id, parent, fresh=False)
 
 
 def log_result(
-    name: str,
-    tags: Mapping[str, str],
-    metrics: Mapping[str, float],
-    params: Mapping[str, str],
+    report: Report,
     files: Iterable[Path],
-    created: str = "",
+    params: Mapping[str, Any],
+    *,
+    metrics: Mapping[str, float] | None = None,
+    without: Collection[str] = (),
+    tags: Mapping[str, str] = MappingProxyType({}),
     begin: int | None = None,
 ) -> str:
-    """Send a result that is no run of a pipeline as an MLflow run of its own; return its id.
+    """Send what a study found as an MLflow run of its own, with `files`; return its id.
 
-    It was `created` at a time in ISO 8601, or now, and begun at `begin`, in ms since 1970, or in
-    the same moment. Raises TrackingError.
+    Its metrics are the figures of all tables but those named in `without`, unless they are given;
+    `params` are JSON values, a parameter each leaf. `tags` stand beside, or in place of, the
+    report's id, its verdict and its command. It lasted from `begin`, in ms since 1970, if that is
+    given. Raises TrackingError.
     """
     uri = tracking_uri()
-    finished = int(datetime.fromisoformat(created).timestamp() * 1000) if created else None
+    if metrics is None:
+        told = list_metrics(report, without)
+        metrics = {metric_name(name): value for name, value in told.items()}
+    command = redact(shlex.join(map(str, report.environment.get("command", ()))))
+    usual = {
+        f"assay.{report.kind}": report.id,
+        "assay.verdict": "\n".join(report.verdict),
+        "assay.command": command,
+        **tag_source(command),
+    }
+    name = f"{report.kind}: {report.title}"
     with connect(uri) as client:
         experiment = find_experiment(client, uri)
-        with mlflow_run(client, experiment, name, tags, finished, begin) as run_id:
-            i = finished or int(time.time() * 1000)
-            log_values(client, run_id, metrics, i, params, {})
+        with mlflow_run(client, experiment, name, usual | dict(tags), begin=begin) as run_id:
+            now = int(time.time() * 1000)
+            log_values(client, run_id, metrics, now, list_params(params))
             for file in sorted(files):
                 client.log_artifact(run_id, str(file))
     return run_id
@@ -193,17 +221,8 @@ def log_result(
 
 def find_children(client: "MlflowClient", uri: str, parent: LoggedRun) -> dict[str, LoggedRun]:
     """Return, by the id of the run, what `parent` is the parent of in the store at `uri`."""
-    wanted = f"attributes.status = 'FINISHED' AND tags.`mlflow.parentRunId` = '{parent.run_id}'"
-    experiment, token, found = client.get_run(parent.run_id).info.experiment_id, None, {}
-    while True:
-        page = client.search_runs([experiment], wanted, max_results=1000, page_token=token)
-        for run in page:
-            id_ = run.data.tags.get(RUN, "")
-            found[id_] = LoggedRun(
-                id_, redact(uri), EXPERIMENT, run.info.run_id, parent.run_id, fresh=False
-            )
-        if not (token := page.token):
-            return found
+    wanted = f"tags.`mlflow.parentRunId` = '{parent.run_id}'"
+    return {child.run: child for child in _search(client, uri, RUN, wanted)}
 
 
 def send(

@@ -3,6 +3,8 @@
 import re
 from collections.abc import Iterable, Sequence
 
+from assay.eval.report.formats import interval
+from assay.eval.report.markdown import plain
 from assay.eval.runs.latency import TOTAL
 from assay.eval.runs.summary.summary import Summary
 from assay.eval.scoring.measures import choose_headline, find
@@ -12,7 +14,6 @@ NOTE = "mlflow.note.content"
 REPORT = "report.html"
 SHOWN = ("p50", "p95")
 FOLDERS = re.compile(r"(?<![^\s=])[^\s=]*/")
-MARKS = re.compile(r"([\\`*_\[\]<>|#~])")
 
 
 def describe_run(summary: Summary) -> str:
@@ -53,17 +54,9 @@ def tag_source(command: str) -> dict[str, str]:
     return {"mlflow.source.name": FOLDERS.sub("", command), "mlflow.source.type": "LOCAL"}
 
 
-def plain(text: str) -> str:
-    """Return `text` on one line, so that Markdown shows it as it is."""
-    return MARKS.sub(r"\\\1", " ".join(text.split()))
-
-
 def _row(name: str, estimate: OpenEstimate, digits: int) -> tuple[str, str, str]:
-    low, high = (
-        "" if end is None else f"{end:,.{digits}f}" for end in (estimate.low, estimate.high)
-    )
-    between = f"{low} – {high}" if low and high else f"≥ {low}" if low else "–"
-    return plain(name), f"{estimate.value:,.{digits}f}", between
+    shape = f"{{:,.{digits}f}}".format
+    return plain(name), shape(estimate.value), interval(estimate, shape)
 
 
 def make_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

@@ -10,7 +10,7 @@ from assay.eval.tracking.delivery import LOGGED, find_children, find_logged, not
 from assay.eval.tracking.description import NOTE, add_link, describe_children, tag_source
 from assay.eval.tracking.record import Record, metric_name
 from assay.eval.tracking.store import connect, find_experiment, redact, tracking_uri
-from assay.eval.tracking.writing import log_metrics, mlflow_run
+from assay.eval.tracking.writing import log_values, mlflow_run
 from assay.retrievers.base import Progress
 
 SWEEP = "assay.sweep"
@@ -45,7 +45,7 @@ def log_family(records: Sequence[Record], command: str, folder: Path, progress: 
             logged |= send(client, uri, experiment, run_id, sending)
             measure, best = max((record.headline for record in records), key=lambda item: item[1])
             figures = {f"best/{metric_name(measure)}": best, "points": float(len(records))}
-            log_metrics(client, run_id, figures, int(time.time() * 1000))
+            log_values(client, run_id, figures, int(time.time() * 1000))
             files = [
                 file for file in sorted(folder.iterdir()) if file.is_file() and file.name != LOGGED
             ]

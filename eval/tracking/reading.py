@@ -2,7 +2,7 @@
 
 import json
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
@@ -16,17 +16,10 @@ from assay.eval.scoring.measures import DEFAULT
 from assay.eval.statistics.estimates import OpenEstimate, make_estimate
 from assay.eval.tracking.local import database
 from assay.eval.tracking.record import FIGURES, metric_name
-from assay.eval.tracking.store import (
-    EXPERIMENT,
-    TrackingError,
-    connect,
-    redact,
-    tracking_uri,
-)
+from assay.eval.tracking.store import TrackingError, connect, redact, search, tracking_uri
 
 if TYPE_CHECKING:
     from mlflow.entities import Run
-    from mlflow.tracking import MlflowClient
     from pandas import DataFrame
 
 
@@ -125,27 +118,11 @@ def read_tracked() -> list[TrackedRun]:
     # Connecting would make the tables of a store that is not there.
     if path is None or path.exists():
         with connect(uri) as client:
-            for run in _search(client):
+            for run in search(client, "tags.`assay.run` LIKE '%'"):
                 found.setdefault(run.data.tags["assay.run"], _describe(run, uri))
     if not found:
         raise TrackingError(f"{redact(uri)}: no runs are tracked there; `assay run CONFIG` does it")
     return sorted(found.values(), key=lambda run: (run.finished, run.id), reverse=True)
-
-
-def _search(client: "MlflowClient") -> Iterator["Run"]:
-    """Yield the runs of pipelines, as often as they were sent."""
-    experiment = client.get_experiment_by_name(EXPERIMENT)
-    token = None
-    while experiment is not None:
-        page = client.search_runs(
-            [experiment.experiment_id],
-            "attributes.status = 'FINISHED' AND tags.`assay.run` LIKE '%'",
-            page_token=token,
-        )
-        yield from page
-        token = page.token
-        if not token:
-            return
 
 
 def _describe(run: "Run", uri: str) -> TrackedRun:

@@ -17,6 +17,7 @@ from assay.retrievers.base import AssayError
 from assay.retrievers.base.installation import hint_extra
 
 if TYPE_CHECKING:
+    from mlflow.entities import Run
     from mlflow.tracking import MlflowClient
 
 EXPERIMENT = "assay"
@@ -129,6 +130,25 @@ def find_experiment(client: "MlflowClient", uri: str) -> str:
             f"`mlflow experiments restore --experiment-id {experiment.experiment_id}`"
         )
     return str(experiment.experiment_id)
+
+
+def search(client: "MlflowClient", wanted: str) -> Iterator["Run"]:
+    """Yield the finished runs of which `wanted` holds, in MLflow's words, as often as they were
+    sent; none where there is no experiment.
+    """
+    experiment = client.get_experiment_by_name(EXPERIMENT)
+    token = None
+    while experiment is not None and experiment.lifecycle_stage != "deleted":
+        page = client.search_runs(
+            [experiment.experiment_id],
+            f"attributes.status = 'FINISHED' AND {wanted}",
+            max_results=1000,
+            page_token=token,
+        )
+        yield from page
+        token = page.token
+        if not token:
+            return
 
 
 def find_page(client: "MlflowClient") -> str:

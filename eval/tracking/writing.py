@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from itertools import zip_longest
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from assay.eval.tracking.record import FIGURES, FIGURES_COLUMNS, FigureRow
@@ -52,20 +53,13 @@ def mlflow_run(
         raise
 
 
-def log_metrics(
-    client: "MlflowClient", run_id: str, values: Mapping[str, float], timestamp: int
-) -> None:
-    """Log metrics, measured at `timestamp`, ms since 1970."""
-    log_values(client, run_id, values, timestamp, {}, {})
-
-
 def log_values(
     client: "MlflowClient",
     run_id: str,
     metrics: Mapping[str, float],
     timestamp: int,
-    params: Mapping[str, str],
-    tags: Mapping[str, str],
+    params: Mapping[str, str] = MappingProxyType({}),
+    tags: Mapping[str, str] = MappingProxyType({}),
 ) -> None:
     """Log metrics, measured at `timestamp`, ms since 1970, parameters and tags.
 

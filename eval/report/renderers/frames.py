@@ -1,7 +1,7 @@
 """Tables of a report as DataFrames and as metrics: full figures, by the keys of their columns."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import TYPE_CHECKING, Any
 
 from assay.eval.report.blocks import Cell, Report, Table
@@ -29,11 +29,15 @@ def tabulate(table: Table) -> "DataFrame":
     return DataFrame(rows, index=names, columns=columns)
 
 
-def list_metrics(report: Report) -> dict[str, float]:
-    """Return the figures of all tables by `<table>/<row>/<column>`; texts are left out."""
+def list_metrics(report: Report, without: Collection[str] = ()) -> dict[str, float]:
+    """Return the figures of all tables by `<table>/<row>/<column>`; texts are left out.
+
+    So are the tables whose keys are in `without`.
+    """
     return {
         f"{table.key}/{table.columns[0].print(row)[0]}/{key}": float(value)
         for table in report.tables.values()
+        if table.key not in without
         for row in table.rows
         for key, value in _list_cells(table, row)
         if isinstance(value, int | float) and not math.isnan(value)

@@ -13,7 +13,7 @@ from assay.eval.runs.generated_answers import Recipe, Span, StoredAnswer
 from assay.eval.runs.stored import StoredRun
 from assay.eval.runs.summary.generated_answers import Answers, examine_answers
 from assay.eval.studies.answers.prompts import TASK, AnswerTask, Case, read_answer
-from assay.eval.tracking.additions import try_to_add
+from assay.eval.tracking.delivery import add_to_run
 from assay.eval.tracking.record import metric_name, with_interval
 from assay.retrievers.base import AssayError, Progress
 from assay.retrievers.language_models.answers import KeptAnswer
@@ -145,4 +145,4 @@ def _track(result: Answers, progress: Progress) -> str | None:
     metrics: dict[str, float] = {}
     for name, mean in result.means.items():
         metrics |= with_interval(f"answers/{metric_name(name)}", mean)
-    return try_to_add(result.run, metrics, result.path, progress)
+    return add_to_run(result.run, metrics, result.path, progress)

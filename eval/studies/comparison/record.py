@@ -5,17 +5,19 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from assay.eval.report.markdown import plain
 from assay.eval.runs.stored import StoredRun
 from assay.eval.runs.summary.summary import Summary
 from assay.eval.scoring.measures import choose_headline
 from assay.eval.studies.comparison.comparison import Comparison
 from assay.eval.tracking.delivery import find_logged, find_noted, note_logged, send
-from assay.eval.tracking.description import NOTE, add_link, make_table, plain, tag_source
+from assay.eval.tracking.description import NOTE, add_link, make_table, tag_source
 from assay.eval.tracking.record import FigureRow, describe, metric_name, with_interval
 from assay.eval.tracking.store import connect, find_experiment, redact, tracking_uri
 from assay.eval.tracking.writing import log_table, log_values, mlflow_run
 
 COMPARISON = "assay.comparison"
+LONG = 2000  # characters of a sentence
 MEDIAN = 50  # the percentile of latency that comparisons are listed by
 ARTIFACTS = ("comparison.json", "report.md", "report.html")
 
@@ -167,5 +169,5 @@ def describe_comparison(compared: Comparison) -> str:
     ]
     head = f"Against **{plain(compared.labels[0])}** on **{plain(manifest.collection.name)}**"
     columns = ("", "Measure", "Difference", "95 % simultaneous interval", "p", "Verdict")
-    told = "\n".join(f"- {plain(line)}" for line in compared.verdict)
+    told = "\n".join(f"- {plain(line, LONG)}" for line in compared.verdict)
     return f"{head}\n\n{told}\n\n{make_table(columns, rows)}"

@@ -1,8 +1,7 @@
 """An ingestion held against an earlier one, of which there is an `ingestion.json`."""
 
 import json
-import shlex
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +13,7 @@ from assay.eval.studies.ingestion.summary import (
     IngestionChecks,
     Verdict,
 )
-from assay.eval.tracking.delivery import log_result
-from assay.eval.tracking.record import list_params, metric_name
-from assay.eval.tracking.store import redact
+from assay.eval.tracking.record import metric_name
 from assay.retrievers.base import AssayError, explain_os_error
 from assay.retrievers.settings import explain_error
 
@@ -119,18 +116,6 @@ def _read(file: Path) -> _Kept:
     else:
         return kept
     raise AssayError(f"{file}: no ingestion.json of `assay ingest`: {reason}")
-
-
-def log_ingestion(made: Ingestion, files: Sequence[Path]) -> str:
-    """Send an ingestion with its files; return the id of its MLflow run.
-
-    Raises TrackingError.
-    """
-    command = shlex.join(map(str, made.environment.get("command", ())))
-    tags = {"assay.ingestion": made.id, "assay.command": redact(command)}
-    name = f"ingest {made.source} by {made.pipeline}"
-    params = list_params(made.config)
-    return log_result(name, tags, metrics(made), params, files, made.created)
 
 
 def metrics(made: Ingestion) -> dict[str, float]:

@@ -9,10 +9,11 @@ from pydantic import Field
 from assay.eval.configs.config import load_config
 from assay.eval.running.study import Argument, Lab, Option, Study, StudyOptions
 from assay.eval.running.study_options import RERUN, Overrides, Reference
-from assay.eval.studies.ingestion.baseline import check, log_ingestion
+from assay.eval.studies.ingestion.baseline import check, metrics
 from assay.eval.studies.ingestion.report import report
 from assay.eval.studies.ingestion.running import run_ingestion
 from assay.eval.studies.ingestion.summary import Ingestion
+from assay.eval.tracking.delivery import log_result
 
 
 class IngestionOptions(StudyOptions):
@@ -58,7 +59,9 @@ STUDY = Study(
     IngestionOptions,
     find,
     report,
-    log=lambda *given: log_ingestion(*given[:2]),
+    log=lambda found, files, _: log_result(
+        report(found), files, found.config, metrics=metrics(found)
+    ),
     describe=describe,
     status=lambda found: 1 if found.against and found.against.fails else 0,
 )

@@ -13,7 +13,7 @@ from assay.eval.runs.stored import StoredRun
 from assay.eval.studies.ragas import judging, plain, results
 from assay.eval.studies.ragas.metrics import Metric
 from assay.eval.studies.ragas.samples import Sample, make_answered_samples, make_samples
-from assay.eval.tracking.additions import try_to_add
+from assay.eval.tracking.delivery import add_to_run
 from assay.eval.tracking.record import metric_name, with_interval
 from assay.retrievers.base import AssayError, Progress
 from assay.retrievers.settings import Resources
@@ -130,4 +130,4 @@ def _track(result: results.RagasResult, progress: Progress) -> str | None:
         if item.mean is not None:
             name = f"{result.path.stem}/{metric_name(item.metric.name)}"
             metrics |= {**with_interval(name, item.mean), f"{name}.queries": item.mean.n}
-    return try_to_add(result.run, metrics, result.path, progress)
+    return add_to_run(result.run, metrics, result.path, progress)

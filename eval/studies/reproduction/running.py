@@ -9,6 +9,7 @@ from pathlib import Path
 from assay.eval.collections.collection import Collection
 from assay.eval.collections.loading import load
 from assay.eval.configs.named_configs import find_config
+from assay.eval.report.blocks import Report
 from assay.eval.running.cached_summaries import summarise_cached
 from assay.eval.running.experiment import find_run, make_experiment
 from assay.eval.runs import environment
@@ -23,7 +24,6 @@ from assay.eval.studies.reproduction.settings import (
 )
 from assay.eval.tracking.delivery import log_result
 from assay.eval.tracking.record import metric_name
-from assay.eval.tracking.store import redact
 from assay.retrievers.base import AssayError, Progress
 
 NOT_CHOSEN = "not among those chosen"
@@ -187,19 +187,17 @@ def _describe_missing(
     return SetResult(name, published.title, "", "", 0, why, tuple(rows))
 
 
-def log_reproduction(found: Reproduction, files: Sequence[Path]) -> str:
+def log_reproduction(found: Reproduction, told: Report, files: Sequence[Path]) -> str:
     """Send figures with the files written of them; return the id of their MLflow run.
 
     Raises TrackingError.
     """
-    command = redact(found.command)
-    metrics, params = {}, {}
+    metrics, verdicts = {}, {}
     for one in found.sets:
         for row in one.rows:
             if row.measured is not None:
                 figure = row.figure
                 label = f"{one.name} {figure.system} {figure.measure} {figure.source}"
                 metrics[metric_name(f"reproduced/{label}")] = row.measured
-                params[metric_name(f"verdict.{label}")] = row.verdict
-    tags = {"assay.command": command, "assay.reproduction": str(len(metrics))}
-    return log_result(command, tags, metrics, params, files, found.created)
+                verdicts[label] = row.verdict
+    return log_result(told, files, {"verdict": verdicts}, metrics=metrics)

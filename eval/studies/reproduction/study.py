@@ -65,6 +65,6 @@ STUDY = Study(
     find,
     report,
     write=write,
-    log=lambda *given: log_reproduction(*given[:2]),
+    log=lambda found, files, _: log_reproduction(found, report(found), files),
     status=lambda found: 1 if found.unexplained else 0,
 )

@@ -2,12 +2,13 @@
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from operator import itemgetter
 
 from assay.eval.report.blocks import Block, Cell, Column, Facts, Format, Prose, Report, Table, Tone
 from assay.eval.report.formats import count
-from assay.eval.studies.targets.results import Line, Results, TargetResult, Unit
-from assay.eval.studies.targets.verdict import Verdict
+from assay.eval.studies.targets.limits import Unit, Verdict
+from assay.eval.studies.targets.results import Line, Results, TargetResult
+from assay.eval.tracking.record import metric_name, with_interval
 
 FORMATS: Mapping[Unit, Format] = {
     "score": "score",
@@ -35,68 +36,12 @@ RULE = (
 )
 
 
-@dataclass(frozen=True)
-class TargetRow:
-    """A line of a target; the `first` of them says what the target is about."""
-
-    target: TargetResult
-    line: Line
-    first: bool
-
-    @property
-    def id(self) -> str:
-        """The id of its target."""
-        return self.target.id
-
-    @property
-    def criterion(self) -> str:
-        """What is measured, in words."""
-        about = self.target.criterion if self.first else ""
-        return ": ".join(filter(None, (about, self.line.label)))
-
-    @property
-    def found(self) -> Cell:
-        """The measured value: an estimate where its interval has a width; None without."""
-        if self.line.found is None:
-            return None
-        estimate = self.line.found.estimate
-        counted = estimate.low is not None and estimate.low == estimate.high
-        return estimate.value if counted else estimate
-
-    @property
-    def format(self) -> Format:
-        """How its value is printed."""
-        return FORMATS[self.line.found.unit] if self.line.found else "score"
-
-    @property
-    def verdict(self) -> str:
-        """The verdict on it, with the level that it reaches."""
-        return ", ".join(filter(None, (self.line.verdict, self.line.level)))
-
-    @property
-    def why(self) -> str:
-        """Why it could not be measured, or what is known of a value that missed; else ""."""
-        note = self.line.found.note if self.line.found and self.line.verdict == "missed" else ""
-        return self.line.reason or note
-
-
-@dataclass(frozen=True)
-class RemarkRow:
-    """What explains the verdict on a target, and where more stands of it: a name and an address."""
-
-    id: str
-    remark: str
-    name: str
-    address: str
+Row = tuple[TargetResult, Line]
 
 
 def report(results: Results) -> Report:
     """Return the report of measured targets."""
-    rows = [
-        TargetRow(target, line, not i)
-        for target in results.targets
-        for i, line in enumerate(target.lines)
-    ]
+    rows = [(target, line) for target in results.targets for line in target.lines]
     return Report(
         id=results.id,
         kind="targets",
@@ -123,27 +68,61 @@ def list_totals(results: Results) -> Iterator[str]:
             yield f"{len(ids)} {verdict}{told}"
 
 
-def _show_lines(rows: list[TargetRow]) -> Table:
+def list_metrics(results: Results) -> Iterator[tuple[str, float]]:
+    """Yield each value by its name in MLflow, with its interval, and the number of each verdict."""
+    for target in results.targets:
+        for line in target.lines:
+            if line.found:
+                name = metric_name(f"target/{target.id} {line.label}".strip())
+                yield from with_interval(name, line.found.estimate).items()
+    for verdict, ids in results.count().items():
+        yield metric_name(f"targets/{verdict}"), len(ids)
+
+
+def _show_lines(rows: list[Row]) -> Table:
     columns = [
-        Column("id", "id"),
-        Column("criterion", "criterion"),
-        Column("wanted", "target", value=lambda row: row.line.wanted.replace(" -", " −")),
-        Column("found", "measured (95 % interval)", lambda row: row.format),
-        Column(
-            "n", "n", "count", lambda row: row.line.found.estimate.n if row.line.found else None
-        ),
-        Column("unit", "kind", value=_name_unit, brief=False),
-        Column("verdict", "verdict", tone=lambda row: TONES.get(row.line.verdict, "")),
-    ]
+        Column("id", "id", value=lambda row: row[0].id),
+        Column("criterion", "criterion", value=_name),
+        Column("wanted", "target", value=lambda row: row[1].wanted.replace(" -", " −")),
+        Column("found", "measured (95 % interval)", _find_format, _find_value),
+        Column("n", "n", "count", lambda row: row[1].found.estimate.n if row[1].found else None),
+        Column("unit", "kind", value=lambda row: row[1].found.unit if row[1].found else "",
+               brief=False),
+        Column("verdict", "verdict",
+               value=lambda row: ", ".join(filter(None, (row[1].verdict, row[1].level))),
+               tone=lambda row: TONES.get(row[1].verdict, "")),
+    ]  # fmt: skip
     return Table("targets", "Targets", columns, rows)
 
 
-def _name_unit(row: TargetRow) -> str:
-    return row.line.found.unit if row.line.found else ""
+def _name(row: Row) -> str:
+    """Return what is measured, in words; the first line of a target says what it is about."""
+    target, line = row
+    about = target.criterion if line is target.lines[0] else ""
+    return ": ".join(filter(None, (about, line.label)))
 
 
-def _show_reasons(rows: list[TargetRow]) -> Iterator[Block]:
-    if told := [(f"{row.id} {row.line.label}".strip(), row.why) for row in rows if row.why]:
+def _find_format(row: Row) -> Format:
+    return FORMATS[row[1].found.unit] if row[1].found else "score"
+
+
+def _find_value(row: Row) -> Cell:
+    """Return the measured value: an estimate where its interval has a width; None without."""
+    if row[1].found is None:
+        return None
+    estimate = row[1].found.estimate
+    counted = estimate.low is not None and estimate.low == estimate.high
+    return estimate.value if counted else estimate
+
+
+def _show_reasons(rows: list[Row]) -> Iterator[Block]:
+    """Yield why what is missing could not be measured, and what is known of what missed."""
+    told = []
+    for target, line in rows:
+        note = line.found.note if line.found and line.verdict == "missed" else ""
+        if why := line.reason or note:
+            told.append((f"{target.id} {line.label}".strip(), why))
+    if told:
         yield Facts("What is known of those not met", told)
 
 
@@ -154,11 +133,11 @@ def _show_remarks(results: Results) -> Iterator[Block]:
         if target.remark:
             links = LINK.findall(target.remark) or [("", "")]
             text = LINK.sub(r"\1", target.remark)
-            rows += [RemarkRow(target.id, "" if i else text, *link) for i, link in enumerate(links)]
+            rows += [(target.id, "" if i else text, *link) for i, link in enumerate(links)]
     columns = [
-        Column("id", "id"),
-        Column("remark", "why"),
-        Column("see", "see", value=lambda row: row.name, link=lambda row: row.address),
+        Column("id", "id", value=itemgetter(0)),
+        Column("remark", "why", value=itemgetter(1)),
+        Column("see", "see", value=itemgetter(2), link=itemgetter(3)),
     ]
     if rows:
         yield Table("remarks", "Why", columns, rows, brief=False)

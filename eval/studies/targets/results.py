@@ -2,14 +2,14 @@
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any, Literal
+from typing import Any
 
-from assay.eval.statistics.estimates import OpenEstimate, make_estimate
-from assay.eval.studies.targets.verdict import Level, Verdict, conclude
+from pydantic import TypeAdapter
+
+from assay.eval.statistics.estimates import Estimate, OpenEstimate
+from assay.eval.studies.targets.limits import Level, Unit, Verdict, conclude
 
 FORMAT = 1
-
-Unit = Literal["score", "difference", "change", "share", "ms", "s", "ratio", "count"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,21 +19,11 @@ class MeasuredValue:
     `measured` is when, as ISO 8601; `note` is what a reader should know of it.
     """
 
-    estimate: OpenEstimate
+    estimate: Estimate | OpenEstimate  # read again as the first, where it has both ends
     unit: Unit
     measured: str
     runs: tuple[str, ...] = ()
     note: str = ""
-
-    def as_json(self) -> dict[str, Any]:
-        """Return it as JSON values."""
-        return asdict(self)
-
-    @classmethod
-    def from_json(cls, values: Mapping[str, Any]) -> "MeasuredValue":
-        """Return what `as_json` made the values of."""
-        estimate, runs = make_estimate(**values["estimate"]), tuple(values["runs"])
-        return cls(**{**values, "estimate": estimate, "runs": runs})
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,44 +89,10 @@ class Results:
 
     def as_json(self) -> dict[str, Any]:
         """Return it as JSON values."""
-        return {
-            "format": FORMAT,
-            "created": self.created,
-            "environment": dict(self.environment),
-            "seconds": dict(self.seconds),
-            "targets": [
-                {
-                    "id": target.id,
-                    "criterion": target.criterion,
-                    "as_written": target.as_written,
-                    "verdict": target.verdict,
-                    "remark": target.remark,
-                    "lines": [asdict(line) for line in target.lines],
-                }
-                for target in self.targets
-            ],
-        }
+        targets = [{**asdict(target), "verdict": target.verdict} for target in self.targets]
+        return {"format": FORMAT, **asdict(self), "targets": targets}
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> "Results":
         """Return what `as_json` made the values of."""
-        return cls(
-            created=values["created"],
-            environment=values["environment"],
-            seconds=values.get("seconds", {}),
-            targets=tuple(
-                TargetResult(
-                    id=target["id"],
-                    criterion=target["criterion"],
-                    as_written=target["as_written"],
-                    lines=tuple(map(_read_line, target["lines"])),
-                    remark=target.get("remark", ""),
-                )
-                for target in values["targets"]
-            ),
-        )
-
-
-def _read_line(values: Mapping[str, Any]) -> Line:
-    found = values["found"] and MeasuredValue.from_json(values["found"])
-    return Line(**{**values, "found": found})
+        return TypeAdapter(cls).validate_python(values)

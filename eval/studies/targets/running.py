@@ -1,14 +1,19 @@
-"""Measuring the targets of a file."""
+"""Measuring the targets of a file, each for itself."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 
-from assay.eval.studies.targets.measurer import ProjectTargetMeasurer
-from assay.eval.studies.targets.measuring import measure_targets
-from assay.eval.studies.targets.plan import describe_plan, describe_seconds
-from assay.eval.studies.targets.results import Results
-from assay.eval.studies.targets.target_settings import check, choose, load_settings
-from assay.retrievers.base import Progress
+from assay.eval.report.formats import amount
+from assay.eval.runs import environment
+from assay.eval.studies.targets.lab import TargetLab
+from assay.eval.studies.targets.limits import Limits
+from assay.eval.studies.targets.results import Line, MeasuredValue, Results, TargetResult
+from assay.eval.studies.targets.settings import Measurement, Target, check, choose, load_settings
+from assay.retrievers.base import AssayError, Progress
+
+# What a measured value does not depend on.
+NOT_MEASURED = {"label", *Limits.model_fields}
 
 
 def measure_file(
@@ -16,16 +21,73 @@ def measure_file(
 ) -> Results:
     """Measure the targets with `ids` of the file at `path`, all where none is given.
 
-    What equal calls measured before is found in the folder `kept`, unless `rerun`.
+    What equal calls measured before is found in the folder `kept`, unless `rerun`. What one target
+    lacks does not keep the others from being measured.
     Raises AssayError where the file is wrong or there is no such target.
     """
     settings = load_settings(path)
     chosen = choose(settings, ids, path)
-    measurer = ProjectTargetMeasurer(settings, path.parent, kept, rerun, progress)
-    check(settings, measurer, path)
+    lab = TargetLab(settings.pipelines, path.parent, kept, rerun, progress)
+    check(settings, lab, path)
     for line in describe_plan(chosen):
         progress.say(line)
-    results = measure_targets(chosen, measurer, progress)
-    if results.seconds:
-        progress.say(describe_seconds(results.seconds))
-    return results
+    measured = []
+    for name, target in chosen.items():
+        lines = []
+        for measurement in target.measurements:
+            progress.say(f"{name}: {measurement.describe()}")
+            lines.append(_measure(measurement, lab))
+        if target.reason:
+            lines.append(Line("", "", target.as_written, None, "not measurable yet", target.reason))
+        wording = (target.criterion, target.as_written)
+        measured.append(TargetResult(name, *wording, tuple(lines), target.remark))
+    now = datetime.now(UTC).isoformat(timespec="seconds")
+    if lab.seconds:
+        progress.say(describe_seconds(lab.seconds))
+    return Results(now, environment.describe(), tuple(measured), lab.seconds)
+
+
+def _measure(wanted: Measurement, lab: TargetLab) -> Line:
+    label, description = wanted.label, wanted.describe()
+    limits = wanted.describe_limits(wanted.unit)
+    try:
+        found = _remember(wanted, lab) if wanted.experiment else wanted.find(lab)
+    except AssayError as error:
+        reason = str(error).partition("\n")[0]
+        return Line(label, description, limits, None, "not measurable yet", reason)
+    verdict = wanted.judge(found.estimate) if wanted.bounds else None
+    level = wanted.reach(found.estimate.value)
+    return Line(label, description, limits, found, verdict, level=level)
+
+
+def _remember(wanted: Measurement, lab: TargetLab) -> MeasuredValue:
+    """Return what an experiment gave before, where nothing it depends on has changed."""
+    configs = [lab.config(name, wanted.dataset) for name in wanted.pipelines.values()]
+    asked = [wanted.model_dump(exclude=NOT_MEASURED), configs]
+    return lab.remember(wanted.describe(), asked, wanted.dataset, lambda: wanted.find(lab))
+
+
+def describe_plan(targets: Mapping[str, Target]) -> Iterator[str]:
+    """Yield the plan in lines: how much there is to do, and the runs by collection."""
+    runs: dict[str, dict[str, None]] = {}
+    experiments = 0
+    for target in targets.values():
+        for measurement in target.measurements:
+            experiments += measurement.experiment
+            if not measurement.experiment:
+                there = runs.setdefault(measurement.dataset, {})
+                there.update(dict.fromkeys(measurement.pipelines.values()))
+    number = sum(map(len, runs.values()))
+    yield (
+        f"plan: {len(targets)} targets; pipelines, each run once on a collection: {number}; "
+        f"experiments: {experiments}"
+    )
+    for dataset, pipelines in runs.items():
+        yield f"  {dataset}: {', '.join(pipelines)}"
+
+
+def describe_seconds(seconds: Mapping[str, float]) -> str:
+    """Return in a line what all took together, and the longest three."""
+    longest = list(seconds.items())[:3]
+    told = ", ".join(f"{what} {amount(taken)} s" for what, taken in longest)
+    return f"{sum(seconds.values()) / 60:.1f} minutes in all; the longest: {told}."

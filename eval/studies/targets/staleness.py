@@ -1,22 +1,11 @@
 """Stale results: what a search shows of documents as they were before an edit."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 
-from assay.eval.collections.collection import Collection
+from assay.eval.collections.collection import Collection, GoldItem
 from assay.retrievers.base import AssayError, Chunk, Document, Retriever
-
-
-@dataclass(frozen=True, slots=True)
-class JudgedSnippet:
-    """A judged piece of text that an edit takes out of its document; `query` asks for it."""
-
-    doc_id: str
-    start: int
-    end: int
-    text: str
-    query: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,12 +34,15 @@ def count_stale(
     """
     if collection.passages:
         raise AssayError(f"{collection.name}: prescribes its passages, so that no text can change")
-    cuts = _choose(collection)
+    texts = collection.texts
+    cuts = _choose(collection.gold, texts)
     if not cuts:
         raise AssayError(f"{collection.name}: judges no part of a document that could be cut out")
     edited = _edit(collection.documents, cuts)
     present = {document.id: document.text for document in edited}
-    asked = [text for cut in cuts for text in (cut.query, cut.text)]
+    queries = {query.id: query.text for query in collection.queries}
+    pieces = [texts[cut.doc_id][cut.start : cut.end] for cut in cuts]
+    asked = [queries[cut.query_id] for cut in cuts] + pieces
     with build() as retriever:
         retriever.index(collection.documents)
         before = {text: _search(retriever, [text], depth) for text in asked}
@@ -66,29 +58,25 @@ def count_stale(
     found = sum(
         any(
             chunk.doc_id == cut.doc_id and chunk.start < cut.end and cut.start < chunk.end
-            for chunk in before[cut.text]
+            for chunk in before[piece]
         )
-        for cut in cuts
+        for cut, piece in zip(cuts, pieces, strict=True)
     )
     return Staleness(stale, len(shown), 2 * len(asked), found, len(cuts))
 
 
-def _choose(collection: Collection) -> list[JudgedSnippet]:
-    """Return one cut a document: the first relevant piece of it, shorter than the whole."""
-    texts = collection.texts
-    queries = {query.id: query.text for query in collection.queries}
-    cuts: dict[str, JudgedSnippet] = {}
-    for items in collection.gold.values():
+def _choose(gold: Mapping[str, Sequence[GoldItem]], texts: Mapping[str, str]) -> list[GoldItem]:
+    """Return what is cut out of each document: the first relevant part of it."""
+    cuts: dict[str, GoldItem] = {}
+    for items in gold.values():
         for item in items:
             text = texts.get(item.doc_id, "")
-            piece = text[item.start : item.end]
-            if item.grade > 0 and item.doc_id not in cuts and 0 < len(piece) < len(text):
-                query = queries[item.query_id]
-                cuts[item.doc_id] = JudgedSnippet(item.doc_id, item.start, item.end, piece, query)
+            if item.grade > 0 and 0 < len(text[item.start : item.end]) < len(text):
+                cuts.setdefault(item.doc_id, item)
     return list(cuts.values())
 
 
-def _edit(documents: Sequence[Document], cuts: Sequence[JudgedSnippet]) -> list[Document]:
+def _edit(documents: Sequence[Document], cuts: Sequence[GoldItem]) -> list[Document]:
     by_document = {cut.doc_id: cut for cut in cuts}
     edited = []
     for document in documents:

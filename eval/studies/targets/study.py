@@ -1,5 +1,6 @@
 """Every success criterion, measured, with a verdict."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -14,10 +15,10 @@ from assay.eval.studies.targets.files import (
     write_page,
     write_totals,
 )
-from assay.eval.studies.targets.report import report
+from assay.eval.studies.targets.report import list_metrics, report
 from assay.eval.studies.targets.results import Results
 from assay.eval.studies.targets.running import measure_file
-from assay.eval.studies.targets.tracked import log_targets
+from assay.eval.tracking.delivery import log_result
 from assay.retrievers.base import AssayError
 
 
@@ -66,6 +67,11 @@ def write(found: Results, told: Report, asked: TargetsOptions, lab: Lab) -> Writ
     return Written({"report": every[0], "files": files}, every)
 
 
-STUDY = Study(
-    "targets", TargetsOptions, find, report, write=write, log=lambda *given: log_targets(*given[:2])
-)
+def log(found: Results, files: Sequence[Path], _lab: Lab) -> str:
+    """Send targets with their files; return the id of their MLflow run. Raises TrackingError."""
+    verdicts = {target.id: target.verdict for target in found.targets}
+    metrics = dict(list_metrics(found))
+    return log_result(report(found), files, {"verdict": verdicts}, metrics=metrics)
+
+
+STUDY = Study("targets", TargetsOptions, find, report, write=write, log=log)

@@ -35,8 +35,7 @@ from assay.eval.studies.tuning.nested_cv import Queries, TuningResult, tune
 from assay.eval.studies.tuning.options import TuningOptions
 from assay.eval.studies.tuning.tuned_config import render_changes
 from assay.eval.tracking.delivery import log_result
-from assay.eval.tracking.record import list_params, metric_name, with_interval
-from assay.eval.tracking.store import redact
+from assay.eval.tracking.record import metric_name, with_interval
 from assay.retrievers.base import AssayError, Chunk
 from assay.retrievers.settings import Resources
 from assay.retrievers.store.digest import digest
@@ -209,11 +208,15 @@ def _score_all(
 def log_tuning(found: TunedPipeline, files: Sequence[Path]) -> str:
     """Send a tuning with its files; return the id of its MLflow run. Raises TrackingError."""
     tuning, config = found.tuning, found.settings.model_dump(mode="json")
-    name = f"tune {found.settings.name} on {found.settings.dataset}"
-    tags = {"assay.command": redact(environment.command_line()), "assay.verdict": tuning.verdict}
     best = {} if tuning.best is None else tuning.points[tuning.best].settings
-    params = list_params({**config, "best": dict(best)})
-    return log_result(name, tags, metrics(tuning), params, files, begin=found.begin)
+    return log_result(
+        found.report,
+        files,
+        {**config, "best": dict(best)},
+        metrics=metrics(tuning),
+        tags={"assay.verdict": tuning.verdict},
+        begin=found.begin,
+    )
 
 
 def metrics(tuning: TuningResult) -> dict[str, float]:

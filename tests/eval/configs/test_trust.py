@@ -19,7 +19,7 @@ from assay.eval.collections.formats.registry import find_format, list_formats
 from assay.eval.collections.loading import load_card
 from assay.eval.collections.location import find_data, why_unavailable
 from assay.eval.configs.config import load_config
-from assay.eval.studies.targets.target_settings import load_settings
+from assay.eval.studies.targets.settings import load_settings
 from assay.retrievers.base import AssayError
 from assay.retrievers.settings.files import read_mapping
 from assay.retrievers.settings.trust import (

@@ -15,6 +15,7 @@ from assay.eval.cli.log import log as log_command
 from assay.eval.runs.stored import load
 from assay.eval.runs.summary.summary import Summary, summarise
 from assay.eval.tracking import TrackingError, log, log_once, tracking_uri
+from assay.eval.tracking.delivery import find_logged
 from assay.eval.tracking.parent_run import log_family
 from assay.eval.tracking.record import describe
 from assay.retrievers.base import AssayError, Quiet
@@ -98,6 +99,22 @@ def test_a_run_is_sent_once_and_again_only_on_request(summary: Summary) -> None:
     assert anew.fresh
     assert anew.run_id != first
     assert len(run_ids(client())) == 2
+    note = summary.run.folder / "mlflow.json"
+    for run_id in (first, anew.run_id):  # the note says which of them is meant
+        note.write_text(json.dumps(json.loads(note.read_text()) | {"run_id": run_id}))
+        found = find_logged(client(), tracking_uri(), {summary.run.folder: summary.run.manifest.id})
+        assert found[summary.run.folder].run_id == run_id
+    assert len(run_ids(client())) == 2
+
+
+@pytest.mark.usefixtures("store")
+def test_a_quote_in_a_name_is_no_end_of_it(tmp_path: Path) -> None:
+    marked, other = (make_summary(tmp_path / "reports", name) for name in ("it's", "it_s"))
+    first, second = log_once(marked), log_once(other)
+    assert first != second
+    for summary, run_id in ((marked, first), (other, second)):
+        (summary.run.folder / "mlflow.json").unlink()
+        assert log_once(summary) == run_id
 
 
 @pytest.mark.usefixtures("store")

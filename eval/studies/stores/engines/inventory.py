@@ -3,10 +3,15 @@
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, Literal, Protocol, cast
 
-from assay.eval.configs.engine_settings import ConfiguredEngine, list_engines, read_engine
+from assay.eval.configs.engine_settings import (
+    ConfiguredEngine,
+    is_usable,
+    list_engines,
+    read_engine,
+)
 from assay.retrievers.base import AssayError
 from assay.retrievers.base.installation import hint_extra
 from assay.retrievers.engines.copies import list_leftovers, remove_leftover
@@ -85,13 +90,7 @@ class Removable:
 
     def as_json(self) -> dict[str, Any]:
         """Return what it is as JSON values."""
-        return {
-            "engine": self.engine,
-            "kind": self.kind,
-            "name": self.name,
-            "detail": self.detail,
-            "bytes": self.bytes,
-        }
+        return {name: value for name, value in asdict(self).items() if name != "remove"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,10 +200,7 @@ def find_cached(types: Sequence[str], cache: Cache) -> Iterator[Removable]:
 
 def is_configured(engine: ConfiguredEngine) -> bool:
     """Say whether an engine has something here to be cleaned: a server's client and address."""
-    can = engine.settings.capabilities
-    if not can.server:
-        return True
-    return can.installed and (can.embedded or bool(os.environ.get(can.address)))
+    return not engine.settings.capabilities.server or is_usable(engine)
 
 
 def open_server(engine: ConfiguredEngine) -> IndexServer:

@@ -12,7 +12,6 @@ from assay.eval.studies.stores.engines.engine_bench import Bench
 from assay.eval.studies.stores.engines.inventory import open_server
 from assay.retrievers.base import AssayError
 from assay.retrievers.conformance import ConformanceError, check_rules
-from assay.retrievers.engines.base import Engine
 from assay.retrievers.engines.capabilities import Search
 from assay.retrievers.engines.conformance import RULES
 from assay.retrievers.fusion.ranking import Scored
@@ -139,7 +138,15 @@ def _build_again(
                 # A server finds an index by its content, of which the encoder's identity is part.
                 engine.index(bench.texts, bench.vectors, f"{bench.identity} build {build}")
                 reproducible = engine.reproducible
-                answers.append({kind: _ask(bench, engine, kind) for kind in engine.searches})
+                answers.append(
+                    {
+                        kind: {
+                            query.id: bench.search(engine, kind, query, DEPTH)
+                            for query in bench.asked
+                        }
+                        for kind in engine.searches
+                    }
+                )
                 index = engine.metadata().get("index")
             if configured.settings.capabilities.server and index:
                 with open_server(configured) as server:
@@ -155,17 +162,6 @@ def _make_cold(configured: ConfiguredEngine, resources: Resources) -> Iterator[R
         return
     with TemporaryDirectory(prefix="assay-rebuild-") as folder:
         yield replace(resources, cache=Cache(Path(folder)))
-
-
-def _ask(bench: Bench, engine: Engine, search: Search) -> dict[str, list[Scored]]:
-    """Return the rankings of all queries, by id."""
-    if search == "keyword":
-        return {query.id: engine.keyword(query.text, DEPTH) for query in bench.asked}
-    if search == "dense":
-        return {query.id: engine.dense(bench.encoded[query.id], DEPTH) for query in bench.asked}
-    return {
-        query.id: engine.hybrid(query.text, bench.encoded[query.id], DEPTH) for query in bench.asked
-    }
 
 
 def _check_rules(configured: ConfiguredEngine) -> dict[str, str]:

@@ -1,6 +1,5 @@
 """What an engine's parity says: what its hybrid search is, and what that is worth beside ours."""
 
-import shlex
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
@@ -11,8 +10,7 @@ from assay.eval.report.blocks import Block, Cell, Column, Facts, Plot, Prose, Re
 from assay.eval.report.formats import count
 from assay.eval.running.search_space import describe
 from assay.eval.studies.comparison.differences import SYMMETRY, Difference
-from assay.eval.studies.stores.engines.timing import PERCENTILES
-from assay.eval.studies.stores.parity.examples import Example, ListPosition
+from assay.eval.studies.stores.engines.engine_bench import PERCENTILES
 from assay.eval.studies.stores.parity.quality import (
     BETTER,
     HYBRID,
@@ -22,6 +20,7 @@ from assay.eval.studies.stores.parity.quality import (
     OURS,
 )
 from assay.eval.studies.stores.parity.results import Parity
+from assay.eval.studies.stores.parity.verdicts import Example, ListPosition
 
 NAMES: Mapping[str, str] = {
     "dense": "dense list alone",
@@ -65,7 +64,6 @@ Place = tuple[Example, ListPosition]
 
 def report(parity: Parity) -> Report:
     """Return the report of an engine's parity."""
-    sample = f"A sample: {count(parity.queries, 'query', 'queries')}. A quick look; not the "
     return Report(
         id=parity.id,
         kind="parity",
@@ -80,18 +78,18 @@ def report(parity: Parity) -> Report:
             f"{parity.verdict}: {describe_verdict(parity)}",
             f"formula: {parity.meaning['formula']}",
             f"native hybrid, {MEASURE} {_describe_quality(parity)}",
-            parity.quality.claims.sentence,
+            parity.claims.sentence,
         ],
         warnings=[
-            *([f"{sample}figures of the whole collection."] if parity.sampled else []),
+            *parity.warnings,
             *(
                 f"{item.measure}: native {item.verdict} than ours {SYMMETRY}"
-                for item in parity.quality.differences
+                for item in parity.differences
                 if item.presumes_symmetry
             ),
         ],
         blocks=list(_list_blocks(parity)),
-        environment={**parity.environment, "command": shlex.split(parity.command)},
+        environment=parity.provenance,
     )
 
 
@@ -106,22 +104,22 @@ def describe_verdict(parity: Parity) -> str:
 
 def _describe_quality(parity: Parity) -> str:
     """Return in words what the native fusion is beside each base."""
-    judged = {**parity.quality.against, OURS: parity.quality.differences[0]}
+    judged = {**parity.against, OURS: parity.differences[0]}
     return "; ".join(f"beside {AGAINST[base]}: {item.verdict}" for base, item in judged.items())
 
 
 def _list_blocks(parity: Parity) -> Iterator[Block]:
-    quality, index = parity.quality, parity.index
+    index = parity.index
     if parity.examples:
         yield _show_examples(parity)
     yield _show_systems(parity)
-    pairs = [(item.measure, item) for item in quality.differences]
+    pairs = [(item.measure, item) for item in parity.differences]
     note = DIFFERENCES.format(n=len(pairs))
     yield _show_differences("differences", "Native hybrid minus our RRF", "Measure", pairs, note)
-    pairs = [(AGAINST[base], item) for base, item in quality.against.items() if base != OURS]
+    pairs = [(AGAINST[base], item) for base, item in parity.against.items() if base != OURS]
     title = f"Native hybrid minus the others, {MEASURE}"
     yield _show_differences("against", title, "Minus", pairs, BASES)
-    if parity.timing:
+    if parity.latency_ms:
         yield Table(
             "ratios",
             "Time of the native query over that of both lists and our fusion",
@@ -129,13 +127,13 @@ def _list_blocks(parity: Parity) -> Iterator[Block]:
                 Column("percentile", "Percentile", value=itemgetter(0)),
                 Column("ratio", "Native / ours", "score", itemgetter(1)),
             ],
-            list(parity.timing.ratios.items()),
+            list(parity.latency_ms.ratios.items()),
             RATIOS,
         )
     recalls = [
         Column(f"recall_{depth}", f"Dense recall@{depth} against exact", "score",
                partial(_find_recall, depth))
-        for depth in parity.recall
+        for depth in parity.recall_against_exact
     ]  # fmt: skip
     columns = [
         Column("engine", "Engine"),
@@ -158,7 +156,7 @@ def _list_blocks(parity: Parity) -> Iterator[Block]:
 
 
 def _find_recall(depth: int, parity: Parity) -> Cell:
-    return parity.recall[depth]
+    return parity.recall_against_exact[depth]
 
 
 def describe_meaning(meaning: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
@@ -212,10 +210,10 @@ def _show_examples(parity: Parity) -> Table:
 
 def _show_systems(parity: Parity) -> Table:
     """Return the means of each way to search, and its latency where it was timed."""
-    times = parity.timing.systems if parity.timing else {}
+    times = parity.latency_ms.systems if parity.latency_ms else {}
 
     def read_mean(measure: str, system: str) -> Cell:
-        return parity.quality.means[system][measure]
+        return parity.measures[system][measure]
 
     def read_time(percentile: str, system: str) -> Cell:
         return times[system][percentile] if system in times else None
@@ -227,7 +225,7 @@ def _show_systems(parity: Parity) -> Table:
         *(Column(f"{i}_ms", f"{i} ms", "ms", partial(read_time, i)) for i in percentiles),
     ]
     title = "Quality and latency" if times else "Quality"
-    return Table("systems", title, columns, list(parity.quality.means), SYSTEMS)
+    return Table("systems", title, columns, list(parity.measures), SYSTEMS)
 
 
 def _show_differences(key: str, title: str, first: str, pairs: list[Named], note: str) -> Table:

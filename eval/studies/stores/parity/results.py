@@ -4,53 +4,51 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from assay.eval.runs.summary.claims import Claims
 from assay.eval.statistics.estimates import Estimate
-from assay.eval.studies.stores.engines.timing import TimingTable
-from assay.eval.studies.stores.parity.examples import Example
-from assay.eval.studies.stores.parity.quality import Quality
-from assay.eval.studies.stores.parity.verdicts import QueryVerdict, conclude, count_verdicts
+from assay.eval.studies.comparison.differences import Difference
+from assay.eval.studies.stores.engines.engine_bench import EngineFinding, IndexCost, Percentiles
+from assay.eval.studies.stores.parity.verdicts import (
+    Example,
+    QueryVerdict,
+    conclude,
+    count_verdicts,
+)
 
 
 @dataclass(frozen=True)
-class IndexCost:
-    """What indexing took in the engine: texts, seconds of the work, bytes; `cached` if found."""
+class TimingTable:
+    """Percentiles by system, and those of native over ours, paired by query."""
 
-    texts: int
-    seconds: float
-    bytes: int
-    cached: bool
+    systems: Mapping[str, Percentiles]
+    ratios: Mapping[str, Estimate]
 
 
 @dataclass(frozen=True)
-class Parity:
+class Parity(EngineFinding):
     """One engine with its settings on the queries of one collection.
 
     `identity` is that of the encoder: under the same name, other vectors have another one.
     `label` is the engine with those of its settings that are not as by default.
     `meaning` says what hybrid means in the engine: `assay.retrievers.engines.hybrid_semantics`.
-    `recall` is of dense search against exact search by depth, empty where it is exact.
+    `measures` are means by system and measure; `differences` are native minus ours, adjusted over
+    measures. `against` has by each of the bases how far the native nDCG@10 is above, adjusted
+    together. `claims` are what the queries can be a verdict on.
+    `recall_against_exact` is that of dense search by depth, empty where it is exact.
     """
 
-    id: str
-    engine: str
     label: str
-    collection: str
-    queries: int
-    sampled: bool
-    created: str
-    encoder: str
     identity: str
-    settings: Mapping[str, Any]
-    facts: Mapping[str, Any]
     meaning: Mapping[str, Any]
     verdicts: Mapping[str, QueryVerdict]
     examples: tuple[Example, ...]
-    quality: Quality
-    timing: TimingTable | None
+    measures: Mapping[str, Mapping[str, Estimate]]
+    differences: tuple[Difference, ...]
+    against: Mapping[str, Difference]
+    claims: Claims
+    latency_ms: TimingTable | None
     index: IndexCost
-    recall: Mapping[int, Estimate]
-    environment: Mapping[str, Any]
-    command: str
+    recall_against_exact: Mapping[int, Estimate]
 
     @property
     def verdict(self) -> str:
@@ -63,27 +61,17 @@ class Parity:
         return count_verdicts(self.verdicts)
 
     def as_json(self) -> dict[str, Any]:
-        """Return all of it as JSON values."""
-        values = {
+        """Return all of it as JSON values; of queries that are identical only their number."""
+        values = asdict(self)
+        del values["claims"]
+        return values | {
             "verdict": self.verdict,
             "counts": self.counts,
-            "examples": [asdict(item) for item in self.examples],
             "verdicts": {
                 query: verdict for query, verdict in self.verdicts.items() if verdict != "identical"
             },
-            "measures": {
-                system: {name: asdict(mean) for name, mean in means.items()}
-                for system, means in self.quality.means.items()
-            },
-            "claim": self.quality.claims.as_json(),
-            "against": {base: asdict(item) for base, item in self.quality.against.items()},
-            "differences": [asdict(item) for item in self.quality.differences],
-            "latency_ms": self.timing and asdict(self.timing),
-            "index": asdict(self.index),
+            "claim": self.claims.as_json(),
             "recall_against_exact": {
-                str(depth): asdict(recall) for depth, recall in self.recall.items()
+                str(depth): recall for depth, recall in values["recall_against_exact"].items()
             },
         }
-        told = ("quality", "timing", "recall")
-        plain = {name: value for name, value in vars(self).items() if name not in told}
-        return plain | values

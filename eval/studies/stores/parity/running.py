@@ -1,30 +1,41 @@
 """Where an engine is asked: its two lists apart, its own fusion, and ours of the same lists."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
-from datetime import UTC, datetime
 
-from assay.eval.collections.catalog import find
 from assay.eval.collections.collection import Query
 from assay.eval.configs.engine_settings import ConfiguredEngine, read_engine
-from assay.eval.configs.locations import default_dataset
-from assay.eval.runs import environment
 from assay.eval.runs.summary.claims import Claims
-from assay.eval.studies.stores.engines.engine_bench import Bench, index_engine, open_bench, timed
-from assay.eval.studies.stores.engines.timing import TimingTable, time_systems
-from assay.eval.studies.stores.parity.examples import Example, FusedLists, make_example
+from assay.eval.runs.summary.means import estimate_scores
+from assay.eval.scoring.calculation import Scores
+from assay.eval.statistics.estimates import estimate_percentile_ratio
+from assay.eval.studies.stores.engines.engine_bench import (
+    PERCENTILES,
+    Bench,
+    find_percentiles,
+    index_engine,
+    open_bench,
+    read_words,
+    time_interleaved,
+)
 from assay.eval.studies.stores.parity.quality import (
     DENSE,
     HYBRID,
     KEYWORD,
+    MEASURES,
     NATIVE,
     OURS,
-    Rankings,
-    measure_quality,
-    score_systems,
+    compare_bases,
+    compare_measures,
 )
-from assay.eval.studies.stores.parity.results import Parity
-from assay.eval.studies.stores.parity.verdicts import QueryVerdict, compare, find_repeated
+from assay.eval.studies.stores.parity.results import Parity, TimingTable
+from assay.eval.studies.stores.parity.verdicts import (
+    Example,
+    QueryVerdict,
+    compare,
+    find_repeated,
+    place_texts,
+)
 from assay.eval.studies.stores.recall.filters import measure_recalls
 from assay.retrievers.base import AssayError, Progress
 from assay.retrievers.engines.base import Engine, EngineLists
@@ -35,7 +46,6 @@ from assay.retrievers.fusion.ranking import Scored
 from assay.retrievers.settings import Resources
 
 DEPTH = 100  # hits a timed query asks for
-SECONDS = 30.0  # no further round of timing is begun after that
 EXAMPLES = 3
 OURS_K = 60
 # As configs/hybrid.yaml has it.
@@ -53,15 +63,11 @@ def measure_parity(
     Raises AssayError before any work starts where one of these is wrong or the engine fuses
     nothing, and where the engine cannot be asked.
     """
-    names = [word for word in words if "=" not in word]
-    configured = read_engine(type_, [word for word in words if "=" in word])
+    collection, overrides = read_words(words)
+    configured = read_engine(type_, overrides)
     can = configured.settings.capabilities
     if "hybrid" not in can.searches:
         raise AssayError(f"engine {type_}: {can.describe_lack(type_, 'hybrid')}")
-    if len(names) > 1:
-        raise AssayError(f"{names[1]}: one COLLECTION at a time")
-    collection = names[0] if names else default_dataset()
-    find(collection)
     bench = open_bench(collection, limit, resources)
     with closing(configured.build(resources)) as engine:
         return examine(bench, configured, engine, resources.progress)
@@ -78,30 +84,30 @@ def examine(
     name = str(engine.metadata()["engine"])
     seen = observe(bench, engine, progress)
     verdicts = judge(seen)
-    scores = score_systems(bench.collection, bench.queries, rank_systems(bench, seen))
-    now = datetime.now(UTC)
-    place = bench.collection.name.replace(":", ".").replace("/", ".")
+    scores = score_systems(bench, seen)
+    claims = Claims.of_collection(bench.collection, bench.queries)
+    facts = engine.metadata()
+    command = configured.command("parity", bench.collection.name, *bench.options)
     return Parity(
-        id=f"parity-{name}-{place}-{now.strftime('%Y%m%dT%H%M%S.%f')[:-3]}",
-        engine=name,
+        **bench.describe("parity", name, configured, facts, command),
         label=configured.label,
-        collection=bench.collection.name,
-        queries=len(bench.queries),
-        sampled=bench.sampled,
-        created=now.isoformat(timespec="seconds"),
-        encoder=bench.encoder,
         identity=bench.identity,
-        settings=configured.settings.model_dump(mode="json"),
-        facts=dict(engine.metadata()),
         meaning=describe_hybrid(configured.settings, engine),
         verdicts=verdicts,
-        examples=_pick_examples(bench, engine, seen, verdicts),
-        quality=measure_quality(scores, Claims.of_collection(bench.collection, bench.queries)),
-        timing=_time(bench, engine, progress),
+        examples=tuple(_pick_examples(bench, engine, seen, verdicts)),
+        measures={
+            system: {
+                measure: estimate_scores(measure, values.values(), claims.cluster(values))
+                for measure, values in found.items()
+            }
+            for system, found in scores.items()
+        },
+        differences=tuple(compare_measures(scores, claims)),
+        against=compare_bases(scores, claims),
+        claims=claims,
+        latency_ms=_time(bench, engine, progress),
         index=index,
-        recall={} if engine.metadata().get("exact") else measure_recalls(bench, engine.dense),
-        environment=environment.describe(),
-        command=configured.command("parity", bench.collection.name, *bench.options),
+        recall_against_exact={} if facts.get("exact") else measure_recalls(bench, engine.dense),
     )
 
 
@@ -154,8 +160,8 @@ def fuse_hybrid(lists: EngineLists) -> list[Scored]:
     return HYBRID_FUSION.fuse(lists._asdict())
 
 
-def rank_systems(bench: Bench, seen: Seen) -> dict[str, Rankings]:
-    """Return the rankings of each system."""
+def score_systems(bench: Bench, seen: Seen) -> dict[str, Scores]:
+    """Return the scores of each system in all MEASURES."""
     listed: dict[str, Callable[[Observation], Sequence[Scored]]] = {
         DENSE: lambda item: item.lists.dense,
         KEYWORD: lambda item: item.lists.keyword,
@@ -164,44 +170,45 @@ def rank_systems(bench: Bench, seen: Seen) -> dict[str, Rankings]:
         HYBRID: lambda item: fuse_hybrid(item.lists),
     }
     return {
-        system: bench.rank({query: choose(item) for query, item in seen.items()})
+        system: bench.score({query: choose(item) for query, item in seen.items()}, MEASURES)
         for system, choose in listed.items()
     }
 
 
 def _pick_examples(
     bench: Bench, engine: Engine, seen: Seen, verdicts: Mapping[str, QueryVerdict]
-) -> tuple[Example, ...]:
-    """Return the first queries that differ; where none does, the first with ties."""
+) -> Iterator[Example]:
+    """Yield the first queries that differ; where none does, the first with ties."""
     kind = "different" if "different" in verdicts.values() else "ties"
     chosen = [query for query in bench.asked if verdicts[query.id] == kind][:EXAMPLES]
     ids = [chunk.id for chunk in bench.chunks]
-    return tuple(
-        make_example(
-            query.id,
-            query.text,
-            verdicts[query.id],
-            FusedLists(
-                seen[query.id].returned,
-                engine.formula.fuse(*seen[query.id].lists),
-                seen[query.id].lists.dense,
-                seen[query.id].lists.keyword,
-            ),
-            ids,
-        )
-        for query in chosen
-    )
+    for query in chosen:
+        item = seen[query.id]
+        expected = engine.formula.fuse(*item.lists)
+        lists = {"returned": item.returned, "expected": expected, **item.lists._asdict()}
+        yield Example(query.id, query.text, verdicts[query.id], *place_texts(lists, ids))
 
 
 def _time(bench: Bench, engine: Engine, progress: Progress) -> TimingTable | None:
-    """Time searches for vectors that are there; encoding the query is the same for all."""
+    """Time searches for vectors that are there; encoding the query is the same for all.
+
+    The two that are compared take turns with each other, and the two lists with each other.
+    """
     if not bench.timed:
         return None
     calls: dict[str, Callable[[Query], object]] = {
-        DENSE: lambda query: engine.dense(bench.encoded[query.id], DEPTH),
-        KEYWORD: lambda query: engine.keyword(query.text, DEPTH),
-        NATIVE: lambda query: engine.hybrid(query.text, bench.encoded[query.id], DEPTH),
+        NATIVE: lambda query: bench.search(engine, "hybrid", query, DEPTH),
         OURS: lambda query: fuse_ours(engine.lists(query.text, bench.encoded[query.id]))[:DEPTH],
+        DENSE: lambda query: bench.search(engine, "dense", query, DEPTH),
+        KEYWORD: lambda query: bench.search(engine, "keyword", query, DEPTH),
     }
-    systems = {name: timed(call) for name, call in calls.items()}
-    return time_systems(systems, bench.timed, SECONDS, progress)
+    taken: dict[str, list[float]] = {}
+    for pair in ((NATIVE, OURS), (DENSE, KEYWORD)):
+        taken |= time_interleaved({name: calls[name] for name in pair}, bench.timed, progress)
+    return TimingTable(
+        systems={name: find_percentiles(times) for name, times in taken.items()},
+        ratios={
+            f"p{percent}": estimate_percentile_ratio(taken[OURS], taken[NATIVE], percent)
+            for percent in PERCENTILES
+        },
+    )

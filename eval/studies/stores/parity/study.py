@@ -1,15 +1,17 @@
 """What an engine's hybrid search really is, and what it is worth."""
 
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Annotated
 
 from pydantic import Field
 
 from assay.eval.running.study import Argument, Lab, Study, StudyOptions
 from assay.eval.running.study_options import LARGEST, LIMIT_HELP, Words
-from assay.eval.studies.stores.parity.record import log_parity
 from assay.eval.studies.stores.parity.report import report
 from assay.eval.studies.stores.parity.results import Parity
 from assay.eval.studies.stores.parity.running import measure_parity
+from assay.eval.tracking.delivery import log_result
 
 
 class ParityOptions(StudyOptions):
@@ -34,4 +36,14 @@ def find(asked: ParityOptions, lab: Lab) -> Parity:
     return measure_parity(asked.engine, asked.words, asked.limit, lab.resources)
 
 
-STUDY = Study("parity", ParityOptions, find, report, log=lambda *given: log_parity(*given[:2]))
+def log(found: Parity, files: Sequence[Path], _lab: Lab) -> str:
+    """Send a parity with its files; return the id of its MLflow run. Raises TrackingError.
+
+    Ranks of single texts are no metrics.
+    """
+    params = {"engine": found.settings, "collection": found.collection}
+    tags = {"assay.verdict": found.verdict}
+    return log_result(report(found), files, params, without=("examples",), tags=tags)
+
+
+STUDY = Study("parity", ParityOptions, find, report, log=log)

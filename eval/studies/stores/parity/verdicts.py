@@ -1,17 +1,44 @@
-"""Two fused lists of one query: the same, the same but for ties, or different."""
+"""Two fused lists of one query: the same, the same but for ties, or different; and where."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from math import isclose
 from typing import Literal, get_args
 
-Scored = tuple[int, float]
+from assay.retrievers.fusion.ranking import Scored
+
 QueryVerdict = Literal["identical", "ties", "different"]
 VERDICTS: tuple[QueryVerdict, ...] = get_args(QueryVerdict)
 
 # Engines compute in 32 bits. Scores of reciprocal ranks differ by more up to rank 1,000.
 RELATIVE = 1e-4
 OF_THE_BEST = 1e-5
+SHOWN = 2  # texts of each list that an example shows, from the first difference on
+
+
+@dataclass(frozen=True, slots=True)
+class ListPosition:
+    """Where one text stands: ranks from 1, None where it is not; scores are fused ones."""
+
+    chunk: str
+    returned: int | None
+    returned_score: float | None
+    expected: int | None
+    expected_score: float | None
+    dense: int | None
+    keyword: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """One query and the texts from the first rank on at which both lists differ."""
+
+    query: str
+    text: str
+    verdict: str
+    rank: int
+    places: tuple[ListPosition, ...]
 
 
 def compare(returned: Sequence[Scored], expected: Sequence[Scored], limit: int) -> QueryVerdict:
@@ -24,7 +51,7 @@ def compare(returned: Sequence[Scored], expected: Sequence[Scored], limit: int) 
     wanted = expected[:limit]
     if len(returned) != len(wanted) or find_repeated(returned) is not None:
         return "different"
-    near = OF_THE_BEST * max((abs(score) for _, score in wanted), default=0.0)
+    near = _find_rounding(wanted)
     pairs = list(zip(returned, wanted, strict=True))
     if not all(_equal(one[1], other[1], near) for one, other in pairs):
         return "different"
@@ -62,3 +89,40 @@ def conclude(verdicts: Mapping[str, QueryVerdict]) -> str:
     if counted["different"]:
         return "different"
     return "identical but for ties" if counted["ties"] else "identical"
+
+
+def place_texts(
+    lists: Mapping[str, Sequence[Scored]], chunks: Sequence[str]
+) -> tuple[int, tuple[ListPosition, ...]]:
+    """Return the first rank at which two lists differ, and where the texts from there on stand.
+
+    `lists` has what was `returned`, what was `expected`, and the engine's `dense` and `keyword`
+    list, best first; `chunks` are the ids of the texts by position.
+    """
+    returned, expected = lists["returned"], lists["expected"]
+    near = _find_rounding(expected)
+    pairs = list(zip(returned, expected, strict=False))
+    differs = (i for i, (a, b) in enumerate(pairs) if a[0] != b[0] or abs(a[1] - b[1]) > near)
+    first = next(differs, len(pairs))
+    shown = dict.fromkeys(
+        position for listed in (returned, expected) for position, _ in listed[first : first + SHOWN]
+    )
+    ranks = {
+        name: {position: i for i, (position, _) in enumerate(listed, start=1)}
+        for name, listed in lists.items()
+    }
+    places = tuple(
+        ListPosition(
+            chunk=chunks[position],
+            returned_score=dict(returned).get(position),
+            expected_score=dict(expected).get(position),
+            **{name: ranked.get(position) for name, ranked in ranks.items()},
+        )
+        for position in shown
+    )
+    return first + 1, places
+
+
+def _find_rounding(listed: Sequence[Scored]) -> float:
+    """Return up to which difference scores of a list may be equal."""
+    return OF_THE_BEST * max((abs(score) for _, score in listed), default=0.0)

@@ -1,10 +1,13 @@
 """What approximate search trades: recall against latency, by a setting and by filters."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
-from assay.eval.statistics.estimates import Estimate, OpenEstimate
+from pydantic import TypeAdapter
+
+from assay.eval.statistics.estimates import Estimate
+from assay.eval.studies.stores.engines.engine_bench import EngineFinding, Percentiles
 
 MEASURE = "nDCG@10"
 # Passages that a search is asked for: many indexes look at no fewer candidates than that.
@@ -16,7 +19,7 @@ class Point:
     """Dense search with one value of the setting; `value` is None for exact search.
 
     `share` of the passages may be found, 1 where nothing is filtered. By the depth that is searched
-    to, `recall` is against exact search among these, `latency` p50 and p95 in milliseconds.
+    to, `recall` is against exact search among these, `latency_ms` p50 and p95.
     `quality` is the measure of the list to the smallest, None where a filter may hide what is
     relevant; `seconds` and `bytes` are of the index.
     """
@@ -26,7 +29,7 @@ class Point:
     share: float
     recall: Mapping[int, Estimate]
     quality: Estimate | None
-    latency: Mapping[int, Mapping[str, OpenEstimate]]
+    latency_ms: Mapping[int, Percentiles]
     seconds: float
     bytes: int
 
@@ -35,43 +38,22 @@ class Point:
         """Whether it is exact search, which the others are compared with."""
         return self.value is None
 
-    @property
-    def name(self) -> str:
-        """The label, with the share of passages that may be found where it is not all."""
-        return self.label if self.share == 1 else f"{self.label}, filter {100 * self.share:g} %"
-
     def as_json(self) -> dict[str, Any]:
         """Return all of it as JSON values."""
-        values = asdict(self) | {"exact": self.exact}
-        latency = values.pop("latency")
-        return values | {
-            "recall": {str(depth): recall for depth, recall in values["recall"].items()},
-            "latency_ms": {str(depth): percentiles for depth, percentiles in latency.items()},
-        }
+        return {**TypeAdapter(Point).dump_python(self, mode="json"), "exact": self.exact}
 
 
 @dataclass(frozen=True)
-class Curve:
+class Curve(EngineFinding):
     """The points of one engine on the queries of one collection, exact search, if any, last.
 
     `key` is empty where no setting is varied. Each value has a point without a filter, and then one
     for each share of `filters`.
     """
 
-    id: str
-    engine: str
-    collection: str
     key: str
     filters: tuple[float, ...]
-    queries: int
-    sampled: bool
-    created: str
-    encoder: str
-    settings: Mapping[str, Any]
-    facts: Mapping[str, Any]
     points: tuple[Point, ...]
-    environment: Mapping[str, Any]
-    command: str
     measure: str = MEASURE
 
     @property

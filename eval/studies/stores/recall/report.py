@@ -1,6 +1,5 @@
 """What a recall-latency curve says: what each value finds of exact search, and how fast."""
 
-import shlex
 from collections.abc import Iterator
 from functools import partial
 
@@ -36,7 +35,6 @@ METHOD = (
 def report(curve: Curve) -> Report:
     """Return the report of a curve: a table of all passages, and one of each filter."""
     told = RECALL + FILTERED * bool(curve.filters)
-    sample = f"A sample: {count(curve.queries, 'query', 'queries')}. A quick look; not the figures "
     return Report(
         id=curve.id,
         kind="recall",
@@ -47,13 +45,13 @@ def report(curve: Curve) -> Report:
             curve.created,
         ),
         verdict=[_conclude(curve, share) for share in (ALL, *curve.filters)],
-        warnings=[f"{sample}of the whole collection."] if curve.sampled else (),
+        warnings=curve.warnings,
         blocks=[
             *(_show_points(curve, share) for share in (ALL, *curve.filters)),
             Prose("What recall is", told.format(measure=curve.measure)),
             Prose("Indexes and times", METHOD.format(encoder=curve.encoder)),
         ],
-        environment={**curve.environment, "command": shlex.split(curve.command)},
+        environment=curve.provenance,
     )
 
 
@@ -79,7 +77,7 @@ def _conclude(curve: Curve, share: float) -> str:
 
 
 def _time(point: Point, depth: int) -> str:
-    return f"{amount(point.latency[depth]['p50'].value)} ms"
+    return f"{amount(point.latency_ms[depth]['p50'].value)} ms"
 
 
 def _percent(share: float) -> str:
@@ -126,4 +124,4 @@ def _list_columns(depth: int) -> Iterator[Column]:
 
 
 def _find_latency(depth: int, percentile: str, point: Point) -> Cell:
-    return point.latency[depth][percentile]
+    return point.latency_ms[depth][percentile]

@@ -3,21 +3,22 @@
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from functools import partial
 from typing import Any, NamedTuple
 
-from assay.eval.collections.catalog import find
 from assay.eval.collections.collection import Query
-from assay.eval.configs.locations import default_dataset
 from assay.eval.running.search_space import describe, parse_axis
-from assay.eval.runs import environment
 from assay.eval.runs.summary.means import estimate_scores
 from assay.eval.statistics.estimates import Estimate
-from assay.eval.studies.stores.engines.engine_bench import Bench, index_engine, open_bench, timed
-from assay.eval.studies.stores.engines.timing import find_percentiles, time_interleaved
-from assay.eval.studies.stores.parity.quality import score_rankings
-from assay.eval.studies.stores.parity.results import IndexCost
+from assay.eval.studies.stores.engines.engine_bench import (
+    Bench,
+    IndexCost,
+    find_percentiles,
+    index_engine,
+    open_bench,
+    read_words,
+    time_interleaved,
+)
 from assay.eval.studies.stores.recall.curve import DEPTHS, MEASURE, Curve, Point
 from assay.eval.studies.stores.recall.filters import (
     ALL,
@@ -40,7 +41,6 @@ from assay.retrievers.fusion.ranking import Positions, Scored
 from assay.retrievers.settings import Resources
 
 EXACT = "exact search"
-SECONDS = 30.0  # no further round of timing is begun after that
 
 
 @dataclass(frozen=True)
@@ -75,17 +75,13 @@ def measure_recall(
     `axis` is `key=v1,v2,…`, `filters` are shares as `.5,.1`. `words` are a collection, if not the
     default one, and settings. Raises AssayError before any work starts where one of these is wrong.
     """
-    names = [word for word in words if "=" not in word]
-    if len(names) > 1:
-        raise AssayError(f"{names[1]}: one COLLECTION at a time")
     if axis is None and filters is None:
         raise AssayError("give --sweep KEY=V1,V2,…, or --filters SHARE,…, or both")
-    collection = names[0] if names else default_dataset()
-    find(collection)
-    configured = read_subject(engine, [word for word in words if "=" in word])
+    collection, overrides = read_words(words)
+    configured = read_subject(engine, overrides)
     shares = parse_shares(filters) if filters is not None else []
     key, values = parse_axis(axis) if axis is not None else ("", [])
-    variants = list_variants(configured, key, values) if key else describe_subject(configured)
+    variants = list_variants(configured, key, values)
     bench = open_bench(collection, limit, resources)
     given = (("--sweep", axis), ("--filters", filters))
     options = [part for name, text in given if text is not None for part in (name, text)]
@@ -93,32 +89,20 @@ def measure_recall(
     return run_sweep(bench, key, variants, command, resources, shares)
 
 
-def describe_subject(subject: Subject) -> list[Variant]:
-    """Return a subject told not to search exactly, and last its exact search.
-
-    Only the one where both are the same or the other is not there. Raises AssayError where there is
-    no dense search.
-    """
-    told, exact = make_approximate(subject), find_exact(subject)
-    variants = []
-    if exact is None or told.settings != exact.settings:
-        variants.append(Variant(told.label, told.label, told))
-    if exact is not None:
-        variants.append(Variant(None, EXACT, exact))
-    return variants
-
-
-def list_variants(subject: Subject, key: str, values: Sequence[Any]) -> list[Variant]:
+def list_variants(subject: Subject, key: str = "", values: Sequence[Any] = ()) -> list[Variant]:
     """Return the subject with each value of `key`, and last its exact search where it has that.
 
+    Without a key it is the subject told not to search exactly, left out where that cannot be told.
     Raises AssayError where a value is none of the setting's, or there is no dense search.
     """
-    varied = make_approximate(subject)
+    varied, exact = make_approximate(subject), find_exact(subject)
     variants = []
     for value in values:
         text = describe(value)
         variants.append(Variant(value, f"{key} {text}", varied.vary(f"{key}={text}")))
-    if exact := find_exact(subject):
+    if not key and (exact is None or varied.settings != exact.settings):
+        variants.append(Variant(varied.label, varied.label, varied))
+    if exact is not None:
         variants.append(Variant(None, EXACT, exact))
     return variants
 
@@ -153,23 +137,12 @@ def run_sweep(
         ]
         points = tuple(_measure(bench, cases, resources))
         facts = dict(engines[0].metadata())
-    name, now = variants[0].configured.type, datetime.now(UTC)
-    place = bench.collection.name.replace(":", ".").replace("/", ".")
+    subject = variants[0].configured
     return Curve(
-        id=f"recall-{name}-{place}-{now.strftime('%Y%m%dT%H%M%S.%f')[:-3]}",
-        engine=name,
-        collection=bench.collection.name,
+        **bench.describe("recall", subject.type, subject, facts, command),
         key=key,
         filters=tuple(filters),
-        queries=len(bench.queries),
-        sampled=bench.sampled,
-        created=now.isoformat(timespec="seconds"),
-        encoder=bench.encoder,
-        settings=variants[0].configured.settings.model_dump(mode="json"),
-        facts=facts,
         points=points,
-        environment=environment.describe(),
-        command=command,
     )
 
 
@@ -183,10 +156,8 @@ def _measure(bench: Bench, cases: Sequence[Case], resources: Resources) -> Itera
     """Yield a point of each case; to each depth all are timed interleaved."""
     taken = {}
     for depth in DEPTHS:
-        calls = {
-            str(i): timed(partial(_ask, bench, case.search, depth)) for i, case in enumerate(cases)
-        }
-        taken[depth] = time_interleaved(calls, bench.timed, SECONDS, resources.progress)
+        calls = {str(i): partial(_ask, bench, case.search, depth) for i, case in enumerate(cases)}
+        taken[depth] = time_interleaved(calls, bench.timed, resources.progress)
     for i, case in enumerate(cases):
         yield Point(
             value=case.variant.value,
@@ -194,7 +165,7 @@ def _measure(bench: Bench, cases: Sequence[Case], resources: Resources) -> Itera
             share=case.share,
             recall=measure_recalls(bench, case.search, case.allowed),
             quality=_judge(bench, case.search) if case.allowed is None else None,
-            latency={depth: find_percentiles(taken[depth][str(i)]) for depth in DEPTHS},
+            latency_ms={depth: find_percentiles(taken[depth][str(i)]) for depth in DEPTHS},
             seconds=case.cost.seconds,
             bytes=case.cost.bytes,
         )
@@ -206,6 +177,5 @@ def _ask(bench: Bench, search: Search, depth: int, query: Query) -> Sequence[Sco
 
 def _judge(bench: Bench, search: Search) -> Estimate:
     """Return the measure of what a search finds, to the smallest depth."""
-    found = bench.rank({query.id: _ask(bench, search, min(DEPTHS), query) for query in bench.asked})
-    scores = score_rankings(bench.collection, bench.queries, found, [MEASURE])[MEASURE]
-    return estimate_scores(MEASURE, scores.values())
+    found = {query.id: _ask(bench, search, min(DEPTHS), query) for query in bench.asked}
+    return estimate_scores(MEASURE, bench.score(found, [MEASURE])[MEASURE].values())

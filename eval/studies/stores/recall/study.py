@@ -1,15 +1,17 @@
 """What approximate search misses, and what it saves."""
 
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Annotated
 
 from pydantic import Field
 
 from assay.eval.running.study import Argument, Lab, Option, Study, StudyOptions
 from assay.eval.running.study_options import LARGEST, LIMIT_HELP, Words
-from assay.eval.studies.stores.parity.record import log_curve
 from assay.eval.studies.stores.recall.curve import Curve
 from assay.eval.studies.stores.recall.report import report
 from assay.eval.studies.stores.recall.running import measure_recall
+from assay.eval.tracking.delivery import log_result
 
 
 class RecallOptions(StudyOptions):
@@ -42,4 +44,10 @@ def find(asked: RecallOptions, lab: Lab) -> Curve:
     return measure_recall(asked.engine, asked.words, *varied, asked.limit, lab.resources)
 
 
-STUDY = Study("recall", RecallOptions, find, report, log=lambda *given: log_curve(*given[:2]))
+def log(found: Curve, files: Sequence[Path], _lab: Lab) -> str:
+    """Send a curve with its files; return the id of its MLflow run. Raises TrackingError."""
+    params = {"engine": found.settings, "collection": found.collection}
+    return log_result(report(found), files, params)
+
+
+STUDY = Study("recall", RecallOptions, find, report, log=log)

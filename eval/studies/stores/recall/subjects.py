@@ -1,7 +1,6 @@
 """Whose approximate search is measured: an engine's, or that of the dense leg in this process."""
 
 import copy
-import shlex
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -10,7 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 from pydantic import ValidationError
 
-from assay.eval.configs.engine_settings import ConfiguredEngine, read_engine
+from assay.eval.configs.engine_settings import Configured, ConfiguredEngine, read_engine
 from assay.eval.configs.overrides import apply_override
 from assay.retrievers.base import AssayError, IndexReport
 from assay.retrievers.fusion.ranking import Positions, Scored, best
@@ -85,25 +84,14 @@ class ExactOrCompressed:
 
 
 @dataclass(frozen=True)
-class ConfiguredDense:
-    """The dense leg, and the overrides that make its settings of the defaults."""
+class ConfiguredDense(Configured):
+    """The dense leg with its settings."""
 
-    overrides: tuple[str, ...]
     settings: DenseLegSettings
-    type: str = DENSE
-
-    @property
-    def label(self) -> str:
-        """The leg with what is not as by default."""
-        return " ".join([self.type, *self.overrides])
 
     def build(self, resources: Resources) -> Searcher:
         """Return the leg's search."""
         return ExactOrCompressed(self.settings)
-
-    def command(self, name: str, collection: str, *options: str) -> str:
-        """Return the call of the command `name` that looks at it on a collection."""
-        return shlex.join(["assay", name, DENSE, collection, *self.overrides, *options])
 
     def vary(self, *overrides: str) -> "ConfiguredDense":
         """Return it with further overrides. Raises AssayError."""
@@ -129,7 +117,8 @@ def read_dense(overrides: Sequence[str]) -> ConfiguredDense:
             raise AssayError(f"dense: {key}: allowed here: {', '.join(KEYS)}")
         apply_override(values, override, DenseLegSettings)
     try:
-        return ConfiguredDense(tuple(overrides), DenseLegSettings.model_validate(values))
+        settings = DenseLegSettings.model_validate(values)
+        return ConfiguredDense(DENSE, tuple(overrides), settings)
     except ValidationError as error:
         lines = explain_errors(error, DenseLegSettings, values)
         raise AssayError(f"dense: {'; '.join(lines)}") from None

@@ -13,7 +13,7 @@ from samples.report import HOSTILE
 from assay.eval.cli.report_screen import print_report
 from assay.eval.configs.engine_settings import read_engine
 from assay.eval.report.files import write_blocks
-from assay.eval.report.renderers.frames import tabulate
+from assay.eval.report.renderers.frames import list_metrics, tabulate
 from assay.eval.studies.stores.parity import report as parity
 from assay.eval.studies.stores.parity.results import Parity
 from assay.eval.studies.stores.recall import report as recall
@@ -56,13 +56,13 @@ class Elements(HTMLParser):
 def test_an_engine_that_does_what_it_says(honest: Parity) -> None:
     assert honest.verdict == "identical"
     assert honest.counts == {"identical": 8, "ties": 0, "different": 0}
-    assert list(honest.quality.means) == [*LISTS, "hybrid"]
-    assert list(honest.quality.against) == ["hybrid", "ours", "better"]
+    assert list(honest.measures) == [*LISTS, "hybrid"]
+    assert list(honest.against) == ["hybrid", "ours", "better"]
     # Its default is the same fusion as ours.
-    assert [item.difference.value for item in honest.quality.differences] == [0, 0, 0]
-    assert honest.timing is not None
-    assert all(item["p50"].value > 0 for item in honest.timing.systems.values())
-    assert honest.recall == {}
+    assert [item.difference.value for item in honest.differences] == [0, 0, 0]
+    assert honest.latency_ms is not None
+    assert all(item["p50"].value > 0 for item in honest.latency_ms.systems.values())
+    assert honest.recall_against_exact == {}
     assert honest.command == "assay parity qdrant-edge harbour"
 
 
@@ -104,8 +104,8 @@ def test_what_is_found_of_an_engine_is_in_its_report(
     assert told.environment["command"] == ["assay", "parity", "qdrant-edge", "harbour"]
     frames = {key: tabulate(table) for key, table in told.tables.items()}
     assert "examples" not in frames
-    assert list(frames["systems"].index) == [parity.NAMES[name] for name in honest.quality.means]
-    native = honest.quality.means["native"]["nDCG@10"]
+    assert list(frames["systems"].index) == [parity.NAMES[name] for name in honest.measures]
+    native = honest.measures["native"]["nDCG@10"]
     assert frames["systems"].loc["native hybrid", "nDCG@10_low"] == native.low
     assert frames["differences"]["difference"].tolist() == [0, 0, 0]
     assert list(frames["against"].index) == ["our hybrid", "the better list"]
@@ -116,6 +116,10 @@ def test_what_is_found_of_an_engine_is_in_its_report(
     assert told.verdict[0] == (
         "different: 8 of 8 queries come back otherwise than by the stated formula"
     )
+    assert any(name.startswith("examples/") for name in list_metrics(told))
+    kept = list_metrics(told, without=("examples",))
+    assert kept["verdicts/different/queries"] == 8
+    assert not any(name.startswith("examples/") for name in kept)
     print_report(told)
     shown = capsys.readouterr().out
     for example in lying.examples:
@@ -132,7 +136,7 @@ def test_the_curve_of_recall(cache: Path, tmp_path: Path) -> None:
     least, most, exact = curve.points
     assert exact.recall[10].value == exact.recall[100].value == 1
     assert least.recall[10].value <= most.recall[10].value <= 1
-    assert least.latency[10]["p95"].value > 0
+    assert least.latency_ms[10]["p95"].value > 0
     assert exact.quality.n == len(make_bench().queries)
     told = recall.report(curve)
     (line,) = told.verdict

@@ -1,7 +1,7 @@
 """Figures of targets on runs whose scores are known by hand."""
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,18 +21,12 @@ from assay.eval.statistics.estimates import (
     estimate_mean_ratio,
     estimate_share,
 )
-from assay.eval.studies.targets import figures
-from assay.eval.studies.targets.measurements import (
-    Change,
-    Documents,
-    Duplicates,
-    Latency,
-    Score,
-    Similarity,
-    SlowestStage,
-    TraceMeasurement,
-)
-from assay.eval.studies.targets.verdict import Limits, judge
+from assay.eval.studies.targets.first_results import Documents, Duplicates, Similarity
+from assay.eval.studies.targets.limits import Limits
+from assay.eval.studies.targets.results import MeasuredValue
+from assay.eval.studies.targets.scores import Change, Score
+from assay.eval.studies.targets.times import Latency, SlowestStage
+from assay.eval.studies.targets.traced import TraceFlow, TraceMeasurement
 from assay.retrievers.base import AssayError, Ranking, StageTrace
 
 BASE = [1, 2, 4, 0, 1, 5, 2, 1, 0, 2] * 4
@@ -44,6 +38,25 @@ def make(kind: type[Any], **values: Any) -> Any:
     name = TypeAdapter(kind).json_schema()["properties"]["type"]["const"]
     usual = {"type": name, "pipeline": "other", "dataset": "planned"}
     return kind.model_validate(usual | values)
+
+
+@dataclass(frozen=True)
+class Lab:
+    """Has two runs, or one, by the names that a measurement gives them."""
+
+    runs: Sequence[StoredRun]
+    base: str
+    encode: Any
+
+    def run(self, pipeline: str, dataset: str) -> StoredRun:
+        return self.runs[0 if pipeline == self.base else -1]
+
+
+def find(wanted: Any, *runs: StoredRun, encode: Any = None) -> MeasuredValue:
+    """Return what a measurement finds in the run of its pipeline, with that of its base first."""
+    found = wanted.find(Lab(runs, getattr(wanted, "base", ""), encode))
+    assert isinstance(found, MeasuredValue)
+    return found
 
 
 @pytest.fixture(scope="module")
@@ -65,7 +78,7 @@ def traced(run: StoredRun, counts: list[dict[str, int]]) -> StoredRun:
 
 
 def test_relative_change_by_hand_and_by_scipy(runs: tuple[StoredRun, StoredRun]) -> None:
-    found = figures.change(*runs, make(Change, base="base", measure="MRR@10"))
+    found = find(make(Change, base="base", measure="MRR@10"), *runs)
     old, new = (np.array([1 / i if i else 0 for i in ranks]) for ranks in (BASE, OTHER))
     expected = scipy.stats.bootstrap(
         (old, new),
@@ -85,23 +98,21 @@ def test_relative_change_by_hand_and_by_scipy(runs: tuple[StoredRun, StoredRun])
 
 def test_change_of_the_failure_rate(runs: tuple[StoredRun, StoredRun]) -> None:
     """8 of 40 queries fail in the base, 4 in the other: the rate is halved."""
-    found = figures.change(*runs, make(Change, base="base", measure="1-Recall@20"))
+    found = find(make(Change, base="base", measure="1-Recall@20"), *runs)
     assert found.estimate.value == pytest.approx(-0.5)
     assert found.estimate.low < -0.5 < found.estimate.high <= 0
 
 
 def test_change_that_is_not_relative(runs: tuple[StoredRun, StoredRun]) -> None:
     wanted = make(Change, base="base", measure="Hit@1", relative=False)
-    found = figures.change(*runs, wanted)
+    found = find(wanted, *runs)
     differences = [(two == 1) - (one == 1) for one, two in zip(BASE, OTHER, strict=True)]
     assert found.estimate == estimate_mean(differences)
     assert found.unit == "difference"
 
 
 def test_change_of_one_type_of_query(runs: tuple[StoredRun, StoredRun]) -> None:
-    found = figures.change(
-        *runs, make(Change, base="base", measure="Recall@1", query_types=["odd"])
-    )
+    found = find(make(Change, base="base", measure="Recall@1", query_types=["odd"]), *runs)
     old, new = ([i == 1 for i in ranks[1::2]] for ranks in (BASE, OTHER))
     assert found.estimate.n == 20
     assert found.estimate.value == pytest.approx(sum(new) / sum(old) - 1)
@@ -111,41 +122,41 @@ def test_nothing_is_a_share_of_zero(tmp_path: Path) -> None:
     base = make_run(tmp_path, "base", [0] * 10)
     other = make_run(tmp_path, "other", [1] * 10)
     with pytest.raises(AssayError, match="base: Hit@1 is 0 in too many"):
-        figures.change(base, other, make(Change, base="base", measure="Hit@1"))
+        find(make(Change, base="base", measure="Hit@1"), base, other)
 
 
 def test_runs_judged_otherwise_have_no_change(
     runs: tuple[StoredRun, StoredRun], tmp_path: Path
 ) -> None:
     with pytest.raises(AssayError, match="cannot be compared"):
-        figures.change(
+        find(
+            make(Change, base="b", measure="Recall@1"),
             runs[0],
             make_run(tmp_path, "other", [1] * 5),
-            make(Change, base="b", measure="Recall@1"),
         )
 
 
 def test_scores_of_0_and_1_have_the_exact_binomial_interval(tmp_path: Path) -> None:
     """Four right answers of four prove little; the bootstrap would say they prove all."""
     run = make_run(tmp_path, "right", [1] * 4)
-    found = figures.score(run, make(Score, measure="Hit@1")).estimate
+    found = find(make(Score, measure="Hit@1"), run).estimate
     assert (found.value, found.high, found.n) == (1.0, 1.0, 4)
     assert found.low == pytest.approx(0.025**0.25)  # the chance of 4 of 4 is then 2.5 %
     assert found.low == pytest.approx(scipy.stats.binomtest(4, 4).proportion_ci(method="exact").low)
-    exact = figures.score(run, make(Score, measure="Hit@1", census=True)).estimate
+    exact = find(make(Score, measure="Hit@1", census=True), run).estimate
     assert (exact.low, exact.high) == (1.0, 1.0)
 
 
 def test_other_scores_have_the_interval_of_their_mean(
     runs: tuple[StoredRun, StoredRun],
 ) -> None:
-    found = figures.score(runs[0], make(Score, measure="MRR@10")).estimate
+    found = find(make(Score, measure="MRR@10"), runs[0]).estimate
     assert found == estimate_mean([1 / i if i else 0 for i in BASE])
 
 
 def test_a_type_that_no_query_has_is_refused(runs: tuple[StoredRun, StoredRun]) -> None:
     with pytest.raises(AssayError, match=r"query_types: third: .* its types: even, odd"):
-        figures.score(runs[0], make(Score, measure="Recall@1", query_types=["even", "third"]))
+        find(make(Score, measure="Recall@1", query_types=["even", "third"]), runs[0])
 
 
 def test_latency_of_stages_and_of_the_slowest(runs: tuple[StoredRun, StoredRun]) -> None:
@@ -153,23 +164,23 @@ def test_latency_of_stages_and_of_the_slowest(runs: tuple[StoredRun, StoredRun])
         LatencySample(f"q{i}", {"total": 100.0 + i, "a": 10.0, "b": float(i), "c": 30.0})
         for i in range(21)
     )
-    assert figures.latency(samples, make(Latency)).value == pytest.approx(119)
-    assert figures.latency(samples, make(Latency, stages=["a", "b"])).value == pytest.approx(29)
-    run = replace(runs[0], latency=samples)
-    slowest = figures.slowest_stage(run, make(SlowestStage, other_than=["c"]))
+    timed = replace(runs[0], latency=samples)
+    assert find(make(Latency), timed).estimate.value == pytest.approx(119)
+    assert find(make(Latency, stages=["a", "b"]), timed).estimate.value == pytest.approx(29)
+    slowest = find(make(SlowestStage, other_than=["c"]), timed)
     assert (slowest.estimate.value, slowest.note) == (
         pytest.approx(19),
         "it is b; 21 queries are too few to bound p95 from above",
     )
     assert slowest.estimate.high is None
-    assert judge(slowest.estimate, Limits(at_most=1000)) == "cannot tell"
-    assert judge(slowest.estimate, Limits(at_most=18)) == "cannot tell"
-    assert judge(slowest.estimate, Limits(at_most=10)) == "missed"
-    assert figures.latency(samples, make(Latency, percentile=50)).high is not None
+    assert Limits(at_most=1000).judge(slowest.estimate) == "cannot tell"
+    assert Limits(at_most=18).judge(slowest.estimate) == "cannot tell"
+    assert Limits(at_most=10).judge(slowest.estimate) == "missed"
+    assert find(make(Latency, percentile=50), timed).estimate.high is not None
     with pytest.raises(AssayError, match="d: no such stage; there are: total, a, b, c"):
-        figures.latency(samples, make(Latency, stages=["d"]))
+        find(make(Latency, stages=["d"]), timed)
     with pytest.raises(AssayError, match=r"latency\.queries"):
-        figures.latency((), make(Latency))
+        find(make(Latency), replace(timed, latency=()))
 
 
 def test_counts_in_the_trace(runs: tuple[StoredRun, StoredRun]) -> None:
@@ -177,7 +188,7 @@ def test_counts_in_the_trace(runs: tuple[StoredRun, StoredRun]) -> None:
     run = traced(runs[0], counts)
 
     def figure(**values: str) -> Any:
-        return figures.traced(run, make(TraceMeasurement, stage="expand", count="added", **values))
+        return find(make(TraceMeasurement, stage="expand", count="added", **values), run)
 
     assert figure(figure="share").estimate == estimate_share(30, 40)
     largest = figure(figure="max").estimate
@@ -186,21 +197,21 @@ def test_counts_in_the_trace(runs: tuple[StoredRun, StoredRun]) -> None:
     assert ratio.estimate.value == pytest.approx(1.5 / 6)
     assert ratio.note == "60 of 240"
     with pytest.raises(AssayError, match="expand leaves no count 'lost'"):
-        figures.traced(run, make(TraceMeasurement, stage="expand", count="lost", figure="max"))
+        find(make(TraceMeasurement, stage="expand", count="lost", figure="max"), run)
 
 
 def test_documents_of_the_first_results(runs: tuple[StoredRun, StoredRun]) -> None:
-    found = figures.documents(runs[0], make(Documents, depth=5, documents=5)).estimate
+    found = find(make(Documents, depth=5, documents=5), runs[0]).estimate
     assert (found.value, found.n) == (1.0, 40)
-    assert figures.documents(runs[0], make(Documents, depth=2)).estimate.value == 0
-    counted = figures.documents(runs[0], make(Documents, depth=2, counted=True))
+    assert find(make(Documents, depth=2), runs[0]).estimate.value == 0
+    counted = find(make(Documents, depth=2, counted=True), runs[0])
     assert (counted.estimate.value, counted.estimate.low, counted.unit) == (40, 40, "count")
     assert counted.note == "of 40 queries"
-    counted = figures.documents(runs[0], make(Documents, depth=5, documents=5, counted=True))
+    counted = find(make(Documents, depth=5, documents=5, counted=True), runs[0])
     assert counted.estimate.value == 0
     few = show(runs[0], "aa")  # two documents, for all but one query
     with pytest.raises(AssayError, match="no ranking has 3 documents"):
-        figures.documents(few, make(Documents, depth=5, documents=3))
+        find(make(Documents, depth=5, documents=3), few)
 
 
 def test_duplicates_of_a_result_before(runs: tuple[StoredRun, StoredRun]) -> None:
@@ -213,25 +224,25 @@ def test_duplicates_of_a_result_before(runs: tuple[StoredRun, StoredRun]) -> Non
 
     # c lies 25 degrees from b (cosine .906), the second a is the first; one query has one result
     for over, of_each in ((0.95, 1), (0.85, 2)):
-        found = figures.duplicates(run, make(Duplicates, depth=4, over=over), encode)
+        found = find(make(Duplicates, depth=4, over=over), run, encode=encode)
         assert (found.estimate.value, found.unit) == (39 * of_each, "count")
-    assert figures.duplicates(run, make(Duplicates, depth=2), encode).estimate.value == 0
+    assert find(make(Duplicates, depth=2), run, encode=encode).estimate.value == 0
 
 
 def test_counts_of_hits_that_do_not_add_up(runs: tuple[StoredRun, StoredRun]) -> None:
     counts = [{"in": 50, "out": 40}] * 38 + [{"in": 40, "out": 1}] * 2
     run = traced(runs[0], counts)  # of 40 hits each
-    assert figures.flow(run).estimate.value == 2
+    assert find(make(TraceFlow), run).estimate.value == 2
     entries = tuple(StageTrace("s", "stage", 1.0, counts=item) for item in (counts[0], counts[-1]))
     twice = {
         query: Ranking(ranking.hits[:1], (entries[1], entries[0]))
         for query, ranking in run.rankings.items()
     }
-    assert figures.flow(replace(run, rankings=twice)).estimate.value == len(twice)
+    assert find(make(TraceFlow), replace(run, rankings=twice)).estimate.value == len(twice)
     right = {query: Ranking(item.hits[:1], entries) for query, item in run.rankings.items()}
-    assert figures.flow(replace(run, rankings=right)).estimate.value == 0
+    assert find(make(TraceFlow), replace(run, rankings=right)).estimate.value == 0
     with pytest.raises(AssayError, match="no stage tells"):
-        figures.flow(runs[0])
+        find(make(TraceFlow), runs[0])
 
 
 def test_how_alike_the_first_results_are(runs: tuple[StoredRun, StoredRun]) -> None:
@@ -243,12 +254,12 @@ def test_how_alike_the_first_results_are(runs: tuple[StoredRun, StoredRun]) -> N
         return np.stack([np.cos(i), np.sin(i)], axis=1)
 
     wanted = make(Similarity, base="base", depth=3)
-    found = figures.similarity(base, other, wanted, encode)
+    found = find(wanted, base, other, encode=encode)
     before, after = (1 + 0.5 + 0.5) / 3, (0.5 + 0 + np.cos(np.radians(30))) / 3
     assert found.estimate.value == pytest.approx(after - before)
     assert (found.estimate.n, found.unit) == (39, "difference")
     assert found.note == f"{before:.3f} → {after:.3f}"
-    alike = figures.similarity(base, other, make(Similarity, base="base", depth=2), encode)
+    alike = find(make(Similarity, base="base", depth=2), base, other, encode=encode)
     assert alike.estimate.value == pytest.approx(0.5 - 1)
 
 
@@ -271,11 +282,11 @@ def test_ratio_of_means_of_a_base_that_is_sometimes_zero() -> None:
 def test_what_became_of_the_answers_that_are_missing(
     runs: tuple[StoredRun, StoredRun],
 ) -> None:
-    found = figures.score(runs[0], make(Score, measure="Hit@1"))
+    found = find(make(Score, measure="Hit@1"), runs[0])
     beyond, absent = sum(i > 1 for i in BASE), BASE.count(0)
     start = f"of {beyond + absent} not in the first 1: "
     assert found.note.startswith(start)
     told = found.note.removeprefix(start).split(", ")
     assert sorted(int(part.split()[0]) for part in told) == sorted([beyond, absent])
     assert f"{beyond} ranked too low" in told
-    assert figures.score(runs[0], make(Score, measure="MRR@10")).note == ""
+    assert find(make(Score, measure="MRR@10"), runs[0]).note == ""

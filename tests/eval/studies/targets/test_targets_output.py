@@ -18,13 +18,11 @@ from assay.eval.studies.targets.files import (
     replace_totals,
     write_files,
 )
-from assay.eval.studies.targets.plan import describe_seconds
-from assay.eval.studies.targets.report import report
-from assay.eval.studies.targets.results import Line, MeasuredValue, Results, TargetResult, Unit
-from assay.eval.studies.targets.target_settings import load_settings
-from assay.eval.studies.targets.tracked import metrics
-from assay.eval.studies.targets.verdict import Levels, Limits
-from assay.eval.studies.targets.wording import describe_limits
+from assay.eval.studies.targets.limits import Limits, Unit
+from assay.eval.studies.targets.report import list_metrics, report
+from assay.eval.studies.targets.results import Line, MeasuredValue, Results, TargetResult
+from assay.eval.studies.targets.running import describe_seconds
+from assay.eval.studies.targets.settings import load_settings
 from assay.retrievers.base import AssayError
 
 ENVIRONMENT = {
@@ -74,15 +72,13 @@ def results() -> Results:
     ],
 )
 def test_limits_in_words(unit: Unit, limits: Limits, text: str) -> None:
-    assert describe_limits(limits, unit) == text
+    assert limits.describe_limits(unit) == text
 
 
 def test_levels_stand_behind_the_limit_and_the_verdict(results: Results) -> None:
-    wanted = describe_limits(Limits(at_most=500), "ms", Levels(600, 1000))
+    wanted = Limits(at_most=500, alert=600, page=1000).describe_limits("ms")
     assert wanted == "≤ 500 ms, alert > 600 ms, page > 1,000 ms"
-    assert describe_limits(Limits(at_least=1), "score", Levels(page=0.5, rising=False)) == (
-        "≥ 1, page < 0.5"
-    )
+    assert Limits(at_least=1, page=0.5).describe_limits("score") == "≥ 1, page < 0.5"
     slow = Line("", "p95", wanted, measured("ms", 700, 650, 720), "missed", level="alert")
     timed = replace(results, targets=(TargetResult("V3-p95", "time", "≤ 500 ms", (slow,)),))
     assert list_rows(timed)[0][-1] == "missed, alert"
@@ -187,7 +183,7 @@ def test_results_are_stored_and_read_again(results: Results, tmp_path: Path) -> 
 
 
 def test_metrics_of_mlflow(results: Results) -> None:
-    found = dict(metrics(results))
+    found = dict(list_metrics(results))
     assert found["target/SC-003 MRR"] == 0.113
     assert found["target/SC-003 Hit_at_1.high"] == 0.3
     assert (found["targets/missed"], found["targets/met"]) == (1, 0)

@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 from tools.processes import ROOT
 
-from assay.eval.studies.targets.measurer import ProjectTargetMeasurer
-from assay.eval.studies.targets.plan import describe_plan
-from assay.eval.studies.targets.target_settings import check, choose, load_settings
+from assay.eval.studies.targets.lab import TargetLab
+from assay.eval.studies.targets.running import describe_plan
+from assay.eval.studies.targets.settings import check, choose, load_settings
 from assay.retrievers.base import AssayError, Quiet
 from scripts import lookup_collections
 
@@ -37,7 +37,7 @@ def write(folder: Path, text: str) -> Path:
 def read_and_check(path: Path) -> None:
     """Read targets on the configs of the project."""
     settings = load_settings(path)
-    check(settings, ProjectTargetMeasurer(settings, CONFIGS, path.parent, False, Quiet()), path)
+    check(settings, TargetLab(settings.pipelines, CONFIGS, path.parent, False, Quiet()), path)
 
 
 def refuse(folder: Path, old: str, new: str) -> str:
@@ -69,7 +69,7 @@ def refuse(folder: Path, old: str, new: str) -> str:
         (
             "at_least: 0.99",
             "least: 0.99",
-            "T-1.measurements.0.least: unknown key; allowed: label,",
+            "T-1.measurements.0.least: unknown key; allowed: at_least,",
         ),
         ("at_least: 0.99", "at_least: high", "T-1.measurements.0.at_least: input should be a"),
         (", at_least: 0.99", "", "T-1: measurements: one of them needs a limit"),

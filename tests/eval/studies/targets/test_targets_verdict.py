@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.eval.statistics.estimates import Estimate, OpenEstimate
-from assay.eval.studies.targets.verdict import Level, Levels, Limits, Verdict, conclude, judge
+from assay.eval.studies.targets.limits import Level, Limits, Verdict, conclude
 
 
 def estimate(low: float, high: float) -> Estimate:
@@ -37,7 +37,7 @@ def estimate(low: float, high: float) -> Estimate:
 def test_the_whole_interval_decides(
     limits: Limits, low: float, high: float, verdict: Verdict
 ) -> None:
-    assert judge(estimate(low, high), limits) == verdict
+    assert limits.judge(estimate(low, high)) == verdict
 
 
 @pytest.mark.parametrize(
@@ -50,23 +50,23 @@ def test_the_whole_interval_decides(
     ],
 )
 def test_a_count_is_compared_directly(limits: Limits, count: float, verdict: Verdict) -> None:
-    assert judge(estimate(count, count), limits) == verdict
+    assert limits.judge(estimate(count, count)) == verdict
 
 
 @pytest.mark.parametrize(
-    ("levels", "value", "level"),
+    ("limits", "value", "level"),
     [
-        (Levels(600, 1000), 600, None),
-        (Levels(600, 1000), 601, "alert"),
-        (Levels(600, 1000), 1001, "page"),
-        (Levels(page=1000), 700, None),
-        (Levels(0.9, 0.8, rising=False), 0.85, "alert"),
-        (Levels(0.9, 0.8, rising=False), 0.7, "page"),
-        (Levels(), 1e9, None),
+        (Limits(at_most=500, alert=600, page=1000), 600, None),
+        (Limits(at_most=500, alert=600, page=1000), 601, "alert"),
+        (Limits(at_most=500, alert=600, page=1000), 1001, "page"),
+        (Limits(at_most=500, page=1000), 700, None),
+        (Limits(at_least=1, alert=0.9, page=0.8), 0.85, "alert"),
+        (Limits(more_than=1, alert=0.9, page=0.8), 0.7, "page"),
+        (Limits(), 1e9, None),
     ],
 )
-def test_a_value_alone_reaches_a_level(levels: Levels, value: float, level: Level | None) -> None:
-    assert levels.reach(value) == level
+def test_a_value_alone_reaches_a_level(limits: Limits, value: float, level: Level | None) -> None:
+    assert limits.reach(value) == level
 
 
 @given(
@@ -80,7 +80,7 @@ def test_turning_the_sign_of_everything_changes_no_verdict(
     low, high = bounds
     lower = Limits(more_than=limit) if strict else Limits(at_least=limit)
     upper = Limits(less_than=-limit) if strict else Limits(at_most=-limit)
-    assert judge(estimate(low, high), lower) == judge(estimate(-high, -low), upper)
+    assert lower.judge(estimate(low, high)) == upper.judge(estimate(-high, -low))
 
 
 @pytest.mark.parametrize(
@@ -97,13 +97,13 @@ def test_a_whole_is_met_when_every_part_is(parts: list[Verdict], whole: Verdict)
 
 
 def test_limits_know_whether_there_are_any() -> None:
-    assert Limits(at_most=0)
-    assert not Limits()
+    assert Limits(at_most=0).bounds
+    assert not Limits().bounds
 
 
 def test_an_interval_without_an_end_goes_on_for_ever() -> None:
     open_above = OpenEstimate(5.0, 4.0, None, 20)
-    assert judge(open_above, Limits(at_most=100)) == "cannot tell"
-    assert judge(open_above, Limits(at_most=3)) == "missed"
-    assert judge(open_above, Limits(at_least=4)) == "met"
-    assert judge(OpenEstimate(5.0, None, None, 1), Limits(at_least=4)) == "cannot tell"
+    assert Limits(at_most=100).judge(open_above) == "cannot tell"
+    assert Limits(at_most=3).judge(open_above) == "missed"
+    assert Limits(at_least=4).judge(open_above) == "met"
+    assert Limits(at_least=4).judge(OpenEstimate(5.0, None, None, 1)) == "cannot tell"
