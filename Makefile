@@ -107,6 +107,8 @@ lock: setup ## resolve pyproject.toml into requirements/: [LOCK_ARGS=--upgrade]
 		--output-file requirements/dev.txt
 	for name in docs release audit; do $(COMPILE) --group build --group $$name \
 		--constraints requirements/dev.txt --output-file requirements/$$name.txt; done
+	$(COMPILE) --group build --extra sql-server --constraints requirements/dev.txt \
+		--output-file requirements/sql-server.txt
 	echo torch | $(COMPILE) --group build --extra st --excludes /dev/stdin \
 		--constraints requirements/dev.txt --output-file requirements/st.txt
 

@@ -19,19 +19,22 @@ if [ "$1" = st ]; then exec "${MAKE:-make}" --no-print-directory .venv/st.instal
 pip=(.venv/bin/python -m pip --disable-pip-version-check)
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
-grep -E '^[A-Za-z0-9._-]+==' requirements/dev.txt | sed 's/ *\\$//' >"$folder/pins"
+# The driver of SQL Server brings a part that is not free software: its lock is apart, too.
+lock=requirements/dev.txt
+if [ "$1" = sql-server ]; then lock=requirements/sql-server.txt; fi
+grep -E '^[A-Za-z0-9._-]+==' "$lock" | sed 's/ *\\$//' >"$folder/pins"
 "${pip[@]}" install --quiet --dry-run --report "$folder/report" --no-build-isolation \
     --constraint "$folder/pins" --editable ".[$1]"
-.venv/bin/python - "$folder" <<'END'
+.venv/bin/python - "$folder" "$lock" <<'END'
 import json, pathlib, re, sys
 
 folder = pathlib.Path(sys.argv[1])
 missing = [item["metadata"]["name"] for item in json.loads((folder / "report").read_bytes())["install"]]
 names = {re.sub(r"[-_.]+", "-", name).lower() for name in missing} - {"retrieval-assay"}
-locked = re.split(r"^(?=[A-Za-z0-9])", pathlib.Path("requirements/dev.txt").read_text(), flags=re.M)
+locked = re.split(r"^(?=[A-Za-z0-9])", pathlib.Path(sys.argv[2]).read_text(), flags=re.M)
 blocks = {part.partition("==")[0]: part for part in locked}
 if unknown := names - blocks.keys():
-    sys.exit(f"requirements/dev.txt lacks {', '.join(sorted(unknown))}: run make lock")
+    sys.exit(f"{sys.argv[2]} lacks {', '.join(sorted(unknown))}: run make lock")
 (folder / "lock").write_text("".join(blocks[name] for name in names))
 END
 if [ -s "$folder/lock" ]; then

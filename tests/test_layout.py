@@ -458,6 +458,7 @@ LOCKS = {
     ],
     "docs": BASE + GROUPS["docs"],
     "release": BASE + GROUPS["release"],
+    "sql-server": BASE + EXTRAS["sql-server"],
     "st": [*BASE, *(text for text in EXTRAS["st"] if not text.startswith("torch"))],
 }
 

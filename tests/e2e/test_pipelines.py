@@ -93,12 +93,13 @@ def test_the_default_collection(assay, assay_json) -> None:
     check_exports(assay_json, result)
     checked = assay("dataset", "check", "tarnwick")
     assert checked.returncode == 0
-    told, judge, unsearched, counts = checked.stdout.splitlines()
+    told, judge, independent, unsearched, counts = checked.stdout.splitlines()
     # Colons that no quotes protect: as people write frontmatter.
     assert told.startswith("warning: 5 times, first: frontmatter: line 2: not YAML")
     assert "note: judged_by: a model gave the grades that name nobody" in judge
+    assert "note: 773 questions on 60 documents, up to 25 on one: they count as" in independent
     assert "the frontmatter of 55 documents is not searched" in unsearched
-    assert counts == "tarnwick: 0 errors, 5 warnings, 2 notes"
+    assert counts == "tarnwick: 0 errors, 5 warnings, 3 notes"
 
 
 @pytest.mark.skipif("ASSAY_DATA" not in os.environ, reason="ASSAY_DATA is not set")
