@@ -114,20 +114,19 @@ def test_it(retrieval):
     assert Path(page[1]).is_file()
 
 
-@pytest.mark.parametrize(
-    ("test", "line"),
-    [
-        ("retrieval('bm52', ASKED)", "bm52"),
-        ("retrieval(words, 'nowhere')", "nowhere"),
-        ("retrieval(words, ASKED).at_least('Hat@1', .5)", "measures: 'Hat@1'"),
-        ("retrieval(words, ASKED).no_worse_than_baseline()", "assay baseline accept words-in-m"),
-    ],
-)  # fmt: skip
-def test_what_is_wrong_is_one_line(session, test: str, line: str) -> None:
-    done = session(f"def test_it(retrieval):\n    {test}\n")
-    assert done.returncode == 1
-    failure = [text for text in done.stdout.splitlines() if text.startswith(("E  ", "FAILED"))]
-    assert line in failure[-1] or any(line in text for text in done.stdout.splitlines())
+def test_what_is_wrong_is_one_line(session) -> None:
+    wrong = {
+        "retrieval('bm52', ASKED)": "bm52",
+        "retrieval(words, 'nowhere')": "nowhere",
+        "retrieval(words, ASKED).at_least('Hat@1', .5)": "measures: 'Hat@1'",
+        "retrieval(words, ASKED).no_worse_than_baseline()": "assay baseline accept words-in-m",
+    }
+    tests = (f"def test_{i}(retrieval):\n    {test}\n" for i, test in enumerate(wrong))
+    done = session("\n".join(tests))
+    assert "4 failed" in done.stdout
+    for i, line in enumerate(wrong.values()):
+        _, _, failure = done.stdout.partition(f" test_{i} ___")
+        assert line in failure.partition("\n____")[0], done.stdout
     assert "site-packages" not in done.stdout
     assert "running.py" not in done.stdout
 

@@ -26,7 +26,7 @@ def show_bars(screen: Screen) -> list[str]:
     [
         (
             ("compare", "bm25", "other.yaml", "limit=40", "--no-track"),
-            "40 queries of harbourline",
+            "other against bm25 on harbourline, 40 queries",
         ),
         (("ingest", "harbourline", "--config", "bm25", "--no-track"), "18 documents"),
     ],

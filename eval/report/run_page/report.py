@@ -47,7 +47,8 @@ def tell(summary: Summary) -> list[str]:
         )
     lines.append(f"{name} is {_tell_mean(means[name])}.")
     if summary.traffic and name in summary.traffic.measures:
-        lines.append(f"For the traffic it is {_tell_mean(summary.traffic.measures[name])}.")
+        mean = _tell_mean(summary.traffic.measures[name])
+        lines.append(f"For the traffic it is {mean}. {summary.traffic.words}")
     if summary.latency:
         total = summary.latency[TOTAL]
         lines.append(

@@ -158,8 +158,9 @@ def test_installed_parts_are_listed(installed: None) -> None:
     ]
     legs, dropped = pipeline["properties"]["legs"]["additionalProperties"]["anyOf"]
     assert dropped["type"] == "null"
-    named = [item["properties"]["type"]["const"] for item in legs["anyOf"][1:]]
-    assert named == ["python", "mine"]
+    *named, placed = legs["anyOf"][1:]
+    assert [item["properties"]["type"]["const"] for item in named] == ["python", "mine"]
+    assert placed == {"$ref": "#/$defs/PlacedLeg"}, "whatever a leg is, it may name its engine"
 
 
 def test_settings_made_in_python_are_written_so_that_they_can_be_read() -> None:
