@@ -208,6 +208,7 @@ def _check(key: str, value: object) -> None:
     """Raise AssayError for a value that names what a config from elsewhere may not name."""
     from assay.eval.configs import config  # noqa: F401 - all settings, with their rules
     from assay.eval.configs.overrides import read_override
+    from assay.eval.studies.sweep.search_spaces import parse_space
     from assay.retrievers.settings.trust import list_asked
 
     if isinstance(value, bool | int | float):
@@ -216,17 +217,18 @@ def _check(key: str, value: object) -> None:
         raise AssayError(f"{key}: must be a string, a number, true or false, or a list of them")
     _, sign, _ = value.partition("=")
     if key in ("overrides", "runs", "over") and sign:
-        dotted, setting = read_override(value)
-        if asked := list_asked({dotted: setting}):
+        # Of a list of values to try, each counts.
+        found = parse_space([value]).grids if key == "over" else [dict([read_override(value)])]
+        if asked := [what for settings in found for what in list_asked(settings)]:
             raise AssayError(f"{key}: {'; '.join(asked)}; this is not allowed from here")
-        texts = [text for text in _list_texts(setting) if key != "over"]
+        texts = list(_list_texts(found))
     elif key == "query":
         texts = []
     else:
         texts = [value]
     for text in texts:
         place = Path(text.partition("@")[0]).expanduser()
-        if ("/" in text or "\\" in text) and not _is_below(place):
+        if not _is_below(place):
             raise AssayError(f"{key}: {text}: lies outside the working folder")
 
 

@@ -79,6 +79,8 @@ class Audit:
     @cached_property
     def shown(self) -> bool | None:
         """Whether the difference is shown; None where that depends on what is not told."""
+        if not self.difference:
+            return False
         if self.sign_tests:
             found = {test.p <= self.level for test in self.sign_tests}
         elif self.asked.sd is not None:
@@ -132,7 +134,7 @@ def find(asked: AuditOptions, _lab: Lab) -> Audit:
 def report(found: Audit) -> Report:
     """Return the report of an audit."""
     asked, hits = found.asked, found.sign_tests
-    percent = f"{100 * (1 - found.level):.4g} %"
+    percent = f"{100 * (1 - found.level):.8g} %"
     readings = Table(
         "spreads",
         "By how much the differences of single queries vary",

@@ -66,6 +66,7 @@ def test_no_scores_with_these_means_spread_more(n: int, data: Any) -> None:
         ((250, 0.71, 0.74, 0.3), False, "is not shown with a spread of 0.3 (p 0.115)"),
         ((2000, 0.71, 0.74, 0.3), True, "is shown with a spread of 0.3 (p < 0.001)"),
         ((20, 0.0, 1.0), True, "A rise of 1 on 20 queries is shown whatever changed"),
+        ((10, 0, 0), False, "A difference of 0 on 10 queries is not shown whatever changed"),
         ((250, 0.71, 0.71), False, "A difference of 0 on 250 queries is not shown whatever"),
     ],
 )
