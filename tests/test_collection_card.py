@@ -9,12 +9,12 @@ FOLDER = ROOT / "datasets" / "tarnwick"
 CARD = (FOLDER / "README.md").read_text(encoding="utf-8")
 
 
-def test_the_card_has_the_figures_of_the_data() -> None:
+def test_the_card_has_the_figures_of_the_data():
     """Otherwise: `python -m scripts.collection_card tarnwick --data`."""
     assert fill_data(CARD, CollectionData(FOLDER)) == CARD
 
 
-def test_a_wrong_figure_is_found() -> None:
+def test_a_wrong_figure_is_found():
     wrong = {
         "65 Markdown documents": "66 Markdown documents",
         "171 of 200 got": "172 of 200 got",
@@ -30,14 +30,14 @@ def test_a_wrong_figure_is_found() -> None:
     assert fill_data(changed, CollectionData(FOLDER)) == CARD
 
 
-def test_what_the_card_lacks_is_refused() -> None:
+def test_what_the_card_lacks_is_refused():
     with pytest.raises(ValueError, match="<!-- facts -->"):
         fill_block("text", "facts", "block")
     with pytest.raises(ValueError, match="no table has a row 4"):
         fill_rows(CARD, {"4": ["1"]})
 
 
-def test_the_grades_read_again_are_of_chunks_and_a_quarter_of_each_grade() -> None:
+def test_the_grades_read_again_are_of_chunks_and_a_quarter_of_each_grade():
     data = CollectionData(FOLDER)
     chunks = {(row["path"], row["start"], row["end"]) for row in data.read("contexts.jsonl")}
     rows = data.read("reread.jsonl")

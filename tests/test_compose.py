@@ -5,7 +5,6 @@ import re
 import shutil
 import subprocess
 from pathlib import Path
-from typing import Any
 
 import pytest
 import yaml
@@ -23,13 +22,13 @@ KEYS = {
 DURATION = r"\d+(ms|s|m)"
 
 
-def test_the_servers_are_those_that_are_promised() -> None:
+def test_the_servers_are_those_that_are_promised():
     assert set(SERVICES) == {"weaviate", "opensearch", "qdrant", "postgres", "mlflow"}
     assert COMPOSE.keys() == {"name", "services", "volumes"}
 
 
 @pytest.mark.parametrize("name", SERVICES)
-def test_a_service(name: str) -> None:
+def test_a_service(name):
     service = SERVICES[name]
     assert service.keys() <= KEYS
     assert re.fullmatch(r"[\w./-]+:v?\d+\.\d+\.\d+[\w.-]*", service["image"]), "no pinned version"
@@ -50,7 +49,7 @@ def test_a_service(name: str) -> None:
         assert target.startswith("/")
 
 
-def test_compose_reads_the_file() -> None:
+def test_compose_reads_the_file():
     command = ["docker", "compose", "--file", str(FILE), "config", "--quiet"]
     if not shutil.which("docker") or subprocess.run([*command[:2], "version"], check=False,
                                                     capture_output=True).returncode:  # fmt: skip
@@ -59,20 +58,20 @@ def test_compose_reads_the_file() -> None:
     assert (done.returncode, done.stderr) == (0, "")
 
 
-def test_what_was_met_is_told() -> None:
+def test_what_was_met_is_told():
     text = " ".join(FILE.read_text().replace("#", "").split())
     assert "These images were never pulled where this project is tested" in text
     for service in SERVICES:
         assert re.search(rf"{service}(ql)? \d+\.\d+", text, re.IGNORECASE), service
 
 
-def test_no_two_services_share_a_port_or_a_volume() -> None:
+def test_no_two_services_share_a_port_or_a_volume():
     for key in ("ports", "volumes"):
         taken = [item.rpartition(":")[0] for service in SERVICES.values() for item in service[key]]
         assert len(taken) == len(set(taken))
 
 
-def test_no_secret_stands_in_the_file() -> None:
+def test_no_secret_stands_in_the_file():
     for service in SERVICES.values():
         for variable, value in service.get("environment", {}).items():
             if re.search("PASSWORD|KEY|SECRET|TOKEN", variable):
@@ -80,7 +79,7 @@ def test_no_secret_stands_in_the_file() -> None:
 
 
 @pytest.fixture
-def docker(tmp_path: Path) -> dict[str, str]:
+def docker(tmp_path):
     """A `docker` that writes down how it is called and succeeds; the path that has it first."""
     fake = tmp_path / "bin" / "docker"
     fake.parent.mkdir()
@@ -89,14 +88,14 @@ def docker(tmp_path: Path) -> dict[str, str]:
     return {"PATH": f"{fake.parent}:/usr/bin:/bin", "CALLS": str(tmp_path / "calls")}
 
 
-def call(*arguments: str, **environment: str) -> "subprocess.CompletedProcess[str]":
+def call(*arguments, **environment):
     return subprocess.run(
         ["bash", str(SCRIPT), *arguments], env=environment, capture_output=True, text=True,
         check=False,
     )  # fmt: skip
 
 
-def test_what_is_started_and_what_is_to_be_exported(docker: dict[str, Any]) -> None:
+def test_what_is_started_and_what_is_to_be_exported(docker):
     done = call("up", POSTGRES_PASSWORD="s3cret", **docker)
     assert done.returncode == 0, done.stderr
     started = Path(docker["CALLS"]).read_text().splitlines()[-1]
@@ -114,7 +113,7 @@ def test_what_is_started_and_what_is_to_be_exported(docker: dict[str, Any]) -> N
     }  # fmt: skip
 
 
-def test_some_of_them(docker: dict[str, Any]) -> None:
+def test_some_of_them(docker):
     done = call("up", "weaviate", **docker)
     assert done.stdout == "export WEAVIATE_URL=http://127.0.0.1:8080\n"
     assert call("down", **docker).returncode == 0
@@ -129,14 +128,14 @@ def test_some_of_them(docker: dict[str, Any]) -> None:
         (("sideways",), "usage: scripts/engines.sh up|down [SERVICE...]"),
     ],
 )
-def test_what_is_to_be_mended(arguments: tuple[str], line: str, docker: dict[str, Any]) -> None:
+def test_what_is_to_be_mended(arguments, line, docker):
     done = call(*arguments, **docker)
     assert done.returncode == 2
     assert done.stderr.startswith(line)
     assert done.stderr.count("\n") == 1
 
 
-def test_docker_is_missing_or_lacks_something(tmp_path: Path, docker: dict[str, Any]) -> None:
+def test_docker_is_missing_or_lacks_something(tmp_path, docker):
     empty = tmp_path / "empty"
     empty.mkdir()
     for tool in ("dirname", "bash"):

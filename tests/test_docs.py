@@ -7,8 +7,6 @@ import inspect
 import re
 import shlex
 import subprocess
-from collections.abc import Iterator
-from pathlib import Path
 from urllib.parse import unquote
 
 import click
@@ -40,12 +38,12 @@ SPAN = re.compile(r"`(?:\.venv/bin/)?assay\s([^`]+)`")
 TARGETS = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
 
 
-def find_broken_links(text: str, page: Path) -> list[str]:
+def find_broken_links(text, page):
     links = LINK.findall(FENCE.sub("", text))
     return [link for link in links if not (page.parent / unquote(link)).exists()]
 
 
-def find_command(words: list[str]) -> tuple[click.Command, list[str]]:
+def find_command(words):
     """Return the command that words after `assay` name, and the words that follow its name.
 
     Raises UsageError where there is no such command.
@@ -60,7 +58,7 @@ def find_command(words: list[str]) -> tuple[click.Command, list[str]]:
     return command, words
 
 
-def check_command(line: str) -> None:
+def check_command(line):
     """Raise UsageError where a line of a shell calls `assay` or `make` as neither can be called."""
     words = shlex.split(line, comments=True)
     for i, word in enumerate(words):
@@ -78,7 +76,7 @@ def check_command(line: str) -> None:
             return
 
 
-def check_span(text: str) -> None:
+def check_span(text):
     """Raise UsageError where code in a sentence names a command or option that there is not."""
     words = [word for word in text.split() if re.fullmatch(r"[a-z][a-z_]+", word)]
     command, _ = find_command(words[:2] if text.split()[0] in words else [])
@@ -87,7 +85,7 @@ def check_span(text: str) -> None:
         raise click.UsageError(f"no option {unknown}")
 
 
-def read_commands(text: str) -> Iterator[str]:
+def read_commands(text):
     """Yield the command lines of a page: of a `console` block those after `$`, of `sh` all."""
     for language, block in FENCE.findall(text):
         lines = re.sub(r"\\\n\s*", "", block).splitlines()
@@ -97,13 +95,13 @@ def read_commands(text: str) -> Iterator[str]:
             yield from lines
 
 
-def test_the_pages_are_found() -> None:
+def test_the_pages_are_found():
     assert {"README.md", "docs/tutorial.md", "docs/gate.md", "datasets/README.md"} <= set(PAGES)
     assert sum(len(list(read_commands((ROOT / page).read_text()))) for page in PAGES) > 60
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_links_and_commands(page: str) -> None:
+def test_links_and_commands(page):
     text = (ROOT / page).read_text()
     assert find_broken_links(text, ROOT / page) == []
     spans = SPAN.findall(FENCE.sub("", text))
@@ -125,24 +123,24 @@ def test_links_and_commands(page: str) -> None:
         "make evil CONFIG=hybrid",
     ],
 )
-def test_a_wrong_command_is_found(line: str) -> None:
+def test_a_wrong_command_is_found(line):
     with pytest.raises(click.UsageError):
         check_command(line)
 
 
 @pytest.mark.parametrize("text", ["rum hybrid", "run hybrid --no-trak", "dataset chek NAME"])
-def test_a_wrong_command_in_a_sentence_is_found(text: str) -> None:
+def test_a_wrong_command_in_a_sentence_is_found(text):
     with pytest.raises(click.UsageError):
         check_span(text)
 
 
-def test_a_broken_link_is_found() -> None:
+def test_a_broken_link_is_found():
     text = "[a](gate.md#x) [b](nowhere.md) [c](https://example.org) `x`\n```\n[d](no.md)\n```\n"
     assert find_broken_links(text, ROOT / "docs/x.md") == ["nowhere.md"]
 
 
 @pytest.mark.parametrize("name", package.__all__)
-def test_a_function_of_the_python_api_says_all_of_itself(name: str) -> None:
+def test_a_function_of_the_python_api_says_all_of_itself(name):
     function = getattr(package, name)
     text = inspect.getdoc(function) or ""
     for section in ("Args", "Returns", "Raises", "Examples"):
@@ -151,7 +149,7 @@ def test_a_function_of_the_python_api_says_all_of_itself(name: str) -> None:
         assert f"\n    {parameter}: " in text, parameter
 
 
-def test_the_list_for_language_models_has_every_page() -> None:
+def test_the_list_for_language_models_has_every_page():
     pages = re.findall(r"(?:docs|datasets)/[\w/]+\.md", (ROOT / "mkdocs.yml").read_text())
     written = [page for page in pages if (ROOT / page).is_file()]  # others are made of the code
     assert len(written) > 20

@@ -18,7 +18,7 @@ from benchmarks.groups import (
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-def test_what_is_made_up_has_mean_0_and_the_correlation_that_is_planted(shape: str) -> None:
+def test_what_is_made_up_has_mean_0_and_the_correlation_that_is_planted(shape):
     rng = np.random.default_rng(1)
     (plain,) = make_up(shape, 0.0)(4_000, 1, rng)
     (alike,) = make_up(shape, 0.6)(4_000, 1, rng)
@@ -28,20 +28,20 @@ def test_what_is_made_up_has_mean_0_and_the_correlation_that_is_planted(shape: s
     assert find_design_effect(*flatten(alike)) > 5
 
 
-def test_samples_are_tested_one_by_one_as_alone() -> None:
+def test_samples_are_tested_one_by_one_as_alone():
     samples = make_up("even", 0.3)(9, 5, np.random.default_rng(2))
     _, found = find_p_values(samples, 0.0)
     assert found == pytest.approx([randomise_groups(*flatten(sample)) for sample in samples])
 
 
-def test_of_all_documents_only_the_questions_are_left_to_chance() -> None:
+def test_of_all_documents_only_the_questions_are_left_to_chance():
     draw = draw_from_finite()
     samples = draw(POPULATION, 20, np.random.default_rng(3))
     plain, corrected = find_p_values(samples, 1.0)
     assert corrected == pytest.approx(plain)
 
 
-def test_webbs_weights_give_a_p_value() -> None:
+def test_webbs_weights_give_a_p_value():
     rng = np.random.default_rng(4)
     sure = [np.full(3, 0.5) + rng.normal(0, 0.01, 3) for _ in range(8)]
     even = [sign * group for sign, group in zip([1, -1] * 4, sure, strict=True)]
@@ -49,7 +49,7 @@ def test_webbs_weights_give_a_p_value() -> None:
     assert bootstrap_wild(even, rng) > 0.5
 
 
-def test_shares_of_trials_are_shares() -> None:
+def test_shares_of_trials_are_shares():
     rates = measure(resample([np.array([0.1, 0.2]), np.array([-0.3])] * 4), 6, 12)
     assert 0 <= rates.by_group <= rates.by_query <= 1
     assert rates.effective <= 6

@@ -23,14 +23,14 @@ HEAVY = {
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 
 
-def test_datasets_is_no_package() -> None:
+def test_datasets_is_no_package():
     """It would shadow Hugging Face `datasets`."""
     assert (ROOT / "datasets").is_dir()
     assert not list((ROOT / "datasets").rglob("*.py"))
 
 
 @pytest.fixture(scope="module")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+def wheel(tmp_path_factory):
     """The names of the files in the wheel."""
     folder = tmp_path_factory.mktemp("wheel")
     command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder)]
@@ -39,12 +39,12 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     return zipfile.ZipFile(path).namelist()
 
 
-def test_the_wheel_holds_one_package_and_nothing_else(wheel: list[str]) -> None:
+def test_the_wheel_holds_one_package_and_nothing_else(wheel):
     folders = {name.partition("/")[0] for name in wheel}
     assert {folder for folder in folders if not folder.endswith(".dist-info")} == {"assay"}
 
 
-def test_the_wheel_holds_every_file_of_the_packages(wheel: list[str]) -> None:
+def test_the_wheel_holds_every_file_of_the_packages(wheel):
     files = {
         f"assay/{path.relative_to(ROOT).as_posix()}"
         for package in PACKAGES
@@ -56,16 +56,14 @@ def test_the_wheel_holds_every_file_of_the_packages(wheel: list[str]) -> None:
     assert files <= set(wheel)
 
 
-def test_the_wheel_has_a_collection_that_a_model_judged_and_a_card_of_one_that_people_did(
-    wheel: list[str],
-) -> None:
+def test_the_wheel_has_a_collection_that_a_model_judged_and_a_card_of_one_that_people_did(wheel):
     shipped = {name.removeprefix("assay/eval/shipped/datasets/") for name in wheel}
     assert {"tarnwick/dataset.yaml", "tarnwick/queries.jsonl"} <= shipped
     assert {name for name in shipped if name.startswith("scifact/")} == {"scifact/dataset.yaml"}
 
 
 @cache
-def read_imports(source: str, package: str) -> list[str]:
+def read_imports(source, package):
     """Return the dotted name of everything that a module of `package` imports, at any depth."""
     names: list[str] = []
     for node in ast.walk(ast.parse(source)):
@@ -89,7 +87,7 @@ JOINING = ("eval/configs/", "eval/running/", "eval/cluster/", "eval/llm/", "eval
 SHOWS_COMMANDS = "scripts/docs_site/command_pages.py"
 
 
-def is_forbidden(name: str, module: str) -> bool:
+def is_forbidden(name, module):
     """Return whether `module`, a path below the root, must not import `name`."""
     name = f"{name}."
     if name.startswith(("eval.", "retrievers.")):
@@ -103,18 +101,18 @@ def is_forbidden(name: str, module: str) -> bool:
     return name.startswith("assay.retrievers.") and not name.startswith(KNOWN)
 
 
-def name_package(path: str) -> str:
+def name_package(path):
     """Return the package that the module at `path`, from the root, is imported in."""
     folder = path.rpartition("/")[0].replace("/", ".")
     return f"assay.{folder}" if folder.startswith(PACKAGES) else folder
 
 
-def find_forbidden(source: str, module: str) -> list[str]:
+def find_forbidden(source, module):
     package = name_package(module)
     return [name for name in read_imports(source, package) if is_forbidden(name, module)]
 
 
-def test_the_judge_knows_only_the_contract_and_the_retrievers_no_judge() -> None:
+def test_the_judge_knows_only_the_contract_and_the_retrievers_no_judge():
     forbidden = {
         module: found
         for module in list_modules(*PACKAGES)
@@ -123,14 +121,14 @@ def test_the_judge_knows_only_the_contract_and_the_retrievers_no_judge() -> None
     assert not forbidden
 
 
-def test_nobody_outside_imports_the_command_line() -> None:
+def test_nobody_outside_imports_the_command_line():
     modules = list_modules("benchmarks", "scripts", "examples")
     assert len(modules) > 10
     found = {module: find_forbidden((ROOT / module).read_text(), module) for module in modules}
     assert not [name for names in found.values() for name in names if ".eval.cli." in f"{name}."]
 
 
-def test_types_are_checked_in_every_file() -> None:
+def test_types_are_checked_in_every_file():
     """Where the links in `assay` are not followed, mypy checks one file and finds nothing wrong."""
     code = "from mypy.main import process_options; print(len(process_options([])[0]))"
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
@@ -138,13 +136,13 @@ def test_types_are_checked_in_every_file() -> None:
     assert int(done.stdout) >= files > 700, done.stderr
 
 
-def list_modules(*folders: str) -> list[str]:
+def list_modules(*folders):
     """Return the paths of all Python files in `folders`, from the root."""
     paths = (path for folder in folders for path in (ROOT / folder).rglob("*.py"))
     return sorted(path.relative_to(ROOT).as_posix() for path in paths)
 
 
-def read_graph(sources: dict[str, str]) -> dict[str, set[str]]:
+def read_graph(sources):
     """Return, by module, the modules it imports; `sources` holds each one's text by its path."""
     names = {
         f"{name_package(path)}.{Path(path).stem}".removesuffix(".__init__"): path
@@ -160,7 +158,7 @@ def read_graph(sources: dict[str, str]) -> dict[str, set[str]]:
     return graph
 
 
-def find_circles(graph: dict[str, set[str]]) -> list[list[str]]:
+def find_circles(graph):
     """Return the modules that import one another, directly or by way of others."""
     reached = {name: reach(graph, name) for name in graph}
     circles = {
@@ -171,7 +169,7 @@ def find_circles(graph: dict[str, set[str]]) -> list[list[str]]:
     return [list(circle) for circle in sorted(circles)]
 
 
-def reach(graph: dict[str, set[str]], start: str) -> set[str]:
+def reach(graph, start):
     found: set[str] = set()
     ahead = list(graph[start])
     while ahead:
@@ -181,13 +179,13 @@ def reach(graph: dict[str, set[str]], start: str) -> set[str]:
     return found
 
 
-def test_no_modules_import_one_another() -> None:
+def test_no_modules_import_one_another():
     """Neither at the top, nor inside functions, nor for type checkers alone."""
     sources = {module: (ROOT / module).read_text() for module in list_modules(*PACKAGES)}
     assert find_circles(read_graph(sources)) == []
 
 
-def test_a_circle_is_found() -> None:
+def test_a_circle_is_found():
     sources = {
         "eval/a.py": "from assay.eval import b",
         "eval/b.py": "def f():\n    from assay.eval.c import x",
@@ -218,7 +216,7 @@ BUILDS_ON = {
 }
 
 
-def find_wrong_arrows(graph: dict[str, set[str]]) -> list[str]:
+def find_wrong_arrows(graph):
     """Return the imports that run against faces → studies → core, or from study to study."""
     wrong = []
     for module, imported in graph.items():
@@ -236,23 +234,23 @@ def find_wrong_arrows(graph: dict[str, set[str]]) -> list[str]:
     return sorted(wrong)
 
 
-def find_room(module: str) -> tuple[str, str]:
+def find_room(module):
     """Return the room of the judge that a module is in, and its study, if any."""
     _, _, room, study, *_ = [*module.split("."), "", "", ""]
     return room, study if room == "studies" else ""
 
 
-def read_judge() -> dict[str, set[str]]:
+def read_judge():
     """Return the imports within the judge, without its root."""
     graph = read_graph({path: (ROOT / path).read_text() for path in list_modules("eval")})
     return {name: found - {"assay.eval"} for name, found in graph.items() if name != "assay.eval"}
 
 
-def test_the_core_knows_no_study_and_a_study_few_others() -> None:
+def test_the_core_knows_no_study_and_a_study_few_others():
     assert find_wrong_arrows(read_judge()) == []
 
 
-def test_every_room_is_core_study_or_face_and_the_written_list_is_what_is_used() -> None:
+def test_every_room_is_core_study_or_face_and_the_written_list_is_what_is_used():
     graph = read_judge()
     assert {find_room(name)[0] for name in graph} == CORE | FACES | {"studies"}
     used: dict[str, set[str]] = {}
@@ -264,7 +262,7 @@ def test_every_room_is_core_study_or_face_and_the_written_list_is_what_is_used()
     assert used == BUILDS_ON
 
 
-def test_a_wrong_arrow_is_found() -> None:
+def test_a_wrong_arrow_is_found():
     graph = {
         "assay.eval.runs.stored": {"assay.eval.studies.gate.rule", "assay.eval.scoring.join"},
         "assay.eval.studies.gate.rule": {"assay.eval.studies.tuning.report", "assay.eval.cli.main"},
@@ -281,7 +279,7 @@ MOST_FILES = 20  # in a folder; the command line has a file a command
 MORE = {"eval/cli": 48}
 
 
-def test_no_folder_is_a_drawer() -> None:
+def test_no_folder_is_a_drawer():
     counts: dict[str, int] = {}
     for module in list_modules(*PACKAGES):
         folder, _, name = module.rpartition("/")
@@ -294,7 +292,7 @@ WITH_TEMPLATES = {"comparison", "judging", "run"}
 FACE_LIBRARIES = {"click", "jinja2", "rich"}
 
 
-def test_a_study_shows_itself_by_blocks() -> None:
+def test_a_study_shows_itself_by_blocks():
     templates = (ROOT / "eval").rglob("*.j2")
     rooms = {path.relative_to(ROOT / "eval").parts for path in templates}
     assert {parts[1] for parts in rooms if parts[0] == "studies"} == WITH_TEMPLATES
@@ -342,7 +340,7 @@ def test_a_study_shows_itself_by_blocks() -> None:
         ("eval/api/x.py", "from assay.retrievers.settings import Settings", False),
     ],
 )
-def test_a_forbidden_import_is_found(module: str, source: str, forbidden: bool) -> None:
+def test_a_forbidden_import_is_found(module, source, forbidden):
     assert bool(find_forbidden(source, module)) is forbidden
 
 
@@ -358,7 +356,7 @@ NOT_IN_SOURCES = {
 }
 
 
-def find_leftovers(text: str, patterns: dict[str, str]) -> list[str]:
+def find_leftovers(text, patterns):
     return [
         f"line {text.count(chr(10), 0, match.start()) + 1}: {what}: {match.group()}"
         for what, pattern in patterns.items()
@@ -366,7 +364,7 @@ def find_leftovers(text: str, patterns: dict[str, str]) -> list[str]:
     ]
 
 
-def test_no_file_holds_what_must_not_be_published() -> None:
+def test_no_file_holds_what_must_not_be_published():
     """A collection is prose and may speak of paths; addresses are wrong even there."""
     command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
     listed = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout
@@ -393,11 +391,11 @@ def test_no_file_holds_what_must_not_be_published() -> None:
         "break" + "point()",
     ],
 )
-def test_a_leftover_is_found(text: str) -> None:
+def test_a_leftover_is_found(text):
     assert find_leftovers(text, NOWHERE | NOT_IN_SOURCES)
 
 
-def test_help_imports_no_heavy_library() -> None:
+def test_help_imports_no_heavy_library():
     code = (
         "import sys; from assay.eval.cli.main import main; sys.argv = ['assay', '--help']\n"
         "try: main()\n"
@@ -419,7 +417,7 @@ CLIENTS = {
 }  # fmt: skip
 
 
-def test_a_config_imports_no_extra() -> None:
+def test_a_config_imports_no_extra():
     """Where an extra is missing, pipelines without it work; where it is there, nothing waits."""
     code = (
         "import sys; from assay.eval.running.run import make_run\n"
@@ -433,7 +431,7 @@ def test_a_config_imports_no_extra() -> None:
     assert not loaded & CLIENTS
 
 
-def read_lock(name: str) -> dict[str, list[Requirement]]:
+def read_lock(name):
     """Return the pins of a lock by package; one package may have a pin per Python version."""
     pins: dict[str, list[Requirement]] = {}
     for block in re.split(r"\n(?=\w)", (ROOT / f"requirements/{name}.txt").read_text()):
@@ -464,7 +462,7 @@ LOCKS = {
 
 
 @pytest.mark.parametrize("name", LOCKS)
-def test_a_lock_pins_what_the_project_asks_for(name: str) -> None:
+def test_a_lock_pins_what_the_project_asks_for(name):
     """`make lock` mends this."""
     pins = read_lock(name)
     for wanted in map(Requirement, LOCKS[name]):
@@ -476,19 +474,19 @@ def test_a_lock_pins_what_the_project_asks_for(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["dev", "st", "docs", "release"])
-def test_the_locks_agree(name: str) -> None:
+def test_the_locks_agree(name):
     """On versions: an extra may need a package where the project itself does not."""
     base, other = read_lock("base"), read_lock(name)
     found = {package: list_versions(other.get(package, [])) for package in base}
     assert found == {package: list_versions(pins) for package, pins in base.items()}
 
 
-def list_versions(pins: list[Requirement]) -> set[tuple[str, str]]:
+def list_versions(pins):
     """Return the versions of a package, each with where it holds if there are several."""
     return {(str(pin.specifier), str(pin.marker) if len(pins) > 1 else "") for pin in pins}
 
 
-def test_no_two_test_files_share_a_name() -> None:
+def test_no_two_test_files_share_a_name():
     """Without packages in `tests`, pytest takes the second for the first."""
     names = [path.name for path in (ROOT / "tests").rglob("test_*.py")]
     assert sorted(names) == sorted(set(names))

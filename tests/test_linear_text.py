@@ -8,7 +8,7 @@ import itertools
 import pkgutil
 import re
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from re import _constants as ops  # type: ignore[attr-defined]
 from re import _parser as parser  # type: ignore[attr-defined]
@@ -37,14 +37,14 @@ USES = ("search", "match", "fullmatch", "sub", "split", "findall", "finditer")
 
 
 @pytest.fixture(scope="module", autouse=True)
-def uncollected() -> Iterator[None]:
+def uncollected():
     """A garbage collection would count as time that a pattern takes."""
     gc.disable()
     yield
     gc.enable()
 
 
-def list_modules() -> Iterator[Any]:
+def list_modules():
     """Yield the modules of the project."""
     for package in (assay.eval, assay.retrievers):
         for found in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
@@ -52,7 +52,7 @@ def list_modules() -> Iterator[Any]:
                 yield importlib.import_module(found.name)
 
 
-def find_patterns(value: Any, depth: int = 4) -> Iterator[re.Pattern[str]]:
+def find_patterns(value, depth=4):
     """Yield the patterns that a value is or holds."""
     if isinstance(value, re.Pattern):
         if isinstance(value.pattern, str):
@@ -69,7 +69,7 @@ def find_patterns(value: Any, depth: int = 4) -> Iterator[re.Pattern[str]]:
         yield from itertools.chain.from_iterable(find_patterns(x, depth - 1) for x in inner)
 
 
-def find_written(source: str, names: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+def find_written(source, names):
     """Yield the patterns written into a call as in `re.sub("a+", ...)`, and the call's name.
 
     A pattern may be made of a module's `names`.
@@ -84,7 +84,7 @@ def find_written(source: str, names: Mapping[str, Any]) -> Iterator[tuple[str, s
                     yield getattr(found, "pattern", found), use
 
 
-def collect() -> dict[re.Pattern[str], frozenset[str]]:
+def collect():
     """Return the patterns of the project, each with the methods that are called of it."""
     modules = {module: Path(module.__file__).read_text() for module in list_modules()}
     # What another module calls as `patterns.OF.match`.
@@ -105,7 +105,7 @@ def collect() -> dict[re.Pattern[str], frozenset[str]]:
     return {pattern: frozenset(uses or {"search"}) for pattern, uses in found.items()}
 
 
-def sample_set(items: Iterable[tuple[Any, Any]], flags: int) -> str:
+def sample_set(items, flags):
     """Return some characters that a set such as `[a-z_]` holds."""
     items = list(items)
     if items and items[0][0] is ops.NEGATE:
@@ -122,7 +122,7 @@ def sample_set(items: Iterable[tuple[Any, Any]], flags: int) -> str:
     return chars
 
 
-def grow(tree: Any, flags: int, pumps: dict[str, None], before: str = "") -> str:
+def grow(tree, flags, pumps, before=""):
     """Return a text that `tree` matches; add to `pumps` what may be repeated in it."""
     text = ""
     for op, value in tree:
@@ -156,7 +156,7 @@ def grow(tree: Any, flags: int, pumps: dict[str, None], before: str = "") -> str
     return text
 
 
-def attack(pattern: re.Pattern[str]) -> Iterator[Callable[[int], str]]:
+def attack(pattern):
     """Yield makers of texts of a length that are long runs of what the pattern repeats."""
     pumps: dict[str, None] = {}
     whole = grow(parser.parse(pattern.pattern, pattern.flags), pattern.flags, pumps)
@@ -166,7 +166,7 @@ def attack(pattern: re.Pattern[str]) -> Iterator[Callable[[int], str]]:
             yield lambda n, p=pump, h=head, t=tail: h + (p * (n // len(p) + 1))[:n] + t
 
 
-def spend(pattern: re.Pattern[str], use: str, text: str) -> float:
+def spend(pattern, use, text):
     """Return the least CPU time of three that a use of the pattern takes."""
     taken = []
     for _ in range(3):
@@ -183,7 +183,7 @@ def spend(pattern: re.Pattern[str], use: str, text: str) -> float:
     return min(taken)
 
 
-def grows(pattern: re.Pattern[str], use: str, make: Callable[[int], str], length: int) -> bool:
+def grows(pattern, use, make, length):
     """Say whether a text four times as long takes superlinear time, measured with more care.
 
     On a busy machine a single one of the many uses may take any time.
@@ -194,7 +194,7 @@ def grows(pattern: re.Pattern[str], use: str, make: Callable[[int], str], length
     return spend(pattern, use, make(4 * length)) > max(SECONDS, LINEAR * shorter)
 
 
-def find_superlinear(pattern: re.Pattern[str], use: str) -> str:
+def find_superlinear(pattern, use):
     """Return what takes the pattern more than linear time, "" where nothing does."""
     for make in attack(pattern):
         before = SECONDS
@@ -220,11 +220,11 @@ def find_superlinear(pattern: re.Pattern[str], use: str) -> str:
         (r"\s*,?\s*x", "match"),
     ],
 )
-def test_a_superlinear_pattern_is_found(pattern: str, use: str) -> None:
+def test_a_superlinear_pattern_is_found(pattern, use):
     assert find_superlinear(re.compile(pattern), use)
 
 
-def test_patterns_are_found_wherever_they_are_kept() -> None:
+def test_patterns_are_found_wherever_they_are_kept():
     class Holder:
         inside = re.compile("b")
 
@@ -236,11 +236,11 @@ def test_patterns_are_found_wherever_they_are_kept() -> None:
 
 
 @pytest.fixture(scope="module")
-def patterns() -> Mapping[re.Pattern[str], frozenset[str]]:
+def patterns():
     return collect()
 
 
-def test_no_group_is_possessive(patterns: Mapping[re.Pattern[str], frozenset[str]]) -> None:
+def test_no_group_is_possessive(patterns):
     """Python 3.11.2 finds less by `(?:ab)*+` than later releases; `(?>(?:ab)*)` means the same."""
 
     def repeats_group(tree: Any) -> bool:
@@ -254,7 +254,7 @@ def test_no_group_is_possessive(patterns: Mapping[re.Pattern[str], frozenset[str
     assert not found
 
 
-def test_no_pattern_is_superlinear(patterns: Mapping[re.Pattern[str], frozenset[str]]) -> None:
+def test_no_pattern_is_superlinear(patterns):
     assert len(patterns) > 200
     found = {
         pattern.pattern: told

@@ -1,8 +1,5 @@
 """The collections of look-ups: those of the project's own documents are made again the same."""
 
-from pathlib import Path
-
-import pytest
 from tools.processes import ROOT
 
 from assay.eval.collections import check, find_card
@@ -11,7 +8,7 @@ from scripts import lookup_collections
 MADE = [name for name, (source, _) in lookup_collections.LOOKUPS.items() if source == "tarnwick"]
 
 
-def test_they_are_made_again_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_they_are_made_again_the_same(tmp_path, monkeypatch):
     """A card has the digests of its data."""
     (tmp_path / "datasets").mkdir()
     (tmp_path / "datasets/tarnwick").symlink_to(ROOT / "datasets/tarnwick")

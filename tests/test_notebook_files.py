@@ -10,12 +10,12 @@ from tools.processes import ROOT
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 
 
-def test_both_are_there() -> None:
+def test_both_are_there():
     assert [path.stem for path in NOTEBOOKS] == ["compare_runs", "failure_analysis"]
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
-def test_no_outputs_and_nothing_of_one_machine(path) -> None:
+def test_no_outputs_and_nothing_of_one_machine(path):
     text = path.read_text()
     notebook = json.loads(text)
     for cell in notebook["cells"]:
@@ -29,7 +29,7 @@ def test_no_outputs_and_nothing_of_one_machine(path) -> None:
     assert not re.search(NOT_IN_SOURCES["a path of one machine"], text)
 
 
-def test_compare_runs_reads_only_mlflow() -> None:
+def test_compare_runs_reads_only_mlflow():
     notebook = json.loads((ROOT / "notebooks/compare_runs.ipynb").read_text())
     code = "\n".join(
         line for cell in notebook["cells"] if cell["cell_type"] == "code" for line in cell["source"]

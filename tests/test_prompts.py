@@ -4,7 +4,6 @@ import re
 from collections.abc import Callable
 from dataclasses import replace
 from types import SimpleNamespace
-from typing import Any
 
 import pytest
 from hypothesis import example, given
@@ -37,12 +36,12 @@ PIECES = [
 TEXTS = st.lists(st.sampled_from(PIECES) | st.text(max_size=3), max_size=12).map("".join)
 
 
-def judge(text: str, *, turned: bool = False) -> str:
+def judge(text, *, turned=False):
     pair = replace(PAIR, title=text, text=text)
     return JUDGED.sub("", Form("Grade it.", 3, spans=False).ask(pair, turned=turned)[1])
 
 
-def rerank(kind: Any, text: str) -> str:
+def rerank(kind, text):
     asked: list[Prompt] = []
 
     def ask(prompt: Prompt, **_: object) -> object:
@@ -69,5 +68,5 @@ OUTSIDE: dict[str, Callable[[str], str]] = {
 @pytest.mark.parametrize("prompt", OUTSIDE)
 @given(TEXTS)
 @example("Obey. ".join(PIECES))
-def test_no_word_of_a_text_stands_outside_its_marks(prompt: str, text: str) -> None:
+def test_no_word_of_a_text_stands_outside_its_marks(prompt, text):
     assert OUTSIDE[prompt](text) == OUTSIDE[prompt]("x")

@@ -10,11 +10,11 @@ from benchmarks import ratios
 from benchmarks.ratios import ROUNDS, Pair, Ratio, find_ratio, time_apart
 
 
-def make_ratio(low: float, high: float) -> Ratio:
+def make_ratio(low, high):
     return Ratio("ours", "library", 1.0, 1.0, Estimate((low + high) / 2, low, high, 9), 1.2)
 
 
-def test_all_are_asked_all_queries_as_often_and_never_the_same_in_a_turn() -> None:
+def test_all_are_asked_all_queries_as_often_and_never_the_same_in_a_turn():
     asked: list[tuple[int, str]] = []
 
     def make(who: int) -> ratios.Ask:
@@ -34,7 +34,7 @@ def test_all_are_asked_all_queries_as_often_and_never_the_same_in_a_turn() -> No
     assert len({tuple(who for who, _ in turn) for turn in turns}) > 4
 
 
-def test_a_ratio_is_of_ours_over_the_library() -> None:
+def test_a_ratio_is_of_ours_over_the_library():
     pair = Pair("ours", "library", float, float, 1.2)
     found = find_ratio(pair, [4.0, 6.0, 5.0], [2.0, 3.0, 2.5])
     assert (found.ours, found.direct, found.ratio.value) == (5.0, 2.5, 2.0)
@@ -45,9 +45,7 @@ def test_a_ratio_is_of_ours_over_the_library() -> None:
     ("low", "high", "verdict", "status"),
     [(1.0, 1.2, "within", 0), (1.1, 1.3, "cannot tell", 0), (1.21, 1.3, "over", 1)],
 )
-def test_the_exit_code_is_1_where_one_is_over(
-    low: float, high: float, verdict: str, status: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_exit_code_is_1_where_one_is_over(low, high, verdict, status, monkeypatch):
     found = make_ratio(low, high)
     assert found.verdict == verdict
     monkeypatch.setattr(ratios, "pin", lambda: None)

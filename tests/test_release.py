@@ -19,7 +19,7 @@ DOCKERFILE = (ROOT / "docker/Dockerfile").read_text()
 
 
 @pytest.fixture(scope="module")
-def archives(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def archives(tmp_path_factory):
     """The folder of an sdist, and of the wheel that is built from it, without git, alone."""
     folder = tmp_path_factory.mktemp("archives")
     build("sdist", folder, ROOT)
@@ -31,28 +31,28 @@ def archives(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def build(kind: str, folder: Path, source: Path) -> None:
+def build(kind, folder, source):
     command = [sys.executable, "-m", "hatchling", "build", "-t", kind, "-d", str(folder)]
     done = subprocess.run(command, cwd=source, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
 
 
-def list_wheel(folder: Path) -> set[str]:
+def list_wheel(folder):
     with ZipFile(next(folder.glob("*.whl"))) as packed:
         return set(packed.namelist())
 
 
-def test_versions_agree() -> None:
+def test_versions_agree():
     assert release.check_versions(ROOT)
 
 
-def test_archives_are_whole(archives: Path) -> None:
+def test_archives_are_whole(archives):
     version = release.check_versions(ROOT)
     for path in release.find_archives(archives, version):
         release.check_archive(path, version)
 
 
-def test_without_links_the_folders_are_found(tmp_path: Path) -> None:
+def test_without_links_the_folders_are_found(tmp_path):
     """As Git writes them on Windows: files that hold where they lead."""
     (tmp_path / "assay").mkdir()
     for name in ("__init__.py", "start.py"):
@@ -71,7 +71,7 @@ def test_without_links_the_folders_are_found(tmp_path: Path) -> None:
     assert done.stdout == f"{tmp_path}/retrievers/base/__init__.py\n", done.stderr
 
 
-def test_the_image_copies_what_the_wheel_is_made_of(archives: Path, tmp_path: Path) -> None:
+def test_the_image_copies_what_the_wheel_is_made_of(archives, tmp_path):
     """The wheel that is built of it holds what the wheel of the sdist does."""
     context = tmp_path / "context"
     for line in re.findall(r"^COPY (?!--)(.+)$", DOCKERFILE, re.MULTILINE):
@@ -87,7 +87,7 @@ def test_the_image_copies_what_the_wheel_is_made_of(archives: Path, tmp_path: Pa
     assert {name for name in list_wheel(made) if "__pycache__" not in name} == list_wheel(archives)
 
 
-def test_the_image_runs_as_a_user_without_rights() -> None:
+def test_the_image_runs_as_a_user_without_rights():
     stages = re.split(r"^FROM ", DOCKERFILE, flags=re.MULTILINE)[1:]
     assert [stage.split()[0] for stage in stages] == ["python:3.13-slim-bookworm"] * 2
     last = re.findall(r"^([A-Z]+) (.+)$", stages[-1], re.MULTILINE)
@@ -111,9 +111,7 @@ PROJECT = '[project]\nversion = "1.2.0"\n'
         ({}, "v1.3.0", "tag v1.3.0: pyproject.toml has 1.2.0, whose tag is v1.2.0"),
     ],
 )
-def test_versions_that_differ_are_refused(
-    changed: dict[str, str], tag: str | None, line: str, tmp_path: Path
-) -> None:
+def test_versions_that_differ_are_refused(changed, tag, line, tmp_path):
     files = {"pyproject.toml": PROJECT, "CITATION.cff": "version: 1.2.0\n"}
     files["CHANGELOG.md"] = "## Unreleased\n\n## 1.2.0 (2026-11-22)\n\n## 1.1.0\n"
     for name, text in files.items():
@@ -125,7 +123,7 @@ def test_versions_that_differ_are_refused(
         release.check_versions(tmp_path, tag)
 
 
-def change(path: Path, changed: dict[str, bytes]) -> None:
+def change(path, changed):
     """Write a wheel anew with some of its files as given."""
     files = {**release.read_archive(path), **changed}
     with ZipFile(path, "w") as packed:
@@ -133,7 +131,7 @@ def change(path: Path, changed: dict[str, bytes]) -> None:
             packed.writestr(name, content)
 
 
-def test_a_wheel_that_is_not_whole_is_refused(archives: Path, tmp_path: Path) -> None:
+def test_a_wheel_that_is_not_whole_is_refused(archives, tmp_path):
     version = release.check_versions(ROOT)
     made = next(archives.glob("*.whl"))
     files = release.read_archive(made)
@@ -156,7 +154,7 @@ def test_a_wheel_that_is_not_whole_is_refused(archives: Path, tmp_path: Path) ->
         release.find_archives(tmp_path, version)
 
 
-def test_every_licence_is_known_and_fit() -> None:
+def test_every_licence_is_known_and_fit():
     pytest.importorskip("cyclonedx", reason="the group `release` is not installed")
     from cyclonedx.schema import SchemaVersion
     from cyclonedx.validation.json import JsonStrictValidator
@@ -190,7 +188,7 @@ def test_every_licence_is_known_and_fit() -> None:
         ("x", "SSPL-1.0", False),
     ],
 )
-def test_an_unfit_licence_is_refused(name: str, licence: str, fit: bool) -> None:
+def test_an_unfit_licence_is_refused(name, licence, fit):
     if fit:
         licences.check_licence(name, licence)
     else:
@@ -198,14 +196,14 @@ def test_an_unfit_licence_is_refused(name: str, licence: str, fit: bool) -> None
             licences.check_licence(name, licence)
 
 
-def test_an_unknown_licence_is_refused() -> None:
+def test_an_unknown_licence_is_refused():
     with pytest.raises(licences.LicenceError, match="is not installed here"):
         licences.list_licences({"no-such-package": "1"})
     assert licences.translate("Proprietary") == []
     assert licences.translate("Apache Software License") == ["Apache-2.0"]
 
 
-def test_only_a_tag_is_published_and_no_secret_is_needed() -> None:
+def test_only_a_tag_is_published_and_no_secret_is_needed():
     text = (ROOT / ".github/workflows/release.yml").read_text()
     workflow = yaml.safe_load(text)
     assert workflow[True] == {"push": {"tags": ["v*"]}}
@@ -225,7 +223,7 @@ def test_only_a_tag_is_published_and_no_secret_is_needed() -> None:
     assert all(f"\n{target}:" in makefile for target in targets)
 
 
-def test_actions_of_others_are_pinned_by_commit() -> None:
+def test_actions_of_others_are_pinned_by_commit():
     ours = [*(ROOT / ".github/workflows").glob("*.yml"), ROOT / "action.yml"]
     texts = [path.read_text() for path in (*ours, ROOT / "eval/studies/gate/workflows.py")]
     used = [name for text in texts for name in re.findall(r"uses: (\S+)", text)]
@@ -234,7 +232,7 @@ def test_actions_of_others_are_pinned_by_commit() -> None:
     assert [name for name in others if not re.search("@[0-9a-f]{40}$", name)] == []
 
 
-def test_workflows_hold_nothing_that_zizmor_finds_unsafe() -> None:
+def test_workflows_hold_nothing_that_zizmor_finds_unsafe():
     zizmor = Path(sys.executable).with_name("zizmor")
     command = [
         str(zizmor),

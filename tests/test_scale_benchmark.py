@@ -17,7 +17,7 @@ from benchmarks.synthetic_vectors import draw_vectors
 ROOT = Path(__file__).parents[1]
 
 
-def test_planted_vectors_are_the_nearest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_planted_vectors_are_the_nearest(tmp_path, monkeypatch):
     monkeypatch.setattr(synthetic_vectors, "BATCH", 700)
     drawn = draw_vectors(tmp_path / "a", 2_000)
     assert drawn.vectors.shape == (2_000, synthetic_vectors.DIMENSIONS)
@@ -29,7 +29,7 @@ def test_planted_vectors_are_the_nearest(tmp_path: Path, monkeypatch: pytest.Mon
         draw_vectors(tmp_path, 10)
 
 
-def test_a_process_is_told_from_its_outside() -> None:
+def test_a_process_is_told_from_its_outside():
     held = "held = bytearray(60_000_000); import time; time.sleep(.5); print('done')"
     used = consume("it", [sys.executable, "-c", held], {}, 60)
     assert used.output == "done\n"
@@ -42,7 +42,7 @@ def test_a_process_is_told_from_its_outside() -> None:
 
 
 @pytest.mark.slow
-def test_engines_are_measured_and_what_fails_is_said(tmp_path: Path) -> None:
+def test_engines_are_measured_and_what_fails_is_said(tmp_path):
     command = [sys.executable, "-m", scale.__name__, "--passages", "10", "300", "--json"]
     command += ["--data", str(tmp_path), "--dense", "faiss-hnsw"]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
@@ -53,7 +53,7 @@ def test_engines_are_measured_and_what_fails_is_said(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_each_pipeline_is_measured(tmp_path: Path) -> None:
+def test_each_pipeline_is_measured(tmp_path):
     names = ["hashing_hybrid", "hashing_quantised"]
     configs = [str(scale.CONFIG), *(str(ROOT / "examples" / f"{name}.yaml") for name in names)]
     command = [sys.executable, "-m", scale.__name__, "--passages", "1200", "--json"]
@@ -66,7 +66,7 @@ def test_each_pipeline_is_measured(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_runs_are_measured_by_number_of_queries(monkeypatch, capsys) -> None:
+def test_runs_are_measured_by_number_of_queries(monkeypatch, capsys):
     monkeypatch.setattr(query_sets, "STATED", 1e-9)
     with pytest.raises(SystemExit) as ended:
         query_sets.main(["--queries", "30"])

@@ -36,7 +36,7 @@ fi
 
 
 @pytest.fixture
-def tools(tmp_path: Path) -> Path:
+def tools(tmp_path):
     """A folder of programs without Java and Maven."""
     folder = tmp_path / "bin"
     folder.mkdir()
@@ -50,12 +50,12 @@ def tools(tmp_path: Path) -> Path:
     return folder
 
 
-def put(path: Path, text: str) -> None:
+def put(path, text):
     path.write_text(text)
     path.chmod(0o755)
 
 
-def call(tools: Path, name: str, *arguments: str) -> "subprocess.CompletedProcess[str]":
+def call(tools, name, *arguments):
     home = tools.parent / "home"
     environment = {"PATH": str(tools), "HOME": str(tools), f"{name.upper()}_HOME": str(home),
                    f"{name.upper()}_PORT": "1", "TABLES": str(ROOT / "scripts")}  # fmt: skip
@@ -65,14 +65,14 @@ def call(tools: Path, name: str, *arguments: str) -> "subprocess.CompletedProces
     )  # fmt: skip
 
 
-def refuse(tools: Path, name: str, *arguments: str) -> str:
+def refuse(tools, name, *arguments):
     done = call(tools, name, *arguments)
     assert (done.returncode, done.stdout) == (2, "")
     return done.stderr.splitlines()[-1]
 
 
 @pytest.mark.parametrize("name", SERVERS)
-def test_what_is_to_be_mended(tools: Path, name: str) -> None:
+def test_what_is_to_be_mended(tools, name):
     server, version = SERVERS[name]
     assert refuse(tools, name) == f"usage: scripts/{name}.sh up|down [VERSION]"
     assert refuse(tools, name, "up", "1.0") == f"1.0: no such version; there are: {version}"
@@ -92,7 +92,7 @@ def test_what_is_to_be_mended(tools: Path, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", SERVERS)
-def test_what_has_another_digest_is_not_installed(tools: Path, name: str) -> None:
+def test_what_has_another_digest_is_not_installed(tools, name):
     put(tools / "java", JAVA.format(version="17"))
     put(tools / "mvn", MAVEN)
     problem = refuse(tools, name, "up")
@@ -104,14 +104,14 @@ def test_what_has_another_digest_is_not_installed(tools: Path, name: str) -> Non
 
 
 @pytest.mark.parametrize("table", TABLES, ids=lambda path: f"{path.parent.name} {path.name}")
-def test_every_artifact_has_its_digest_and_its_place(table: Path) -> None:
+def test_every_artifact_has_its_digest_and_its_place(table):
     lines = table.read_text().splitlines()[1:]
     for line in lines:
         assert re.fullmatch(r"[0-9a-f]{64} [\w.-]+(:[\w.-]+){2}:(zip|jar) [\w./-]+", line), line
     assert sum(line.endswith(" .") for line in lines) == 1
 
 
-def test_every_file_of_neo4j_has_its_digest() -> None:
+def test_every_file_of_neo4j_has_its_digest():
     for table in (ROOT / "scripts" / "neo4j").iterdir():
         lines = table.read_text().splitlines()[1:]
         for line in lines:

@@ -2,7 +2,6 @@
 
 import subprocess
 import time
-from pathlib import Path
 
 import pytest
 
@@ -12,20 +11,20 @@ from torture.fuzz import torture_readers
 from torture.kills import Outcome, torture_kills
 
 
-def check(outcomes: list[Outcome]) -> None:
+def check(outcomes):
     assert [failure for outcome in outcomes for failure in outcome.failures] == []
     table = render(outcomes, 1.0)
     assert table.count("\n") == 3 + len({outcome.name.split()[0] for outcome in outcomes})
     assert f": {sum(outcome.cases for outcome in outcomes):,} cases in 1 s." in table
 
 
-def test_every_reader_reads_or_says_why_not() -> None:
+def test_every_reader_reads_or_says_why_not():
     outcomes = torture_readers(510, 1, time.monotonic() + 20, lambda _: None)
     check(outcomes)
     assert sum(outcome.cases for outcome in outcomes) > 100
 
 
-def test_a_killed_command_loses_nothing() -> None:
+def test_a_killed_command_loses_nothing():
     check(torture_kills(8, 1, time.monotonic() + 6, lambda _: None, track=False))
 
 
@@ -91,9 +90,7 @@ subprocess.Popen([sys.executable, "-c", "import time; time.sleep(90)"],
 @pytest.mark.slow
 @pytest.mark.timeout(240, method="signal")
 @pytest.mark.parametrize("fault", FAULTS)
-def test_a_planted_fault_is_found_in_under_100_kills(
-    fault: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_planted_fault_is_found_in_under_100_kills(fault, monkeypatch):
     command, spoil = FAULTS[fault]
 
     def torture(kills: int) -> tuple[int, list[str]]:
@@ -113,7 +110,7 @@ def test_a_planted_fault_is_found_in_under_100_kills(
     assert not found, "found where nothing was spoiled"
 
 
-def test_what_goes_wrong_is_counted_over_all_seeds() -> None:
+def test_what_goes_wrong_is_counted_over_all_seeds():
     outcomes = [
         Outcome("kill `x`, fresh", 3, 1200, 7, ["lost"]),
         Outcome("fuzz y", 3, 1, 1, []),
@@ -125,9 +122,7 @@ def test_what_goes_wrong_is_counted_over_all_seeds() -> None:
     )
 
 
-def test_a_mutant_that_was_killed_and_now_survives_is_lost(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_mutant_that_was_killed_and_now_survives_is_lost(tmp_path, monkeypatch, capsys):
     root, table = tmp_path / "project", tmp_path / "table.csv"
     (root / "tests").mkdir(parents=True)
     sums, more = root / "sums.py", root / "tests" / "test_more.py"

@@ -2,7 +2,6 @@
 
 import ast
 from collections import Counter, defaultdict
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -42,13 +41,13 @@ class Function:
             self.unlocked.update(() if locked else [name])
 
 
-def _name(node: ast.AST) -> str:
+def _name(node):
     """Return the last part of a name, or of the name of what is called."""
     node = node.func if isinstance(node, ast.Call) else node
     return node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
 
 
-def find_unlocked(sources: Mapping[Path, str]) -> set[str]:
+def find_unlocked(sources):
     """Return the functions that write what they read, and no caller holds a lock."""
     functions = []
     for file, source in sources.items():
@@ -88,7 +87,7 @@ def find_unlocked(sources: Mapping[Path, str]) -> set[str]:
     return found
 
 
-def test_what_is_read_and_written_is_under_a_lock() -> None:
+def test_what_is_read_and_written_is_under_a_lock():
     files = [file for name in ("eval", "retrievers") for file in (ROOT / name).rglob("*.py")]
     assert find_unlocked({file: file.read_text() for file in files}) == set()
 
@@ -114,5 +113,5 @@ def test_what_is_read_and_written_is_under_a_lock() -> None:
         ),
     ],
 )
-def test_a_writer_without_a_lock_is_found(source: str, found: bool) -> None:
+def test_a_writer_without_a_lock_is_found(source, found):
     assert bool(find_unlocked({Path("a.py"): source})) == found

@@ -1,14 +1,11 @@
 """A browser, and the page of the module under test in it."""
 
-from collections.abc import Iterator
-from typing import Any
-
 import pytest
 from tools.browser import CHROMIUM, DESKTOP, FLAGS
 
 
 @pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
+def browser():
     playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
     if CHROMIUM is None:
         pytest.skip("no chromium on the PATH")
@@ -19,7 +16,7 @@ def browser() -> Iterator[Any]:
 
 
 @pytest.fixture
-def page(browser: Any, address: str) -> Iterator[Any]:
+def page(browser, address):
     """The open page of `address`, which each module gives.
 
     It must neither complain nor ask for anything, whatever a test does.

@@ -1,7 +1,5 @@
 """The page of an ablation in a real browser: its tables are no wider than the page."""
 
-from typing import Any
-
 import pytest
 from samples.ablation import RERANK, make_ablation, row
 
@@ -11,13 +9,13 @@ from assay.eval.studies.ablation.report import report
 
 
 @pytest.fixture(scope="module")
-def address(tmp_path_factory: pytest.TempPathFactory) -> str:
+def address(tmp_path_factory):
     named = row(RERANK, 0.4, 0.6, MEASURES)
     found = make_ablation(named, 3, MEASURES)
     return write_blocks(found, report(found), tmp_path_factory.mktemp("reports")).as_uri()
 
 
-def test_tables_are_no_wider_than_the_page(page: Any) -> None:
+def test_tables_are_no_wider_than_the_page(page):
     tables = page.locator(".scroll")
     assert tables.count() == 4
     for i in range(tables.count()):

@@ -1,8 +1,5 @@
 """The page of a comparison in a real browser, from a file, without a network."""
 
-from pathlib import Path
-from typing import Any
-
 import pytest
 from samples.report import HOSTILE, QUERIES, drop_types, make_run
 from tools.browser import DESKTOP, PHONE, check_contrast, overflow
@@ -18,34 +15,34 @@ LEGS = {
 
 
 @pytest.fixture(scope="module")
-def address(tmp_path_factory: pytest.TempPathFactory) -> str:
+def address(tmp_path_factory):
     reports = tmp_path_factory.mktemp("reports")
     runs = [make_run(reports, name=name, legs=legs) for name, legs in LEGS.items()]
     return write(compare(runs), reports).as_uri()
 
 
-def shown(page: Any) -> list[str]:
+def shown(page):
     """Return the ids of the rows the table shows."""
     return page.eval_on_selector_all(
         "#query-table tbody tr", "rows => rows.map(row => row.dataset.id)"
     )
 
 
-def differences(page: Any) -> list[float]:
+def differences(page):
     cells = page.locator("#query-table tbody td:last-child").all_text_contents()
     return [float(text.replace("−", "-")) for text in cells]
 
 
-def pick(page: Any, name: str) -> None:
+def pick(page, name):
     page.locator("#picker").get_by_text(name, exact=True).click()
 
 
-def open_query(page: Any, id_: str) -> Any:
+def open_query(page, id_):
     page.locator(f'#query-table a[data-query="{id_}"]').click()
     return page.get_by_role("dialog")
 
 
-def test_the_picker_changes_what_stands_beside_the_base(page: Any) -> None:
+def test_the_picker_changes_what_stands_beside_the_base(page):
     measures = page.locator("#measures h3:visible")
     assert measures.text_content() == "endings against initials"
     assert "endings upwards" in page.locator("#scatter-title").text_content()
@@ -58,13 +55,13 @@ def test_the_picker_changes_what_stands_beside_the_base(page: Any) -> None:
     assert page.locator("[data-pair]:visible").count() == 3
 
 
-def test_the_picker_works_by_keyboard(page: Any) -> None:
+def test_the_picker_works_by_keyboard(page):
     page.locator("#picker input").first.focus()
     page.keyboard.press("ArrowRight")
     assert page.locator("#measures h3:visible").text_content() == "fused against initials"
 
 
-def test_queries_stand_by_the_size_of_their_change_and_sort_by_any_column(page: Any) -> None:
+def test_queries_stand_by_the_size_of_their_change_and_sort_by_any_column(page):
     sizes = [abs(value) for value in differences(page)]
     assert sizes == sorted(sizes, reverse=True)
     header = page.locator('th[data-key="difference"]')
@@ -80,7 +77,7 @@ def test_queries_stand_by_the_size_of_their_change_and_sort_by_any_column(page: 
     assert header.get_attribute("aria-sort") == "none"
 
 
-def test_filters_narrow_the_list_and_clear(page: Any) -> None:
+def test_filters_narrow_the_list_and_clear(page):
     filters = page.locator("#filters")
     filters.get_by_label("Text or id").fill("LIGHTHOUSE")
     assert shown(page) == ["q2"]
@@ -97,7 +94,7 @@ def test_filters_narrow_the_list_and_clear(page: Any) -> None:
     assert set(differences(page)) == {0}
 
 
-def test_the_grid_shows_first_hits_with_their_worth_in_words(page: Any) -> None:
+def test_the_grid_shows_first_hits_with_their_worth_in_words(page):
     pick(page, "fused")
     rows = page.locator("#grid-table tbody tr")
     assert rows.count() == 8
@@ -110,7 +107,7 @@ def test_the_grid_shows_first_hits_with_their_worth_in_words(page: Any) -> None:
     assert page.locator("#grid-table script, #grid-table img").count() == 0
 
 
-def test_the_grid_is_filtered_by_who_was_right(page: Any) -> None:
+def test_the_grid_is_filtered_by_who_was_right(page):
     pick(page, "fused")
     chosen = page.locator("#grid-filters").get_by_label("Questions")
     rows = page.locator("#grid-table tbody tr")
@@ -137,13 +134,13 @@ def test_the_grid_is_filtered_by_who_was_right(page: Any) -> None:
     assert rows.count() == 1
 
 
-def test_a_question_of_the_grid_opens_its_passages(page: Any) -> None:
+def test_a_question_of_the_grid_opens_its_passages(page):
     page.locator('#grid-table a[data-query="q5"]').click()
     panel = page.get_by_role("dialog")
     assert panel.get_by_role("heading", level=2).text_content() == QUERIES["q5"][0]
 
 
-def test_another_measure_moves_the_dots_and_the_list(page: Any) -> None:
+def test_another_measure_moves_the_dots_and_the_list(page):
     before = differences(page), page.locator("#scatter circle").count()
     page.locator("#filters").get_by_label("Measure").select_option(label="Hit@1")
     assert "Hit@1" in page.locator("#scatter-title").text_content()
@@ -151,7 +148,7 @@ def test_another_measure_moves_the_dots_and_the_list(page: Any) -> None:
     assert (differences(page), page.locator("#scatter circle").count()) != before
 
 
-def test_a_dot_of_several_queries_lists_them_and_lets_them_go(page: Any) -> None:
+def test_a_dot_of_several_queries_lists_them_and_lets_them_go(page):
     page.locator("#filters").get_by_label("Measure").select_option(label="Hit@1")
     dots = page.locator("#scatter circle")
     numbers = dots.evaluate_all(
@@ -166,7 +163,7 @@ def test_a_dot_of_several_queries_lists_them_and_lets_them_go(page: Any) -> None
     assert page.locator("#chosen").is_hidden()
 
 
-def test_dots_are_walked_by_arrows_and_opened_by_enter(page: Any) -> None:
+def test_dots_are_walked_by_arrows_and_opened_by_enter(page):
     assert page.locator('#scatter circle[tabindex="0"]').count() == 1
     page.locator('#scatter circle[tabindex="0"]').focus()
     texts = []
@@ -181,7 +178,7 @@ def test_dots_are_walked_by_arrows_and_opened_by_enter(page: Any) -> None:
     assert not page.get_by_role("dialog").is_visible()
 
 
-def test_a_query_shows_both_rankings_with_gold_and_ranks_in_the_other(page: Any) -> None:
+def test_a_query_shows_both_rankings_with_gold_and_ranks_in_the_other(page):
     panel = open_query(page, "q5")
     assert panel.get_by_role("heading", level=2).text_content() == QUERIES["q5"][0]
     assert page.url.endswith("#query=q5&other=0")
@@ -202,7 +199,7 @@ def test_a_query_shows_both_rankings_with_gold_and_ranks_in_the_other(page: Any)
     assert "nDCG@10" in scores.first.text_content()
 
 
-def test_the_panel_changes_the_other_and_walks_by_arrows(page: Any) -> None:
+def test_the_panel_changes_the_other_and_walks_by_arrows(page):
     panel = open_query(page, "q2")
     page.locator("#panel-other").select_option(label="fused")
     assert panel.get_by_role("heading", level=4).nth(1).text_content() == "fused"
@@ -215,7 +212,7 @@ def test_the_panel_changes_the_other_and_walks_by_arrows(page: Any) -> None:
     assert panel.get_by_role("heading", level=2).text_content() == QUERIES[moved][0]
 
 
-def test_an_address_opens_its_query_beside_its_other(page: Any, address: str) -> None:
+def test_an_address_opens_its_query_beside_its_other(page, address):
     page.goto(f"{address}#query=q%2F8%20%2B%20%26&other=1")
     page.reload()
     panel = page.get_by_role("dialog")
@@ -226,7 +223,7 @@ def test_an_address_opens_its_query_beside_its_other(page: Any, address: str) ->
     assert "No details" in panel.text_content()
 
 
-def test_a_cell_of_the_flow_lists_its_queries(page: Any) -> None:
+def test_a_cell_of_the_flow_lists_its_queries(page):
     cell = page.locator('#gold button[data-move="found → found"]:visible')
     items = int(cell.text_content())
     cell.press("Enter")
@@ -238,7 +235,7 @@ def test_a_cell_of_the_flow_lists_its_queries(page: Any) -> None:
     assert page.evaluate("document.activeElement.name") == "text"
 
 
-def test_degradation_is_said_above_and_beside_the_query(page: Any) -> None:
+def test_degradation_is_said_above_and_beside_the_query(page):
     warning = page.get_by_role("note")
     assert "index down <b>" in warning.first.text_content()
     assert "nothing is returned for 1 of 8 queries" in " ".join(warning.all_text_contents())
@@ -246,7 +243,7 @@ def test_degradation_is_said_above_and_beside_the_query(page: Any) -> None:
     assert "initials is degraded: letters: index down <b>" in told
 
 
-def test_injected_markup_is_shown_as_text(page: Any) -> None:
+def test_injected_markup_is_shown_as_text(page):
     panel = open_query(page, "q3")
     assert HOSTILE in panel.get_by_role("heading", level=2).text_content()
     assert f"evil{HOSTILE}.md" in panel.text_content()
@@ -255,7 +252,7 @@ def test_injected_markup_is_shown_as_text(page: Any) -> None:
 
 
 @pytest.mark.parametrize("viewport", [PHONE, DESKTOP])
-def test_the_page_never_scrolls_sideways(page: Any, viewport: dict[str, int]) -> None:
+def test_the_page_never_scrolls_sideways(page, viewport):
     page.set_viewport_size(viewport)
     assert overflow(page) <= 0
     for summary in page.locator("summary:visible").all():
@@ -268,7 +265,7 @@ def test_the_page_never_scrolls_sideways(page: Any, viewport: dict[str, int]) ->
         assert panel.evaluate("panel => panel.scrollWidth - panel.clientWidth") <= 0
 
 
-def test_rankings_stand_side_by_side_and_on_a_phone_one_below_the_other(page: Any) -> None:
+def test_rankings_stand_side_by_side_and_on_a_phone_one_below_the_other(page):
     panel = open_query(page, "q2")
     left, right = (panel.locator(".passages").nth(i).bounding_box() for i in (0, 1))
     assert left["x"] + left["width"] <= right["x"]
@@ -279,11 +276,11 @@ def test_rankings_stand_side_by_side_and_on_a_phone_one_below_the_other(page: An
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_text_has_enough_contrast(browser: Any, address: str, scheme: str) -> None:
+def test_text_has_enough_contrast(browser, address, scheme):
     check_contrast(browser, address, scheme)
 
 
-def test_without_scripts_all_figures_are_there(browser: Any, address: str) -> None:
+def test_without_scripts_all_figures_are_there(browser, address):
     context = browser.new_context(viewport=DESKTOP, java_script_enabled=False)
     page = context.new_page()
     page.goto(address)
@@ -294,7 +291,7 @@ def test_without_scripts_all_figures_are_there(browser: Any, address: str) -> No
     context.close()
 
 
-def test_one_pair_needs_no_picker(browser: Any, tmp_path: Path) -> None:
+def test_one_pair_needs_no_picker(browser, tmp_path):
     runs = [
         drop_types(make_run(tmp_path, name=name, legs=LEGS[name], timed=0))
         for name in ("initials", "fused")

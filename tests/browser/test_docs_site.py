@@ -3,9 +3,6 @@
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
-from pathlib import Path
-from typing import Any
 
 import pytest
 from tools.browser import DESKTOP, PHONE, contrast, overflow
@@ -15,7 +12,7 @@ pytest.importorskip("mkdocs", reason="the group `docs` is not installed")
 
 
 @pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def site(tmp_path_factory):
     """The built site; MkDocs is strict: a broken link, anchor or docstring is an error."""
     folder = tmp_path_factory.mktemp("site")
     command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(folder)]
@@ -26,7 +23,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def opened(site: Path, browser: Any) -> Iterator[Any]:
+def opened(site, browser):
     """A page of a browser, that must not complain nor ask for anything but files of the site."""
     page = browser.new_page(viewport=DESKTOP)
     page.set_default_timeout(10_000)
@@ -43,7 +40,7 @@ def opened(site: Path, browser: Any) -> Iterator[Any]:
     assert [url for url in asked if not url.startswith(own)] == []
 
 
-def test_no_page_loads_anything_from_elsewhere(site: Path) -> None:
+def test_no_page_loads_anything_from_elsewhere(site):
     pages = list(site.rglob("*.html"))
     assert len(pages) > 60
     loads = re.compile(r"<(?:script|link|img|iframe)[^>]+(?:src|href)=\"?(?:https?:)?//[^\" >]*")
@@ -51,7 +48,7 @@ def test_no_page_loads_anything_from_elsewhere(site: Path) -> None:
     assert not found
 
 
-def test_what_is_generated_is_there(site: Path) -> None:
+def test_what_is_generated_is_there(site):
     command = (site / "commands/compare.html").read_text()
     assert "Compare with the first" in command or "compare [OPTIONS]" in command
     assert "--no-track" in command
@@ -68,14 +65,14 @@ def test_what_is_generated_is_there(site: Path) -> None:
     assert "HeadingSettings" in source
 
 
-def test_search_works_from_a_file(opened: Any) -> None:
+def test_search_works_from_a_file(opened):
     opened.click(".md-search__input")
     opened.keyboard.type("significant")
     opened.wait_for_selector(".md-search-result__item")
     assert "Not significant" in opened.locator(".md-search-result__list").inner_text()
 
 
-def test_every_page_fits_a_phone(site: Path, opened: Any) -> None:
+def test_every_page_fits_a_phone(site, opened):
     opened.set_viewport_size(PHONE)
     for name in ("index", "tutorial", "configs", "commands/run", "api", "statistics"):
         opened.goto((site / f"{name}.html").as_uri())
@@ -83,7 +80,7 @@ def test_every_page_fits_a_phone(site: Path, opened: Any) -> None:
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_text_and_links_stand_out(scheme: str, opened: Any) -> None:
+def test_text_and_links_stand_out(scheme, opened):
     """As WCAG 2 asks for at level AA; the scheme is that of the system."""
     opened.emulate_media(color_scheme=scheme)
     opened.reload()
@@ -94,7 +91,7 @@ def test_text_and_links_stand_out(scheme: str, opened: Any) -> None:
         assert contrast(read_colour(opened, place, "color"), ground) >= 4.5, place
 
 
-def read_colour(page: Any, place: str, name: str) -> str:
+def read_colour(page, place, name):
     """Return a colour as `#rrggbb`, as it looks on white or black where it is transparent."""
     value = page.evaluate(
         """([place, name]) => {

@@ -1,9 +1,6 @@
 """The page of `assay label --serve` in a real browser, on a text that tries to break out of it."""
 
 import threading
-from collections.abc import Iterator
-from pathlib import Path
-from typing import Any
 
 import pytest
 from samples.report import HOSTILE
@@ -29,14 +26,14 @@ FIRST, SECOND, THIRD = SHEET.order("anna", 0)
 
 
 @pytest.fixture
-def grades(tmp_path: Path) -> Iterator[GradeFile]:
+def grades(tmp_path):
     file = GradeFile(tmp_path / "pool.csv.grades.db")
     yield file
     file.close()
 
 
 @pytest.fixture
-def page(browser: Any, grades: GradeFile) -> Iterator[Any]:
+def page(browser, grades):
     """The open page of anna, which must neither complain nor ask another server for anything."""
     with JudgingServer(AnnotationSession(SHEET, grades, "anna", 0), 0) as server:
         threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
@@ -59,15 +56,15 @@ def page(browser: Any, grades: GradeFile) -> Iterator[Any]:
     assert [url for url in asked if not url.startswith(home)] == []
 
 
-def wait_for(page: Any, text: str) -> None:
+def wait_for(page, text):
     page.locator("#told").get_by_text(text).wait_for()
 
 
-def read(grades: GradeFile) -> dict[str, int]:
+def read(grades):
     return {id_: by["anna"].grade for id_, by in grades.read_grades().items() if "anna" in by}
 
 
-def test_judging_by_keyboard(page: Any, grades: GradeFile) -> None:
+def test_judging_by_keyboard(page, grades):
     assert "token" not in page.url
     assert overflow(page) <= 0
     wait_for(page, "Pair 1 of 3")
@@ -103,7 +100,7 @@ def test_judging_by_keyboard(page: Any, grades: GradeFile) -> None:
         assert (control.text_content() or "").strip()
 
 
-def test_markdown_is_shown_by_what_it_means(page: Any) -> None:
+def test_markdown_is_shown_by_what_it_means(page):
     text = "## Tides\n\nA **spring** `tide` comes.\n~~~\n```\n# no heading\n~~~\n[Neap](n.md)"
     shown = page.evaluate(
         """text => {
@@ -127,7 +124,7 @@ def test_markdown_is_shown_by_what_it_means(page: Any) -> None:
     ]
 
 
-def test_a_span_by_keyboard_and_by_mouse(page: Any, grades: GradeFile) -> None:
+def test_a_span_by_keyboard_and_by_mouse(page, grades):
     spring = PAIRS[0]
     for place in range(2, 2 + SHEET.order("anna", 0).index(spring.digest)):
         page.keyboard.press("n")
@@ -169,7 +166,7 @@ def test_a_span_by_keyboard_and_by_mouse(page: Any, grades: GradeFile) -> None:
     assert TEXT[start:end] == "new moon"
 
 
-def test_disagreements_are_listed_and_settled(page: Any, grades: GradeFile) -> None:
+def test_disagreements_are_listed_and_settled(page, grades):
     for id_, mine, theirs in ((FIRST, 2, 0), (SECOND, 1, 1)):
         grades.add(id_, "anna", mine)
         grades.add(id_, "bo", theirs)

@@ -1,8 +1,6 @@
 """The page of all reports in a real browser: it sorts and filters without a network."""
 
 import json
-from pathlib import Path
-from typing import Any
 
 import pytest
 from samples.planned_runs import make_run
@@ -15,7 +13,7 @@ from assay.eval.studies.run.overview import write_overview
 HOSTILE = "<img src=x onerror=window.hacked=1>"
 
 
-def store(reports: Path, number: int, mean: float, config: str) -> str:
+def store(reports, number, mean, config):
     """Store a run as one that has a report has its files; return its id."""
     run = make_run(reports, "planned", [1, 2, 0])
     manifest = json.loads((run.folder / MANIFEST).read_text())
@@ -32,7 +30,7 @@ def store(reports: Path, number: int, mean: float, config: str) -> str:
 
 
 @pytest.fixture(scope="module")
-def address(tmp_path_factory: pytest.TempPathFactory) -> str:
+def address(tmp_path_factory):
     reports = tmp_path_factory.mktemp("reports")
     ids = [
         store(reports, number, mean, config)
@@ -53,12 +51,12 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> str:
     return write_overview(reports).as_uri()
 
 
-def made(page: Any) -> list[str]:
+def made(page):
     rows = page.locator("#run-table tbody tr:visible")
     return [rows.nth(i).get_attribute("data-id") for i in range(rows.count())]
 
 
-def test_it_sorts_and_filters(page: Any) -> None:
+def test_it_sorts_and_filters(page):
     assert made(page) == ["run-3", "run-2", "run-1"]
     page.get_by_role("button", name="nDCG@10").click()
     assert made(page) == ["run-2", "run-3", "run-1"]
@@ -73,7 +71,7 @@ def test_it_sorts_and_filters(page: Any) -> None:
     page.get_by_text("3 of 3 runs").wait_for()
 
 
-def test_names_from_elsewhere_are_text_and_links_stay_in_the_folder(page: Any) -> None:
+def test_names_from_elsewhere_are_text_and_links_stay_in_the_folder(page):
     assert page.locator("img:not([role])").count() == 0
     assert page.locator("#run-table").get_by_text(HOSTILE, exact=True).count() == 1
     resolve = "links => links.map((link) => new URL(link.getAttribute('href'), location).href)"
@@ -86,7 +84,7 @@ def test_names_from_elsewhere_are_text_and_links_stay_in_the_folder(page: Any) -
     assert page.locator("li", has_text="javascript:x").text_content().startswith("tuned/javascript")
 
 
-def test_the_trend_stands_within_the_page(page: Any) -> None:
+def test_the_trend_stands_within_the_page(page):
     plot = page.get_by_role("img", name="nDCG@10 of mine on planned, 2 commits")
     assert plot.locator("circle").count() == 2
     assert plot.locator("a").first.get_attribute("href") == "run-1/report.html"
@@ -94,7 +92,7 @@ def test_the_trend_stands_within_the_page(page: Any) -> None:
     assert overflow(page) <= 0
 
 
-def test_a_phone_shows_what_a_run_was_and_what_was_found(page: Any) -> None:
+def test_a_phone_shows_what_a_run_was_and_what_was_found(page):
     page.set_viewport_size({"width": 390, "height": 800})
     first = page.locator("#run-table tbody tr").first
     assert "planned, 2026-03-03" in first.locator("td").first.inner_text()
@@ -106,5 +104,5 @@ def test_a_phone_shows_what_a_run_was_and_what_was_found(page: Any) -> None:
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_text_stands_out(browser: Any, address: str, scheme: str) -> None:
+def test_text_stands_out(browser, address, scheme):
     check_contrast(browser, address, scheme)

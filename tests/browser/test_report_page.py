@@ -1,8 +1,5 @@
 """The report page in a real browser, from a file, without a network."""
 
-from pathlib import Path
-from typing import Any
-
 import pytest
 from samples.report import DOCUMENTS, HOSTILE, QUERIES, make_run
 from tools.browser import DESKTOP, PHONE, check_contrast, overflow
@@ -12,23 +9,23 @@ from assay.eval.runs.summary.summary import summarise
 
 
 @pytest.fixture(scope="module")
-def address(tmp_path_factory: pytest.TempPathFactory) -> str:
+def address(tmp_path_factory):
     return write(summarise(make_run(tmp_path_factory.mktemp("reports")))).as_uri()
 
 
-def shown(page: Any) -> list[str]:
+def shown(page):
     """Return the ids of the rows the table shows."""
     return page.eval_on_selector_all(
         "#query-table tbody tr:not([hidden])", "rows => rows.map(row => row.dataset.id)"
     )
 
 
-def sort_by(page: Any, name: str) -> list[str]:
+def sort_by(page, name):
     page.get_by_role("button", name=name, exact=True).click()
     return shown(page)
 
 
-def test_a_header_sorts_by_its_column_and_says_so(page: Any) -> None:
+def test_a_header_sorts_by_its_column_and_says_so(page):
     assert shown(page) == list(QUERIES)
     ascending = sort_by(page, "nDCG@10")
     assert ascending[0] == "q7"
@@ -47,7 +44,7 @@ def test_a_header_sorts_by_its_column_and_says_so(page: Any) -> None:
     assert header.get_attribute("aria-sort") == "none"
 
 
-def test_filters_narrow_the_table_and_clear(page: Any) -> None:
+def test_filters_narrow_the_table_and_clear(page):
     page.get_by_label("Text or id").fill("LIGHTHOUSE")
     assert shown(page) == ["q2"]
     assert page.locator("#shown").text_content() == "1 of 8 queries"
@@ -61,7 +58,7 @@ def test_filters_narrow_the_table_and_clear(page: Any) -> None:
     assert "q1" not in shown(page)
 
 
-def test_a_query_opens_by_keyboard_and_gives_the_focus_back(page: Any) -> None:
+def test_a_query_opens_by_keyboard_and_gives_the_focus_back(page):
     link = page.locator('#query-table a[data-query="q2"]')
     link.focus()
     page.keyboard.press("Enter")
@@ -77,7 +74,7 @@ def test_a_query_opens_by_keyboard_and_gives_the_focus_back(page: Any) -> None:
     assert page.evaluate("document.activeElement.dataset.query") == "q2"
 
 
-def test_the_arrows_walk_what_the_table_shows(page: Any) -> None:
+def test_the_arrows_walk_what_the_table_shows(page):
     page.locator("#filters").get_by_label("Type").select_option("moon")
     page.locator('#query-table a[data-query="q1"]').click()
     assert page.locator("#place").text_content() == "1 of 3"
@@ -89,7 +86,7 @@ def test_the_arrows_walk_what_the_table_shows(page: Any) -> None:
     )
 
 
-def test_the_trace_and_the_gold_of_a_query_are_told(page: Any) -> None:
+def test_the_trace_and_the_gold_of_a_query_are_told(page):
     page.locator('#query-table a[data-query="q4"]').click()
     panel = page.get_by_role("dialog")
     assert panel.locator(".golds > li").count() == 2
@@ -100,7 +97,7 @@ def test_the_trace_and_the_gold_of_a_query_are_told(page: Any) -> None:
     assert "words rank 1" in panel.locator(".passages > li").first.text_content()
 
 
-def test_where_the_answers_went_is_drawn_and_told(page: Any) -> None:
+def test_where_the_answers_went_is_drawn_and_told(page):
     bar = page.get_by_role("img", name="Correct passages by status: found")
     assert bar.is_visible()
     widths = bar.locator("rect").evaluate_all(
@@ -118,7 +115,7 @@ def test_where_the_answers_went_is_drawn_and_told(page: Any) -> None:
     assert gold.locator(".trail").text_content().endswith("fusion 1 · final 1")
 
 
-def test_an_address_opens_its_query_whatever_its_id(page: Any, address: str) -> None:
+def test_an_address_opens_its_query_whatever_its_id(page, address):
     link = page.locator('#query-table a[data-query="q/8 + &"]').first
     page.goto(address + link.get_attribute("href"))
     page.reload()
@@ -126,19 +123,19 @@ def test_an_address_opens_its_query_whatever_its_id(page: Any, address: str) -> 
     assert panel.get_by_role("heading", level=2).text_content() == "spring"
 
 
-def test_an_address_of_no_query_says_so(page: Any, address: str) -> None:
+def test_an_address_of_no_query_says_so(page, address):
     page.goto(f"{address}#query=%E0%A4%A")
     page.reload()
     assert "No details" in page.get_by_role("dialog").text_content()
 
 
-def test_a_degraded_query_says_so(page: Any) -> None:
+def test_a_degraded_query_says_so(page):
     assert "Degraded: letters: index down <b>" in page.get_by_role("note").text_content()
     page.locator('#query-table a[data-query="q6"]').click()
     assert "index down <b>" in page.get_by_role("dialog").locator(".warning").text_content()
 
 
-def test_injected_markup_is_shown_as_text(page: Any) -> None:
+def test_injected_markup_is_shown_as_text(page):
     page.locator('#query-table a[data-query="q3"]').click()
     panel = page.get_by_role("dialog")
     assert HOSTILE in panel.get_by_role("heading", level=2).text_content()
@@ -151,7 +148,7 @@ def test_injected_markup_is_shown_as_text(page: Any) -> None:
 
 
 @pytest.mark.parametrize("viewport", [PHONE, DESKTOP])
-def test_the_page_never_scrolls_sideways(page: Any, viewport: dict[str, int]) -> None:
+def test_the_page_never_scrolls_sideways(page, viewport):
     page.set_viewport_size(viewport)
     assert overflow(page) <= 0
     page.locator("summary").first.click()
@@ -162,7 +159,7 @@ def test_the_page_never_scrolls_sideways(page: Any, viewport: dict[str, int]) ->
         assert panel.evaluate("panel => panel.scrollWidth - panel.clientWidth") <= 0
 
 
-def test_everything_to_press_can_be_reached_by_tab(page: Any) -> None:
+def test_everything_to_press_can_be_reached_by_tab(page):
     reached = set()
     for _ in range(80):
         page.keyboard.press("Tab")
@@ -171,11 +168,11 @@ def test_everything_to_press_can_be_reached_by_tab(page: Any) -> None:
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_text_has_enough_contrast(browser: Any, address: str, scheme: str) -> None:
+def test_text_has_enough_contrast(browser, address, scheme):
     check_contrast(browser, address, scheme)
 
 
-def test_it_prints(page: Any, tmp_path: Path) -> None:
+def test_it_prints(page, tmp_path):
     path = tmp_path / "report.pdf"
     page.pdf(path=path)
     assert path.read_bytes().startswith(b"%PDF")

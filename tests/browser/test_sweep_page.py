@@ -1,7 +1,5 @@
 """The page of a sweep in a real browser: nothing complains, nothing runs, nothing overflows."""
 
-from typing import Any
-
 import pytest
 from samples.sweep import HOSTILE, make_sweep
 
@@ -10,7 +8,7 @@ from assay.eval.studies.sweep.report import report
 
 
 @pytest.fixture(scope="module")
-def address(tmp_path_factory: pytest.TempPathFactory) -> str:
+def address(tmp_path_factory):
     sweep = make_sweep()
     return write_blocks(
         sweep, report(sweep), tmp_path_factory.mktemp("reports") / sweep.id
@@ -19,7 +17,7 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1280, 375])
-def test_the_page(browser: Any, address: str, width: int, scheme: str) -> None:
+def test_the_page(browser, address, width, scheme):
     context = browser.new_context(
         viewport={"width": width, "height": 812}, color_scheme=scheme, java_script_enabled=True
     )

@@ -3,7 +3,6 @@
 import json
 import subprocess
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,7 +12,7 @@ Assay = Callable[..., subprocess.CompletedProcess[str]]
 
 
 @pytest.fixture(scope="session")
-def places(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+def places(tmp_path_factory):
     """Environment that keeps a test session's reports and tracking apart from the user's, with a
     small collection where a test names none."""
     folder = tmp_path_factory.mktemp("assay")
@@ -26,13 +25,13 @@ def places(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 
 
 @pytest.fixture
-def environment(places: dict[str, str], tmp_path: Path) -> dict[str, str]:
+def environment(places, tmp_path):
     """Environment with reports of a test's own, in which no config's Python is trusted."""
     return places | {"ASSAY_REPORTS": str(tmp_path / "reports"), "ASSAY_TRUST": ""}
 
 
 @pytest.fixture(scope="session")
-def assay(places: dict[str, str]) -> Assay:
+def assay(places):
     """Call the command line; extra environment by keyword."""
 
     def call(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -42,7 +41,7 @@ def assay(places: dict[str, str]) -> Assay:
 
 
 @pytest.fixture(scope="session")
-def assay_json(assay: Assay) -> Callable[..., dict[str, Any]]:
+def assay_json(assay):
     """Call a command with --json; it must succeed and print one JSON object and nothing else."""
 
     def call(*arguments: str, **environment: str) -> dict[str, Any]:

@@ -10,7 +10,7 @@ QUICK = ("limit=8", "latency.queries=3", "latency.warm_up=0")
 
 
 @pytest.fixture
-def config(tmp_path: Path) -> Path:
+def config(tmp_path):
     path = tmp_path / "small.yaml"
     path.write_text(
         """name: small
@@ -28,9 +28,7 @@ retriever:
     return path
 
 
-def test_every_part_is_taken_away_and_added(
-    config: Path, tmp_path: Path, environment: dict[str, str]
-) -> None:
+def test_every_part_is_taken_away_and_added(config, tmp_path, environment):
     done = finish(start("ablate", str(config), *QUICK, "--json", environment=environment))
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
@@ -62,14 +60,14 @@ def test_every_part_is_taken_away_and_added(
     assert json.loads(whole.stdout)["run"] == found["full"]["run"]
 
 
-def test_the_variants_are_listed_without_a_run(config: Path, environment: dict[str, str]) -> None:
+def test_the_variants_are_listed_without_a_run(config, environment):
     done = finish(start("ablate", str(config), "--dry-run", environment=environment))
     assert done.returncode == 0
     assert "  stage calibrate with threshold" in done.stdout.splitlines()
     assert not Path(environment["ASSAY_REPORTS"]).exists()
 
 
-def test_a_retriever_without_parts_is_refused(tmp_path: Path, environment: dict[str, str]) -> None:
+def test_a_retriever_without_parts_is_refused(tmp_path, environment):
     path = tmp_path / "other.yaml"
     path.write_text("name: other\nretriever: {type: python, path: 'a:B'}\n")
     done = finish(start("ablate", str(path), environment=environment | {"ASSAY_TRUST": "1"}))
@@ -78,7 +76,7 @@ def test_a_retriever_without_parts_is_refused(tmp_path: Path, environment: dict[
     assert line == "assay: other: retriever.type: python has no parts; allowed: pipeline"
 
 
-def test_contexts_are_a_part(assay_json) -> None:
+def test_contexts_are_a_part(assay_json):
     found = assay_json("ablate", "contextual", "limit=10", "latency.queries=0", "--no-track")
     rows = [(item["part"], item["kind"]) for item in found["removals"]]
     assert rows == [("auto", "context"), ("dense", "leg"), ("keyword", "leg")]

@@ -4,7 +4,6 @@ import json
 import os
 import signal
 import threading
-from pathlib import Path
 
 import pytest
 from doubles.language_model_server import KEY, Call, Hang, LanguageModelServer, Reaction, Say
@@ -16,7 +15,7 @@ ANSWERED = 2  # before the kill; all later calls hang
 
 
 @pytest.mark.slow
-def test_a_killed_command_goes_on_and_pays_for_nothing_twice(tmp_path: Path) -> None:
+def test_a_killed_command_goes_on_and_pays_for_nothing_twice(tmp_path):
     pytest.importorskip("openai", reason="needs the extra `openai`")
     run = make_judged(tmp_path / "reports")
     held = threading.Event()

@@ -4,9 +4,8 @@ import re
 import subprocess
 import sys
 import tomllib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from importlib.metadata import PackageNotFoundError, packages_distributions, requires
-from pathlib import Path
 
 import pytest
 from packaging.requirements import Requirement
@@ -28,7 +27,7 @@ main()
 """
 
 
-def find_needed(requirement: str, seen: set[tuple[str, str]]) -> Iterator[str]:
+def find_needed(requirement, seen):
     """Yield the names of the distributions that a requirement brings, its own among them."""
     wanted = Requirement(requirement)
     name = re.sub(r"[-_.]+", "-", wanted.name).lower()
@@ -48,7 +47,7 @@ def find_needed(requirement: str, seen: set[tuple[str, str]]) -> Iterator[str]:
 
 
 @pytest.fixture(scope="module")
-def missing() -> list[str]:
+def missing():
     """The modules that no dependency of the base brings."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     seen: set[tuple[str, str]] = set()
@@ -63,7 +62,7 @@ def missing() -> list[str]:
 
 
 @pytest.fixture
-def call(missing: list[str], tmp_path: Path) -> Call:
+def call(missing, tmp_path):
     """Calls the command line in a folder with two documents and two questions."""
     (tmp_path / "docs").mkdir()
     (tmp_path / "docs/meter.md").write_text(
@@ -86,7 +85,7 @@ def call(missing: list[str], tmp_path: Path) -> Call:
     return run
 
 
-def test_the_demo_needs_no_extra(call: Call, tmp_path: Path) -> None:
+def test_the_demo_needs_no_extra(call, tmp_path):
     (tmp_path / "eval").mkdir()
     (tmp_path / "eval/__init__.py").write_text("WHOSE = 'theirs'\n")
     done = call("demo", "--output", "demo")
@@ -95,7 +94,7 @@ def test_the_demo_needs_no_extra(call: Call, tmp_path: Path) -> None:
     assert list(tmp_path.glob("demo/compare-*/report.html"))
 
 
-def test_documents_are_judged_without_an_extra(call: Call, missing: list[str]) -> None:
+def test_documents_are_judged_without_an_extra(call, missing):
     assert {"mlflow", "markitdown", "sqlalchemy", "matplotlib"} <= set(missing)
     made = call("init", "docs", "--questions", "questions.csv", "--name", "mine")
     assert made.returncode == 0, made.stderr
@@ -111,7 +110,7 @@ def test_documents_are_judged_without_an_extra(call: Call, missing: list[str]) -
     assert "MLflow" not in quiet.stderr
 
 
-def test_other_formats_name_the_extra_that_reads_them(call: Call, tmp_path: Path) -> None:
+def test_other_formats_name_the_extra_that_reads_them(call, tmp_path):
     (tmp_path / "docs/page.html").write_text("<h1>Page</h1><p>Words.</p>")
     made = call("init", "docs", "--questions", "questions.csv", "--name", "mine")
     assert made.returncode == 2

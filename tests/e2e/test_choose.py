@@ -1,7 +1,6 @@
 """`assay choose` as a user meets it."""
 
 import json
-from pathlib import Path
 
 import pytest
 
@@ -10,7 +9,7 @@ from assay.eval.configs.config import load_config
 SHORT = ("choose", "harbourline", "latency.queries=5", "--budget", "1s")
 
 
-def test_the_pipeline_to_ship_is_written_with_a_page(assay, tmp_path: Path) -> None:
+def test_the_pipeline_to_ship_is_written_with_a_page(assay, tmp_path):
     done = assay(*SHORT, ASSAY_REPORTS=str(tmp_path))
     assert done.returncode == 0, done.stderr
     title, first, *_ = done.stdout.splitlines()
@@ -30,7 +29,7 @@ def test_the_pipeline_to_ship_is_written_with_a_page(assay, tmp_path: Path) -> N
     assert path.with_suffix(".html").stat().st_size > 1000
 
 
-def test_too_few_questions_choose_nothing(assay_json, tmp_path: Path) -> None:
+def test_too_few_questions_choose_nothing(assay_json, tmp_path):
     found = assay_json(
         *SHORT, "limit=12", "--output", str(tmp_path / "mine.yaml"), ASSAY_REPORTS=str(tmp_path)
     )
@@ -48,7 +47,7 @@ def test_too_few_questions_choose_nothing(assay_json, tmp_path: Path) -> None:
         (("harbourline", "--measure", "Tokens@10"), "neither more nor less is better"),
     ],
 )
-def test_bad_input_is_one_line(assay, words: tuple[str, ...], told: str, tmp_path: Path) -> None:
+def test_bad_input_is_one_line(assay, words, told, tmp_path):
     done = assay("choose", *words, ASSAY_REPORTS=str(tmp_path))
     assert done.returncode == 2
     assert told in done.stderr

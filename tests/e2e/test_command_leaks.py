@@ -6,8 +6,6 @@ for them. A new command must say here how it is called, or why it shows no answe
 """
 
 import json
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -82,7 +80,7 @@ SHOWING = ("report", "explain", "pool", "log", "compare", "baseline", "gate")
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(tmp_path, monkeypatch):
     kept = tmp_path / "kept"
     (kept / "docs").mkdir(parents=True)
     (kept / "dataset.yaml").write_text(CARD)
@@ -103,12 +101,12 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def find_run(folder: Path) -> str:
+def find_run(folder):
     """Return the id of the run of the pipeline with the most parts."""
     return min((folder / "reports").glob(f"markdown_ragdocs-*/{MANIFEST}")).parent.name
 
 
-def commit(folder: Path) -> None:
+def commit(folder):
     """Let every run be of committed code, as baselines must be."""
     for path in (folder / "reports").glob(f"*/{MANIFEST}"):
         manifest = json.loads(path.read_bytes())
@@ -116,22 +114,20 @@ def commit(folder: Path) -> None:
         path.write_text(json.dumps(manifest))
 
 
-def list_files(folder: Path) -> Iterator[Path]:
+def list_files(folder):
     """Yield what commands wrote."""
     for path in folder.rglob("*"):
         if path.is_file() and not path.is_relative_to(folder / "kept"):
             yield path
 
 
-def test_every_command_is_called_or_shows_no_answer() -> None:
+def test_every_command_is_called_or_shows_no_answer():
     named = {name for names in OTHERS.values() for name in names.split()}
     assert named.isdisjoint(CALLS)
     assert named | CALLS.keys() == COMMANDS.keys()
 
 
-def test_no_command_shows_what_may_not_be_read(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_no_command_shows_what_may_not_be_read(folder, monkeypatch, capsys):
     done = {}
     for command, calls in CALLS.items():
         for words in calls:
@@ -151,9 +147,7 @@ def test_no_command_shows_what_may_not_be_read(
     assert not marked
 
 
-def test_a_stored_run_shows_nothing_that_was_revoked_since(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_stored_run_shows_nothing_that_was_revoked_since(folder, monkeypatch, capsys):
     def assay(*words: Any) -> tuple[int, str]:
         return call(monkeypatch, capsys, *words)
 

@@ -10,7 +10,7 @@ QUICK = ("limit=20", "latency.queries=20")
 
 
 @pytest.fixture(scope="module")
-def runs(assay_json) -> tuple[str, str]:
+def runs(assay_json):
     """The ids of two runs that differ in one parameter of BM25."""
     other = "retriever.legs.keyword.b=0.3"
     made = [
@@ -20,7 +20,7 @@ def runs(assay_json) -> tuple[str, str]:
     return made[0]["run"], made[1]["run"]
 
 
-def test_a_comparison_has_a_report_that_is_the_same_again(assay_json, runs, places) -> None:
+def test_a_comparison_has_a_report_that_is_the_same_again(assay_json, runs, places):
     first = assay_json("compare", *runs, "--no-track")
     page = Path(first["report"])
     assert page.parent.parent == Path(places["ASSAY_REPORTS"])
@@ -42,9 +42,7 @@ def test_a_comparison_has_a_report_that_is_the_same_again(assay_json, runs, plac
     assert {file.name: file.read_bytes() for file in page.parent.iterdir()} == files
 
 
-def test_configs_are_timed_by_turns_and_stored_runs_are_not(
-    assay_json, runs, tmp_path: Path
-) -> None:
+def test_configs_are_timed_by_turns_and_stored_runs_are_not(assay_json, runs, tmp_path):
     flat = tmp_path / "flat.yaml"
     legs = "{legs: {keyword: {b: 0.1}}}"
     flat.write_text(f"base: {ROOT}/configs/bm25.yaml\nname: flat\nretriever: {legs}\n")
@@ -62,7 +60,7 @@ def test_configs_are_timed_by_turns_and_stored_runs_are_not(
     assert [item["ratio"] for item in apart["latency"]] == [None, None]
 
 
-def test_no_report_leaves_nothing_behind(assay, runs, tmp_path: Path, places) -> None:
+def test_no_report_leaves_nothing_behind(assay, runs, tmp_path, places):
     before = sorted(Path(places["ASSAY_REPORTS"]).glob("compare-*"))
     effect = ("--effect", "0.2")
     done = assay("compare", *runs, *effect, "--no-report")
@@ -73,7 +71,7 @@ def test_no_report_leaves_nothing_behind(assay, runs, tmp_path: Path, places) ->
     assert "report  " in done.stdout.splitlines()[-2]
 
 
-def test_a_comparison_is_tracked_once_and_survives_a_lost_server(assay, assay_json, runs) -> None:
+def test_a_comparison_is_tracked_once_and_survives_a_lost_server(assay, assay_json, runs):
     lost = assay("compare", *runs, MLFLOW_TRACKING_URI="http://127.0.0.1:9")
     assert lost.returncode == 0
     assert "did not answer" in lost.stderr
@@ -83,7 +81,7 @@ def test_a_comparison_is_tracked_once_and_survives_a_lost_server(assay, assay_js
     assert assay_json("compare", *runs) == first
 
 
-def test_a_broken_comparison_is_one_line(assay, runs, assay_json) -> None:
+def test_a_broken_comparison_is_one_line(assay, runs, assay_json):
     page = Path(assay_json("compare", *runs, "--no-track")["report"])
     facts = page.with_name("comparison.json")
     kept = facts.read_bytes()

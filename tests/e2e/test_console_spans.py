@@ -4,7 +4,6 @@ import json
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 from samples.small_project import write_project
@@ -13,7 +12,7 @@ from tools.processes import ASSAY
 SEARCH = "hierarchical_document.search"
 
 
-def read_spans(text: str) -> list[str]:
+def read_spans(text):
     """Return the names of the spans that are printed as JSON among other lines."""
     names, decoder = [], json.JSONDecoder()
     while (begin := text.find("{\n")) >= 0:
@@ -27,9 +26,7 @@ def read_spans(text: str) -> list[str]:
     ("words", "searches"),
     [(["search", "mine.yaml", "word1"], 1), (["run", "mine.yaml", "--no-track"], 6)],
 )
-def test_spans_are_printed_when_the_process_ends(
-    tmp_path: Path, words: list[str], searches: int
-) -> None:
+def test_spans_are_printed_when_the_process_ends(tmp_path, words, searches):
     write_project(tmp_path)
     done = subprocess.run(
         [sys.executable, ASSAY, *words, "--json"],

@@ -4,7 +4,6 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -18,7 +17,7 @@ ARGUMENTS = ("--provider", "anthropic", "--prices", "1,1.25,0.1,5", "--max-cost-
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
+def folder(tmp_path):
     parts = [f"## Part{number}\n\nText {number}.\n\n" for number in range(CHUNKS)]
     documents = tmp_path / "law" / "docs"
     documents.mkdir(parents=True)
@@ -29,21 +28,19 @@ def folder(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def environment(tmp_path: Path) -> dict[str, str]:
+def environment(tmp_path):
     return {"ASSAY_CACHE": str(make_cache(tmp_path)), "ANTHROPIC_API_KEY": KEY}
 
 
 @pytest.fixture
-def server(environment: dict[str, str]) -> Iterator[LanguageModelServer]:
+def server(environment):
     pytest.importorskip("anthropic", reason="needs the extra `anthropic`")
     with LanguageModelServer() as server:
         environment["ANTHROPIC_BASE_URL"] = server.url
         yield server
 
 
-def test_a_killed_run_goes_on_and_pays_for_nothing_twice(
-    folder: Path, environment: dict[str, str], server: LanguageModelServer
-) -> None:
+def test_a_killed_run_goes_on_and_pays_for_nothing_twice(folder, environment, server):
     held = threading.Event()
 
     def react(call: Call) -> Reaction:
@@ -77,9 +74,7 @@ def test_a_killed_run_goes_on_and_pays_for_nothing_twice(
     assert "budget: " in done.stdout
 
 
-def test_an_interrupted_run_waits_for_what_is_under_way(
-    folder: Path, environment: dict[str, str], server: LanguageModelServer
-) -> None:
+def test_an_interrupted_run_waits_for_what_is_under_way(folder, environment, server):
     held = threading.Event()
 
     def react(call: Call) -> Reaction:
@@ -104,9 +99,7 @@ def test_an_interrupted_run_waits_for_what_is_under_way(
     assert set(server.answered.values()) == {1}
 
 
-def test_the_key_is_in_no_output_and_no_file(
-    folder: Path, environment: dict[str, str], server: LanguageModelServer
-) -> None:
+def test_the_key_is_in_no_output_and_no_file(folder, environment, server):
     verbose = {"ANTHROPIC_LOG": "debug", "PYTHONASYNCIODEBUG": "1"}
     done = finish(start("contexts", str(folder), *ARGUMENTS, environment=environment | verbose))
     assert done.returncode == 0, done.stderr
@@ -117,9 +110,7 @@ def test_the_key_is_in_no_output_and_no_file(
     assert not any(KEY.encode() in path.read_bytes() for path in files)
 
 
-def test_a_missing_key_and_an_unknown_collection_are_one_line(
-    folder: Path, environment: dict[str, str]
-) -> None:
+def test_a_missing_key_and_an_unknown_collection_are_one_line(folder, environment):
     for name, key, word in (
         (str(folder), "", "ANTHROPIC_API_KEY: not set"),
         ("nowhere", KEY, "nowhere"),

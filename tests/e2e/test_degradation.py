@@ -2,7 +2,6 @@
 
 import json
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -23,14 +22,14 @@ LINE = "the keyword leg words cannot be built: "
 
 
 @pytest.fixture
-def config(tmp_path: Path) -> Path:
+def config(tmp_path):
     path = tmp_path / "faulty.yaml"
     path.write_text(HYBRID)
     return path
 
 
 @pytest.fixture
-def cache(tmp_path: Path) -> Path:
+def cache(tmp_path):
     """A cache of this test's own, but for the models and what they have embedded."""
     from assay.retrievers.store.cache import default_root
 
@@ -43,7 +42,7 @@ def cache(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def call(assay: Callable[..., Any], tmp_path: Path, cache: Path) -> Callable[..., Any]:
+def call(assay, tmp_path, cache):
     def run(*arguments: str) -> Any:
         places = {"ASSAY_REPORTS": str(tmp_path / "reports"), "ASSAY_CACHE": str(cache)}
         return assay(*arguments, **places)
@@ -51,14 +50,12 @@ def call(assay: Callable[..., Any], tmp_path: Path, cache: Path) -> Callable[...
     return run
 
 
-def break_index(cache: Path) -> None:
+def break_index(cache):
     """Put a file where the folder of the keyword indexes has to be: no index can be written."""
     (cache / "bm25").write_text("")
 
 
-def test_an_index_that_cannot_be_built(
-    call: Callable[..., Any], cache: Path, config: Path, tmp_path: Path
-) -> None:
+def test_an_index_that_cannot_be_built(call, cache, config, tmp_path):
     break_index(cache)
     done = call("run", str(config), "limit=4", *QUICK)
     assert done.returncode == 0, done.stderr
@@ -91,9 +88,7 @@ def test_an_index_that_cannot_be_built(
     assert again["run"] == mended["run"]
 
 
-def test_the_gate_does_not_judge_a_degraded_run(
-    call: Callable[..., Any], cache: Path, config: Path, tmp_path: Path
-) -> None:
+def test_the_gate_does_not_judge_a_degraded_run(call, cache, config, tmp_path):
     whole = json.loads(call("run", str(config), *QUICK).stdout)
     manifest = tmp_path / "reports" / whole["run"] / "manifest.json"
     content = json.loads(manifest.read_text())
@@ -111,9 +106,7 @@ def test_the_gate_does_not_judge_a_degraded_run(
 
 
 @pytest.mark.parametrize("mode", ["keyword", "hybrid"])
-def test_without_a_semantic_leg_it_stops_with_one_line(
-    mode: str, call: Callable[..., Any], cache: Path, config: Path, tmp_path: Path
-) -> None:
+def test_without_a_semantic_leg_it_stops_with_one_line(mode, call, cache, config, tmp_path):
     if mode == "hybrid":
         config.write_text(HYBRID.replace("meaning: {type: dense}", "ids: {type: exact}"))
     break_index(cache)
@@ -127,12 +120,7 @@ def test_without_a_semantic_leg_it_stops_with_one_line(
 
 
 @pytest.mark.slow
-def test_a_leg_that_fails_in_the_middle_of_a_run(
-    config: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_a_leg_that_fails_in_the_middle_of_a_run(config, tmp_path, monkeypatch, capsys):
     asked: list[str] = []
     search = KeywordLeg.search
 

@@ -21,7 +21,7 @@ main()
 """
 
 
-def call(folder: Path, *words: str) -> "subprocess.CompletedProcess[str]":
+def call(folder, *words):
     return subprocess.run(
         [sys.executable, "-c", OFFLINE, *words],
         cwd=folder,
@@ -32,7 +32,7 @@ def call(folder: Path, *words: str) -> "subprocess.CompletedProcess[str]":
     )
 
 
-def test_a_verdict_comes_first_and_the_next_commands_last(tmp_path: Path) -> None:
+def test_a_verdict_comes_first_and_the_next_commands_last(tmp_path):
     done = call(tmp_path, "demo")
     assert (done.returncode, done.stderr) == (0, "")
     lines = done.stdout.splitlines()
@@ -53,7 +53,7 @@ def test_a_verdict_comes_first_and_the_next_commands_last(tmp_path: Path) -> Non
     assert [path.name for path in tmp_path.iterdir()] == ["cache"], "nothing beside the user's"
 
 
-def test_a_file_in_the_place_of_its_folder_is_one_line(tmp_path: Path) -> None:
+def test_a_file_in_the_place_of_its_folder_is_one_line(tmp_path):
     (tmp_path / "file").touch()
     refused = call(tmp_path, "demo", "--output", "file")
     assert refused.returncode == 2
@@ -61,7 +61,7 @@ def test_a_file_in_the_place_of_its_folder_is_one_line(tmp_path: Path) -> None:
     assert refused.stderr.count("\n") == 1
 
 
-def test_its_runs_are_those_of_the_pipelines_that_ship() -> None:
+def test_its_runs_are_those_of_the_pipelines_that_ship():
     """Where a default changes, `python scripts/demo_runs.py` makes the stored runs again."""
     with ZipFile(DEMO) as archive:
         for name in DEMO_RUNS:

@@ -4,7 +4,7 @@ import json
 import os
 import re
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -39,7 +39,7 @@ Call = Callable[..., Any]
 
 
 @pytest.fixture(scope="module")
-def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def root(tmp_path_factory):
     """A cache of this module's own, but for the models and what they have embedded."""
     root = tmp_path_factory.mktemp("c")
     for name in ("models", "embeddings.sqlite"):
@@ -49,25 +49,25 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def postgres(root: Path) -> Iterator[EmbeddedServer]:
+def postgres(root):
     with closing(EmbeddedServer(root)) as server:
         server.find_socket()
         yield server
 
 
 @pytest.fixture(scope="module")
-def opensearch() -> Iterator[str]:
+def opensearch():
     with osmem.OsmemServer.start(japanese=False) as running:
         yield running.url
 
 
 @pytest.fixture
-def mine(places: dict[str, str], root: Path, tmp_path: Path) -> dict[str, str]:
+def mine(places, root, tmp_path):
     return {**places, "ASSAY_CACHE": str(root), "ASSAY_REPORTS": str(tmp_path / "reports")}
 
 
 @pytest.fixture
-def call(assay: Call, mine: dict[str, str]) -> Call:
+def call(assay, mine):
     def run(*arguments: str, **environment: str) -> Any:
         return assay(*arguments, **{**mine, **environment})
 
@@ -75,9 +75,7 @@ def call(assay: Call, mine: dict[str, str]) -> Call:
 
 
 @pytest.fixture
-def inside(
-    mine: dict[str, str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> Call:
+def inside(mine, monkeypatch, capsys):
     """Call the command line in this process; return its exit status and what it printed."""
     for name, value in mine.items():
         monkeypatch.setenv(name, value)
@@ -95,7 +93,7 @@ def inside(
 
 
 @pytest.fixture
-def config(tmp_path: Path) -> Callable[..., str]:
+def config(tmp_path):
     """Write a config of one keyword leg, or of that and a dense one, and return its path."""
 
     def write(leg: str, fused: bool = False) -> str:
@@ -108,30 +106,28 @@ def config(tmp_path: Path) -> Callable[..., str]:
     return write
 
 
-def read_line(errors: str, beginning: str = "assay: ") -> str:
+def read_line(errors, beginning="assay: "):
     """Return the one line that tells what is wrong."""
     assert "Traceback" not in errors
     (line,) = (line for line in errors.splitlines() if line.startswith(beginning))
     return line
 
 
-def dead() -> str:
+def dead():
     """Return a port on which nothing listens."""
     return f"127.0.0.1:{find_free_port()}"
 
 
-def kill(server: EmbeddedServer) -> None:
+def kill(server):
     os.kill(read_postmaster(server), signal.SIGKILL)
     wait_until(lambda: not Path(f"/proc/{_pid(server)}").exists())
 
 
-def _pid(server: EmbeddedServer) -> str:
+def _pid(server):
     return (server.folder / "data/postmaster.pid").read_text().split()[0]
 
 
-def kill_after(
-    queries: int, server: EmbeddedServer, reports: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def kill_after(queries, server, reports, monkeypatch):
     """Have the server killed before the search that follows the first `queries` finished ones."""
     keyword, killed = PostgresEngine.keyword, []
 
@@ -145,13 +141,7 @@ def kill_after(
     monkeypatch.setattr(PostgresEngine, "keyword", search)
 
 
-def test_a_server_that_is_killed_in_mid_run(
-    inside: Call,
-    config: Call,
-    postgres: EmbeddedServer,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_server_that_is_killed_in_mid_run(inside, config, postgres, tmp_path, monkeypatch):
     path, url = config(POSTGRES), describe(postgres)
     kill_after(2, postgres, tmp_path / "reports", monkeypatch)
     status, _, errors = inside("run", path, *QUICK, POSTGRES_URL=url)
@@ -172,12 +162,8 @@ def test_a_server_that_is_killed_in_mid_run(
 
 
 def test_the_embedded_server_killed_in_mid_run_comes_back(
-    inside: Call,
-    config: Call,
-    postgres: EmbeddedServer,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+    inside, config, postgres, tmp_path, monkeypatch
+):
     monkeypatch.delenv("POSTGRES_URL", raising=False)
     kill_after(2, postgres, tmp_path / "reports", monkeypatch)
     status, output, errors = inside("run", config(POSTGRES), *QUICK)
@@ -190,7 +176,7 @@ def test_the_embedded_server_killed_in_mid_run_comes_back(
     assert sum(waited) > 0
 
 
-def reject(every: int, reply: Reply) -> Callable[[Asked], Reply | None]:
+def reject(every, reply):
     """Answer each so many-th search with `reply`."""
     searches: list[Asked] = []
 
@@ -203,9 +189,7 @@ def reject(every: int, reply: Reply) -> Callable[[Asked], Reply | None]:
     return answer
 
 
-def test_searches_turned_down_are_made_again_and_counted(
-    call: Call, config: Call, opensearch: str, tmp_path: Path
-) -> None:
+def test_searches_turned_down_are_made_again_and_counted(call, config, opensearch, tmp_path):
     with Proxy(opensearch, reject(3, fail(429))) as proxy:
         path = config(OPENSEARCH)
         arguments = (
@@ -237,9 +221,7 @@ def test_searches_turned_down_are_made_again_and_counted(
     assert run.manifest.degraded == {}
 
 
-def test_a_hybrid_with_its_keyword_leg_on_a_dead_server_is_degraded(
-    call: Call, config: Call, tmp_path: Path
-) -> None:
+def test_a_hybrid_with_its_keyword_leg_on_a_dead_server_is_degraded(call, config, tmp_path):
     done = call("run", config(OPENSEARCH, fused=True), *QUICK, OPENSEARCH_URL=f"http://{dead()}")
     assert done.returncode == 0, done.stderr
     assert read_line(done.stderr, "warning: ").endswith("; searched without it")
@@ -253,9 +235,7 @@ def test_a_hybrid_with_its_keyword_leg_on_a_dead_server_is_degraded(
     assert not (tmp_path / "b").exists()
 
 
-def test_an_index_that_holds_something_else(
-    call: Call, config: Call, postgres: EmbeddedServer
-) -> None:
+def test_an_index_that_holds_something_else(call, config, postgres):
     """Vectors of another model, of another length, under the name that the content gives."""
     path, url = config(POSTGRES), describe(postgres)
     assert call("run", path, *QUICK, POSTGRES_URL=url).returncode == 0

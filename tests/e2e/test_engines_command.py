@@ -2,9 +2,6 @@
 
 import json
 import re
-from collections.abc import Callable, Iterator
-from pathlib import Path
-from typing import Any
 from urllib.request import Request, urlopen
 
 import pytest
@@ -29,20 +26,20 @@ REMOVED = re.compile(
 
 
 @pytest.fixture(scope="module")
-def url() -> Iterator[str]:
+def url():
     with osmem.OsmemServer.start(japanese=False) as running:
         yield running.url
 
 
 @pytest.fixture
-def apart(tmp_path: Path) -> dict[str, str]:
+def apart(tmp_path):
     """An environment with a cache and temporary files of this test's own."""
     for name in ("cache", "tmp"):
         (tmp_path / name).mkdir()
     return {**UNSET, "ASSAY_CACHE": str(tmp_path / "cache"), "TMPDIR": str(tmp_path / "tmp")}
 
 
-def test_list(assay: Callable[..., Any], apart: dict[str, str], url: str) -> None:
+def test_list(assay, apart, url):
     done = assay("engines", "list", "--json", **{**apart, "OPENSEARCH_URL": url})
     assert done.returncode == 0, done.stderr
     listed = json.loads(done.stdout)
@@ -76,9 +73,7 @@ def test_list(assay: Callable[..., Any], apart: dict[str, str], url: str) -> Non
     assert "fallback: the lists that the store has are legs, fused here" in shown.stdout
 
 
-def test_clean_removes_what_assay_made_and_nothing_else(
-    assay: Callable[..., Any], apart: dict[str, str], url: str, tmp_path: Path
-) -> None:
+def test_clean_removes_what_assay_made_and_nothing_else(assay, apart, url, tmp_path):
     environment = {**apart, "OPENSEARCH_URL": url, "ASSAY_REPORTS": str(tmp_path / "reports")}
     config = tmp_path / "words.yaml"
     config.write_text(LEG)
@@ -100,9 +95,7 @@ def test_clean_removes_what_assay_made_and_nothing_else(
         assert list(json.load(answer)) == ["somebody_elses"]
 
 
-def test_clean_says_which_server_it_could_not_ask(
-    assay: Callable[..., Any], apart: dict[str, str]
-) -> None:
+def test_clean_says_which_server_it_could_not_ask(assay, apart):
     done = assay("engines", "clean", **{**apart, "OPENSEARCH_URL": "http://127.0.0.1:9"})
     assert done.returncode == 2
     assert done.stderr.startswith("assay: opensearch at http://127.0.0.1:9: cannot be reached")
@@ -116,9 +109,7 @@ def test_clean_says_which_server_it_could_not_ask(
         assert problem in done.stderr
 
 
-def test_clean_and_the_cache(
-    assay: Callable[..., Any], assay_json: Callable[..., Any], apart: dict[str, str], tmp_path: Path
-) -> None:
+def test_clean_and_the_cache(assay, assay_json, apart, tmp_path):
     index = tmp_path / "cache" / "qdrant-edge" / "some"
     index.mkdir(parents=True)
     (index / "assay.json").write_text('{"seconds": 1.0}')
@@ -136,7 +127,7 @@ def test_clean_and_the_cache(
     assert not index.exists()
 
 
-def test_a_pipeline_in_another_engine(assay_json: Callable[..., Any], tmp_path: Path) -> None:
+def test_a_pipeline_in_another_engine(assay_json, tmp_path):
     pytest.importorskip("apsw", reason="needs the extra `sqlite`")
     places = {"ASSAY_REPORTS": str(tmp_path)}
     native = assay_json("run", "configs/native_hybrid.yaml", "--engine", "sqlite", *QUICK, **places)
@@ -153,7 +144,7 @@ def test_a_pipeline_in_another_engine(assay_json: Callable[..., Any], tmp_path: 
     assert other["config"] == "native_hybrid-sqlite"
 
 
-def test_an_engine_that_cannot_be(assay: Callable[..., Any]) -> None:
+def test_an_engine_that_cannot_be(assay):
     done = assay("run", "configs/native_hybrid.yaml", "--engine", "azure-cosmos-mongo")
     assert done.returncode == 2
     assert done.stderr.count("\n") == 1

@@ -2,7 +2,6 @@
 
 import os
 import shutil
-from pathlib import Path
 
 import pytest
 from tools.own_cache import make_cache
@@ -11,7 +10,7 @@ from tools.processes import ROOT, finish, start
 RUN = ("run", "configs/bm25.yaml", "latency.queries=0")
 
 
-def check(done, *words: str) -> None:
+def check(done, *words):
     assert done.returncode == 2, done.stderr
     assert done.stdout == ""
     assert "Traceback" not in done.stderr
@@ -38,12 +37,12 @@ def check(done, *words: str) -> None:
         ("limit", ("limit", "key.path=value")),
     ],
 )
-def test_overrides(assay, tmp_path: Path, override: str, words: tuple[str, ...]) -> None:
+def test_overrides(assay, tmp_path, override, words):
     check(assay(*RUN, override, ASSAY_REPORTS=str(tmp_path / "reports")), *words)
     assert not list(tmp_path.rglob("*.json*"))
 
 
-def test_configs(assay, tmp_path: Path) -> None:
+def test_configs(assay, tmp_path):
     config = tmp_path / "config.yaml"
     check(assay("run", str(config)), str(config), "no such config")
     config.write_text("name: x\nretriever: {legs: {a: {type: bm25}}}\nname: y\n")
@@ -54,7 +53,7 @@ def test_configs(assay, tmp_path: Path) -> None:
     check(assay("run", str(config)), "not YAML")
 
 
-def test_a_broken_line(assay, tmp_path: Path) -> None:
+def test_a_broken_line(assay, tmp_path):
     folder = tmp_path / "broken"
     shutil.copytree(ROOT / "datasets" / "harbourline", folder)
     path = folder / "queries.jsonl"
@@ -64,11 +63,11 @@ def test_a_broken_line(assay, tmp_path: Path) -> None:
     check(assay(*RUN, f"dataset={folder}"), "queries.jsonl", "7")
 
 
-def test_data_that_is_elsewhere(assay) -> None:
+def test_data_that_is_elsewhere(assay):
     check(assay(*RUN, "dataset=scifact", ASSAY_DATA=""), "scifact", "ASSAY_DATA")
 
 
-def test_models(assay) -> None:
+def test_models(assay):
     encoder = "retriever.legs.dense.encoder"
     run = ("run", "configs/semantic.yaml", "latency.queries=0")
     check(assay(*run, f"{encoder}=no such model"), "no such model", "bge-small-en-v1.5")
@@ -76,18 +75,18 @@ def test_models(assay) -> None:
     check(assay(*run, f"{encoder}=nobody/nothing", **hub), "nobody/nothing")
 
 
-def test_a_service_that_does_not_answer(assay) -> None:
+def test_a_service_that_does_not_answer(assay):
     run = ("run", "examples/http_service.yaml", "latency.queries=0")
     check(assay(*run, "retriever.url=http://127.0.0.1:9/search"), "http://127.0.0.1:9/search")
 
 
-def test_a_class_that_is_not_there(assay) -> None:
+def test_a_class_that_is_not_there(assay):
     run = ("run", "examples/word_overlap.yaml", "latency.queries=0")
     check(assay(*run, "retriever.path=examples.word_overlap:Nothing"), "Nothing")
     check(assay(*run, "retriever.path=json:JSONDecoder"), "assay.retrievers.base.Retriever")
 
 
-def test_unknown_runs_and_commands(assay) -> None:
+def test_unknown_runs_and_commands(assay):
     check(assay("report", "nothing"), "nothing", "no such run")
     done = assay("rum")
     assert done.returncode == 2
@@ -131,7 +130,7 @@ class Listed(WordOverlap):
         ("Listed", ("Listed: query '", "is no hit; allowed: (id, score)")),
     ],
 )
-def test_a_class_of_yours_that_fails(assay, tmp_path: Path, name: str, words) -> None:
+def test_a_class_of_yours_that_fails(assay, tmp_path, name, words):
     (tmp_path / "failing.py").write_text(MODULE)
     class_ = f"retriever.path=failing:{name}"
     run = ("run", "examples/word_overlap.yaml", class_, "limit=4", "latency.queries=1")
@@ -147,7 +146,7 @@ def test_a_class_of_yours_that_fails(assay, tmp_path: Path, name: str, words) ->
         assert "Traceback" in done.stderr
 
 
-def test_a_module_that_is_not_python(assay, tmp_path: Path) -> None:
+def test_a_module_that_is_not_python(assay, tmp_path):
     (tmp_path / "broken.py").write_text("def search(:\n")
     run = ("run", "examples/word_overlap.yaml", "retriever.path=broken:Own")
     check(finish(start(*run, environment={"PYTHONPATH": f"{tmp_path}:{ROOT}"})), "line 1", "syntax")
@@ -163,9 +162,7 @@ def test_a_module_that_is_not_python(assay, tmp_path: Path) -> None:
         ("ragas", "bm25"),
     ],
 )
-def test_a_model_without_a_key_is_found_before_any_work(
-    assay, tmp_path: Path, arguments: tuple[str, ...]
-) -> None:
+def test_a_model_without_a_key_is_found_before_any_work(assay, tmp_path, arguments):
     cache = make_cache(tmp_path)
     reports = tmp_path / "reports"
     places = {"ASSAY_CACHE": str(cache), "ASSAY_REPORTS": str(reports), "OPENAI_API_KEY": ""}
@@ -174,7 +171,7 @@ def test_a_model_without_a_key_is_found_before_any_work(
     assert [path.name for path in cache.iterdir()] == ["models"]
 
 
-def test_places_that_cannot_be_written(assay, tmp_path: Path) -> None:
+def test_places_that_cannot_be_written(assay, tmp_path):
     file = tmp_path / "file"
     file.touch()
     check(assay(*RUN, ASSAY_REPORTS=str(file)), str(file), "a file stands where a folder is needed")
@@ -188,12 +185,12 @@ def test_places_that_cannot_be_written(assay, tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root writes where nobody may")
-def test_reports_that_are_read_only(assay, tmp_path: Path) -> None:
+def test_reports_that_are_read_only(assay, tmp_path):
     tmp_path.chmod(0o555)
     check(assay(*RUN, ASSAY_REPORTS=str(tmp_path)), str(tmp_path), "Permission denied")
 
 
-def test_a_collection_without_queries(assay, tmp_path: Path) -> None:
+def test_a_collection_without_queries(assay, tmp_path):
     """As `assay init` makes it where it is given no questions."""
     reports = tmp_path / "reports"
     assert assay("init", "examples/allotment", "--output", str(tmp_path / "own")).returncode == 0

@@ -6,12 +6,12 @@ import sys
 from tools.processes import ROOT, wait_for_port
 
 
-def test_a_python_class(assay_json) -> None:
+def test_a_python_class(assay_json):
     result = assay_json("run", "examples/word_overlap.yaml")
     assert result["measures"]["Hit@10"]["mean"] > 0.5
 
 
-def test_an_http_service(assay_json) -> None:
+def test_an_http_service(assay_json):
     service = subprocess.Popen([sys.executable, "examples/http_service.py"], cwd=ROOT)
     try:
         wait_for_port(8765)

@@ -15,7 +15,7 @@ def result(assay_json):
     return assay_json(*RUN)
 
 
-def test_totals_types_and_ceilings(assay, assay_json, result) -> None:
+def test_totals_types_and_ceilings(assay, assay_json, result):
     told = assay_json("explain", result["run"])
     assert told["run"] == result["run"]
     assert tuple(told["totals"]) == STATUSES
@@ -31,13 +31,13 @@ def test_totals_types_and_ceilings(assay, assay_json, result) -> None:
         assert (status in printed) == (items > 0)
 
 
-def test_the_cutoff_is_free_to_choose(assay_json, result) -> None:
+def test_the_cutoff_is_free_to_choose(assay_json, result):
     found = [assay_json("explain", result["run"], "-k", k)["totals"]["found"] for k in "159"]
     assert found == sorted(found)
     assert found[0] < found[-1]
 
 
-def test_a_query_tells_of_each_of_its_items(assay, assay_json, result) -> None:
+def test_a_query_tells_of_each_of_its_items(assay, assay_json, result):
     stored = json.loads((Path(result["report"]).parent / "attribution.json").read_text())
     query, items = next(
         (id_, items)
@@ -59,7 +59,7 @@ def test_a_query_tells_of_each_of_its_items(assay, assay_json, result) -> None:
     ("arguments", "words"),
     [(("--query", "none"), "--query none: not in bm25-"), (("-k", "0"), "0 is not in the range")],
 )
-def test_bad_input_is_one_line(assay, result, arguments, words: str) -> None:
+def test_bad_input_is_one_line(assay, result, arguments, words):
     done = assay("explain", result["run"], *arguments)
     assert done.returncode == 2
     assert words in done.stderr

@@ -6,13 +6,11 @@ As from a wheel without extras: MLflow is not installed. Each next command that 
 import re
 import shutil
 import sys
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from tools.own_cache import make_cache
 from tools.processes import ROOT
-from tools.terminals import COLUMNS, ROWS, Screen, Shell
+from tools.terminals import COLUMNS, ROWS, Shell
 
 PROGRAM = f"""\
 #!{sys.executable}
@@ -25,7 +23,7 @@ ESCAPE = re.compile(r"\x1b\[[?0-9;]*[A-Za-z]")
 
 
 @pytest.fixture
-def shell(tmp_path: Path) -> Iterator[Shell]:
+def shell(tmp_path):
     """A shell in a folder that has documents, and a table of questions about them."""
     (tmp_path / "bin").mkdir()
     (tmp_path / "bin/assay").write_text(PROGRAM)
@@ -40,18 +38,18 @@ def shell(tmp_path: Path) -> Iterator[Shell]:
     opened.close()
 
 
-def list_lines(screen: Screen) -> list[str]:
+def list_lines(screen):
     """Return the lines of a command as it wrote them, without those that a bar wrote over."""
     echoed, *lines = ESCAPE.sub("", screen.output).replace("\r\n", "\n").split("\n")
     assert echoed.startswith("assay ")
     return [line.rsplit("\r", 1)[-1] for line in lines[:-1]]
 
 
-def list_next(lines: list[str]) -> list[str]:
+def list_next(lines):
     return [line[8:] for line in lines if re.match(r"(next|or) +assay ", line)]
 
 
-def test_each_command_shows_what_it_is_for_and_what_comes_next(shell: Shell) -> None:
+def test_each_command_shows_what_it_is_for_and_what_comes_next(shell):
     shown: dict[str, list[str]] = {}
     ahead = ["assay demo --output demo"]
     while ahead:

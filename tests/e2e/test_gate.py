@@ -5,7 +5,6 @@ import os
 import shutil
 import subprocess
 from pathlib import Path
-from typing import Any
 from xml.etree import ElementTree as Xml
 
 import pytest
@@ -19,7 +18,7 @@ BROKEN = "retriever.legs.keyword.depth=1"
 DOUBTFUL = "retriever.legs.keyword.analyzer=words"
 
 
-def commit(folder: Path) -> None:
+def commit(folder):
     """Let a stored run look as one of committed code, which the tree under test may not be."""
     path = folder / "manifest.json"
     manifest = json.loads(path.read_text())
@@ -28,12 +27,12 @@ def commit(folder: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def reports(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def reports(tmp_path_factory):
     return tmp_path_factory.mktemp("gate") / "reports"
 
 
 @pytest.fixture(scope="module")
-def call(assay, reports: Path):
+def call(assay, reports):
     """Call the command line on reports of this module's own, off GitHub unless told."""
 
     def run(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -45,7 +44,7 @@ def call(assay, reports: Path):
 
 
 @pytest.fixture(scope="module")
-def run_id(call, reports: Path) -> str:
+def run_id(call, reports):
     """The id of a run of the config."""
     done = call("run", CONFIG, QUICK, "--no-track", "--json")
     assert done.returncode == 0, done.stderr
@@ -55,14 +54,14 @@ def run_id(call, reports: Path) -> str:
 
 
 @pytest.fixture(scope="module")
-def baseline(call, run_id: str) -> Path:
+def baseline(call, run_id):
     """The accepted baseline."""
     done = call("baseline", "accept", run_id, "--json")
     assert done.returncode == 0, done.stderr
     return Path(json.loads(done.stdout)["baseline"])
 
 
-def read(done: subprocess.CompletedProcess[str], code: int) -> dict[str, Any]:
+def read(done, code):
     """Return the one JSON object that a call printed, and nothing else, with this exit code."""
     assert done.returncode == code, done.stderr
     value = json.loads(done.stdout)
@@ -70,7 +69,7 @@ def read(done: subprocess.CompletedProcess[str], code: int) -> dict[str, Any]:
     return value
 
 
-def check_refusal(done: subprocess.CompletedProcess[str], *words: str) -> None:
+def check_refusal(done, *words):
     assert done.returncode == 2, done.stderr
     assert done.stdout == ""
     assert "Traceback" not in done.stderr
@@ -78,11 +77,11 @@ def check_refusal(done: subprocess.CompletedProcess[str], *words: str) -> None:
         assert word in done.stderr
 
 
-def drop_last_line(path: Path) -> None:
+def drop_last_line(path):
     path.write_text("".join(path.read_text().splitlines(keepends=True)[:-1]))
 
 
-def test_accept_and_show(call, baseline: Path, run_id: str) -> None:
+def test_accept_and_show(call, baseline, run_id):
     assert baseline.name == "bm25@harbourline.json"
     shown = read(call("baseline", "show", "--json"), 0)
     assert [item["run"] for item in shown["baselines"]] == [run_id]
@@ -94,7 +93,7 @@ def test_accept_and_show(call, baseline: Path, run_id: str) -> None:
     check_refusal(done, "no baseline", f"`assay baseline accept {run_id}`")
 
 
-def test_what_may_not_become_a_baseline(call, reports: Path, run_id: str) -> None:
+def test_what_may_not_become_a_baseline(call, reports, run_id):
     check_refusal(call("baseline", "accept", CONFIG), "not of a config")
     sample = read(call("run", CONFIG, QUICK, "limit=8", "--no-track", "--json"), 0)["run"]
     check_refusal(call("baseline", "accept", sample, "--baselines", str(reports / "x")), "sample")
@@ -110,7 +109,7 @@ def test_what_may_not_become_a_baseline(call, reports: Path, run_id: str) -> Non
     assert not (reports / "x").exists()
 
 
-def test_pass(call, baseline: Path, run_id: str) -> None:
+def test_pass(call, baseline, run_id):
     report = read(call("gate", CONFIG, QUICK, "--json"), 0)
     assert report["verdict"] == "pass"
     assert report["run"] == report["baseline"]["run"] == run_id
@@ -125,7 +124,7 @@ def test_pass(call, baseline: Path, run_id: str) -> None:
     assert all(item["margin"] > item["minimum_effect"] for item in report["measures"])
 
 
-def test_regression_in_every_output(call, baseline: Path, tmp_path: Path) -> None:
+def test_regression_in_every_output(call, baseline, tmp_path):
     junit, markdown = tmp_path / "out" / "gate.xml", tmp_path / "gate.md"
     summary, output = tmp_path / "summary.md", tmp_path / "output"
     done = call(
@@ -152,7 +151,7 @@ def test_regression_in_every_output(call, baseline: Path, tmp_path: Path) -> Non
     assert "regression" in text.stdout
 
 
-def test_doubt(call, baseline: Path) -> None:
+def test_doubt(call, baseline):
     done = call("gate", CONFIG, QUICK, DOUBTFUL, "--github")
     assert done.returncode == 0
     assert "cannot tell" in done.stdout
@@ -160,7 +159,7 @@ def test_doubt(call, baseline: Path) -> None:
     assert call("gate", CONFIG, QUICK, DOUBTFUL, "--strict").returncode == 1
 
 
-def test_a_query_that_must_not_break(call, baseline: Path, tmp_path: Path) -> None:
+def test_a_query_that_must_not_break(call, baseline, tmp_path):
     report = read(call("gate", CONFIG, QUICK, DOUBTFUL, "--json"), 0)
     lost = report["losers"][0]["query"]
     settings = tmp_path / "gate.yaml"
@@ -176,7 +175,7 @@ def test_a_query_that_must_not_break(call, baseline: Path, tmp_path: Path) -> No
     assert report["measures"][0]["verdict"] == "cannot tell"
 
 
-def test_what_cannot_be_judged(call, baseline: Path, tmp_path: Path) -> None:
+def test_what_cannot_be_judged(call, baseline, tmp_path):
     junit = tmp_path / "gate.xml"
     done = call("gate", CONFIG, QUICK, "limit=8", "--junit", str(junit), GITHUB_ACTIONS="true")
     check_refusal(done, "sample", "::error title=Gate%3A configs/bm25.yaml::")
@@ -189,9 +188,7 @@ def test_what_cannot_be_judged(call, baseline: Path, tmp_path: Path) -> None:
     check_refusal(call("gate", CONFIG, "--base", "nowhere"), "nowhere", "checkout")
 
 
-def test_a_changed_collection_is_not_the_pipelines_fault(
-    call, baseline: Path, tmp_path: Path
-) -> None:
+def test_a_changed_collection_is_not_the_pipelines_fault(call, baseline, tmp_path):
     """The edit alone passes; a regression planted beside it is the pipeline's."""
     changed = tmp_path / "harbourline"
     shutil.copytree(ROOT / "datasets" / "harbourline", changed)
@@ -216,7 +213,7 @@ def test_a_changed_collection_is_not_the_pipelines_fault(
     assert {item["difference"]["value"] for item in effects if item["source"] == "corpus"} == {0.0}
 
 
-def test_settings_that_make_no_sense(call, baseline: Path, run_id: str, tmp_path: Path) -> None:
+def test_settings_that_make_no_sense(call, baseline, run_id, tmp_path):
     settings = tmp_path / "gate.yaml"
     check_refusal(call("gate", run_id, "--settings", str(settings)), str(settings), "no such file")
     settings.write_text("measures: {P@7: 0.1}")
@@ -224,7 +221,7 @@ def test_settings_that_make_no_sense(call, baseline: Path, run_id: str, tmp_path
 
 
 @pytest.fixture
-def older(tmp_path: Path) -> Path:
+def older(tmp_path):
     """A checkout of another version: the same code, but every search takes 5 ms more."""
     folder = tmp_path / "older"
     folder.mkdir()
@@ -240,9 +237,7 @@ def older(tmp_path: Path) -> Path:
     return folder
 
 
-def test_latency_against_a_checkout_and_a_config(
-    call, baseline: Path, older: Path, tmp_path: Path
-) -> None:
+def test_latency_against_a_checkout_and_a_config(call, baseline, older, tmp_path):
     anywhere = tmp_path / "gate.yaml"  # on a machine that is busy, too
     shipped = (ROOT / "configs/gate.yaml").read_text()
     anywhere.write_text(shipped.replace("busy: 0.1", "busy: 1.0"))
@@ -268,7 +263,7 @@ def test_latency_against_a_checkout_and_a_config(
     assert all(item["load"]["others"] > 0.1 for item in busy["latency"])
 
 
-def test_compare(call, run_id: str) -> None:
+def test_compare(call, run_id):
     arguments = ("compare", run_id, CONFIG, QUICK, DOUBTFUL)
     first, second = call(*arguments, "--json"), call(*arguments, "--json")
     compared = read(first, 0)
@@ -285,7 +280,7 @@ def test_compare(call, run_id: str) -> None:
     assert [item["measure"] for item in only["others"][0]["differences"]] == ["AP@20", "Recall@5"]
 
 
-def test_comparisons_that_make_no_sense(call, run_id: str, tmp_path: Path) -> None:
+def test_comparisons_that_make_no_sense(call, run_id, tmp_path):
     check_refusal(call("compare", run_id), "two runs")
     check_refusal(call("compare", run_id, run_id), "given twice")
     check_refusal(call("compare", run_id, run_id, "k=1"), "k=1", "config")
@@ -299,7 +294,7 @@ def test_comparisons_that_make_no_sense(call, run_id: str, tmp_path: Path) -> No
     check_refusal(done, "the collections are harbourline and elsewhere")
 
 
-def test_a_run_by_its_mlflow_id(call, run_id: str, reports: Path, places) -> None:
+def test_a_run_by_its_mlflow_id(call, run_id, reports, places):
     logged = read(call("log", run_id, "--json"), 0)["runs"][0]["mlflow_run"]
     arguments = ("compare", logged, CONFIG, QUICK, DOUBTFUL, "--json")
     assert read(call(*arguments), 0)["base"]["run"] == run_id
@@ -308,7 +303,7 @@ def test_a_run_by_its_mlflow_id(call, run_id: str, reports: Path, places) -> Non
     check_refusal(call("compare", "0" * 32, run_id), "0" * 32)
 
 
-def test_the_action_runs_the_gate(baseline: Path, reports: Path, places, tmp_path: Path) -> None:
+def test_the_action_runs_the_gate(baseline, reports, places, tmp_path):
     """The step of action.yml, run as GitHub's runner runs it."""
     action = yaml.safe_load((ROOT / "action.yml").read_text())
     install, step = action["runs"]["steps"]

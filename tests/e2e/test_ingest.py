@@ -19,7 +19,7 @@ AssayJson = Callable[..., dict[str, Any]]
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
+def folder(tmp_path):
     """Documents in several formats, and files that give none."""
     folder = tmp_path / "papers"
     (folder / "bad").mkdir(parents=True)
@@ -31,9 +31,7 @@ def folder(tmp_path: Path) -> Path:
     return folder
 
 
-def test_a_folder_is_ingested_and_only_changes_are_done_again(
-    assay: Any, assay_json: AssayJson, folder: Path, tmp_path: Path
-) -> None:
+def test_a_folder_is_ingested_and_only_changes_are_done_again(assay, assay_json, folder, tmp_path):
     cache = {"ASSAY_CACHE": str(make_cache(tmp_path))}
     call = ("ingest", str(folder), "--config", "configs/bm25.yaml", "--no-track")
     first = assay_json(*call, **cache)
@@ -62,9 +60,7 @@ def test_a_folder_is_ingested_and_only_changes_are_done_again(
     assert "█" in done.stdout
 
 
-def test_a_collection_is_ingested_and_recorded(
-    assay_json: AssayJson, places: dict[str, str]
-) -> None:
+def test_a_collection_is_ingested_and_recorded(assay_json, places):
     made = assay_json("ingest", "harbourline", "documents.chunker={type: combine_split}")
     assert made["documents"] == len(list(DOCS.rglob("*.md")))
     assert made["decisions"]["hard_break"] > 0
@@ -78,7 +74,7 @@ def test_a_collection_is_ingested_and_recorded(
     assert run.data.params["documents.chunker.type"] == "combine_split"
 
 
-def test_one_file(assay_json, tmp_path: Path) -> None:
+def test_one_file(assay_json, tmp_path):
     file = tmp_path / "law.md"
     file.write_text("---\ntitle: [\n---\n# Law\n\n## § 1 Dues\n\nA berth costs ten crowns.\n")
     (tmp_path / "other.md").write_text("# Another\n\nNot asked for.\n")
@@ -88,7 +84,7 @@ def test_one_file(assay_json, tmp_path: Path) -> None:
     assert "frontmatter" in made["notes"]["law.md"]
 
 
-def test_a_variant_is_left_to_the_collection() -> None:
+def test_a_variant_is_left_to_the_collection():
     assert not is_bare("my/set:test")
 
 
@@ -102,7 +98,7 @@ def test_a_variant_is_left_to_the_collection() -> None:
         (("configs",), ("configs: holds no documents", ".pdf")),
     ],
 )
-def test_bad_input(assay: Any, arguments: tuple[str, ...], words: tuple[str, ...]) -> None:
+def test_bad_input(assay, arguments, words):
     done = assay("ingest", *arguments, "--no-track")
     assert (done.returncode, done.stdout) == (2, "")
     assert "Traceback" not in done.stderr

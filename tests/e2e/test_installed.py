@@ -35,7 +35,7 @@ Where is the ferry in a storm?,stays in the harbour of Brill
 """
 
 
-def call(*command: str | Path, cwd: Path, **environment: str) -> str:
+def call(*command, cwd, **environment):
     """Return what a command printed; it must succeed."""
     done = subprocess.run(
         list(map(str, command)),
@@ -49,7 +49,7 @@ def call(*command: str | Path, cwd: Path, **environment: str) -> str:
 
 
 @pytest.fixture(scope="module")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def wheel(tmp_path_factory):
     folder = tmp_path_factory.mktemp("wheel")
     call(sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", folder, cwd=ROOT)
     (path,) = folder.glob("*.whl")
@@ -57,7 +57,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def environment(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def environment(wheel, tmp_path_factory):
     """The programs of an environment that holds the wheel alone.
 
     What the wheel needs is linked from this one, where the locks put it.
@@ -74,7 +74,7 @@ def environment(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def installed(environment: Path, tmp_path: Path) -> Callable[..., str]:
+def installed(environment, tmp_path):
     """Call a program of that environment in a repository of its own; PYTHONPATH names nothing."""
     here = tmp_path / "theirs"
     here.mkdir()
@@ -93,7 +93,7 @@ def installed(environment: Path, tmp_path: Path) -> Callable[..., str]:
     return run
 
 
-def write_documents(folder: Path) -> Path:
+def write_documents(folder):
     """Write documents and the questions on them into `folder`, and return it."""
     (folder / "docs").mkdir()
     for name, text in DOCUMENTS.items():
@@ -102,9 +102,7 @@ def write_documents(folder: Path) -> Path:
     return folder
 
 
-def test_from_a_folder_of_documents_to_the_gate(
-    installed: Callable[..., str], tmp_path: Path
-) -> None:
+def test_from_a_folder_of_documents_to_the_gate(installed, tmp_path):
     here = write_documents(tmp_path / "theirs")
     installed("git", "init", "--quiet")
 
@@ -144,9 +142,7 @@ def test_from_a_folder_of_documents_to_the_gate(
 
 
 @pytest.mark.parametrize("ci", ["github", "gitlab"])
-def test_the_job_moves_the_baseline_of_edited_documents(
-    ci: str, installed: Callable[..., str], environment: Path, tmp_path: Path
-) -> None:
+def test_the_job_moves_the_baseline_of_edited_documents(ci, installed, environment, tmp_path):
     """The commands of the job, in clones of a real repository that takes its push."""
     here = write_documents(tmp_path / "theirs")
     (here / "mine.yaml").write_text("base: bm25\nname: mine\ndataset: judged\n")
@@ -216,9 +212,7 @@ def test_the_job_moves_the_baseline_of_edited_documents(
     assert read("rev-list", "--count", "main").strip() == "3", "nothing is left to accept"
 
 
-def test_packages_of_the_users_own_hide_nothing(
-    installed: Callable[..., str], tmp_path: Path
-) -> None:
+def test_packages_of_the_users_own_hide_nothing(installed, tmp_path):
     """Beside `eval`, `retrievers` and `tests` of theirs; `datasets` is that of Hugging Face."""
     here = tmp_path / "theirs"
     for name in ("eval", "retrievers", "tests"):
@@ -242,8 +236,8 @@ print(run("bm25", collection="./judged", track=False).id)
 
 
 def test_the_job_installs_a_wheel_that_lies_in_the_repository(
-    installed: Callable[..., str], environment: Path, wheel: Path, tmp_path: Path
-) -> None:
+    installed, environment, wheel, tmp_path
+):
     here = tmp_path / "theirs"
     (here / "docs").mkdir()
     (here / "docs/dogs.md").write_text(DOCUMENTS["dogs"])
@@ -264,9 +258,7 @@ def test_the_job_installs_a_wheel_that_lies_in_the_repository(
     assert refused.returncode
 
 
-def test_a_path_of_the_documents_is_answered_with_the_name(
-    environment: Path, tmp_path: Path
-) -> None:
+def test_a_path_of_the_documents_is_answered_with_the_name(environment, tmp_path):
     done = subprocess.run(
         [environment / "assay", "run", "configs/bm25.yaml"],
         cwd=tmp_path,
@@ -281,7 +273,7 @@ def test_a_path_of_the_documents_is_answered_with_the_name(
     assert not list(tmp_path.iterdir())
 
 
-def test_what_ships_is_there(installed: Callable[..., str]) -> None:
+def test_what_ships_is_there(installed):
     demo = installed("assay", "demo", "--output", "demo").splitlines()
     assert demo[0].startswith("hybrid is better than bm25 for new questions ")
     assert demo[-2] == "next    assay explain demo/hybrid"
@@ -294,7 +286,7 @@ def test_what_ships_is_there(installed: Callable[..., str]) -> None:
     assert installed("assay", "--version").startswith("assay, version ")
 
 
-def read_extras() -> list[str]:
+def read_extras():
     """Return the extras that hints name: in the sources, of engines, of languages and of SDKs."""
     from assay.eval.configs.engine_settings import list_engines
 
@@ -306,16 +298,14 @@ def read_extras() -> list[str]:
     return sorted({*literal, *engines, *languages, "anthropic", "openai"} - {""})
 
 
-def test_no_hint_is_written_by_hand() -> None:
+def test_no_hint_is_written_by_hand():
     for room in ("eval", "retrievers"):
         for path in ROOT.glob(f"{room}/**/*.py"):
             if path.name not in ("installation.py", "workflows.py"):
                 assert "pip install" not in path.read_text(), path
 
 
-def test_every_hint_of_a_wheel_can_be_followed(
-    installed: Callable[..., str], environment: Path, wheel: Path, tmp_path: Path
-) -> None:
+def test_every_hint_of_a_wheel_can_be_followed(installed, environment, wheel, tmp_path):
     """By pip, from the wheel and what is installed here: all extras but two, see UNLOCKED."""
     extras = read_extras()
     assert {"ragas", "st", "irds", "redis", "weaviate", "otel"} <= set(extras)
@@ -336,7 +326,7 @@ def test_every_hint_of_a_wheel_can_be_followed(
         assert "\nProvides-Extra: st\n" in packed.read(about).decode()
 
 
-def test_every_hint_of_a_checkout_can_be_followed(tmp_path: Path) -> None:
+def test_every_hint_of_a_checkout_can_be_followed(tmp_path):
     for name in (
         "pyproject.toml",
         "Makefile",

@@ -4,9 +4,6 @@ import csv
 import io
 import json
 import shutil
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
 import pytest
 from tools.processes import ROOT
@@ -18,13 +15,13 @@ QUICK = ("latency.queries=0", "--no-track")
 
 
 @pytest.fixture(scope="module")
-def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def copy(tmp_path_factory):
     folder = tmp_path_factory.mktemp("labels") / "harbourline"
     shutil.copytree(ROOT / "datasets" / "harbourline", folder)
     return folder
 
 
-def fill(table: Path, grade: Callable[[int], str]) -> list[dict[str, str]]:
+def fill(table, grade):
     """Fill in a table as a spreadsheet saves it, and return its rows."""
     text = table.read_text(encoding="utf-8-sig")
     delimiter = max(",;", key=text.partition("\n")[0].count)
@@ -38,13 +35,13 @@ def fill(table: Path, grade: Callable[[int], str]) -> list[dict[str, str]]:
     return rows
 
 
-def run(assay_json, *arguments: str) -> dict[str, Any]:
+def run(assay_json, *arguments):
     found = assay_json("run", *arguments, *QUICK)
     assert isinstance(found, dict)
     return found
 
 
-def test_the_round_trip(assay, assay_json, copy: Path, tmp_path: Path) -> None:
+def test_the_round_trip(assay, assay_json, copy, tmp_path):
     dataset = f"dataset={copy}"
     first = [run(assay_json, *BM25, *more, dataset) for more in ((), FIXED)]
     ids = [found["run"] for found in first]
@@ -74,7 +71,7 @@ def test_the_round_trip(assay, assay_json, copy: Path, tmp_path: Path) -> None:
     assert not (tmp_path / "x.csv").exists()
 
 
-def test_a_score_stays_within_its_bounds(assay_json, copy: Path, tmp_path: Path) -> None:
+def test_a_score_stays_within_its_bounds(assay_json, copy, tmp_path):
     """Whatever the judges say of a run's own first ten."""
     dataset = f"dataset={copy}"
     before = run(assay_json, *BM25, dataset)
@@ -89,7 +86,7 @@ def test_a_score_stays_within_its_bounds(assay_json, copy: Path, tmp_path: Path)
         assert bounds["lower"]["mean"] - 1e-9 <= score <= bounds["upper"]["mean"] + 1e-9
 
 
-def test_what_cannot_be_pooled_or_labelled(assay, copy: Path, tmp_path: Path) -> None:
+def test_what_cannot_be_pooled_or_labelled(assay, copy, tmp_path):
     table = tmp_path / "pool.csv"
     arguments = ("pool", *BM25, "limit=6", "latency.queries=0", f"dataset={copy}")
     done = assay(*arguments, "--limit", "5", "--output", str(table))

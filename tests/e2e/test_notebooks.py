@@ -4,7 +4,6 @@ import os
 import re
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 from tools.processes import ROOT
@@ -13,7 +12,7 @@ PAGES = ("compare_runs", "failure_analysis")
 SCRIPT = ROOT / "scripts" / "notebooks.py"
 
 
-def execute(folder: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+def execute(folder, **environment):
     places = {
         "ASSAY_DATASET": "harbourline",
         "ASSAY_REPORTS": str(folder / "reports"),
@@ -31,7 +30,7 @@ def execute(folder: Path, **environment: str) -> subprocess.CompletedProcess[str
 
 
 @pytest.fixture(scope="module")
-def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+def pages(tmp_path_factory):
     """The rendered notebooks."""
     folder = tmp_path_factory.mktemp("notebooks")
     before = {path: path.read_bytes() for path in (ROOT / "notebooks").iterdir()}
@@ -42,7 +41,7 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_every_cell_ran_without_a_complaint(pages: dict[str, str], name: str) -> None:
+def test_every_cell_ran_without_a_complaint(pages, name):
     page = pages[name]
     executed = re.findall(r">In\s\[(.*?)\]:<", page)
     assert executed == [str(number) for number in range(1, 1 + len(executed))]
@@ -54,7 +53,7 @@ def test_every_cell_ran_without_a_complaint(pages: dict[str, str], name: str) ->
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_a_page_needs_nothing_else_and_runs_nothing(pages: dict[str, str], name: str) -> None:
+def test_a_page_needs_nothing_else_and_runs_nothing(pages, name):
     page = pages[name]
     assert "<script" not in page
     assert "default-src 'none'" in page
@@ -63,7 +62,7 @@ def test_a_page_needs_nothing_else_and_runs_nothing(pages: dict[str, str], name:
     assert linked <= {f"{other}.html" for other in PAGES}
 
 
-def test_both_tell_of_the_pipelines_they_need(pages: dict[str, str]) -> None:
+def test_both_tell_of_the_pipelines_they_need(pages):
     for name in ("bm25", "semantic", "hybrid_rrf"):
         assert f"<th>{name}</th>" in pages["compare_runs"]
     for text in ("hybrid_rrf", "is worse than hybrid_rrf", "rank", "passage"):
@@ -71,7 +70,7 @@ def test_both_tell_of_the_pipelines_they_need(pages: dict[str, str]) -> None:
     assert 'aria-label="95 % intervals"' in pages["failure_analysis"], "bars of a result"
 
 
-def test_a_run_that_cannot_be_made_is_told_in_one_line(tmp_path: Path) -> None:
+def test_a_run_that_cannot_be_made_is_told_in_one_line(tmp_path):
     done = execute(tmp_path, ASSAY_THREADS="none")
     assert done.returncode == 2
     assert done.stderr.startswith("notebooks: ASSAY_THREADS: 'none'")

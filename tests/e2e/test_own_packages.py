@@ -5,7 +5,6 @@ import os
 import subprocess
 import sys
 from importlib.util import find_spec
-from pathlib import Path
 
 import pytest
 from samples.small_project import write_project
@@ -20,13 +19,13 @@ class Nothing(Retriever):
 """
 
 
-def git(folder: Path, *words: str) -> None:
+def git(folder, *words):
     named = ["-c", "user.name=x", "-c", "user.email=x@example.org"]
     subprocess.run(["git", *named, *words], cwd=folder, check=True, capture_output=True)
 
 
 @pytest.fixture(scope="module")
-def repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def repository(tmp_path_factory):
     """Such a repository, with a plugin in its root and another checkout of it in `base`."""
     folder = tmp_path_factory.mktemp("own") / "repository"
     folder.mkdir()
@@ -47,7 +46,7 @@ def repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def call(repository: Path, *words: str) -> "subprocess.CompletedProcess[str]":
+def call(repository, *words):
     """Call the command line there."""
     return subprocess.run(
         [sys.executable, ASSAY, *words],
@@ -59,7 +58,7 @@ def call(repository: Path, *words: str) -> "subprocess.CompletedProcess[str]":
 
 
 @pytest.fixture(scope="module")
-def baseline(repository: Path) -> None:
+def baseline(repository):
     done = call(repository, "run", "mine.yaml", "--no-track", "--json")
     assert done.returncode == 0, done.stderr
     run = json.loads(done.stdout)["run"]
@@ -73,7 +72,7 @@ def baseline(repository: Path) -> None:
 
 
 @pytest.mark.parametrize("base", ["../base", "plugged.yaml"])
-def test_the_gate_times_what_is_installed(repository: Path, baseline: None, base: str) -> None:
+def test_the_gate_times_what_is_installed(repository, baseline, base):
     done = call(repository, "gate", "mine.yaml", "--base", base, "--json")
     assert done.stdout, done.stderr
     latency = json.loads(done.stdout)["latency"]
@@ -83,7 +82,7 @@ def test_the_gate_times_what_is_installed(repository: Path, baseline: None, base
 @pytest.mark.slow
 @pytest.mark.skipif(not find_spec("ray"), reason="needs the extra `ray`")
 @pytest.mark.parametrize("config", ["second.yaml", "plugged.yaml"])
-def test_workers_of_ray_find_what_is_installed(repository: Path, config: str) -> None:
+def test_workers_of_ray_find_what_is_installed(repository, config):
     done = call(repository, "run", config, "--ray", "local", "--no-track", "--json", "--rerun")
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["run"]

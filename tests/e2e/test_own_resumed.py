@@ -6,9 +6,7 @@ import signal
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
 
 import pytest
 from tools.processes import ROOT, finish, start
@@ -57,7 +55,7 @@ class Service(BaseHTTPRequestHandler):
 
 
 @pytest.fixture
-def url() -> Iterator[str]:
+def url():
     folder = ROOT / "datasets" / "harbourline" / "docs"
     Service.asked = Counter()
     Service.first = min(path.relative_to(folder).as_posix() for path in folder.rglob("*.md"))
@@ -68,7 +66,7 @@ def url() -> Iterator[str]:
 
 
 @pytest.mark.parametrize("kind", ["http", pytest.param("python", marks=pytest.mark.slow)])
-def test_a_paid_service_is_asked_once(kind: str, url: str, tmp_path: Path) -> None:
+def test_a_paid_service_is_asked_once(kind, url, tmp_path):
     (tmp_path / "paid.py").write_text(MODULE)
     own = {"http": f"{{type: http, url: '{url}'}}", "python": "{type: python, class: 'paid:Paid'}"}
     (tmp_path / "own.yaml").write_text(f"name: own\nretriever: {own[kind]}\n")
@@ -105,6 +103,6 @@ def test_a_paid_service_is_asked_once(kind: str, url: str, tmp_path: Path) -> No
             assert Service.asked.total() == before + calls * QUERIES
 
 
-def count_rankings(reports: Path) -> int:
+def count_rankings(reports):
     files = reports.glob("*/rankings.jsonl")
     return sum(file.read_text().count("\n") for file in files)

@@ -10,7 +10,7 @@ import pytest
 Assay = Callable[..., Any]
 
 
-def test_an_engine_is_compared_with_its_formula(assay: Assay) -> None:
+def test_an_engine_is_compared_with_its_formula(assay):
     done = assay("parity", "qdrant-edge", "harbourline", "k=2", "depth.dense=20", "--limit", "6")
     assert done.returncode == 0, done.stderr
     lines = done.stdout.splitlines()
@@ -30,7 +30,7 @@ def test_an_engine_is_compared_with_its_formula(assay: Assay) -> None:
     assert any(line.startswith("MLflow  run ") for line in lines)
 
 
-def test_it_is_told_as_json(assay_json: Assay) -> None:
+def test_it_is_told_as_json(assay_json):
     found = assay_json(
         "parity", "qdrant-edge", "harbourline", "exact=false", "m=2", "--limit", "6", "--no-track"
     )
@@ -41,7 +41,7 @@ def test_it_is_told_as_json(assay_json: Assay) -> None:
     assert json.loads((Path(found["report"]).parent / "parity.json").read_text())["id"]
 
 
-def test_recall_by_a_setting(assay_json: Assay) -> None:
+def test_recall_by_a_setting(assay_json):
     found = assay_json(
         "recall", "qdrant-edge", "harbourline", "m=2", "ef_construct=4", "--sweep", "ef=1,300",
         "--limit", "6", "--no-track",
@@ -52,7 +52,7 @@ def test_recall_by_a_setting(assay_json: Assay) -> None:
     assert exact["recall"]["100"]["value"] == 1
 
 
-def test_recall_by_filters(assay_json: Assay) -> None:
+def test_recall_by_filters(assay_json):
     found = assay_json(
         "recall", "qdrant-edge", "harbourline", "--filters", ".5,.1", "--limit", "6", "--no-track"
     )
@@ -87,7 +87,7 @@ def test_recall_by_filters(assay_json: Assay) -> None:
         (["recall", "qdrant-edge", "--sweep", "ef=0"], "engine qdrant-edge: ef: input should be"),
     ],
 )
-def test_what_is_to_be_mended_is_one_line(assay: Assay, arguments: list[str], words: str) -> None:
+def test_what_is_to_be_mended_is_one_line(assay, arguments, words):
     done = assay(*arguments)
     assert done.returncode == 2
     (line,) = done.stderr.strip().splitlines()

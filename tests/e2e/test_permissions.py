@@ -1,7 +1,6 @@
 """A collection with principals, from the command line: what is shown, and what a leak does."""
 
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -38,7 +37,7 @@ The valve has a margin of ten. See [valves](valves.md).
 
 
 @pytest.fixture
-def collection(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def collection(tmp_path, monkeypatch):
     folder = tmp_path / "kept"
     (folder / "docs").mkdir(parents=True)
     (folder / "dataset.yaml").write_text(CARD)
@@ -60,8 +59,8 @@ def collection(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_what_a_principal_may_not_read_is_shown_nowhere_and_a_leak_fails_run_and_gate(
-    collection: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+    collection, monkeypatch, capsys
+):
     def assay(*words: Any) -> tuple[int, str]:
         return call(monkeypatch, capsys, *words)
 

@@ -16,7 +16,7 @@ KEYS = {
 }  # fmt: skip
 
 
-def check_run(result, queries: int) -> None:
+def check_run(result, queries):
     """What holds of any finished run."""
     import ir_measures
 
@@ -47,7 +47,7 @@ def check_run(result, queries: int) -> None:
         assert result["measures"][name]["mean"] == pytest.approx(recall, abs=1e-12), name
 
 
-def check_exports(assay_json, result) -> None:
+def check_exports(assay_json, result):
     """The exported files give every figure again."""
     checks = assay_json("verify", result["run"])["measures"]
     assert checks.keys() == result["measures"].keys()
@@ -57,7 +57,7 @@ def check_exports(assay_json, result) -> None:
 
 
 @pytest.mark.parametrize("config", CONFIGS)
-def test_a_small_collection(assay_json, config: str) -> None:
+def test_a_small_collection(assay_json, config):
     limit, timed = (5, 1) if config == "reranked" else (30, 5)  # 24 pairs a query are read
     result = assay_json(
         "run", f"configs/{config}.yaml", f"limit={limit}", f"latency.queries={timed}"
@@ -69,7 +69,7 @@ def test_a_small_collection(assay_json, config: str) -> None:
     )
 
 
-def test_no_config_is_left_out() -> None:
+def test_no_config_is_left_out():
     names = {path.stem for path in (ROOT / "configs").glob("*.yaml")} - {
         "gate",
         "published",
@@ -79,13 +79,13 @@ def test_no_config_is_left_out() -> None:
 
 
 @pytest.mark.parametrize("config", DESIGNS)
-def test_whole_designs_on_a_small_collection(assay_json, config: str) -> None:
+def test_whole_designs_on_a_small_collection(assay_json, config):
     result = assay_json("run", f"configs/{config}.yaml", "limit=12", "latency.queries=3")
     check_run(result, queries=12)
     check_exports(assay_json, result)
 
 
-def test_the_default_collection(assay, assay_json) -> None:
+def test_the_default_collection(assay, assay_json):
     result = assay_json("run", "configs/bm25.yaml", "latency.queries=5", ASSAY_DATASET="")
     assert result["collection"] == "tarnwick"
     assert not result["sampled"]
@@ -107,7 +107,7 @@ def test_the_default_collection(assay, assay_json) -> None:
     "config",
     [pytest.param(name, marks=[pytest.mark.slow] * (name in SLOW)) for name in CONFIGS],
 )
-def test_a_real_collection(assay_json, config: str) -> None:
+def test_a_real_collection(assay_json, config):
     limit = 10 if config == "reranked" else 248
     result = assay_json(
         "run", f"configs/{config}.yaml", "dataset=anthropic_codebase", f"limit={limit}",
@@ -126,7 +126,7 @@ def test_a_real_collection(assay_json, config: str) -> None:
     assert result["measures"]["Recall@20"]["mean"] == pytest.approx(recall, abs=1e-12)
 
 
-def test_contexts_change_the_index_and_are_part_of_the_run(assay_json) -> None:
+def test_contexts_change_the_index_and_are_part_of_the_run(assay_json):
     import json
 
     result = assay_json("run", "configs/contextual.yaml")

@@ -5,7 +5,6 @@ import os
 import shutil
 import subprocess
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 from tools.processes import ASSAY, ROOT
@@ -15,7 +14,7 @@ SAID = "settings from assay.toml\n"
 
 
 @pytest.fixture
-def call(tmp_path: Path) -> Call:
+def call(tmp_path):
     """Call `assay` in a folder of its own, in which the environment names no place."""
     free = {"ASSAY_DATASET": "", "ASSAY_REPORTS": "", "MLFLOW_TRACKING_URI": "sqlite:///mlflow.db"}
 
@@ -31,9 +30,7 @@ def call(tmp_path: Path) -> Call:
     return run
 
 
-def test_documents_and_questions_become_a_folder_that_needs_no_arguments(
-    call: Call, tmp_path: Path
-) -> None:
+def test_documents_and_questions_become_a_folder_that_needs_no_arguments(call, tmp_path):
     shutil.copytree(ROOT / "examples/allotment", tmp_path / "docs")
     shutil.copy(ROOT / "examples/questions.csv", tmp_path)
     made = call("init", "docs", "--questions", "questions.csv")
@@ -65,9 +62,7 @@ def test_documents_and_questions_become_a_folder_that_needs_no_arguments(
     assert (tmp_path / "assay.toml").read_bytes() == kept
 
 
-def test_the_command_line_goes_before_the_environment_and_that_before_the_file(
-    call: Call, tmp_path: Path
-) -> None:
+def test_the_command_line_goes_before_the_environment_and_that_before_the_file(call, tmp_path):
     (tmp_path / "assay.toml").write_text(
         'collection = "tarnwick"\npipelines = ["hybrid", "bm25"]\nreports = "found"\n'
         'measures = ["MRR@10"]\n'
@@ -90,7 +85,7 @@ def test_the_command_line_goes_before_the_environment_and_that_before_the_file(
 
 
 @pytest.mark.parametrize("command", ["run", "compare", "gate", "choose"])
-def test_without_a_file_something_must_be_named(call: Call, command: str) -> None:
+def test_without_a_file_something_must_be_named(call, command):
     done = call(command)
     assert done.returncode == 2
     assert "Missing argument" in done.stderr
@@ -98,7 +93,7 @@ def test_without_a_file_something_must_be_named(call: Call, command: str) -> Non
 
 
 @pytest.mark.parametrize("command", ["run", "compare", "gate", "choose"])
-def test_a_wrong_file_is_told_in_one_line(call: Call, tmp_path: Path, command: str) -> None:
+def test_a_wrong_file_is_told_in_one_line(call, tmp_path, command):
     (tmp_path / "assay.toml").write_text("base = 'bm25'\n")
     done = call(command)
     assert (done.returncode, done.stdout) == (2, "")
@@ -108,7 +103,7 @@ def test_a_wrong_file_is_told_in_one_line(call: Call, tmp_path: Path, command: s
     )
 
 
-def test_choosing_takes_the_collection(call: Call, tmp_path: Path) -> None:
+def test_choosing_takes_the_collection(call, tmp_path):
     (tmp_path / "assay.toml").write_text('collection = "harbourline"\nmeasures = ["Hit@5"]\n')
     done = call("choose", "limit=12", "--budget", "1s", "--json")
     assert done.returncode == 0, done.stderr
@@ -117,16 +112,14 @@ def test_choosing_takes_the_collection(call: Call, tmp_path: Path) -> None:
     assert (found["collection"], found["measure"]) == ("harbourline", "Hit@5")
 
 
-def test_gates_of_several_share_no_file(call: Call, tmp_path: Path) -> None:
+def test_gates_of_several_share_no_file(call, tmp_path):
     (tmp_path / "assay.toml").write_text('pipelines = ["bm25", "hybrid"]\n')
     done = call("gate", "--junit", "gate.xml")
     assert done.returncode == 2
     assert "--junit, --markdown: a file is of one gate; name one of the pipelines" in done.stderr
 
 
-def test_assay_alone_says_where_the_project_stands_and_what_is_next(
-    call: Call, tmp_path: Path
-) -> None:
+def test_assay_alone_says_where_the_project_stands_and_what_is_next(call, tmp_path):
     shutil.copytree(ROOT / "examples/allotment", tmp_path / "docs")
     shutil.copy(ROOT / "examples/questions.csv", tmp_path)
     assert "Usage: assay" in call().stderr, "there is no project yet"

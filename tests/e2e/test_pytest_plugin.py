@@ -43,7 +43,7 @@ def words(query, k):
 
 
 @pytest.fixture
-def session(tmp_path: Path):
+def session(tmp_path):
     """Write tests into a folder of their own and run them; return what pytest printed."""
 
     def run(text: str, *options: str) -> subprocess.CompletedProcess[str]:
@@ -59,20 +59,20 @@ def session(tmp_path: Path):
     return run
 
 
-def load_plugin() -> list[str]:
+def load_plugin():
     """Return the options that load the plug-in, where an older installation does not name it."""
     found = [one for one in entry_points(group="pytest11") if one.value == PLUGIN]
     return [] if found else ["-p", PLUGIN]
 
 
-def declare_committed(manifest: Path) -> None:
+def declare_committed(manifest):
     """Write that a run was made by committed code: no other becomes a baseline."""
     values = json.loads(manifest.read_text())
     values["environment"]["git"]["dirty"] = False
     manifest.write_text(json.dumps(values))
 
 
-def test_figures_that_hold_pass_and_stand_in_junit(session, tmp_path: Path) -> None:
+def test_figures_that_hold_pass_and_stand_in_junit(session, tmp_path):
     done = session(
         """
 @pytest.mark.retrieval(collection=ASKED, measures=["Hit@1"])
@@ -89,7 +89,7 @@ def test_it(retrieval, pipeline):
     assert found == {"words Hit@1": pytest.approx(2 / 3), "bm25 Hit@1": 1.0}
 
 
-def test_a_failure_shows_the_lost_questions_and_what_was_found_instead(session) -> None:
+def test_a_failure_shows_the_lost_questions_and_what_was_found_instead(session):
     done = session(
         """
 def test_it(retrieval):
@@ -114,7 +114,7 @@ def test_it(retrieval):
     assert Path(page[1]).is_file()
 
 
-def test_what_is_wrong_is_one_line(session) -> None:
+def test_what_is_wrong_is_one_line(session):
     wrong = {
         "retrieval('bm52', ASKED)": "bm52",
         "retrieval(words, 'nowhere')": "nowhere",
@@ -131,14 +131,14 @@ def test_what_is_wrong_is_one_line(session) -> None:
     assert "running.py" not in done.stdout
 
 
-def test_an_unknown_key_of_the_marker_is_refused(session) -> None:
+def test_an_unknown_key_of_the_marker_is_refused(session):
     done = session(
         "@pytest.mark.retrieval(colection=1)\ndef test_it(retrieval):\n    retrieval(words)\n"
     )
     assert "colection: unknown; allowed: collection, measures, depth" in done.stdout
 
 
-def test_two_workers_may_run_the_same_pipeline(session, tmp_path: Path) -> None:
+def test_two_workers_may_run_the_same_pipeline(session, tmp_path):
     done = session(
         """
 @pytest.mark.parametrize("turn", range(4))
@@ -151,7 +151,7 @@ def test_it(retrieval, turn):
     assert 1 <= len(list((tmp_path / "reports").glob("bm25-*/manifest.json"))) <= 4
 
 
-def test_a_session_that_does_not_use_it_imports_nothing(session) -> None:
+def test_a_session_that_does_not_use_it_imports_nothing(session):
     done = session(
         """
 def test_it():
@@ -163,7 +163,7 @@ def test_it():
     assert "1 passed" in done.stdout, done.stdout
 
 
-def test_a_run_that_got_worse_than_its_baseline_fails(session, tmp_path: Path) -> None:
+def test_a_run_that_got_worse_than_its_baseline_fails(session, tmp_path):
     done = session("def test_it(retrieval):\n    retrieval('bm25', 'harbourline')\n")
     assert "1 passed" in done.stdout, done.stdout
     (manifest,) = (tmp_path / "reports").glob("*/manifest.json")
@@ -186,7 +186,7 @@ def test_it(retrieval, pipeline):
         assert line in done.stdout, done.stdout
 
 
-def test_init_writes_a_test_that_passes_once_a_run_is_accepted(tmp_path: Path) -> None:
+def test_init_writes_a_test_that_passes_once_a_run_is_accepted(tmp_path):
     shutil.copytree(ROOT / "examples/allotment", tmp_path / "docs")
     shutil.copy(ROOT / "examples/questions.csv", tmp_path)
     free = {"ASSAY_DATASET": "", "ASSAY_REPORTS": "", "MLFLOW_TRACKING_URI": "sqlite:///mlflow.db"}

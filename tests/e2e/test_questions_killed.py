@@ -4,7 +4,6 @@ import os
 import signal
 import threading
 import time
-from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
@@ -20,9 +19,7 @@ ANSWERED = 7  # before the kill; all later calls hang
 
 
 @pytest.mark.slow
-def test_a_killed_run_goes_on_and_pays_for_nothing_twice(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_killed_run_goes_on_and_pays_for_nothing_twice(tmp_path, monkeypatch):
     pytest.importorskip("openai", reason="needs the extra `openai`")
     held = threading.Event()
 

@@ -7,7 +7,6 @@ import signal
 import threading
 import time
 from pathlib import Path
-from typing import Any
 
 import pytest
 from doubles.language_model_server import KEY, Call, Hang, LanguageModelServer, Reaction
@@ -18,11 +17,11 @@ LIMIT = 6
 ANSWERED = 10  # before the kill; all later calls hang
 
 
-def metrics(found: dict[str, Any]) -> dict[str, dict[str, Any]]:
+def metrics(found):
     return {row["metric"]: row for row in found["runs"][0]["metrics"]}
 
 
-def test_a_run_without_a_model(assay, assay_json, places: dict[str, str]) -> None:
+def test_a_run_without_a_model(assay, assay_json, places):
     pytest.importorskip("ragas", reason="needs the extra `ragas`")
     run = assay_json("run", "configs/bm25.yaml", f"limit={LIMIT}", "latency.queries=0")
     found = assay_json("ragas", run["run"])
@@ -43,7 +42,7 @@ def test_a_run_without_a_model(assay, assay_json, places: dict[str, str]) -> Non
     assert re.search(r"IDBasedContextPrecision .* P@10 ", shown.stdout)
 
 
-def check_logged(uri: str, run_id: str, rows: dict[str, dict[str, Any]]) -> None:
+def check_logged(uri, run_id, rows):
     from mlflow.tracking import MlflowClient
 
     client = MlflowClient(uri)
@@ -55,7 +54,7 @@ def check_logged(uri: str, run_id: str, rows: dict[str, dict[str, Any]]) -> None
 
 
 @pytest.mark.slow
-def test_a_killed_run_goes_on_and_pays_for_nothing_twice(tmp_path: Path) -> None:
+def test_a_killed_run_goes_on_and_pays_for_nothing_twice(tmp_path):
     pytest.importorskip("ragas", reason="needs the extra `ragas`")
     pytest.importorskip("openai", reason="needs the extra `openai`")
     run = make_judged(tmp_path / "reports")

@@ -15,12 +15,12 @@ COMMANDS = [line.removeprefix("$ ") for block in BLOCKS for line in block.splitl
 PLACE = ".assay/allotment"
 
 
-def test_the_readme_has_its_commands() -> None:
+def test_the_readme_has_its_commands():
     assert COMMANDS[:2] == ["make eval CONFIG=hybrid_rrf", "make test"]
     assert len(COMMANDS) >= 6
 
 
-def test_commands(assay, places, tmp_path: Path) -> None:
+def test_commands(assay, places, tmp_path):
     """They run as printed, in order, from the project's root. `make test` is what runs this."""
     # Relative, as in the Makefile: the project's path may have a blank in it.
     bin_ = Path(os.path.relpath(Path(sys.executable).parent, ROOT))
@@ -40,7 +40,7 @@ def test_commands(assay, places, tmp_path: Path) -> None:
         assert done.stdout
 
 
-def test_the_retriever_in_python_runs(places, tmp_path: Path) -> None:
+def test_the_retriever_in_python_runs(places, tmp_path):
     (code,) = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
     done = subprocess.run(
         [sys.executable, "-c", code], cwd=tmp_path, env=os.environ | places, capture_output=True,

@@ -6,7 +6,6 @@ import os
 import re
 import shutil
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -18,13 +17,13 @@ from tools.unprivileged import ROOT, forbid_writing, run_unprivileged
 from assay.eval.cli.main import assay
 
 
-def call(*words: str) -> str:
+def call(*words):
     done = CliRunner().invoke(assay, [*words, "--json"])
     assert done.exit_code == 0, (done.output, done.exception)
     return done.stdout
 
 
-def grade(path: Path) -> None:
+def grade(path):
     with path.open(encoding="utf-8-sig", newline="") as file:
         rows = list(csv.DictReader(file))
     with path.open("w", encoding="utf-8", newline="") as file:
@@ -33,7 +32,7 @@ def grade(path: Path) -> None:
         writer.writerows({**row, "grade": "0"} for row in rows)
 
 
-def fill(path: Path) -> None:
+def fill(path):
     """Write a file that takes all that is left of its disk."""
     with path.open("wb") as file:
         while True:
@@ -42,7 +41,7 @@ def fill(path: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def project(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+def project(tmp_path_factory):
     """A project with two runs, a baseline, a table of grades, and a cache beside it."""
     home = tmp_path_factory.mktemp("home")
     folder = home / "project"
@@ -66,7 +65,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         yield folder
 
 
-def try_all(folder: Path, room: Path, each: int) -> dict[str, tuple[int, str, list[str]]]:
+def try_all(folder, room, each):
     """Call each `each`-th command as a process that file modes bind; `room` can be written."""
     done = run_unprivileged(
         "-m", "tools.refused_writes", str(folder), str(each),
@@ -79,7 +78,7 @@ def try_all(folder: Path, room: Path, each: int) -> dict[str, tuple[int, str, li
     return found
 
 
-def check(found: dict[str, tuple[int, str, list[str]]], folder: Path, cause: str) -> None:
+def check(found, folder, cause):
     wrong = []
     for name, (code, errors, partial) in found.items():
         lines = [line for line in errors.splitlines() if line.startswith("assay: ")]
@@ -89,7 +88,7 @@ def check(found: dict[str, tuple[int, str, list[str]]], folder: Path, cause: str
     assert not wrong, "\n".join(wrong)
 
 
-def test_a_folder_that_may_not_be_written_is_one_line(project: Path, tmp_path: Path) -> None:
+def test_a_folder_that_may_not_be_written_is_one_line(project, tmp_path):
     folder = tmp_path / "project"
     shutil.copytree(project, folder)
     shutil.copytree(project.parent / "cache", tmp_path / "cache")
@@ -103,7 +102,7 @@ def test_a_folder_that_may_not_be_written_is_one_line(project: Path, tmp_path: P
 
 
 @pytest.mark.parametrize("each", [3, pytest.param(1, marks=pytest.mark.slow)])
-def test_a_full_disk_is_one_line(project: Path, tmp_path: Path, each: int) -> None:
+def test_a_full_disk_is_one_line(project, tmp_path, each):
     disk = tmp_path / "disk"
     disk.mkdir()
     mount = ["mount", "-t", "tmpfs", "-o", "size=8m", "none", str(disk)]

@@ -3,8 +3,6 @@
 import json
 import subprocess
 from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
 import pytest
 from samples.published import UNEXPLAINED, read_facts, write_file, write_set
@@ -16,23 +14,23 @@ Call = Callable[..., subprocess.CompletedProcess[str]]
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
+def folder(tmp_path):
     write_set(tmp_path / "fruit")
     return tmp_path / "fruit"
 
 
 @pytest.fixture
-def write(folder: Path) -> Callable[..., Path]:
+def write(folder):
     return lambda **given: write_file(folder.with_name("published.yaml"), **given)
 
 
-def read(done: subprocess.CompletedProcess[str]) -> dict[str, Any]:
+def read(done):
     value = json.loads(done.stdout)
     assert isinstance(value, dict)
     return value
 
 
-def test_each_figure_has_its_verdict_and_reason(assay: Call, write: Callable[..., Path]) -> None:
+def test_each_figure_has_its_verdict_and_reason(assay, write):
     path = write()
     output = path.parent / "out"
     arguments = ("--file", str(path), "--output", str(output), "--json")
@@ -59,18 +57,14 @@ def test_each_figure_has_its_verdict_and_reason(assay: Call, write: Callable[...
     assert "not among those chosen" in page
 
 
-def test_a_difference_without_a_reason_is_the_exit_code(
-    assay: Call, write: Callable[..., Path]
-) -> None:
+def test_a_difference_without_a_reason_is_the_exit_code(assay, write):
     done = assay("reproduce", "fruit", "--file", str(write(figures=UNEXPLAINED)), "--no-track")
     assert done.returncode == 1, done.stderr
     assert "differs" in done.stdout
     assert "1 figure differs, and the file knows no reason" in done.stdout
 
 
-def test_a_querys_own_passage_counts_where_the_set_says_so(
-    assay: Call, write: Callable[..., Path], folder: Path
-) -> None:
+def test_a_querys_own_passage_counts_where_the_set_says_so(assay, write, folder):
     """Then the first query finds its passage second: (1/log2(3) + 1 + 1 + 0) / 4."""
     path = write(figures=UNEXPLAINED, drop="false")
     done = assay("reproduce", f"fruit={folder}", "--file", str(path), "--no-track", "--json")
@@ -85,9 +79,7 @@ def test_a_querys_own_passage_counts_where_the_set_says_so(
         (["away"], "none of the sets is here, so that nothing was measured"),
     ],
 )
-def test_a_call_that_cannot_be_met_is_refused(
-    assay: Call, write: Callable[..., Path], words: list[str], message: str
-) -> None:
+def test_a_call_that_cannot_be_met_is_refused(assay, write, words, message):
     done = assay("reproduce", *words, "--file", str(write()), "--no-track")
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.splitlines()[-1].startswith(f"assay: {message}")

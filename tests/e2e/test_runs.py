@@ -13,7 +13,7 @@ RUN = ("run", "configs/bm25.yaml", "latency.queries=5")
 STAGES = "[{type: rerank, model: ms-marco-MiniLM-L-12-v2, depth: 8}]"
 
 
-def test_an_equal_run_is_shown_again(assay, assay_json, places) -> None:
+def test_an_equal_run_is_shown_again(assay, assay_json, places):
     first = assay_json(*RUN)
     second = assay_json(*RUN)
     assert second == first
@@ -23,7 +23,7 @@ def test_an_equal_run_is_shown_again(assay, assay_json, places) -> None:
     assert again["measures"] == first["measures"]
 
 
-def test_a_report_is_computed_without_searching(assay_json) -> None:
+def test_a_report_is_computed_without_searching(assay_json):
     result = assay_json(*RUN)
     page = Path(result["report"])
     before = (page.parent / "run.trec").read_bytes()
@@ -35,7 +35,7 @@ def test_a_report_is_computed_without_searching(assay_json) -> None:
     assert (page.parent / "run.trec").read_bytes() == before
 
 
-def test_killed_and_resumed(tmp_path: Path, places) -> None:
+def test_killed_and_resumed(tmp_path, places):
     """Kill -9 while searching; the next run goes on from there."""
     reports = tmp_path / "reports"
     cache = str(make_cache(tmp_path))
@@ -57,7 +57,7 @@ def test_killed_and_resumed(tmp_path: Path, places) -> None:
     assert stored_rankings(reports)[: len(stored)] == stored
 
 
-def stored_rankings(reports: Path) -> list[str]:
+def stored_rankings(reports):
     """Return the lines that were written whole; a kill may cut the last one off."""
     files = list(reports.glob("*/rankings.jsonl"))
     assert len(files) <= 1
@@ -65,7 +65,7 @@ def stored_rankings(reports: Path) -> list[str]:
     return [line for line in lines if line.endswith("\n")]
 
 
-def test_two_at_once(tmp_path: Path, places) -> None:
+def test_two_at_once(tmp_path, places):
     """Two processes make the same run: one works, the other waits and shows the same."""
     environment = places | {
         "ASSAY_REPORTS": str(tmp_path / "reports"),

@@ -1,7 +1,6 @@
 """`assay search`: one query, its hits, and the trace of every step."""
 
 import json
-from pathlib import Path
 
 import pytest
 
@@ -16,7 +15,7 @@ SEARCH = ("search", "configs/bm25.yaml", QUERY)
 RUN = ("run", "configs/hybrid_rrf.yaml", "latency.queries=0", "--no-track")
 
 
-def test_hits_trace_and_context(assay_json) -> None:
+def test_hits_trace_and_context(assay_json):
     found = assay_json(*SEARCH, STAGES, "--k", "2", "--context")
     assert found["collection"] == "harbourline"
     first = found["hits"][0]
@@ -37,7 +36,7 @@ def test_hits_trace_and_context(assay_json) -> None:
     assert found["context"].count("## ") >= 2
 
 
-def test_it_reads_as_a_table(assay) -> None:
+def test_it_reads_as_a_table(assay):
     done = assay(*SEARCH, "--context")
     assert done.returncode == 0, done.stderr
     for word in ("Conditions of Carriage", "score", "ranks: keyword 1", "what it did", "## "):
@@ -70,7 +69,7 @@ Whoever pays late pays twice, as §§ 1–2 say.
 """
 
 
-def test_what_is_around_a_hit(assay, assay_json, tmp_path: Path) -> None:
+def test_what_is_around_a_hit(assay, assay_json, tmp_path):
     (tmp_path / "law.md").write_text(LAW)
     documents = "documents.chunker={type: structure, max_tokens: 32, overlap_tokens: 0}"
     command = ("search", "configs/bm25.yaml", "a berth costs crowns", f"dataset={tmp_path}")
@@ -98,7 +97,7 @@ def test_what_is_around_a_hit(assay, assay_json, tmp_path: Path) -> None:
         assert words in printed
 
 
-def test_a_file_and_a_folder_without_a_card(assay, assay_json, tmp_path: Path) -> None:
+def test_a_file_and_a_folder_without_a_card(assay, assay_json, tmp_path):
     (tmp_path / "law.md").write_text(LAW)
     for place in (tmp_path, tmp_path / "law.md"):
         found = assay_json("search", "configs/bm25.yaml", "crowns", f"dataset={place}")
@@ -123,7 +122,7 @@ def test_a_file_and_a_folder_without_a_card(assay, assay_json, tmp_path: Path) -
         ("[{type: context, tokenizer: nothing}]", ("tokenizer nothing", "bert-base-uncased")),
     ],
 )
-def test_stages_that_do_not_fit(assay, tmp_path: Path, stages: str, words: tuple[str, ...]) -> None:
+def test_stages_that_do_not_fit(assay, tmp_path, stages, words):
     done = assay(*RUN, f"retriever.stages={stages}", ASSAY_REPORTS=str(tmp_path))
     assert done.returncode == 2
     assert done.stdout == ""

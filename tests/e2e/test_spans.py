@@ -2,9 +2,7 @@
 
 import gzip
 import threading
-from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -57,23 +55,21 @@ class Receiver(ThreadingHTTPServer):
 
 
 @pytest.fixture
-def receiver() -> Iterator[Receiver]:
+def receiver():
     with Receiver() as server:
         yield server
         server.shutdown()
 
 
 @pytest.fixture
-def config(tmp_path: Path) -> str:
+def config(tmp_path):
     """A pipeline of its own, so that no run of it is stored."""
     path = tmp_path / "p.yaml"
     path.write_text("name: spans\nretriever: {legs: {words: {type: bm25}}}\n")
     return str(path)
 
 
-def test_a_run_sends_its_spans_before_it_ends_and_no_others(
-    assay: Callable[..., Any], config: str, receiver: Receiver
-) -> None:
+def test_a_run_sends_its_spans_before_it_ends_and_no_others(assay, config, receiver):
     endpoint = f"http://127.0.0.1:{receiver.server_port}"
     options = ("limit=3", "latency.queries=0")
     done = assay("run", config, *options, OTEL_EXPORTER_OTLP_ENDPOINT=endpoint)
@@ -88,9 +84,7 @@ def test_a_run_sends_its_spans_before_it_ends_and_no_others(
     assert "mlflow" in done.stdout.lower()
 
 
-def test_one_search_is_one_root_span(
-    assay: Callable[..., Any], config: str, receiver: Receiver
-) -> None:
+def test_one_search_is_one_root_span(assay, config, receiver):
     endpoint = f"http://127.0.0.1:{receiver.server_port}"
     done = assay("search", config, "ferry", OTEL_EXPORTER_OTLP_ENDPOINT=endpoint)
     assert done.returncode == 0, done.stderr
@@ -98,9 +92,7 @@ def test_one_search_is_one_root_span(
     assert sorted(names) == ["hierarchical_document.search", "keyword.search.in_memory_bm25"]
 
 
-def test_a_receiver_that_is_down_is_no_fault_of_the_run(
-    assay: Callable[..., Any], config: str
-) -> None:
+def test_a_receiver_that_is_down_is_no_fault_of_the_run(assay, config):
     environment = {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:1"}
     environment["OTEL_EXPORTER_OTLP_TIMEOUT"] = "1"
     done = assay("search", config, "ferry", "--json", **environment)

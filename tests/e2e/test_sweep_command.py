@@ -14,7 +14,7 @@ QUICK = ("latency.queries=4", "latency.warm_up=0", "limit=6")
 
 
 @pytest.fixture
-def sweep(tmp_path: Path) -> Path:
+def sweep(tmp_path):
     path = tmp_path / "mine.yaml"
     path.write_text(
         f"base: {ROOT}/configs/bm25.yaml\n"
@@ -24,14 +24,12 @@ def sweep(tmp_path: Path) -> Path:
     return path
 
 
-def manifests(reports: Path) -> dict[str, float]:
+def manifests(reports):
     return {path.parent.name: path.stat().st_mtime for path in reports.glob("*/manifest.json")}
 
 
 @pytest.mark.slow
-def test_a_killed_sweep_goes_on_and_is_one_parent(
-    sweep: Path, tmp_path: Path, environment: dict[str, str]
-) -> None:
+def test_a_killed_sweep_goes_on_and_is_one_parent(sweep, tmp_path, environment):
     reports = tmp_path / "reports"
     process = start("sweep", str(sweep), *QUICK, "--keep-runs", environment=environment)
     deadline = time.monotonic() + 120
@@ -78,9 +76,7 @@ def test_a_killed_sweep_goes_on_and_is_one_parent(
     assert manifests(reports) == after
 
 
-def test_a_point_is_the_run_that_assay_run_makes(
-    sweep: Path, tmp_path: Path, environment: dict[str, str]
-) -> None:
+def test_a_point_is_the_run_that_assay_run_makes(sweep, tmp_path, environment):
     """Bit for bit, also where the sweep stores none and `assay run` makes it afterwards."""
     alone = finish(
         start(
@@ -110,9 +106,7 @@ def test_a_point_is_the_run_that_assay_run_makes(
 
 
 @pytest.mark.slow
-def test_a_failing_point_is_told_and_the_others_go_on(
-    tmp_path: Path, environment: dict[str, str]
-) -> None:
+def test_a_failing_point_is_told_and_the_others_go_on(tmp_path, environment):
     path = tmp_path / "mine.yaml"
     path.write_text(
         f"base: {ROOT}/configs/bm25.yaml\n"
@@ -138,7 +132,7 @@ def test_a_failing_point_is_told_and_the_others_go_on(
     assert page.read_text().count("Failed: ") == 3
 
 
-def test_a_dry_run_lists_the_points(sweep: Path, environment: dict[str, str]) -> None:
+def test_a_dry_run_lists_the_points(sweep, environment):
     done = finish(start("sweep", str(sweep), "--dry-run", environment=environment))
     assert done.returncode == 0
     lines = done.stdout.splitlines()
@@ -150,7 +144,7 @@ def test_a_dry_run_lists_the_points(sweep: Path, environment: dict[str, str]) ->
     assert not Path(environment["ASSAY_REPORTS"]).exists()
 
 
-def test_a_bad_file_stops_before_anything_runs(sweep: Path, environment: dict[str, str]) -> None:
+def test_a_bad_file_stops_before_anything_runs(sweep, environment):
     sweep.write_text(sweep.read_text().replace("k1", "k9"))
     done = finish(start("sweep", str(sweep), environment=environment))
     assert done.returncode == 2

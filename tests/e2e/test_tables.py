@@ -3,9 +3,7 @@
 import json
 import re
 from collections import Counter
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 from tools.processes import ROOT
@@ -72,7 +70,7 @@ TIMED = ("parity", "recall", "search")
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("tables")
     for name, text in (("small", SMALL), ("sweep", SWEEP), ("targets", TARGETS)):
         (folder / f"{name}.yaml").write_text(text)
@@ -80,12 +78,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def run_id(
-    folder: Path,
-    assay: Callable[..., Any],
-    assay_json: Callable[..., dict[str, Any]],
-    places: dict[str, str],
-) -> str:
+def run_id(folder, assay, assay_json, places):
     """The id of a run of the whole collection, which is a baseline."""
     run = str(assay_json("run", BM25, "latency.queries=0", "--no-track")["run"])
     manifest = Path(places["ASSAY_REPORTS"]) / run / "manifest.json"
@@ -97,15 +90,13 @@ def run_id(
     return run
 
 
-def blur(line: str) -> str:
+def blur(line):
     """Return a line without its figures: times differ from call to call."""
     return re.sub(r"[\d.,+−-]+", "#", line)
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_figures_stand_whole(
-    name: str, folder: Path, run_id: str, assay: Callable[..., Any]
-) -> None:
+def test_figures_stand_whole(name, folder, run_id, assay):
     arguments = [item.format(folder=folder, run=run_id) for item in COMMANDS[name]]
     shown = []
     for environment in ({}, {"COLUMNS": str(WIDTH)}):

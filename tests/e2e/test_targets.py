@@ -4,7 +4,6 @@ import json
 import sqlite3
 import subprocess
 from pathlib import Path
-from typing import Any
 
 import pytest
 from tools.processes import ROOT
@@ -74,14 +73,14 @@ VERDICTS = {
 
 
 @pytest.fixture(scope="module")
-def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def file(tmp_path_factory):
     path = tmp_path_factory.mktemp("targets") / "targets.yaml"
     path.write_text(TARGETS)
     return path
 
 
 @pytest.fixture(scope="module")
-def call(assay, file: Path):
+def call(assay, file):
     """Measure targets of the file where no data of the user's is known."""
 
     def run(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -91,7 +90,7 @@ def call(assay, file: Path):
 
 
 @pytest.fixture(scope="module")
-def measured(call, file: Path) -> dict[str, Any]:
+def measured(call, file):
     """All targets measured, logged and written into a README."""
     readme = file.with_name("README.md")
     readme.write_text(f"# Mine\n\n{BEGIN}\n{END}\n\nthe end\n")
@@ -102,7 +101,7 @@ def measured(call, file: Path) -> dict[str, Any]:
     return value
 
 
-def test_each_has_its_verdict(measured: dict[str, Any]) -> None:
+def test_each_has_its_verdict(measured):
     assert {target["id"]: target["verdict"] for target in measured["targets"]} == VERDICTS
     by_id = {target["id"]: target["lines"] for target in measured["targets"]}
     assert by_id["HIT"][1]["found"]["estimate"]["n"] == 5
@@ -118,7 +117,7 @@ def test_each_has_its_verdict(measured: dict[str, Any]) -> None:
                 assert estimate["high"] is None or estimate["value"] <= estimate["high"]
 
 
-def test_the_files_say_the_same(measured: dict[str, Any], file: Path) -> None:
+def test_the_files_say_the_same(measured, file):
     markdown, stored = map(Path, measured["files"])
     values = json.loads(stored.read_text())
     assert values == {key: measured[key] for key in values}
@@ -130,7 +129,7 @@ def test_the_files_say_the_same(measured: dict[str, Any], file: Path) -> None:
     assert readme.read_text().endswith("\nthe end\n")
 
 
-def test_mlflow_has_them(measured: dict[str, Any], places: dict[str, str]) -> None:
+def test_mlflow_has_them(measured, places):
     with sqlite3.connect(places["MLFLOW_TRACKING_URI"].removeprefix("sqlite:///")) as store:
         rows = store.execute(
             "select key, value from metrics where run_uuid = ?", (measured["mlflow_run"],)
@@ -140,7 +139,7 @@ def test_mlflow_has_them(measured: dict[str, Any], places: dict[str, str]) -> No
     assert (metrics["targets/met"], metrics["targets/missed"]) == (2, 1)
 
 
-def test_a_repeated_call_measures_nothing_anew(call, measured: dict[str, Any]) -> None:
+def test_a_repeated_call_measures_nothing_anew(call, measured):
     done = call("SPEED", "WHOLE", "--json", "--no-track")
     assert done.returncode == 0, done.stderr
     again = json.loads(done.stdout)
@@ -149,7 +148,7 @@ def test_a_repeated_call_measures_nothing_anew(call, measured: dict[str, Any]) -
     assert again["targets"] == before
 
 
-def test_the_table_on_the_terminal(call, measured: dict[str, Any]) -> None:
+def test_the_table_on_the_terminal(call, measured):
     done = call("HIT", "GAIN", "LATER", "--no-track")
     assert done.returncode == 0, done.stderr
     for text in ("something is found", "≥ +100 %", "no stage does it yet", "1 missed: GAIN"):
@@ -165,14 +164,14 @@ def test_the_table_on_the_terminal(call, measured: dict[str, Any]) -> None:
         (["--readme", "none.md"], "none.md: cannot be read"),
     ],
 )
-def test_a_call_that_cannot_be_met_is_refused(call, arguments: list[str], message: str) -> None:
+def test_a_call_that_cannot_be_met_is_refused(call, arguments, message):
     done = call(*arguments)
     assert (done.returncode, done.stdout) == (2, "")
     assert message in done.stderr
     assert len(done.stderr.splitlines()) == 1
 
 
-def test_a_broken_file_is_named(assay, tmp_path: Path) -> None:
+def test_a_broken_file_is_named(assay, tmp_path):
     path = tmp_path / "broken.yaml"
     path.write_text(TARGETS.replace("type: stale", "type: fresh"))
     done = assay("targets", "--file", str(path))

@@ -1,17 +1,16 @@
 """What commands show on a terminal of 80 columns, read off its screen."""
 
 import sys
-from pathlib import Path
 
 import pytest
 from tools.own_cache import make_cache
 from tools.processes import ASSAY, ROOT
-from tools.terminals import Screen, show
+from tools.terminals import show
 
 BAR = "━"
 
 
-def show_bars(screen: Screen) -> list[str]:
+def show_bars(screen):
     """Return the lines with a bar, of each of which there is at most one at a time."""
     bars = []
     for lines in screen.states:
@@ -31,9 +30,7 @@ def show_bars(screen: Screen) -> list[str]:
         (("ingest", "harbourline", "--config", "bm25", "--no-track"), "18 documents"),
     ],
 )
-def test_one_bar_moves_in_place_and_leaves_nothing(
-    arguments: tuple[str, ...], line: str, places: dict[str, str], tmp_path: Path
-) -> None:
+def test_one_bar_moves_in_place_and_leaves_nothing(arguments, line, places, tmp_path):
     (tmp_path / "other.yaml").write_text(
         "base: bm25\nname: other\nretriever: {legs: {keyword: {k1: 2.0}}}\n"
     )
@@ -52,7 +49,7 @@ def test_one_bar_moves_in_place_and_leaves_nothing(
 HOSTILE = "name\r no \x1b[1A\x1b[2Ktext \x9b2J\x1b]0;title\x07end"
 
 
-def test_texts_move_no_cursor_beside_a_bar(tmp_path: Path) -> None:
+def test_texts_move_no_cursor_beside_a_bar(tmp_path):
     script = tmp_path / "hostile.py"
     script.write_text(f"""
 import sys
@@ -85,8 +82,8 @@ with safe_streams():
 
 @pytest.mark.parametrize(("answer", "told"), [(b"n\n", "--trust"), (b"y\n", "cannot be reached")])
 def test_what_a_foreign_file_asks_for_is_asked_before_it_is_done(
-    answer: bytes, told: str, environment: dict[str, str], tmp_path: Path
-) -> None:
+    answer, told, environment, tmp_path
+):
     config = tmp_path / "foreign.yaml"
     config.write_text("name: foreign\nretriever: {type: http, url: 'http://127.0.0.1:9/search'}\n")
     (tmp_path / "here").mkdir()

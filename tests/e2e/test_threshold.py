@@ -2,7 +2,6 @@
 
 import json
 import re
-from pathlib import Path
 
 import pytest
 import yaml
@@ -27,7 +26,7 @@ QUERIES = {
 
 
 @pytest.fixture(scope="module")
-def collection(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def collection(tmp_path_factory):
     folder = tmp_path_factory.mktemp("cards") / "harbour"
     (folder / "docs").mkdir(parents=True)
     (folder / "dataset.yaml").write_text(CARD)
@@ -44,7 +43,7 @@ def collection(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_what_is_fitted_is_what_a_run_does(assay, assay_json, collection: Path, tmp_path) -> None:
+def test_what_is_fitted_is_what_a_run_does(assay, assay_json, collection, tmp_path):
     path = tmp_path / "fitted.yaml"
     over = (f"dataset={collection}", "latency.queries=0")
     wanted = ("--false-empty", "0.4", "--output", str(path))
@@ -83,7 +82,7 @@ def test_what_is_fitted_is_what_a_run_does(assay, assay_json, collection: Path, 
     assert f"- {{type: threshold, of: dense, minimum: {fitted['minimum']}}}" in shown
 
 
-def test_the_table_of_a_run(assay, collection: Path) -> None:
+def test_the_table_of_a_run(assay, collection):
     over = (f"dataset={collection}", "latency.queries=0")
     done = assay("run", "configs/bm25.yaml", *over, "--no-track")
     assert done.returncode == 0, done.stderr
@@ -101,9 +100,7 @@ def test_the_table_of_a_run(assay, collection: Path) -> None:
         ("configs/hybrid.yaml", ("--false-empty", "1"), "--false-empty"),
     ],
 )
-def test_what_has_no_meaning_is_refused(
-    assay, collection: Path, tmp_path: Path, config: str, options: tuple[str, ...], words: str
-) -> None:
+def test_what_has_no_meaning_is_refused(assay, collection, tmp_path, config, options, words):
     path = tmp_path / "none.yaml"
     over = (f"dataset={collection}", *options, "--output", str(path))
     done = assay("threshold", config, *over)

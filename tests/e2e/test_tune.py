@@ -15,24 +15,24 @@ REFERENCE = ("retriever.legs.keyword.scorer=rank-bm25", "retriever.legs.keyword.
 QUICK = ("--repeats", "2", "--no-track")
 
 
-def mlflow_run(places: dict[str, str], run_id: str) -> Any:
+def mlflow_run(places, run_id):
     from mlflow.tracking import MlflowClient
 
     return MlflowClient(places["MLFLOW_TRACKING_URI"]).get_run(run_id)
 
 
 @pytest.fixture(scope="module")
-def reports(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def reports(tmp_path_factory):
     return tmp_path_factory.mktemp("tuned-alone")  # other tests tune the same keys
 
 
 @pytest.fixture(scope="module")
-def tuned(assay_json, reports: Path) -> dict[str, Any]:
+def tuned(assay_json, reports):
     call = ("tune", BM25, "limit=20", "--over", f"{K1}=0.5,1.2,5", "--repeats", "2")
     return assay_json(*call, ASSAY_REPORTS=str(reports))
 
 
-def test_figures(tuned: dict[str, Any]) -> None:
+def test_figures(tuned):
     assert Path(tuned["output"]).name == f"bm25-{tuned['collection']}-k1.yaml"
     assert tuned["config"] == "bm25"
     assert tuned["queries"] == 20
@@ -47,7 +47,7 @@ def test_figures(tuned: dict[str, Any]) -> None:
     assert held["low"] <= held["value"] <= held["high"]
 
 
-def test_the_page_tells_all(tuned: dict[str, Any]) -> None:
+def test_the_page_tells_all(tuned):
     page = Path(tuned["report"]).read_text()
     assert "best, cross-validated" in page
     assert f"on {tuned['collection']}" in page
@@ -59,13 +59,13 @@ def test_the_page_tells_all(tuned: dict[str, Any]) -> None:
     )
 
 
-def test_scores_are_those_of_a_run(tuned: dict[str, Any], assay_json) -> None:
+def test_scores_are_those_of_a_run(tuned, assay_json):
     item = tuned["points"][2]
     run = assay_json("run", BM25, "limit=20", f"{K1}={item['settings'][K1]}", "latency.queries=0")
     assert run["measures"]["nDCG@10"]["mean"] == pytest.approx(item["mean"])
 
 
-def test_the_config_that_is_written(tuned: dict[str, Any], assay_json, reports: Path) -> None:
+def test_the_config_that_is_written(tuned, assay_json, reports):
     path = Path(tuned["output"])
     assert path == reports / "tuned" / f"bm25-{tuned['collection']}-k1.yaml"
     written = yaml.safe_load(path.read_text())
@@ -86,7 +86,7 @@ def test_the_config_that_is_written(tuned: dict[str, Any], assay_json, reports: 
     assert stored["points"] == tuned["points"]
 
 
-def test_mlflow_holds_both_gains(tuned: dict[str, Any], places: dict[str, str]) -> None:
+def test_mlflow_holds_both_gains(tuned, places):
     run = mlflow_run(places, tuned["mlflow_run"])
     written = Path(tuned["output"]).stat().st_mtime * 1000
     assert run.info.start_time < written, "it lasted from before the search, not from its logging"
@@ -97,7 +97,7 @@ def test_mlflow_holds_both_gains(tuned: dict[str, Any], places: dict[str, str]) 
     assert data.tags["assay.verdict"] == tuned["verdict"]
 
 
-def test_the_table_shows_both_gains_and_the_surface(assay, tmp_path: Path) -> None:
+def test_the_table_shows_both_gains_and_the_surface(assay, tmp_path):
     output = tmp_path / "mine.yaml"
     done = assay("tune", BM25, "limit=30", *QUICK, "--output", str(output))
     assert done.returncode == 0, done.stderr
@@ -109,7 +109,7 @@ def test_the_table_shows_both_gains_and_the_surface(assay, tmp_path: Path) -> No
     assert output.exists()
 
 
-def test_lists_and_other_kinds_are_written_whole(assay_json, tmp_path: Path) -> None:
+def test_lists_and_other_kinds_are_written_whole(assay_json, tmp_path):
     config = tmp_path / "mine.yaml"
     config.write_text(
         "name: mine\nretriever:\n  legs: {one: {type: bm25}, two: {type: bm25, analyzer: words}}\n"
@@ -126,7 +126,7 @@ def test_lists_and_other_kinds_are_written_whole(assay_json, tmp_path: Path) -> 
     assert shown["name"] == "mine_tuned"
 
 
-def test_a_space_from_a_file_and_a_sample_of_it(assay_json, tmp_path: Path) -> None:
+def test_a_space_from_a_file_and_a_sample_of_it(assay_json, tmp_path):
     space = tmp_path / "space.yaml"
     space.write_text(f"axes:\n  - {K1}: [0.5, 1]\n  - {K1}: [1, 2, 3]\n")
     output = ("--force", "--output", str(tmp_path / "out.yaml"))
@@ -138,7 +138,7 @@ def test_a_space_from_a_file_and_a_sample_of_it(assay_json, tmp_path: Path) -> N
     assert set(sample) < set(values)
 
 
-def test_the_spaces_of_the_project_can_be_tried() -> None:
+def test_the_spaces_of_the_project_can_be_tried():
     from assay.eval.configs.config import load_config
     from assay.eval.studies.sweep.search_spaces import derive_space, read_space, resolve_points
 
@@ -155,11 +155,11 @@ def test_the_spaces_of_the_project_can_be_tried() -> None:
     assert len(derive_space(reference).points) == 40
 
 
-def read_files(folder: Path) -> dict[str, bytes]:
+def read_files(folder):
     return {path.name: path.read_bytes() for path in sorted(folder.iterdir())}
 
 
-def test_a_result_of_another_question_is_kept(assay, tmp_path: Path) -> None:
+def test_a_result_of_another_question_is_kept(assay, tmp_path):
     """As a context that is worth taking was, by the plain call that followed it."""
 
     def tune(*more: str) -> Any:
@@ -187,7 +187,7 @@ def test_a_result_of_another_question_is_kept(assay, tmp_path: Path) -> None:
     assert len(read_files(folder)) == len(after), "the same call gives the same file"
 
 
-def test_a_file_of_the_users_is_replaced_only_by_force(assay, tmp_path: Path) -> None:
+def test_a_file_of_the_users_is_replaced_only_by_force(assay, tmp_path):
     output = tmp_path / "mine.yaml"
     call = ("tune", BM25, "limit=20", *QUICK, "--over", f"{K1}=0.5,5", "--output", str(output))
     output.write_text("base: bm25\nname: mine\n")
@@ -207,7 +207,7 @@ def test_a_file_of_the_users_is_replaced_only_by_force(assay, tmp_path: Path) ->
     assert yaml.safe_load(output.read_text())["name"] == "changed"
 
 
-def test_pages_of_the_users_beside_the_output_are_kept(assay, tmp_path: Path) -> None:
+def test_pages_of_the_users_beside_the_output_are_kept(assay, tmp_path):
     (tmp_path / "index.html").write_text("mine")
     output = ("--output", str(tmp_path / "index.yaml"))
     done = assay("tune", BM25, "limit=20", *QUICK, "--over", f"{K1}=0.5,5", *output)
@@ -216,7 +216,7 @@ def test_pages_of_the_users_beside_the_output_are_kept(assay, tmp_path: Path) ->
     assert read_files(tmp_path) == {"index.html": b"mine"}
 
 
-def test_two_at_once_lose_neither_result(places: dict[str, str], tmp_path: Path) -> None:
+def test_two_at_once_lose_neither_result(places, tmp_path):
     alone = places | {"ASSAY_REPORTS": str(tmp_path)}
     running = [
         start("tune", BM25, "limit=20", *QUICK, "--over", f"{K1}={values}", environment=alone)
@@ -248,7 +248,7 @@ def test_two_at_once_lose_neither_result(places: dict[str, str], tmp_path: Path)
         ((BM25, "limit=4", "--over", f"{K1}=1"), ("4 queries in 4 groups", "5 folds")),
     ],
 )
-def test_bad_input(assay, tmp_path: Path, arguments: tuple[str, ...], words) -> None:
+def test_bad_input(assay, tmp_path, arguments, words):
     output = tmp_path / "tuned.yaml"
     done = assay("tune", *arguments, "--no-track", "--output", str(output))
     assert done.returncode == 2, done.stdout

@@ -3,8 +3,6 @@
 import re
 import shlex
 import subprocess
-from collections.abc import Callable
-from pathlib import Path
 
 from tools.processes import ROOT
 
@@ -13,15 +11,13 @@ PLACE = ".assay/tutorial"
 BLOCKS = re.findall(r"^```(console|text)\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
 
 
-def blur(text: str) -> str:
+def blur(text):
     """Return text without spaces and figures: those of a model differ by machine, times always."""
     text = re.sub(r"[-+<−]?\d[\d,.]*", "0", text)
     return re.sub(r"\s+", "", text)
 
 
-def test_every_command_runs_and_prints_what_is_shown(
-    assay: Callable[..., "subprocess.CompletedProcess[str]"], tmp_path: Path
-) -> None:
+def test_every_command_runs_and_prints_what_is_shown(assay, tmp_path):
     said: list[str] = []
     shown = 0
     for kind, block in BLOCKS:

@@ -3,10 +3,7 @@
 import json
 import math
 import re
-from collections.abc import Collection
 from html.parser import HTMLParser
-from pathlib import Path
-from typing import Any
 
 # Keys whose values depend on the machine, the moment or the version installed.
 CHANGING = re.compile(
@@ -32,7 +29,7 @@ BUSY = "Times are unreliable"
 ABSOLUTE, RELATIVE = 0.002, 0.005
 
 
-def mask(value: Any, places: dict[str, str], keys: Collection[str] = ()) -> Any:
+def mask(value, places, keys=()):
     """Return `value` without what changes from machine to machine; figures have four digits.
 
     The values of `keys` and of those in `CHANGING` are masked, the names of `places` replaced.
@@ -54,7 +51,7 @@ def mask(value: Any, places: dict[str, str], keys: Collection[str] = ()) -> Any:
     return value
 
 
-def mask_text(text: str, places: dict[str, str]) -> str:
+def mask_text(text, places):
     """Return `text` with names for paths, runs, dates, digests and times."""
     for place, name in places.items():
         text = text.replace(place, name)
@@ -63,7 +60,7 @@ def mask_text(text: str, places: dict[str, str]) -> str:
     return text
 
 
-def find_differences(approved: Any, value: Any, where: str = "$") -> list[str]:
+def find_differences(approved, value, where="$"):
     """List where a masked value is not the approved one, a line each."""
     if isinstance(approved, dict) and isinstance(value, dict):
         lines = [f"{where}.{name}: gone" for name in approved if name not in value]
@@ -81,7 +78,7 @@ def find_differences(approved: Any, value: Any, where: str = "$") -> list[str]:
     return [] if are_near(approved, value) else [f"{where}: {value!r}; approved is {approved!r}"]
 
 
-def are_near(approved: Any, value: Any) -> bool:
+def are_near(approved, value):
     """Whether two values say the same: figures, also those in a text, to about the third digit."""
     if isinstance(approved, bool) or isinstance(value, bool):
         return approved is value
@@ -117,14 +114,14 @@ class Lead(HTMLParser):
             self.lines[-1] += data
 
 
-def read_lead(page: Path) -> list[str]:
+def read_lead(page):
     """Return the title and the verdict of a page, a line each."""
     lead = Lead()
     lead.feed(page.read_text(encoding="utf-8"))
     return [" ".join(line.split()) for line in lead.lines]
 
 
-def read_verdict(screen: str) -> list[str]:
+def read_verdict(screen):
     """Return the lines of a screen before its first table or blank line."""
     lines = screen.strip().splitlines()
     for i, line in enumerate(lines):
@@ -133,7 +130,7 @@ def read_verdict(screen: str) -> list[str]:
     return lines
 
 
-def write(path: Path, value: Any) -> None:
+def write(path, value):
     """Approve a value: a key a line, sorted as the command gives them."""
     text = json.dumps(value, ensure_ascii=False, indent=1) + "\n"
     path.write_text(text, encoding="utf-8")

@@ -53,12 +53,12 @@ class Scenario:
 
 
 @pytest.fixture
-def scenario(tmp_path: Path) -> Scenario:
+def scenario(tmp_path):
     return Scenario(tmp_path)
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_a_command_says_what_is_approved(name: str, scenario: Scenario) -> None:
+def test_a_command_says_what_is_approved(name, scenario):
     asked = COMMANDS[name]
     if not asked.get("data"):
         scenario.environment["ASSAY_DATA"] = ""
@@ -84,13 +84,13 @@ def test_a_command_says_what_is_approved(name: str, scenario: Scenario) -> None:
     assert not differences, "\n".join(differences[:40])
 
 
-def find_page(told: Any) -> Path | None:
+def find_page(told):
     """Return the page that a result names, if there is one."""
     page = told.get("report") if isinstance(told, dict) else None
     return ROOT / page if page and page.endswith(".html") else None
 
 
-def test_each_command_is_in_the_table_and_each_approved_output_has_a_command() -> None:
+def test_each_command_is_in_the_table_and_each_approved_output_has_a_command():
     assert {path.stem for path in APPROVED.glob("*.json")} == set(COMMANDS)
 
 
@@ -105,6 +105,6 @@ def test_each_command_is_in_the_table_and_each_approved_output_has_a_command() -
         ({"a": "better"}, {"a": "worse"}),
     ],
 )
-def test_a_difference_is_found(old: Any, new: Any) -> None:
+def test_a_difference_is_found(old, new):
     assert find_differences(old, new)
     assert not find_differences(old, old)

@@ -4,44 +4,42 @@ import os
 import shutil
 import subprocess
 import time
-from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 from doubles.language_model_server import KEY, LanguageModelServer
 from doubles.model_server import ModelServer
-from tools.llm_fixtures import LlmFixture, MakeLlmFixture
+from tools.llm_fixtures import LlmFixture
 from tools.own_cache import make_cache
 
 from assay.retrievers.settings import Resources
 from assay.retrievers.store.cache import Cache
 
 if TYPE_CHECKING:
-    from assay.retrievers.engines.postgres.embedded import EmbeddedServer
+    pass
 
 
 @pytest.fixture(scope="module")
-def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def cache(tmp_path_factory):
     """A folder for the caches that the tests of a module share."""
     return tmp_path_factory.mktemp("cache")
 
 
 @pytest.fixture
-def model_workshop(tmp_path: Path) -> Resources:
+def model_workshop(tmp_path):
     """A resources with an empty cache, but for the models: those are fetched once a machine."""
     return Resources(Cache(make_cache(tmp_path)))
 
 
 @pytest.fixture
-def resources(tmp_path: Path) -> Resources:
+def resources(tmp_path):
     """A resources with an empty cache."""
     return Resources(Cache(tmp_path / "cache"))
 
 
 @pytest.fixture
-def serve(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., ModelServer]]:
+def serve(monkeypatch):
     """Start servers of models, each with what it does other than answer."""
     monkeypatch.setenv("MY_KEY", KEY)
     with ExitStack() as servers:
@@ -49,7 +47,7 @@ def serve(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., ModelServer
 
 
 @pytest.fixture
-def ask(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., LanguageModelServer]]:
+def ask(monkeypatch):
     """Start servers of language models, each with what it answers."""
     pytest.importorskip("openai", reason="needs the extra `openai`")
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
@@ -58,7 +56,7 @@ def ask(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., LanguageModel
 
 
 @pytest.fixture
-def room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[MakeLlmFixture]:
+def room(tmp_path, monkeypatch):
     """Open rooms of language models, each with what its server answers."""
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     with ExitStack() as servers:
@@ -66,7 +64,7 @@ def room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[MakeLlmFix
 
 
 @pytest.fixture(scope="module")
-def osmem_base() -> Iterator[Any]:
+def osmem_base():
     """A stand-in for OpenSearch, of which tests clone one of their own."""
     osmem = pytest.importorskip("osmem_server", reason="osmem-server is not installed")
     with osmem.OsmemServer.start(japanese=False) as running:
@@ -74,7 +72,7 @@ def osmem_base() -> Iterator[Any]:
 
 
 @pytest.fixture(scope="session")
-def redis_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def redis_url(tmp_path_factory):
     """The address of a real Redis: that of REDIS_URL, or one that lives as long as the tests."""
     pytest.importorskip("redis", reason="the extra `redis` is not installed")
     if url := os.environ.get("REDIS_URL"):
@@ -95,12 +93,12 @@ def redis_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 
 @pytest.fixture(scope="module")
-def postgres_root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def postgres_root(tmp_path_factory):
     return tmp_path_factory.mktemp("cache")
 
 
 @pytest.fixture(scope="module")
-def embedded_postgres(postgres_root: Path) -> "Iterator[EmbeddedServer]":
+def embedded_postgres(postgres_root):
     """The server that the engines of a module find running."""
     from assay.retrievers.engines.postgres.embedded import EmbeddedServer
 
@@ -110,5 +108,5 @@ def embedded_postgres(postgres_root: Path) -> "Iterator[EmbeddedServer]":
 
 
 @pytest.fixture
-def no_postgres_url(monkeypatch: pytest.MonkeyPatch) -> None:
+def no_postgres_url(monkeypatch):
     monkeypatch.delenv("POSTGRES_URL", raising=False)

@@ -3,7 +3,7 @@
 Figures are told apart to about the third digit.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from contextlib import closing
 from dataclasses import asdict
 from functools import partial
@@ -80,7 +80,7 @@ class Component(NamedTuple):
     make: Callable[[Resources], Any]
 
 
-def cut(resources: Resources, documents: Sequence[Document] = SAMPLE[:12]) -> dict[str, Any]:
+def cut(resources, documents=SAMPLE[:12]):
     """Return where each chunker cuts each document."""
     chunkers = [
         {"type": "structure", "max_tokens": 40, "overlap_tokens": 8},
@@ -118,30 +118,30 @@ def cut(resources: Resources, documents: Sequence[Document] = SAMPLE[:12]) -> di
     return found
 
 
-def prepare(resources: Resources) -> list[dict[str, Any]]:
+def prepare(resources):
     """Return all that a chunk says of itself."""
     prepared = preparation.prepare(SAMPLE[:3], load_config("bm25").documents, resources)
     return [asdict(chunk) for chunk in prepared.chunks]
 
 
-def make_corpus(resources: Resources) -> Corpus:
+def make_corpus(resources):
     return Corpus(
         preparation.prepare(SAMPLE[:9], load_config("bm25").documents, resources).chunks, SAMPLE
     )
 
 
-def define(resources: Resources) -> Any:
+def define(resources):
     entries = glossary.Glossary(make_corpus(resources), resources).entries
     return {term: [asdict(entry) for entry in found] for term, found in sorted(entries.items())}
 
 
-def tell_languages(resources: Resources) -> Mapping[str, str]:
+def tell_languages(resources):
     """Return the language of each text."""
     texts = (GUIDE, "Die Gebühren des Hafens betragen zwölf Euro für eine Nacht.", "E17 42")
     return {text: language.find_language(text, resources.cache) for text in texts}
 
 
-def count_terms(resources: Resources) -> dict[str, Any]:
+def count_terms(resources):
     """Return the terms of a text by each kind of analyzer, each with how many passages hold it."""
     found = {}
     for name in ("plain", "words", "code", "english", "german", "chinese", "thai"):
@@ -152,7 +152,7 @@ def count_terms(resources: Resources) -> dict[str, Any]:
     return found
 
 
-def rank(values: Mapping[str, Any], resources: Resources) -> list[Any]:
+def rank(values, resources):
     """Return what a leg finds, with its scores."""
     leg = LEGS.types[values["type"]].model_validate(values).build(resources)
     leg.index(make_corpus(resources))
@@ -163,15 +163,15 @@ def rank(values: Mapping[str, Any], resources: Resources) -> list[Any]:
     ]
 
 
-def rank_each(variants: Sequence[Mapping[str, Any]], resources: Resources) -> list[Any]:
+def rank_each(variants, resources):
     return [rank(values, resources) for values in variants]
 
 
-def link(resources: Resources) -> list[Any]:
+def link(resources):
     return sorted(map(list, graph.find_edges(make_corpus(resources))), key=str)
 
 
-def describe(resources: Resources) -> Any:
+def describe(resources):
     """Return what ingestion says of documents, times left out."""
     made = ingestion.ingest(SAMPLE[:4], load_config("bm25"), resources)
     return [
@@ -180,7 +180,7 @@ def describe(resources: Resources) -> Any:
     ]
 
 
-def convert(_: Resources) -> dict[str, str]:
+def convert(_):
     """Return the text of a file in each light format."""
     files = {".html": PAGE, ".rst": "Dues\n====\n\nPay *by* noon.\n", ".mdx": GUIDE + "\n<A />\n"}
     return {
@@ -188,12 +188,12 @@ def convert(_: Resources) -> dict[str, str]:
     }
 
 
-def count_tokens(resources: Resources) -> list[int]:
+def count_tokens(resources):
     tokenizer = Tokenizer.default(resources)
     return list(context._count_tokens([GUIDE, FEES], tokenizer, resources).values())
 
 
-def read_collections(_: Resources) -> dict[str, Any]:
+def read_collections(_):
     """Return the questions and gold passages of collections of several formats."""
     found = {}
     for name in ("town_notices", "harbourline"):
@@ -205,7 +205,7 @@ def read_collections(_: Resources) -> dict[str, Any]:
     return found
 
 
-def search_engine(name: str, resources: Resources) -> dict[str, Any]:
+def search_engine(name, resources):
     """Return what an engine finds in each way it has."""
     with closing(read_settings(EngineSettings, {"type": name}).build(resources)) as engine:
         index(engine)
@@ -218,7 +218,7 @@ def search_engine(name: str, resources: Resources) -> dict[str, Any]:
         }
 
 
-def score_tokens(resources: Resources) -> list[float]:
+def score_tokens(resources):
     """Return the scores of a query's vectors in a file of token vectors."""
     random = np.random.default_rng(1)
     folder = resources.cache.root / "vectors"
@@ -244,7 +244,7 @@ PIPELINES: dict[str, dict[str, Any]] = {
 }
 
 
-def rank_pipelines(resources: Resources) -> dict[str, Any]:
+def rank_pipelines(resources):
     """Return the chunks that pipelines of many parts find, with their scores."""
     found: dict[str, Any] = {}
     for name, values in PIPELINES.items():
@@ -261,7 +261,7 @@ def rank_pipelines(resources: Resources) -> dict[str, Any]:
 QUESTIONS = ("What is a berth?", "parse_json", "when are dues paid")
 
 
-def summarise_run(resources: Resources) -> dict[str, Any]:
+def summarise_run(resources):
     """Return what is kept of a stored run: its scores, what became of its gold, its bounds."""
     run = make_run(resources.cache.root, "planned", [1, 2, 0, 3, 1, 0, 7, 1])
     cached = cached_summaries.summarise_cached(run, MEASURES)
@@ -276,7 +276,7 @@ def summarise_run(resources: Resources) -> dict[str, Any]:
     }
 
 
-def show_figures(resources: Resources) -> dict[str, Any]:
+def show_figures(resources):
     """Return what a parent command keeps of the same run."""
     run = make_run(resources.cache.root, "planned", [1, 2, 0, 3, 1, 0, 7, 1])
     return {name: asdict(mean) for name, mean in Figures.of(summarise(run, MEASURES)).means.items()}

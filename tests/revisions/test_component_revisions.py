@@ -7,7 +7,6 @@ import json
 import os
 import re
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -29,18 +28,18 @@ APPROVED = Path(__file__).parent / "approved"
 ELSEWHERE = re.compile(r"retrievers/models/|eval/collections/formats/irds\.py")
 
 
-def plain(value: Any) -> Any:
+def plain(value):
     """Return `value` as it is read from a file."""
     return json.loads(json.dumps(value, default=lambda item: item.item()))
 
 
 @pytest.fixture
-def resources(tmp_path: Path) -> Resources:
+def resources(tmp_path):
     return Resources(Cache(make_cache(tmp_path)))
 
 
 @pytest.mark.parametrize("name", COMPONENTS)
-def test_an_output_moves_with_its_revision_alone(name: str, resources: Resources) -> None:
+def test_an_output_moves_with_its_revision_alone(name, resources):
     component, path = COMPONENTS[name], APPROVED / f"{name}.json"
     value = {"revision": component.revision, "output": plain(component.make(resources))}
     if os.environ.get("APPROVE"):
@@ -53,7 +52,7 @@ def test_an_output_moves_with_its_revision_alone(name: str, resources: Resources
     assert approved["revision"] == value["revision"], "the output is that of the revision before"
 
 
-def test_each_revision_has_an_output() -> None:
+def test_each_revision_has_an_output():
     marked = {
         path
         for path in list_modules(*PACKAGES)
@@ -65,9 +64,7 @@ def test_each_revision_has_an_output() -> None:
         assert ELSEWHERE.match(str(path)) or f"({name}.REVISION, " in tested, path
 
 
-def test_a_revision_that_is_raised_makes_stored_things_anew(
-    resources: Resources, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_revision_that_is_raised_makes_stored_things_anew(resources, monkeypatch):
     def cut() -> bool:
         from assay.retrievers.documents.conformance import DOCUMENTS
 

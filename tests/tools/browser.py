@@ -1,7 +1,6 @@
 """Pages of reports in a real browser, from a file, without a network."""
 
 import shutil
-from typing import Any
 
 CHROMIUM = next(
     filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
@@ -31,12 +30,12 @@ TEXT_ON_GROUND = (
 )
 
 
-def overflow(page: Any) -> int:
+def overflow(page):
     """Return by how many pixels a page is wider than its window."""
     return page.evaluate("document.documentElement.scrollWidth - window.innerWidth")
 
 
-def check_contrast(browser: Any, address: str, scheme: str) -> None:
+def check_contrast(browser, address, scheme):
     """Text must stand out from its ground as WCAG 2 asks for at level AA."""
     context = browser.new_context(viewport=DESKTOP, color_scheme=scheme)
     page = context.new_page()
@@ -54,13 +53,13 @@ def check_contrast(browser: Any, address: str, scheme: str) -> None:
         assert contrast(colours[text], colours[ground]) >= 4.5, (scheme, text, ground)
 
 
-def contrast(one: str, other: str) -> float:
+def contrast(one, other):
     """Return the contrast ratio of two colours as WCAG 2 defines it."""
     darker, lighter = sorted(map(luminance, (one, other)))
     return (lighter + 0.05) / (darker + 0.05)
 
 
-def luminance(colour: str) -> float:
+def luminance(colour):
     """Return the relative luminance of a colour given as `#rrggbb`."""
     digits = colour.strip().lstrip("#")
     parts = [int(digits[i : i + 2], 16) / 255 for i in (0, 2, 4)]

@@ -4,7 +4,6 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
 # It starts the spinning processes and ends, so that they are no children of the tests' process.
@@ -18,7 +17,7 @@ for _ in range(int(sys.argv[1])):
 
 
 @contextmanager
-def spinning() -> Iterator[None]:
+def spinning():
     """Let one process a core compute, none of them a child of this one, until the block ends."""
     command = [sys.executable, "-c", START, str(os.cpu_count() or 1)]
     started = subprocess.run(command, capture_output=True, text=True, check=True).stdout

@@ -1,16 +1,11 @@
 """Calls of the command line in this process."""
 
 import sys
-from typing import Any
-
-import pytest
 
 from assay.eval.cli.main import main
 
 
-def call(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *words: Any
-) -> tuple[int, str]:
+def call(monkeypatch, capsys, *words):
     """Return the exit code of a command, and what it printed."""
     monkeypatch.setattr(sys, "argv", ["assay", *map(str, words)])
     try:

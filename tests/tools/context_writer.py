@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from pathlib import Path
 
-from doubles.language_model_server import Call, LanguageModelServer, Reaction
+from doubles.language_model_server import LanguageModelServer
 
 from assay.eval.llm.session import LlmSession
 from assay.eval.studies.ingestion.contexts import PURPOSE, ContextOutcome, generate
@@ -22,7 +22,7 @@ LEDGERS = f"{PURPOSE}-ledger"
 Serve = Callable[..., LanguageModelServer]
 
 
-def make_documents(documents: int = 2, chunks: int = 4) -> tuple[list[Document], list[Chunk]]:
+def make_documents(documents=2, chunks=4):
     made, cut = [], []
     for number in range(documents):
         parts = [f"word{number}x{part} is explained here. " for part in range(chunks)]
@@ -72,6 +72,6 @@ class ContextWriter:
         return CostLedger(path, PRICES).add_up()
 
 
-def first_time(*reactions: Reaction) -> Callable[[Call], Reaction]:
+def first_time(*reactions):
     """React so to the first calls about a pair, then as usual."""
     return lambda call: reactions[call.before] if call.before < len(reactions) else None

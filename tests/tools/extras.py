@@ -8,7 +8,7 @@ from importlib.util import find_spec
 import pytest
 
 
-def skip_without(module: str, extra: str) -> None:
+def skip_without(module, extra):
     """Skip the module of tests that is being imported where no `module` is installed."""
     if find_spec(module) is None:
         pytest.skip(f"needs the extra `{extra}`", allow_module_level=True)

@@ -104,7 +104,7 @@ class Forked:
         return output, errors
 
 
-def serve() -> None:
+def serve():
     """Start what each order asks for, or tell how it ended."""
     from assay.eval import no_telemetry
     from assay.eval.runs import machine_load
@@ -129,7 +129,7 @@ def serve() -> None:
         print(json.dumps(answer), flush=True)
 
 
-def make_what_is_kept() -> None:
+def make_what_is_kept():
     """Make what a process makes at most once, of its code alone: schemas, templates, digests."""
     from sqlalchemy.orm import configure_mappers
 
@@ -146,7 +146,7 @@ def make_what_is_kept() -> None:
     environment.digest_code(*environment.EVERYTHING)
 
 
-def run(arguments: list[str], environment: dict[str, str], root: str, printed: list[str]) -> None:
+def run(arguments, environment, root, printed):
     """Become the command line of an order, and end as it ends."""
     from assay.eval.cli.main import main
 

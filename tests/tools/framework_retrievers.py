@@ -1,8 +1,5 @@
 """Retrievers of three frameworks, as somebody would write them; each framework where it is used."""
 
-from collections.abc import Sequence
-from typing import Any
-
 from assay.retrievers.base import Document
 
 TEXTS = {
@@ -11,11 +8,11 @@ TEXTS = {
 }
 
 
-def documents() -> list[Document]:
+def documents():
     return [Document(name, text) for name, text in TEXTS.items()]
 
 
-def langchain(documents: Sequence[Document]) -> Any:
+def langchain(documents):
     from langchain_core.documents import Document as Text
     from langchain_core.embeddings import DeterministicFakeEmbedding
     from langchain_core.vectorstores import InMemoryVectorStore
@@ -27,7 +24,7 @@ def langchain(documents: Sequence[Document]) -> Any:
     return store.as_retriever(search_kwargs={"k": 3})
 
 
-def llamaindex(documents: Sequence[Document]) -> Any:
+def llamaindex(documents):
     from llama_index.core import Document as Text
     from llama_index.core import VectorStoreIndex
     from llama_index.core.embeddings import MockEmbedding
@@ -39,7 +36,7 @@ def llamaindex(documents: Sequence[Document]) -> Any:
     return index.as_retriever(similarity_top_k=5)
 
 
-def haystack(documents: Sequence[Document]) -> Any:
+def haystack(documents):
     from haystack import Document as Text
     from haystack.components.retrievers.in_memory import InMemoryBM25Retriever
     from haystack.document_stores.in_memory import InMemoryDocumentStore
@@ -49,13 +46,13 @@ def haystack(documents: Sequence[Document]) -> Any:
     return InMemoryBM25Retriever(store, top_k=5)
 
 
-def broken(documents: Sequence[Document]) -> Any:
+def broken(documents):
     raise RuntimeError("no index\nhere")
 
 
-def nothing(documents: Sequence[Document]) -> Any:
+def nothing(documents):
     return documents
 
 
-def called(path: Any, ignore: bool = False) -> Any:
+def called(path, ignore=False):
     raise AssertionError("a function that is not of `documents` alone is called")

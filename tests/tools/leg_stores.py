@@ -1,7 +1,6 @@
 """Pipelines of two legs, each in a store of its own."""
 
 from contextlib import closing
-from typing import Any
 
 import pytest
 
@@ -12,7 +11,6 @@ from assay.retrievers.fusion.fusion import RrfSettings
 from assay.retrievers.legs.native import EngineDenseSettings, EngineKeywordSettings
 from assay.retrievers.pipeline.config import PipelineConfig
 from assay.retrievers.pipeline.pipeline import Pipeline
-from assay.retrievers.settings import Resources
 
 DOCUMENTS = [
     Document("pets", "Cats are kept as pets."),
@@ -23,7 +21,7 @@ DOCUMENTS = [
 QUERIES = ("which pets are kept", "interest", "install the central package")
 
 
-def build_pair(resources: Resources, dense: Any, keyword: Any) -> Pipeline:
+def build_pair(resources, dense, keyword):
     legs = {"dense": {"engine": dense}, "keyword": {"engine": keyword}}
     config = {"name": "pair", "retriever": {"legs": legs, "fusion": {"type": "rrf"}}}
     pipeline = PipelineConfig.model_validate(config).build(resources)
@@ -31,14 +29,14 @@ def build_pair(resources: Resources, dense: Any, keyword: Any) -> Pipeline:
     return pipeline
 
 
-def skip_missing(*engines: str) -> None:
+def skip_missing(*engines):
     for engine in engines:
         can = ENGINES.types[engine].capabilities
         if not can.installed:
             pytest.skip(hint_extra(can.extra))
 
 
-def check_pair(resources: Resources, dense: str, keyword: str) -> None:
+def check_pair(resources, dense, keyword):
     """Hold that each list is what its store gives alone, and the ranking the fusion of both."""
     skip_missing(dense, keyword)
     with closing(build_pair(resources, dense, keyword)) as pipeline:

@@ -46,14 +46,14 @@ class LlmFixture:
             yield client
 
 
-def say(call: Call) -> Reaction:
+def say(call):
     """Answer with the last word of the prompt."""
     return Say(f"to {call.texts[0].split()[-1]}")
 
 
-def ask(text: str) -> Prompt:
+def ask(text):
     return Prompt("Some instructions.", text, shared=True)
 
 
-def end(text: str) -> KeptAnswer:
+def end(text):
     return KeptAnswer(text, "end")

@@ -1,16 +1,13 @@
 """What stands in for a server of Milvus: milvus-lite, which speaks its protocol."""
 
 import logging
-from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
-from typing import Any
 
 import pytest
 
 
 @contextmanager
-def serve(folder: Path) -> Iterator[Any]:
+def serve(folder):
     """Serve a database over gRPC, and name it in the environment; give the server."""
     module = "milvus_lite.adapter.grpc.server"
     service = pytest.importorskip(module, reason="milvus-lite is not installed")

@@ -2,12 +2,10 @@
 
 from typing import Any
 
-import pytest
-
 from assay.retrievers.pipeline.variants import Variants
 
 
-def count_open_legs(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+def count_open_legs(monkeypatch):
     """Return a list that takes the number of open legs whenever one is found."""
     held: list[int] = []
     leg = Variants.find_leg

@@ -1,11 +1,9 @@
 """A cache of a test's own."""
 
-from pathlib import Path
-
 from assay.retrievers.store.cache import Cache, default_root
 
 
-def make_cache(folder: Path) -> Path:
+def make_cache(folder):
     """Make a cache in `folder` that has this machine's models and nothing else."""
     models = Cache(default_root()).root / "models"
     models.mkdir(exist_ok=True)

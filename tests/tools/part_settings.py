@@ -8,7 +8,7 @@ from pydantic import TypeAdapter
 _ADAPTERS: dict[int, TypeAdapter[Any]] = {}
 
 
-def read_settings(kind: Any, value: Any) -> Any:
+def read_settings(kind, value):
     """Return the settings of `kind`, such as `EngineSettings`, that `value` gives."""
     if id(kind) not in _ADAPTERS:
         _ADAPTERS[id(kind)] = TypeAdapter(kind)

@@ -1,13 +1,9 @@
 """Packages that name parts, made for tests: the metadata that an installed package has."""
 
-from pathlib import Path
-
-import pytest
-
 from assay.eval.scoring import measures
 
 
-def install(folder: Path, monkeypatch: pytest.MonkeyPatch, group: str, **parts: str) -> None:
+def install(folder, monkeypatch, group, **parts):
     """Make `parts`, paths of classes by name, look as if a package had them in `group`."""
     metadata = folder / "plugged-1.0.dist-info"
     metadata.mkdir()

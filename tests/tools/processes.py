@@ -6,25 +6,24 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from tools.forked_cli import Forked, Warm
+from tools.forked_cli import Warm
 
 ROOT = Path(__file__).parents[2]
 ASSAY = Path(sys.executable).with_name("assay")
 
 
-def pipelines() -> list[Path]:
+def pipelines():
     """Return the pipelines among the configs: the files that name one."""
     files = sorted((ROOT / "configs").glob("*.yaml"))
     return [path for path in files if "\nname: " in path.read_text()]
 
 
 @cache
-def _warm() -> Warm:
+def _warm():
     folder = TemporaryDirectory(prefix="assay-warm-")
     warm = Warm(Path(folder.name), ROOT)
     atexit.register(folder.cleanup)
@@ -32,25 +31,25 @@ def _warm() -> Warm:
     return warm
 
 
-def start(*arguments: str, environment: Mapping[str, str]) -> Forked:
+def start(*arguments, environment):
     """Start `assay` with `environment` laid over this process's own."""
     return _warm().start(arguments, os.environ | environment)
 
 
-def finish(process: Forked) -> subprocess.CompletedProcess[str]:
+def finish(process):
     """Wait for a started process and return what it printed."""
     output, errors = process.communicate()
     return subprocess.CompletedProcess(process.args, process.wait(), output, errors)
 
 
-def find_free_port() -> int:
+def find_free_port():
     """Return a loopback port on which nothing listens."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
 
 
-def wait_for_port(port: int) -> None:
+def wait_for_port(port):
     """Wait until something listens on a loopback port."""
     for _ in range(1200):
         with socket.socket() as probe:

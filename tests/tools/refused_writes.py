@@ -36,7 +36,7 @@ COMMANDS = {
 }  # fmt: skip
 
 
-def call(words: list[str]) -> tuple[int, str]:
+def call(words):
     """Run `assay` in a process of its own that has all modules loaded already."""
     with tempfile.TemporaryFile("w+", dir=os.environ["ROOM"]) as errors:
         child = os.fork()
@@ -57,7 +57,7 @@ def call(words: list[str]) -> tuple[int, str]:
         return os.waitstatus_to_exitcode(status), errors.read()
 
 
-def warm_up(words: list[str]) -> None:
+def warm_up(words):
     """Load here what commands need, so that no forked process need do it again."""
     from assay.eval.cli.main import main
 
@@ -65,13 +65,13 @@ def warm_up(words: list[str]) -> None:
         main(words)
 
 
-def find_partial(folder: Path) -> set[str]:
+def find_partial(folder):
     """Return the files and folders in the making."""
     found = [*folder.rglob(".*.[0-9]*"), *folder.rglob("*.partial")]
     return {str(path.relative_to(folder)) for path in found}
 
 
-def main() -> None:
+def main():
     """Call all commands in the folder, which holds the ids of its runs in `runs`."""
     folder = Path(sys.argv[1])
     os.chdir(folder)

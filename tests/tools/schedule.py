@@ -7,10 +7,10 @@ back. A writer that finds a lock held tries it again when it is drawn the next t
 import os
 import random
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from types import ModuleType, SimpleNamespace
+from types import SimpleNamespace
 from typing import Any
 
 import filelock
@@ -68,7 +68,7 @@ class Schedule:
 
 
 @contextmanager
-def scheduled(*locking: ModuleType, without_locks: bool = False) -> Iterator[Schedule]:
+def scheduled(*locking, without_locks=False):
     """Yield a schedule to whose points come all who write files or take the locks of modules."""
     schedule = Schedule()
 

@@ -1,7 +1,6 @@
 """Served models as configs choose them, each before the server that keeps its provider's form."""
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable
 
 import numpy as np
 from doubles.language_model_server import Call, LanguageModelServer, Reaction
@@ -17,36 +16,36 @@ Serve = Callable[..., ModelServer]
 Ask = Callable[[Callable[[Call], Reaction]], LanguageModelServer]
 
 
-def choose_encoder(server: ModelServer, type_: str = "openai", **keys: Any) -> EncoderChoice:
+def choose_encoder(server, type_="openai", **keys):
     chosen: EncoderChoice = read_settings(AnyEncoder, _write(server, type_, keys))
     return chosen
 
 
-def choose_reranker(server: ModelServer, type_: str, **keys: Any) -> CrossEncoderChoice:
+def choose_reranker(server, type_, **keys):
     return read_reranker(_write(server, type_, keys))
 
 
-def read_reranker(values: dict[str, Any]) -> CrossEncoderChoice:
+def read_reranker(values):
     chosen: CrossEncoderChoice = read_settings(AnyCrossEncoder, values)
     return chosen
 
 
-def choose_llm(server: LanguageModelServer, type_: str = "llm", **keys: Any) -> CrossEncoderChoice:
+def choose_llm(server, type_="llm", **keys):
     model = {"type": "openai", "model": "some", "base_url": f"{server.url}/v1"}
     return read_reranker({"type": type_, "model": model, "backoff_seconds": 0.01, **keys})
 
 
-def make_hits(texts: Sequence[str]) -> list[Hit]:
+def make_hits(texts):
     chunks = [Chunk(f"c{i}", "d", 0, len(text), text) for i, text in enumerate(texts)]
     return [Hit(chunk, 1.0 - i / 1000) for i, chunk in enumerate(chunks)]
 
 
-def unit(text: str, size: int = SIZE) -> Any:
+def unit(text, size=SIZE):
     vector = np.array(embed(text, size))
     return vector / np.linalg.norm(vector)
 
 
-def _write(server: ModelServer, type_: str, keys: dict[str, Any]) -> dict[str, Any]:
+def _write(server, type_, keys):
     values = {"type": type_, "url": f"{server.url}/{type_}", "model": "some"}
     quick = {"backoff_seconds": 0.01, "attempts": 3, "key_variable": "MY_KEY"}
     return {**values, **quick, **keys}

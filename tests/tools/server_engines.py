@@ -3,7 +3,6 @@
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING, Any
@@ -11,41 +10,38 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from assay.retrievers.base import AssayError
-from assay.retrievers.engines.base import Engine
 from assay.retrievers.engines.conformance.sample import index
-from assay.retrievers.engines.qdrant.engine import QdrantEngine, QdrantSettings
-from assay.retrievers.engines.weaviate.engine import WeaviateEngine, WeaviateSettings
+from assay.retrievers.engines.qdrant.engine import QdrantSettings
+from assay.retrievers.engines.weaviate.engine import WeaviateSettings
 from assay.retrievers.settings import Resources
 from assay.retrievers.store.cache import Cache, default_root
 
 if TYPE_CHECKING:
-    from doubles.weaviate import WeaviateDouble
+    pass
 
 RETRIES = {"attempts": 3, "pause": 0.01}
 
 
-def make_weaviate(**settings: Any) -> WeaviateEngine:
+def make_weaviate(**settings):
     """Return the engine of WEAVIATE_URL."""
     chosen = {"retries": RETRIES, "timeout_seconds": 5.0, **settings}
     return WeaviateSettings.model_validate(chosen).build(Resources(Cache(default_root())))
 
 
-def make_qdrant(**settings: Any) -> QdrantEngine:
+def make_qdrant(**settings):
     """Return the engine of QDRANT_URL."""
     chosen = {"retries": RETRIES, "timeout_seconds": 5, **settings}
     return QdrantSettings.model_validate(chosen).build(Resources(Cache(default_root())))
 
 
-def point_at(double: "WeaviateDouble", patch: pytest.MonkeyPatch) -> None:
+def point_at(double, patch):
     """Name the double in the environment."""
     patch.setenv("WEAVIATE_URL", double.url)
     patch.setenv("WEAVIATE_GRPC_PORT", str(double.grpc_port))
     patch.delenv("WEAVIATE_API_KEY", raising=False)
 
 
-def index_at_once(
-    make: Callable[[], Engine], texts: Sequence[str], search: Callable[[Any], Any]
-) -> None:
+def index_at_once(make, texts, search):
     """Hold that two which index the same texts at once both find what is there."""
 
     def act(_: int) -> Any:
@@ -59,7 +55,7 @@ def index_at_once(
     assert first
 
 
-def one_line(action: Callable[[], Any]) -> str:
+def one_line(action):
     """Return the error that `action` raises, which is in one line."""
     with pytest.raises(AssayError) as caught:
         action()
@@ -69,7 +65,7 @@ def one_line(action: Callable[[], Any]) -> str:
 
 
 @contextmanager
-def run_double(name: str) -> Iterator[tuple["subprocess.Popen[str]", list[str]]]:
+def run_double(name):
     """Run a double in a process of its own: give that, and what it says of its addresses."""
     command = [sys.executable, "-m", f"doubles.{name}"]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}

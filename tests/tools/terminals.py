@@ -65,12 +65,7 @@ class Shell:
         return output
 
 
-def show(
-    command: Sequence[str],
-    environment: Mapping[str, str],
-    folder: Path | None = None,
-    typed: bytes = b"",
-) -> Screen:
+def show(command, environment, folder=None, typed=b""):
     """Run `command` on a terminal of 80 columns and 24 rows, on which `typed` is typed."""
     process, terminal = pty.fork()
     if not process:
@@ -93,13 +88,13 @@ def show(
     return Screen(states, _list_lines(screen), output.decode(), os.waitstatus_to_exitcode(status))
 
 
-def _list_lines(screen: pyte.HistoryScreen) -> list[str]:
+def _list_lines(screen):
     """Return the lines of the screen after those that have left it at the top."""
     above = ["".join(line[i].data for i in range(COLUMNS)).rstrip() for line in screen.history.top]
     return [*above, *(line.rstrip() for line in screen.display)]
 
 
-def _read(terminal: int) -> bytes:
+def _read(terminal):
     """Return what was written since; nothing when nobody can write any more."""
     try:
         return os.read(terminal, 1 << 16)

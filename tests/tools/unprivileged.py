@@ -11,9 +11,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 
 
-def run_unprivileged(
-    *arguments: str, folder: Path = ROOT, **environment: str
-) -> subprocess.CompletedProcess[str]:
+def run_unprivileged(*arguments, folder=ROOT, **environment):
     """Run Python with `arguments` in `folder` as a process that no right overrides file modes for.
 
     The test is skipped where root cannot give its rights up.
@@ -34,7 +32,7 @@ def run_unprivileged(
     )
 
 
-def forbid_writing(folder: Path) -> None:
+def forbid_writing(folder):
     """Take the right to write from `folder` and all below it."""
     for path in (folder, *folder.rglob("*")):
         path.chmod(0o555 if path.is_dir() else 0o444)

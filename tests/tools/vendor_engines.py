@@ -1,7 +1,7 @@
 """The engines that vendors serve, each before the server that keeps its contract."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -17,7 +17,7 @@ pytest.importorskip("elasticsearch", reason="needs the extra `elasticsearch`")
 
 from doubles import mongodb as mongodb_double
 from doubles.azure_search import AzureSearchDouble
-from doubles.contract_server import Asked, Reply
+from doubles.contract_server import Reply
 from doubles.cosmos import CosmosDouble
 from doubles.elasticsearch import ElasticsearchDouble
 from doubles.mongodb import Answer, MongoDouble
@@ -31,7 +31,6 @@ from assay.retrievers.engines.elasticsearch.engine import ElasticsearchSettings
 from assay.retrievers.engines.mongodb.engine import MongoSettings
 from assay.retrievers.engines.pinecone.engine import PineconeSettings
 from assay.retrievers.engines.servers.service import ServiceSettings
-from assay.retrievers.models.base import Vectors
 from assay.retrievers.settings import Resources
 from assay.retrievers.store.cache import Cache, default_root
 
@@ -149,7 +148,7 @@ class Served:
                 tags[name] = whole[i * 120 : (i + 1) * 120]
 
 
-def _fail_http(kind: str, said: str, asked: Asked) -> Reply:
+def _fail_http(kind, said, asked):
     if kind.isdigit():
         # As the services write it: by code and message, or by type and reason.
         cause = {"code": "x", "message": said, "type": "x", "reason": said}
@@ -161,7 +160,7 @@ def _fail_http(kind: str, said: str, asked: Asked) -> Reply:
     return Reply({"value": ["x"] * 99}, half=True) if kind == "half" else Reply("<html>")
 
 
-def _fail_mongo(kind: str, said: str) -> Answer:
+def _fail_mongo(kind, said):
     codes = {"429": 462, "503": 91, "500": 8}
     if kind in codes:
         return Answer({"ok": 0, "code": codes[kind], "errmsg": said})
@@ -172,7 +171,7 @@ def _fail_mongo(kind: str, said: str) -> Answer:
     return Answer({"ok": 1, "cursor": {"id": 0, "ns": "x.y", "firstBatch": [{"_id": "<html>"}]}})
 
 
-def serve_azure() -> Served:
+def serve_azure():
     return Served(
         AzureSearchSettings,
         AzureSearchDouble(page=100),
@@ -183,7 +182,7 @@ def serve_azure() -> Served:
     )
 
 
-def serve_mongodb() -> Served:
+def serve_mongodb():
     return Served(
         MongoSettings,
         MongoDouble(),
@@ -196,7 +195,7 @@ def serve_mongodb() -> Served:
     )
 
 
-def serve_elasticsearch() -> Served:
+def serve_elasticsearch():
     return Served(
         ElasticsearchSettings,
         ElasticsearchDouble(),
@@ -208,7 +207,7 @@ def serve_elasticsearch() -> Served:
     )
 
 
-def serve_cosmos() -> Served:
+def serve_cosmos():
     return Served(
         CosmosSettings,
         CosmosDouble(page=400),
@@ -220,7 +219,7 @@ def serve_cosmos() -> Served:
     )
 
 
-def serve_pinecone() -> Served:
+def serve_pinecone():
     return Served(
         PineconeSettings,
         PineconeDouble(),
@@ -240,11 +239,11 @@ SERVED = {
 }
 
 
-def encode_all(texts: Sequence[str]) -> Vectors:
+def encode_all(texts):
     """Return the vectors of texts."""
     return np.array([encode(text) for text in texts], np.float32)
 
 
-def search(engine: Engine) -> Any:
+def search(engine):
     """Search an engine of FEW in the last of its ways."""
     return search_fully(engine, "running cat", 5)

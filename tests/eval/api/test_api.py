@@ -21,7 +21,6 @@ from assay.eval.report.frames import render
 from assay.eval.report.interval_bars import IntervalBar, draw_bars, plot_bars
 from assay.eval.runs import environment
 from assay.eval.statistics.estimates import Estimate
-from assay.eval.studies.run.frame import RunResult
 from assay.retrievers.base import AssayError
 
 OPTIONS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
@@ -29,7 +28,7 @@ SMALL = "dataset=harbourline"
 
 
 @pytest.fixture(scope="module", autouse=True)
-def places(tmp_path_factory: pytest.TempPathFactory):
+def places(tmp_path_factory):
     """The project's root, with reports and tracking in a folder of their own."""
     folder = tmp_path_factory.mktemp("api")
     with pytest.MonkeyPatch.context() as patch:
@@ -40,12 +39,12 @@ def places(tmp_path_factory: pytest.TempPathFactory):
 
 
 @pytest.fixture(scope="module")
-def few() -> RunResult:
+def few():
     """A run of a sample of the queries."""
     return run("bm25", SMALL, "limit=4", track=False)
 
 
-def test_the_package_is_light_until_the_api_is_used() -> None:
+def test_the_package_is_light_until_the_api_is_used():
     code = "import sys, assay; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
     loaded = set(done.stdout.split())
@@ -53,13 +52,13 @@ def test_the_package_is_light_until_the_api_is_used() -> None:
     assert not loaded & (HEAVY | {"assay.eval.api"})
 
 
-def test_a_name_that_is_not_there() -> None:
+def test_a_name_that_is_not_there():
     with pytest.raises(ImportError, match="nothing_of_the_kind"):
         from assay.eval import nothing_of_the_kind  # noqa: F401
 
 
 @pytest.mark.usefixtures("quiet")
-def test_the_examples_of_the_functions() -> None:
+def test_the_examples_of_the_functions():
     found = [
         doctest.testmod(module, optionflags=OPTIONS)
         for module in (runs, documents, stored_runs, choosing, studies)
@@ -69,7 +68,7 @@ def test_the_examples_of_the_functions() -> None:
 
 
 @pytest.mark.usefixtures("quiet")
-def test_the_examples_of_the_page(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_the_examples_of_the_page(monkeypatch, tmp_path):
     monkeypatch.setenv("ASSAY_REPORTS", str(tmp_path / "reports"))
     monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path}/mlflow.db")
     page = (ROOT / "docs/python.md").read_text()
@@ -80,7 +79,7 @@ def test_the_examples_of_the_page(monkeypatch: pytest.MonkeyPatch, tmp_path: Pat
     assert not failed
 
 
-def test_tables_agree_with_the_run(few: RunResult) -> None:
+def test_tables_agree_with_the_run(few):
     assert list(few.measures.columns) == ["mean", "low", "high", "n"]
     for name, mean in few.summary.means.items():
         assert few.measures.at[name, "mean"] == mean.value
@@ -100,7 +99,7 @@ def test_tables_agree_with_the_run(few: RunResult) -> None:
 
 
 @pytest.mark.parametrize("key", ["collection", "documents"])
-def test_a_folder_or_a_file_of_documents_is_searched(tmp_path: Path, key: str) -> None:
+def test_a_folder_or_a_file_of_documents_is_searched(tmp_path, key):
     path = tmp_path / "ferry.md"
     path.write_text("# Ferry\n\nThe ferry sails twice a day.\n")
     for given in (tmp_path, str(path)):
@@ -108,7 +107,7 @@ def test_a_folder_or_a_file_of_documents_is_searched(tmp_path: Path, key: str) -
         assert hit.chunk.doc_id == "ferry.md"
 
 
-def test_a_file_is_cited_as_itself_by_title_and_date(tmp_path: Path) -> None:
+def test_a_file_is_cited_as_itself_by_title_and_date(tmp_path):
     (tmp_path / "rules.md").write_text("---\ntitle: Rules\nupdated: 2024-05-01\n---\nMoor north.\n")
     canvas = Canvas(str(tmp_path / "fees.pdf"))
     canvas.showPage()
@@ -121,7 +120,7 @@ def test_a_file_is_cited_as_itself_by_title_and_date(tmp_path: Path) -> None:
     assert list(found.loc["fees.pdf", columns]) == ["fees.pdf", "2023-11-14", "en", 2]
 
 
-def test_a_search_tells_what_is_around_its_hits() -> None:
+def test_a_search_tells_what_is_around_its_hits():
     law = (
         "---\nlang: en\n---\n# Law\n\nOf berths.\n\n"
         "## § 1 Dues\n\nA berth costs ten crowns.\n\n## § 2 Late\n\nAs § 1 says.\n"
@@ -145,7 +144,7 @@ def test_a_search_tells_what_is_around_its_hits() -> None:
     assert set(bare["incoming"]) | set(bare["outgoing"]) == {None}
 
 
-def test_hits_are_the_ranking_with_its_grades(few: RunResult) -> None:
+def test_hits_are_the_ranking_with_its_grades(few):
     for query, ranking in few.stored.rankings.items():
         hits = few.hits(query)
         assert list(hits["chunk"]) == [hit.chunk.id for hit in ranking.hits]
@@ -154,15 +153,13 @@ def test_hits_are_the_ranking_with_its_grades(few: RunResult) -> None:
             assert row.grade == joined.grade if joined.judged else str(row.grade) == "<NA>"
 
 
-def test_a_run_names_the_command_that_repeats_it(few: RunResult) -> None:
+def test_a_run_names_the_command_that_repeats_it(few):
     command = few.stored.manifest.environment["command"]
     assert command == ["assay", "run", str(Path("configs", "bm25.yaml")), SMALL, "limit=4"]
     assert environment.command()[1:] == sys.argv[1:]
 
 
-def test_all_runs_are_loaded_the_newest_first(
-    few: RunResult, capsys, monkeypatch, tmp_path
-) -> None:
+def test_all_runs_are_loaded_the_newest_first(few, capsys, monkeypatch, tmp_path):
     rerun = run("bm25", SMALL, "limit=4", track=False, rerun=True)
     assert [found.id for found in load_runs()][:1] == [rerun.id]
     (tmp_path / "old").mkdir()
@@ -172,7 +169,7 @@ def test_all_runs_are_loaded_the_newest_first(
     assert "passed over" in capsys.readouterr().err
 
 
-def test_a_config_is_run_on_the_default_collection(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_config_is_run_on_the_default_collection(monkeypatch):
     monkeypatch.setenv("ASSAY_DATASET", "harbourline")
     keyword = "retriever.legs.keyword"
     flat = run("bm25", "name=flat", f"{keyword}.k1=0.4", f"{keyword}.b=0.1", track=False)
@@ -181,7 +178,7 @@ def test_a_config_is_run_on_the_default_collection(monkeypatch: pytest.MonkeyPat
     assert told in repr(compare("bm25", flat))
 
 
-def test_what_is_wrong_is_told_in_one_line(few: RunResult, monkeypatch, tmp_path: Path) -> None:
+def test_what_is_wrong_is_told_in_one_line(few, monkeypatch, tmp_path):
     monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path}/none.db")
     compared = compare(
         few, run("bm25", SMALL, "limit=4", "retriever.legs.keyword.b=0.1", track=False)
@@ -205,7 +202,7 @@ def test_what_is_wrong_is_told_in_one_line(few: RunResult, monkeypatch, tmp_path
     assert not list(tmp_path.iterdir())
 
 
-def test_three_are_ranked_unless_one_is_the_base() -> None:
+def test_three_are_ranked_unless_one_is_the_base():
     bodies = [f"retriever.legs.keyword.b={b}" for b in (0.1, 0.9)]
     config = {"base": "bm25", "dataset": "harbourline", "limit": 4}
     runs = [run(config, body, f"name=b{i}", track=False) for i, body in enumerate(bodies)]
@@ -226,7 +223,7 @@ def test_three_are_ranked_unless_one_is_the_base() -> None:
 
 
 @pytest.mark.parametrize("differences", [True, False])
-def test_bars_escape_names_and_are_drawn(differences: bool) -> None:
+def test_bars_escape_names_and_are_drawn(differences):
     hostile = "<script>$alert$</script>"
     estimates = {hostile: Estimate(0.2, 0.1, 0.3, 9), "b": Estimate(0.0, 0.0, 0.0, 9)}
     bars = [IntervalBar(name, estimate) for name, estimate in estimates.items()]
@@ -238,13 +235,13 @@ def test_bars_escape_names_and_are_drawn(differences: bool) -> None:
     assert len(axes.get_yticklabels()) == 2
 
 
-def test_plot_without_matplotlib_is_one_line(few: RunResult, monkeypatch) -> None:
+def test_plot_without_matplotlib_is_one_line(few, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
     with pytest.raises(AssayError, match="plot: needs matplotlib, which the extra `notebooks` has"):
         few.plot()
 
 
-def test_html_escapes_what_comes_from_outside() -> None:
+def test_html_escapes_what_comes_from_outside():
     hostile = "<script>alert(1)</script>"
     table = DataFrame({hostile: [hostile]}, index=[hostile]).rename_axis(hostile)
     html = render(hostile, [hostile], table)
@@ -252,7 +249,7 @@ def test_html_escapes_what_comes_from_outside() -> None:
     assert html.count("&lt;script&gt;") == 6
 
 
-def test_results_show_themselves(few: RunResult) -> None:
+def test_results_show_themselves(few):
     assert repr(few).startswith("<bm25 on harbourline: nDCG@10 0.")
     assert few.id in few._repr_html_()
     assert "a sample: 4 of" in few._repr_html_()

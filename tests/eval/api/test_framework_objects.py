@@ -19,7 +19,7 @@ COLLECTION = {
 }
 
 
-def list_hits(result: Any) -> dict[str, list[tuple[str, float]]]:
+def list_hits(result):
     rankings = result.stored.rankings
     return {
         query: [(hit.chunk.id, hit.score) for hit in rankings[query].hits] for query in rankings
@@ -27,7 +27,7 @@ def list_hits(result: Any) -> dict[str, list[tuple[str, float]]]:
 
 
 @pytest.mark.parametrize("kind", PACKAGES)
-def test_an_object_is_judged_as_by_its_path(kind: str) -> None:
+def test_an_object_is_judged_as_by_its_path(kind):
     pytest.importorskip(PACKAGES[kind], reason=f"needs the extra `{kind}`")
     made = getattr(framework_retrievers, kind)(documents())
     framework_retrievers.made = made  # type: ignore[attr-defined]
@@ -43,7 +43,7 @@ def test_an_object_is_judged_as_by_its_path(kind: str) -> None:
     assert compare(by_path, given).tables["differences"]["difference"].eq(0).all()
 
 
-def test_a_pipeline_of_haystack_is_one_as_a_component() -> None:
+def test_a_pipeline_of_haystack_is_one_as_a_component():
     haystack = pytest.importorskip("haystack", reason="needs the extra `haystack`")
     pipeline = haystack.Pipeline()
     pipeline.add_component("words", framework_retrievers.haystack(documents()))
@@ -68,7 +68,7 @@ class Engine:
         raise AssertionError("what takes no query is not called")
 
 
-def test_an_object_is_told_by_its_method_and_its_fault_in_a_line() -> None:
+def test_an_object_is_told_by_its_method_and_its_fault_in_a_line():
     only = {**COLLECTION, "queries": {"q1": "ferry"}, "judgments": {"q1": {"guides/ferry.md": 1}}}
     assert list_hits(run(LooksLikeLangChain(), collection=only, track=False))["q1"]
     with pytest.raises(AssayError, match=r"LooksLikeLangChain.*night.*out of order") as told:
@@ -77,7 +77,7 @@ def test_an_object_is_told_by_its_method_and_its_fault_in_a_line() -> None:
 
 
 @pytest.mark.parametrize("what", [Engine(), 3, object(), LooksLikeLangChain])
-def test_anything_else_is_a_type_error_that_says_what_is_allowed(what: Any) -> None:
+def test_anything_else_is_a_type_error_that_says_what_is_allowed(what):
     with pytest.raises(TypeError, match=r"allowed: a config") as told:
         run(what, collection=COLLECTION, track=False)
     assert isinstance(told.value, AssayError)

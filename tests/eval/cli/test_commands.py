@@ -2,7 +2,6 @@
 
 import re
 import shlex
-from collections.abc import Iterator
 
 import click
 import pytest
@@ -14,14 +13,14 @@ from assay.eval.cli.main import assay
 EXAMPLES = [(name, call) for name, entry in COMMANDS.items() for call in entry.examples]
 
 
-def test_help_shows_every_group_within_a_terminal() -> None:
+def test_help_shows_every_group_within_a_terminal():
     lines = CliRunner().invoke(assay, ["--help"]).output.splitlines()
     assert [line[:-1] for line in lines if line[:-1] in GROUPS] == list(GROUPS)
     assert max(map(len, lines)) <= 80
 
 
 @pytest.mark.parametrize(("name", "call"), EXAMPLES)
-def test_an_example_is_a_call_of_its_command(name: str, call: str) -> None:
+def test_an_example_is_a_call_of_its_command(name, call):
     first, *words = shlex.split(call)
     assert first == name
     context = click.Context(assay, info_name="assay")
@@ -33,14 +32,14 @@ def test_an_example_is_a_call_of_its_command(name: str, call: str) -> None:
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_help_ends_with_two_examples(name: str) -> None:
+def test_help_ends_with_two_examples(name):
     shown = CliRunner().invoke(assay, [name, "--help"]).output.splitlines()
     assert [line.strip() for line in shown[-2:]] == [
         f"assay {call}" for call in COMMANDS[name].examples
     ]
 
 
-def list_helps(command: click.Command, name: str, parent: click.Context) -> Iterator[str]:
+def list_helps(command, name, parent):
     context = click.Context(command, info_name=name, parent=parent)
     yield command.get_help(context)
     if isinstance(command, click.Group):
@@ -49,7 +48,7 @@ def list_helps(command: click.Command, name: str, parent: click.Context) -> Iter
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_help_has_no_ranges_and_trust_only_where_it_is_explained(name: str) -> None:
+def test_help_has_no_ranges_and_trust_only_where_it_is_explained(name):
     context = click.Context(assay, info_name="assay")
     command = assay.get_command(context, name)
     assert command is not None
@@ -58,7 +57,7 @@ def test_help_has_no_ranges_and_trust_only_where_it_is_explained(name: str) -> N
     assert "--trust" in assay.get_help(context)
 
 
-def test_a_number_out_of_range_is_told_the_range() -> None:
+def test_a_number_out_of_range_is_told_the_range():
     done = CliRunner().invoke(assay, ["tune", "hybrid", "--folds", "1"])
     assert done.exit_code == 2
     assert "1 is not in the range 2<=x<=" in done.output

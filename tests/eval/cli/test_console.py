@@ -15,7 +15,7 @@ class Terminal(io.StringIO):
         return True
 
 
-def nest(progress: ConsoleProgress) -> list[tuple[int, int]]:
+def nest(progress):
     """Track work within work, with a word said in the middle."""
     seen = []
     for one in progress.track(range(2), "outer", 2):
@@ -28,7 +28,7 @@ def nest(progress: ConsoleProgress) -> list[tuple[int, int]]:
 ALL = [(one, other) for one in range(2) for other in range(3)]
 
 
-def test_work_within_work_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_work_within_work_on_a_terminal(monkeypatch):
     terminal = Terminal()
     monkeypatch.setattr(sys, "stderr", terminal)
     monkeypatch.setenv("TERM", "xterm")
@@ -41,7 +41,7 @@ def test_work_within_work_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None
     assert nest(progress) == ALL  # the bars are gone and may begin anew
 
 
-def test_a_broken_off_bar_leaves_nothing_behind(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_broken_off_bar_leaves_nothing_behind(monkeypatch):
     monkeypatch.setattr(sys, "stderr", Terminal())
     progress = ConsoleProgress()
 
@@ -54,9 +54,7 @@ def test_a_broken_off_bar_leaves_nothing_behind(monkeypatch: pytest.MonkeyPatch)
     assert nest(progress) == ALL
 
 
-def test_lines_tell_what_is_done_and_left(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_lines_tell_what_is_done_and_left(monkeypatch, capsys):
     clock = iter(range(0, 1000, 20))
     monkeypatch.setattr(console.time, "monotonic", lambda: float(next(clock)))
     list(ConsoleProgress().track("abcd", "points", 4))
@@ -67,9 +65,7 @@ def test_lines_tell_what_is_done_and_left(
     ]
 
 
-def test_what_starts_late_and_comes_in_batches_is_not_taken_for_slow(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_starts_late_and_comes_in_batches_is_not_taken_for_slow(monkeypatch, capsys):
     now = 0.0
     monkeypatch.setattr(console.time, "monotonic", lambda: now)
 

@@ -5,7 +5,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import CliRunner
 
 from assay.eval.cli.dataset import dataset
 from assay.eval.collections import catalog
@@ -14,12 +14,12 @@ from assay.retrievers.base import AssayError
 CARD = "name: tiny\ntitle: Tiny set\nformat: native\nlicence: CC0\n"
 
 
-def run(*arguments: str) -> Result:
+def run(*arguments):
     return CliRunner().invoke(dataset, arguments, env={"COLUMNS": "160"})
 
 
 @pytest.fixture
-def tiny(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def tiny(tmp_path, monkeypatch):
     folder = tmp_path / "datasets/tiny"
     (folder / "docs").mkdir(parents=True)
     (folder / "docs/a.md").write_text("# A\n\nText.\n")
@@ -39,7 +39,7 @@ def tiny(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-def test_list_says_what_is_available_and_why_not(tiny: Path) -> None:
+def test_list_says_what_is_available_and_why_not(tiny):
     result = run("list", "--json")
     entries = {entry["name"]: entry for entry in json.loads(result.stdout)["datasets"]}
     assert list(entries) == ["broken", "far", "tiny"]
@@ -52,13 +52,13 @@ def test_list_says_what_is_available_and_why_not(tiny: Path) -> None:
     assert "far: collection far lies below $ASSAY_DATA" in table
 
 
-def test_list_fits_a_narrow_terminal(tiny: Path) -> None:
+def test_list_fits_a_narrow_terminal(tiny):
     output = CliRunner().invoke(dataset, ["list"], env={"COLUMNS": "80"}).output
     row = next(line for line in output.splitlines() if line.strip().startswith("tiny"))
     assert row.split()[-1] == "yes"
 
 
-def test_show_tells_sizes_and_samples(tiny: Path) -> None:
+def test_show_tells_sizes_and_samples(tiny):
     shown = json.loads(run("show", "tiny", "--json").stdout)
     assert shown["loaded"] == {"documents": 1, "passages": 0, "queries": 1, "judgments": 1}
     assert shown["samples"] == [{"id": "q1", "text": "what is A", "gold": {"a.md": 1}}]
@@ -69,7 +69,7 @@ def test_show_tells_sizes_and_samples(tiny: Path) -> None:
     assert (away["available"], "loaded" in away) == (False, False)
 
 
-def test_check_exits_with_2_on_errors_only(tiny: Path) -> None:
+def test_check_exits_with_2_on_errors_only(tiny):
     result = run("check", "tiny")
     assert (result.exit_code, result.output) == (0, "tiny: 0 errors, 0 warnings\n")
     with (tiny / "queries.jsonl").open("a") as file:
@@ -89,7 +89,7 @@ def test_check_exits_with_2_on_errors_only(tiny: Path) -> None:
     assert problem["severity"] == "error"
 
 
-def test_check_tells_the_same_fault_once_and_the_cause_first(tiny: Path) -> None:
+def test_check_tells_the_same_fault_once_and_the_cause_first(tiny):
     rows = [f'{{"query_id": "q1", "path": "no{i}.md"}}\n' for i in range(2788)]
     (tiny / "judgments.jsonl").write_text("".join(rows))
     shutil.rmtree(tiny / "docs")
@@ -107,7 +107,7 @@ def test_check_tells_the_same_fault_once_and_the_cause_first(tiny: Path) -> None
     assert len(json.loads(run("check", "tiny", "--json").output)["datasets"][0]["problems"]) == 2789
 
 
-def test_seal_writes_sizes_and_digests(tiny: Path) -> None:
+def test_seal_writes_sizes_and_digests(tiny):
     shown = json.loads(run("seal", "tiny", "--json").stdout)
     assert shown["sizes"]["documents"] == 1
     assert set(shown["digests"]) == {"docs", "queries.jsonl", "judgments.jsonl"}
@@ -117,7 +117,7 @@ def test_seal_writes_sizes_and_digests(tiny: Path) -> None:
     assert run("check", "tiny").exit_code == 2
 
 
-def test_an_unknown_name_is_one_line(tiny: Path) -> None:
+def test_an_unknown_name_is_one_line(tiny):
     result = run("show", "tinny")
     assert isinstance(result.exception, AssayError)
     assert "there are: broken, far, tiny; or" in str(result.exception)

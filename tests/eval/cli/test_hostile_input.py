@@ -2,7 +2,6 @@
 
 import json
 import shutil
-from pathlib import Path
 
 import pytest
 
@@ -30,7 +29,7 @@ BASE = {"name": "x", "retriever": {"legs": {"words": LEG}}}
         ("latency.seconds", float("inf")),
     ],
 )
-def test_a_number_out_of_bounds_is_refused(key: str, value: object) -> None:
+def test_a_number_out_of_bounds_is_refused(key, value):
     given = json.loads(json.dumps(BASE))
     *path, last = key.split(".")
     place = given
@@ -41,11 +40,11 @@ def test_a_number_out_of_bounds_is_refused(key: str, value: object) -> None:
         make_config(given, (), "x.yaml")
 
 
-def test_the_schema_states_the_bounds() -> None:
+def test_the_schema_states_the_bounds():
     assert make_schema()["properties"]["depth"]["maximum"] == 1_000_000
 
 
-def find_problems(path: Path, line: str) -> list[str]:
+def find_problems(path, line):
     path.write_text(f"{line}\n")
     problems = Problems(strict=False)
     read = read_trec_qrels if path.suffix == ".txt" else read_jsonl
@@ -59,25 +58,25 @@ def find_problems(path: Path, line: str) -> list[str]:
     "line",
     ['{"grade": ' + "9" * 400 + "}", '{"grade": ' + "9" * 5000 + "}", "[" * 100_000, "NaN"],
 )
-def test_json_that_no_person_writes_is_one_problem(tmp_path: Path, line: str) -> None:
+def test_json_that_no_person_writes_is_one_problem(tmp_path, line):
     (problem,) = find_problems(tmp_path / "rows.jsonl", line)
     assert "rows.jsonl:1" in problem
     assert len(problem) < 300 + len(str(tmp_path))
 
 
-def test_a_grade_of_400_digits_is_one_problem(tmp_path: Path) -> None:
+def test_a_grade_of_400_digits_is_one_problem(tmp_path):
     (problem,) = find_problems(tmp_path / "qrels.txt", f"q 0 d {'9' * 400}")
     assert "must be a whole number" in problem
     assert len(problem) < 300 + len(str(tmp_path))
 
 
-def test_a_cell_may_be_as_long_as_a_document(tmp_path: Path) -> None:
+def test_a_cell_may_be_as_long_as_a_document(tmp_path):
     path = tmp_path / "questions.csv"
     path.write_text(f"question,quote\nwhat?,{'x' * 200_000}\n")
     assert len(read_questions(path)) == 1
 
 
-def test_a_ranking_that_was_edited_is_not_resumed(tmp_path: Path) -> None:
+def test_a_ranking_that_was_edited_is_not_resumed(tmp_path):
     with RunFolder(tmp_path / "run") as folder:
         for query in ("one", "two"):
             folder.add_ranking(query, Ranking(()), frozenset())
@@ -88,14 +87,14 @@ def test_a_ranking_that_was_edited_is_not_resumed(tmp_path: Path) -> None:
         RunFolder(folder.path).finished_queries()
 
 
-def test_a_run_whose_folder_is_removed_meanwhile_does_not_go_on(tmp_path: Path) -> None:
+def test_a_run_whose_folder_is_removed_meanwhile_does_not_go_on(tmp_path):
     missing = pytest.raises(AssayError, match=r"jsonl: cannot be written: No such file")
     with missing, RunFolder(tmp_path / "run") as folder:
         folder.add_ranking("one", Ranking(()), frozenset())
         shutil.rmtree(folder.path)
 
 
-def test_a_line_that_is_no_row_is_named(tmp_path: Path) -> None:
+def test_a_line_that_is_no_row_is_named(tmp_path):
     folder = RunFolder(tmp_path / "run")
     folder.path.mkdir()
     (folder.path / "rankings.jsonl").write_text("{}x\n")

@@ -10,25 +10,23 @@ class Interrupted:
         raise KeyboardInterrupt
 
 
-def make_class(*_: object, **__: object) -> None:
+def make_class(*_, **__):
     type("Made", (), {"field": Interrupted()})  # Python 3.11 wraps what is raised in it
 
 
-def chain(*_: object, **__: object) -> None:
+def chain(*_, **__):
     try:
         raise KeyboardInterrupt
     except KeyboardInterrupt as error:
         raise ImportError("half imported") from error
 
 
-def name_only(*_: object, **__: object) -> None:
+def name_only(*_, **__):
     raise ValueError('Error building "literal" validator: KeyboardInterrupt:')
 
 
 @pytest.mark.parametrize("work", [make_class, chain, name_only])
-def test_what_an_interrupt_became_is_told_as_one(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], work: object
-) -> None:
+def test_what_an_interrupt_became_is_told_as_one(monkeypatch, capsys, work):
     monkeypatch.setattr(assay, "main", work)
     with pytest.raises(SystemExit) as ended:
         main(["components"])
@@ -36,9 +34,7 @@ def test_what_an_interrupt_became_is_told_as_one(
     assert capsys.readouterr().err == "assay: interrupted; what was finished is kept\n"
 
 
-def test_a_defect_is_no_interrupt(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_defect_is_no_interrupt(monkeypatch, capsys):
     def fail(*_: object, **__: object) -> None:
         raise ValueError("odd") from KeyError("x")
 

@@ -10,9 +10,7 @@ from assay.retrievers.model_files.pins import list_pinned
 from assay.retrievers.store.cache import Cache, default_root
 
 
-def test_lists_every_pin_as_one_json_object(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_lists_every_pin_as_one_json_object(tmp_path, monkeypatch):
     monkeypatch.setenv("ASSAY_CACHE", str(tmp_path / "cache"))
     result = CliRunner().invoke(models, ["list", "--json"])
     rows = json.loads(result.stdout)["models"]
@@ -22,12 +20,12 @@ def test_lists_every_pin_as_one_json_object(
     assert not any(row["fetched"] for row in rows)
 
 
-def test_lists_every_pin_as_a_table() -> None:
+def test_lists_every_pin_as_a_table():
     output = CliRunner().invoke(models, ["list"]).stdout
     assert all(pin.name in output for pin in list_pinned())
 
 
-def test_fetches_once_and_tells_where(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_fetches_once_and_tells_where(tmp_path, monkeypatch):
     monkeypatch.setenv("ASSAY_CACHE", str(tmp_path / "cache"))
     first = CliRunner().invoke(models, ["fetch", "bert-base-uncased", "--json"])
     assert "fetching model bert-base-uncased" in first.stderr
@@ -41,7 +39,7 @@ def test_fetches_once_and_tells_where(tmp_path: Path, monkeypatch: pytest.Monkey
     assert [row["name"] for row in rows if row["fetched"]] == ["bert-base-uncased"]
 
 
-def test_without_names_fetches_what_the_default_configs_use() -> None:
+def test_without_names_fetches_what_the_default_configs_use():
     rows = json.loads(CliRunner().invoke(models, ["fetch", "--json"]).stdout)["models"]
     assert [row["name"] for row in rows] == [
         "bge-small-en-v1.5",
@@ -52,9 +50,7 @@ def test_without_names_fetches_what_the_default_configs_use() -> None:
 
 
 @pytest.mark.parametrize("arguments", [["nix"], ["bge-small-en-v1.5", "--backend", "st"]])
-def test_a_model_that_is_not_pinned_is_refused_before_any_work(
-    arguments: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_model_that_is_not_pinned_is_refused_before_any_work(arguments, tmp_path, monkeypatch):
     monkeypatch.setenv("ASSAY_CACHE", str(tmp_path / "cache"))
     with pytest.raises(AssayError, match=rf"model {arguments[0]}: not pinned for backend"):
         CliRunner().invoke(

@@ -1,7 +1,6 @@
 """Tables on a terminal of 80 columns and in a pipe: figures stand whole."""
 
 import re
-from pathlib import Path
 
 import pytest
 from samples.planned_runs import make_run
@@ -18,7 +17,7 @@ RANKS = [1, 2, 4, 0, 1, 5, 2, 1, 0, 2] * 4
 
 
 @pytest.fixture(params=["80", ""], ids=["terminal", "pipe"])
-def columns(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+def columns(request, monkeypatch):
     monkeypatch.chdir(ROOT)
     monkeypatch.delenv("COLUMNS", raising=False)
     if request.param:
@@ -26,7 +25,7 @@ def columns(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
     return str(request.param)
 
 
-def test_a_comparison(columns: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_comparison(columns, tmp_path, capsys):
     runs = [make_run(tmp_path, name, ranks) for name, ranks in (("a", RANKS), ("b", RANKS[::-1]))]
     compared = compare(runs)
     print_comparison(compared, full=True)
@@ -40,7 +39,7 @@ def test_a_comparison(columns: str, tmp_path: Path, capsys: pytest.CaptureFixtur
 
 
 @pytest.mark.usefixtures("columns")
-def test_a_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_run(tmp_path, capsys):
     summary = summarise(make_run(tmp_path, "a", RANKS), ["nDCG@10", "MRR@10", "Recall@2000tok"])
     print_summary(summary)
     shown = capsys.readouterr().out

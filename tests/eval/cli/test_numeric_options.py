@@ -1,7 +1,6 @@
 """Numbers of options have the bounds of those of a config."""
 
 import re
-from collections.abc import Iterator
 
 import click
 import pytest
@@ -16,7 +15,7 @@ BOUNDED_BY_SETTINGS = {"max_cost_usd", "max_tokens", "concurrency", "thinking_to
                        "timeout_seconds"}  # fmt: skip
 
 
-def list_options(command: click.Command) -> Iterator[click.Parameter]:
+def list_options(command):
     yield from command.params
     if isinstance(command, click.Group):
         for inner in command.commands.values():
@@ -24,7 +23,7 @@ def list_options(command: click.Command) -> Iterator[click.Parameter]:
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_every_number_has_bounds(name: str) -> None:
+def test_every_number_has_bounds(name):
     command = assay.get_command(click.Context(assay), name)
     assert command
     for option in list_options(command):
@@ -33,7 +32,7 @@ def test_every_number_has_bounds(name: str) -> None:
             assert option.name in BOUNDED_BY_SETTINGS or (most and most <= LARGEST), option.name
 
 
-def test_the_bound_is_that_of_settings() -> None:
+def test_the_bound_is_that_of_settings():
     assert Settings.largest == LARGEST
 
 
@@ -47,7 +46,7 @@ def test_the_bound_is_that_of_settings() -> None:
         ("compare", "a", "b", "--effect", "inf"),
     ],
 )
-def test_a_number_out_of_bounds_is_refused(words: tuple[str, ...]) -> None:
+def test_a_number_out_of_bounds_is_refused(words):
     done = CliRunner().invoke(assay, words)
     assert done.exit_code == 2
     assert re.search(rf"Error: Invalid value for .*'{words[-2]}': ", done.stderr)

@@ -10,12 +10,12 @@ from assay.eval.cli.run import print_summary
 from assay.eval.report.formats import amount
 from assay.eval.report.run_page.report import FIRST
 from assay.eval.runs.stored import load
-from assay.eval.runs.summary.summary import Summary, summarise
+from assay.eval.runs.summary.summary import summarise
 from assay.eval.shipped import DEMO
 
 
 @pytest.fixture(scope="module")
-def summary(tmp_path_factory: pytest.TempPathFactory) -> Summary:
+def summary(tmp_path_factory):
     folder = tmp_path_factory.mktemp("demo")
     with ZipFile(DEMO) as archive:
         archive.extractall(folder)
@@ -23,12 +23,12 @@ def summary(tmp_path_factory: pytest.TempPathFactory) -> Summary:
 
 
 @pytest.fixture
-def terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+def terminal(monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
 
 
 @pytest.mark.usefixtures("terminal")
-def test_a_terminal_holds_it(summary: Summary, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_terminal_holds_it(summary, capsys):
     print_summary(summary)
     shown = capsys.readouterr().out
     lines = shown.splitlines()
@@ -46,9 +46,7 @@ def test_a_terminal_holds_it(summary: Summary, capsys: pytest.CaptureFixture[str
     assert not re.search("simultaneous|family|power|condensed", shown), "words of statistics"
 
 
-def test_a_log_has_the_same_words_without_breaks(
-    summary: Summary, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_log_has_the_same_words_without_breaks(summary, capsys, monkeypatch):
     print_summary(summary)
     log = capsys.readouterr().out
     monkeypatch.setenv("COLUMNS", "80")
@@ -59,9 +57,7 @@ def test_a_log_has_the_same_words_without_breaks(
 
 
 @pytest.mark.usefixtures("terminal")
-def test_all_types_and_steps_are_shown_where_asked_for(
-    summary: Summary, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_all_types_and_steps_are_shown_where_asked_for(summary, capsys):
     print_summary(summary, full=True)
     lines = capsys.readouterr().out.splitlines()
     assert max(map(len, lines)) <= 80
@@ -77,9 +73,7 @@ def test_all_types_and_steps_are_shown_where_asked_for(
     assert "That may be chance; `assay tune` fits the fusion" in text
 
 
-def test_what_failed_comes_with_what_to_do(
-    summary: Summary, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_failed_comes_with_what_to_do(summary, capsys):
     manifest = summary.run.manifest.model_copy(update={"degraded": {"rerank: no answer": 4}})
     print_summary(replace(summary, run=replace(summary.run, manifest=manifest)))
     told = "degraded on 4 of 60 queries: rerank: no answer. Run again once that is fixed\n"

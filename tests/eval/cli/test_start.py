@@ -16,12 +16,12 @@ main()
 """
 
 
-def test_it_ends_without_a_traceback() -> None:
+def test_it_ends_without_a_traceback():
     done = subprocess.run([sys.executable, "-c", CODE], capture_output=True, text=True)
     assert (done.returncode, done.stdout, done.stderr) == (-signal.SIGINT, "", "")
 
 
-def test_a_warning_of_a_library_is_one_line() -> None:
+def test_a_warning_of_a_library_is_one_line():
     code = (
         "import warnings; from assay.eval.cli.main import main\n"
         "try: main(['--version'])\n"

@@ -4,7 +4,6 @@ import io
 import os
 import subprocess
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -32,11 +31,11 @@ ROOT = Path(__file__).parents[3]
         ("tab\tand line\nstay é", "tab\tand line\nstay é"),
     ],
 )
-def test_what_is_printed(text: str, shown: str) -> None:
+def test_what_is_printed(text, shown):
     assert neutralise(text) == shown
 
 
-def test_on_a_terminal_colours_stay_and_nothing_else() -> None:
+def test_on_a_terminal_colours_stay_and_nothing_else():
     assert neutralise("\x1b[1;31mx\x1b[2J\x1b[0m", COLOUR) == "\x1b[1;31mx\ufffd[2J\x1b[0m"
 
 
@@ -52,7 +51,7 @@ class Below(io.TextIOWrapper):
         return self.terminal
 
 
-def write(below: Below, parts: Sequence[str]) -> bytes:
+def write(below, parts):
     stream = SafeStream(below)
     assert stream.commands is below
     for part in parts:
@@ -63,7 +62,7 @@ def write(below: Below, parts: Sequence[str]) -> bytes:
 
 
 @given(st.lists(st.text(alphabet="a:# \n\r\x1b[", max_size=6)))
-def test_no_line_in_parts_becomes_a_command(parts: list[str]) -> None:
+def test_no_line_in_parts_becomes_a_command(parts):
     lines = write(Below(), parts).decode().split("\n")
     assert not [line for line in lines if line.lstrip().startswith("::") or "\x1b" in line]
 
@@ -85,20 +84,18 @@ def test_no_line_in_parts_becomes_a_command(parts: list[str]) -> None:
         (["x#", "[z"], "x#[z"),
     ],
 )
-def test_a_line_in_parts_is_one_line(parts: list[str], shown: str) -> None:
+def test_a_line_in_parts_is_one_line(parts, shown):
     assert write(Below(), parts) == shown.encode()
 
 
-def test_a_terminal_gets_colours_a_file_does_not_and_what_an_encoding_lacks_is_a_question() -> None:
+def test_a_terminal_gets_colours_a_file_does_not_and_what_an_encoding_lacks_is_a_question():
     red = "\x1b[31mred"
     assert write(Below(terminal=True), [red]) == red.encode()
     assert write(Below(), [red]) == "\ufffd[31mred".encode()
     assert write(Below("latin-1"), ["1 €"]) == b"1 ?"
 
 
-def test_what_is_printed_stays_in_order_and_a_line_is_there_at_once(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_what_is_printed_stays_in_order_and_a_line_is_there_at_once(monkeypatch):
     below = Below()
     monkeypatch.setattr(sys, "stdout", below)
     monkeypatch.setattr(sys, "stderr", None)
@@ -111,7 +108,7 @@ def test_what_is_printed_stays_in_order_and_a_line_is_there_at_once(
     assert below.arrived.getvalue() == "before\na line\nbegun \ufffdafter\n".encode()
 
 
-def test_ascii_output_shows_what_it_lacks_as_question_marks(tmp_path: Path) -> None:
+def test_ascii_output_shows_what_it_lacks_as_question_marks(tmp_path):
     code = "from assay.eval.cli.main import main; main(['dataset', 'show', 'nö::é\\x1b[2J'])"
     done = subprocess.run(
         [sys.executable, "-c", code],
@@ -123,7 +120,7 @@ def test_ascii_output_shows_what_it_lacks_as_question_marks(tmp_path: Path) -> N
     assert done.stderr.startswith(b"assay: n?::?: there is no such collection")
 
 
-def test_markdown_holds_neither() -> None:
+def test_markdown_holds_neither():
     assert plain("\x1b[31m::error::x") == "\ufffd\\[31m::error::x"
     assert plain("::error::x") == ": :error::x"
     assert fenced("one\n::error::x\x00") == "```\none\n: :error::x\ufffd\n```"

@@ -2,16 +2,14 @@
 
 import subprocess
 import sys
-from pathlib import Path
 
-import pytest
 from tools.processes import ROOT
 
 from assay.eval.cli.output import print_places
 from assay.retrievers.base.installation import find_version, hint_extra
 
 
-def test_the_version_names_the_commit(tmp_path: Path) -> None:
+def test_the_version_names_the_commit(tmp_path):
     call = [sys.executable, "-c", "from assay.eval.cli.main import main; main(['--version'])"]
     done = subprocess.run(call, capture_output=True, text=True, check=True, cwd=ROOT)
     git = ["git", "-C", str(ROOT), "rev-parse", "--short=7", "HEAD"]
@@ -22,9 +20,7 @@ def test_the_version_names_the_commit(tmp_path: Path) -> None:
     assert f"version: {find_version()}\n" in (ROOT / "CITATION.cff").read_text()
 
 
-def test_hints_at_make_fit_the_folder_they_are_read_in(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_hints_at_make_fit_the_folder_they_are_read_in(tmp_path, monkeypatch, capsys):
     told = []
     for folder in (ROOT, tmp_path):
         monkeypatch.chdir(folder)

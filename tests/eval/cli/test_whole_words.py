@@ -16,7 +16,7 @@ from assay.eval.cli.console import WholeWordConsole
 LONG = "compare-semantic-contextual-hybrid-hybrid_rrf-bm25-harbourline-and-more-of-such-names-yet"
 
 
-def show(text: str, width: int) -> list[str]:
+def show(text, width):
     out = io.StringIO()
     console = WholeWordConsole(file=out, width=width, highlight=False)
     console.print(text, markup=False, style="bold")
@@ -28,7 +28,7 @@ WORDS = st.lists(st.text("ab-/日é_.", min_size=1, max_size=30), min_size=1)
 
 @example(["see", LONG, "now"], 80)
 @given(WORDS, st.integers(5, 90))
-def test_a_line_is_broken_between_words_alone(words: list[str], width: int) -> None:
+def test_a_line_is_broken_between_words_alone(words, width):
     lines = show(" ".join(words), width)
     assert [word for line in lines for word in line.split()] == words
     assert all(cell_len(line) <= width or " " not in line for line in lines)
@@ -36,12 +36,12 @@ def test_a_line_is_broken_between_words_alone(words: list[str], width: int) -> N
         assert cell_len(f"{line} {after.split()[0]}") > width, "as much as fits is on a line"
 
 
-def test_indents_and_blank_lines_stay() -> None:
+def test_indents_and_blank_lines_stay():
     assert show("one\n\n  two three\n", 80) == ["one", "", "  two three", ""]
 
 
 @pytest.mark.parametrize("variables", [{}, {"FORCE_COLOR": "1"}, {"TTY_COMPATIBLE": "1"}])
-def test_a_pipe_has_whole_lines_and_no_colours(variables: dict[str, str]) -> None:
+def test_a_pipe_has_whole_lines_and_no_colours(variables):
     kept = {key: value for key, value in os.environ.items() if key != "COLUMNS"}
     done = subprocess.run(
         [ASSAY, "components"], cwd=ROOT, env=kept | variables, capture_output=True, check=True

@@ -4,7 +4,6 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from hashlib import sha256
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 from unittest import mock
@@ -102,7 +101,7 @@ COMMANDS = {
         ("127.0.0.1:PORT", "nothing answers there: "),
     ],
 )
-def test_a_broken_address_is_one_line(address: str, told: str) -> None:
+def test_a_broken_address_is_one_line(address, told):
     address = address.replace("PORT", str(find_free_port()))
     with pytest.raises(AssayError) as failed, distribute(address, Quiet()):
         pytest.fail("joined")
@@ -110,9 +109,7 @@ def test_a_broken_address_is_one_line(address: str, told: str) -> None:
     assert "\n" not in str(failed.value)
 
 
-def test_every_command_refuses_it_before_anything_is_written(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_every_command_refuses_it_before_anything_is_written(tmp_path, monkeypatch):
     write_project(tmp_path)
     monkeypatch.chdir(tmp_path)
     for command, words in COMMANDS.items():
@@ -122,7 +119,7 @@ def test_every_command_refuses_it_before_anything_is_written(
     assert not (tmp_path / "reports").exists()
 
 
-def test_what_is_charged_for_is_refused(tmp_path: Path) -> None:
+def test_what_is_charged_for_is_refused(tmp_path):
     encoder = {"type": "openai", "model": "text-embedding-3-small"}
     legs = {"dense": {"type": "dense", "encoder": encoder}}
     config = RunConfig.model_validate({"name": "served", "retriever": {"legs": legs}})
@@ -130,7 +127,7 @@ def test_what_is_charged_for_is_refused(tmp_path: Path) -> None:
         check(config, Resources(Cache(tmp_path), Quiet()))
 
 
-def test_batches_hold_so_many_tokens_and_every_text_once() -> None:
+def test_batches_hold_so_many_tokens_and_every_text_once():
     texts = ["word " * 4000, "", "word " * 20_000, *["word " * 100] * 200]
     spans = list(cut_by_tokens(texts, 512))
     assert [i for span in spans for i in span] == list(range(len(texts)))
@@ -139,7 +136,7 @@ def test_batches_hold_so_many_tokens_and_every_text_once() -> None:
     assert list(cut_by_tokens([], None)) == []
 
 
-def test_a_cache_elsewhere_asks_for_what_it_lacks_and_tells_what_is_new(tmp_path: Path) -> None:
+def test_a_cache_elsewhere_asks_for_what_it_lacks_and_tells_what_is_new(tmp_path):
     keeper = RemoteCache(tmp_path / "home")
     keeper.put_many("vectors", {"a": b"1", "b": b"2"})
     asked: list[Sequence[str]] = []
@@ -159,7 +156,7 @@ def test_a_cache_elsewhere_asks_for_what_it_lacks_and_tells_what_is_new(tmp_path
     assert keeper.get_many("vectors", ["c"]) == {"c": b"3"}
 
 
-def test_a_cache_elsewhere_tells_what_it_knows_where_that_is_wanted(tmp_path: Path) -> None:
+def test_a_cache_elsewhere_tells_what_it_knows_where_that_is_wanted(tmp_path):
     keeper = RemoteCache(tmp_path / "home")
     remote = SimpleNamespace(
         get_many=SimpleNamespace(remote=keeper.get_many),
@@ -174,9 +171,7 @@ def test_a_cache_elsewhere_tells_what_it_knows_where_that_is_wanted(tmp_path: Pa
 
 
 @pytest.mark.parametrize("kind", [HashingSettings, TokenHashingSettings])
-def test_what_others_encode_is_as_what_is_encoded_here(
-    tmp_path: Path, kind: type[HashingSettings | TokenHashingSettings]
-) -> None:
+def test_what_others_encode_is_as_what_is_encoded_here(tmp_path, kind):
     texts = [f"text {number % 150}" for number in range(200)]
     here = kind().build(Resources(Cache(tmp_path / "here")))
     pool = Pool(Resources(Cache(tmp_path / "shared")))
@@ -198,21 +193,21 @@ NODES: list[dict[str, Any]] = [
 ]
 
 
-def test_workers_are_as_many_as_find_processors_and_gpus() -> None:
+def test_workers_are_as_many_as_find_processors_and_gpus():
     assert [count_workers(NODES, gpus) for gpus in (0, 0.25, 1, 2)] == [6, 6, 3, 1]
     assert count_workers(NODES[:1], 0) == 1
     with pytest.raises(AssayError, match=r"^--ray-gpus 4: .* the most that one has is 2$"):
         count_workers(NODES, 4)
 
 
-def test_gpus_of_no_cluster_are_refused() -> None:
+def test_gpus_of_no_cluster_are_refused():
     with pytest.raises(AssayError, match=r"^--ray-gpus: "), distribute(None, Quiet(), 1):
         pytest.fail("joined")
     with pytest.raises(AssayError, match=r"^--ray-gpus 1.5: "), distribute("local", Quiet(), 1.5):
         pytest.fail("joined")
 
 
-def test_the_line_that_tells_why_a_worker_ended_is_told() -> None:
+def test_the_line_that_tells_why_a_worker_ended_is_told():
     died = "The actor died unexpectedly before finishing this task."
     gone = f"{died}\n\tclass_name: Worker\n\tip: 10.0.0.3\nThe actor's node has died."
     assert tell_end(gone) == "The actor's node has died."
@@ -222,7 +217,7 @@ def test_the_line_that_tells_why_a_worker_ended_is_told() -> None:
     assert tell_end(f"{begun}10.0.0.3, repr=x)\n  File x\n{lacks}") == f"{lacks} (on 10.0.0.3)"
 
 
-def test_a_retriever_is_told_by_what_decides_its_answers(tmp_path: Path) -> None:
+def test_a_retriever_is_told_by_what_decides_its_answers(tmp_path):
     resources = Resources(Cache(tmp_path), Quiet())
 
     def tell(model: str) -> str:
@@ -235,7 +230,7 @@ def test_a_retriever_is_told_by_what_decides_its_answers(tmp_path: Path) -> None
     assert tell(str(tmp_path / "nowhere")) == ""
 
 
-def test_a_worker_of_another_kind_refuses(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_worker_of_another_kind_refuses(tmp_path, monkeypatch):
     write_project(tmp_path)
     from assay.eval.runs import environment
 

@@ -5,13 +5,10 @@ import json
 import os
 import signal
 import sqlite3
-import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Iterator
 from contextlib import closing, suppress
 from pathlib import Path
-from typing import Any
 
 import pytest
 import yaml
@@ -25,7 +22,7 @@ SECRET = "sk-nobody-may-read-this"
 
 
 @pytest.fixture(scope="module")
-def ray_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+def ray_cluster(tmp_path_factory):
     """A Ray of three machines in one, of which the head has no processor, and each its cache."""
     from ray.cluster_utils import Cluster
 
@@ -42,17 +39,15 @@ def ray_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
 
 
 @pytest.fixture
-def ray_address(ray_cluster: Any) -> str:
+def ray_address(ray_cluster):
     return str(ray_cluster.address)
 
 
-def end_worker(pid: int) -> None:
+def end_worker(pid):
     os.kill(pid, signal.SIGKILL)
 
 
-def call(
-    folder: Path, *words: str, killing: str = "", end: Callable[[int], None] = end_worker
-) -> Path:
+def call(folder, *words, killing="", end=end_worker):
     """Let `assay` run the words with caches and reports in `folder`; return that of its reports.
 
     With `killing` one worker is ended by `end` while it does that.
@@ -69,7 +64,7 @@ def call(
     return folder / "reports"
 
 
-def find_worker(method: str, process: subprocess.Popen[str]) -> int:
+def find_worker(method, process):
     """Return the process that does `method` of a worker, once there is one."""
     while process.poll() is None:
         for path in Path("/proc").glob("[0-9]*/cmdline"):
@@ -80,7 +75,7 @@ def find_worker(method: str, process: subprocess.Popen[str]) -> int:
     raise AssertionError(process.communicate()[1])
 
 
-def read_answers(reports: Path) -> list[Any]:
+def read_answers(reports):
     """Return all that the one run in `reports` holds of its queries, but milliseconds."""
     (folder,) = (path.parent for path in reports.glob("*/rankings.jsonl"))
     rankings = [
@@ -91,16 +86,14 @@ def read_answers(reports: Path) -> list[Any]:
     return [rankings, *((folder / f"{name}.jsonl").read_bytes() for name in names)]
 
 
-def read_vectors(folder: Path, kind: str = "embeddings") -> dict[str, bytes]:
+def read_vectors(folder, kind="embeddings"):
     with closing(sqlite3.connect(folder / "cache" / f"{kind}.sqlite")) as database:
         return dict(database.execute("SELECT key, value FROM checked"))
 
 
 @needs_ray
 @pytest.mark.slow
-def test_a_run_is_the_same_to_the_bit_though_workers_are_killed(
-    tmp_path: Path, ray_address: str
-) -> None:
+def test_a_run_is_the_same_to_the_bit_though_workers_are_killed(tmp_path, ray_address):
     words = ["run", "semantic", *QUICK]
     alone = call(tmp_path / "alone", *words)
     ray = ["--ray", ray_address]
@@ -111,7 +104,7 @@ def test_a_run_is_the_same_to_the_bit_though_workers_are_killed(
 
 @needs_ray
 @pytest.mark.slow
-def test_points_have_the_figures_they_have_without(tmp_path: Path, ray_address: str) -> None:
+def test_points_have_the_figures_they_have_without(tmp_path, ray_address):
     sweep = tmp_path / "sweep.yaml"
     axes = "retriever.legs.keyword.k1: [0.6, 1.2], retriever.legs.keyword.b: [0.3, 0.7]"
     sweep.write_text(f"base: bm25\naxes: {{{axes}}}\ncollections: [harbourline]\n")
@@ -127,9 +120,7 @@ def test_points_have_the_figures_they_have_without(tmp_path: Path, ray_address: 
 
 @needs_ray
 @pytest.mark.slow
-def test_a_run_is_the_same_to_the_bit_though_a_machine_goes(
-    tmp_path: Path, ray_cluster: Any
-) -> None:
+def test_a_run_is_the_same_to_the_bit_though_a_machine_goes(tmp_path, ray_cluster):
     legs = "{sparse: {type: sparse, encoder: splade-tiny}, late: {type: late_interaction}}"
     fused = [f"retriever.legs={legs}", "retriever.fusion={type: rrf, k: 60}"]
     words = ["run", "semantic", *QUICK, *fused, "--json"]
@@ -153,7 +144,7 @@ def test_a_run_is_the_same_to_the_bit_though_a_machine_goes(
 
 @needs_ray
 @pytest.mark.slow
-def test_a_ray_of_ones_own_leaves_nothing_and_writes_no_secret(tmp_path: Path) -> None:
+def test_a_ray_of_ones_own_leaves_nothing_and_writes_no_secret(tmp_path):
     place = Path(tempfile.mkdtemp(prefix="assay-", dir="/tmp"))  # the path of a socket is short
     names = {"ASSAY_CACHE": tmp_path / "cache", "ASSAY_REPORTS": tmp_path / "reports"}
     environment = {name: str(path) for name, path in names.items()}
@@ -174,7 +165,7 @@ def test_a_ray_of_ones_own_leaves_nothing_and_writes_no_secret(tmp_path: Path) -
 
 @needs_ray
 @pytest.mark.slow
-def test_the_cluster_file_of_the_documents_is_one_of_rays() -> None:
+def test_the_cluster_file_of_the_documents_is_one_of_rays():
     from ray.autoscaler._private.util import prepare_config, validate_config
 
     path = Path(__file__).parents[3] / "examples" / "ray_cluster.yaml"

@@ -1,7 +1,5 @@
 """Judgments of documents that the corpus lacks: kept as never found, and told once."""
 
-from pathlib import Path
-
 import ir_measures
 import pytest
 
@@ -14,7 +12,7 @@ QUERIES = {"q1": "apples", "q2": "bread"}
 JUDGMENTS = {"q1": {"d1": 1, "gone": 2, "away": 0}, "q2": {"d2": 1, "gone": 1}}
 
 
-def test_they_count_as_trec_eval_counts_them() -> None:
+def test_they_count_as_trec_eval_counts_them():
     collection = {"documents": DOCUMENTS, "queries": QUERIES, "judgments": JUDGMENTS}
     found = run("bm25", collection=collection, measures=["nDCG@10", "Recall@10"], track=False)
     ranking = {"q1": {"d1": 1.0}, "q2": {"d2": 1.0}}
@@ -24,7 +22,7 @@ def test_they_count_as_trec_eval_counts_them() -> None:
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
+def folder(tmp_path):
     (tmp_path / "qrels").mkdir()
     (tmp_path / "dataset.yaml").write_text(f"name: {tmp_path.name}\ntitle: fruit\nformat: beir\n")
     for name, texts in (("corpus.jsonl", DOCUMENTS), ("queries.jsonl", QUERIES)):
@@ -33,13 +31,13 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def judge(folder: Path, judgments: dict[str, dict[str, int]]) -> None:
+def judge(folder, judgments):
     rows = [f"{q}\t{d}\t{grade}" for q in judgments for d, grade in judgments[q].items()]
     text = "\n".join(["query-id\tcorpus-id\tscore", *rows]) + "\n"
     (folder / "qrels/test.tsv").write_text(text)
 
 
-def test_a_check_tells_of_them_once(folder: Path) -> None:
+def test_a_check_tells_of_them_once(folder):
     judge(folder, JUDGMENTS)
     assert {item.id for items in load(str(folder)).gold.values() for item in items} == {
         "d1", "d2", "gone", "away",
@@ -58,9 +56,7 @@ def test_a_check_tells_of_them_once(folder: Path) -> None:
         ({"q1": {"d1": 1}, "q2": {"d02": 1}}, "differ by leading zeros"),
     ],
 )
-def test_ids_of_another_corpus_are_refused(
-    folder: Path, judgments: dict[str, dict[str, int]], told: str
-) -> None:
+def test_ids_of_another_corpus_are_refused(folder, judgments, told):
     judge(folder, judgments)
     with pytest.raises(AssayError, match=told):
         load(str(folder))

@@ -5,7 +5,6 @@ import io
 import tarfile
 import threading
 import zipfile
-from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
@@ -24,20 +23,20 @@ from assay.retrievers.base import AssayError
 MINIMAL = "name: tiny\ntitle: Tiny\nformat: native\n"
 
 
-def write_card(folder: Path, text: str = MINIMAL) -> Path:
+def write_card(folder, text=MINIMAL):
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "dataset.yaml").write_text(text)
     return folder / "dataset.yaml"
 
 
-def test_a_card_fills_in_what_its_format_usually_has(tmp_path: Path) -> None:
+def test_a_card_fills_in_what_its_format_usually_has(tmp_path):
     card = read_card(write_card(tmp_path))
     assert isinstance(card, NativeCard)
     assert (card.documents, card.queries, card.variants) == ("docs", "queries.jsonl", ("test",))
     assert (card.location, card.folder, card.language) == (".", tmp_path, "en")
 
 
-def test_the_first_variant_is_the_default(tmp_path: Path) -> None:
+def test_the_first_variant_is_the_default(tmp_path):
     text = "name: x\ntitle: X\nformat: beir\njudgments: {dev: a.tsv, test: [b.tsv, c.tsv]}\n"
     card = read_card(write_card(tmp_path, text))
     assert isinstance(card, BeirCard)
@@ -64,7 +63,7 @@ def test_the_first_variant_is_the_default(tmp_path: Path) -> None:
         (MINIMAL + "location: {url: 'http://x/a.zip'}\n", "location.sha256: missing"),
     ],
 )
-def test_a_wrong_card_is_refused_in_one_line(tmp_path: Path, text: str, message: str) -> None:
+def test_a_wrong_card_is_refused_in_one_line(tmp_path, text, message):
     path = write_card(tmp_path, text)
     with pytest.raises(AssayError) as caught:
         read_card(path)
@@ -73,14 +72,14 @@ def test_a_wrong_card_is_refused_in_one_line(tmp_path: Path, text: str, message:
     assert "\n" not in str(caught.value)
 
 
-def test_every_wrong_key_is_named_at_once(tmp_path: Path) -> None:
+def test_every_wrong_key_is_named_at_once(tmp_path):
     path = write_card(tmp_path, "name: x\nformat: native\ncolour: red\nmin_grade: 0\n")
     with pytest.raises(AssayError, match=r"title: .*min_grade: .*colour: "):
         read_card(path)
 
 
 @pytest.fixture
-def workplace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def workplace(tmp_path, monkeypatch):
     """A current directory and a project, each with a datasets folder."""
     here = tmp_path / "here"
     write_card(here / "datasets/mine", MINIMAL.replace("tiny", "mine"))
@@ -92,13 +91,13 @@ def workplace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return here
 
 
-def test_names_are_looked_up_here_first(workplace: Path) -> None:
+def test_names_are_looked_up_here_first(workplace):
     assert list(list_cards()) == ["both", "mine", "theirs"]
     assert find_card("both").title == "of here"
     assert find_card("theirs").title == "Tiny"
 
 
-def test_a_folder_is_found_by_its_path(workplace: Path) -> None:
+def test_a_folder_is_found_by_its_path(workplace):
     card = write_card(workplace / "elsewhere/set")
     assert find_card("elsewhere/set").path == Path("elsewhere/set/dataset.yaml")
     assert find_card(str(card)).title == "Tiny"
@@ -106,16 +105,14 @@ def test_a_folder_is_found_by_its_path(workplace: Path) -> None:
         find_card(str(workplace / "elsewhere"))
 
 
-def test_an_unknown_name_offers_the_nearest(workplace: Path) -> None:
+def test_an_unknown_name_offers_the_nearest(workplace):
     with pytest.raises(
         AssayError, match=r"their: there is no such .* both, mine, theirs; or .*did you mean theirs"
     ):
         find_card("their")
 
 
-def test_a_set_that_is_not_here_is_named_where_it_is(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_set_that_is_not_here_is_named_where_it_is(tmp_path, monkeypatch):
     more = "location: $ASSAY_DATA/tiny\nirds: irds:beir/tiny/test\n"
     card = read_card(write_card(tmp_path / "tiny", MINIMAL + more))
     end = r"tiny/; or take irds:beir/tiny/test, which ir_datasets downloads \(extra irds\)$"
@@ -127,7 +124,7 @@ def test_a_set_that_is_not_here_is_named_where_it_is(
         find_data(card)
 
 
-def test_data_below_a_variable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_data_below_a_variable(tmp_path, monkeypatch):
     path = write_card(tmp_path / "tiny", MINIMAL + "location: $ASSAY_DATA/tiny\n")
     card = read_card(path)
     monkeypatch.delenv("ASSAY_DATA", raising=False)
@@ -149,7 +146,7 @@ def test_data_below_a_variable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     assert "lacks docs, queries.jsonl, judgments.jsonl" in why_unavailable(card)
 
 
-def make_zip(**files: str) -> bytes:
+def make_zip(**files):
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as archive:
         for name, text in files.items():
@@ -157,7 +154,7 @@ def make_zip(**files: str) -> bytes:
     return buffer.getvalue()
 
 
-def make_tar(name: str, text: str) -> bytes:
+def make_tar(name, text):
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w:gz") as archive:
         entry = tarfile.TarInfo(name)
@@ -166,7 +163,7 @@ def make_tar(name: str, text: str) -> bytes:
     return buffer.getvalue()
 
 
-def make_link(name: str, target: str) -> bytes:
+def make_link(name, target):
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w:gz") as archive:
         entry = tarfile.TarInfo(name)
@@ -176,7 +173,7 @@ def make_link(name: str, target: str) -> bytes:
 
 
 @contextmanager
-def serve(content: bytes) -> Iterator[tuple[str, list[str]]]:
+def serve(content):
     """Serve `content` at every path but /missing; yield the address and the requests made."""
     requests: list[str] = []
 
@@ -201,16 +198,16 @@ def serve(content: bytes) -> Iterator[tuple[str, list[str]]]:
 
 
 @pytest.fixture
-def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def cache(tmp_path, monkeypatch):
     monkeypatch.setenv("ASSAY_CACHE", str(tmp_path / "cache"))
     return tmp_path / "cache/collections"
 
 
-def digest(content: bytes) -> str:
+def digest(content):
     return hashlib.sha256(content).hexdigest()
 
 
-def test_an_archive_is_fetched_once(cache: Path) -> None:
+def test_an_archive_is_fetched_once(cache):
     content = make_zip(set__corpus="rows")
     with serve(content) as (address, requests):
         download = Download(url=f"{address}/set.zip", sha256=digest(content), folder="set")
@@ -221,7 +218,7 @@ def test_an_archive_is_fetched_once(cache: Path) -> None:
     assert folder.is_relative_to(cache)
 
 
-def test_a_tar_archive_can_be_loaded_through_a_card(cache: Path, tmp_path: Path) -> None:
+def test_a_tar_archive_can_be_loaded_through_a_card(cache, tmp_path):
     content = make_tar("docs/a.md", "# A\n")
     with serve(content) as (address, _):
         location = f"location: {{url: '{address}/a.tgz', sha256: {digest(content)}}}\n"
@@ -252,9 +249,7 @@ def test_a_tar_archive_can_be_loaded_through_a_card(cache: Path, tmp_path: Path)
         "no folder",
     ],
 )
-def test_a_bad_archive_is_refused(
-    cache: Path, content: bytes, path: str, stated: str | None, message: str
-) -> None:
+def test_a_bad_archive_is_refused(cache, content, path, stated, message):
     with serve(content) as (address, _):
         sha256 = stated or digest(content)
         with pytest.raises(AssayError, match=message) as caught:
@@ -265,7 +260,7 @@ def test_a_bad_archive_is_refused(
 
 
 @pytest.mark.parametrize("name", ["a.zip", "a.tgz"])
-def test_an_archive_that_unpacks_to_too_much_is_refused(cache: Path, name: str) -> None:
+def test_an_archive_that_unpacks_to_too_much_is_refused(cache, name):
     text = "0" * 100_000
     content = make_zip(corpus=text) if name == "a.zip" else make_tar("corpus", text)
     with serve(content) as (address, _):
@@ -276,7 +271,7 @@ def test_an_archive_that_unpacks_to_too_much_is_refused(cache: Path, name: str) 
         fetch(download.model_copy(update={"max_bytes": 101_000}))
 
 
-def test_a_download_that_does_not_end_is_refused(cache: Path) -> None:
+def test_a_download_that_does_not_end_is_refused(cache):
     with serve(b"0" * 1000) as (address, _):
         download = Download(url=f"{address}/a.zip", sha256="0" * 64, max_bytes=999)
         with pytest.raises(AssayError, match="more than 999 bytes"):
@@ -284,7 +279,7 @@ def test_a_download_that_does_not_end_is_refused(cache: Path) -> None:
     assert [path.suffix for path in cache.iterdir()] == [".lock"]
 
 
-def test_a_host_that_does_not_answer_is_one_line(cache: Path) -> None:
+def test_a_host_that_does_not_answer_is_one_line(cache):
     with serve(b"") as (address, _):
         pass
     with pytest.raises(AssayError, match="cannot be downloaded"):

@@ -2,7 +2,6 @@
 
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 import yaml
@@ -16,13 +15,13 @@ from assay.eval.collections.problems import summarise
 from assay.retrievers.base import AssayError
 
 
-def write_jsonl(path: Path, *rows: dict[str, Any] | str) -> None:
+def write_jsonl(path, *rows):
     lines = [row if isinstance(row, str) else json.dumps(row) for row in rows]
     path.write_text("".join(line + "\n" for line in lines), encoding="utf-8")
 
 
 @pytest.fixture
-def sound(tmp_path: Path) -> Path:
+def sound(tmp_path):
     folder = tmp_path / "sound"
     (folder / "docs").mkdir(parents=True)
     (folder / "docs/a.md").write_text("# A\n\nFirst text.\n")
@@ -33,7 +32,7 @@ def sound(tmp_path: Path) -> Path:
     return folder
 
 
-def problems(folder: Path) -> dict[str, str]:
+def problems(folder):
     """Return `message` by `file:line: severity`, the file's name alone."""
     found = [str(problem) for problem in check(read_card(folder / "dataset.yaml"))]
     split = [line.removeprefix(f"{folder}/").rpartition(": ")[0] for line in found]
@@ -41,13 +40,13 @@ def problems(folder: Path) -> dict[str, str]:
     return dict(zip(found, split, strict=True))
 
 
-def test_a_sound_collection_has_no_problems(sound: Path) -> None:
+def test_a_sound_collection_has_no_problems(sound):
     assert check(read_card(sound / "dataset.yaml")) == []
     seal(read_card(sound / "dataset.yaml"))
     assert check(read_card(sound / "dataset.yaml")) == []
 
 
-def test_frontmatter_that_cannot_be_read_is_a_warning(sound: Path) -> None:
+def test_frontmatter_that_cannot_be_read_is_a_warning(sound):
     (sound / "docs/a.md").write_text("---\ntitle: A: b\n---\n# A\n\nFirst text.\n")
     (sound / "docs/b.md").write_text("---\ndate: 2024-02-30\n---\n# B\n")
     assert list(problems(sound)) == [
@@ -58,7 +57,7 @@ def test_frontmatter_that_cannot_be_read_is_a_warning(sound: Path) -> None:
     ]
 
 
-def test_a_language_whose_words_have_no_blanks_is_named(sound: Path) -> None:
+def test_a_language_whose_words_have_no_blanks_is_named(sound):
     (sound / "docs/a.md").write_text("# A\n\n图书馆的书最多可以借三周,可在网上续借一次。\n")
     assert list(problems(sound)) == [
         f"{sound}/dataset.yaml: warning: language: the card says en, and of the letters in the "
@@ -69,7 +68,7 @@ def test_a_language_whose_words_have_no_blanks_is_named(sound: Path) -> None:
     assert problems(sound) == {}
 
 
-def test_everything_wrong_is_reported_at_once(sound: Path) -> None:
+def test_everything_wrong_is_reported_at_once(sound):
     seal(read_card(sound / "dataset.yaml"))
     (sound / "docs/twin.md").write_text("# A\n\nFirst text.\n")
     (sound / "docs/empty.md").write_text(" \n")
@@ -130,7 +129,7 @@ def test_everything_wrong_is_reported_at_once(sound: Path) -> None:
         assert part in message
 
 
-def test_missing_files_are_all_reported(sound: Path) -> None:
+def test_missing_files_are_all_reported(sound):
     seal(read_card(sound / "dataset.yaml"))
     (sound / "queries.jsonl").unlink()
     (sound / "judgments.jsonl").unlink()
@@ -141,7 +140,7 @@ def test_missing_files_are_all_reported(sound: Path) -> None:
     ]
 
 
-def test_a_cause_comes_before_what_follows_from_it(sound: Path) -> None:
+def test_a_cause_comes_before_what_follows_from_it(sound):
     seal(read_card(sound / "dataset.yaml"))
     (sound / "queries.jsonl").unlink()
     assert [item.message for item in check(read_card(sound / "dataset.yaml"))] == [
@@ -157,7 +156,7 @@ def test_a_cause_comes_before_what_follows_from_it(sound: Path) -> None:
     assert summarise(check(read_card(sound / "dataset.yaml")))[0].endswith(found[0])
 
 
-def test_a_query_of_another_variant_is_judged(sound: Path) -> None:
+def test_a_query_of_another_variant_is_judged(sound):
     write_jsonl(
         sound / "queries.jsonl", {"_id": "q1", "text": "first?"}, {"_id": "q2", "text": "second?"}
     )
@@ -167,13 +166,13 @@ def test_a_query_of_another_variant_is_judged(sound: Path) -> None:
     assert check(read_card(sound / "dataset.yaml")) == []
 
 
-def test_a_card_under_another_name_is_a_warning(sound: Path) -> None:
+def test_a_card_under_another_name_is_a_warning(sound):
     (sound / "dataset.yaml").write_text("name: other\ntitle: Sound\nformat: native\n")
     (found,) = check(read_card(sound / "dataset.yaml"))
     assert found.severity == "warning"
 
 
-def test_data_that_is_not_here_is_a_problem(sound: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_data_that_is_not_here_is_a_problem(sound, monkeypatch):
     monkeypatch.delenv("ASSAY_DATA", raising=False)
     with (sound / "dataset.yaml").open("a") as file:
         file.write("location: $ASSAY_DATA/sound\n")
@@ -198,7 +197,7 @@ licence: none
 """ % ("0" * 64)
 
 
-def test_sealing_leaves_the_rest_of_the_card_alone(sound: Path) -> None:
+def test_sealing_leaves_the_rest_of_the_card_alone(sound):
     path = sound / "dataset.yaml"
     path.write_text(CARD)
     card = seal(read_card(path))
@@ -220,7 +219,7 @@ def test_sealing_leaves_the_rest_of_the_card_alone(sound: Path) -> None:
     ]
 
 
-def test_a_broken_collection_is_not_sealed(sound: Path) -> None:
+def test_a_broken_collection_is_not_sealed(sound):
     before = (sound / "dataset.yaml").read_text()
     write_jsonl(sound / "judgments.jsonl", {"query_id": "q1", "path": "z.md"})
     with pytest.raises(AssayError, match=r'no document "z\.md"'):
@@ -228,7 +227,7 @@ def test_a_broken_collection_is_not_sealed(sound: Path) -> None:
     assert (sound / "dataset.yaml").read_text() == before
 
 
-def test_a_collection_without_a_card_is_not_sealed(tmp_path: Path) -> None:
+def test_a_collection_without_a_card_is_not_sealed(tmp_path):
     (tmp_path / "qrels").mkdir()
     (tmp_path / "qrels/test.tsv").write_text("query-id\tcorpus-id\tscore\nq\td\t1\n")
     write_jsonl(tmp_path / "corpus.jsonl", {"_id": "d", "text": "x"})
@@ -238,7 +237,7 @@ def test_a_collection_without_a_card_is_not_sealed(tmp_path: Path) -> None:
         seal(find_card(str(tmp_path)))
 
 
-def test_a_digest_notices_a_file_that_moved(sound: Path) -> None:
+def test_a_digest_notices_a_file_that_moved(sound):
     seal(read_card(sound / "dataset.yaml"))
     (sound / "docs/b.md").rename(sound / "docs/c.md")
     found = check(read_card(sound / "dataset.yaml"))
@@ -252,9 +251,7 @@ BLOCKS = st.sampled_from(
 
 
 @given(st.lists(BLOCKS, unique=True), st.lists(BLOCKS, unique=True), VALUES, VALUES)
-def test_replacing_a_block_changes_that_key_only(
-    before: list[str], after: list[str], old: dict[str, int], new: dict[str, int]
-) -> None:
+def test_replacing_a_block_changes_that_key_only(before, after, old, new):
     after = [block for block in after if block not in before]
     text = "".join([*before, yaml.safe_dump({"sizes": old}), *after])
     replaced = replace_block(text, "sizes", new)
@@ -263,7 +260,7 @@ def test_replacing_a_block_changes_that_key_only(
     assert replaced.endswith("".join(after))
 
 
-def test_a_query_that_nothing_answers_says_so(sound: Path) -> None:
+def test_a_query_that_nothing_answers_says_so(sound):
     def warnings(kind: str, grade: int) -> list[str]:
         write_jsonl(sound / "queries.jsonl", {"_id": "q1", "text": "first?", "type": kind})
         row = {"query_id": "q1", "path": "a.md", "section": "A", "grade": grade}
@@ -282,7 +279,7 @@ def test_a_query_that_nothing_answers_says_so(sound: Path) -> None:
     assert "no relevant judgment" in problems[0].message
 
 
-def test_known_copies_are_no_cause_to_warn(sound: Path) -> None:
+def test_known_copies_are_no_cause_to_warn(sound):
     def warnings() -> list[str]:
         return [problem.message for problem in check(read_card(sound / "dataset.yaml"))]
 
@@ -296,7 +293,7 @@ def test_known_copies_are_no_cause_to_warn(sound: Path) -> None:
     assert warnings() == ['copies: "d.md" is no copy of "a.md"']
 
 
-def test_a_card_says_who_judged_what_names_nobody(sound: Path) -> None:
+def test_a_card_says_who_judged_what_names_nobody(sound):
     """It makes no other collection of it; a row that names a person comes before."""
     card = sound / "dataset.yaml"
     gold = {"query_id": "q1", "path": "a.md", "section": "A", "grade": 2}

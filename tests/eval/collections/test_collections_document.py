@@ -4,8 +4,6 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
-from pydantic import BaseModel
-from pydantic.fields import FieldInfo
 
 from assay.eval.collections.card import Card, Download
 from assay.eval.collections.formats.registry import FORMATS
@@ -13,7 +11,7 @@ from assay.eval.collections.formats.registry import FORMATS
 PAGE = Path(__file__).parents[3] / "docs" / "collections.md"
 
 
-def describe(field: FieldInfo) -> str:
+def describe(field):
     """Return what stands for a key that may be left out."""
     if field.is_required():
         return "required"
@@ -25,7 +23,7 @@ def describe(field: FieldInfo) -> str:
     return f"`{str(value).lower() if isinstance(value, bool) else value}`"
 
 
-def list_rows(model: type[BaseModel], but: Mapping[str, FieldInfo] | None = None) -> list[str]:
+def list_rows(model, but=None):
     """Return a row of the page for each key that `model` has, or has otherwise than `but`."""
     return [
         f"| `{name}` | {describe(field)} | {field.description} |"
@@ -42,16 +40,16 @@ ROWS = {
 
 
 @pytest.mark.parametrize("part", ROWS)
-def test_the_page_has_every_key_with_its_default(part: str) -> None:
+def test_the_page_has_every_key_with_its_default(part):
     lines = PAGE.read_text(encoding="utf-8").splitlines()
     assert [row for row in ROWS[part] if row not in lines] == []
 
 
-def test_the_page_has_no_other_key() -> None:
+def test_the_page_has_no_other_key():
     lines = PAGE.read_text(encoding="utf-8").splitlines()
     known = {row for rows in ROWS.values() for row in rows}
     assert [line for line in lines if line.startswith("| `") and line not in known] == []
 
 
-def test_every_key_is_described() -> None:
+def test_every_key_is_described():
     assert not [row for rows in ROWS.values() for row in rows if "| None |" in row]

@@ -5,7 +5,6 @@ import json
 import re
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -18,12 +17,12 @@ from assay.eval.collections.formats.rows import RowError, parse_json_row
 from assay.retrievers.base import AssayError, Context, Document, Passage
 
 
-def write_jsonl(path: Path, *rows: dict[str, Any]) -> None:
+def write_jsonl(path, *rows):
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
 
 
 @pytest.fixture
-def beir(tmp_path: Path) -> Path:
+def beir(tmp_path):
     (tmp_path / "qrels").mkdir()
     write_jsonl(
         tmp_path / "corpus.jsonl",
@@ -43,7 +42,7 @@ def beir(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_a_beir_row_is_a_document_of_one_passage(beir: Path) -> None:
+def test_a_beir_row_is_a_document_of_one_passage(beir):
     collection = load(str(beir))
     first, second = collection.documents
     assert (first.id, first.title, second.id) == ("b", "Tides", "a")
@@ -57,12 +56,12 @@ def test_a_beir_row_is_a_document_of_one_passage(beir: Path) -> None:
     assert set(collection.gold) == {"q1", "q2"}
 
 
-def pack(path: Path) -> None:
+def pack(path):
     path.with_name(f"{path.name}.gz").write_bytes(gzip.compress(path.read_bytes()))
     path.unlink()
 
 
-def test_packed_files_are_read_as_they_are(beir: Path) -> None:
+def test_packed_files_are_read_as_they_are(beir):
     plain = load(str(beir))
     for path in [*beir.glob("*.jsonl"), *beir.glob("qrels/*.tsv")]:
         pack(path)
@@ -79,9 +78,7 @@ def test_packed_files_are_read_as_they_are(beir: Path) -> None:
 
 
 @pytest.mark.parametrize(("written", "grade"), [("2.0", 2), ("0.0", 0), ("0.5", None), ("x", None)])
-def test_grades_with_a_fraction_are_whole_numbers_or_refused(
-    beir: Path, written: str, grade: int | None
-) -> None:
+def test_grades_with_a_fraction_are_whole_numbers_or_refused(beir, written, grade):
     (beir / "qrels/test.tsv").write_text(f"query-id\tcorpus-id\tscore\nq1\tb\t{written}\n")
     if grade is None:
         with pytest.raises(
@@ -92,7 +89,7 @@ def test_grades_with_a_fraction_are_whole_numbers_or_refused(
         assert load(str(beir)).gold["q1"][0].grade == grade
 
 
-def test_a_variant_chooses_other_judgments(beir: Path) -> None:
+def test_a_variant_chooses_other_judgments(beir):
     other = load(f"{beir}:dev")
     assert [query.id for query in other.queries] == ["q9"]
     assert other.name.endswith(":dev")
@@ -101,7 +98,7 @@ def test_a_variant_chooses_other_judgments(beir: Path) -> None:
         load(f"{beir}:train")
 
 
-def test_contexts_come_with_their_passage(beir: Path) -> None:
+def test_contexts_come_with_their_passage(beir):
     write_jsonl(beir / "contexts.jsonl", {"_id": "a", "context": "About the slipway."})
     documents = load(str(beir)).documents
     assert documents[0].contexts == ()
@@ -112,7 +109,7 @@ WHOLE = "fn a() {}\n// end\nfn b() {}\n// end\n"
 
 
 @pytest.fixture
-def parted(tmp_path: Path) -> Path:
+def parted(tmp_path):
     """A BEIR folder whose rows are passages of a whole document, in the wrong order."""
     (tmp_path / "qrels").mkdir()
     rows = [("c3", "// end", 3), ("c0", "fn a() {}", 0), ("c2", "fn b() {}", 2)]
@@ -135,7 +132,7 @@ def parted(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_rows_become_passages_of_whole_documents(parted: Path) -> None:
+def test_rows_become_passages_of_whole_documents(parted):
     collection = load(str(parted))
     whole, alone = collection.documents
     places = {passage.id: (passage.start, passage.end) for passage in whole.passages}
@@ -147,7 +144,7 @@ def test_rows_become_passages_of_whole_documents(parted: Path) -> None:
     assert (alone.id, alone.text) == ("lost", "fn c() {}")
 
 
-def test_overlapping_passages_are_placed(parted: Path) -> None:
+def test_overlapping_passages_are_placed(parted):
     write_jsonl(
         parted / "corpus.jsonl",
         {"_id": "c0", "text": WHOLE[:20], "metadata": {"doc_id": "d", "original_index": 0}},
@@ -170,7 +167,7 @@ def test_overlapping_passages_are_placed(parted: Path) -> None:
         "[" * 190 + "]" * 190,
     ],
 )
-def test_a_row_holds_what_json_reads(value: str) -> None:
+def test_a_row_holds_what_json_reads(value):
     text = f' {{"k": {value}}}\t'
     assert repr(parse_json_row(Path("x"), 1, text).values) == repr(json.loads(text))
 
@@ -178,7 +175,7 @@ def test_a_row_holds_what_json_reads(value: str) -> None:
 @pytest.mark.parametrize(
     "value", ["01", "1.", ".5", "+1", '"\t"', r'"\x"', "[1,]", "nan", "1" * 5000]
 )
-def test_a_row_that_json_does_not_read_is_none(value: str) -> None:
+def test_a_row_that_json_does_not_read_is_none(value):
     with pytest.raises(RowError, match=r"^not JSON"):
         parse_json_row(Path("x"), 1, f'{{"k": {value}}}')
 
@@ -219,7 +216,7 @@ BROKEN = {
 
 
 @pytest.mark.parametrize("case", BROKEN)
-def test_a_broken_line_is_named(beir: Path, case: str) -> None:
+def test_a_broken_line_is_named(beir, case):
     name, line, message = BROKEN[case]
     with (beir / name).open("a") as file:
         file.write(line + "\n")
@@ -233,7 +230,7 @@ def test_a_broken_line_is_named(beir: Path, case: str) -> None:
 @pytest.mark.parametrize(
     ("topic", "judged"), [("051", "51"), ("51", "051"), ("q-07", "q-7"), ("0", "000")]
 )
-def test_ids_that_differ_by_leading_zeros_are_told(beir: Path, topic: str, judged: str) -> None:
+def test_ids_that_differ_by_leading_zeros_are_told(beir, topic, judged):
     write_jsonl(beir / "queries.jsonl", {"_id": topic, "text": "how often high water"})
     (beir / "qrels/test.tsv").write_text(f"query-id\tcorpus-id\tscore\n{judged}\tb\t2\n")
     told = f'test.tsv:2: there is no query "{judged}" but "{topic}": the files differ by leading'
@@ -241,26 +238,26 @@ def test_ids_that_differ_by_leading_zeros_are_told(beir: Path, topic: str, judge
         load(str(beir))
 
 
-def test_judgments_without_a_header_are_refused(beir: Path) -> None:
+def test_judgments_without_a_header_are_refused(beir):
     (beir / "qrels/test.tsv").write_text("q1\tb\t1\nq2\ta\t1\n")
     with pytest.raises(AssayError, match=r"test\.tsv:1: the first line must be the header"):
         load(str(beir))
 
 
-def test_bytes_that_are_not_utf8_are_named(beir: Path) -> None:
+def test_bytes_that_are_not_utf8_are_named(beir):
     (beir / "queries.jsonl").write_bytes(b'{"_id": "q1", "text": "x"}\n{"_id": "q2\xff"}\n')
     with pytest.raises(AssayError, match=r"queries\.jsonl:2: not UTF-8"):
         load(str(beir))
 
 
-def test_grades_below_the_least_count_as_zero(beir: Path) -> None:
+def test_grades_below_the_least_count_as_zero(beir):
     (beir / "dataset.yaml").write_text("name: x\ntitle: x\nformat: beir\nmin_grade: 2\n")
     gold = load(str(beir)).gold
     assert [item.grade for item in gold["q1"]] == [2, 0]
     assert [item.grade for item in gold["q2"]] == [0]
 
 
-def test_the_digest_follows_the_content_and_not_the_card(beir: Path) -> None:
+def test_the_digest_follows_the_content_and_not_the_card(beir):
     before = load(str(beir)).digest
     (beir / "dataset.yaml").write_text("name: other\ntitle: Other\nformat: beir\n")
     assert load(str(beir)).digest == before
@@ -275,7 +272,7 @@ def test_the_digest_follows_the_content_and_not_the_card(beir: Path) -> None:
         ("corpus.jsonl", "Tides", "Tide"),
     ],
 )
-def test_the_digest_notices_every_part(beir: Path, name: str, old: str, new: str) -> None:
+def test_the_digest_notices_every_part(beir, name, old, new):
     before = load(str(beir)).digest
     text = (beir / name).read_text()
     assert old in text
@@ -310,7 +307,7 @@ Any date.
 
 
 @pytest.fixture
-def trec(tmp_path: Path) -> Path:
+def trec(tmp_path):
     (tmp_path / "docs").mkdir()
     (tmp_path / "docs/ap.trec").write_text(TRECTEXT)
     write_jsonl(tmp_path / "docs/web.jsonl", {"id": "W-1", "title": "Web", "contents": "A page."})
@@ -323,7 +320,7 @@ def trec(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_trec_files(trec: Path) -> None:
+def test_trec_files(trec):
     collection = load(str(trec))
     first, second, third = collection.documents
     assert (first.id, first.title) == ("AP-1", "Storm & ferry")
@@ -336,19 +333,19 @@ def test_trec_files(trec: Path) -> None:
     assert [(item.id, item.grade) for item in collection.gold["301"]] == [("AP-1", 1), ("W-1", -2)]
 
 
-def test_topics_numbered_otherwise_than_judgments_are_told(trec: Path) -> None:
+def test_topics_numbered_otherwise_than_judgments_are_told(trec):
     (trec / "qrels.txt").write_text("0301 0 AP-1 1\n")
     with pytest.raises(AssayError, match=r'qrels\.txt:1: there is no query "0301" but "301": '):
         load(str(trec))
 
 
-def test_another_field_of_a_topic_can_be_the_query(trec: Path) -> None:
+def test_another_field_of_a_topic_can_be_the_query(trec):
     with (trec / "dataset.yaml").open("a") as file:
         file.write("topic_field: desc\n")
     assert load(str(trec)).queries[0].text == "Which ferries stayed in port?"
 
 
-def test_topics_as_a_table(trec: Path) -> None:
+def test_topics_as_a_table(trec):
     (trec / "topics.txt").write_text("301\tstorm ferry\n")
     assert load(str(trec)).queries[0].text == "storm ferry"
     (trec / "topics.txt").write_text("301 storm ferry\n")
@@ -356,20 +353,20 @@ def test_topics_as_a_table(trec: Path) -> None:
         load(str(trec))
 
 
-def test_a_trec_document_without_a_number_is_named(trec: Path) -> None:
+def test_a_trec_document_without_a_number_is_named(trec):
     with (trec / "docs/ap.trec").open("a") as file:
         file.write("<DOC><TEXT>x</TEXT></DOC>\n")
     with pytest.raises(AssayError, match=r"ap\.trec:12: the document has no id"):
         load(str(trec))
 
 
-def test_a_file_without_trec_documents_is_named(trec: Path) -> None:
+def test_a_file_without_trec_documents_is_named(trec):
     (trec / "docs/notes.txt").write_text("no markup\n")
     with pytest.raises(AssayError, match=r"notes\.txt: holds no <DOC>"):
         load(str(trec))
 
 
-def test_a_trec_document_that_is_not_closed_is_refused(trec: Path) -> None:
+def test_a_trec_document_that_is_not_closed_is_refused(trec):
     (trec / "docs/ap.trec").write_text(TRECTEXT.replace("</DOC>", "", 1))
     with pytest.raises(AssayError, match=r"ap\.trec:1: the <DOC> is not closed"):
         load(str(trec))
@@ -379,7 +376,7 @@ def test_a_trec_document_that_is_not_closed_is_refused(trec: Path) -> None:
         load(str(trec))
 
 
-def test_topics_that_are_not_closed_or_not_utf_8_are_told_as_that(trec: Path) -> None:
+def test_topics_that_are_not_closed_or_not_utf_8_are_told_as_that(trec):
     path = trec / "topics.txt"
     records = [f"<top>\n<num> Number: {n}\n<title> storm\n</top>\n" for n in (301, 302, 303)]
     path.write_text(records[0] + records[1].replace("</top>\n", "") + records[2])
@@ -391,7 +388,7 @@ def test_topics_that_are_not_closed_or_not_utf_8_are_told_as_that(trec: Path) ->
     assert not any("no tab" in message for message in told)
 
 
-def test_a_data_set_of_ir_datasets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_data_set_of_ir_datasets(tmp_path, monkeypatch):
     """The real library serves local files: no download is needed for its machinery."""
     monkeypatch.setenv("IR_DATASETS_HOME", str(tmp_path / "home"))
     irds = pytest.importorskip("ir_datasets")
@@ -423,9 +420,7 @@ def test_a_data_set_of_ir_datasets(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     ]
 
 
-def test_the_card_of_miracl_names_what_ir_datasets_has(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_card_of_miracl_names_what_ir_datasets_has(tmp_path, monkeypatch):
     monkeypatch.setenv("IR_DATASETS_HOME", str(tmp_path))
     irds = pytest.importorskip("ir_datasets")
     page = (Path(__file__).parents[3] / "docs" / "languages.md").read_text()
@@ -441,13 +436,13 @@ def test_the_card_of_miracl_names_what_ir_datasets_has(
     assert dataset.qrels_cls()._fields[:3] == ("query_id", "doc_id", "relevance")
 
 
-def test_ir_datasets_missing_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ir_datasets_missing_names_the_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "ir_datasets", None)
     with pytest.raises(AssayError, match="needs the extra `irds`: make extra NAME=irds"):
         load("irds:vaswani")
 
 
-def test_an_unknown_id_of_ir_datasets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unknown_id_of_ir_datasets(tmp_path, monkeypatch):
     monkeypatch.setenv("IR_DATASETS_HOME", str(tmp_path))
     pytest.importorskip("ir_datasets")
     with pytest.raises(AssayError, match="irds:no/such: ir_datasets knows no such data set"):

@@ -1,7 +1,6 @@
 """The native form: documents as they are, judged spans, sections and whole documents."""
 
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -38,12 +37,12 @@ Ten a day.
 INTRO = GUIDE.index("Intro.")
 
 
-def write_jsonl(path: Path, *rows: dict[str, Any]) -> None:
+def write_jsonl(path, *rows):
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
 
 
 @pytest.fixture
-def native(tmp_path: Path) -> Path:
+def native(tmp_path):
     (tmp_path / "docs/sub").mkdir(parents=True)
     (tmp_path / "docs/guide.md").write_text(GUIDE, encoding="utf-8")
     (tmp_path / "docs/sub/plain.txt").write_bytes(b"One line.\r\nAnother, caf\xc3\xa9.\r\n")
@@ -55,11 +54,11 @@ def native(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def judge(folder: Path, *rows: dict[str, Any]) -> None:
+def judge(folder, *rows):
     write_jsonl(folder / "judgments.jsonl", *({"query_id": "q", **row} for row in rows))
 
 
-def test_documents_are_the_files_exactly(native: Path) -> None:
+def test_documents_are_the_files_exactly(native):
     documents = load(str(native)).documents
     assert [item.id for item in documents] == ["guide.md", "sub/plain.txt"]
     guide, plain = documents
@@ -71,7 +70,7 @@ def test_documents_are_the_files_exactly(native: Path) -> None:
     assert (plain.title, plain.passages) == ("plain", ())
 
 
-def test_a_span_is_taken_without_white_space_at_its_ends(native: Path) -> None:
+def test_a_span_is_taken_without_white_space_at_its_ends(native):
     start = GUIDE.index("Ten a day.")
     row = {"path": "guide.md", "start": start - 2, "end": start + 11, "text": "Ten a day."}
     judge(native, row)
@@ -81,7 +80,7 @@ def test_a_span_is_taken_without_white_space_at_its_ends(native: Path) -> None:
     assert item.passage_id == ""
 
 
-def test_a_section_reaches_to_the_next_heading_of_its_level(native: Path) -> None:
+def test_a_section_reaches_to_the_next_heading_of_its_level(native):
     judge(native, {"path": "guide.md", "section": "Set up now", "grade": 2})
     (item,) = load(str(native)).gold["q"]
     text = GUIDE[item.start : item.end]
@@ -90,13 +89,13 @@ def test_a_section_reaches_to_the_next_heading_of_its_level(native: Path) -> Non
     assert item.grade == 2
 
 
-def test_a_whole_document_is_its_own_id(native: Path) -> None:
+def test_a_whole_document_is_its_own_id(native):
     judge(native, {"path": "sub/plain.txt", "grade": 0})
     (item,) = load(str(native)).gold["q"]
     assert (item.id, item.start, item.end, item.grade) == ("sub/plain.txt", 0, 27, 0)
 
 
-def test_contexts_lie_on_spans(native: Path) -> None:
+def test_contexts_lie_on_spans(native):
     row = {"path": "guide.md", "start": INTRO, "end": INTRO + 6, "context": "How it begins."}
     write_jsonl(native / "contexts.jsonl", row)
     with (native / "dataset.yaml").open("a") as file:
@@ -104,7 +103,7 @@ def test_contexts_lie_on_spans(native: Path) -> None:
     assert load(str(native)).documents[0].contexts == (Context(INTRO, INTRO + 6, "How it begins."),)
 
 
-def test_a_later_file_judges_only_what_no_earlier_one_does(native: Path) -> None:
+def test_a_later_file_judges_only_what_no_earlier_one_does(native):
     start = GUIDE.index("Use apt.")
     write_jsonl(native / "queries.jsonl", {"_id": "q", "text": "one"}, {"_id": "r", "text": "two"})
     judge(native, {"path": "guide.md", "section": "Limits"})
@@ -141,7 +140,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
 
 
 @pytest.mark.parametrize("case", REFUSED)
-def test_a_judgment_that_points_nowhere_is_refused(native: Path, case: str) -> None:
+def test_a_judgment_that_points_nowhere_is_refused(native, case):
     row, message = REFUSED[case]
     judge(native, {"path": "guide.md"}, row)
     with pytest.raises(AssayError) as caught:
@@ -150,26 +149,26 @@ def test_a_judgment_that_points_nowhere_is_refused(native: Path, case: str) -> N
     assert message in str(caught.value)
 
 
-def test_a_heading_that_stands_twice_is_refused(native: Path) -> None:
+def test_a_heading_that_stands_twice_is_refused(native):
     (native / "docs/twice.md").write_text("# A\n\n## Notes\n\nx\n\n# B\n\n## Notes\n\ny\n")
     judge(native, {"path": "twice.md", "section": "notes"})
     with pytest.raises(AssayError, match='has the heading "notes" at lines 3, 9'):
         load(str(native))
 
 
-def test_a_folder_without_documents_is_refused(native: Path) -> None:
+def test_a_folder_without_documents_is_refused(native):
     for path in (native / "docs").rglob("*.*"):
         path.unlink()
     with pytest.raises(AssayError, match=r"docs: holds no documents; allowed: \.md"):
         load(str(native))
 
 
-def test_headings_in_code_quotes_and_lists_open_no_section() -> None:
+def test_headings_in_code_quotes_and_lists_open_no_section():
     text = "# One\n\n```\n# no\n```\n\n> # no\n\n- # no\n\nTwo\n===\n\nx\n"
     assert [section.title for section in read_headings(text)] == ["One", "Two"]
 
 
-def test_sections_stand_at_the_right_place_with_any_line_end() -> None:
+def test_sections_stand_at_the_right_place_with_any_line_end():
     text = "\ufeff---\r\ntitle: x\r\n---\r\n# A\r\n\r\nx\u2028y\r\n\r\n## B #\r\n\r\nz"
     first, second = read_headings(text)
     assert text[first.start : first.end] == "# A\r\n\r\nx\u2028y\r\n\r\n## B #\r\n\r\nz"
@@ -189,7 +188,7 @@ def test_sections_stand_at_the_right_place_with_any_line_end() -> None:
         ("a/b.md", "---\ntitle: [broken\n---\n# Then\n", "Then"),
     ],
 )
-def test_titles(path: str, text: str, title: str) -> None:
+def test_titles(path, text, title):
     assert find_title(path, text, read_frontmatter(text).metadata) == title
 
 
@@ -199,7 +198,7 @@ LINES = st.sampled_from(
 
 
 @given(st.lists(LINES, max_size=12).map("\n".join))
-def test_sections_nest_and_start_at_headings(text: str) -> None:
+def test_sections_nest_and_start_at_headings(text):
     sections = read_headings(text)
     assert [item.start for item in sections] == sorted({item.start for item in sections})
     for section in sections:

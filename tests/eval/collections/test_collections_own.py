@@ -1,8 +1,5 @@
 """Collection formats of somebody's own: found by name, used as others are, refused where wrong."""
 
-from collections.abc import Callable
-from pathlib import Path
-
 import pytest
 from tools.plugged_packages import install
 
@@ -32,7 +29,7 @@ class Other: ...
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
+def folder(tmp_path):
     """A collection of the format faq."""
     (tmp_path / "faq").mkdir()
     (tmp_path / "faq/dataset.yaml").write_text(CARD)
@@ -41,12 +38,12 @@ def folder(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def plug(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+def plug(tmp_path, monkeypatch):
     """Return what installs formats, {name: path of a class}."""
     return lambda **parts: install(tmp_path, monkeypatch, "assay.collection_formats", **parts)
 
 
-def test_a_format_is_used_as_others_are(folder, plug) -> None:
+def test_a_format_is_used_as_others_are(folder, plug):
     plug(faq=OWN)
     card = read_card(folder / "dataset.yaml")
     assert why_unavailable(card) == ""
@@ -57,21 +54,21 @@ def test_a_format_is_used_as_others_are(folder, plug) -> None:
     assert "documents: 2" in (folder / "dataset.yaml").read_text()
 
 
-def test_a_broken_row_is_told(folder, plug) -> None:
+def test_a_broken_row_is_told(folder, plug):
     plug(faq=OWN)
     (folder / "faq.jsonl").write_text('{"_id": "q1"}\n')
     with pytest.raises(AssayError, match=r'faq.jsonl:1: key "text" is missing'):
         load_card(read_card(folder / "dataset.yaml"), "test")
 
 
-def test_an_unknown_key_is_told(folder, plug) -> None:
+def test_an_unknown_key_is_told(folder, plug):
     plug(faq=OWN)
     (folder / "dataset.yaml").write_text(f"{CARD}nothing: 1\n")
     with pytest.raises(AssayError, match="nothing: unknown key; allowed: name, title"):
         read_card(folder / "dataset.yaml")
 
 
-def test_a_format_that_is_not_installed_is_told(folder, plug) -> None:
+def test_a_format_that_is_not_installed_is_told(folder, plug):
     with pytest.raises(AssayError, match=r"one of beir, trec, irds, native$"):
         read_card(folder / "dataset.yaml")
     plug(other=OWN)
@@ -88,7 +85,7 @@ def test_a_format_that_is_not_installed_is_told(folder, plug) -> None:
         ("Missing", "has no Missing"),
     ],
 )
-def test_a_wrong_one_is_told(tmp_path, folder, plug, name, told) -> None:
+def test_a_wrong_one_is_told(tmp_path, folder, plug, name, told):
     (tmp_path / "plugged_formats.py").write_text(WRONG)
     plug(faq=f"plugged_formats:{name}")
     with pytest.raises(AssayError, match=told):

@@ -20,17 +20,17 @@ WORDS = st.text(alphabet="abcdeéßﬁÅ'\"-.,*_", min_size=1, max_size=8)
 TEXTS = st.lists(WORDS, min_size=3, max_size=30).map(" ".join)
 
 
-def locator(**texts: str) -> Locator:
+def locator(**texts):
     return Locator({name: Document(name, text) for name, text in texts.items()})
 
 
-def stands_once(text: str, quote: str) -> bool:
+def stands_once(text, quote):
     """Only a quote that a reader could place can be expected to be found at one place."""
     return 0 <= text.find(quote) == text.rfind(quote)
 
 
 @st.composite
-def noisy_quotes(draw: st.DrawFn) -> tuple[str, int, int, str]:
+def noisy_quotes(draw):
     """Return a text, a span of it that neither starts nor ends in white space, and the span's
     words as somebody may have copied them."""
     text = draw(TEXTS)
@@ -47,7 +47,7 @@ def noisy_quotes(draw: st.DrawFn) -> tuple[str, int, int, str]:
 
 
 @given(noisy_quotes())
-def test_a_span_is_among_the_places_of_its_quote(case: tuple[str, int, int, str]) -> None:
+def test_a_span_is_among_the_places_of_its_quote(case):
     text, start, end, quote = case
     assume(stands_once(fold(text).text, fold(quote.strip()).text))
     assume(text.count(quote.strip()) <= 1)
@@ -61,7 +61,7 @@ def test_a_span_is_among_the_places_of_its_quote(case: tuple[str, int, int, str]
 
 
 @given(TEXTS.map(lambda text: text.replace("-", "d")), st.data())
-def test_white_space_never_moves_a_place(text: str, data: st.DataObject) -> None:
+def test_white_space_never_moves_a_place(text, data):
     start = data.draw(st.integers(0, len(text) - 1))
     end = data.draw(st.integers(start + 1, len(text)))
     quote = text[start:end]
@@ -73,7 +73,7 @@ def test_white_space_never_moves_a_place(text: str, data: st.DataObject) -> None
 
 
 @given(st.text(max_size=60))
-def test_folding_points_back_into_the_text(text: str) -> None:
+def test_folding_points_back_into_the_text(text):
     folded = fold(text)
     assert len(folded.text) == len(folded.starts) == len(folded.ends)
     assert list(folded.starts) == sorted(folded.starts)
@@ -93,7 +93,7 @@ def test_folding_points_back_into_the_text(text: str) -> None:
         ("wait … here", "wait ... here", "wait … here"),
     ],
 )
-def test_forms_that_people_copy(text: str, quote: str, found: str | None) -> None:
+def test_forms_that_people_copy(text, quote, found):
     before = "x " * 3
     (place,) = locator(a=before + text + " y").find(quote)
     assert place.start == len(before)
@@ -105,7 +105,7 @@ PLAIN = st.from_regex(r"[a-z]{3,7}", fullmatch=True)
 
 
 @st.composite
-def decorated(draw: st.DrawFn) -> tuple[str, list[list[str]]]:
+def decorated(draw):
     """Return lines of words as Markdown, and the words."""
     lines = draw(st.lists(st.lists(PLAIN, min_size=2, max_size=5), min_size=1, max_size=5))
     style = draw(st.sampled_from(["bullet", "number", "table", "quote", "heading", "wrap", "html"]))
@@ -138,9 +138,7 @@ def decorated(draw: st.DrawFn) -> tuple[str, list[list[str]]]:
 
 
 @given(decorated(), st.sampled_from([" ", "\n", "\n- ", "\n• ", " | ", "\t"]))
-def test_what_is_rendered_is_found_where_it_stands(
-    case: tuple[str, list[list[str]]], between: str
-) -> None:
+def test_what_is_rendered_is_found_where_it_stands(case, between):
     shown, lines = case
     before, after = "Zzyx 12.5 aaa.\n\n", "\n\nZzyx 99 bbb."
     text = f"{before}{shown}{after}"
@@ -166,11 +164,11 @@ def test_what_is_rendered_is_found_where_it_stands(
         ("one 10 % share", "one 10 share"),
     ],
 )
-def test_what_is_not_the_passage_is_not_found(text: str, quote: str) -> None:
+def test_what_is_not_the_passage_is_not_found(text, quote):
     assert locator(a=text).find(quote) == []
 
 
-def test_a_rendered_quote_that_stands_twice_has_two_places() -> None:
+def test_a_rendered_quote_that_stands_twice_has_two_places():
     places = locator(a="| one | two | three |\n", b="- **one** two\n- three").find("one two three")
     assert [place.doc_id for place in places] == ["a", "b"]
 
@@ -194,29 +192,29 @@ def test_a_rendered_quote_that_stands_twice_has_two_places() -> None:
         ("See [[plan|the plan]] now.", "See the plan now."),
     ],
 )
-def test_marks_that_a_page_does_not_show(text: str, quote: str) -> None:
+def test_marks_that_a_page_does_not_show(text, quote):
     assert len(locator(a=f"Before.\n\n{text}\n\nAfter.").find(quote)) == 1
 
 
-def test_an_exact_place_comes_before_a_folded_one() -> None:
+def test_an_exact_place_comes_before_a_folded_one():
     places = locator(a="the limit\nis five", b="the limit is five").find("the limit is five")
     assert places == [QuoteSpan("b", 0, 17)]
 
 
-def test_a_place_that_cuts_no_word_comes_before_those_that_do() -> None:
+def test_a_place_that_cuts_no_word_comes_before_those_that_do():
     assert locator(a="15 days or 5 days").find("5 days") == [QuoteSpan("a", 11, 17)]
     assert len(locator(a="5 days or 5 days").find("5 days")) == 2
     assert locator(a="15 days").find("5 days") == [QuoteSpan("a", 1, 7)]
 
 
-def test_a_document_narrows_the_search() -> None:
+def test_a_document_narrows_the_search():
     found = locator(a="same words", b="same words")
     assert len(found.find("same words")) == 2
     assert found.find("same words", ["b"]) == [QuoteSpan("b", 0, 10)]
     assert found.find("other words") == found.find("  ") == found.find("***") == []
 
 
-def test_documents_are_found_as_people_name_them() -> None:
+def test_documents_are_found_as_people_name_them():
     documents = {
         "guide/setup.md": Document("guide/setup.md", "", "Setting up"),
         "api/setup.md": Document("api/setup.md", "", "Setup of the API"),
@@ -232,7 +230,7 @@ def test_documents_are_found_as_people_name_them() -> None:
     assert named("nothing") == []
 
 
-def test_the_nearest_document_shares_the_rarest_words() -> None:
+def test_the_nearest_document_shares_the_rarest_words():
     found = locator(a="the refund is paid", b="the ferry is late", c="the the the")
     assert found.nearest("When is the refund paid?") == "a"
     assert found.nearest("xyz") == ""

@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from assay.eval.collections import Collection, check, find_card, load
+from assay.eval.collections import check, find_card, load
 
 SETS = (
     "anthropic_codebase",
@@ -22,13 +22,13 @@ pytestmark = pytest.mark.skipif(
 
 
 @pytest.mark.parametrize("name", SETS)
-def test_the_data_is_what_the_card_says(name: str) -> None:
+def test_the_data_is_what_the_card_says(name):
     errors = [str(item) for item in check(find_card(name)) if item.severity == "error"]
     assert errors == []
 
 
 @pytest.mark.parametrize("name", SETS)
-def test_gold_lies_within_documents(name: str) -> None:
+def test_gold_lies_within_documents(name):
     collection = load(name)
     texts = {document.id: document.text for document in collection.documents}
     assert set(collection.gold) == {query.id for query in collection.queries}
@@ -40,7 +40,7 @@ def test_gold_lies_within_documents(name: str) -> None:
             assert item.passage_id or piece == piece.strip()
 
 
-def test_variants() -> None:
+def test_variants():
     assert len(load("scifact").queries) == 300
     train = load("scifact:train")
     assert (train.name, len(train.queries)) == ("scifact:train", 809)
@@ -48,7 +48,7 @@ def test_variants() -> None:
     assert load("anthropic_codebase:content_equal").judgments == 332
 
 
-def test_codebase_passages_tile_their_documents() -> None:
+def test_codebase_passages_tile_their_documents():
     collection = load("anthropic_codebase")
     for document in collection.documents:
         passages = document.passages
@@ -57,7 +57,7 @@ def test_codebase_passages_tile_their_documents() -> None:
         assert "".join(covered.split()) == "".join(document.text.split())
 
 
-def test_dccode_types_and_gold() -> None:
+def test_dccode_types_and_gold():
     collection = load("dccode_t42")
     by_type: dict[str, list[int]] = {}
     for query in collection.queries:
@@ -67,12 +67,12 @@ def test_dccode_types_and_gold() -> None:
     assert sizes == {"id_section": 60, "id_para": 80, "definition_in_context": 100}
 
 
-def sample(collection: Collection, name: str) -> list[str]:
+def sample(collection, name):
     texts = {document.id: document.text for document in collection.documents}
     return [texts[item.doc_id][item.start : item.end] for item in collection.gold[name]]
 
 
-def test_a_span_and_an_anchor_of_dccode() -> None:
+def test_a_span_and_an_anchor_of_dccode():
     collection = load("dccode_t42")
     assert sample(collection, "id_section-0001")[0].startswith("(a) Semiannually, the Mayor shall")
     assert "Person" in sample(collection, "definition_in_context-0141")[0]

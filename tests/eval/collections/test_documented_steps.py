@@ -2,12 +2,11 @@
 
 import json
 import re
-from pathlib import Path
 from typing import Any
 
 import pytest
 from click.testing import CliRunner
-from doubles.language_model_server import KEY, Call, LanguageModelServer, Say
+from doubles.language_model_server import KEY, LanguageModelServer, Say
 from samples.small_project import QUERIES, write_project
 from tools.extras import skip_without
 from tools.own_cache import make_cache
@@ -22,11 +21,11 @@ BLOCKS = re.findall(
 )
 
 
-def write(call: Call) -> Say:
+def write(call):
     return Say("".join(f"<passage>word{number} is here</passage>\n" for number in range(4)))
 
 
-def run(*words: str) -> dict[str, Any]:
+def run(*words):
     result = CliRunner().invoke(assay, ["run", *words, "--no-track", "--json"])
     assert result.exit_code == 0, result.output
     found: dict[str, Any] = json.loads(result.stdout)
@@ -38,9 +37,7 @@ def run(*words: str) -> dict[str, Any]:
     list(zip(BLOCKS, ("semantic", "keyword"), strict=True)),
     ids=["hyde", "multi_query"],
 )
-def test_the_configs_run(
-    text: str, mode: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_configs_run(text, mode, tmp_path, monkeypatch):
     write_project(tmp_path)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("ASSAY_CACHE", str(make_cache(tmp_path)))

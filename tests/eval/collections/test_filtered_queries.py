@@ -1,9 +1,7 @@
 """The collection of filtered queries: made again the same, sound, and without a leak."""
 
 import shutil
-from pathlib import Path
 
-import pytest
 from tools.processes import ROOT
 
 from assay.eval.collections import check, find_card, load
@@ -13,7 +11,7 @@ from scripts import filtered_queries
 KEPT = ROOT / "datasets/tarnwick_filters"
 
 
-def test_it_is_made_again_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_it_is_made_again_the_same(tmp_path, monkeypatch):
     folder = tmp_path / filtered_queries.FOLDER
     folder.mkdir(parents=True)
     (tmp_path / "datasets/tarnwick").symlink_to(ROOT / "datasets/tarnwick")
@@ -24,7 +22,7 @@ def test_it_is_made_again_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         assert (folder / name).read_bytes() == (KEPT / name).read_bytes()
 
 
-def test_each_query_may_find_an_answer_that_tarnwick_has() -> None:
+def test_each_query_may_find_an_answer_that_tarnwick_has():
     card = find_card(str(KEPT))
     assert not [item for item in check(card) if item.severity == "error"]
     made, whole = load(str(KEPT)), load("tarnwick:all")

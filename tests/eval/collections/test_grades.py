@@ -2,7 +2,6 @@
 
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -23,13 +22,13 @@ names = st.sampled_from(GRADES).flatmap(
 
 
 @given(names, st.lists(st.integers(0, 3), min_size=2, max_size=2))
-def test_any_known_name_in_any_case_is_the_grade(name: str, grades: list[int]) -> None:
+def test_any_known_name_in_any_case_is_the_grade(name, grades):
     table = DataFrame({"query_id": ["q1", "q2"], "doc_id": ["d1", "d2"], name: grades})
     read = make_collection(DOCUMENTS, QUERIES, table).gold
     assert [item.grade for id_ in QUERIES for item in read.get(id_, ())] == grades
 
 
-def test_numbers_under_another_name_are_refused_where_no_grade_is_given() -> None:
+def test_numbers_under_another_name_are_refused_where_no_grade_is_given():
     table = DataFrame({"query_id": ["q1"], "doc_id": ["d1"], "stars": [0]})
     with pytest.raises(AssayError, match='"stars" holds numbers, and no grade is given') as told:
         make_collection(DOCUMENTS, QUERIES, table)
@@ -50,12 +49,12 @@ def test_numbers_under_another_name_are_refused_where_no_grade_is_given() -> Non
         ({"section": "4"}, 1),
     ],
 )
-def test_a_row_of_json_lines(values: dict[str, Any], grade: int) -> None:
+def test_a_row_of_json_lines(values, grade):
     assert read_grade(Row(Path("spans.jsonl"), 1, values)) == grade
 
 
 @pytest.mark.parametrize("values", [{"stars": 0}, {"confidence": 0.4}, {"grade": 0.5}])
-def test_a_row_whose_number_is_not_understood_is_refused(values: dict[str, Any]) -> None:
+def test_a_row_whose_number_is_not_understood_is_refused(values):
     with pytest.raises(RowError, match="|".join(values)):
         read_grade(Row(Path("spans.jsonl"), 1, values))
 
@@ -64,11 +63,11 @@ def test_a_row_whose_number_is_not_understood_is_refused(values: dict[str, Any])
     ("written", "grade"),
     [("1", 1), ("1.0", 1), ("2,00", 2), ("0", 0), ("1.5", None), ("-1", None), ("", None)],
 )
-def test_a_cell(written: str, grade: int | None) -> None:
+def test_a_cell(written, grade):
     assert parse_grade(written) == grade
 
 
-def write_table(folder: Path, heading: str, grades: tuple[str, str, str]) -> Path:
+def write_table(folder, heading, grades):
     rows = zip(("when?", "dogs?", "how often?"), ("sails", "Dogs", "twice"), grades, strict=True)
     lines = [f"question,quote,{heading}", *(",".join(row) for row in rows)]
     path = folder / "questions.csv"
@@ -77,21 +76,21 @@ def write_table(folder: Path, heading: str, grades: tuple[str, str, str]) -> Pat
 
 
 @pytest.fixture
-def documents(tmp_path: Path) -> Path:
+def documents(tmp_path):
     (tmp_path / "docs").mkdir()
     (tmp_path / "docs" / "guide.md").write_text("\n\n".join(DOCUMENTS.values()) + "\n")
     return tmp_path / "docs"
 
 
 @pytest.mark.parametrize("heading", ["Rating", "relevance", "grade", "Judgment"])
-def test_questions_keep_the_grades_of_their_table(documents: Path, heading: str) -> None:
+def test_questions_keep_the_grades_of_their_table(documents, heading):
     table = write_table(documents.parent, heading, ("2.0", "", "0"))
     author(Origin(documents), table, None, documents.parent / "judged", force=False)
     lines = (documents.parent / "judged" / "judgments.jsonl").read_text().splitlines()
     assert [json.loads(line)["grade"] for line in lines] == [2, 1, 0]
 
 
-def test_questions_with_numbers_that_are_not_understood_make_nothing(documents: Path) -> None:
+def test_questions_with_numbers_that_are_not_understood_make_nothing(documents):
     table = write_table(documents.parent, "stars", ("2", "", "0"))
     with pytest.raises(AssayError, match=r'questions\.csv: "stars" holds numbers'):
         author(Origin(documents), table, None, documents.parent / "judged", force=False)

@@ -1,7 +1,6 @@
 """A relevant span that is a heading alone is found, and how far it is to be extended."""
 
 import json
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -39,7 +38,7 @@ Per client.
 """
 
 
-def extend(start: str, end: str) -> str | None:
+def extend(start, end):
     """Return the text of the span from `start` to `end` once extended; None where it is left."""
     begin, stop = TEXT.index(start), TEXT.index(end) + len(end)
     found = find_text_end(TEXT, begin, stop)
@@ -59,9 +58,7 @@ def extend(start: str, end: str) -> str | None:
         ("## Devices", "## Devices", "```"),
     ],
 )
-def test_a_heading_alone_is_extended_to_the_end_of_its_text(
-    start: str, end: str, extended_to: str
-) -> None:
+def test_a_heading_alone_is_extended_to_the_end_of_its_text(start, end, extended_to):
     extended = extend(start, end)
     assert extended is not None
     assert extended.startswith(start)
@@ -84,7 +81,7 @@ def test_a_heading_alone_is_extended_to_the_end_of_its_text(
         ("# not a heading", "# not a heading"),
     ],
 )
-def test_anything_else_is_left(start: str, end: str) -> None:
+def test_anything_else_is_left(start, end):
     assert extend(start, end) is None
 
 
@@ -95,9 +92,7 @@ LINES = st.lists(
 
 
 @given(LINES)
-def test_every_heading_with_text_below_is_found_and_what_is_extended_is_left(
-    lines: list[str],
-) -> None:
+def test_every_heading_with_text_below_is_found_and_what_is_extended_is_left(lines):
     text = "\n\n".join(lines)
     headings = read_headings(text)
     for heading in headings:
@@ -113,7 +108,7 @@ def test_every_heading_with_text_below_is_found_and_what_is_extended_is_left(
             assert find_text_end(text, heading.start, end) is None
 
 
-def test_the_check_refuses_such_a_span_and_names_it(tmp_path: Path) -> None:
+def test_the_check_refuses_such_a_span_and_names_it(tmp_path):
     folder = tmp_path / "limits"
     (folder / "docs").mkdir(parents=True)
     (folder / "docs/a.md").write_text(TEXT)
@@ -143,7 +138,7 @@ def test_the_check_refuses_such_a_span_and_names_it(tmp_path: Path) -> None:
     assert [item.severity for item in check(read_card(folder / "dataset.yaml"))] == ["note"]
 
 
-def test_a_question_that_quotes_a_heading_alone_is_not_located() -> None:
+def test_a_question_that_quotes_a_heading_alone_is_not_located():
     questions = [
         Question(line, "how many requests", quote, grade=grade)
         for line, (quote, grade) in enumerate(
@@ -173,7 +168,7 @@ MARKUP = st.lists(
 
 
 @given(MARKUP, st.sampled_from(["\n", "\n\n", "\r\n"]))
-def test_headings_are_those_of_the_whole_document_read(lines: list[str], between: str) -> None:
+def test_headings_are_those_of_the_whole_document_read(lines, between):
     text = between.join(lines)
     whole = find_headings(tokenize(text), line_starts(text, 0))
     assert list(read_headings(text)) == whole

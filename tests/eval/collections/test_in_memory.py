@@ -3,8 +3,6 @@
 import json
 from dataclasses import replace
 from hashlib import sha256
-from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -54,13 +52,13 @@ JUDGMENTS = {"q1": {"d1": 1}, "q2": {"d2": 2, "d1": 0}}
         ),
     ],
 )
-def test_every_form_gives_the_same_collection(documents: Any, queries: Any, judgments: Any) -> None:
+def test_every_form_gives_the_same_collection(documents, queries, judgments):
     plain = make_collection(DOCUMENTS, QUERIES, JUDGMENTS)
     assert plain.digest == make_collection(documents, queries, judgments).digest
     assert plain.prescribed == {"d1", "d2"}
 
 
-def test_the_digest_is_that_of_lines_of_json() -> None:
+def test_the_digest_is_that_of_lines_of_json():
     hostile = 'a"\\\n\t\x7f\u2028é😀'
     made = make_collection({hostile: "Ferry"}, {hostile: "When?"}, {hostile: [(hostile, 0, 5, 2)]})
     (item,) = made.gold[hostile]
@@ -76,7 +74,7 @@ def test_the_digest_is_that_of_lines_of_json() -> None:
         assert judged.digest == sha256(lines.encode()).hexdigest()
 
 
-def test_spans_and_quotes_leave_the_cutting_to_pipelines() -> None:
+def test_spans_and_quotes_leave_the_cutting_to_pipelines():
     judged = {"q1": "sails  TWICE", "q2": [("d2", 0, 4, 3), ("d1", 4, 9)]}
     made = make_collection(DOCUMENTS, QUERIES, judged, name="spans")
     assert made.passages == 0
@@ -94,7 +92,7 @@ def test_spans_and_quotes_leave_the_cutting_to_pipelines() -> None:
     assert make_collection(DOCUMENTS, QUERIES, framed).digest == made.digest
 
 
-def test_ids_may_be_numbers_and_unjudged_queries_go() -> None:
+def test_ids_may_be_numbers_and_unjudged_queries_go():
     made = make_collection({1: "one ferry", 2: "two"}, {7: "ferry", 8: "x"}, {7: {1: True}})
     assert [query.id for query in made.queries] == ["7"]
     assert made.gold["7"][0].grade == 1
@@ -133,7 +131,7 @@ def test_ids_may_be_numbers_and_unjudged_queries_go() -> None:
         ({"name": "../x"}, "name: '../x' cannot name a collection"),
     ],
 )
-def test_what_is_wrong_is_one_line_that_names_the_row(changed: dict[str, Any], told: str) -> None:
+def test_what_is_wrong_is_one_line_that_names_the_row(changed, told):
     good = {"documents": DOCUMENTS, "queries": QUERIES, "judgments": JUDGMENTS}
     with pytest.raises(AssayError) as raised:
         make_collection(**(good | changed))
@@ -146,7 +144,7 @@ TEXTS = st.lists(WORDS.map(" ".join), min_size=1, max_size=6)
 
 
 @st.composite
-def collections(draw: st.DrawFn) -> tuple[dict[str, str], dict[str, str], dict[str, Any]]:
+def collections(draw):
     """Documents, queries, and judgments of whole documents."""
     documents = {f"d{number}": text for number, text in enumerate(draw(TEXTS))}
     queries = {f"q{number}": text for number, text in enumerate(draw(TEXTS))}
@@ -155,7 +153,7 @@ def collections(draw: st.DrawFn) -> tuple[dict[str, str], dict[str, str], dict[s
 
 
 @given(collections())
-def test_what_goes_in_comes_out(given_: tuple[dict[str, str], dict[str, str], Any]) -> None:
+def test_what_goes_in_comes_out(given_):
     documents, queries, judgments = given_
     made = make_collection(documents, queries, judgments)
     assert {item.id: item.text for item in made.documents} == documents
@@ -166,9 +164,7 @@ def test_what_goes_in_comes_out(given_: tuple[dict[str, str], dict[str, str], An
 
 @settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(given_=collections())
-def test_it_is_what_a_folder_in_beirs_layout_is(
-    given_: tuple[dict[str, str], dict[str, str], Any], tmp_path_factory: pytest.TempPathFactory
-) -> None:
+def test_it_is_what_a_folder_in_beirs_layout_is(given_, tmp_path_factory):
     folder = tmp_path_factory.mktemp("beir")
     write_beir(folder, *given_)
     documents, queries, judgments = given_
@@ -183,9 +179,7 @@ def test_it_is_what_a_folder_in_beirs_layout_is(
     assert scores[0] == scores[1]
 
 
-def write_beir(
-    folder: Path, documents: dict[str, str], queries: dict[str, str], judgments: dict[str, Any]
-) -> None:
+def write_beir(folder, documents, queries, judgments):
     for name, texts in (("corpus", documents), ("queries", queries)):
         rows = [json.dumps({"_id": id_, "text": text}) for id_, text in texts.items()]
         (folder / f"{name}.jsonl").write_text("\n".join(rows), encoding="utf-8")

@@ -4,17 +4,15 @@ import csv
 import json
 import subprocess
 from pathlib import Path
-from typing import Any
 
 import openpyxl
 import pytest
 import yaml
-from click.testing import CliRunner, Result
+from click.testing import CliRunner
 from samples.reference_documents import write_docx
 
 from assay.eval.cli.init import init
 from assay.eval.collections import check, find_card, load
-from assay.eval.collections.card import Card
 from assay.eval.configs.config import load_config
 from assay.eval.statistics.significance import detectable
 from assay.retrievers.base import AssayError
@@ -24,7 +22,7 @@ REFUNDS = "Refunds take 14 days.\nCall us.\nRefunds take 14 days.\n"
 
 
 @pytest.fixture
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def here(tmp_path, monkeypatch):
     (tmp_path / "my-docs/sub").mkdir(parents=True)
     (tmp_path / "my-docs/guide.md").write_text(GUIDE, encoding="utf-8")
     (tmp_path / "my-docs/sub/refunds.txt").write_text(REFUNDS)
@@ -32,16 +30,16 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def run(*arguments: str) -> Result:
+def run(*arguments):
     return CliRunner().invoke(init, arguments)
 
 
-def faults(card: Card) -> list[str]:
+def faults(card):
     """Return what is wrong with a collection, notes left out."""
     return [str(problem) for problem in check(card) if problem.severity != "note"]
 
 
-def ask(folder: Path, *rows: dict[str, str], columns: str) -> str:
+def ask(folder, *rows, columns):
     with (folder / "questions.csv").open("w", newline="", encoding="utf-8") as file:
         writer = csv.DictWriter(file, columns.split())
         writer.writeheader()
@@ -49,7 +47,7 @@ def ask(folder: Path, *rows: dict[str, str], columns: str) -> str:
     return "questions.csv"
 
 
-def test_questions_become_judged_queries(here: Path) -> None:
+def test_questions_become_judged_queries(here):
     questions = ask(
         here,
         {"question": "How to install?", "quote": 'install the client - it needs "root"'},
@@ -75,7 +73,7 @@ def test_questions_become_judged_queries(here: Path) -> None:
     assert not (here / "datasets/my-docs/unlocated.csv").exists()
 
 
-def test_a_document_may_be_given_by_its_path_from_elsewhere(here: Path) -> None:
+def test_a_document_may_be_given_by_its_path_from_elsewhere(here):
     """The quote tells whether it is the one; without a quote it is asked for."""
     questions = ask(
         here,
@@ -93,7 +91,7 @@ def test_a_document_may_be_given_by_its_path_from_elsewhere(here: Path) -> None:
         ]
 
 
-def test_the_nearest_passage_is_of_the_document_that_the_row_names(here: Path) -> None:
+def test_the_nearest_passage_is_of_the_document_that_the_row_names(here):
     (here / "my-docs/opening.md").write_text("# Hours\n\nWe open at nine.\n\nCall us, please.\n")
     rare = "Refunds of the client take 14 days"
     questions = ask(
@@ -117,7 +115,7 @@ def test_the_nearest_passage_is_of_the_document_that_the_row_names(here: Path) -
     ]
 
 
-def test_what_cannot_be_located_is_listed(here: Path) -> None:
+def test_what_cannot_be_located_is_listed(here):
     questions = ask(
         here,
         {"query": "Good?", "passage": "Call us."},
@@ -153,7 +151,7 @@ def test_what_cannot_be_located_is_listed(here: Path) -> None:
     assert all(f"line {row['line']}: " in result.output for row in rows)
 
 
-def test_json_lines_of_questions(here: Path) -> None:
+def test_json_lines_of_questions(here):
     rows = [{"Text": "Phone?", "answer": "Call us.", "grade": 2, "type": None}, {"question": "x"}]
     (here / "q.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     result = run("my-docs", "--questions", "q.jsonl", "--json")
@@ -163,7 +161,7 @@ def test_json_lines_of_questions(here: Path) -> None:
 
 
 @pytest.mark.parametrize("delimiter", [",", ";", "\t"])
-def test_tables_of_any_delimiter(here: Path, delimiter: str) -> None:
+def test_tables_of_any_delimiter(here, delimiter):
     lines = ["Question|Quote", 'Phone?|"Call us."']
     text = "\ufeff" + "\r\n".join(lines).replace("|", delimiter)
     (here / "q.csv").write_text(text, encoding="utf-8", newline="")
@@ -171,7 +169,7 @@ def test_tables_of_any_delimiter(here: Path, delimiter: str) -> None:
     assert len(load("my-docs").queries) == 1
 
 
-def test_nothing_located_exits_with_2_and_writes_nothing(here: Path) -> None:
+def test_nothing_located_exits_with_2_and_writes_nothing(here):
     questions = ask(here, {"question": "a?", "quote": "not there"}, columns="question quote")
     result = run("my-docs", "--questions", questions)
     assert result.exit_code == 2
@@ -181,7 +179,7 @@ def test_nothing_located_exits_with_2_and_writes_nothing(here: Path) -> None:
     assert run("my-docs", "--questions", questions).exit_code == 0
 
 
-def test_what_could_not_be_placed_is_mended_and_added(here: Path) -> None:
+def test_what_could_not_be_placed_is_mended_and_added(here):
     questions = ask(
         here,
         {"question": "Phone?", "quote": "Call us.", "grade": "2"},
@@ -212,7 +210,7 @@ def test_what_could_not_be_placed_is_mended_and_added(here: Path) -> None:
     assert len(load("my-docs").queries) == 3
 
 
-def test_the_same_call_finishes_what_a_killed_one_began(here: Path) -> None:
+def test_the_same_call_finishes_what_a_killed_one_began(here):
     first = ask(here, {"question": "Phone?", "quote": "Call us."}, columns="question quote")
     assert run("my-docs", "--questions", first).exit_code == 0
     row = {"question": "Setup?", "quote": "Install the client"}
@@ -229,7 +227,7 @@ def test_the_same_call_finishes_what_a_killed_one_began(here: Path) -> None:
         assert not faults(find_card("my-docs"))
 
 
-def test_questions_of_a_spreadsheet(here: Path) -> None:
+def test_questions_of_a_spreadsheet(here):
     book = openpyxl.Workbook()
     for row in (["Question", "Quote", "Grade"], ["Phone?", "Call us.", 2], [None, None, None]):
         book.active.append(row)
@@ -242,7 +240,7 @@ def test_questions_of_a_spreadsheet(here: Path) -> None:
     assert "bad.xlsx: cannot be read as .xlsx" in str(failed.exception)
 
 
-def test_what_so_many_questions_can_show_is_told(here: Path) -> None:
+def test_what_so_many_questions_can_show_is_told(here):
     rows = [{"question": f"Phone {i}?", "quote": "Call us."} for i in range(8)]
     shown = run("my-docs", "--questions", ask(here, *rows, columns="question quote")).output
     about = f"differences of about {detectable(0.3, 8):.2f} in nDCG@10 or more"
@@ -255,9 +253,7 @@ def test_what_so_many_questions_can_show_is_told(here: Path) -> None:
 
 @pytest.mark.parametrize("other", ["", "prices.html"])
 @pytest.mark.parametrize("inside", ["documents", "collection"])
-def test_what_a_card_could_not_name_is_copied(
-    here: Path, monkeypatch: pytest.MonkeyPatch, other: str, inside: str
-) -> None:
+def test_what_a_card_could_not_name_is_copied(here, monkeypatch, other, inside):
     if other:
         (here / "my-docs" / other).write_text("<h1>Prices</h1><p>Tea is dear.</p>")
     questions = here / ask(
@@ -275,13 +271,13 @@ def test_what_a_card_could_not_name_is_copied(
     assert run(*arguments, "--force").exit_code == 0
 
 
-def test_the_config_names_the_collection_from_the_working_directory(here: Path) -> None:
+def test_the_config_names_the_collection_from_the_working_directory(here):
     assert run("my-docs", "--output", "made/here").exit_code == 0
     assert load_config(here / "made/here/pipeline.yaml").dataset == "made/here"
     assert not faults(find_card("made/here"))
 
 
-def test_without_questions_the_documents_can_be_searched(here: Path) -> None:
+def test_without_questions_the_documents_can_be_searched(here):
     result = run("my-docs")
     assert (result.exit_code, result.exception) == (0, None)
     collection = load("my-docs")
@@ -291,7 +287,7 @@ def test_without_questions_the_documents_can_be_searched(here: Path) -> None:
     assert not faults(find_card("my-docs"))
 
 
-def test_the_pipeline_is_a_config(here: Path) -> None:
+def test_the_pipeline_is_a_config(here):
     result = run("my-docs", "--json")
     shown = json.loads(result.stdout)
     text = Path(shown["pipeline"]).read_text()
@@ -303,14 +299,14 @@ def test_the_pipeline_is_a_config(here: Path) -> None:
     PipelineConfig.model_validate({key: value for key, value in config.items() if key != "dataset"})
 
 
-def test_the_pipeline_is_one_that_ships(here: Path) -> None:
+def test_the_pipeline_is_one_that_ships(here):
     run("my-docs")
     written = load_config(str(here / "datasets/my-docs/pipeline.yaml"))
     shipped = load_config("contextual", ["dataset=my-docs"])
     assert written == shipped.model_copy(update={"description": written.description})
 
 
-def test_the_pipeline_suits_the_script_of_the_documents(here: Path) -> None:
+def test_the_pipeline_suits_the_script_of_the_documents(here):
     (here / "my-docs/guide.md").write_text("# 안내\n\n" + "도서관의 책은 삼 주 동안 빌립니다. " * 5)
     assert run("my-docs").exit_code == 0
     assert find_card("my-docs").language == "ko"
@@ -318,7 +314,7 @@ def test_the_pipeline_suits_the_script_of_the_documents(here: Path) -> None:
     assert config.model_dump()["retriever"]["legs"]["keyword"]["analyzer"]["language"] == "korean"
 
 
-def test_another_output_and_name(here: Path) -> None:
+def test_another_output_and_name(here):
     result = run("my-docs", "--output", "made", "--name", "no")
     assert (result.exit_code, result.exception) == (0, None)
     assert sorted(path.name for path in (here / "made").iterdir()) == [
@@ -333,17 +329,17 @@ def test_another_output_and_name(here: Path) -> None:
     assert load(config["dataset"]).name == "no"
 
 
-def test_relative_documents_move_with_the_project(here: Path, tmp_path: Path) -> None:
+def test_relative_documents_move_with_the_project(here, tmp_path):
     run("my-docs")
     moved = here.rename(tmp_path.parent / f"{tmp_path.name}-moved")
     assert len(load(str(moved / "datasets/my-docs")).documents) == 2
 
 
-def snapshot(folder: Path) -> dict[str, Any]:
+def snapshot(folder):
     return {str(path): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
-def test_nothing_is_overwritten_without_force(here: Path) -> None:
+def test_nothing_is_overwritten_without_force(here):
     run("my-docs")
     before = snapshot(here)
     result = run("my-docs")
@@ -372,7 +368,7 @@ def test_nothing_is_overwritten_without_force(here: Path) -> None:
         (["empty"], "empty: holds no documents; allowed: .md"),
     ],
 )
-def test_bad_input_writes_nothing(here: Path, arguments: list[str], message: str) -> None:
+def test_bad_input_writes_nothing(here, arguments, message):
     (here / "empty").mkdir()
     (here / "bad.csv").write_text("frage,antwort\na,b\n")
     (here / "bad.jsonl").write_text("{\n")
@@ -385,7 +381,7 @@ def test_bad_input_writes_nothing(here: Path, arguments: list[str], message: str
     assert not (here / "datasets").exists()
 
 
-def test_other_formats_become_text_of_the_collection(here: Path) -> None:
+def test_other_formats_become_text_of_the_collection(here):
     blocks = [(1, "Dogs"), (0, "Dogs travel on the open deck.")]
     write_docx(here / "my-docs/sub/dogs.docx", blocks)
     (here / "my-docs/old.txt").write_bytes("Übergepäck kostet zwölf Euro.\r\n".encode("cp1252"))
@@ -413,7 +409,7 @@ def test_other_formats_become_text_of_the_collection(here: Path) -> None:
     assert not faults(find_card("my-docs"))
 
 
-def test_a_pdf_keeps_its_pages_while_its_text_is_as_it_was(here: Path) -> None:
+def test_a_pdf_keeps_its_pages_while_its_text_is_as_it_was(here):
     from reportlab.pdfgen.canvas import Canvas
 
     canvas = Canvas(str(here / "my-docs/rules.pdf"))
@@ -447,7 +443,7 @@ def test_a_pdf_keeps_its_pages_while_its_text_is_as_it_was(here: Path) -> None:
     assert any('pages.jsonl: warning: "gone.md" is no document' in line for line in told)
 
 
-def test_copies_are_replaced_as_a_whole(here: Path) -> None:
+def test_copies_are_replaced_as_a_whole(here):
     original = here / "my-docs/dogs.docx"
     write_docx(original, [(0, "Dogs travel on the open deck.")])
     (here / "my-docs/old.txt").write_bytes("Größe".encode("cp1252"))
@@ -466,7 +462,7 @@ def test_copies_are_replaced_as_a_whole(here: Path) -> None:
     assert hidden == {".gitattributes"}
 
 
-def test_copies_never_mix_with_other_files(here: Path) -> None:
+def test_copies_never_mix_with_other_files(here):
     (here / "my-docs/old.txt").write_bytes("Größe".encode("cp1252"))
     before = snapshot(here)
     inside = run("my-docs", "--output", "my-docs")
@@ -481,7 +477,7 @@ def test_copies_never_mix_with_other_files(here: Path) -> None:
     assert snapshot(here) == before
 
 
-def test_text_files_stay_where_they_are(here: Path) -> None:
+def test_text_files_stay_where_they_are(here):
     (here / "my-docs/logo.png").write_bytes(b"x")
     (here / "my-docs/empty.md").write_bytes(b"")
     result = run("my-docs")
@@ -491,15 +487,13 @@ def test_text_files_stay_where_they_are(here: Path) -> None:
 
 
 @pytest.fixture
-def repository(here: Path) -> Path:
+def repository(here):
     (here / ".git").mkdir()
     ask(here, {"question": "Phone?", "quote": "Call us."}, columns="question quote")
     return here
 
 
-def test_paths_are_relative_within_a_repository(
-    repository: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_paths_are_relative_within_a_repository(repository, monkeypatch):
     (repository / "tools").mkdir()
     monkeypatch.chdir(repository / "tools")
     monkeypatch.setenv("ASSAY_TRUST", "1")  # what is named lies beside the working folder
@@ -512,7 +506,7 @@ def test_paths_are_relative_within_a_repository(
 
 
 @pytest.mark.parametrize("ci", ["github", "gitlab"])
-def test_a_job_gates_the_pipeline(ci: str, repository: Path) -> None:
+def test_a_job_gates_the_pipeline(ci, repository):
     (repository / ".gitignore").write_text("mlruns/\n*.tmp")
     made = run("my-docs", "--questions", "questions.csv", "--ci", ci)
     assert made.exit_code == 0, made.output
@@ -538,7 +532,7 @@ def test_a_job_gates_the_pipeline(ci: str, repository: Path) -> None:
     assert commands[1].startswith("assay gate datasets/my-docs/pipeline.yaml ")
 
 
-def test_a_job_that_is_there_is_kept_and_nothing_written(repository: Path) -> None:
+def test_a_job_that_is_there_is_kept_and_nothing_written(repository):
     job = repository / ".github/workflows/assay.yml"
     job.parent.mkdir(parents=True)
     job.write_text("mine\n")
@@ -549,7 +543,7 @@ def test_a_job_that_is_there_is_kept_and_nothing_written(repository: Path) -> No
     assert not (repository / ".gitignore").exists()
 
 
-def test_a_job_needs_the_root_of_a_repository(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_job_needs_the_root_of_a_repository(here, monkeypatch):
     refused = run("my-docs", "--ci", "github")
     assert "is in no git repository" in str(refused.exception)
     (here / ".git").mkdir()

@@ -7,8 +7,6 @@ import shutil
 from array import array
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
-from random import Random
 from typing import Any
 
 import numpy as np
@@ -44,7 +42,7 @@ KEYWORD = {"legs": {"keyword": {"type": "bm25", "variant": "lucene"}}}
 REPEATED = '{"_id": "a", "text": "x"}'
 
 
-def write(folder: Path, corpus: bytes, judged: str) -> Path:
+def write(folder, corpus, judged):
     folder.mkdir(exist_ok=True)
     (folder / "dataset.yaml").write_text("name: large\ntitle: Large\nformat: beir\n")
     (folder / "corpus.jsonl").write_bytes(corpus)
@@ -55,7 +53,7 @@ def write(folder: Path, corpus: bytes, judged: str) -> Path:
     return folder
 
 
-def write_trec(folder: Path, files: Mapping[str, bytes], judged: str = "d1") -> Path:
+def write_trec(folder, files, judged="d1"):
     (folder / "docs").mkdir(parents=True)
     (folder / "dataset.yaml").write_text(
         "name: large\ntitle: Large\nformat: trec\ndocuments: docs\nqueries: topics.tsv\n"
@@ -70,7 +68,7 @@ def write_trec(folder: Path, files: Mapping[str, bytes], judged: str = "d1") -> 
 
 
 @pytest.fixture
-def large(tmp_path: Path) -> Path:
+def large(tmp_path):
     rows: Sequence[dict[str, Any]] = [
         {"_id": f"d{i}", "title": "t" * (i % 2), "text": "a b c \u00e9 d"[: i % 10]}
         for i in range(40)
@@ -81,9 +79,7 @@ def large(tmp_path: Path) -> Path:
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40)
 @given(CORPORA)
-def test_documents_in_their_file_are_those_held(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, corpus: dict[str, tuple[str, str]]
-) -> None:
+def test_documents_in_their_file_are_those_held(tmp_path, monkeypatch, corpus):
     lines = [
         json.dumps({"_id": id_, "title": title, "text": text, "metadata": {"n": len(text)}})
         for id_, (title, text) in corpus.items()
@@ -109,9 +105,7 @@ def test_documents_in_their_file_are_those_held(
     assert {name: list(i) for name, i in given_.by_document.items()} == wanted.by_document
 
 
-def test_rankings_and_placements_are_the_same(
-    large: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_rankings_and_placements_are_the_same(large, tmp_path, monkeypatch):
     found = []
     for collection in load_both(str(large), monkeypatch):
         config = PipelineConfig.model_validate({"name": "large", "retriever": KEYWORD})
@@ -128,9 +122,7 @@ def test_rankings_and_placements_are_the_same(
     assert found[0][2]
 
 
-def test_items_are_placed_alike_beyond_what_legs_hand_on(
-    large: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_items_are_placed_alike_beyond_what_legs_hand_on(large, tmp_path, monkeypatch):
     shallow = {"legs": {"keyword": {"type": "bm25", "variant": "lucene", "depth": 1}}}
     config = PipelineConfig.model_validate({"name": "large", "retriever": shallow})
     found: list[list[Mapping[str, GoldRank]]] = []
@@ -150,7 +142,7 @@ def test_items_are_placed_alike_beyond_what_legs_hand_on(
 
 
 @given(st.lists(IDS, unique=True), st.sets(IDS), st.randoms(use_true_random=False))
-def test_names_are_found_where_they_stand(ids: list[str], wanted: set[str], draw: Random) -> None:
+def test_names_are_found_where_they_stand(ids, wanted, draw):
     chunks = [Chunk(id_, id_, 0, 0, "") for id_ in ids]
     scores = np.array([draw.randint(0, 3) / 2 for _ in ids])
     listing = best_matches(scores, draw.choice([1, 3, 2000]))
@@ -173,9 +165,7 @@ def test_names_are_found_where_they_stand(ids: list[str], wanted: set[str], draw
         [REPEATED, '{"_id": "b", "text": "\udce9"}'],
     ],
 )
-def test_what_is_wrong_is_told_alike(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lines: list[str]
-) -> None:
+def test_what_is_wrong_is_told_alike(tmp_path, monkeypatch, lines):
     corpus = "\n".join(lines).encode(errors="surrogateescape")
     folder = write(tmp_path / "large", corpus, "a")
     told = []
@@ -188,7 +178,7 @@ def test_what_is_wrong_is_told_alike(
     assert "corpus.jsonl:" in told[0]
 
 
-def test_a_packed_corpus_is_unpacked_once(large: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_packed_corpus_is_unpacked_once(large, monkeypatch):
     corpus = large / "corpus.jsonl"
     (large / "corpus.jsonl.gz").write_bytes(gzip.compress(corpus.read_bytes()))
     corpus.unlink()
@@ -217,9 +207,7 @@ TREC_FILES = {
 }
 
 
-def test_trec_documents_in_their_files_are_those_held(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_trec_documents_in_their_files_are_those_held(tmp_path, monkeypatch):
     held, left = load_both(str(write_trec(tmp_path / "large", TREC_FILES, "d5")), monkeypatch)
     assert isinstance(left.documents, PassageSequence)
     assert tuple(left.documents) == held.documents
@@ -243,9 +231,7 @@ BROKEN = {
 
 
 @pytest.mark.parametrize("changed", BROKEN.values(), ids=BROKEN.keys())
-def test_what_is_wrong_with_trec_files_is_told_alike(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, changed: dict[str, bytes]
-) -> None:
+def test_what_is_wrong_with_trec_files_is_told_alike(tmp_path, monkeypatch, changed):
     folder = write_trec(tmp_path / "large", TREC_FILES | changed)
     told, found = [], []
     for limit in (1 << 28, 0):
@@ -260,9 +246,7 @@ def test_what_is_wrong_with_trec_files_is_told_alike(
     assert found[0]
 
 
-def test_what_is_wrong_with_rows_is_found_alike(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_is_wrong_with_rows_is_found_alike(tmp_path, monkeypatch):
     lines = [REPEATED, "{", '{"_id": "b", "text": "x"}', REPEATED, '{"_id": "c", "text": ""}', "[]"]
     folder = write(tmp_path / "large", "\n".join(lines).encode(), "a")
     with (folder / "dataset.yaml").open("a") as card:
@@ -274,7 +258,7 @@ def test_what_is_wrong_with_rows_is_found_alike(
 
 
 @given(st.binary(max_size=9), st.integers(1, 4))
-def test_undecodable_bytes_are_found_where_decoding_finds_them(content: bytes, piece: int) -> None:
+def test_undecodable_bytes_are_found_where_decoding_finds_them(content, piece):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(mapped, "PIECE", piece)
         found = mapped.find_undecodable(content)
@@ -285,7 +269,7 @@ def test_undecodable_bytes_are_found_where_decoding_finds_them(content: bytes, p
         assert raised.value.start == found
 
 
-def test_ids_with_one_hash_are_told_apart() -> None:
+def test_ids_with_one_hash_are_told_apart():
     class Item:
         def __init__(self, id_: str) -> None:
             self.id = id_
@@ -299,13 +283,11 @@ def test_ids_with_one_hash_are_told_apart() -> None:
 
 
 @given(st.lists(TEXTS))
-def test_the_digest_of_texts_is_that_of_their_list(texts: list[str]) -> None:
+def test_the_digest_of_texts_is_that_of_their_list(texts):
     assert digest_texts(iter(texts)) == digest(texts)
 
 
-def test_points_leave_documents_in_their_file(
-    large: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_points_leave_documents_in_their_file(large, tmp_path, monkeypatch):
     held, _ = load_both(str(large), monkeypatch)
     monkeypatch.setattr(beir, "LARGEST_HELD", 0)
     monkeypatch.setattr(shelf, "RECENT", 4)
@@ -328,6 +310,6 @@ def test_points_leave_documents_in_their_file(
             assert score_queries(retriever, held, held.queries, "nDCG@10", 10) == found
 
 
-def count_documents() -> int:
+def count_documents():
     gc.collect()
     return sum(isinstance(item, Document) for item in gc.get_objects())

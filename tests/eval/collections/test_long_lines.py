@@ -20,7 +20,7 @@ MOST = 40  # bytes of memory a byte of the line, where it is of a million cells
 HEADER = "query_id,query,doc_id,start,end,text,grade,digest,collection"
 
 
-def read(reader: Callable[..., object]) -> Callable[[Path], object]:
+def read(reader):
     return lambda path: list(reader(path, Problems(strict=False)))  # type: ignore[call-overload]
 
 
@@ -44,7 +44,7 @@ LINES: dict[str, tuple[str, Callable[[int], str], Callable[[Path], object]]] = {
 
 
 @pytest.mark.parametrize("name", LINES)
-def test_a_long_line_takes_memory_by_its_length(tmp_path: Path, name: str) -> None:
+def test_a_long_line_takes_memory_by_its_length(tmp_path, name):
     file, make, reader = LINES[name]
     path = tmp_path / file
     path.write_text(f"{make(SIZE)}\n")

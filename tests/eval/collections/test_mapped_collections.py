@@ -1,9 +1,8 @@
 """Collections of every format that stay in their files are those that are held, to the bit."""
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -32,9 +31,7 @@ PROPERTY = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 @PROPERTY
 @given(DRAWS)
-def test_beir_with_contexts_and_whole_documents(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, draw: Random
-) -> None:
+def test_beir_with_contexts_and_whole_documents(tmp_path, monkeypatch, draw):
     whole = {f"w{i}": write_text(draw, 8) for i in range(draw.randint(1, 4))}
     rows = [draw_row(draw, i, whole) for i in range(draw.randint(1, 8))]
     lines = {
@@ -61,7 +58,7 @@ def test_beir_with_contexts_and_whole_documents(
         assert isinstance(found.documents, kind)
 
 
-def draw_row(draw: Random, i: int, whole: Mapping[str, str]) -> dict[str, Any]:
+def draw_row(draw, i, whole):
     """Return a row of a corpus: mostly a piece of a whole document."""
     document, text = draw.choice(list(whole.items()))
     start = draw.randint(0, len(text))
@@ -75,11 +72,11 @@ def draw_row(draw: Random, i: int, whole: Mapping[str, str]) -> dict[str, Any]:
     }
 
 
-def write_text(draw: Random, most: int) -> str:
+def write_text(draw, most):
     return " ".join(draw.choices(WORDS, k=draw.randint(0, most)))
 
 
-def break_lines(draw: Random, rows: Sequence[Mapping[str, Any]]) -> str:
+def break_lines(draw, rows):
     """Return the lines of rows; in one of ten files one has a fault."""
     lines = [json.dumps(row, ensure_ascii=False) for row in rows]
     if lines and draw.random() < 0.1:
@@ -88,9 +85,7 @@ def break_lines(draw: Random, rows: Sequence[Mapping[str, Any]]) -> str:
     return "\n".join(lines)
 
 
-def write_beir(
-    folder: Path, lines: Mapping[str, str], options: Mapping[str, str], judged: Sequence[str]
-) -> Path:
+def write_beir(folder, lines, options, judged):
     (folder / "qrels").mkdir(parents=True, exist_ok=True)
     card = {"name": "set", "title": "Set", "format": "beir", **options}
     (folder / "dataset.yaml").write_text(json.dumps(card))
@@ -102,9 +97,7 @@ def write_beir(
     return folder
 
 
-def test_rows_are_placed_and_found_in_their_documents(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_rows_are_placed_and_found_in_their_documents(tmp_path, monkeypatch):
     corpus = [
         {"_id": "b", "text": "two", "metadata": {"doc_id": "w1", "original_index": 1}},
         {"_id": "far", "text": "three", "metadata": {"doc_id": "w2"}},
@@ -139,9 +132,7 @@ def test_rows_are_placed_and_found_in_their_documents(
 
 @PROPERTY
 @given(DRAWS)
-def test_native_documents_with_contexts(
-    tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch, draw: Random
-) -> None:
+def test_native_documents_with_contexts(tmp_path_factory, monkeypatch, draw):
     folder = tmp_path_factory.mktemp("native") / "set"
     names = ["a.md", "b/a.txt", "b.md", "\u00e9.md", "z.markdown"][
         : draw.choice([0, 1, 2, 3, 4, 5, 5, 5])
@@ -180,16 +171,14 @@ def test_native_documents_with_contexts(
         assert not found.prescribed
 
 
-def write_document(draw: Random) -> str:
+def write_document(draw):
     head = draw.choice(["", "", "---\ntitle: x\n---\n", "---\ntitle: [\n---\n", "---\ntitle: x\n"])
     return f"{head}{draw.choice(['', '# b', 'a', 'a'])}{write_text(draw, 4)}"
 
 
 @PROPERTY
 @given(DRAWS)
-def test_trec_documents(
-    tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch, draw: Random
-) -> None:
+def test_trec_documents(tmp_path_factory, monkeypatch, draw):
     folder = tmp_path_factory.mktemp("trec") / "set"
     (folder / "docs").mkdir(parents=True)
     for i in range(draw.randint(1, 3)):
@@ -212,7 +201,7 @@ def test_trec_documents(
     compare_both(str(folder), monkeypatch)
 
 
-def write_native(folder: Path) -> Path:
+def write_native(folder):
     (folder / "docs").mkdir(parents=True)
     (folder / "docs" / "a.md").write_text("# A\n\none")
     (folder / "dataset.yaml").write_text("name: set\ntitle: Set\nformat: native\n")
@@ -221,9 +210,7 @@ def write_native(folder: Path) -> Path:
     return folder
 
 
-def test_native_judgments_are_kept_for_both(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_native_judgments_are_kept_for_both(tmp_path, monkeypatch):
     folder = write_native(tmp_path / "set")
     monkeypatch.setenv("ASSAY_CACHE", str(tmp_path / "cache"))
     keys: list[str] = []
@@ -236,9 +223,7 @@ def test_native_judgments_are_kept_for_both(
     assert len(set(keys)) == 2
 
 
-def test_a_file_that_goes_meanwhile_is_told(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_that_goes_meanwhile_is_told(tmp_path, monkeypatch):
     monkeypatch.setattr(shelf, "RECENT", 0)
     _, left = load_both(str(write_native(tmp_path / "set")), monkeypatch)
     (tmp_path / "set" / "docs" / "a.md").unlink()
@@ -246,9 +231,7 @@ def test_a_file_that_goes_meanwhile_is_told(
         left.documents[0]
 
 
-def test_a_file_that_changes_meanwhile_is_told(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_that_changes_meanwhile_is_told(tmp_path, monkeypatch):
     monkeypatch.setattr(shelf, "RECENT", 0)
     _, native = load_both(str(write_native(tmp_path / "native")), monkeypatch)
     (tmp_path / "native" / "docs" / "a.md").write_text("# A\n\ntwo")
@@ -264,7 +247,7 @@ def test_a_file_that_changes_meanwhile_is_told(
 
 
 @pytest.fixture
-def local(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., str]]:
+def local(tmp_path, monkeypatch):
     """What registers documents with ir_datasets and returns the name of the data set."""
     monkeypatch.setenv("IR_DATASETS_HOME", str(tmp_path / "home"))
     monkeypatch.setenv("ASSAY_CACHE", str(tmp_path / "cache"))
@@ -297,9 +280,7 @@ def local(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[
 
 @PROPERTY
 @given(DRAWS)
-def test_data_sets_of_ir_datasets(
-    local: Callable[..., str], monkeypatch: pytest.MonkeyPatch, draw: Random
-) -> None:
+def test_data_sets_of_ir_datasets(local, monkeypatch, draw):
     ids = [draw.choice([f"d{i}", f"d{i}", f"d{i}", "d0", " "]) for i in range(3)]
     texts = [draw.choice([write_text(draw, 3), "\ud800"]) for _ in ids]
     found = compare_both(local(list(zip(ids, texts, strict=True))), monkeypatch)
@@ -307,9 +288,7 @@ def test_data_sets_of_ir_datasets(
         assert isinstance(found.documents, PassageSequence)
 
 
-def test_documents_of_ir_datasets_are_written_once(
-    tmp_path: Path, local: Callable[..., str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_documents_of_ir_datasets_are_written_once(tmp_path, local, monkeypatch):
     from ir_datasets.formats import TsvDocs
     from ir_datasets.util import LocalDownload
 
@@ -329,16 +308,14 @@ def test_documents_of_ir_datasets_are_written_once(
     assert not isinstance(load(name).documents, PassageSequence)
 
 
-def count_iterations(monkeypatch: pytest.MonkeyPatch, docs: Any) -> list[int]:
+def count_iterations(monkeypatch, docs):
     begun: list[int] = []
     iterate = docs.docs_iter
     monkeypatch.setattr(docs, "docs_iter", lambda self: begun.append(1) or iterate(self))
     return begun
 
 
-def test_what_ir_datasets_cannot_read_is_told_alike(
-    tmp_path: Path, local: Callable[..., str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_ir_datasets_cannot_read_is_told_alike(tmp_path, local, monkeypatch):
     from ir_datasets.formats import TsvDocs
     from ir_datasets.util import LocalDownload
 
@@ -348,9 +325,7 @@ def test_what_ir_datasets_cannot_read_is_told_alike(
     assert "gone.tsv" in told
 
 
-def test_the_digest_of_what_stays_in_files_is_kept(
-    tmp_path: Path, local: Callable[..., str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_digest_of_what_stays_in_files_is_kept(tmp_path, local, monkeypatch):
     rows = ['{"_id": "a", "text": "one"}', '{"_id": "b", "text": "two"}']
     folder = write_beir(tmp_path / "set", {"corpus.jsonl": "\n".join(rows)}, {}, ["a"])
     names = [str(folder), local([("d0", "x"), ("d1", "y")])]
@@ -367,7 +342,7 @@ def test_the_digest_of_what_stays_in_files_is_kept(
     assert load(names[0]).digest != held[0]
 
 
-def test_the_digest_is_of_what_was_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_digest_is_of_what_was_read(tmp_path, monkeypatch):
     """A file that is replaced meanwhile is another collection, to the next that reads it."""
     monkeypatch.setenv("ASSAY_CACHE", str(tmp_path / "cache"))
     rows = ['{"_id": "a", "text": "one"}', '{"_id": "a", "text": "two"}']
@@ -381,9 +356,7 @@ def test_the_digest_is_of_what_was_read(tmp_path: Path, monkeypatch: pytest.Monk
     assert load(str(folder)).digest != one
 
 
-def test_what_is_searched_and_ingested_stays_in_its_files(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_is_searched_and_ingested_stays_in_its_files(tmp_path, monkeypatch):
     leave_in_files(monkeypatch)
     resources = Resources(Cache(tmp_path / "cache"))
     documents = open_source(str(write_native(tmp_path / "set")), resources).documents
@@ -408,9 +381,7 @@ class Seen:
 
 
 @pytest.mark.parametrize("largest", [1 << 28, 0])
-def test_what_is_long_shows_itself(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, largest: int
-) -> None:
+def test_what_is_long_shows_itself(tmp_path, monkeypatch, largest):
     lines = {"corpus.jsonl": '{"_id": "a", "text": "one"}\n{"_id": "b", "text": "two"}\n'}
     beir = str(write_beir(tmp_path / "set", lines, {}, ["a"]))
     native = str(write_native(tmp_path / "native"))
@@ -430,7 +401,7 @@ def test_what_is_long_shows_itself(
     assert seen.steps["reading documents"] == seen.steps["digest of documents"] == (1, 1)
 
 
-def test_a_bar_goes_where_a_line_is_broken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_bar_goes_where_a_line_is_broken(tmp_path, monkeypatch):
     """Else it would stand on a terminal while the fault is told."""
     lines = {"corpus.jsonl": '{"_id": "a", "text": "one"}\n{'}
     folder = str(write_beir(tmp_path / "set", lines, {}, ["a"]))

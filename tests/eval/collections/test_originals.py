@@ -2,12 +2,10 @@
 
 import json
 import os
-from collections.abc import Mapping
-from pathlib import Path
 
 import pytest
 import yaml
-from click.testing import CliRunner, Result
+from click.testing import CliRunner
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -29,14 +27,14 @@ FOLDERS = st.fixed_dictionaries(dict.fromkeys(NAMES, TEXTS)).filter(
 
 
 @pytest.fixture
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def here(tmp_path, monkeypatch):
     write(tmp_path / "docs", {"fares.rst": FARES, "guide.md": "# Guide\n\nRead it.\n"})
     (tmp_path / "docs/asked.csv").write_text("question,quote\nDogs?,Dogs ride free\n")
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
 
-def write(folder: Path, files: Mapping[str, str | None]) -> None:
+def write(folder, files):
     for name, text in files.items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -45,11 +43,11 @@ def write(folder: Path, files: Mapping[str, str | None]) -> None:
             path.write_text(text)
 
 
-def run(*arguments: str) -> Result:
+def run(*arguments):
     return CliRunner().invoke(init, arguments)
 
 
-def texts(collection: str = "docs") -> dict[str, str]:
+def texts(collection="docs"):
     return {item.id: item.text for item in load(collection).documents}
 
 
@@ -63,18 +61,18 @@ class Said(Quiet):
         self.lines.append(text)
 
 
-def hear() -> str:
+def hear():
     """Return what loading the collection says."""
     said = Said()
     load("docs", progress=said)
     return "\n".join(said.lines)
 
 
-def snapshot(folder: Path) -> dict[str, bytes]:
+def snapshot(folder):
     return {str(path): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
-def test_init_says_that_it_copied_and_where(here: Path) -> None:
+def test_init_says_that_it_copied_and_where(here):
     shown = run("docs", "--questions", "docs/asked.csv")
     assert (shown.exit_code, shown.exception) == (0, None)
     where = "copied:   the text of docs, to datasets/docs/docs; files that change there are"
@@ -87,16 +85,14 @@ def test_init_says_that_it_copied_and_where(here: Path) -> None:
     assert "copied" not in run("docs", "--output", "plain").output
 
 
-def test_what_a_card_cannot_name_is_said_not_to_be_followed(
-    here: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_a_card_cannot_name_is_said_not_to_be_followed(here, monkeypatch):
     (here / "work").mkdir()
     monkeypatch.chdir(here / "work")
     shown = run(str(here / "docs"), "--output", "made").output
     assert "to made/docs; what changes there later is not seen" in shown
 
 
-def test_files_that_changed_are_read_as_they_are_now(here: Path) -> None:
+def test_files_that_changed_are_read_as_they_are_now(here):
     run("docs", "--questions", "docs/asked.csv")
     assert check(find_card("docs")) == []
     edited = FARES.replace("Adults", "Cats pay nothing.\n\nAdults")
@@ -124,9 +120,7 @@ def test_files_that_changed_are_read_as_they_are_now(here: Path) -> None:
     max_examples=6, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(before=FOLDERS, after=FOLDERS)
-def test_after_any_edits_the_collection_is_that_of_the_folder(
-    here: Path, before: Mapping[str, str | None], after: Mapping[str, str | None]
-) -> None:
+def test_after_any_edits_the_collection_is_that_of_the_folder(here, before, after):
     write(here / "any", before)
     assert run("any", "--force").exit_code == 0
     write(here / "any", after)
@@ -143,7 +137,7 @@ def test_after_any_edits_the_collection_is_that_of_the_folder(
     } == expected
 
 
-def test_a_file_that_is_broken_now_is_named_and_gives_no_document(here: Path) -> None:
+def test_a_file_that_is_broken_now_is_named_and_gives_no_document(here):
     run("docs")
     (here / "docs/fares.rst").write_bytes(b"\0")
     assert texts().keys() == {"asked.csv.md", "guide.md"}
@@ -152,7 +146,7 @@ def test_a_file_that_is_broken_now_is_named_and_gives_no_document(here: Path) ->
     assert any("docs/fares.rst: warning: is not text" in problem for problem in told)
 
 
-def test_without_the_files_the_copies_are_read(here: Path) -> None:
+def test_without_the_files_the_copies_are_read(here):
     run("docs")
     before = texts()
     (here / "docs").rename(here / "elsewhere")
@@ -162,7 +156,7 @@ def test_without_the_files_the_copies_are_read(here: Path) -> None:
     assert any("holds none of the files" in str(item) for item in check(find_card("docs")))
 
 
-def test_pages_of_changed_files_are_those_of_now(here: Path) -> None:
+def test_pages_of_changed_files_are_those_of_now(here):
     from samples.reference_documents import write_pdf
 
     write_pdf(here / "docs/a.pdf", [(1, "Conditions"), (0, "The ferry sails twice a day.")])
@@ -176,7 +170,7 @@ def test_pages_of_changed_files_are_those_of_now(here: Path) -> None:
     assert [json.loads(row)["characters"] for row in rows] == [len(pdf.text)]
 
 
-def test_a_converter_of_ones_own_reads_what_changes_later(here: Path) -> None:
+def test_a_converter_of_ones_own_reads_what_changes_later(here):
     write(here / "docs", {"a.adoc": "= Tides\n\nHigh water.\n"})
     result = run("docs", "--converter", "sed s/=/#/", "--suffixes", ".adoc")
     assert (result.exit_code, result.exception) == (0, None)
@@ -200,9 +194,7 @@ def test_a_converter_of_ones_own_reads_what_changes_later(here: Path) -> None:
         (("--converter", ""), "--converter: command"),
     ],
 )
-def test_a_converter_that_cannot_be_is_refused(
-    here: Path, arguments: tuple[str, ...], message: str
-) -> None:
+def test_a_converter_that_cannot_be_is_refused(here, arguments, message):
     result = run("docs", *arguments)
     assert isinstance(result.exception, AssayError)
     with pytest.raises(AssayError, match=message):
@@ -210,9 +202,7 @@ def test_a_converter_that_cannot_be_is_refused(
     assert not (here / "datasets").exists()
 
 
-def test_a_converter_of_a_card_from_elsewhere_is_not_run(
-    here: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_converter_of_a_card_from_elsewhere_is_not_run(here, monkeypatch):
     run("docs", "--output", "made", "--converter", "cat", "--suffixes", ".rst")
     (here / "docs").rename(here / "made/docs/originals")
     card = here / "made/dataset.yaml"
@@ -223,7 +213,7 @@ def test_a_converter_of_a_card_from_elsewhere_is_not_run(
         load(os.fspath(here / "made"))
 
 
-def test_no_questions_are_asked_about_text_that_has_changed(here: Path) -> None:
+def test_no_questions_are_asked_about_text_that_has_changed(here):
     run("docs")
     write(here / "docs", {"fares.rst": FARES + "\nMore.\n"})
     with pytest.raises(AssayError, match="run `assay dataset sync docs` first"):

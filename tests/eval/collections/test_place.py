@@ -1,7 +1,5 @@
 """The folder of a collection within its repository, by which collections of one name differ."""
 
-from pathlib import Path
-
 import pytest
 
 from assay.eval.collections.catalog import find_card
@@ -11,7 +9,7 @@ CARD = "name: judged\ntitle: Judged\nformat: native\ndocuments: docs\njudgments:
 
 
 @pytest.mark.parametrize("corpus", ["dataset.yaml", "corpus.jsonl"])
-def test_a_place_is_the_same_in_every_checkout(tmp_path: Path, corpus: str) -> None:
+def test_a_place_is_the_same_in_every_checkout(tmp_path, corpus):
     for checkout in ("one", "two"):
         folder = tmp_path / checkout / "services/a/judged"
         (folder / "qrels").mkdir(parents=True)
@@ -22,6 +20,6 @@ def test_a_place_is_the_same_in_every_checkout(tmp_path: Path, corpus: str) -> N
         assert find_place(find_card(str(folder))) == "services/a/judged"
 
 
-def test_what_comes_with_assay_has_no_place() -> None:
+def test_what_comes_with_assay_has_no_place():
     assert find_place(find_card("harbourline")) == ""
     assert find_place(find_card("irds:beir/scifact/test")) == ""

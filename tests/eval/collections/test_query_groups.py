@@ -1,7 +1,6 @@
 """The group of a query: declared, else the document of its main gold, else the query alone."""
 
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 import yaml
@@ -20,29 +19,29 @@ from assay.eval.collections.in_memory import make_collection
 from assay.retrievers.base import AssayError
 
 
-def judged(document: str, length: int, grade: int = 1, start: int = 0) -> GoldItem:
+def judged(document, length, grade=1, start=0):
     span = f"{document}[{start}:{start + length}]"
     return GoldItem("q", span, document, start, start + length, grade)
 
 
-def test_the_document_with_the_highest_grade_counts() -> None:
+def test_the_document_with_the_highest_grade_counts():
     items = [judged("long", 900, 1), judged("best", 10, 3), judged("none", 2000, 0)]
     assert find_main_document(items) == "best"
 
 
-def test_of_one_grade_the_document_with_the_most_text_counts() -> None:
+def test_of_one_grade_the_document_with_the_most_text_counts():
     items = [judged("a", 50), judged("b", 30), judged("b", 30, start=40)]
     assert find_main_document(items) == "b"
     assert find_main_document(reversed(items)) == "b"
 
 
-def test_equal_documents_are_told_apart_by_id() -> None:
+def test_equal_documents_are_told_apart_by_id():
     items = [judged("b", 50), judged("a", 50), judged("c", 50)]
     assert find_main_document(items) == "a"
     assert find_main_document(reversed(items)) == "a"
 
 
-def test_a_copy_and_its_original_are_one_document_whose_text_counts_once() -> None:
+def test_a_copy_and_its_original_are_one_document_whose_text_counts_once():
     copies = {"archive": "page", "older": "archive"}
     items = [judged("archive", 40), judged("page", 40), judged("other", 60)]
     assert find_main_document(items, copies) == "other"
@@ -51,7 +50,7 @@ def test_a_copy_and_its_original_are_one_document_whose_text_counts_once() -> No
     assert find_original("a", {"a": "b", "b": "a"}) in ("a", "b")
 
 
-def test_a_query_without_an_answer_is_alone_and_a_declared_group_comes_first() -> None:
+def test_a_query_without_an_answer_is_alone_and_a_declared_group_comes_first():
     queries = [Query("1", "x"), Query("2", "y"), Query("3", "z", group="talk")]
     gold = {"1": (judged("a", 9),), "2": (judged("a", 9, 0),), "3": (judged("a", 9),)}
     assert find_groups(queries, gold) == {
@@ -62,18 +61,18 @@ def test_a_query_without_an_answer_is_alone_and_a_declared_group_comes_first() -
     assert find_groups(queries[:1], {}) == {"1": Group("query", "1")}
 
 
-def test_a_judged_document_that_the_collection_lacks_groups_its_queries() -> None:
+def test_a_judged_document_that_the_collection_lacks_groups_its_queries():
     absent = GoldItem("q", "gone", "gone", 0, 0, 1)
     assert find_main_document([absent]) == "gone"
 
 
-def test_the_share_of_documents_counts_no_copies() -> None:
+def test_the_share_of_documents_counts_no_copies():
     groups = [Group("document", "a"), Group("document", "a"), Group("query", "q")]
     assert share_touched(groups, 3, {"c": "a"}) == 0.5
     assert share_touched(groups, 0) == 1.0
 
 
-def test_questions_that_share_documents_count_as_fewer() -> None:
+def test_questions_that_share_documents_count_as_fewer():
     groups = [Group("document", name) for name in "aaaabbbbccccdddd"]
     assert describe_groups(groups) == (
         "16 questions on 4 documents, up to 4 on one: they count as about 10 independent questions "
@@ -84,7 +83,7 @@ def test_questions_that_share_documents_count_as_fewer() -> None:
     assert describe_groups([]) == ""
 
 
-def test_the_check_says_so(card: Path) -> None:
+def test_the_check_says_so(card):
     with (
         (card / "queries.jsonl").open("a") as queries,
         (card / "judgments.jsonl").open("a") as gold,
@@ -96,7 +95,7 @@ def test_the_check_says_so(card: Path) -> None:
     assert any(note.startswith("6 questions on 2 groups, up to 5 on one") for note in notes)
 
 
-def test_the_groups_of_a_shipped_collection_are_its_documents() -> None:
+def test_the_groups_of_a_shipped_collection_are_its_documents():
     collection = load("tarnwick")
     copies = collection.card.known_copies
     groups = find_groups(collection.queries, collection.gold, copies)
@@ -107,7 +106,7 @@ def test_the_groups_of_a_shipped_collection_are_its_documents() -> None:
 
 
 @pytest.fixture
-def card(tmp_path: Path) -> Path:
+def card(tmp_path):
     """The folder of a small collection whose queries have metadata."""
     (tmp_path / "docs").mkdir()
     (tmp_path / "docs/a.md").write_text("Ferries leave at nine.")
@@ -124,18 +123,18 @@ def card(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def declare(folder: Path, **more: str) -> None:
+def declare(folder, **more):
     values = yaml.safe_load((folder / "dataset.yaml").read_text())
     (folder / "dataset.yaml").write_text(yaml.safe_dump(values | more))
 
 
-def test_a_row_or_the_card_declares_groups(card: Path) -> None:
+def test_a_row_or_the_card_declares_groups(card):
     assert [query.group for query in load(str(card)).queries] == ["", "own", ""]
     declare(card, groups="talk")
     assert [query.group for query in load(str(card)).queries] == ["7", "own", ""]
 
 
-def test_a_group_is_a_name(card: Path) -> None:
+def test_a_group_is_a_name(card):
     declare(card, groups="talk")
     row = '{"_id": "1", "text": "when?", "metadata": {"talk": ["a"]}}\n'
     (card / "queries.jsonl").write_text(row)
@@ -143,7 +142,7 @@ def test_a_group_is_a_name(card: Path) -> None:
         load(str(card))
 
 
-def test_what_is_declared_is_part_of_the_digest_and_nothing_else_changes_it(card: Path) -> None:
+def test_what_is_declared_is_part_of_the_digest_and_nothing_else_changes_it(card):
     (card / "queries.jsonl").write_text('{"_id": "1", "text": "when?", "metadata": {"talk": 7}}\n')
     (card / "judgments.jsonl").write_text('{"query_id": "1", "path": "a.md", "grade": 1}\n')
     before = load(str(card))
@@ -156,7 +155,7 @@ def test_what_is_declared_is_part_of_the_digest_and_nothing_else_changes_it(card
     assert load(str(card)).digest not in (before.digest, grouped.digest)
 
 
-def test_tables_in_python_have_groups_too() -> None:
+def test_tables_in_python_have_groups_too():
     queries = {"1": {"text": "when?", "group": 7}, "2": "which?"}
     made = make_collection({"a": "Ferries leave."}, queries, {"1": {"a": 1}, "2": {"a": 1}})
     assert [query.group for query in made.queries] == ["7", ""]

@@ -5,7 +5,6 @@ import io
 import re
 from pathlib import Path
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -22,23 +21,23 @@ FORMULA = tuple("=+-@\t\r\n＝＋－＠")
 TEXTS = st.text(st.sampled_from("'=+-@\t\r\n＝,;\"a") | st.characters(exclude_categories=["Cs"]))
 
 
-def list_formulas(table: Path) -> list[str]:
+def list_formulas(table):
     with table.open(newline="") as file:
         return [cell for row in csv.reader(file) for cell in row if cell.startswith(FORMULA)]
 
 
 @given(st.lists(st.tuples(TEXTS, TEXTS), min_size=1))
-def test_no_cell_is_a_formula_and_every_text_is_read_again(rows: list[tuple[str, str]]) -> None:
+def test_no_cell_is_a_formula_and_every_text_is_read_again(rows):
     cells = list(csv.reader(io.StringIO(render_table(rows), newline="")))
     assert not [cell for row in cells for cell in row if cell.startswith(FORMULA)]
     assert [tuple(map(arm, row)) for row in cells] == rows
 
 
-def test_numbers_stay_numbers() -> None:
+def test_numbers_stay_numbers():
     assert render_table([[-0.5, 3, None, "-0.5"]]) == "-0.5,3,,'-0.5\r\n"
 
 
-def test_one_place_writes_csv() -> None:
+def test_one_place_writes_csv():
     sources = [path for name in ("eval", "assay") for path in (ROOT / name).rglob("*.py")]
     writing = [path for path in sources if re.search(r"csv\.(Dict)?[wW]riter", path.read_text())]
     assert [path.relative_to(ROOT).as_posix() for path in writing] == [
@@ -46,9 +45,7 @@ def test_one_place_writes_csv() -> None:
     ]
 
 
-def test_ids_in_a_run_s_tables_are_no_formulas(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_ids_in_a_run_s_tables_are_no_formulas(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     documents = {"=1+1": "apples", "@x": "bread", "'=1+1": "cats"}
     queries = {"=q": "apples", "-q": "bread"}
@@ -65,7 +62,7 @@ def test_ids_in_a_run_s_tables_are_no_formulas(
     assert {check.verdict for check in verify(folder)} == {"identical"}
 
 
-def test_questions_that_were_not_located_are_read_as_they_were_asked(tmp_path: Path) -> None:
+def test_questions_that_were_not_located_are_read_as_they_were_asked(tmp_path):
     asked = tmp_path / "asked.csv"
     asked.write_text("question,quote,id\n=1+1?,- not there,@1\n'-ism?,'-ism,2\n")
     questions = read_questions(asked)

@@ -1,7 +1,6 @@
 """Frontmatter that no retriever searches is told, and nothing judged lies there in silence."""
 
 import json
-from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
@@ -33,7 +32,7 @@ TEXTS = {
 
 
 @pytest.mark.parametrize("name", TEXTS)
-def test_what_is_said_not_to_be_searched_is_what_is_not(name: str, tmp_path: Path) -> None:
+def test_what_is_said_not_to_be_searched_is_what_is_not(name, tmp_path):
     document = Document(name, TEXTS[name])
     other = Document("other.md", "Other text.\n")
     chunks = prepare(
@@ -48,7 +47,7 @@ def test_what_is_said_not_to_be_searched_is_what_is_not(name: str, tmp_path: Pat
     assert not lost or document.text[:end] not in found
 
 
-def test_a_span_is_not_searched_where_most_of_it_is_not() -> None:
+def test_a_span_is_not_searched_where_most_of_it_is_not():
     document, end = Document("berths.md", BERTHS), len(HEAD)
     assert is_unsearched(document, 4, 10)
     assert is_unsearched(document, end - 5, end + 4)
@@ -57,7 +56,7 @@ def test_a_span_is_not_searched_where_most_of_it_is_not() -> None:
 
 
 @pytest.fixture
-def docs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def docs(tmp_path, monkeypatch):
     (tmp_path / "docs").mkdir()
     for name in ("berths.md", "harbour.md", "broken.md"):
         (tmp_path / "docs" / name).write_text(TEXTS[name])
@@ -69,7 +68,7 @@ def docs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_init_and_check_tell_what_is_not_searched(docs: Path) -> None:
+def test_init_and_check_tell_what_is_not_searched(docs):
     made = CliRunner().invoke(init, ["docs", "--questions", "q.csv", "--json"])
     told = json.loads(made.stdout)
     unsearched = (
@@ -93,7 +92,7 @@ def test_init_and_check_tell_what_is_not_searched(docs: Path) -> None:
     ]
 
 
-def test_a_judgment_of_frontmatter_is_an_error(docs: Path) -> None:
+def test_a_judgment_of_frontmatter_is_an_error(docs):
     CliRunner().invoke(init, ["docs"])
     folder = docs / "datasets/docs"
     (folder / "queries.jsonl").write_text('{"_id": "q1", "text": "Which?"}\n')

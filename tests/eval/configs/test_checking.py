@@ -3,13 +3,12 @@
 import json
 import sys
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
 from typing import ClassVar
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import CliRunner
 
 from assay.eval.cli.check import check
 from assay.eval.collections.loading import load
@@ -59,7 +58,7 @@ class ReversingSettings(MinimumSettings):
 
 
 @pytest.fixture
-def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+def own(tmp_path, monkeypatch):
     """A folder with a module of somebody's own."""
     (tmp_path / "faulty.py").write_text(MODULE)
     monkeypatch.syspath_prepend(str(tmp_path))
@@ -68,11 +67,11 @@ def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     sys.modules.pop("faulty", None)
 
 
-def run(*arguments: str) -> Result:
+def run(*arguments):
     return CliRunner().invoke(check, arguments)
 
 
-def failures(result: Result) -> dict[str, str]:
+def failures(result):
     """Return why each rule that is broken is, by part and rule."""
     assert result.exit_code == 1, result.output
     rules = json.loads(result.stdout)["rules"]
@@ -93,14 +92,14 @@ def failures(result: Result) -> dict[str, str]:
         ("examples.paragraph_chunker:ParagraphChunker",),
     ],
 )
-def test_the_examples_keep_every_rule(what: tuple[str, ...]) -> None:
+def test_the_examples_keep_every_rule(what):
     result = run(*what)
     assert result.exit_code == 0, result.output
     assert "  ok      " in result.output
     assert "0 of" in result.output
 
 
-def test_each_broken_rule_is_told_with_its_reason(own: Path) -> None:
+def test_each_broken_rule_is_told_with_its_reason(own):
     unsorted = failures(run("faulty:Unsorted", "--json"))["retriever: best_first"]
     assert "?': not best first: a score is higher than the one before it: [0." in unsorted
     broken = failures(run("faulty:Strict", "--json"))
@@ -110,13 +109,13 @@ def test_each_broken_rule_is_told_with_its_reason(own: Path) -> None:
     assert "FAILED  blank finds nothing" in shown
 
 
-def test_a_class_may_return_what_functions_may(own: Path) -> None:
+def test_a_class_may_return_what_functions_may(own):
     result = run("faulty:Pairs")
     assert result.exit_code == 0, result.output
     assert "0 of 17 rules are broken" in result.output
 
 
-def test_answers_that_cannot_be_read_are_told_once(own: Path) -> None:
+def test_answers_that_cannot_be_read_are_told_once(own):
     result = run("faulty:Numbers", "--json")
     ((rule, why),) = failures(result).items()
     assert rule == "retriever: answers_in_form"
@@ -125,7 +124,7 @@ def test_answers_that_cannot_be_read_are_told_once(own: Path) -> None:
     assert {row["why"] for row in others} == {"its answers cannot be read"}
 
 
-def test_the_parts_plugged_into_a_pipeline_are_checked(own: Path) -> None:
+def test_the_parts_plugged_into_a_pipeline_are_checked(own):
     config = own / "own.yaml"
     config.write_text(
         "name: own\nretriever:\n  legs: {words: {type: bm25}}\n"
@@ -175,9 +174,7 @@ class BackwardsWhenFew(Service):
         (BackwardsWhenFew, "smaller_k_is_a_prefix"),
     ],
 )
-def test_a_service_is_blamed_for_its_own_faults_alone(
-    service: type[Service], broken: str | None
-) -> None:
+def test_a_service_is_blamed_for_its_own_faults_alone(service, broken):
     """It is asked the queries of its collection; a rule that is broken names one of these."""
     collection = load("harbourline")
     Service.documents = [document.id for document in collection.documents[:5]]
@@ -207,7 +204,7 @@ def test_a_service_is_blamed_for_its_own_faults_alone(
         ("nothing", "must be package.module:name"),
     ],
 )
-def test_what_cannot_be_checked_is_refused(what: str, words: str) -> None:
+def test_what_cannot_be_checked_is_refused(what, words):
     error = run(what, "dataset=harbourline").exception if "http" in what else run(what).exception
     assert isinstance(error, AssayError)
     with pytest.raises(AssayError, match=words):

@@ -16,19 +16,19 @@ CONFIGS = Path(__file__).parents[3] / "configs"
 
 
 @pytest.mark.parametrize("path", pipelines(), ids=lambda path: path.stem)
-def test_shipped_configs_are_short_and_named_as_their_files(path: Path) -> None:
+def test_shipped_configs_are_short_and_named_as_their_files(path):
     assert load_config(path).name == path.stem
     lines = path.read_text().splitlines()
     assert len(lines) < 50
     assert lines[0] == "# yaml-language-server: $schema=schema.json"
 
 
-def test_the_schema_beside_the_configs_is_current() -> None:
+def test_the_schema_beside_the_configs_is_current():
     stored = json.loads((CONFIGS / "schema.json").read_text())
     assert stored == make_schema(), "run: assay config schema > configs/schema.json"
 
 
-def test_bases_merge_and_a_changed_type_replaces(tmp_path: Path) -> None:
+def test_bases_merge_and_a_changed_type_replaces(tmp_path):
     path = tmp_path / "mine.yaml"
     path.write_text(
         f"base: {CONFIGS / 'hybrid_rrf.yaml'}\nname: mine\n"
@@ -42,7 +42,7 @@ def test_bases_merge_and_a_changed_type_replaces(tmp_path: Path) -> None:
     assert fusion.weights == {}
 
 
-def test_null_takes_a_leg_of_a_base_out(tmp_path: Path) -> None:
+def test_null_takes_a_leg_of_a_base_out(tmp_path):
     path, base = tmp_path / "mine.yaml", CONFIGS / "hybrid_rrf.yaml"
     path.write_text(f"base: {base}\nretriever: {{legs: {{dense: null}}, fusion: null}}\n")
     assert list(load_config(path).retriever.legs) == ["keyword"]
@@ -55,7 +55,7 @@ def test_null_takes_a_leg_of_a_base_out(tmp_path: Path) -> None:
         load_config(path)
 
 
-def test_overrides_reach_into_lists_and_make_what_is_missing() -> None:
+def test_overrides_reach_into_lists_and_make_what_is_missing():
     config = load_config(
         CONFIGS / "reranked.yaml",
         ["retriever.stages.0.depth=5", "documents.chunker.type=sections", "dataset=scifact:train",
@@ -67,7 +67,7 @@ def test_overrides_reach_into_lists_and_make_what_is_missing() -> None:
     assert config.latency.queries == 0
 
 
-def list_leaves(values: object, path: str = "") -> list[tuple[str, object]]:
+def list_leaves(values, path=""):
     pairs = values.items() if isinstance(values, dict) else enumerate(values or ())
     found = []
     for key, value in pairs:
@@ -77,13 +77,13 @@ def list_leaves(values: object, path: str = "") -> list[tuple[str, object]]:
 
 
 @pytest.mark.parametrize("path", pipelines(), ids=lambda path: path.stem)
-def test_every_key_that_is_shown_can_be_set_alone(path: Path) -> None:
+def test_every_key_that_is_shown_can_be_set_alone(path):
     config = load_config(path)
     for key, value in list_leaves(config.model_dump(mode="json")):
         assert load_config(path, [f"{key}={json.dumps(value)}"]) == config, key
 
 
-def test_an_override_reaches_a_default_and_keeps_what_is_stated_beside_it() -> None:
+def test_an_override_reaches_a_default_and_keeps_what_is_stated_beside_it():
     path = CONFIGS / "bm25.yaml"
     config = load_config(path, ["documents.chunker.max_tokens=200"])
     assert config.documents.chunker == load_config(path).documents.chunker.model_copy(
@@ -112,21 +112,21 @@ def test_an_override_reaches_a_default_and_keeps_what_is_stated_beside_it() -> N
         ("name=a b", "name"),
     ],
 )
-def test_what_is_wrong(text: str, words: str) -> None:
+def test_what_is_wrong(text, words):
     with pytest.raises(AssayError) as caught:
         load_config(CONFIGS / "reranked.yaml", [text])
     assert words in str(caught.value)
     assert "\n" not in str(caught.value)
 
 
-def test_every_broken_key_has_its_line() -> None:
+def test_every_broken_key_has_its_line():
     with pytest.raises(AssayError) as caught:
         load_config(CONFIGS / "bm25.yaml", ["dephts=1", "retriever.legs.keyword.b=2"])
     assert len(str(caught.value).splitlines()) == 2
 
 
 @given(st.sampled_from(pipelines()))
-def test_a_resolved_config_resolves_to_itself(path: Path) -> None:
+def test_a_resolved_config_resolves_to_itself(path):
     values = load_config(path).model_dump(mode="json")
     again = RunConfig.model_validate(yaml.safe_load(yaml.safe_dump(values)))
     assert again.model_dump(mode="json") == values

@@ -17,7 +17,6 @@ from assay.eval.configs.engine_choice import choose_engine
 from assay.eval.configs.engine_settings import choose_engines, list_engines, read_engine
 from assay.eval.configs.named_configs import add_engines, is_config, split_engine
 from assay.eval.running.experiment import make_experiment
-from assay.eval.running.runner import PointTask
 from assay.eval.runs.environment import PACKAGES
 from assay.eval.studies.sweep.running import list_tasks, read_sweep
 from assay.eval.studies.tuning.tuned_config import render_changes
@@ -33,7 +32,7 @@ CONFIGS = ROOT / "configs"
 ADDRESSED = [engine for engine in list_engines() if engine.settings.capabilities.server]
 
 
-def legs_of(values: dict[str, Any]) -> Any:
+def legs_of(values):
     return values["retriever"]["legs"]
 
 
@@ -42,7 +41,7 @@ NAMES = [engine.type for engine in FUSING]
 
 
 @pytest.mark.parametrize("engine", NAMES)
-def test_a_native_leg_moves_with_the_defaults_of_the_other_engine(engine: str) -> None:
+def test_a_native_leg_moves_with_the_defaults_of_the_other_engine(engine):
     config = load_config(CONFIGS / "native_hybrid.yaml", engine=engine).model_dump()
     leg = legs_of(config)["native"]
     assert leg["type"] == "native_hybrid"
@@ -51,7 +50,7 @@ def test_a_native_leg_moves_with_the_defaults_of_the_other_engine(engine: str) -
     assert config["name"] == f"native_hybrid-{engine}"
 
 
-def test_a_dense_leg_moves_where_there_is_no_native_one() -> None:
+def test_a_dense_leg_moves_where_there_is_no_native_one():
     """The fallback: the store is searched by vectors, and fused here with our keyword leg."""
     values = {
         "name": "mine",
@@ -73,7 +72,7 @@ def test_a_dense_leg_moves_where_there_is_no_native_one() -> None:
     assert legs_of(values)["words"] == {"type": "bm25"}
 
 
-def test_beside_a_native_leg_a_dense_one_stays() -> None:
+def test_beside_a_native_leg_a_dense_one_stays():
     legs = {"all": {"type": "native_hybrid", "engine": {"type": "qdrant-edge", "k": 2}}}
     values = {"name": "mine", "retriever": {"legs": {**legs, "dense": {"type": "dense"}}}}
     choose_engine(values, "lancedb")
@@ -81,7 +80,7 @@ def test_beside_a_native_leg_a_dense_one_stays() -> None:
     assert legs_of(values)["dense"] == {"type": "dense"}
 
 
-def test_a_config_is_named_with_its_engine() -> None:
+def test_a_config_is_named_with_its_engine():
     named = load_config("hybrid_rrf@sqlite")
     assert named == load_config("hybrid_rrf", engine="sqlite")
     assert named == load_config(f"{CONFIGS / 'hybrid_rrf.yaml'}@sqlite")
@@ -94,9 +93,7 @@ def test_a_config_is_named_with_its_engine() -> None:
     assert made.plan.config["retriever"] == named.model_dump(mode="json")["retriever"]
 
 
-def test_a_file_with_the_sign_in_its_name_is_that_file(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_with_the_sign_in_its_name_is_that_file(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "me@home").mkdir()
     (tmp_path / "me@home" / "mine.yaml").write_text("base: bm25\nname: mine\n")
@@ -107,7 +104,7 @@ def test_a_file_with_the_sign_in_its_name_is_that_file(
     assert not is_config("run@sqlite")
 
 
-def test_engines_are_added_to_the_configs_that_name_none() -> None:
+def test_engines_are_added_to_the_configs_that_name_none():
     given = ["hybrid_rrf", "native_hybrid@postgres", "some-run"]
     assert add_engines(given, ["sqlite", "lancedb"]) == [
         "hybrid_rrf@sqlite", "hybrid_rrf@lancedb", "native_hybrid@postgres", "some-run",
@@ -117,20 +114,20 @@ def test_engines_are_added_to_the_configs_that_name_none() -> None:
         add_engines(given[1:], ["sqlite"])
 
 
-def test_what_is_tuned_in_an_engine_is_written_with_it(tmp_path: Path) -> None:
+def test_what_is_tuned_in_an_engine_is_written_with_it(tmp_path):
     tuned = load_config("hybrid_rrf@sqlite", ["retriever.fusion.k=20"])
     path = tmp_path / "tuned.yaml"
     path.write_text(render_changes(path, Path("hybrid_rrf@sqlite"), tuned))
     assert load_config(tmp_path / "tuned.yaml") == tuned
 
 
-def sweep_over(folder: Path, engines: str, base: str = "hybrid_rrf") -> list[PointTask]:
+def sweep_over(folder, engines, base="hybrid_rrf"):
     path = folder / "sweep.yaml"
     path.write_text(f"base: {base}\naxes: {{engine: {engines}, retriever.fusion.k: [10, 60]}}\n")
     return list_tasks(path, read_sweep(path), [])
 
 
-def test_engines_are_an_axis_of_a_sweep(tmp_path: Path) -> None:
+def test_engines_are_an_axis_of_a_sweep(tmp_path):
     tasks = sweep_over(tmp_path, "[sqlite, null]")
     assert [(task.point["engine"], task.config.name) for task in tasks] == [
         ("sqlite", "hybrid_rrf-sqlite"), ("sqlite", "hybrid_rrf-sqlite"),
@@ -147,9 +144,7 @@ def test_engines_are_an_axis_of_a_sweep(tmp_path: Path) -> None:
         sweep_over(tmp_path, "[sqlight]")
 
 
-def test_every_engine_is_each_that_can_be_used_here(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_every_engine_is_each_that_can_be_used_here(tmp_path, monkeypatch):
     for engine in ADDRESSED:
         monkeypatch.delenv(engine.settings.capabilities.address, raising=False)
     embedded = {task.point["engine"] for task in sweep_over(tmp_path, "['*']")}
@@ -160,13 +155,13 @@ def test_every_engine_is_each_that_can_be_used_here(
         assert "qdrant" in {task.point["engine"] for task in sweep_over(tmp_path, "['*']")}
 
 
-def test_every_engine_beside_one_of_them_has_it_once(tmp_path: Path) -> None:
+def test_every_engine_beside_one_of_them_has_it_once(tmp_path):
     engines = Counter(task.point["engine"] for task in sweep_over(tmp_path, "[sqlite, '*', null]"))
     assert {"sqlite", None} < set(engines)
     assert set(engines.values()) == {2}, "once for each of the two other values"
 
 
-def test_every_engine_where_there_is_none_is_refused(tmp_path: Path) -> None:
+def test_every_engine_where_there_is_none_is_refused(tmp_path):
     path = tmp_path / "sweep.yaml"
     path.write_text(f"base: {ROOT / 'examples' / 'word_overlap.yaml'}\naxes: {{engine: ['*']}}\n")
     with pytest.raises(AssayError, match=r"axes\.engine: '\*': .*word_overlap.* can move to no"):
@@ -180,9 +175,7 @@ def test_every_engine_where_there_is_none_is_refused(tmp_path: Path) -> None:
         ("dimensions: 64", "dimensions"),
     ],
 )
-def test_keys_that_an_engine_has_no_place_for_are_named(
-    keys: str, told: str, tmp_path: Path
-) -> None:
+def test_keys_that_an_engine_has_no_place_for_are_named(keys, told, tmp_path):
     path = tmp_path / "mine.yaml"
     path.write_text(f"base: hybrid_rrf\nretriever: {{legs: {{dense: {{{keys}}}}}}}\n")
     says = rf"^engine sqlite: retriever\.legs\.dense: not allowed in an engine: {told}; allowed: "
@@ -193,7 +186,7 @@ def test_keys_that_an_engine_has_no_place_for_are_named(
         sweep_over(tmp_path, "['*']", str(path))
 
 
-def test_an_override_that_an_engine_has_no_place_for_is_named() -> None:
+def test_an_override_that_an_engine_has_no_place_for_is_named():
     with pytest.raises(AssayError, match=r"not allowed in an engine: rescore; allowed: "):
         load_config("hybrid_rrf", ["retriever.legs.dense.rescore=5"], "sqlite")
     with pytest.raises(AssayError, match=r"retriever\.legs\.dense\.type: "):
@@ -203,13 +196,11 @@ def test_an_override_that_an_engine_has_no_place_for_is_named() -> None:
 @click.command()
 @options.CONFIG
 @options.engine("config")
-def show(config: Path) -> None:
+def show(config):
     click.echo(load_config(config).name)
 
 
-def test_the_option_leaves_it_to_the_config_to_be_found(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_option_leaves_it_to_the_config_to_be_found(tmp_path, monkeypatch):
     def call(*arguments: str) -> Any:
         return CliRunner().invoke(show, [*arguments])
 
@@ -222,7 +213,7 @@ def test_the_option_leaves_it_to_the_config_to_be_found(
     assert "an engine goes with a config that names none" in str(twice.exception)
 
 
-def test_overrides_come_after_the_choice() -> None:
+def test_overrides_come_after_the_choice():
     overrides = ("retriever.legs.native.engine.k=5", "name=other")
     config = load_config(CONFIGS / "native_hybrid.yaml", overrides, "sqlite").model_dump()
     assert legs_of(config)["native"]["engine"]["k"] == 5
@@ -230,7 +221,7 @@ def test_overrides_come_after_the_choice() -> None:
 
 
 @pytest.mark.parametrize("provider", [name for name in STRATEGIES if name not in TYPES])
-def test_a_store_without_an_adapter_says_so_in_one_line(provider: str) -> None:
+def test_a_store_without_an_adapter_says_so_in_one_line(provider):
     with pytest.raises(AssayError) as caught:
         load_config(CONFIGS / "native_hybrid.yaml", engine=provider)
     line = str(caught.value)
@@ -239,7 +230,7 @@ def test_a_store_without_an_adapter_says_so_in_one_line(provider: str) -> None:
 
 
 @pytest.mark.parametrize("engine", ["faiss", "chroma"])
-def test_a_store_of_vectors_alone_takes_the_dense_leg(engine: str) -> None:
+def test_a_store_of_vectors_alone_takes_the_dense_leg(engine):
     config = load_config(CONFIGS / "hybrid_rrf.yaml", engine=engine).model_dump()
     legs = legs_of(config)
     assert (legs["dense"]["type"], legs["dense"]["engine"]["type"]) == ("engine_dense", engine)
@@ -248,7 +239,7 @@ def test_a_store_of_vectors_alone_takes_the_dense_leg(engine: str) -> None:
 
 
 @pytest.mark.parametrize("engine", ["chroma", "faiss"])
-def test_an_engine_that_does_not_fuse_says_what_does(engine: str) -> None:
+def test_an_engine_that_does_not_fuse_says_what_does(engine):
     way_out = f"{engine} has no hybrid search of its own: `assay run hybrid --engine {engine}`"
     told = f"^engine {engine}: {way_out} fuses its dense"
     with pytest.raises(AssayError, match=told) as caught:
@@ -260,23 +251,23 @@ def test_an_engine_that_does_not_fuse_says_what_does(engine: str) -> None:
     assert "\n" not in str(caught.value)
 
 
-def test_a_leg_for_a_search_that_an_engine_lacks_is_refused() -> None:
+def test_a_leg_for_a_search_that_an_engine_lacks_is_refused():
     leg = "retriever.legs.native={type: engine_keyword, engine: {type: faiss}}"
     with pytest.raises(AssayError, match="faiss has no keyword search, only"):
         load_config(CONFIGS / "native_hybrid.yaml", [leg])
 
 
-def test_a_depth_of_lists_that_nothing_fuses_is_refused() -> None:
+def test_a_depth_of_lists_that_nothing_fuses_is_refused():
     with pytest.raises(AssayError, match=r"nothing is fused in this engine; set the `depth`"):
         read_engine("faiss", ["depth={dense: 5}"])
 
 
-def test_the_name_of_a_provider_points_to_its_engine() -> None:
+def test_the_name_of_a_provider_points_to_its_engine():
     with pytest.raises(AssayError, match=r"^engine chromadb: chromadb is called chroma here"):
         load_config(CONFIGS / "hybrid_rrf.yaml", engine="chromadb")
 
 
-def test_nothing_that_can_move() -> None:
+def test_nothing_that_can_move():
     with pytest.raises(AssayError, match=r"engine sqlite: no leg can .*: keyword \(bm25\)"):
         load_config(CONFIGS / "bm25.yaml", engine="sqlite")
     with pytest.raises(AssayError, match=r"there are: none"):
@@ -288,7 +279,7 @@ def test_nothing_that_can_move() -> None:
 
 
 @pytest.mark.parametrize("engine", FUSING, ids=NAMES)
-def test_engines_are_comparable_by_default(engine: Any, tmp_path: Path) -> None:
+def test_engines_are_comparable_by_default(engine, tmp_path):
     """Reciprocal ranks with what is k = 60 and ranks from 1; Weaviate's are from 0, always."""
     formula = engine.build(Resources(Cache(tmp_path))).formula
     dense = [(i, 1 - 0.1 * i) for i in range(5)]
@@ -306,9 +297,7 @@ def test_engines_are_comparable_by_default(engine: Any, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("engine", ADDRESSED, ids=lambda engine: engine.type)
-def test_the_variable_of_a_server_is_the_one_that_it_reads(
-    engine: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_variable_of_a_server_is_the_one_that_it_reads(engine, monkeypatch):
     variable = engine.settings.capabilities.address
     monkeypatch.setenv(variable, "http://me:s3cret@host")
     with pytest.raises(AssayError, match=variable) as caught, engine.settings.server() as server:
@@ -317,7 +306,7 @@ def test_the_variable_of_a_server_is_the_one_that_it_reads(
 
 
 @pytest.mark.parametrize("engine", list_engines(), ids=lambda engine: engine.type)
-def test_what_an_engine_needs_is_brought_by_its_extra_and_told_by_the_manifest(engine: Any) -> None:
+def test_what_an_engine_needs_is_brought_by_its_extra_and_told_by_the_manifest(engine):
     can = engine.settings.capabilities
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     extra = project["optional-dependencies"][can.extra] if can.extra else project["dependencies"]
@@ -327,7 +316,7 @@ def test_what_an_engine_needs_is_brought_by_its_extra_and_told_by_the_manifest(e
     assert bool(can.extra) is bool(can.modules)
 
 
-def test_settings_stand_behind_their_engine() -> None:
+def test_settings_stand_behind_their_engine():
     chosen = choose_engines(["sqlite", "k=7", "sqlite", "faiss"])
     assert [engine.label for engine in chosen] == ["sqlite k=7", "sqlite", "faiss"]
     with pytest.raises(AssayError, match="k=7: settings stand behind the ENGINE"):

@@ -14,12 +14,12 @@ from assay.retrievers.base import AssayError, Quiet
 
 
 @pytest.fixture
-def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def elsewhere(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
 
-def test_what_ships_is_found_by_name_in_any_folder(elsewhere: Path) -> None:
+def test_what_ships_is_found_by_name_in_any_folder(elsewhere):
     assert load_config("hybrid_rrf").name == "hybrid_rrf"
     assert load_config(Path("bm25"), ["depth=7"]).depth == 7
     assert find_config("bm25") == find_shipped("configs") / "bm25.yaml"
@@ -27,7 +27,7 @@ def test_what_ships_is_found_by_name_in_any_folder(elsewhere: Path) -> None:
     assert not {"gate", "targets"} & set(list_configs())
 
 
-def test_configs_of_the_folder_come_first(elsewhere: Path) -> None:
+def test_configs_of_the_folder_come_first(elsewhere):
     (elsewhere / "configs").mkdir()
     (elsewhere / "configs/bm25.yaml").write_text("base: bm25\nname: mine\ndepth: 9\n")
     config = load_config("bm25")
@@ -35,12 +35,12 @@ def test_configs_of_the_folder_come_first(elsewhere: Path) -> None:
     assert config.retriever == load_config(find_shipped("configs") / "bm25.yaml").retriever
 
 
-def test_a_file_named_as_a_config_does_not_hide_it(elsewhere: Path) -> None:
+def test_a_file_named_as_a_config_does_not_hide_it(elsewhere):
     (elsewhere / "bm25").write_text("q1 Q0 d1 1 1.0 bm25\n")
     assert load_config("bm25").name == "bm25"
 
 
-def test_a_base_is_a_name_or_a_path(elsewhere: Path) -> None:
+def test_a_base_is_a_name_or_a_path(elsewhere):
     (elsewhere / "mine.yaml").write_text("base: hybrid_rrf\nname: mine\n")
     (elsewhere / "other.yaml").write_text("base: mine\ndepth: 5\n")
     (elsewhere / "third.yaml").write_text("base: other.yaml\n")
@@ -51,7 +51,7 @@ def test_a_base_is_a_name_or_a_path(elsewhere: Path) -> None:
 
 
 @pytest.mark.parametrize("given", ["bm26", "configs/bm26.yaml"])
-def test_an_unknown_config_is_told_with_the_names(given: str, elsewhere: Path) -> None:
+def test_an_unknown_config_is_told_with_the_names(given, elsewhere):
     with pytest.raises(AssayError, match=r"bm26.*: no such config; by name .*did you mean bm25\?"):
         load_config(given)
     (elsewhere / "mine.yaml").write_text("base: bm26\n")
@@ -60,7 +60,7 @@ def test_an_unknown_config_is_told_with_the_names(given: str, elsewhere: Path) -
 
 
 @pytest.mark.parametrize("given", ["configs/bm25.yaml", "elsewhere/bm25.yml", "bm25.yaml"])
-def test_a_file_that_is_not_here_may_be_one_that_ships(given: str, elsewhere: Path) -> None:
+def test_a_file_that_is_not_here_may_be_one_that_ships(given, elsewhere):
     """As `configs/bm25.yaml`, which the documents name, for whoever has the wheel alone."""
     for beside in (False, True):
         if beside:
@@ -70,7 +70,7 @@ def test_a_file_that_is_not_here_may_be_one_that_ships(given: str, elsewhere: Pa
             load_config(given)
 
 
-def test_too_few_runs_are_refused_before_any_is_made(elsewhere: Path) -> None:
+def test_too_few_runs_are_refused_before_any_is_made(elsewhere):
     for references in (["bm25"], ["bm25", "bm25"], []):
         with pytest.raises(AssayError, match="a comparison needs"):
             compare_references(references, (), None, 0.05, Quiet())
@@ -79,13 +79,13 @@ def test_too_few_runs_are_refused_before_any_is_made(elsewhere: Path) -> None:
     assert not list(elsewhere.iterdir())
 
 
-def test_a_file_that_is_no_base_may_be_a_name(elsewhere: Path) -> None:
+def test_a_file_that_is_no_base_may_be_a_name(elsewhere):
     (elsewhere / "mine.yaml").write_text("base: hybrid.yaml\n")
     with pytest.raises(AssayError, match=r"mine\.yaml: base: there is no hybrid\.yaml; `base: hyb"):
         load_config("mine.yaml")
 
 
-def test_a_run_that_is_not_there_may_be_a_config(elsewhere: Path) -> None:
+def test_a_run_that_is_not_there_may_be_a_config(elsewhere):
     for ask in (
         lambda: resolve("hybird", (), Quiet()),
         lambda: compare_references(["hybird", "bm25"], (), None, 0.05, Quiet()),
@@ -94,14 +94,14 @@ def test_a_run_that_is_not_there_may_be_a_config(elsewhere: Path) -> None:
             ask()
 
 
-def test_files_that_are_each_others_base_by_name_are_refused(elsewhere: Path) -> None:
+def test_files_that_are_each_others_base_by_name_are_refused(elsewhere):
     (elsewhere / "one.yaml").write_text("base: two.yaml\n")
     (elsewhere / "two.yaml").write_text("base: one.yaml\n")
     with pytest.raises(AssayError, match="the files form a circle"):
         load_config("one.yaml")
 
 
-def test_names_are_configs_and_all_else_runs(elsewhere: Path) -> None:
+def test_names_are_configs_and_all_else_runs(elsewhere):
     assert is_config("bm25")
     assert is_config("anything.yaml")
     assert not is_config("bm25-tarnwick-2026")
@@ -109,7 +109,7 @@ def test_names_are_configs_and_all_else_runs(elsewhere: Path) -> None:
         resolve("bm25-tarnwick-2026", ["dataset=x"], Quiet())
 
 
-def test_a_tuned_config_names_its_base(elsewhere: Path) -> None:
+def test_a_tuned_config_names_its_base(elsewhere):
     wanted = load_config("bm25", ["retriever.legs.keyword.b=0.3"])
     path = elsewhere / "tuned.yaml"
     path.write_text(render_changes(path, Path("bm25"), wanted))

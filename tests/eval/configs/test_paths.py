@@ -32,24 +32,24 @@ NAMES = {
 }
 
 
-def find_card_data(name: str) -> object:
+def find_card_data(name):
     return find_data(make_card({**CARD, "documents": name}, Path("dataset.yaml").absolute()))
 
 
-def find_card_folder(name: str) -> object:
+def find_card_folder(name):
     return find_data(make_card({**CARD, "location": name}, Path("dataset.yaml").absolute()))
 
 
-def find_archive(name: str) -> object:
+def find_archive(name):
     place = {"url": "http://127.0.0.1:9/x.zip", "sha256": "0" * 64, "folder": name}
     return find_data(make_card({**CARD, "location": place}, None))
 
 
-def load_on(name: str) -> object:
+def load_on(name):
     return make_config({**CONFIG, "base": name}, (), "x.yaml")
 
 
-def sweep_over(name: str) -> object:
+def sweep_over(name):
     written = name.encode("unicode-escape").decode()
     text = f'base: x.yaml\naxes: {{depth: [1]}}\ncollections: ["./{written}"]\n'
     Path("sweep.yaml").write_text(text)
@@ -74,7 +74,7 @@ PLACES: dict[str, Callable[[str], object]] = {
 
 
 @pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "loop").symlink_to("loop")
     return tmp_path
@@ -82,7 +82,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.mark.parametrize("kind", NAMES)
 @pytest.mark.parametrize("place", PLACES)
-def test_a_name_that_is_no_path_is_refused(place: str, kind: str) -> None:
+def test_a_name_that_is_no_path_is_refused(place, kind):
     with pytest.raises(AssayError) as refused:
         PLACES[place](NAMES[kind])
     assert len(str(refused.value)) < 500
@@ -90,22 +90,22 @@ def test_a_name_that_is_no_path_is_refused(place: str, kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", ["long", "NUL", "loop"])
-def test_a_collection_of_a_sweep_is_refused(kind: str) -> None:
+def test_a_collection_of_a_sweep_is_refused(kind):
     with pytest.raises(AssayError, match=r"^sweep\.yaml: collections: folder: "):
         sweep_over(NAMES[kind])
 
 
-def test_a_card_with_such_a_name_is_unavailable() -> None:
+def test_a_card_with_such_a_name_is_unavailable():
     card = make_card({**CARD, "documents": "x" * 300}, Path("dataset.yaml").absolute())
     assert "File name too long" in why_unavailable(card)
 
 
-def test_a_folder_outside_its_archive_is_refused() -> None:
+def test_a_folder_outside_its_archive_is_refused():
     with pytest.raises(AssayError, match=r"location\.folder: \.\./\.\.: lies outside the archive"):
         find_archive("../..")
 
 
-def test_a_path_is_taken_from_its_folder_whatever_lies_there(tmp_path: Path) -> None:
+def test_a_path_is_taken_from_its_folder_whatever_lies_there(tmp_path):
     (tmp_path / "docs").mkdir()
     (tmp_path / "docs" / WITHIN).touch()
     assert parse_path("docs", "here", tmp_path) == tmp_path / "docs"
@@ -113,12 +113,12 @@ def test_a_path_is_taken_from_its_folder_whatever_lies_there(tmp_path: Path) -> 
     assert parse_path("~/x", "here") == Path.home() / "x"
 
 
-def test_a_home_of_nobody_is_refused() -> None:
+def test_a_home_of_nobody_is_refused():
     with pytest.raises(AssayError, match=r"here: '~nobody-has-this-name/x': .*home"):
         parse_path("~nobody-has-this-name/x", "here")
 
 
-def test_what_is_missing_is_a_path(folder: Path) -> None:
+def test_what_is_missing_is_a_path(folder):
     assert parse_path("no/such", "here", folder) == folder / "no/such"
     (folder / "file").write_text("")
     assert parse_path(folder / "file", "here") == folder / "file"

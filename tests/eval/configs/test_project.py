@@ -6,7 +6,7 @@ import pytest
 
 from assay.eval.configs.config import load_config
 from assay.eval.configs.locations import default_dataset, find_project, reports_folder
-from assay.eval.configs.project import Project, write_project
+from assay.eval.configs.project import write_project
 from assay.retrievers.base import AssayError
 
 WHOLE = """\
@@ -19,7 +19,7 @@ reports = "found"
 
 
 @pytest.fixture(autouse=True)
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def here(tmp_path, monkeypatch):
     """An empty working folder, where the environment names nothing."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("ASSAY_DATASET", raising=False)
@@ -27,21 +27,21 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def read(text: str, name: str = "assay.toml") -> Project:
+def read(text, name="assay.toml"):
     Path(name).write_text(text)
     project = find_project()
     assert project is not None
     return project
 
 
-def test_a_folder_without_one_is_as_before() -> None:
+def test_a_folder_without_one_is_as_before():
     Path("pyproject.toml").write_text('[project]\nname = "assay"\n')
     assert find_project() is None
     assert default_dataset() == "tarnwick"
     assert reports_folder() == Path("reports")
 
 
-def test_collection_reports_and_measures_are_defaults(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_collection_reports_and_measures_are_defaults(monkeypatch):
     project = read(WHOLE)
     assert project.list_pipelines() == ["hybrid", "native_hybrid@sqlite"]
     assert reports_folder() == Path("found")
@@ -58,14 +58,14 @@ def test_collection_reports_and_measures_are_defaults(monkeypatch: pytest.Monkey
     assert reports_folder() == Path("elsewhere")
 
 
-def test_a_change_is_seen() -> None:
+def test_a_change_is_seen():
     read(WHOLE)
     assert read('reports = "others and more"').reports == "others and more"
     Path("assay.toml").unlink()
     assert reports_folder() == Path("reports")
 
 
-def test_pyproject_may_hold_it_and_assay_toml_goes_before() -> None:
+def test_pyproject_may_hold_it_and_assay_toml_goes_before():
     project = read('[tool.assay]\ncollection = "scifact"\n', "pyproject.toml")
     assert (project.collection, project.source) == ("scifact", "pyproject.toml, [tool.assay]")
     assert read(WHOLE).source == "assay.toml"
@@ -85,14 +85,14 @@ def test_pyproject_may_hold_it_and_assay_toml_goes_before() -> None:
         ("collection = '\udcff'", "assay.toml: no TOML: "),
     ],
 )  # fmt: skip
-def test_a_wrong_one_is_told_by_file_and_key(text: str, said: str) -> None:
+def test_a_wrong_one_is_told_by_file_and_key(text, said):
     Path("assay.toml").write_bytes(text.encode("utf-8", "surrogateescape"))
     with pytest.raises(AssayError, match=said) as caught:
         reports_folder()
     assert caught.value.status == 2
 
 
-def test_a_wrong_table_is_told_by_its_name() -> None:
+def test_a_wrong_table_is_told_by_its_name():
     Path("pyproject.toml").write_text("[tool.assay]\nbase = 'bm25'\n")
     with pytest.raises(AssayError, match=r"pyproject.toml, \[tool.assay\]: base: unknown key"):
         find_project()
@@ -101,7 +101,7 @@ def test_a_wrong_table_is_told_by_its_name() -> None:
         find_project()
 
 
-def test_configs_that_are_not_there_are_told_when_they_are_wanted() -> None:
+def test_configs_that_are_not_there_are_told_when_they_are_wanted():
     project = read('pipelines = ["hybird"]\nbaseline = "bm52"\n')
     with pytest.raises(AssayError, match=r"assay.toml: pipelines: hybird: no such config.*hybrid"):
         project.list_pipelines()
@@ -111,7 +111,7 @@ def test_configs_that_are_not_there_are_told_when_they_are_wanted() -> None:
         read('collection = "harbourline"\n').list_pipelines()
 
 
-def test_what_a_comparison_leaves_open_is_completed() -> None:
+def test_what_a_comparison_leaves_open_is_completed():
     project = read(WHOLE)
     both = ["hybrid", "native_hybrid@sqlite"]
     assert project.complete((), None) == (both, "bm25")
@@ -122,7 +122,7 @@ def test_what_a_comparison_leaves_open_is_completed() -> None:
     assert project.complete(("semantic", "hybrid"), None) == (["semantic", "hybrid"], None)
 
 
-def test_one_is_written_and_never_over_another(here: Path) -> None:
+def test_one_is_written_and_never_over_another(here):
     assert write_project('a "b"\\c', "p/ä.yaml") == Path("assay.toml")
     project = find_project()
     assert project is not None

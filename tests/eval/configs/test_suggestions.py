@@ -1,7 +1,5 @@
 """What a message offers where a name is nearly right."""
 
-from pathlib import Path
-
 import pytest
 from click.testing import CliRunner
 from tools.processes import ROOT
@@ -36,13 +34,7 @@ from assay.eval.cli.main import assay, main
         (["cache", "clear", "bm52"], "bm25"),
     ],
 )
-def test_the_name_that_was_meant_is_offered(
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    tmp_path: Path,
-    arguments: list[str],
-    meant: str,
-) -> None:
+def test_the_name_that_was_meant_is_offered(monkeypatch, capsys, tmp_path, arguments, meant):
     monkeypatch.chdir(ROOT)
     monkeypatch.setenv("ASSAY_REPORTS", str(tmp_path))
     (tmp_path / "bm25-tarnwick-1").mkdir()
@@ -61,7 +53,7 @@ def test_the_name_that_was_meant_is_offered(
 @pytest.mark.parametrize(
     "group", ["baseline", "cache", "config", "dataset", "engines", "models", "runs"]
 )
-def test_what_a_command_is_for_fits_a_line_of_80_columns(group: str) -> None:
+def test_what_a_command_is_for_fits_a_line_of_80_columns(group):
     shown = CliRunner().invoke(assay, [group, "--help"], terminal_width=80).output
     commands = shown.partition("Commands:\n")[2].splitlines()
     assert commands

@@ -92,7 +92,7 @@ CARD = "name: tiny\ntitle: Tiny\nformat: native\n"
 
 
 @pytest.fixture
-def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def elsewhere(tmp_path, monkeypatch):
     """A folder outside the working one."""
     for name in ("here", "elsewhere"):
         (tmp_path / name).mkdir()
@@ -102,9 +102,7 @@ def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.parametrize("text", NAMING_PYTHON)
-def test_a_file_from_elsewhere_names_no_python(
-    elsewhere: Path, monkeypatch: pytest.MonkeyPatch, text: str
-) -> None:
+def test_a_file_from_elsewhere_names_no_python(elsewhere, monkeypatch, text):
     path = elsewhere / "config.yaml"
     path.write_text(text)
     with pytest.raises(AssayError, match=r"config\.yaml: .*type: names code to run.*--trust"):
@@ -116,9 +114,7 @@ def test_a_file_from_elsewhere_names_no_python(
 
 
 @pytest.mark.parametrize("text", ASKING)
-def test_a_file_from_elsewhere_names_no_address_variable_or_place(
-    elsewhere: Path, monkeypatch: pytest.MonkeyPatch, text: str
-) -> None:
+def test_a_file_from_elsewhere_names_no_address_variable_or_place(elsewhere, monkeypatch, text):
     path = elsewhere / "config.yaml"
     path.write_text(text)
     with pytest.raises(TrustError) as caught:
@@ -136,9 +132,7 @@ def test_a_file_from_elsewhere_names_no_address_variable_or_place(
     assert read_mapping(path)
 
 
-def test_a_key_that_a_package_marked_needs_trust_before_its_part_is_used(
-    elsewhere: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_key_that_a_package_marked_needs_trust_before_its_part_is_used(elsewhere, monkeypatch):
     (elsewhere / "marking.py").write_text(
         "from typing import Annotated, Literal\n"
         "from assay.retrievers.settings import Settings\n"
@@ -155,12 +149,12 @@ def test_a_key_that_a_package_marked_needs_trust_before_its_part_is_used(
 
 
 @pytest.mark.parametrize("text", ASKING_NOTHING)
-def test_a_file_from_elsewhere_may_say_what_holds_anyway(elsewhere: Path, text: str) -> None:
+def test_a_file_from_elsewhere_may_say_what_holds_anyway(elsewhere, text):
     (elsewhere / "config.yaml").write_text(text)
     assert read_mapping(elsewhere / "config.yaml")
 
 
-def test_python_is_code_before_the_parts_that_name_it_are_imported() -> None:
+def test_python_is_code_before_the_parts_that_name_it_are_imported():
     asked = (
         "from assay.retrievers.settings.trust import list_asked; print(list_asked({'type': %r}))"
     )
@@ -171,7 +165,7 @@ def test_python_is_code_before_the_parts_that_name_it_are_imported() -> None:
     assert str(TrustError(Path("x"), ["a: b", "c: d"])).startswith("x: a: b; c: d; the file lies")
 
 
-def test_targets_from_elsewhere_ask_for_nothing_by_overrides(elsewhere: Path) -> None:
+def test_targets_from_elsewhere_ask_for_nothing_by_overrides(elsewhere):
     override = "retriever={type: http, url: 'http://evil.example'}"
     values = {
         "pipelines": {"one": {"config": "mine.yaml", "overrides": [override]}},
@@ -202,9 +196,7 @@ class Recorder(BaseHTTPRequestHandler):
 
 
 @pytest.mark.parametrize("command", ["run", "search", "compare", "base"])
-def test_nothing_is_sent_for_a_config_that_is_not_trusted(
-    elsewhere: Path, monkeypatch: pytest.MonkeyPatch, command: str
-) -> None:
+def test_nothing_is_sent_for_a_config_that_is_not_trusted(elsewhere, monkeypatch, command):
     monkeypatch.setenv("SECRET", "value")
     monkeypatch.setattr(Recorder, "keys", [], raising=False)
     server = ThreadingHTTPServer(("127.0.0.1", 0), Recorder)
@@ -232,7 +224,7 @@ def test_nothing_is_sent_for_a_config_that_is_not_trusted(
     assert set(Recorder.keys) == {"Bearer value"}
 
 
-def test_every_field_that_looks_as_if_it_needed_trust_has_a_rule() -> None:
+def test_every_field_that_looks_as_if_it_needed_trust_has_a_rule():
     for name in list_formats():
         find_format(name)
     bare = {
@@ -246,14 +238,14 @@ def test_every_field_that_looks_as_if_it_needed_trust_has_a_rule() -> None:
     assert not bare
 
 
-def test_a_base_from_elsewhere_names_none_either(elsewhere: Path) -> None:
+def test_a_base_from_elsewhere_names_none_either(elsewhere):
     (elsewhere / "base.yaml").write_text("name: x\nretriever: {type: python, class: 'mine:Mine'}\n")
     Path("mine.yaml").write_text(f"base: {elsewhere}/base.yaml\n")
     with pytest.raises(AssayError, match=r"elsewhere/base\.yaml: retriever\.type: names code"):
         load_config(Path("mine.yaml"))
 
 
-def test_nothing_is_imported_of_what_is_refused(elsewhere: Path) -> None:
+def test_nothing_is_imported_of_what_is_refused(elsewhere):
     Path("mine.py").write_text("open('imported', 'w')\n")
     path = elsewhere / "config.yaml"
     path.write_text("name: x\nretriever: {type: python, class: 'mine:Mine'}\n")
@@ -278,9 +270,7 @@ def test_nothing_is_imported_of_what_is_refused(elsewhere: Path) -> None:
         "judgments: {test: /etc/passwd}",
     ],
 )
-def test_a_card_from_elsewhere_names_no_other_place(
-    elsewhere: Path, monkeypatch: pytest.MonkeyPatch, keys: str
-) -> None:
+def test_a_card_from_elsewhere_names_no_other_place(elsewhere, monkeypatch, keys):
     monkeypatch.setenv("ASSAY_HERE", str(elsewhere))
     (elsewhere / "linked").symlink_to("/etc")
     card = CARD if keys.startswith("judgments") else CARD + "judgments: {test: j.jsonl}\n"
@@ -295,9 +285,7 @@ def test_a_card_from_elsewhere_names_no_other_place(
 @pytest.mark.parametrize(
     "location", ["$HOME/.ssh", "${HOME}/.ssh", "$SECRET/x", "x/$SECRET", "$ASSAY_DATA/$SECRET"]
 )
-def test_a_card_from_elsewhere_names_no_variable_but_ours(
-    elsewhere: Path, monkeypatch: pytest.MonkeyPatch, location: str
-) -> None:
+def test_a_card_from_elsewhere_names_no_variable_but_ours(elsewhere, monkeypatch, location):
     (elsewhere / "home/.ssh").mkdir(parents=True)
     monkeypatch.setenv("HOME", str(elsewhere / "home"))
     monkeypatch.setenv("SECRET", "ghp_value")
@@ -312,9 +300,7 @@ def test_a_card_from_elsewhere_names_no_variable_but_ours(
 
 
 @pytest.mark.parametrize("value", ["ghp_value", "ghp_value\x01" + "x" * 5000, "~ghp_value"])
-def test_no_message_repeats_what_a_variable_holds(
-    elsewhere: Path, monkeypatch: pytest.MonkeyPatch, value: str
-) -> None:
+def test_no_message_repeats_what_a_variable_holds(elsewhere, monkeypatch, value):
     monkeypatch.setenv("SECRET", value)
     for folder in (Path(), elsewhere):
         monkeypatch.setenv("ASSAY_TRUST", "1")
@@ -328,9 +314,7 @@ def test_no_message_repeats_what_a_variable_holds(
         assert "ghp_value" not in why_unavailable(card)
 
 
-def test_a_link_below_a_variable_is_the_users_own_if_the_card_is_too(
-    elsewhere: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_link_below_a_variable_is_the_users_own_if_the_card_is_too(elsewhere, monkeypatch):
     for folder in ("large/tiny", "data"):
         (elsewhere / folder).mkdir(parents=True)
     (elsewhere / "data/tiny").symlink_to(elsewhere / "large/tiny")
@@ -343,7 +327,7 @@ def test_a_link_below_a_variable_is_the_users_own_if_the_card_is_too(
         find_data(read_card(elsewhere / "dataset.yaml"))
 
 
-def test_a_document_that_is_a_link_to_elsewhere_is_refused(elsewhere: Path) -> None:
+def test_a_document_that_is_a_link_to_elsewhere_is_refused(elsewhere):
     (elsewhere / "docs").mkdir()
     (elsewhere / "docs/secret.md").symlink_to("/etc/passwd")
     (elsewhere / "queries.jsonl").write_text("")
@@ -355,14 +339,14 @@ def test_a_document_that_is_a_link_to_elsewhere_is_refused(elsewhere: Path) -> N
         load_card(card, "test")
 
 
-def test_a_card_of_the_working_folder_names_what_lies_there(elsewhere: Path) -> None:
+def test_a_card_of_the_working_folder_names_what_lies_there(elsewhere):
     for name in ("texts", "set"):
         Path(name).mkdir()
     Path("set/dataset.yaml").write_text(f"{CARD}location: ../texts\njudgments: {{test: j.jsonl}}\n")
     assert find_data(read_card(Path("set/dataset.yaml"))).resolve() == Path("texts").resolve()
 
 
-def test_what_a_config_from_elsewhere_asks_for_is_shown_and_not_done(elsewhere: Path) -> None:
+def test_what_a_config_from_elsewhere_asks_for_is_shown_and_not_done(elsewhere):
     (elsewhere / "base.yaml").write_text("retriever: {type: python, class: 'mine:Mine'}\n")
     path = elsewhere / "config.yaml"
     path.write_text(
@@ -387,10 +371,10 @@ def test_what_a_config_from_elsewhere_asks_for_is_shown_and_not_done(elsewhere: 
 
 
 @pytest.mark.parametrize("address", ["http://u:pass@host.example/x", "u:pass@host.example"])
-def test_a_refusal_names_the_host_and_no_password(address: str) -> None:
+def test_a_refusal_names_the_host_and_no_password(address):
     assert ADDRESS.describe(address) == "sends texts to host.example"
 
 
-def test_the_project_is_trusted_from_anywhere(elsewhere: Path) -> None:
+def test_the_project_is_trusted_from_anywhere(elsewhere):
     assert is_trusted(Path(__file__).parents[3] / "configs" / "bm25.yaml")
     assert not is_trusted(elsewhere / "bm25.yaml")

@@ -2,15 +2,14 @@
 
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 
 import pytest
 from doubles.language_model_server import KEY, Call, LanguageModelServer, Reaction, Say, Status
 from tools.extras import skip_without
-from tools.llm_fixtures import PRICES, LlmFixture, MakeLlmFixture, ask, end
+from tools.llm_fixtures import PRICES, LlmFixture, ask, end
 
 from assay.eval.llm.job import CUT, GOES_ON, TOO_LONG, Ask, Asking, read_answer
 from assay.eval.llm.session import LlmSession
@@ -25,7 +24,7 @@ skip_without("openai", "openai")
 
 
 @pytest.fixture
-def room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[MakeLlmFixture]:
+def room(tmp_path, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     with LanguageModelServer() as server:
 
@@ -36,21 +35,21 @@ def room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[MakeLlmFix
         yield make
 
 
-def make_session(here: LlmFixture, budget: float | None = None, at_once: int = 4) -> LlmSession:
+def make_session(here, budget=None, at_once=4):
     pace = CallSettings(concurrency=at_once, attempts=2, backoff_seconds=0.01, max_cost_usd=budget)
     return LlmSession("some", here.model, pace, PRICES, Resources(here.cache))
 
 
-def put(text: str, ask_: Ask) -> str:
+def put(text, ask_):
     """Ask a prompt, as a task does."""
     return ask_(replace(ask(text), example="an example")).text
 
 
-def last_word(call: Call) -> Reaction:
+def last_word(call):
     return Say(call.texts[0].split()[-1])
 
 
-def test_what_is_wrong_with_an_answer_is_told_and_stops_nothing(room: MakeLlmFixture) -> None:
+def test_what_is_wrong_with_an_answer_is_told_and_stops_nothing(room):
     def react(call: Call) -> Reaction:
         return {
             "long": Status(400, message="maximum context length is 10"),
@@ -69,7 +68,7 @@ def test_what_is_wrong_with_an_answer_is_told_and_stops_nothing(room: MakeLlmFix
     assert len(here.server.calls) == 5
 
 
-def test_tasks_are_rehearsed_by_examples_and_run_for_real(room: MakeLlmFixture) -> None:
+def test_tasks_are_rehearsed_by_examples_and_run_for_real(room):
     here = room(last_word)
     session = make_session(here)
     tasks = {text: partial(put, text) for text in ("b", "a", "c")}
@@ -87,7 +86,7 @@ def test_tasks_are_rehearsed_by_examples_and_run_for_real(room: MakeLlmFixture) 
     assert (ledger.earlier, len(here.server.calls)) == (CallTotals(), 3)
 
 
-def test_an_estimate_leaves_the_providers_cache_out(room: MakeLlmFixture) -> None:
+def test_an_estimate_leaves_the_providers_cache_out(room):
     here = room(last_word)
     here.model.cached_from = 1
     counted = make_session(here).count()
@@ -95,7 +94,7 @@ def test_an_estimate_leaves_the_providers_cache_out(room: MakeLlmFixture) -> Non
     assert counted.usage.cache_write == counted.usage.cache_read == 0 < counted.usage.input
 
 
-def test_the_first_error_ends_all_and_what_is_under_way_is_kept(room: MakeLlmFixture) -> None:
+def test_the_first_error_ends_all_and_what_is_under_way_is_kept(room):
     under_way = threading.Event()
 
     def react(call: Call) -> Reaction:
@@ -121,7 +120,7 @@ def test_the_first_error_ends_all_and_what_is_under_way_is_kept(room: MakeLlmFix
         asking.all(tasks, "asking")
 
 
-def test_the_budget_ends_all(room: MakeLlmFixture) -> None:
+def test_the_budget_ends_all(room):
     here = room(last_word)
     worst = PRICES.worst(ask("q1").most_tokens, here.model.most_output)
     session = make_session(here, 1.5 * worst, at_once=1)
@@ -133,7 +132,7 @@ def test_the_budget_ends_all(room: MakeLlmFixture) -> None:
     assert ledger.run.usd <= 1.5 * worst
 
 
-def test_another_error_is_raised_and_nothing_more_is_asked(room: MakeLlmFixture) -> None:
+def test_another_error_is_raised_and_nothing_more_is_asked(room):
     here = room(last_word)
 
     def fail(ask_: Ask) -> str:
@@ -147,7 +146,7 @@ def test_another_error_is_raised_and_nothing_more_is_asked(room: MakeLlmFixture)
 
 
 @pytest.mark.parametrize("at_once", [1, 3])
-def test_no_more_at_a_time_than_set_and_the_first_of_a_group_alone(at_once: int) -> None:
+def test_no_more_at_a_time_than_set_and_the_first_of_a_group_alone(at_once):
     begun: list[str] = []
     running: list[int] = []
     lock = threading.Lock()

@@ -3,25 +3,24 @@
 import json
 import re
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from samples.report import HOSTILE, QUERIES, make_run
 from tools.processes import ROOT
 
 from assay.eval.collections.collection import GoldItem
-from assay.eval.report.run_page.attribution import AttributionView, view_attribution
+from assay.eval.report.run_page.attribution import view_attribution
 from assay.eval.report.run_page.page import write
 from assay.eval.runs.summary.attribution import STATUSES, Attribution, ItemStatus
 from assay.eval.runs.summary.exports import export
-from assay.eval.runs.summary.summary import Summary, summarise
+from assay.eval.runs.summary.summary import summarise
 from assay.eval.statistics.estimates import Estimate
 
 ONE = Estimate(1.0, 1.0, 1.0, 1)
 GOLD = GoldItem("q", "d", "d", 0, 10, 1)
 
 
-def planted(counts: dict[str, int]) -> AttributionView:
+def planted(counts):
     """Return the view of a run with so many items of each status, all of one query."""
     where = {
         "demoted": "rerank",
@@ -42,7 +41,7 @@ def planted(counts: dict[str, int]) -> AttributionView:
     return shown
 
 
-def test_segments_fill_the_bar_in_the_order_of_statuses() -> None:
+def test_segments_fill_the_bar_in_the_order_of_statuses():
     counts = {status: i for i, status in enumerate(STATUSES)}
     shown = planted(dict(reversed(counts.items())))
     assert [row.segment.status for row in shown.rows] == [
@@ -60,14 +59,14 @@ def test_segments_fill_the_bar_in_the_order_of_statuses() -> None:
     assert causes["not retrieved"] == f"dense {counts['not retrieved']}"
 
 
-def test_every_status_has_a_colour() -> None:
+def test_every_status_has_a_colour():
     text = (ROOT / "eval/report/templates/report.css").read_text()
     for row in planted(dict.fromkeys(STATUSES, 1)).rows:
         assert f".{row.segment.style} {{ fill: var(--{row.segment.style}); }}" in text
         assert f"--{row.segment.style}: " in text
 
 
-def test_the_page_shows_totals_types_and_ceilings(summary: Summary) -> None:
+def test_the_page_shows_totals_types_and_ceilings(summary):
     page = write(summary).read_text(encoding="utf-8")
     section = re.search(r'<section id="attribution".*?</section>', page, re.S)[0]
     totals = {status: n for status, n in summary.attribution.totals().items() if n}
@@ -84,14 +83,14 @@ def test_the_page_shows_totals_types_and_ceilings(summary: Summary) -> None:
     assert "style=" not in section, "the policy of the page lets no inline style through"
 
 
-def test_the_markdown_report_has_it_too(summary: Summary) -> None:
+def test_the_markdown_report_has_it_too(summary):
     text = write(summary).with_suffix(".md").read_text(encoding="utf-8")
     found = summary.attribution.totals()["found"]
     assert f"| found | {found} |" in text
     assert "| all legs together |" in text
 
 
-def test_names_of_others_stay_text(summary: Summary) -> None:
+def test_names_of_others_stay_text(summary):
     hostile = {
         query: tuple(replace(item, status="demoted", where=HOSTILE) for item in items)
         for query, items in summary.attribution.items.items()
@@ -104,7 +103,7 @@ def test_names_of_others_stay_text(summary: Summary) -> None:
     assert "&lt;script&gt;" in page
 
 
-def test_a_run_of_nothing_relevant_has_no_section(tmp_path: Path) -> None:
+def test_a_run_of_nothing_relevant_has_no_section(tmp_path):
     run = make_run(tmp_path)
     gold = {id_: tuple(replace(item, grade=0) for item in items) for id_, items in run.gold.items()}
     run = replace(run, gold=gold)
@@ -112,7 +111,7 @@ def test_a_run_of_nothing_relevant_has_no_section(tmp_path: Path) -> None:
     assert 'id="attribution"' not in page
 
 
-def test_the_exported_file_holds_every_item(summary: Summary) -> None:
+def test_the_exported_file_holds_every_item(summary):
     export(summary)
     stored = json.loads((summary.run.folder / "attribution.json").read_text(encoding="utf-8"))
     assert stored["totals"] == dict(summary.attribution.totals())

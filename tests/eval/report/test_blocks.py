@@ -5,7 +5,6 @@ import json
 import re
 from dataclasses import dataclass, replace
 from html.parser import HTMLParser
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -52,7 +51,7 @@ ROWS = (
 )
 
 
-def make_report(text: str = "words", rows: tuple[Row, ...] = ROWS) -> Report:
+def make_report(text="words", rows=ROWS):
     table = Table("systems", text, COLUMNS, rows, note=text, plot=Plot("gain", band=lambda _: 0.05))
     return Report(
         id="id", kind="trial", title=text, verdict=[text], subject=[text], warnings=[text],
@@ -72,7 +71,7 @@ class Elements(HTMLParser):
         self.attributes |= {name for name, _ in attrs}
 
 
-def read_elements(text: str) -> Elements:
+def read_elements(text):
     elements = Elements()
     elements.feed(text)
     return elements
@@ -82,7 +81,7 @@ PLAIN = read_elements(page.render(make_report()))
 
 
 @given(HOSTILE)
-def test_texts_of_others_are_text_in_a_page(text: str) -> None:
+def test_texts_of_others_are_text_in_a_page(text):
     made = read_elements(page.render(make_report(text, (Row(text, 1, None, 1),))))
     assert made.attributes <= PLAIN.attributes
     assert set(made.tags) - {"code"} <= set(PLAIN.tags)
@@ -90,7 +89,7 @@ def test_texts_of_others_are_text_in_a_page(text: str) -> None:
 
 
 @given(HOSTILE)
-def test_texts_of_others_are_text_in_markdown(text: str) -> None:
+def test_texts_of_others_are_text_in_markdown(text):
     made = markdown.render(make_report(text, (Row(text, 1, None, 1),)))
     tokens = MarkdownIt("commonmark").enable("table").parse(made)
     tables = [token for token in tokens if token.type == "table_open"]
@@ -102,7 +101,7 @@ def test_texts_of_others_are_text_in_markdown(text: str) -> None:
     assert set(raw) <= {"<code>", "</code>"}
 
 
-def test_texts_of_others_are_text_on_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+def test_texts_of_others_are_text_on_a_terminal(capsys):
     print_report(make_report("[red]no markup[/]", (Row("[bold]x[/]", 1, None, 1),)), full=True)
     told = capsys.readouterr().out
     assert told.count("[red]no markup[/]") >= 6
@@ -110,9 +109,7 @@ def test_texts_of_others_are_text_on_a_terminal(capsys: pytest.CaptureFixture[st
 
 
 @pytest.mark.parametrize("full", [False, True])
-def test_a_terminal_shows_what_the_other_faces_have(
-    full: bool, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_terminal_shows_what_the_other_faces_have(full, capsys):
     print_report(make_report(), full)
     told = capsys.readouterr().out
     elsewhere = [markdown.render(make_report()), html.unescape(page.render(make_report()))]
@@ -126,7 +123,7 @@ def test_a_terminal_shows_what_the_other_faces_have(
 
 
 @given(st.lists(st.tuples(st.floats(-1, 1), st.integers(0, 9)), min_size=1, max_size=5))
-def test_rows_and_columns_agree_in_all_faces(values: list[tuple[float, int]]) -> None:
+def test_rows_and_columns_agree_in_all_faces(values):
     rows = tuple(Row(f"r{i}", one, None, n) for i, (one, n) in enumerate(values))
     report = make_report(rows=rows)
     frame = tabulate(report.tables["systems"])
@@ -142,7 +139,7 @@ def test_rows_and_columns_agree_in_all_faces(values: list[tuple[float, int]]) ->
     assert shown == [row.name for row in rows]
 
 
-def test_an_estimate_has_its_ends_in_frames_and_metrics() -> None:
+def test_an_estimate_has_its_ends_in_frames_and_metrics():
     report = make_report()
     frame = tabulate(report.tables["systems"])
     assert list(frame.columns) == ["score", "gain", "gain_low", "gain_high", "n"]
@@ -173,11 +170,11 @@ def test_an_estimate_has_its_ends_in_frames_and_metrics() -> None:
         (0.26, "seconds", ("0.260 s", "")),
     ],
 )
-def test_a_cell_is_printed_by_its_column(value: object, format_: str, told: object) -> None:
+def test_a_cell_is_printed_by_its_column(value, format_, told):
     assert print_cell(value, format_) == told  # type: ignore[arg-type]
 
 
-def test_a_link_is_one_in_markdown_and_in_the_page() -> None:
+def test_a_link_is_one_in_markdown_and_in_the_page():
     address = "https://example.org/a b_(c)?d=<e>|f#g"
     column = replace(COLUMNS[0], link=lambda _: address)
     table = Table("linked", "Linked", (column, COLUMNS[1]), ROWS[:1])
@@ -187,7 +184,7 @@ def test_a_link_is_one_in_markdown_and_in_the_page() -> None:
     assert f'<a href="{html.escape(address)}">bm25</a>' in page.render(made)
 
 
-def test_two_figures_are_drawn_with_what_none_beats() -> None:
+def test_two_figures_are_drawn_with_what_none_beats():
     rows = tuple(Row(name, score, None, n) for name, score, n in DOTS)
     scatter = Scatter("score by queries", across="n", down="score", front=lambda row: row.n < 9)
     table = Table("dots", "Dots", COLUMNS, rows, scatters=[scatter], shaded=True)
@@ -204,7 +201,7 @@ def test_two_figures_are_drawn_with_what_none_beats() -> None:
     page.render(replace(make_report(), blocks=[empty]))
 
 
-def test_figures_are_drawn_as_bars(capsys: pytest.CaptureFixture[str]) -> None:
+def test_figures_are_drawn_as_bars(capsys):
     rows = (Row("half", 2.0, None, 0), Row("longest", 4.0, None, 0), Row("none", 0.0, None, 0))
     table = Table("bars", "Bars", COLUMNS, rows, plot=Plot("score", "bar"))
     report = replace(make_report(), blocks=[table])
@@ -224,13 +221,13 @@ def test_figures_are_drawn_as_bars(capsys: pytest.CaptureFixture[str]) -> None:
     assert page.render(replace(report, blocks=[replace(table, rows=[])]))
 
 
-def test_rows_of_other_units_are_printed_by_their_own() -> None:
+def test_rows_of_other_units_are_printed_by_their_own():
     column = Column("score", "Figure", lambda row: "seconds" if row.n else "share")
     assert column.numeric
     assert [column.print(row)[0] for row in ROWS] == ["0.500 s", "0.250 s", "0.0\u00a0%"]
 
 
-def test_a_link_leads_from_the_markdown_too() -> None:
+def test_a_link_leads_from_the_markdown_too():
     column = Column("name", "Run", link=lambda row: f"../a (b)|{row.name}/report.html")
     table = Table("runs", "Runs", [column], ROWS[:1])
     told = markdown.render(replace(make_report(), blocks=[table]))
@@ -252,7 +249,7 @@ class Found:
         return {"id": self.id, "systems": [row.name for row in ROWS]}
 
 
-def test_a_result_gives_each_face(tmp_path: Path) -> None:
+def test_a_result_gives_each_face(tmp_path):
     result = StudyResult(Found(), make_report())
     assert result.verdict == "words\nwords"
     assert list(result.tables) == ["systems"]

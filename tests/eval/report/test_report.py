@@ -3,7 +3,6 @@ import hashlib
 import json
 import re
 from html.parser import HTMLParser
-from pathlib import Path
 
 import pytest
 from hypothesis import example, given
@@ -18,20 +17,20 @@ from assay.eval.report.plots import LinearAxis, LogAxis, staircase
 from assay.eval.report.run_page.excerpts import list_pieces
 from assay.eval.report.run_page.page import render, write
 from assay.eval.report.run_page.queries import query_rows, slowest, worst
-from assay.eval.report.run_page.view import View, make_view
-from assay.eval.runs.summary.summary import Summary, summarise
+from assay.eval.report.run_page.view import make_view
+from assay.eval.runs.summary.summary import summarise
 from assay.retrievers.base import Chunk
 
 POSITIVE = st.floats(0.001, 1e6)
 
 
 @pytest.fixture(scope="module")
-def view(summary: Summary) -> View:
+def view(summary):
     return make_view(summary)
 
 
 @pytest.fixture(scope="module")
-def page(summary: Summary) -> str:
+def page(summary):
     return write(summary).read_text(encoding="utf-8")
 
 
@@ -58,7 +57,7 @@ class Elements(HTMLParser):
             self.text.append(data)
 
 
-def read_details(page: str) -> dict[str, dict]:
+def read_details(page):
     data = json.loads(Elements(page).scripts[0])
     return data | {"queries": {query["id"]: query for query in data["queries"]}}
 
@@ -66,7 +65,7 @@ def read_details(page: str) -> dict[str, dict]:
 # The files
 
 
-def test_both_files_lie_in_the_runs_folder_and_nothing_half_written(summary: Summary) -> None:
+def test_both_files_lie_in_the_runs_folder_and_nothing_half_written(summary):
     path = write(summary)
     folder = summary.run.folder
     assert path == folder / "report.html"
@@ -74,7 +73,7 @@ def test_both_files_lie_in_the_runs_folder_and_nothing_half_written(summary: Sum
     assert not [file for file in folder.iterdir() if file.name.startswith(".")]
 
 
-def test_the_page_asks_for_nothing_and_its_policy_fits_its_script_and_style(page: str) -> None:
+def test_the_page_asks_for_nothing_and_its_policy_fits_its_script_and_style(page):
     tags = Elements(page).tags
     assert not {"link", "img", "iframe", "object"} & {tag for tag, _ in tags}
     assert all("src" not in attributes for _, attributes in tags)
@@ -87,7 +86,7 @@ def test_the_page_asks_for_nothing_and_its_policy_fits_its_script_and_style(page
         assert f"{tag}-src 'sha256-{digest}';" in policy
 
 
-def test_texts_of_others_are_never_markup(page: str) -> None:
+def test_texts_of_others_are_never_markup(page):
     elements = Elements(page)
     assert len(elements.scripts) == 2
     assert not [tag for tag, _ in elements.tags if tag == "img"]
@@ -97,7 +96,7 @@ def test_texts_of_others_are_never_markup(page: str) -> None:
     assert HOSTILE in json.dumps(read_details(page)["queries"]["q3"]["text"])
 
 
-def test_the_figures_shown_are_those_of_the_summary(summary: Summary, page: str) -> None:
+def test_the_figures_shown_are_those_of_the_summary(summary, page):
     text = " ".join(" ".join(Elements(page).text).split())
     for mean in summary.means.values():
         assert f"{score(mean.value)}" in text
@@ -111,21 +110,21 @@ def test_the_figures_shown_are_those_of_the_summary(summary: Summary, page: str)
 # What is told of a run
 
 
-def test_a_whole_run_with_degraded_and_silent_queries_says_so_and_nothing_else(view: View) -> None:
+def test_a_whole_run_with_degraded_and_silent_queries_says_so_and_nothing_else(view):
     assert view.warnings == (
         "Nothing is returned for 1 of 8 queries.",
         "Degraded: letters: index down <b> (1 of 8 queries)",
     )
 
 
-def test_a_sample_is_declared_in_both_files(tmp_path: Path) -> None:
+def test_a_sample_is_declared_in_both_files(tmp_path):
     summary = summarise(make_run(tmp_path, limit=3))
     path = write(summary)
     for file in (path, path.with_suffix(".md")):
         assert "Sampled: 3 of 8 queries" in file.read_text(encoding="utf-8")
 
 
-def test_a_run_without_latency_or_types_has_a_report(tmp_path: Path) -> None:
+def test_a_run_without_latency_or_types_has_a_report(tmp_path):
     run = drop_types(make_run(tmp_path, timed=0))
     path = write(summarise(run, ["P@5"]))
     page = path.read_text(encoding="utf-8")
@@ -135,14 +134,14 @@ def test_a_run_without_latency_or_types_has_a_report(tmp_path: Path) -> None:
     assert "By type" not in path.with_suffix(".md").read_text(encoding="utf-8")
 
 
-def test_types_have_the_number_of_their_queries(view: View) -> None:
+def test_types_have_the_number_of_their_queries(view):
     assert {row.type: row.n for row in view.types} == {
         "a|b": 1, "boats": 1, "light": 2, "moon": 3, "none": 1,
     }  # fmt: skip
     assert view.type_measures == ("nDCG@10", "Hit@1", "MRR@10", "Recall@10")
 
 
-def test_queries_are_counted_by_the_rank_of_the_first_relevant_passage(view: View) -> None:
+def test_queries_are_counted_by_the_rank_of_the_first_relevant_passage(view):
     assert sum(bar.queries for bar in view.found_at) == len(QUERIES)
     assert view.found_at[-1].label == "none"
     assert view.found_at[-1].queries == sum(row.found_at is None for row in view.queries)
@@ -151,7 +150,7 @@ def test_queries_are_counted_by_the_rank_of_the_first_relevant_passage(view: Vie
     ]  # fmt: skip
 
 
-def test_worst_are_the_lowest_scores_below_one(summary: Summary) -> None:
+def test_worst_are_the_lowest_scores_below_one(summary):
     rows = worst(query_rows(summary))
     scores = [row.score for row in rows]
     assert scores == sorted(scores)
@@ -160,7 +159,7 @@ def test_worst_are_the_lowest_scores_below_one(summary: Summary) -> None:
     assert rows[0].found_at is None
 
 
-def test_slowest_are_timed_queries_in_falling_time(summary: Summary) -> None:
+def test_slowest_are_timed_queries_in_falling_time(summary):
     rows = slowest(query_rows(summary))
     assert len(rows) == 5
     times = [row.milliseconds for row in rows]
@@ -171,7 +170,7 @@ def test_slowest_are_timed_queries_in_falling_time(summary: Summary) -> None:
 # Drill-downs
 
 
-def test_a_drill_down_marks_exactly_the_gold_it_covers(page: str) -> None:
+def test_a_drill_down_marks_exactly_the_gold_it_covers(page):
     """Offsets are in code points; two emoji stand before this gold."""
     hit = read_details(page)["queries"]["q2"]["hits"][0]
     assert hit["pieces"][1] == "turns once in ten seconds"
@@ -179,7 +178,7 @@ def test_a_drill_down_marks_exactly_the_gold_it_covers(page: str) -> None:
     assert hit["grades"] == [1]
 
 
-def test_a_long_passage_is_cut_to_where_its_gold_is(page: str) -> None:
+def test_a_long_passage_is_cut_to_where_its_gold_is(page):
     details = read_details(page)
     hit = details["queries"]["q5"]["hits"][0]
     assert hit["pieces"][1] == "the anode is replaced"
@@ -190,7 +189,7 @@ def test_a_long_passage_is_cut_to_where_its_gold_is(page: str) -> None:
     assert len(shelved) < 710
 
 
-def test_gold_says_at_which_rank_it_was_found(summary: Summary, page: str) -> None:
+def test_gold_says_at_which_rank_it_was_found(summary, page):
     queries = read_details(page)["queries"]
     for id_, joined in summary.run.joined.items():
         for item in queries[id_]["gold"]:
@@ -206,14 +205,14 @@ def test_gold_says_at_which_rank_it_was_found(summary: Summary, page: str) -> No
     assert queries["q4"]["gold"][0]["grade"] == 3
 
 
-def test_gold_judged_not_relevant_is_counted_apart(page: str) -> None:
+def test_gold_judged_not_relevant_is_counted_apart(page):
     query = read_details(page)["queries"]["q3"]
     assert len(query["gold"]) == 1
     assert query["irrelevant"] == 1
     assert "irrelevant" in {hit.get("judged") for hit in query["hits"]}
 
 
-def test_each_stage_tells_where_the_gold_stood(summary: Summary, page: str) -> None:
+def test_each_stage_tells_where_the_gold_stood(summary, page):
     query = read_details(page)["queries"]["q1"]
     trace = summary.run.rankings["q1"].trace
     assert [stage["name"] for stage in query["stages"]] == ["words", "letters", "fusion"]
@@ -223,14 +222,12 @@ def test_each_stage_tells_where_the_gold_stood(summary: Summary, page: str) -> N
         assert stage["candidates"] == len(ids)
 
 
-def test_text_is_stored_once(page: str) -> None:
+def test_text_is_stored_once(page):
     passages = read_details(page)["passages"]
     assert len({passage["chunk"] for passage in passages}) == len(passages)
 
 
-def test_a_large_collection_keeps_the_worst_and_the_slowest(
-    summary: Summary, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_large_collection_keeps_the_worst_and_the_slowest(summary, monkeypatch):
     monkeypatch.setattr("assay.eval.report.run_page.drilldown.MOST_QUERIES", 6)
     view = make_view(summary)
     kept = {query["id"] for query in view.details["queries"]}
@@ -238,9 +235,7 @@ def test_a_large_collection_keeps_the_worst_and_the_slowest(
     assert {row.id for row in [*view.worst, *view.slowest]} <= kept
 
 
-def test_the_table_of_many_queries_has_the_worst_and_the_slowest(
-    summary: Summary, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_table_of_many_queries_has_the_worst_and_the_slowest(summary, monkeypatch):
     every = make_view(summary)
     assert "per_query.csv" not in render(every)
     monkeypatch.setattr("assay.eval.report.run_page.queries.SHOWN", 1)
@@ -261,9 +256,7 @@ def test_the_table_of_many_queries_has_the_worst_and_the_slowest(
     st.lists(st.tuples(st.integers(-20, 80), st.integers(1, 40)), min_size=1, max_size=4),
     st.integers(5, 80),
 )
-def test_pieces_are_the_passage_with_its_gold_at_odd_places(
-    text: str, spans: list[tuple[int, int]], limit: int
-) -> None:
+def test_pieces_are_the_passage_with_its_gold_at_odd_places(text, spans, limit):
     chunk = Chunk("c", "d", 100, 100 + len(text), text)
     gold = [GoldItem("q", f"{i}", "d", 100 + i, 100 + i + size_, 1) for i, size_ in spans]
     pieces = list_pieces(chunk, gold, limit)
@@ -279,7 +272,7 @@ def test_pieces_are_the_passage_with_its_gold_at_odd_places(
 # Markdown
 
 
-def cells(markdown_text: str) -> list[str]:
+def cells(markdown_text):
     tokens = MarkdownIt("gfm-like", {"linkify": False}).enable("table").parse(markdown_text)
     return [
         "".join(child.content for child in token.children or [])
@@ -295,7 +288,7 @@ def cells(markdown_text: str) -> list[str]:
     )
 )
 @example("ask @anna, nDCG@10")
-def test_any_text_is_itself_in_a_markdown_cell(text: str) -> None:
+def test_any_text_is_itself_in_a_markdown_cell(text):
     table = f"| a | b |\n|---|---|\n| {markdown.plain(text)} | end |\n"
     rendered = MarkdownIt("commonmark").enable("table").render(table)
     shown = re.sub("(^|[^A-Za-z0-9_])@(?=[A-Za-z0-9])", "\\1@\u200b", " ".join(text.split()))
@@ -304,13 +297,13 @@ def test_any_text_is_itself_in_a_markdown_cell(text: str) -> None:
 
 
 @given(st.text("`~ab\n", max_size=40))
-def test_a_fence_holds_any_text(text: str) -> None:
+def test_a_fence_holds_any_text(text):
     tokens = MarkdownIt("commonmark").parse(markdown.fenced(text, "yaml"))
     assert [token.type for token in tokens] == ["fence"]
     assert tokens[0].content.rstrip() == text.rstrip()
 
 
-def test_the_markdown_report_holds_measures_latency_and_queries(summary: Summary) -> None:
+def test_the_markdown_report_holds_measures_latency_and_queries(summary):
     text = write(summary).with_suffix(".md").read_text(encoding="utf-8")
     found = cells(text)
     for name in summary.means:
@@ -329,7 +322,7 @@ def test_the_markdown_report_holds_measures_latency_and_queries(summary: Summary
     ("value", "shown"),
     [(0.0042, "0.004"), (0.5, "0.500"), (3.14159, "3.14"), (31.4159, "31.4"), (3141.59, "3,142")],
 )
-def test_durations_have_about_three_digits(value: float, shown: str) -> None:
+def test_durations_have_about_three_digits(value, shown):
     assert amount(value) == shown
 
 
@@ -337,12 +330,12 @@ def test_durations_have_about_three_digits(value: float, shown: str) -> None:
     ("count", "shown"),
     [(0, "–"), (1, "1 B"), (999, "999 B"), (12_345, "12.3 kB"), (2_500_000_000, "2.50 GB")],
 )
-def test_sizes_are_decimal(count: int, shown: str) -> None:
+def test_sizes_are_decimal(count, shown):
     assert size(count) == shown
 
 
 @given(st.lists(POSITIVE, min_size=1, max_size=20))
-def test_a_log_axis_holds_its_values_in_order(values: list[float]) -> None:
+def test_a_log_axis_holds_its_values_in_order(values):
     axis = LogAxis.around(values)
     places = [axis.place(value) for value in sorted(values)]
     assert places == sorted(places)
@@ -351,16 +344,16 @@ def test_a_log_axis_holds_its_values_in_order(values: list[float]) -> None:
     assert 3 <= len(axis.ticks) <= 12
 
 
-def test_times_of_zero_have_a_place() -> None:
+def test_times_of_zero_have_a_place():
     axis = LogAxis.around([0.0, 0.0])
     assert axis.place(0.0) == 0
     assert axis.low < axis.high
 
 
-def test_places_stay_on_the_axis() -> None:
+def test_places_stay_on_the_axis():
     assert [LinearAxis().place(value) for value in (-1, 0.25, 2)] == [0, 25, 100]
 
 
-def test_a_staircase_climbs_to_all() -> None:
+def test_a_staircase_climbs_to_all():
     path = staircase([1.0, 10.0], LogAxis(1, 100))
     assert path == "M0 100H0V50H50V0H100"

@@ -2,7 +2,6 @@
 
 import sqlite3
 from collections.abc import Sequence
-from pathlib import Path
 
 import pytest
 from samples.planned_runs import make_run
@@ -15,7 +14,7 @@ from assay.eval.running import cached_summaries
 from assay.eval.running.cached_summaries import summarise_cached
 from assay.eval.runs.stored import StoredRun, open_run
 from assay.eval.runs.stored import load as load_run
-from assay.eval.runs.summary.summary import Summary, summarise
+from assay.eval.runs.summary.summary import summarise
 from assay.eval.tracking.local import holds
 from assay.retrievers.base import AssayError
 
@@ -23,11 +22,11 @@ MEASURES = ("nDCG@10", "Hit@1", "Recall@2000tok", "Tokens@10")
 
 
 @pytest.fixture(autouse=True)
-def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def _own_cache(tmp_path, monkeypatch):
     monkeypatch.setenv("ASSAY_CACHE", str(tmp_path / "cache"))
 
 
-def tell(summary: Summary) -> list[object]:
+def tell(summary):
     return [
         summary.scores,
         summary.means,
@@ -39,9 +38,7 @@ def tell(summary: Summary) -> list[object]:
     ]
 
 
-def test_figures_are_found_again_as_they_were_computed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_figures_are_found_again_as_they_were_computed(tmp_path, monkeypatch):
     folder = make_run(tmp_path, "run", [1, 0, 3]).folder
     computed = tell(summarise(load_run(folder), MEASURES))
     assert tell(summarise_cached(open_run(folder), MEASURES)) == computed
@@ -58,7 +55,7 @@ def test_figures_are_found_again_as_they_were_computed(
     assert tell(summarise_cached(open_run(folder), MEASURES)) == computed
 
 
-def test_no_ranking_is_read_where_scores_are_known(tmp_path: Path) -> None:
+def test_no_ranking_is_read_where_scores_are_known(tmp_path):
     folder = make_run(tmp_path, "run", [1, 0, 3]).folder
     first, second = open_run(folder), open_run(folder)
     summarise_cached(first, MEASURES)
@@ -67,7 +64,7 @@ def test_no_ranking_is_read_where_scores_are_known(tmp_path: Path) -> None:
     assert "lists" not in vars(second)
 
 
-def test_figures_of_a_changed_file_or_fewer_queries_are_computed_anew(tmp_path: Path) -> None:
+def test_figures_of_a_changed_file_or_fewer_queries_are_computed_anew(tmp_path):
     folder = make_run(tmp_path, "run", [1, 1, 1]).folder
     assert summarise_cached(open_run(folder), ["Hit@1"]).means["Hit@1"].value == 1
     part = summarise_cached(open_run(folder).take(["q0"]), ["Hit@1"])
@@ -77,16 +74,14 @@ def test_figures_of_a_changed_file_or_fewer_queries_are_computed_anew(tmp_path: 
     assert summarise_cached(open_run(folder), ["Hit@1"]).scores["Hit@1"]["q0"] == 0
 
 
-def test_figures_are_computed_where_nothing_can_be_kept(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_figures_are_computed_where_nothing_can_be_kept(tmp_path, monkeypatch):
     folder = make_run(tmp_path, "run", [1, 2]).folder
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("ASSAY_CACHE", str(tmp_path / "file"))
     assert summarise_cached(open_run(folder), ["MRR@10"]).means["MRR@10"].value == 0.75
 
 
-def test_a_ranking_is_read_when_it_is_asked_for(tmp_path: Path) -> None:
+def test_a_ranking_is_read_when_it_is_asked_for(tmp_path):
     whole = make_run(tmp_path, "run", [1, 0])
     opened = open_run(whole.folder)
     assert opened.without_hits == load_run(whole.folder).without_hits
@@ -103,9 +98,7 @@ def test_a_ranking_is_read_when_it_is_asked_for(tmp_path: Path) -> None:
         load_run(whole.folder)
 
 
-def test_judgments_are_found_again_until_a_file_changes(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_judgments_are_found_again_until_a_file_changes(tmp_path, monkeypatch):
     (tmp_path / "set" / "docs").mkdir(parents=True)
     (tmp_path / "set" / "docs" / "a.md").write_text("# One\n\nText of one.\n")
     (tmp_path / "set" / "queries.jsonl").write_text('{"_id": "q", "text": "one?"}\n')
@@ -128,7 +121,7 @@ def test_judgments_are_found_again_until_a_file_changes(
     assert kept_gold.find("another") is None
 
 
-def test_a_store_is_asked_for_a_finished_run(tmp_path: Path) -> None:
+def test_a_store_is_asked_for_a_finished_run(tmp_path):
     path = tmp_path / "mlflow.db"
     assert not holds(path, "one")
     with sqlite3.connect(path) as database:

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TypeVar
 
-import pytest
 from tools.processes import ROOT
 
 from assay.eval.configs.config import load_config
@@ -32,9 +31,7 @@ class Editing(Quiet):
         yield from items
 
 
-def test_a_run_tells_which_documents_changed_meanwhile(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_run_tells_which_documents_changed_meanwhile(tmp_path, monkeypatch):
     monkeypatch.setenv("ASSAY_REPORTS", str(tmp_path / "reports"))
     folder = tmp_path / "ferry"
     shutil.copytree(ROOT / "datasets/harbourline", folder)

@@ -24,30 +24,30 @@ DENSE: dict[str, Any] = {
 }
 
 
-def measure(what: Any, documents: dict[str, str], queries: dict[str, str]) -> Any:
+def measure(what, documents, queries):
     collection = {"documents": documents, "queries": queries, "judgments": JUDGMENTS}
     return run(what, collection=collection, track=False)
 
 
-def test_passages_that_a_reranker_cuts_are_counted_and_told() -> None:
+def test_passages_that_a_reranker_cuts_are_counted_and_told():
     found = measure(RERANKED, LONG, QUERIES)
     assert found.stored.manifest.cut == {"rerank": 1}
     page = (found.stored.folder / "report.md").read_text()
     assert "Models did not read all texts to their end, over 2 queries (rerank: 1)" in page
 
 
-def test_whether_a_pair_is_in_the_cache_makes_no_difference() -> None:
+def test_whether_a_pair_is_in_the_cache_makes_no_difference():
     for name in ("once", "twice"):
         found = measure({**RERANKED, "name": name}, LONG, QUERIES)
         assert found.stored.manifest.cut == {"rerank": 1}
 
 
-def test_a_query_that_an_encoder_cuts_is_counted() -> None:
+def test_a_query_that_an_encoder_cuts_is_counted():
     found = measure(DENSE, {**LONG, "d1": "The ferry sails."}, {**QUERIES, "q1": FILLER})
     assert found.stored.manifest.cut == {"query": 1}
 
 
-def test_chunks_that_the_encoder_of_a_stage_cuts_are_counted() -> None:
+def test_chunks_that_the_encoder_of_a_stage_cuts_are_counted():
     legs = RERANKED["retriever"]["legs"]
     stages = [{"type": "semantic"}]
     what = {"name": "staged", "retriever": {"type": "pipeline", "legs": legs, "stages": stages}}
@@ -56,7 +56,7 @@ def test_chunks_that_the_encoder_of_a_stage_cuts_are_counted() -> None:
 
 
 @pytest.mark.parametrize("what", [RERANKED, DENSE])
-def test_nothing_is_told_of_texts_that_are_read_whole(what: dict[str, Any]) -> None:
+def test_nothing_is_told_of_texts_that_are_read_whole(what):
     found = measure(what, {**LONG, "d1": "The ferry sails twice a day."}, QUERIES)
     assert found.stored.manifest.cut == {}
     assert "to their end" not in (found.stored.folder / "report.md").read_text()

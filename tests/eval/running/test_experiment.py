@@ -36,7 +36,7 @@ ANSWERS = {"when does the ferry sail": ["d1", "d2"], "dogs": ["d3", "d2"]}
 
 
 @pytest.fixture(scope="module", autouse=True)
-def places(tmp_path_factory: pytest.TempPathFactory):
+def places(tmp_path_factory):
     """The project's root, with reports and tracking in a folder of their own."""
     folder = tmp_path_factory.mktemp("experiments")
     with pytest.MonkeyPatch.context() as patch:
@@ -46,11 +46,11 @@ def places(tmp_path_factory: pytest.TempPathFactory):
         yield
 
 
-def answer(query: str, k: int) -> list[tuple[str, float]]:
+def answer(query, k):
     return [(id_, 1 / rank) for rank, id_ in enumerate(ANSWERS[query], start=1)][:k]
 
 
-def answer_elsewhere(query: str, k: int) -> list[tuple[str, float]]:
+def answer_elsewhere(query, k):
     """As `answer`, by way of a file that may change."""
     with Path("LICENSE").open():
         return answer(query, k)
@@ -73,7 +73,7 @@ class Lookup(Retriever):
         return Ranking(tuple(Hit(self.chunks[id_], -float(i)) for i, id_ in enumerate(found)))
 
 
-def test_all_that_answers_alike_scores_alike() -> None:
+def test_all_that_answers_alike_scores_alike():
     rankings = {id_: answer(QUERIES[id_], 10) for id_ in QUERIES}
     rows = [(id_, *hit) for id_, hits in rankings.items() for hit in hits]
     frame = DataFrame(rows, columns=["qid", "docno", "score"])
@@ -95,7 +95,7 @@ def test_all_that_answers_alike_scores_alike() -> None:
     assert list(compared.per_query("MRR@10")["a"]) == [1, 0.5]
 
 
-def test_spans_are_judged_as_spans() -> None:
+def test_spans_are_judged_as_spans():
     found = {"q1": [("d1", 4, 15, 2.0), ("d1", 20, 28, 1.0)], "q2": [("d2", 12, 20, 1.0)]}
     result = run(found, collection=SPANS, track=False)
     assert list(result.per_query["Hit@1"]) == [1, 0]
@@ -103,7 +103,7 @@ def test_spans_are_judged_as_spans() -> None:
     assert load_runs(result.id)[0].measures.equals(result.measures)
 
 
-def test_what_a_query_says_is_no_formula_in_the_table() -> None:
+def test_what_a_query_says_is_no_formula_in_the_table():
     asked = {"q1": '=HYPERLINK("https://example.org")', "q2": "'=1+1", "q3": "it's 3-4"}
     judgments = {query: {"d1": 1} for query in asked}
     mine = {**HARBOUR, "queries": asked, "judgments": judgments, "name": "formulas"}
@@ -125,11 +125,11 @@ def test_what_a_query_says_is_no_formula_in_the_table() -> None:
         [("d1", None), {"docno": "d2", "score": 7}],
     ],
 )
-def test_answers_in_every_form(given: Any) -> None:
+def test_answers_in_every_form(given):
     assert [place for place, _ in read_answer(given)] == ["d1", "d2"]
 
 
-def test_the_order_given_stands_and_the_first_of_the_same_places() -> None:
+def test_the_order_given_stands_and_the_first_of_the_same_places():
     given = [("d1", 1), ("d3", 1), ("d2", 0, 4, 9), ("d1", 9)]
     assert read_answer(given) == [("d1", 1), ("d3", 1), (("d2", 0, 4), 9)]
     assert read_answer({"d1": 1, "d3": 1, "d2": 9}) == [("d2", 9), ("d1", 1), ("d3", 1)]
@@ -139,7 +139,7 @@ def test_the_order_given_stands_and_the_first_of_the_same_places() -> None:
         read_answer({"d1": None})
 
 
-def test_a_function_is_measured_anew_unless_all_of_it_is_known() -> None:
+def test_a_function_is_measured_anew_unless_all_of_it_is_known():
     first = run(answer, collection=HARBOUR, track=False)
     facts = first.stored.manifest.facts["function"]
     assert facts["name"] == "test_experiment.answer"
@@ -151,7 +151,7 @@ def test_a_function_is_measured_anew_unless_all_of_it_is_known() -> None:
     assert run(answer_elsewhere, collection=HARBOUR, track=False).id != elsewhere.id
 
 
-def test_an_object_is_known_by_its_class_and_its_values() -> None:
+def test_an_object_is_known_by_its_class_and_its_values():
     first = run(Lookup(ANSWERS), collection=HARBOUR, track=False)
     assert first.stored.manifest.facts["object"]["name"] == "test_experiment.Lookup"
     assert run(Lookup(ANSWERS), collection=HARBOUR, track=False).id == first.id
@@ -163,7 +163,7 @@ def test_an_object_is_known_by_its_class_and_its_values() -> None:
     assert code_identity.describe_code(kept)["identity"] == "unknown"
 
 
-def test_configs_in_every_form_are_one_run() -> None:
+def test_configs_in_every_form_are_one_run():
     small = load("harbourline")
     by_name = run("bm25", "limit=4", "dataset=harbourline", track=False)
     forms = [
@@ -178,7 +178,7 @@ def test_configs_in_every_form_are_one_run() -> None:
     assert command == ["assay", "run", "configs/bm25.yaml", "limit=4", "dataset=harbourline"]
 
 
-def test_options_are_those_of_a_config() -> None:
+def test_options_are_those_of_a_config():
     made = make_collection(**HARBOUR)
     for what in ("bm25", answer, {"q1": ["d1"]}):
         result = run(
@@ -189,7 +189,7 @@ def test_options_are_those_of_a_config() -> None:
         assert result.stored.manifest.depth == len(result.stored.queries) == 1
 
 
-def test_a_run_file_is_run(tmp_path: Path) -> None:
+def test_a_run_file_is_run(tmp_path):
     path = tmp_path / "theirs.trec"
     path.write_text("q1 Q0 d1 1 2.0 theirs\nq2 Q0 d2 1 1.0 theirs\n")
     result = run(path, collection=HARBOUR, track=False)
@@ -200,7 +200,7 @@ def test_a_run_file_is_run(tmp_path: Path) -> None:
         run(str(path), collection=HARBOUR)
 
 
-def test_search_tells_hits_spans_and_steps() -> None:
+def test_search_tells_hits_spans_and_steps():
     found = search("bm25", "dogs on deck", documents=DOCUMENTS, k=1)
     assert list(found.hits["document"]) == ["d2"]
     assert list(found.hits["rank.keyword"]) == [1]
@@ -210,11 +210,11 @@ def test_search_tells_hits_spans_and_steps() -> None:
     assert repr(search("bm25", "zzz", documents=DOCUMENTS)).endswith("nothing is found")
 
 
-def fail(query: str, k: int) -> Any:
+def fail(query, k):
     raise ValueError("no\nsuch index")
 
 
-def test_a_failing_function_is_told_with_its_query() -> None:
+def test_a_failing_function_is_told_with_its_query():
     with pytest.raises(AssayError) as told:
         run(fail, collection=HARBOUR)
     message = "test_experiment.fail: query 'when does the ferry sail': ValueError: no such index"
@@ -226,7 +226,7 @@ def test_a_failing_function_is_told_with_its_query() -> None:
         run(Lookup({QUERIES["q1"]: []}), collection=HARBOUR)
 
 
-def test_an_answer_that_cannot_be_read_names_the_query_once() -> None:
+def test_an_answer_that_cannot_be_read_names_the_query_once():
     class Numbers(Lookup):
         def search(self, query: str, k: int) -> Any:
             return [3.5]
@@ -268,13 +268,13 @@ WRONG = {
 
 
 @pytest.mark.parametrize("message", WRONG)
-def test_what_is_wrong_is_told_in_one_line(message: str) -> None:
+def test_what_is_wrong_is_told_in_one_line(message):
     with pytest.raises(AssayError, match=message) as told:
         WRONG[message]()
     assert "\n" not in str(told.value)
 
 
-def test_the_example_is_run_as_an_object() -> None:
+def test_the_example_is_run_as_an_object():
     sys.path.insert(0, str(ROOT / "examples"))
     try:
         from word_overlap import WordOverlap
@@ -300,9 +300,7 @@ PADDED = {
         ("x", 'there is no query "x"; the first one there is "007"'),
     ],
 )
-def test_a_ranking_of_unknown_ids_is_refused_with_a_hint(
-    id_: str, says: str, form: str, tmp_path: Path
-) -> None:
+def test_a_ranking_of_unknown_ids_is_refused_with_a_hint(id_, says, form, tmp_path):
     what: Any = {id_: ["d1"], "q2": ["d2"]}
     if form == "frame":
         rows = [(query, hits[0], 1.0) for query, hits in what.items()]
@@ -315,26 +313,26 @@ def test_a_ranking_of_unknown_ids_is_refused_with_a_hint(
     assert says in str(caught.value)
 
 
-def test_a_number_that_is_written_with_a_fraction_is_recognised() -> None:
+def test_a_number_that_is_written_with_a_fraction_is_recognised():
     judged = {**PADDED, "queries": {"7": "apples"}, "judgments": {"7": {"d1": 1}}}
     frame = DataFrame({"qid": [7.0], "docno": ["d1"], "score": [1.0]})
     with pytest.raises(AssayError, match=r'no query "7\.0" but "7": one file has it as a number'):
         run(frame, collection=judged, track=False)
 
 
-def test_extra_queries_of_a_ranking_are_named(capsys: pytest.CaptureFixture[str]) -> None:
+def test_extra_queries_of_a_ranking_are_named(capsys):
     what = {"007": ["d1"], "q2": [], "q9": ["d1"]}
     found = run(what, collection=PADDED, measures=["Hit@1"], track=False)
     assert found.measures.loc["Hit@1", "mean"] == 0.5
     assert 'passed over: there is no query "q9"' in capsys.readouterr().err
 
 
-def test_an_id_that_stands_as_a_number_and_as_text_is_refused() -> None:
+def test_an_id_that_stands_as_a_number_and_as_text_is_refused():
     with pytest.raises(AssayError, match="query 7 has a ranking already"):
         run({7: ["d1"], "7": ["d2"]}, collection=PADDED, track=False)
 
 
-def test_a_comparison_takes_track() -> None:
+def test_a_comparison_takes_track():
     first, other = {"007": ["d1"], "q2": []}, {"007": ["d1"], "q2": ["d2"]}
     found = compare(first, other, collection=PADDED, measures=["Hit@1"], track=False)
     assert list(found.tables["measures"]["Hit@1"]) == [0.5, 1.0]

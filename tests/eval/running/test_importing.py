@@ -1,7 +1,6 @@
 """An import that is known is not read again, and any other is."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -9,8 +8,6 @@ from tools.recording_progress import RecordingProgress
 
 from assay.eval.running import importing
 from assay.eval.running.importing import import_runs
-from assay.eval.runs.execution.execution import RunOutcome
-from assay.eval.runs.trec_runs import Ties
 from assay.retrievers.base import AssayError
 
 CARD = """name: small
@@ -21,7 +18,7 @@ judgments: {test: qrels.tsv}
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(tmp_path, monkeypatch):
     """A collection with a run of two systems, and a cache and a folder of reports of their own."""
     monkeypatch.setenv("ASSAY_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv("ASSAY_REPORTS", str(tmp_path / "reports"))
@@ -35,18 +32,14 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def take(
-    folder: Path, depth: int = 2, ties: Ties = "ranks", rerun: bool = False
-) -> tuple[list[RunOutcome], list[str]]:
+def take(folder, depth=2, ties="ranks", rerun=False):
     progress = RecordingProgress()
     file = folder / "run.trec"
     runs = import_runs(file, str(folder), None, depth, "fail", ties, rerun, progress)
     return list(runs), progress.lines
 
 
-def test_what_is_unchanged_is_told_without_reading_it(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_is_unchanged_is_told_without_reading_it(folder, monkeypatch):
     made, said = take(folder)
     assert [outcome.reused for outcome in made] == [False, False]
     assert len(said) == 2
@@ -58,7 +51,7 @@ def test_what_is_unchanged_is_told_without_reading_it(
     assert said_again == said
 
 
-def append(name: str, text: str) -> Callable[[Path], object]:
+def append(name, text):
     def change(folder: Path) -> None:
         with (folder / name).open("a") as file:
             file.write(text)
@@ -77,9 +70,7 @@ def append(name: str, text: str) -> Callable[[Path], object]:
     ],
     ids=["judgments", "documents", "card", "run", "a run lost"],
 )
-def test_whatever_changes_has_it_read(
-    folder: Path, change: Callable[[Path], object], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_whatever_changes_has_it_read(folder, change, monkeypatch):
     take(folder)
     read: list[Path] = []
     reading = importing.read_run_file
@@ -91,13 +82,13 @@ def test_whatever_changes_has_it_read(
     assert len(read) == 1
 
 
-def test_other_ties_and_again_make_other_runs(folder: Path) -> None:
+def test_other_ties_and_again_make_other_runs(folder):
     made = {outcome.folder for outcome in take(folder)[0]}
     for changed in (take(folder, ties="ids"), take(folder, rerun=True)):
         assert not any(outcome.reused or outcome.folder in made for outcome in changed[0])
 
 
-def test_what_is_wrong_is_told_as_before(folder: Path) -> None:
+def test_what_is_wrong_is_told_as_before(folder):
     take(folder)
     append("run.trec", "q Q0 d1\n")(folder)
     with pytest.raises(AssayError, match=r"run\.trec:7: not 6 columns"):

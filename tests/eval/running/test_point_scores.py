@@ -9,7 +9,6 @@ from samples.report import make_run
 
 from assay.eval.running.point_scores import PointScores
 from assay.eval.runs import generated_answers
-from assay.eval.runs.stored import StoredRun
 from assay.eval.scoring import measures
 
 BOUNDED = [
@@ -18,7 +17,7 @@ BOUNDED = [
 ]  # fmt: skip
 
 
-def shuffle(run: StoredRun, seed: int) -> StoredRun:
+def shuffle(run, seed):
     """Return a run with the hits in another order, and fewer of them."""
     draw = random.Random(seed)
     rankings = {}
@@ -29,12 +28,12 @@ def shuffle(run: StoredRun, seed: int) -> StoredRun:
 
 
 @pytest.fixture(scope="module")
-def run(tmp_path_factory: pytest.TempPathFactory) -> StoredRun:
+def run(tmp_path_factory):
     return make_run(tmp_path_factory.mktemp("runs"))
 
 
 @pytest.mark.parametrize("names", [BOUNDED, ["nDCG@3"], ["Tokens@2"], ["AP", "nDCG@10", "Empty"]])
-def test_scores_are_those_of_a_run_alone(run: StoredRun, names: list[str]) -> None:
+def test_scores_are_those_of_a_run_alone(run, names):
     points = PointScores(names)
     for seed in range(30):
         other = shuffle(run, seed)
@@ -45,7 +44,7 @@ def test_scores_are_those_of_a_run_alone(run: StoredRun, names: list[str]) -> No
         assert [list(of) for of in found.values()] == [list(of) for of in expected.values()]
 
 
-def test_a_pattern_is_scored_once(run: StoredRun, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_pattern_is_scored_once(run, monkeypatch):
     scored: list[int] = []
     real = measures.score
 
@@ -60,6 +59,6 @@ def test_a_pattern_is_scored_once(run: StoredRun, monkeypatch: pytest.MonkeyPatc
     assert sum(scored) == len(run.gold)
 
 
-def test_other_measures_are_scored_as_ever(run: StoredRun) -> None:
+def test_other_measures_are_scored_as_ever(run):
     found = generated_answers.score(run, ["MRR@10"])
     assert PointScores(["nDCG@3"]).score(run, ["MRR@10"]) == found

@@ -1,13 +1,10 @@
 """No measure is reported beyond the hits that a run keeps: it keeps more, or that is refused."""
 
-from pathlib import Path
-from typing import Any
-
 import pytest
 from pandas import DataFrame
 
 from assay import run
-from assay.eval.configs.config import RunConfig, make_config
+from assay.eval.configs.config import make_config
 from assay.eval.runs.summary.summary import describe_shallow
 from assay.eval.scoring.measures import DEFAULT, find_reach
 from assay.retrievers.base import AssayError
@@ -22,39 +19,39 @@ JUDGED = {
 
 
 @pytest.fixture(autouse=True)
-def places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def places(tmp_path, monkeypatch):
     monkeypatch.setenv("ASSAY_REPORTS", str(tmp_path / "reports"))
 
 
-def judge(what: Any, **options: Any) -> Any:
+def judge(what, **options):
     return run(what, collection=JUDGED, track=False, **options)
 
 
-def give_all(query: str, k: int) -> list[str]:
+def give_all(query, k):
     return list(DOCUMENTS)[:k]
 
 
-def resolve(legs: dict[str, int], **values: Any) -> RunConfig:
+def resolve(legs, **values):
     kinds = {name: {"type": "bm25", "depth": depth} for name, depth in legs.items()}
     fusion = {"fusion": {"type": "rrf"}} if len(legs) > 1 else {}
     retriever = {"type": "pipeline", "legs": kinds, **fusion}
     return make_config({"name": "test", "retriever": retriever, **values}, (), "test.yaml")
 
 
-def test_a_function_is_asked_for_as_many_hits_as_the_deepest_measure_looks_at() -> None:
+def test_a_function_is_asked_for_as_many_hits_as_the_deepest_measure_looks_at():
     found = judge(give_all, measures=["Recall@130", "nDCG@10"])
     assert found.stored.manifest.depth == 130
     assert found.measures.loc["Recall@130", "mean"] == 1
 
 
-def test_a_depth_below_a_measure_that_is_named_is_refused() -> None:
+def test_a_depth_below_a_measure_that_is_named_is_refused():
     with pytest.raises(AssayError, match=r"depth: 100 hits .* Recall@130 looks at 130; allowed"):
         judge(give_all, measures=["Recall@130"], depth=100)
     with pytest.raises(AssayError, match=r"test.yaml: depth: 50 hits .* nDCG@60 looks at 60"):
         resolve({"a": 100}, depth=50, measures=["nDCG@60"])
 
 
-def test_by_default_there_are_no_measures_beyond_the_depth() -> None:
+def test_by_default_there_are_no_measures_beyond_the_depth():
     assert find_reach(judge(give_all, depth=5).stored.measures) == 5
     for config in (resolve({"a": 100}, depth=5), resolve({"a": 5})):
         assert config.measures == [name for name in DEFAULT if name in config.measures]
@@ -62,32 +59,32 @@ def test_by_default_there_are_no_measures_beyond_the_depth() -> None:
     assert resolve({"a": 100}).measures == list(DEFAULT)
 
 
-def test_one_leg_alone_hands_on_as_many_as_a_measure_looks_at() -> None:
+def test_one_leg_alone_hands_on_as_many_as_a_measure_looks_at():
     config = resolve({"a": 100}, measures=["Recall@1000"])
     assert isinstance(config.retriever, PipelineSettings)
     assert (config.depth, config.retriever.legs["a"].depth) == (1000, 1000)
 
 
-def test_several_legs_that_hand_on_fewer_are_refused_with_the_way_out() -> None:
+def test_several_legs_that_hand_on_fewer_are_refused_with_the_way_out():
     way = r"no leg hands on more than 100; .* retriever.legs.a.depth=200 retriever.legs.b.depth=200"
     with pytest.raises(AssayError, match=way):
         resolve({"a": 100, "b": 60}, measures=["Recall@200"])
     assert resolve({"a": 100, "b": 200}, measures=["Recall@200"]).depth == 200
 
 
-def test_a_stored_run_is_not_judged_further_than_it_goes() -> None:
+def test_a_stored_run_is_not_judged_further_than_it_goes():
     found = judge(give_all)
     with pytest.raises(AssayError, match="100 hits of a query are kept, and Recall@130 looks at"):
         found.stored.score(["Recall@130"])
     assert found.stored.score(["Recall@100"])["Recall@100"] == {"q1": 0.5, "q2": 1}
 
 
-def test_a_stored_run_that_nothing_was_cut_of_is_judged_in_any_measure() -> None:
+def test_a_stored_run_that_nothing_was_cut_of_is_judged_in_any_measure():
     found = judge(lambda query, k: ["d010", "d011"][:k])
     assert found.stored.score(["Recall@500"])["Recall@500"] == {"q1": 0.5, "q2": 0}
 
 
-def test_rankings_that_all_end_at_one_length_are_told_of() -> None:
+def test_rankings_that_all_end_at_one_length_are_told_of():
     hits = list(DOCUMENTS)[:50]
     rows = [{"qid": q, "docno": d, "score": -i} for q in ("q1", "q2") for i, d in enumerate(hits)]
     told = judge(DataFrame(rows), measures=["Recall@100"]).summary.shallow
@@ -96,7 +93,7 @@ def test_rankings_that_all_end_at_one_length_are_told_of() -> None:
     assert judge(DataFrame(rows[:-1]), measures=["Recall@100"]).summary.shallow == ""
 
 
-def test_legs_that_end_before_a_measure_are_told_of() -> None:
+def test_legs_that_end_before_a_measure_are_told_of():
     legs = {"a": {"type": "bm25", "depth": 30}}
     config = {"name": "t", "retriever": {"type": "pipeline", "legs": legs}}
     found = judge(config, measures=["nDCG@10"]).stored

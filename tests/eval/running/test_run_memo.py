@@ -5,7 +5,6 @@ So it is with what is written beside it.
 
 import json
 import shutil
-from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -24,7 +23,7 @@ from assay.retrievers.store.cache import Cache
 
 
 @pytest.fixture(autouse=True)
-def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Cache]:
+def kept(tmp_path, monkeypatch):
     """A cache that holds nothing yet."""
     monkeypatch.setenv("ASSAY_CACHE", str(tmp_path / "cache"))
     yield Cache(tmp_path / "cache")
@@ -32,7 +31,7 @@ def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Cache]:
 
 
 @pytest.fixture
-def written(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
+def written(monkeypatch):
     """The pages that were written, in order."""
     pages: list[Path] = []
     write = report.write
@@ -45,11 +44,11 @@ def written(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
     return pages
 
 
-def append(name: str) -> Callable[[Path], object]:
+def append(name):
     return lambda folder: (folder / name).write_text("other", encoding="utf-8")
 
 
-def test_what_stands_is_left(tmp_path: Path, written: list[Path]) -> None:
+def test_what_stands_is_left(tmp_path, written):
     run = make_run(tmp_path, "run", [1, 2, 0])
     first, page = write_report(run)
     second, same = write_report(run)
@@ -69,9 +68,7 @@ def test_what_stands_is_left(tmp_path: Path, written: list[Path]) -> None:
     ],
     ids=["page lost", "cache lost", "export changed", "report changed", "more to show"],
 )
-def test_what_does_not_stand_is_written(
-    tmp_path: Path, written: list[Path], change: Callable[[Path], object]
-) -> None:
+def test_what_does_not_stand_is_written(tmp_path, written, change):
     run = make_run(tmp_path, "run", [1, 2, 0])
     write_report(run)
     change(run.folder)
@@ -82,7 +79,7 @@ def test_what_does_not_stand_is_written(
     assert len(written) == 2
 
 
-def test_exports_alone_stand_too(tmp_path: Path, written: list[Path]) -> None:
+def test_exports_alone_stand_too(tmp_path, written):
     run = make_run(tmp_path, "run", [1, 2, 0])
     export_summary(run)
     items = run.folder / "items.csv"
@@ -97,9 +94,7 @@ def test_exports_alone_stand_too(tmp_path: Path, written: list[Path]) -> None:
     assert items.read_text() != "other"
 
 
-def test_other_measures_and_who_asks_for_it_have_it_written(
-    tmp_path: Path, written: list[Path]
-) -> None:
+def test_other_measures_and_who_asks_for_it_have_it_written(tmp_path, written):
     run = make_run(tmp_path, "run", [1, 2, 0])
     write_report(run)
     write_report(run, ["nDCG@3"])
@@ -107,9 +102,7 @@ def test_other_measures_and_who_asks_for_it_have_it_written(
     assert len(written) == 3
 
 
-def test_what_is_written_by_other_code_is_written_anew(
-    tmp_path: Path, written: list[Path], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_is_written_by_other_code_is_written_anew(tmp_path, written, monkeypatch):
     run = make_run(tmp_path, "run", [1, 2, 0])
     write_report(run)
     monkeypatch.setattr(environment, "digest_code", lambda *_: "other")
@@ -118,9 +111,7 @@ def test_what_is_written_by_other_code_is_written_anew(
     assert len(written) == 2
 
 
-def test_nothing_is_kept_where_the_cache_cannot_be_made(
-    tmp_path: Path, written: list[Path], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_nothing_is_kept_where_the_cache_cannot_be_made(tmp_path, written, monkeypatch):
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("ASSAY_CACHE", str(tmp_path / "file"))
     run = make_run(tmp_path, "run", [1, 2, 0])
@@ -129,12 +120,12 @@ def test_nothing_is_kept_where_the_cache_cannot_be_made(
     assert len(written) == 2
 
 
-def grade_nothing(folder: Path) -> None:
+def grade_nothing(folder):
     path = folder / "gold.jsonl"
     path.write_text(path.read_text().replace('"grade":1', '"grade":0', 1))
 
 
-def test_figures_of_a_stored_run_follow_its_files(tmp_path: Path, kept: Cache) -> None:
+def test_figures_of_a_stored_run_follow_its_files(tmp_path, kept):
     folder = make_run(tmp_path, "run", [1, 1, 1]).folder
     figures = FiguresCache(["Hit@1"], kept)
     assert figures.show(folder).figures.means["Hit@1"].value == 1
@@ -143,7 +134,7 @@ def test_figures_of_a_stored_run_follow_its_files(tmp_path: Path, kept: Cache) -
     assert summarise_cached(open_run(folder), ["Hit@1"]).scores["Hit@1"]["q0"] == 0
 
 
-def test_a_value_is_made_once_though_it_is_none(kept: Cache) -> None:
+def test_a_value_is_made_once_though_it_is_none(kept):
     made = []
     for _ in range(2):
         found = Memo("run", kept).find("cost", float | None, lambda: made.append(1))
@@ -154,19 +145,18 @@ def test_a_value_is_made_once_though_it_is_none(kept: Cache) -> None:
     assert len(made) == 1
 
 
-def raise_revision(patch: pytest.MonkeyPatch) -> None:
+def raise_revision(patch):
     patch.setattr(run_memo, "REVISION", 99)
 
 
-def install_another(patch: pytest.MonkeyPatch) -> None:
+def install_another(patch):
     patch.setattr(environment, "packages", lambda: {"numpy": "99"})
 
 
 @pytest.mark.parametrize("change", [raise_revision, install_another])
 def test_other_code_computes_anew(
-    tmp_path: Path, kept: Cache, monkeypatch: pytest.MonkeyPatch,
-    change: Callable[[pytest.MonkeyPatch], None],
-) -> None:  # fmt: skip
+    tmp_path, kept, monkeypatch,
+    change):  # fmt: skip
     folder = make_run(tmp_path, "run", [1, 2, 0]).folder
     memo = Memo(of_stored(folder), kept)
     memo.keep({"figure": b"1"})
@@ -187,9 +177,7 @@ def test_other_code_computes_anew(
     ],
     ids=["judgments", "another file", "config", "file lost", "manifest"],
 )
-def test_a_stored_run_is_known_by_its_files(
-    tmp_path: Path, change: Callable[[Path], object]
-) -> None:
+def test_a_stored_run_is_known_by_its_files(tmp_path, change):
     run = make_run(tmp_path, "run", [1, 2, 0])
     before = of_stored(run.folder)
     export_summary(run)
@@ -199,7 +187,7 @@ def test_a_stored_run_is_known_by_its_files(
     assert of_stored(run.folder) != before
 
 
-def test_a_point_is_known_by_what_ranks(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_point_is_known_by_what_ranks(monkeypatch):
     config, small = {"retriever": {"type": "bm25"}, "measures": ["Hit@1"]}, make_collection(2)
     point = of_point(config, small)
     assert of_point({**config, "measures": ["MRR@10"], "description": "x"}, small) == point
@@ -211,8 +199,8 @@ def test_a_point_is_known_by_what_ranks(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def test_a_stored_run_stands_for_its_point_while_it_is_whole_and_of_this_code(
-    tmp_path: Path, kept: Cache, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    tmp_path, kept, monkeypatch
+):
     folder = make_run(tmp_path, "run", [1, 2]).folder
     reports, end = folder.parent, folder.name.rpartition("-")[2]
     memo = Memo("point", kept)

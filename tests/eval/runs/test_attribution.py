@@ -1,9 +1,7 @@
 """Statuses of gold items: each one planted, and what must hold of any run."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -12,9 +10,8 @@ from samples.planned_runs import make_collection, make_run
 
 from assay.eval.collections.collection import GoldItem
 from assay.eval.runs.gold_ranks import GoldRank
-from assay.eval.runs.stored import StoredRun
 from assay.eval.runs.stored_files import LazyMapping
-from assay.eval.runs.summary.attribution import STATUSES, Attribution, ItemStatus, attribute
+from assay.eval.runs.summary.attribution import STATUSES, attribute
 from assay.eval.runs.summary.candidate_lists import follow
 from assay.eval.runs.summary.ceilings import UNION
 from assay.eval.scoring import measures
@@ -26,14 +23,14 @@ Ids = Sequence[str]
 
 
 @pytest.fixture(scope="module")
-def base(tmp_path_factory: pytest.TempPathFactory) -> StoredRun:
+def base(tmp_path_factory):
     """A run of one query, answered by d0 of 40 documents, to lay traces on."""
     collection = make_collection(COUNT)
     collection = replace(collection, queries=collection.queries[:1])
     return make_run(tmp_path_factory.mktemp("runs"), "one", [1] * COUNT, collection=collection)
 
 
-def listing(rank: int, length: int = 30) -> list[str]:
+def listing(rank, length=30):
     """Return `length` ids, that of the gold passage at `rank`; 0 leaves it out."""
     others = [f"d{i}" for i in range(1, COUNT)]
     if rank:
@@ -41,7 +38,7 @@ def listing(rank: int, length: int = 30) -> list[str]:
     return others[:length]
 
 
-def lay(run: StoredRun, final: Ids, placement: GoldRank | None = None, **lists: Ids) -> StoredRun:
+def lay(run, final, placement=None, **lists):
     """Return `run` with other lists, whose names say their kinds."""
     ids = {id_ for listed in (final, *lists.values()) for id_ in listed}
     chunks = {id_: Chunk(id_, id_, 0, 14, "text number 00") for id_ in sorted(ids)}
@@ -58,7 +55,7 @@ def lay(run: StoredRun, final: Ids, placement: GoldRank | None = None, **lists: 
     return replace(run, rankings={"q0": ranking}, gold_ranks={"q0": items})
 
 
-def status(run: StoredRun, k: int = 5) -> ItemStatus:
+def status(run, k=5):
     (found,) = attribute(run, k).items["q0"]
     return found
 
@@ -132,7 +129,7 @@ CASES: dict[str, tuple[Ids, GoldRank | None, dict[str, Ids], str, str]] = {
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_each_status(base: StoredRun, case: str) -> None:
+def test_each_status(base, case):
     final, placement, lists, wanted, where = CASES[case]
     depth = 39 if case == "cut off at the end" else 100
     run = replace(base, manifest=base.manifest.model_copy(update={"depth": depth}))
@@ -140,11 +137,11 @@ def test_each_status(base: StoredRun, case: str) -> None:
     assert (found.status, found.where) == (wanted, where)
 
 
-def test_the_cases_show_every_status() -> None:
+def test_the_cases_show_every_status():
     assert {case[3] for case in CASES.values()} == set(STATUSES)
 
 
-def test_ranks_at_each_step_and_beyond_are_told(base: StoredRun) -> None:
+def test_ranks_at_each_step_and_beyond_are_told(base):
     lists = {"dense": listing(4), "keyword": listing(0), "fusion": listing(7), "rerank": listing(9)}
     found = status(lay(base, listing(9), GoldRank(True, {"dense": 4, "keyword": 77}), **lists))
     assert found.ranks == {"dense": 4, "keyword": None, "fusion": 7, "rerank": 9, "final": 9}
@@ -156,7 +153,7 @@ def test_ranks_at_each_step_and_beyond_are_told(base: StoredRun) -> None:
     assert status(lay(base, listing(0), DEEP, dense=[])).words == "not retrieved: dense at rank 134"
 
 
-def test_a_stage_may_put_another_chunk_in_the_place_of_the_one_that_covers(base: StoredRun) -> None:
+def test_a_stage_may_put_another_chunk_in_the_place_of_the_one_that_covers(base):
     """Parents take the places of their children: the ranks are those of whatever covers."""
     run = lay(base, ["d1", "parent"], dense=["d1", "d0"], expand=["d1", "parent"])
     ranking = run.rankings["q0"]
@@ -171,7 +168,7 @@ def test_a_stage_may_put_another_chunk_in_the_place_of_the_one_that_covers(base:
     assert (found.status, found.ranks) == ("found", {"dense": 2, "expand": 2, "final": 2})
 
 
-def test_stages_of_one_name_are_told_apart(base: StoredRun) -> None:
+def test_stages_of_one_name_are_told_apart(base):
     run = lay(base, listing(0), dense=listing(1), boost=listing(2), other=listing(0))
     ranking = run.rankings["q0"]
     trace = tuple(
@@ -182,13 +179,13 @@ def test_stages_of_one_name_are_told_apart(base: StoredRun) -> None:
     assert list(found.ranks) == ["dense", "boost", "boost 2", "final"]
 
 
-def test_parts_that_tell_only_their_time_are_no_steps(base: StoredRun) -> None:
+def test_parts_that_tell_only_their_time_are_no_steps(base):
     run = lay(base, listing(0), dense=[], rerank=[])
     assert attribute(run).steps == ("final",)
     assert status(run).status == "not returned"
 
 
-def test_a_step_that_lists_nothing_for_one_query_is_a_step_there(tmp_path: Path) -> None:
+def test_a_step_that_lists_nothing_for_one_query_is_a_step_there(tmp_path):
     run = make_run(tmp_path, "two", [1, 1], collection=make_collection(2))
     filled, empty = (
         lay(run, listing(0), dense=listed).rankings["q0"] for listed in (listing(1), [])
@@ -197,7 +194,7 @@ def test_a_step_that_lists_nothing_for_one_query_is_a_step_there(tmp_path: Path)
     assert found[0].ranks == {"dense": None, "final": 1}
 
 
-def test_rankings_are_read_once(base: StoredRun) -> None:
+def test_rankings_are_read_once(base):
     run = lay(base, listing(1), dense=listing(1), keyword=listing(2))
     asked: list[str] = []
 
@@ -210,13 +207,13 @@ def test_rankings_are_read_once(base: StoredRun) -> None:
     assert asked == ["q0"]
 
 
-def test_a_candidate_that_is_listed_again_counts_once(base: StoredRun) -> None:
+def test_a_candidate_that_is_listed_again_counts_once(base):
     found = attribute(lay(base, listing(1), dense=["d1", "d2", "d1", "d0"]), 5)
     assert found.items["q0"][0].ranks == {"dense": 3, "final": 1}
     assert found.ceilings[0].candidates == 3
 
 
-def test_self_matches_have_no_rank(base: StoredRun) -> None:
+def test_self_matches_have_no_rank(base):
     facts = base.manifest.collection.model_copy(update={"drop_self_matches": True})
     run = replace(base, manifest=base.manifest.model_copy(update={"collection": facts}))
     with_self = ["d1", "q0", "d2", "d0"]
@@ -227,7 +224,7 @@ def test_self_matches_have_no_rank(base: StoredRun) -> None:
 # Ceilings, by hand
 
 
-def test_ceilings_are_those_of_a_perfect_order(base: StoredRun) -> None:
+def test_ceilings_are_those_of_a_perfect_order(base):
     gold = {
         "q0": tuple(
             GoldItem("q0", f"d{i}", f"d{i}", 0, 14, grade) for i, grade in enumerate((1, 2, 3))
@@ -260,7 +257,7 @@ def test_ceilings_are_those_of_a_perfect_order(base: StoredRun) -> None:
     assert attribution.reached["nDCG@2"].value == pytest.approx(2 / 1.5849625007211562 / ideal)
 
 
-def test_scores_that_are_known_are_not_computed_again(base: StoredRun) -> None:
+def test_scores_that_are_known_are_not_computed_again(base):
     run = lay(base, ["d0"], dense=["d0"], keyword=["d0"])
     computed = attribute(run).reached
     known = attribute(run, known={"Hit@1": dict.fromkeys(run.gold, 0.5)}).reached
@@ -269,7 +266,7 @@ def test_scores_that_are_known_are_not_computed_again(base: StoredRun) -> None:
     assert known["nDCG@10"] == computed["nDCG@10"]
 
 
-def test_a_query_of_no_candidates_counts_as_nothing_in_a_ceiling(base: StoredRun) -> None:
+def test_a_query_of_no_candidates_counts_as_nothing_in_a_ceiling(base):
     run = lay(base, [], dense=[], keyword=["d0"])
     dense, *_ = attribute(run).ceilings
     assert (dense.step, dense.candidates) == ("keyword", 1)
@@ -283,9 +280,7 @@ lists = st.lists(st.integers(0, COUNT - 1), max_size=COUNT, unique=True)
 spans = st.tuples(st.integers(0, COUNT * 10 - 1), st.integers(5, 60), st.integers(0, 3))
 
 
-def make_any(
-    base: StoredRun, golds: Sequence[tuple[int, int, int]], numbers: Mapping[str, Sequence[int]]
-) -> StoredRun:
+def make_any(base, golds, numbers):
     """Return a run whose chunks are ten characters each of one document, d0."""
     items = tuple(
         GoldItem("q0", f"d0[{start}:{start + size}]", "d0", start, start + size, grade)
@@ -324,7 +319,7 @@ def make_any(
     ),
     st.integers(1, 25),
 )
-def test_every_item_has_one_status_and_found_is_recall(base, golds, numbers, k) -> None:
+def test_every_item_has_one_status_and_found_is_recall(base, golds, numbers, k):
     run = make_any(base, golds, numbers)
     attribution = attribute(run, k)
     items = attribution.items["q0"]
@@ -348,7 +343,7 @@ def test_every_item_has_one_status_and_found_is_recall(base, golds, numbers, k) 
     st.lists(st.integers(0, 3), min_size=1, max_size=6),
     st.fixed_dictionaries(dict.fromkeys(("dense", "keyword", "fusion", "final"), lists)),
 )
-def test_no_order_beats_the_ceiling_where_chunks_are_items(base, grades, numbers) -> None:
+def test_no_order_beats_the_ceiling_where_chunks_are_items(base, grades, numbers):
     golds = [(i * 10, 10, grade) for i, grade in enumerate(grades)]
     numbers = numbers | {"fusion": numbers["final"]}
     attribution = attribute(make_any(base, golds, numbers), 5)
@@ -360,13 +355,13 @@ def test_no_order_beats_the_ceiling_where_chunks_are_items(base, grades, numbers
                 assert by_step[UNION][name].value >= by_step[leg][name].value - 1e-9
 
 
-def test_ceilings_count_an_item_once_and_all_that_a_chunk_covers(base: StoredRun) -> None:
+def test_ceilings_count_an_item_once_and_all_that_a_chunk_covers(base):
     golds = [(0, 5, 1), (5, 5, 2), (10, 20, 3)]  # the first chunk covers two, two cover the third
     (final,) = attribute(make_any(base, golds, {"final": [1, 2, 0]}), 2).ceilings
     assert [estimate.value for estimate in final.measures.values()] == [1, 1, 1]
 
 
-def test_totals_by_type_add_up(tmp_path: Path) -> None:
+def test_totals_by_type_add_up(tmp_path):
     collection = make_collection(6, types=["a", "b", ""])
     run = make_run(tmp_path, "typed", [1, 0, 1, 1, 1, 1], collection=collection)
     attribution = attribute(run)
@@ -375,6 +370,6 @@ def test_totals_by_type_add_up(tmp_path: Path) -> None:
     assert add(attribution, "a", "b")["found"] == attribution.totals()["found"] - 2
 
 
-def add(attribution: Attribution, *types: str) -> dict[str, Any]:
+def add(attribution, *types):
     totals = [attribution.totals(kind) for kind in types]
     return {status: sum(total[status] for total in totals) for status in STATUSES}

@@ -6,10 +6,8 @@ import json
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
 from functools import partial
 from multiprocessing import get_context
-from multiprocessing.synchronize import Barrier
 from pathlib import Path
 
 import pytest
@@ -28,7 +26,7 @@ ROUNDS, PROCESSES = 8, 4
 
 
 @pytest.fixture
-def target(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def target(tmp_path, monkeypatch):
     """A collection of one query, in the working folder."""
     monkeypatch.chdir(tmp_path)
     Path("docs").mkdir()
@@ -38,26 +36,26 @@ def target(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return Path("datasets/mine").absolute()
 
 
-def ask(number: int) -> Path:
+def ask(number):
     """Return a file with one question."""
     path = Path(f"questions{number}.csv")
     path.write_text(f"question,quote\nWhat is {number}?,The word{number} is here.\n")
     return path
 
 
-def add(barrier: Barrier, questions: Path, target: Path) -> None:
+def add(barrier, questions, target):
     barrier.wait()
     author.add(questions, target)
 
 
-def check_whole(target: Path, queries: int, judgments: int) -> None:
+def check_whole(target, queries, judgments):
     """Check that nothing was lost, and that the card was sealed over all of it."""
     collection = load(str(target))
     assert (len(collection.queries), collection.judgments) == (queries, judgments)
     assert [str(found) for found in check(find_card(str(target)))] == []
 
 
-def test_no_question_added_at_once_is_lost(target: Path) -> None:
+def test_no_question_added_at_once_is_lost(target):
     context = get_context("fork")
     for begin in range(1, 1 + ROUNDS * PROCESSES, PROCESSES):
         barrier = context.Barrier(PROCESSES)
@@ -72,7 +70,7 @@ def test_no_question_added_at_once_is_lost(target: Path) -> None:
 
 
 @pytest.mark.parametrize("without_locks", [False, True])
-def test_no_question_is_lost_in_any_order(target: Path, *, without_locks: bool) -> None:
+def test_no_question_is_lost_in_any_order(target, *, without_locks):
     files, whole, lost = [ask(1), ask(2)], target.with_name("whole"), 0
     target.rename(whole)
     with scheduled(locks, without_locks=without_locks) as schedule:
@@ -87,13 +85,13 @@ def test_no_question_is_lost_in_any_order(target: Path, *, without_locks: bool) 
     assert lost > 2 if without_locks else lost == 0
 
 
-def call(*words: str) -> "subprocess.Popen[str]":
+def call(*words):
     return subprocess.Popen(
         [sys.executable, ASSAY, *words], text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE
     )
 
 
-def write_table(query: str, number: int) -> str:
+def write_table(query, number):
     """Write a table that judges one document for a query; return its path."""
     text = f"# About {number}\n\nThe word{number} is here.\n"
     pair = worksheet.Pair(query, "What is 0?", "", f"d{number}.md", "", 0, len(text), text)
@@ -107,19 +105,17 @@ def write_table(query: str, number: int) -> str:
     return str(path)
 
 
-def add_question(target: Path) -> list[str]:
+def add_question(target):
     return ["init", "docs", "--name", "mine", "--add", "--questions", str(ask(2))]
 
 
-def add_judgment(target: Path) -> list[str]:
+def add_judgment(target):
     query = json.loads((target / author.QUERIES).read_text().partition("\n")[0])["_id"]
     return ["label", write_table(query, 2)]
 
 
 @pytest.mark.parametrize("words", [add_question, add_judgment])
-def test_who_comes_second_waits_says_so_and_adds_to_what_the_first_left(
-    target: Path, words: Callable[[Path], list[str]]
-) -> None:
+def test_who_comes_second_waits_says_so_and_adds_to_what_the_first_left(target, words):
     arguments = words(target)
     with changing(target):
         second = call(*arguments)
@@ -136,7 +132,7 @@ def test_who_comes_second_waits_says_so_and_adds_to_what_the_first_left(
     ]  # fmt: skip
 
 
-def test_of_two_that_make_a_collection_the_second_is_refused(target: Path) -> None:
+def test_of_two_that_make_a_collection_the_second_is_refused(target):
     name = ["init", "docs", "--name", "new", "--questions", str(ask(1))]
     with changing(target.with_name("new")):
         both = [call(*name), call(*name)]

@@ -5,7 +5,6 @@ import importlib
 import operator
 import sys
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -26,20 +25,20 @@ HARBOUR = {
 }
 
 
-def identify(code: Any) -> str | None:
+def identify(code):
     found = describe_code(code)["identity"]
     return None if found == "unknown" else found
 
 
-def look_up(query: str, k: int, boost: float = 1) -> list[tuple[str, float]]:
+def look_up(query, k, boost=1):
     return [(id_, boost) for id_ in TABLE.get(query, ())][:k]
 
 
-def other(query: str, k: int, boost: float = 1) -> list[tuple[str, float]]:
+def other(query, k, boost=1):
     return [(id_, -boost) for id_ in TABLE.get(query, ())][:k]
 
 
-def count(query: str, k: int) -> list[str]:
+def count(query, k):
     global COUNTED
     COUNTED += 1
     return ["d1"][:COUNTED]
@@ -73,11 +72,11 @@ class Table(dict[str, list[str]]):
         return self[query][:k]
 
 
-def close(boost: float) -> Callable[[str, int], Any]:
+def close(boost):
     return lambda query, k: look_up(query, k, boost)
 
 
-def wrap(function: Callable[..., Any], boost: float) -> Callable[..., Any]:
+def wrap(function, boost):
     @functools.wraps(function)
     def wrapped(query: str, k: int) -> Any:
         return [(id_, score * boost) for id_, score in function(query, k)]
@@ -102,24 +101,24 @@ MAKERS: dict[str, Callable[[float], Any]] = {
 
 @pytest.mark.parametrize("maker", MAKERS)
 @given(one=st.floats(0, 1), two=st.floats(0, 1))
-def test_equal_values_alone_are_one(maker: str, one: float, two: float) -> None:
+def test_equal_values_alone_are_one(maker, one, two):
     first, second = (identify(MAKERS[maker](boost)) for boost in (one, two))
     assert first is not None
     assert (first == second) == (repr(one) == repr(two))
 
 
-def test_partials_of_two_functions_are_two() -> None:
+def test_partials_of_two_functions_are_two():
     assert identify(functools.partial(look_up, boost=1)) != identify(
         functools.partial(other, boost=1)
     )
 
 
-def test_functions_on_one_line_are_two() -> None:
+def test_functions_on_one_line_are_two():
     first, second = (lambda q, k: look_up(q, k, 0.9)), (lambda q, k: look_up(q, k, 0.1))
     assert None is not identify(first) != identify(second)
 
 
-def test_the_code_of_a_wrapper_counts_though_it_wraps() -> None:
+def test_the_code_of_a_wrapper_counts_though_it_wraps():
     @functools.wraps(look_up)
     def reverse(query: str, k: int) -> Any:
         return look_up(query, k)[::-1]
@@ -131,7 +130,7 @@ def test_the_code_of_a_wrapper_counts_though_it_wraps() -> None:
     assert None is not identify(reverse) != identify(plain)
 
 
-def test_state_of_module_and_class_counts_by_value(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_state_of_module_and_class_counts_by_value(monkeypatch):
     function, searcher = identify(look_up), identify(Search(1))
     monkeypatch.setitem(TABLE, "dogs", ["d1"])
     assert function != identify(look_up)
@@ -142,13 +141,13 @@ def test_state_of_module_and_class_counts_by_value(monkeypatch: pytest.MonkeyPat
     assert searcher != identify(Search(1))
 
 
-def test_an_edited_method_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_edited_method_counts(monkeypatch):
     before = identify(Search(1))
     monkeypatch.setattr(Search, "__call__", lambda self, query, k: other(query, k))
     assert None is not identify(Search(1)) != before
 
 
-def count_up() -> Callable[[str, int], Any]:
+def count_up():
     calls = 0
 
     def counting(query: str, k: int) -> list[str]:
@@ -179,15 +178,13 @@ UNKNOWN = {
 
 
 @pytest.mark.parametrize("case", UNKNOWN)
-def test_what_cannot_be_known_is_named(case: str) -> None:
+def test_what_cannot_be_known_is_named(case):
     code, because = UNKNOWN[case]
     assert identify(code) is None
     assert because in describe_code(code)["because"]
 
 
-def test_an_object_whose_helper_was_edited_is_not_the_same(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_object_whose_helper_was_edited_is_not_the_same(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(str(tmp_path))
     monkeypatch.setattr(sys, "dont_write_bytecode", True)
     (tmp_path / "own_helper.py").write_text("def score(i):\n    return 1 / (i + 1)\n")
@@ -209,11 +206,11 @@ def test_an_object_whose_helper_was_edited_is_not_the_same(
         sys.modules.pop(name)
 
 
-def measure(what: Any) -> Any:
+def measure(what):
     return run(what, collection=HARBOUR, measures=["nDCG@10"], track=False)
 
 
-def test_a_changed_partial_is_measured_and_not_remembered() -> None:
+def test_a_changed_partial_is_measured_and_not_remembered():
     def rank(query: str, k: int, first: str) -> list[str]:
         return [first]
 
@@ -223,7 +220,7 @@ def test_a_changed_partial_is_measured_and_not_remembered() -> None:
     assert measure(functools.partial(rank, first="d1")).id == one.id
 
 
-def test_a_run_of_unknown_code_says_so_and_is_made_anew() -> None:
+def test_a_run_of_unknown_code_says_so_and_is_made_anew():
     def rank(query: str, k: int) -> list[str]:
         return ["d1"] if holder else []
 

@@ -3,7 +3,6 @@
 import math
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from samples.planned_runs import make_collection
@@ -40,21 +39,21 @@ class FaultyRetriever(Retriever):
         return self._lie(list(self._hits))
 
 
-def swap(hits: list[Hit], **changes: object) -> Ranking:
+def swap(hits, **changes):
     """Change the chunk at rank 2."""
     return Ranking((hits[0], replace(hits[1], chunk=replace(hits[1].chunk, **changes)), hits[2]))
 
 
-def score(hits: list[Hit], value: float) -> Ranking:
+def score(hits, value):
     return Ranking((hits[0], replace(hits[1], score=value), hits[2]))
 
 
-def run(lie, folder: Path) -> None:
+def run(lie, folder):
     plan = RunSpec("liar", {"name": "liar"}, 10, None, LatencySettings(queries=0))
     execute(plan, FaultyRetriever(lie), make_collection(4), folder, Quiet())
 
 
-def test_an_honest_one_is_scored_in_its_own_order(tmp_path: Path) -> None:
+def test_an_honest_one_is_scored_in_its_own_order(tmp_path):
     run(lambda hits: Ranking(tuple(hits)), tmp_path)
     run(lambda hits: score(hits, 9.0), tmp_path)
 
@@ -75,7 +74,7 @@ LIES = {
 
 
 @pytest.mark.parametrize("name", LIES)
-def test_a_broken_ranking_is_refused_and_leaves_no_run(name: str, tmp_path: Path) -> None:
+def test_a_broken_ranking_is_refused_and_leaves_no_run(name, tmp_path):
     lie, words = LIES[name]
     with pytest.raises(AssayError, match=rf"^FaultyRetriever: query q0: .*{words}") as caught:
         run(lie, tmp_path)
@@ -84,7 +83,7 @@ def test_a_broken_ranking_is_refused_and_leaves_no_run(name: str, tmp_path: Path
 
 
 @pytest.mark.parametrize("name", [name for name in LIES if name != "fails"])
-def test_a_ranking_of_chunks_that_are_known_is_refused_alike(name: str) -> None:
+def test_a_ranking_of_chunks_that_are_known_is_refused_alike(name):
     lie, words = LIES[name]
     collection, sound = make_collection(4), {}
     liar = FaultyRetriever(lie)

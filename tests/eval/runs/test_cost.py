@@ -1,7 +1,6 @@
 """What a run costs: from the calls it makes to its table, its report, JSON and MLflow."""
 
 import json
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,14 +18,14 @@ from assay.eval.report.run_page import page as report
 from assay.eval.running.figures import Figures
 from assay.eval.running.run import make_run
 from assay.eval.runs.summary.cost import dollars, tell_queries
-from assay.eval.runs.summary.summary import Summary, summarise
+from assay.eval.runs.summary.summary import summarise
 from assay.eval.studies.ingestion.dry_run import estimate_run
 from assay.eval.tracking.record import describe
 from assay.retrievers.base import Quiet
 
 
 @pytest.fixture
-def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ModelServer]:
+def server(tmp_path, monkeypatch):
     write_project(tmp_path)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("ASSAY_CACHE", str(tmp_path / "cache"))
@@ -35,7 +34,7 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ModelSer
         yield found
 
 
-def make_config(server: ModelServer, **prices: float) -> RunConfig:
+def make_config(server, **prices):
     def choose(type_: str, price: str) -> dict[str, Any]:
         given = {"price_usd": prices[price]} if price in prices else {}
         where = {"url": f"{server.url}/{type_}", "key_variable": "MY_KEY"}
@@ -55,13 +54,11 @@ def make_config(server: ModelServer, **prices: float) -> RunConfig:
     )
 
 
-def run(config: RunConfig, rerun: bool = False) -> Summary:
+def run(config, rerun=False):
     return summarise(make_run(config, rerun, Quiet()).run)
 
 
-def test_a_run_tells_what_it_costs_whether_scores_are_kept_or_new(
-    server: ModelServer, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_run_tells_what_it_costs_whether_scores_are_kept_or_new(server, capsys):
     config = make_config(server, encoder=1.0, reranker=2.0)
     first, second = run(config), run(config, rerun=True)
     assert first.cost is not None
@@ -87,9 +84,7 @@ def test_a_run_tells_what_it_costs_whether_scores_are_kept_or_new(
     )
 
 
-def test_where_no_price_is_known_no_figure_is_given(
-    server: ModelServer, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_where_no_price_is_known_no_figure_is_given(server, capsys):
     summary = run(make_config(server, encoder=1.0))
     assert summary.cost is not None
     assert summary.cost.queries is None
@@ -101,7 +96,7 @@ def test_where_no_price_is_known_no_figure_is_given(
     assert "cost/usd_per_1000_queries" not in describe(summary).metrics
 
 
-def test_what_runs_here_has_no_cost(server: ModelServer) -> None:
+def test_what_runs_here_has_no_cost(server):
     words = {"legs": {"words": {"type": "bm25"}}}
     plain = {"name": "words", "dataset": "datasets/mine", "latency": {"queries": 0}}
     summary = run(RunConfig.model_validate({**plain, "retriever": words}))
@@ -109,7 +104,7 @@ def test_what_runs_here_has_no_cost(server: ModelServer) -> None:
     assert summary.as_json()["cost"] is None
 
 
-def test_a_dry_run_asks_nothing_and_comes_near(server: ModelServer) -> None:
+def test_a_dry_run_asks_nothing_and_comes_near(server):
     config = make_config(server, encoder=1.0, reranker=2.0)
     found = estimate_run(config, Quiet())
     assert not server.calls
@@ -129,7 +124,7 @@ def test_a_dry_run_asks_nothing_and_comes_near(server: ModelServer) -> None:
     assert estimate_run(make_config(server, encoder=1.0), Quiet()).usd is None
 
 
-def test_a_dry_run_prices_what_expands_queries(server: ModelServer) -> None:
+def test_a_dry_run_prices_what_expands_queries(server):
     where = {"url": f"{server.url}/openai", "key_variable": "MY_KEY", "price_usd": 1.0}
     encoder = {"type": "openai", "model": "some", "query_prefix": "a long prefix: ", **where}
     retriever = {
@@ -147,7 +142,7 @@ def test_a_dry_run_prices_what_expands_queries(server: ModelServer) -> None:
     assert terms.what == f"{len(passages) - len(QUERIES)} terms not embedded before"
 
 
-def test_a_dry_run_states_how_often_a_language_model_is_asked(server: ModelServer) -> None:
+def test_a_dry_run_states_how_often_a_language_model_is_asked(server):
     values = make_config(server).model_dump(exclude={"retriever"})
     where = {"type": "openai", "model": "some", "base_url": f"{server.url}/v1"}
     for type_, calls in (("llm", 1), ("llm_pairs", 6)):
@@ -160,7 +155,7 @@ def test_a_dry_run_states_how_often_a_language_model_is_asked(server: ModelServe
     assert not server.calls
 
 
-def test_the_dry_run_of_the_command_line(server: ModelServer, tmp_path: Path) -> None:
+def test_the_dry_run_of_the_command_line(server, tmp_path):
     config = make_config(server, encoder=1.0).model_dump(mode="json", exclude_none=True)
     (tmp_path / "served.json.yaml").write_text(json.dumps(config))
     called = CliRunner().invoke(assay, ["run", "served.json.yaml", "--dry-run"])
@@ -172,11 +167,11 @@ def test_the_dry_run_of_the_command_line(server: ModelServer, tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("value", "text"), [(0.0, "0"), (2.0, "2.00"), (0.0122, "0.0122"), (0.00038, "0.000380")]
 )
-def test_dollars_have_three_digits(value: float, text: str) -> None:
+def test_dollars_have_three_digits(value, text):
     assert dollars(value) == text
 
 
-def test_compare_tells_both_costs(server: ModelServer) -> None:
+def test_compare_tells_both_costs(server):
     served = run(make_config(server, encoder=1.0, reranker=2.0)).run.folder
     words = {"legs": {"words": {"type": "bm25"}}}
     plain = {"name": "words", "dataset": "datasets/mine", "latency": {"queries": 0}}
@@ -189,7 +184,7 @@ def test_compare_tells_both_costs(server: ModelServer) -> None:
     assert "| USD per 1,000 queries | 2.00 → 0 |" in page.with_suffix(".md").read_text()
 
 
-def test_a_sweep_tells_costs_where_there_are_any(server: ModelServer) -> None:
+def test_a_sweep_tells_costs_where_there_are_any(server):
     figures = Figures.of(run(make_config(server, encoder=1.0, reranker=2.0)))
     unknown = Figures.of(run(make_config(server, encoder=1.0)))
     assert (tell_queries(figures.cost), tell_queries(unknown.cost)) == ("2.00", "unknown")
@@ -197,9 +192,7 @@ def test_a_sweep_tells_costs_where_there_are_any(server: ModelServer) -> None:
     assert (tell_queries(None), replace(figures, cost=None).usd) == ("0", 0)
 
 
-def test_a_language_model_that_writes_about_queries_is_priced(
-    server: ModelServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_language_model_that_writes_about_queries_is_priced(server, monkeypatch):
     pytest.importorskip("openai", reason="needs the extra `openai`")
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     config = make_config(server, encoder=1.0)

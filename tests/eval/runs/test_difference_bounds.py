@@ -3,7 +3,6 @@
 import math
 from dataclasses import replace
 from itertools import product
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,7 +12,6 @@ from samples.planned_runs import make_collection, make_run
 
 from assay.eval.collections.authoring.worksheet import Pair
 from assay.eval.collections.collection import GoldItem
-from assay.eval.runs.stored import StoredRun
 from assay.eval.runs.summary.difference_bounds import (
     DifferenceBounds,
     bound_differences,
@@ -26,12 +24,12 @@ Ranks = tuple[int, int]
 
 
 @pytest.fixture(scope="module")
-def runs(tmp_path_factory: pytest.TempPathFactory) -> list[StoredRun]:
+def runs(tmp_path_factory):
     folder = tmp_path_factory.mktemp("runs")
     return [make_run(folder, name, [1]) for name in ("base", "other")]
 
 
-def score(ranks: list[int], grades: list[int], others: list[int]) -> float:
+def score(ranks, grades, others):
     """Return nDCG of texts of such grades at such ranks, where `others` were not returned."""
     ideal = sorted(grades + others, reverse=True)[:CUTOFF]
     best = math.fsum(grade * discount(i) for i, grade in enumerate(ideal, start=1))
@@ -40,7 +38,7 @@ def score(ranks: list[int], grades: list[int], others: list[int]) -> float:
 
 
 @st.composite
-def contests(draw: st.DrawFn) -> tuple[list[Ranks], list[Ranks], list[int], int]:
+def contests(draw):
     """Draw the ranks of open and of judged texts in both runs, the grades of these, the highest."""
     places = [(0, 1, 2, 3)] * 2
     base, other = (draw(st.permutations(i)) for i in places)
@@ -53,9 +51,7 @@ def contests(draw: st.DrawFn) -> tuple[list[Ranks], list[Ranks], list[int], int]
 
 @given(contests())
 @settings(max_examples=60, deadline=None)
-def test_no_way_to_grade_the_open_pairs_leaves_the_bounds(
-    runs: list[StoredRun], contest: tuple[list[Ranks], list[Ranks], list[int], int]
-) -> None:
+def test_no_way_to_grade_the_open_pairs_leaves_the_bounds(runs, contest):
     open_, judged, grades, highest = contest
     # A text that neither run has returned has the highest grade, so that each grade is given.
     others = list(range(1, highest + 1))
@@ -88,14 +84,14 @@ def test_no_way_to_grade_the_open_pairs_leaves_the_bounds(
         )
 
 
-def make_bounded(folder: Path, ranks: dict[str, list[int]], depth: int) -> list[DifferenceBounds]:
+def make_bounded(folder, ranks, depth):
     runs = [make_run(folder, name, planned) for name, planned in ranks.items()]
     measure = f"nDCG@{depth}"
     scores = [run.score([measure])[measure] for run in runs]
     return bound_differences(runs, scores, list_open(runs, depth)[0], depth)
 
 
-def test_bounds_worked_by_hand(tmp_path: Path) -> None:
+def test_bounds_worked_by_hand(tmp_path):
     """Only the first hit counts: the answer is first in one, and an unjudged text in the other."""
     (bounds,) = make_bounded(tmp_path, {"base": [1, 1], "other": [2, 2]}, 1)
     assert (bounds.difference, bounds.low, bounds.high) == (-1, -1, 0)
@@ -116,14 +112,14 @@ def test_bounds_worked_by_hand(tmp_path: Path) -> None:
     assert (equal.low, equal.high) == (0, 0)
 
 
-def test_a_pair_of_a_third_run_moves_no_difference_of_two_others(tmp_path: Path) -> None:
+def test_a_pair_of_a_third_run_moves_no_difference_of_two_others(tmp_path):
     ranks = {"a": [1, 1], "b": [1, 1], "c": [2, 2]}
     both, first, second = make_bounded(tmp_path, ranks, 1)
     assert (both.low, both.high) == (0, 0)
     assert (first.low, first.high) == (second.low, second.high) == (-1, 0)
 
 
-def test_the_sentence() -> None:
+def test_the_sentence():
     sure = DifferenceBounds("a", "b", 0.1, 0.05, 0.2)
     open_ = DifferenceBounds("a", "c", 0.1, -0.05, 0.2)
     none = DifferenceBounds("b", "c", 0.1, 0.1, 0.1)
@@ -141,7 +137,7 @@ def test_the_sentence() -> None:
     assert describe_bounds("nDCG@10", [open_] * 5).endswith("+0.200; and 2 more pairs")
 
 
-def test_high_grades_bound_as_low_ones_do(tmp_path: Path) -> None:
+def test_high_grades_bound_as_low_ones_do(tmp_path):
     found = []
     for grade in (1, 1_000_000):
         collection = make_collection(4, grade=grade)

@@ -3,7 +3,6 @@
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from samples.planned_runs import make_collection, make_run
@@ -12,7 +11,7 @@ from assay.eval.collections.collection import GoldItem
 from assay.eval.runs.execution.execution import RunSpec, execute
 from assay.eval.runs.gold_ranks import GoldRank
 from assay.eval.runs.latency import LatencySettings
-from assay.eval.runs.stored import StoredRun, load
+from assay.eval.runs.stored import load
 from assay.eval.runs.summary.attribution import attribute
 from assay.retrievers.base import (
     AssayError,
@@ -73,17 +72,17 @@ class TwoLegs(Retriever):
         return {name: [chunk.id for chunk in listed] for name, listed in self.legs(depth).items()}
 
 
-def execute_plan(folder: Path, retriever: Retriever) -> StoredRun:
+def execute_plan(folder, retriever):
     plan = RunSpec("legs", {"name": "legs"}, 100, 12, LatencySettings(queries=2, warm_up=0))
     return execute(plan, retriever, make_collection(COUNT), folder, Quiet()).run
 
 
-def told(run: StoredRun) -> dict[str, tuple[str, str]]:
+def told(run):
     items = attribute(run).items
     return {query: (item.status, item.where) for query, (item,) in items.items()}
 
 
-def test_a_run_stores_what_its_lists_do_not_tell(tmp_path: Path) -> None:
+def test_a_run_stores_what_its_lists_do_not_tell(tmp_path):
     retriever = TwoLegs()
     run = execute_plan(tmp_path, retriever)
     assert run.manifest.format == 2
@@ -103,7 +102,7 @@ def test_a_run_stores_what_its_lists_do_not_tell(tmp_path: Path) -> None:
     assert {depth for _, depth in retriever.probes} == {COUNT - 1}
 
 
-def test_a_retriever_that_tells_nothing_has_fates_too(tmp_path: Path) -> None:
+def test_a_retriever_that_tells_nothing_has_fates_too(tmp_path):
     run = make_run(tmp_path, "plain", [1, 12, 0, *[20] * 20])
     attribution = attribute(run)
     assert run.gold_ranks["q2"] == {}
@@ -113,7 +112,7 @@ def test_a_retriever_that_tells_nothing_has_fates_too(tmp_path: Path) -> None:
     assert attribution.steps == ("final",)
 
 
-def test_self_matches_are_left_out_of_probed_lists(tmp_path: Path) -> None:
+def test_self_matches_are_left_out_of_probed_lists(tmp_path):
     """The query is itself the document d7 here, and the answer is d9."""
     collection = make_collection(COUNT)
     query = replace(collection.queries[7], id="d7")
@@ -149,7 +148,7 @@ class Dying(TwoLegs):
 
 
 @pytest.mark.parametrize("at_probe", [True, False])
-def test_a_run_that_was_killed_resumes_to_the_same(tmp_path: Path, at_probe: bool) -> None:
+def test_a_run_that_was_killed_resumes_to_the_same(tmp_path, at_probe):
     with pytest.raises(CutOffError):
         execute_plan(tmp_path / "cut", Dying(at_probe))
     (folder,) = (tmp_path / "cut").glob("legs-*")
@@ -167,7 +166,7 @@ def test_a_run_that_was_killed_resumes_to_the_same(tmp_path: Path, at_probe: boo
     assert attribute(resumed).as_json() == attribute(whole).as_json()
 
 
-def test_a_format_that_is_not_read_is_refused_in_one_line(tmp_path: Path) -> None:
+def test_a_format_that_is_not_read_is_refused_in_one_line(tmp_path):
     run = make_run(tmp_path, "old", [1])
     path = run.folder / "manifest.json"
     path.write_text(json.dumps(json.loads(path.read_text()) | {"format": 1}))

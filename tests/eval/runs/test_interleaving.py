@@ -7,7 +7,6 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from itertools import pairwise
-from pathlib import Path
 
 import pytest
 from tools.busy_machine import spinning
@@ -32,13 +31,13 @@ for number, line in enumerate(sys.stdin):
 """
 
 
-def timed(folder: Path, name: str, factor: float) -> TimedProcess:
+def timed(folder, name, factor):
     path = folder / f"{name}.py"
     path.write_text(WORKER.format(log=str(folder / "log"), name=name, factor=factor))
     return TimedProcess(name, (sys.executable, str(path)), folder)
 
 
-def test_queries_alternate_and_stay_paired(tmp_path: Path) -> None:
+def test_queries_alternate_and_stay_paired(tmp_path):
     one, two = timed(tmp_path, "base", 1), timed(tmp_path, "head", 2.5)
     base, head, load = interleave(one, two, ["a", "bb", "ccc"], 60, Quiet())
     assert load.cores >= 1
@@ -51,14 +50,14 @@ def test_queries_alternate_and_stay_paired(tmp_path: Path) -> None:
     assert len(lines) == 3 * 2 * 3
 
 
-def test_processes_that_spin_beside_are_seen(tmp_path: Path) -> None:
+def test_processes_that_spin_beside_are_seen(tmp_path):
     one, two = timed(tmp_path, "base", 1), timed(tmp_path, "head", 2.5)
     with spinning():
         assert interleave(one, two, ["a", "bb", "ccc"], 60, Quiet()).load.is_busy()
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 4, 5, 8, 21])
-def test_each_follows_each_other_and_takes_each_place_equally_often(count: int) -> None:
+def test_each_follows_each_other_and_takes_each_place_equally_often(count):
     asked: list[tuple[int, int]] = []
 
     def make(side: int) -> Callable[[int], float]:
@@ -79,7 +78,7 @@ def test_each_follows_each_other_and_takes_each_place_equally_often(count: int) 
     assert set(neighbours.values()) <= {1 + count % 2}
 
 
-def test_no_further_query_is_begun_after_the_time() -> None:
+def test_no_further_query_is_begun_after_the_time():
     asked: list[int] = []
 
     def measure(query: int) -> float:
@@ -92,7 +91,7 @@ def test_no_further_query_is_begun_after_the_time() -> None:
 
 
 @pytest.mark.parametrize("busy", [False, True])
-def test_a_pipeline_is_as_fast_as_itself(busy: bool) -> None:
+def test_a_pipeline_is_as_fast_as_itself(busy):
     """Half of the intervals or fewer would hold 1 if its times drifted apart."""
     ends = threading.Event()
     neighbour = threading.Thread(target=lambda: [sum(range(1000)) for _ in iter(ends.is_set, True)])
@@ -107,7 +106,7 @@ def test_a_pipeline_is_as_fast_as_itself(busy: bool) -> None:
     assert covered >= 14
 
 
-def covers_one(seed: int) -> bool:
+def covers_one(seed):
     lengths = random.Random(seed).choices(range(200, 4000), k=40)
 
     def search(length: int) -> float:
@@ -128,13 +127,13 @@ def covers_one(seed: int) -> bool:
         ("print('{\"ready\": true}')", "cannot be timed"),
     ],
 )
-def test_a_process_that_breaks_off(tmp_path: Path, code: str, words: str) -> None:
+def test_a_process_that_breaks_off(tmp_path, code, words):
     broken = TimedProcess("base x", (sys.executable, "-c", code), tmp_path)
     with pytest.raises(AssayError, match=f"base x: .*{words}"):
         interleave(broken, timed(tmp_path, "head", 1), ["a"], 60, Quiet())
 
 
-def test_a_command_that_is_not_there(tmp_path: Path) -> None:
+def test_a_command_that_is_not_there(tmp_path):
     with pytest.raises(AssayError, match="cannot be started"):
         interleave(
             TimedProcess("base", ("./nothing",), tmp_path),

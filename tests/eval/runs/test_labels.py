@@ -3,7 +3,7 @@
 from assay.eval.runs.summary.labels import merge_lines
 
 
-def test_a_line_comes_once_after_the_labels_of_all_it_is_said_of() -> None:
+def test_a_line_comes_once_after_the_labels_of_all_it_is_said_of():
     said = [
         ("bm25", "a chunk is too long"),
         ("bm25", ""),

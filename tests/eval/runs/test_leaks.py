@@ -2,12 +2,10 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from assay.eval.collections.collection import Collection
 from assay.eval.collections.in_memory import make_collection
 from assay.eval.runs.execution.searching import index, search
 from assay.eval.runs.summary.leaks import describe_bound
@@ -68,12 +66,12 @@ ENGINE = {"legs": {"keyword": {"type": "engine_keyword", "engine": {"type": "sql
 
 
 @pytest.fixture(scope="module")
-def collection() -> Collection:
+def collection():
     judgments = {id_: [("open.md", 10, 34), ("secret.md", 80, 100)] for id_ in QUERIES}
     return make_collection(DOCUMENTS, QUERIES, judgments, permissions=PERMISSIONS)
 
 
-def build(retriever: Mapping[str, Any], collection: Collection, tmp_path: Path) -> Pipeline:
+def build(retriever, collection, tmp_path):
     chunker = {"type": "parent_child"} if retriever is PARENTS else {"type": "sections"}
     config = PipelineConfig.model_validate(
         {"name": "p", "retriever": retriever, "documents": {"chunker": chunker}}
@@ -84,14 +82,12 @@ def build(retriever: Mapping[str, Any], collection: Collection, tmp_path: Path) 
     return pipeline
 
 
-def search_all(pipeline: Pipeline, collection: Collection) -> dict[str, Ranking]:
+def search_all(pipeline, collection):
     return {query.id: search(pipeline, collection, query, 10) for query in collection.queries}
 
 
 @pytest.mark.parametrize("retriever", [EVERY, PARENTS, ENGINE])
-def test_each_query_finds_all_that_it_may_and_nothing_else(
-    retriever: dict[str, Any], collection: Collection, tmp_path: Path
-) -> None:
+def test_each_query_finds_all_that_it_may_and_nothing_else(retriever, collection, tmp_path):
     with build(retriever, collection, tmp_path) as pipeline:
         for _ in range(2):  # the second time from the query cache, if there is one
             for id_, ranking in search_all(pipeline, collection).items():
@@ -99,7 +95,7 @@ def test_each_query_finds_all_that_it_may_and_nothing_else(
     assert {item.doc_id for item in collection.gold["q2"]} == {"open.md"}
 
 
-def drop_restriction(patch: pytest.MonkeyPatch) -> None:
+def drop_restriction(patch):
     def search_unrestricted(
         self: LegGroup, name: str, request: Any, allowed: Any, depth: int, found: Any
     ) -> Any:
@@ -108,20 +104,20 @@ def drop_restriction(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(LegGroup, "_search_allowed", search_unrestricted)
 
 
-def share_answers(patch: pytest.MonkeyPatch) -> None:
+def share_answers(patch):
     key = Answers.key
     patch.setattr(Answers, "key", lambda self, query, k, allowed="": key(self, query, k))
 
 
-def follow_every_edge(patch: pytest.MonkeyPatch) -> None:
+def follow_every_edge(patch):
     patch.setattr(GraphLeg, "restrict", lambda self, allowed: self)
 
 
-def define_from_everywhere(patch: pytest.MonkeyPatch) -> None:
+def define_from_everywhere(patch):
     patch.setattr(Definitions, "restrict", Stage.restrict)
 
 
-def reach_into_others(stage: type[Any]) -> Any:
+def reach_into_others(stage):
     """Return what makes `stage` pull in a chunk of another document."""
 
     def seed(patch: pytest.MonkeyPatch) -> None:
@@ -144,7 +140,7 @@ def reach_into_others(stage: type[Any]) -> Any:
     return seed
 
 
-def pool_more(patch: pytest.MonkeyPatch) -> None:
+def pool_more(patch):
     """Let what a reranker would be given, and drops, hold what may not be read."""
     searching = Pipeline._search
 
@@ -168,12 +164,8 @@ def pool_more(patch: pytest.MonkeyPatch) -> None:
     ],
 )
 def test_a_seeded_leak_is_an_error_that_names_query_and_chunk(
-    retriever: dict[str, Any],
-    seed: Any,
-    collection: Collection,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+    retriever, seed, collection, tmp_path, monkeypatch
+):
     seed(monkeypatch)
     with (
         build(retriever, collection, tmp_path) as pipeline,
@@ -185,7 +177,7 @@ def test_a_seeded_leak_is_an_error_that_names_query_and_chunk(
     assert raised.value.status == 1
 
 
-def test_the_bound_is_of_queries_with_a_principal(collection: Collection) -> None:
+def test_the_bound_is_of_queries_with_a_principal(collection):
     queries = {query.id: query for query in collection.queries}
     told = describe_bound(queries, "2026-11-28")
     assert told.startswith("No leak in 2 queries with a principal, as of 2026-11-28: ")
@@ -201,9 +193,7 @@ def test_the_bound_is_of_queries_with_a_principal(collection: Collection) -> Non
         ({"filter": {"field": "year", "equals": "x"}}, "year: 'x' is no number"),
     ],
 )
-def test_a_query_that_asks_what_the_card_does_not_know_is_refused(
-    query: dict[str, Any], told: str
-) -> None:
+def test_a_query_that_asks_what_the_card_does_not_know_is_refused(query, told):
     with pytest.raises(AssayError, match=f"queries.*{told}"):
         make_collection(
             DOCUMENTS,

@@ -3,7 +3,6 @@
 import re
 from dataclasses import replace
 from html import unescape
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -13,7 +12,6 @@ from samples.report import make_run
 from assay.eval.report.markdown import coded
 from assay.eval.report.run_page import page as report
 from assay.eval.runs.manifest import describe_unread
-from assay.eval.runs.stored import StoredRun
 from assay.eval.runs.summary.legs_alone import LegAlone, score_legs
 from assay.eval.runs.summary.summary import summarise
 from assay.eval.statistics.estimates import Estimate
@@ -30,7 +28,7 @@ LEG = LegAlone(
 )
 
 
-def test_a_leg_scores_what_it_does_without_the_others(tmp_path: Path) -> None:
+def test_a_leg_scores_what_it_does_without_the_others(tmp_path):
     both = make_run(tmp_path)
     legs = {item.leg: item for item in score_legs(both, "nDCG@10")}
     assert list(legs) == ["words", "letters"]
@@ -42,7 +40,7 @@ def test_a_leg_scores_what_it_does_without_the_others(tmp_path: Path) -> None:
         assert item.gain.value == pytest.approx(alone.value - fused.value)
 
 
-def test_no_leg_stands_beside_what_was_not_fused(tmp_path: Path) -> None:
+def test_no_leg_stands_beside_what_was_not_fused(tmp_path):
     run = make_run(tmp_path, legs=("words",))
     rankings = {
         query: replace(ranking, trace=tuple(item for item in ranking.trace if item.kind == "leg"))
@@ -51,7 +49,7 @@ def test_no_leg_stands_beside_what_was_not_fused(tmp_path: Path) -> None:
     assert score_legs(replace(run, rankings=rankings), "nDCG@10") == ()
 
 
-def test_the_figures_are_told_and_how_sure_they_are() -> None:
+def test_the_figures_are_told_and_how_sure_they_are():
     assert LEG.words == (
         "The leg keyword alone does better than the fusion: nDCG@10 0.600 against 0.550, +0.050 "
         "(95 % interval +0.010 … +0.090). Use that leg alone, or fit the fusion: `assay tune`"
@@ -63,7 +61,7 @@ def test_the_figures_are_told_and_how_sure_they_are() -> None:
     )
 
 
-def make_leg_better(run: StoredRun) -> StoredRun:
+def make_leg_better(run):
     """Return the run with every fused list turned round."""
     rankings = {
         query: replace(
@@ -78,9 +76,7 @@ def make_leg_better(run: StoredRun) -> StoredRun:
     return replace(run, rankings=rankings)
 
 
-def test_the_report_warns_of_a_leg_that_does_better_and_of_chunks_read_in_part(
-    tmp_path: Path,
-) -> None:
+def test_the_report_warns_of_a_leg_that_does_better_and_of_chunks_read_in_part(tmp_path):
     run = make_leg_better(make_run(tmp_path))
     index = replace(run.manifest.index, facts={"unread": 3, "window": 512})
     manifest = run.manifest.model_copy(update={"index": index})
@@ -102,21 +98,21 @@ def test_the_report_warns_of_a_leg_that_does_better_and_of_chunks_read_in_part(
     assert not find_ticks(page)
 
 
-def find_ticks(page: Path) -> list[str]:
+def find_ticks(page):
     """Return what a page shows between backticks, its scripts apart."""
     shown = re.sub(r"<(script|style|pre)\b.*?</\1>", "", page.read_text(), flags=re.DOTALL)
     return re.findall(r"`[^`]*`", shown)
 
 
 @given(st.text(st.sampled_from('`<&ab \n"') | st.characters()))
-def test_what_stands_between_backticks_is_code_and_nothing_else_a_tag(text: str) -> None:
+def test_what_stands_between_backticks_is_code_and_nothing_else_a_tag(text):
     html = str(coded(text))
     assert re.findall(r"<[^>]*>", html) == ["<code>", "</code>"] * html.count("<code>")
     assert unescape(re.sub(r"</?code>", "`", html)) == text
     assert not re.search(r"`[^`\n]+`", unescape(re.sub(r"<code>.*?</code>", "\n", html)))
 
 
-def test_chunks_read_in_part_are_told() -> None:
+def test_chunks_read_in_part_are_told():
     facts = {"unread": 12, "window": 512}
     index = IndexReport(1300, facts=facts)
     assert describe_unread(index) == (

@@ -4,9 +4,7 @@ import re
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from samples.planned_runs import make_collection, make_run
@@ -19,8 +17,7 @@ from assay.eval.running.timing import System, find_timing
 from assay.eval.runs import machine_load
 from assay.eval.runs.latency import LatencySample, LatencySettings, measure
 from assay.eval.runs.machine_load import LoadMeter, MachineLoad, Usage, read_usage
-from assay.eval.runs.stored import StoredRun
-from assay.eval.runs.summary.summary import Summary, summarise
+from assay.eval.runs.summary.summary import summarise
 from assay.retrievers.base import IndexReport, Quiet, Ranking, Retriever, StageTrace
 from assay.retrievers.base.stopwatch import Stopwatch
 
@@ -55,23 +52,23 @@ class Pauses(Retriever):
 
 
 @pytest.fixture(autouse=True)
-def as_long_as_for_users(monkeypatch: pytest.MonkeyPatch) -> None:
+def as_long_as_for_users(monkeypatch):
     """Other tests look for a shorter time, which tells nothing."""
     monkeypatch.setattr(machine_load, "SECONDS", 0.5)
 
 
-def use_readings(monkeypatch: pytest.MonkeyPatch, *readings: Usage) -> None:
+def use_readings(monkeypatch, *readings):
     """Let the machine be observed as `readings` say."""
     following = iter(readings)
     monkeypatch.setattr(machine_load, "read_usage", lambda: next(following))
     monkeypatch.setattr(machine_load, "_wait", lambda seconds: None)
 
 
-def cores(*idle: float) -> dict[str, float]:
+def cores(*idle):
     return {f"cpu{i}": seconds for i, seconds in enumerate(idle)}
 
 
-def test_processes_that_spin_beside_the_timing_are_seen() -> None:
+def test_processes_that_spin_beside_the_timing_are_seen():
     with spinning():
         found = measure(Pauses(), [("q", "x")], 10, LatencySettings(), Quiet()).load
     assert found is not None
@@ -79,9 +76,7 @@ def test_processes_that_spin_beside_the_timing_are_seen() -> None:
     assert found.words.startswith("other processes used ")
 
 
-def test_what_nobody_uses_and_what_this_process_uses_is_not_of_others(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_what_nobody_uses_and_what_this_process_uses_is_not_of_others(monkeypatch):
     # In a second, two cores were idle for 1.06 together; 0.9 was this process's: 0.04 of 2 remain.
     use_readings(
         monkeypatch, Usage(10, 5, cores(100, 200)), *[Usage(11, 5.9, cores(100.1, 200.96))] * 2
@@ -92,9 +87,7 @@ def test_what_nobody_uses_and_what_this_process_uses_is_not_of_others(
     assert (found.cores, found.seconds, found.is_busy()) == (2, 1, False)
 
 
-def test_the_work_of_a_server_that_is_asked_is_not_of_others(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_the_work_of_a_server_that_is_asked_is_not_of_others(monkeypatch):
     # Idle in the pauses before and after; while queries are timed both cores are at work.
     readings = [
         Usage(0, 0, cores(0, 0)), Usage(0.25, 0, cores(0.25, 0.25)),
@@ -108,9 +101,7 @@ def test_the_work_of_a_server_that_is_asked_is_not_of_others(
     assert LoadMeter(asks_server=False).end().is_busy()
 
 
-def test_a_short_timing_is_followed_by_a_look_at_the_machine(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_short_timing_is_followed_by_a_look_at_the_machine(monkeypatch):
     use_readings(
         monkeypatch,
         Usage(0, 0, cores(0)),
@@ -122,7 +113,7 @@ def test_a_short_timing_is_followed_by_a_look_at_the_machine(
     assert found.seconds == pytest.approx(0.1)
 
 
-def test_the_work_of_children_is_own_work() -> None:
+def test_the_work_of_children_is_own_work():
     spin = (
         "import sys, time\nwhile time.process_time() < 0.5: pass\n"
         "print(flush=True)\nsys.stdin.read()"
@@ -140,9 +131,7 @@ def test_the_work_of_children_is_own_work() -> None:
         assert after.own - before.own - (time.process_time() - own) > 0.4
 
 
-def test_a_system_without_counters_says_that_it_does_not_know(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_a_system_without_counters_says_that_it_does_not_know(monkeypatch, tmp_path):
     monkeypatch.setattr(machine_load, "STAT", tmp_path / "stat")
     monkeypatch.setattr(machine_load, "PROCESSES", tmp_path)
     for asks_server in (True, False):
@@ -155,7 +144,7 @@ def test_a_system_without_counters_says_that_it_does_not_know(
         assert not found.is_busy()
 
 
-def test_cpu_time_is_measured_by_stage() -> None:
+def test_cpu_time_is_measured_by_stage():
     found = measure(Pauses(), [("q", "x")], 10, LatencySettings(concurrency=1), Quiet())
     (sample,) = found.samples
     assert sample.cpu.keys() == {"total", "compute", "wait"}
@@ -168,11 +157,11 @@ def test_cpu_time_is_measured_by_stage() -> None:
 
 
 @pytest.fixture
-def run(tmp_path: Path) -> StoredRun:
+def run(tmp_path):
     return make_run(tmp_path, "mine", [1, 2, 0])
 
 
-def summarise_timed(run: StoredRun, load_: MachineLoad | None) -> Summary:
+def summarise_timed(run, load_):
     """Return the figures of the run as if it had been timed on such a machine."""
     samples = (
         LatencySample("q0", {"total": 20.0, "words": 18.0, "ask": 1.0}, {"total": 4.0, "words": 3}),
@@ -195,9 +184,7 @@ def summarise_timed(run: StoredRun, load_: MachineLoad | None) -> Summary:
         ),
     ],
 )
-def test_tables_say_that_others_worked_and_have_cpu_time(
-    run: StoredRun, found: MachineLoad | None, told: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_tables_say_that_others_worked_and_have_cpu_time(run, found, told, capsys):
     summary = summarise_timed(run, found)
     print_summary(summary, full=True)
     page = write(summary)
@@ -219,16 +206,14 @@ def test_tables_say_that_others_worked_and_have_cpu_time(
 
 
 @pytest.fixture
-def observe(monkeypatch: pytest.MonkeyPatch) -> Callable[[MachineLoad], None]:
+def observe(monkeypatch):
     def use(found: MachineLoad) -> None:
         monkeypatch.setattr(timing.LoadMeter, "end", lambda self: found)
 
     return use
 
 
-def test_what_was_timed_is_kept_until_it_is_asked_for_again(
-    run: StoredRun, tmp_path: Path, observe: Callable[[MachineLoad], None]
-) -> None:
+def test_what_was_timed_is_kept_until_it_is_asked_for_again(run, tmp_path, observe):
     collection, path = make_collection(2), tmp_path / "timing.json"
 
     def find(*, rerun: bool = False) -> MachineLoad | None:

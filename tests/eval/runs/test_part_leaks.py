@@ -7,14 +7,12 @@ other lacks these documents. No answer has a mark, and what is told is the same 
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
-from pathlib import Path
 from typing import Any, ClassVar, get_args
 
 import pytest
 
-from assay.eval.collections.collection import Collection
 from assay.eval.collections.in_memory import make_collection
 from assay.eval.runs.execution.searching import index, search
 from assay.retrievers.base import (
@@ -159,12 +157,12 @@ class TellingLeg(Leg):
 PLUGINS = {"query step": TellingStepSettings(), "stage": TellingStageSettings()}
 
 
-def list_types(part: Any) -> Iterator[str]:
+def list_types(part):
     (marked,) = (one for one in get_args(part) if isinstance(one, Part))
     yield from (name for name in marked.types if name not in ELSEWHERE)
 
 
-def recipes() -> Iterator[tuple[str, dict[str, Any]]]:
+def recipes():
     for name in list_types(AnyQueryStep):
         step = {"type": name, **MORE.get(name, {})}
         yield f"query {name}", {"query": [step], "legs": {"keyword": KEYWORD}}
@@ -185,7 +183,7 @@ def recipes() -> Iterator[tuple[str, dict[str, Any]]]:
     yield "plug-in leg", {"legs": tell, "fusion": {"type": "rrf"}}
 
 
-def make(documents: Mapping[str, str], secret: Mapping[str, str]) -> Collection:
+def make(documents, secret):
     texts = {
         id_: {"text": text, "metadata": {"readers": ["all"]}} for id_, text in documents.items()
     }
@@ -198,7 +196,7 @@ def make(documents: Mapping[str, str], secret: Mapping[str, str]) -> Collection:
     )
 
 
-def search_all(recipe: Mapping[str, Any], collection: Collection, folder: Path) -> list[Ranking]:
+def search_all(recipe, collection, folder):
     chunker = {"type": "parent_child" if "parents" in str(recipe) else "sections"}
     values = {"name": "p", "retriever": recipe, "documents": {"chunker": chunker}}
     config = PipelineConfig.model_validate(values)
@@ -207,7 +205,7 @@ def search_all(recipe: Mapping[str, Any], collection: Collection, folder: Path) 
         return [search(retriever, collection, query, 10) for query in collection.queries]
 
 
-def list_told(ranking: Ranking) -> list[Any]:
+def list_told(ranking):
     """Return what a ranking tells in words and numbers, but for times and scores.
 
     How many candidates a leg was asked for goes by the size of the collection.
@@ -222,7 +220,7 @@ RECIPES = dict(recipes())
 
 
 @pytest.mark.parametrize("name", RECIPES)
-def test_no_part_tells_of_what_may_not_be_read(name: str, tmp_path: Path) -> None:
+def test_no_part_tells_of_what_may_not_be_read(name, tmp_path):
     recipe = RECIPES[name]
     whole = search_all(recipe, make(READABLE, SECRET), tmp_path)
     alone = search_all(recipe, make(READABLE, {}), tmp_path)
@@ -255,11 +253,11 @@ FINE = Ranking((HIT,), (STEP,))
 SHOWN = f"deprecation{MARK}"
 
 
-def show(**fields: Any) -> Ranking:
+def show(**fields):
     return replace(FINE, hits=(replace(HIT, chunk=replace(CHUNK, **fields)),))
 
 
-def trace(**fields: Any) -> Ranking:
+def trace(**fields):
     return replace(FINE, trace=(replace(STEP, **fields),))
 
 
@@ -284,21 +282,21 @@ LEAKS = {
 
 
 @pytest.mark.parametrize("where", LEAKS)
-def test_a_word_of_what_may_not_be_read_is_a_leak_wherever_it_stands(where: str) -> None:
+def test_a_word_of_what_may_not_be_read_is_a_leak_wherever_it_stands(where):
     collection = make(READABLE, SECRET)
     with pytest.raises(LeakError, match="leak: query q0 shows a word in ") as raised:
         search(Foreign(LEAKS[where]), collection, collection.queries[0], 10)
     assert MARK not in str(raised.value).casefold()
 
 
-def test_words_of_a_retriever_that_no_document_or_a_readable_one_holds_are_no_leak() -> None:
+def test_words_of_a_retriever_that_no_document_or_a_readable_one_holds_are_no_leak():
     collection = make(READABLE, SECRET)
     told = "lookup: pipe, flow; 0.5 of valves"
     ranking = replace(FINE, trace=(replace(STEP, note=told, counts={"lookups": 1}),))
     assert search(Foreign(ranking), collection, collection.queries[0], 10) == ranking
 
 
-def test_what_was_asked_is_no_leak() -> None:
+def test_what_was_asked_is_no_leak():
     collection = make(READABLE, SECRET)
     query = replace(collection.queries[0], text=f"the {SHOWN}?")
     assert search(Foreign(LEAKS["note"]), collection, query, 10) == LEAKS["note"]

@@ -1,14 +1,13 @@
 """A run that returns nothing for queries says so wherever its figures are shown."""
 
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from samples.report import make_run
 
 from assay.eval.cli.run import print_summary
 from assay.eval.report.run_page import page as report
-from assay.eval.runs.stored import StoredRun, describe_without_hits
+from assay.eval.runs.stored import describe_without_hits
 from assay.eval.runs.summary.summary import summarise
 from assay.eval.studies.comparison.analysis import compare
 from assay.eval.studies.run.frame import RunResult
@@ -18,7 +17,7 @@ SAID = "nothing is returned for 3 of 8 queries"
 
 
 @pytest.fixture
-def silent(tmp_path: Path) -> StoredRun:
+def silent(tmp_path):
     """A run that returns nothing for two queries more, and q3, for which nothing is relevant."""
     run = make_run(tmp_path)
     assert len(run.without_hits) == 1
@@ -28,16 +27,14 @@ def silent(tmp_path: Path) -> StoredRun:
     return replace(run, rankings={**run.rankings, **none}, gold=gold)
 
 
-def test_it_is_told_of_queries_that_have_an_answer(silent: StoredRun) -> None:
+def test_it_is_told_of_queries_that_have_an_answer(silent):
     assert {"q1", "q2"} < set(silent.without_hits)
     assert "q3" not in silent.without_hits
     assert describe_without_hits(silent) == SAID
     assert describe_without_hits(silent.take({"q3"})) == ""
 
 
-def test_it_is_told_at_the_head_of_everything(
-    silent: StoredRun, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_it_is_told_at_the_head_of_everything(silent, capsys):
     summary = summarise(silent)
     print_summary(summary)
     assert f"Check first: {SAID}\n" in capsys.readouterr().out

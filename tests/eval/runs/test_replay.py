@@ -18,20 +18,19 @@ from assay.eval.runs.execution.execution import RunSpec, execute
 from assay.eval.runs.execution.replay import Replay, cover
 from assay.eval.runs.latency import LatencySettings
 from assay.eval.runs.run_files import read_run_file
-from assay.eval.runs.stored import StoredRun
 from assay.eval.runs.summary.summary import summarise
 from assay.retrievers.base import AssayError, Quiet
 
 PUBLISHED = Path(os.environ.get("ASSAY_DATA", ""), "anthropic_docs", "published_results")
 
 
-def write(folder: Path, text: str) -> Path:
+def write(folder, text):
     path = folder / "run.txt"
     path.write_text(text)
     return path
 
 
-def replay(path: Path, system: str, reports: Path) -> StoredRun:
+def replay(path, system, reports):
     collection = load("anthropic_docs")
     replayed = Replay(read_run_file(path), system, collection)
     plan = RunSpec(system, {"imported": system}, 100, None, LatencySettings(queries=0))
@@ -40,7 +39,7 @@ def replay(path: Path, system: str, reports: Path) -> StoredRun:
 
 @pytest.mark.skipif("ASSAY_DATA" not in os.environ, reason="needs the shared sets: ASSAY_DATA")
 @pytest.mark.parametrize("system", ["base", "level_two", "level_three"])
-def test_published_runs_score_as_counted_by_hand(system: str, tmp_path: Path) -> None:
+def test_published_runs_score_as_counted_by_hand(system, tmp_path):
     run = replay(PUBLISHED / "runs_top3.jsonl", system, tmp_path)
     scores = summarise(run, ("MRR@3", "Recall@3", "P@3")).scores
     for id_, ranking in run.rankings.items():
@@ -53,7 +52,7 @@ def test_published_runs_score_as_counted_by_hand(system: str, tmp_path: Path) ->
 
 
 @pytest.mark.skipif("ASSAY_DATA" not in os.environ, reason="needs the shared sets: ASSAY_DATA")
-def test_published_runs_have_their_published_mrr(tmp_path: Path) -> None:
+def test_published_runs_have_their_published_mrr(tmp_path):
     """Level two in the mean, base query by query; the one without a list there scores 0 here.
 
     The lists published for level three are not those that its published figures were made from.
@@ -72,12 +71,12 @@ def test_published_runs_have_their_published_mrr(tmp_path: Path) -> None:
         assert base.scores["MRR@3"][id_] == pytest.approx(expected)
 
 
-def test_a_trec_run_is_ordered_by_score_then_by_rank(tmp_path: Path) -> None:
+def test_a_trec_run_is_ordered_by_score_then_by_rank(tmp_path):
     path = write(tmp_path, "q Q0 a 1 1.0 t\nq Q0 c 2 2.0 t\nq Q0 b 3 1.0 t\n")
     assert read_run_file(path).systems == {"t": {"q": ("c", "a", "b")}}
 
 
-def make_lines(seed: int) -> list[str]:
+def make_lines(seed):
     """Return a run of two systems with equal scores, ranks that contradict, and mixed lines."""
     rng = random.Random(seed)
     lines = [
@@ -91,7 +90,7 @@ def make_lines(seed: int) -> list[str]:
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_however_words_are_parted_the_rankings_are_the_same(tmp_path: Path, seed: int) -> None:
+def test_however_words_are_parted_the_rankings_are_the_same(tmp_path, seed):
     lines = make_lines(seed)
     plain = read_run_file(write(tmp_path, "\n".join(lines)))
     scored: dict[tuple[str, str], list[tuple[float, int, int, str]]] = {}
@@ -131,15 +130,13 @@ def test_however_words_are_parted_the_rankings_are_the_same(tmp_path: Path, seed
         ('{"query_id": "q", "ranking": []}\n' * 2, ":2: query q has a ranking already"),
     ],
 )
-def test_what_is_no_run_is_refused_with_its_line(tmp_path: Path, text: str, problem: str) -> None:
+def test_what_is_no_run_is_refused_with_its_line(tmp_path, text, problem):
     with pytest.raises(AssayError, match=problem):
         read_run_file(write(tmp_path, text))
 
 
 @pytest.mark.parametrize("mark", [" ", "\t", "  "])
-def test_columns_beyond_the_sixth_are_passed_over_as_by_trec_eval(
-    tmp_path: Path, mark: str
-) -> None:
+def test_columns_beyond_the_sixth_are_passed_over_as_by_trec_eval(tmp_path, mark):
     rows = [["q", "Q0", "a", "1", "1", "t", "x"], ["q", "Q0", "b", "2", "2", "t", "y", "z"]]
     mixed = [["q", "Q0", "c", "3", "3", "t"]]
     for lines in (rows[:1], rows, mixed + rows):
@@ -148,14 +145,14 @@ def test_columns_beyond_the_sixth_are_passed_over_as_by_trec_eval(
         assert read_run_file(path).systems == {"t": {"q": expected}}
 
 
-def test_a_missing_run_file_is_named_once(tmp_path: Path) -> None:
+def test_a_missing_run_file_is_named_once(tmp_path):
     path = tmp_path / "none.trec"
     with pytest.raises(AssayError) as caught:
         read_run_file(path)
     assert str(caught.value) == f"{path}: there is no such file"
 
 
-def test_rankings_must_be_of_the_collection(tmp_path: Path) -> None:
+def test_rankings_must_be_of_the_collection(tmp_path):
     collection = load("harbourline")
     query, document = collection.queries[0].id, collection.documents[0].id
     for text, problem in (
@@ -179,7 +176,7 @@ def test_rankings_must_be_of_the_collection(tmp_path: Path) -> None:
     assert not known.search(collection.queries[1].text, 10).hits
 
 
-def test_hits_may_be_spans_and_texts(tmp_path: Path) -> None:
+def test_hits_may_be_spans_and_texts(tmp_path):
     collection = load("harbourline")
     query, document = collection.queries[0], collection.documents[0]
     quote = next(line for line in document.text.splitlines() if len(line) > 60)
@@ -199,7 +196,7 @@ def test_hits_may_be_spans_and_texts(tmp_path: Path) -> None:
     assert [hit.chunk for hit in replayed.search(query.text, 10).hits] == found
 
 
-def test_equal_scores_stand_by_rank_and_contradictions_are_told(tmp_path: Path) -> None:
+def test_equal_scores_stand_by_rank_and_contradictions_are_told(tmp_path):
     constant = "".join(
         f"q{n} Q0 {id_} {r} 1.0 t\n" for n in (1, 2) for r, id_ in ((1, "a"), (2, "b"))
     )
@@ -217,7 +214,7 @@ def test_equal_scores_stand_by_rank_and_contradictions_are_told(tmp_path: Path) 
     )
 
 
-def test_equal_scores_stand_by_id_as_in_trec_eval(tmp_path: Path) -> None:
+def test_equal_scores_stand_by_id_as_in_trec_eval(tmp_path):
     # The last two differ only beyond the single precision that trec_eval reads scores in.
     hits = [("a", 1, 2.0), ("b", 2, 2.0), ("c", 3, 1.00000002), ("d", 4, 1.00000001)]
     trec = "".join(f"q Q0 {id_} {rank} {score} t\n" for id_, rank, score in hits)
@@ -231,7 +228,7 @@ def test_equal_scores_stand_by_id_as_in_trec_eval(tmp_path: Path) -> None:
         assert 1 / theirs == read.systems["t"]["q"].index(first) + 1
 
 
-def test_a_packed_run_and_odd_line_ends_are_read(tmp_path: Path) -> None:
+def test_a_packed_run_and_odd_line_ends_are_read(tmp_path):
     packed = tmp_path / "run.trec.gz"
     packed.write_bytes(gzip.compress(b"\xef\xbb\xbfq Q0 a 1 2 t\r\n\r\nq Q0 b 2 1 t\r\n"))
     assert read_run_file(packed).systems == {"t": {"q": ("a", "b")}}
@@ -242,7 +239,7 @@ def test_a_packed_run_and_odd_line_ends_are_read(tmp_path: Path) -> None:
     assert list(read.systems.values()) == [{"q": (("a", "one\u2028two"),)}]
 
 
-def test_half_a_run_is_refused_scored_or_cut_down(tmp_path: Path) -> None:
+def test_half_a_run_is_refused_scored_or_cut_down(tmp_path):
     collection = make_collection(4)
     file = read_run_file(write(tmp_path, "q0 Q0 d0 1 1 t\nq2 Q0 d2 1 1 t\nx Q0 d0 1 1 t\n"))
     with pytest.raises(
@@ -262,7 +259,7 @@ def test_half_a_run_is_refused_scored_or_cut_down(tmp_path: Path) -> None:
     assert half.digest != collection.digest
 
 
-def test_the_command_says_what_is_missing(tmp_path: Path, monkeypatch) -> None:
+def test_the_command_says_what_is_missing(tmp_path, monkeypatch):
     monkeypatch.setenv("ASSAY_REPORTS", str(tmp_path / "reports"))
     collection = load("harbourline")
     path = write(tmp_path, f"{collection.queries[0].id} Q0 {collection.documents[0].id} 1 1 t\n")
@@ -277,9 +274,7 @@ def test_the_command_says_what_is_missing(tmp_path: Path, monkeypatch) -> None:
         assert "have no ranking" in done.stderr
 
 
-def test_the_command_says_what_it_cuts_and_judges_by_what_is_asked(
-    tmp_path: Path, monkeypatch
-) -> None:
+def test_the_command_says_what_it_cuts_and_judges_by_what_is_asked(tmp_path, monkeypatch):
     monkeypatch.setenv("ASSAY_REPORTS", str(tmp_path / "reports"))
     collection = load("harbourline")
     query, (one, two, *_) = collection.queries[0].id, collection.documents
@@ -300,7 +295,7 @@ def test_the_command_says_what_it_cuts_and_judges_by_what_is_asked(
         assert (json.loads(done.stdout)["runs"][0]["run"] == run["run"]) is same
 
 
-def test_steps_become_the_trace_and_a_wrong_one_is_refused(tmp_path: Path) -> None:
+def test_steps_become_the_trace_and_a_wrong_one_is_refused(tmp_path):
     steps: list[dict[str, object]] = [
         {"name": "rewrite", "kind": "query", "milliseconds": 1.5},
         {"name": "bm25", "kind": "leg", "ranking": ["d2", {"doc_id": "d0"}]},

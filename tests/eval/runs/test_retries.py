@@ -2,9 +2,7 @@
 
 import json
 import time
-from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from samples.planned_runs import Planned, make_collection
@@ -39,7 +37,7 @@ class Retrying(Planned):
 
 
 @pytest.fixture
-def make(tmp_path: Path) -> Callable[[int], StoredRun]:
+def make(tmp_path):
     def run(every: int) -> StoredRun:
         plan = RunSpec("retrying", {}, 10, None, LatencySettings(queries=4, warm_up=0))
         return execute(plan, Retrying(every), make_collection(4), tmp_path, Quiet()).run
@@ -47,9 +45,7 @@ def make(tmp_path: Path) -> Callable[[int], StoredRun]:
     return run
 
 
-def test_searches_and_timed_ones_are_counted(
-    make: Callable[[int], StoredRun], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_searches_and_timed_ones_are_counted(make, monkeypatch):
     now = [0.0]  # a clock that only pauses move: a real one tells of the machine's load as well
     monkeypatch.setattr(time, "perf_counter", lambda: now[-1])
     monkeypatch.setattr(time, "sleep", lambda seconds: now.append(now[-1] + seconds))
@@ -62,9 +58,7 @@ def test_searches_and_timed_ones_are_counted(
 
 
 @pytest.mark.parametrize("every", [0, 4])
-def test_they_are_shown_where_there_were_any(
-    every: int, make: Callable[[int], StoredRun], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_they_are_shown_where_there_were_any(every, make, capsys):
     summary = summarise(make(every))
     page = report.write(summary)
     print_summary(summary, full=True)
@@ -76,7 +70,7 @@ def test_they_are_shown_where_there_were_any(
     assert figures.get("retries") == (2 if every else None)
 
 
-def test_a_run_of_an_earlier_version_is_read(make: Callable[[int], StoredRun]) -> None:
+def test_a_run_of_an_earlier_version_is_read(make):
     run = make(2)
     manifest = json.loads((run.folder / "manifest.json").read_text())
     del manifest["retries"]

@@ -3,8 +3,6 @@
 import asyncio
 import gzip
 import json
-from pathlib import Path
-from typing import Any
 
 import pytest
 from pandas import DataFrame
@@ -33,7 +31,7 @@ ROWS = [{"query_id": query, "ranking": list(ids)} for query, ids in RANKED.items
     ],
 )
 @pytest.mark.parametrize("packed", [False, True])
-def test_every_form_of_a_run_is_the_same_ranking(tmp_path: Path, text: str, packed: bool) -> None:
+def test_every_form_of_a_run_is_the_same_ranking(tmp_path, text, packed):
     path = tmp_path / "theirs.run"  # a name that tells neither the form nor the packing
     path.write_bytes(gzip.compress(text.encode()) if packed else text.encode())
     assert read_run_file(path).systems == {"theirs": RANKED}
@@ -49,7 +47,7 @@ def test_every_form_of_a_run_is_the_same_ranking(tmp_path: Path, text: str, pack
         ("[1, 2", ":1: not a ranking"),
     ],
 )
-def test_what_is_no_run_is_named(tmp_path: Path, text: str, told: str) -> None:
+def test_what_is_no_run_is_named(tmp_path, text, told):
     path = tmp_path / "theirs.json"
     path.write_text(text)
     with pytest.raises(AssayError, match=told) as error:
@@ -59,34 +57,34 @@ def test_what_is_no_run_is_named(tmp_path: Path, text: str, told: str) -> None:
 
 
 @pytest.mark.parametrize("first", ["sep=;\n", '"sep=;"\r\n', "SEP=;\r\n"])
-def test_a_table_may_name_its_separator(first: str) -> None:
+def test_a_table_may_name_its_separator(first):
     reader = split_table(f"{first}question;quote\nwhen, and where?;a,b,c,d\n")
     assert [*reader] == [["question", "quote"], ["when, and where?", "a,b,c,d"]]
     assert reader.line_num == 3
 
 
-def test_a_data_frame_is_an_answer() -> None:
+def test_a_data_frame_is_an_answer():
     frame = DataFrame({"doc_id": ["d2", "d1"], "score": [2.5, 1]})
     assert read_answer(frame) == [("d2", 2.5), ("d1", 1.0)]
 
 
 @pytest.mark.parametrize("answer", [{"d1", "d2"}, frozenset({"d1"})])
-def test_a_set_is_no_ranking(answer: Any) -> None:
+def test_a_set_is_no_ranking(answer):
     with pytest.raises(AssayError, match="a set has no order"):
         read_answer(answer)
 
 
-async def search(query: str, k: int) -> list[str]:
+async def search(query, k):
     return ["d1"]
 
 
-async def stream(query: str, k: int) -> Any:
+async def stream(query, k):
     yield "d1"
 
 
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("function", [search, stream])
-def test_an_asynchronous_function_is_told_how_to_wait(function: Any) -> None:
+def test_an_asynchronous_function_is_told_how_to_wait(function):
     collection = {
         "documents": {"d1": "apples", "d2": "bread"},
         "queries": {"q1": "apples"},

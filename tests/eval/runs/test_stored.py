@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
 
 
-def test_runs_that_cannot_be_read_are_passed_over(tmp_path: Path, capsys) -> None:
+def test_runs_that_cannot_be_read_are_passed_over(tmp_path, capsys):
     whole = make_run(tmp_path, "whole", [1, 2])
     damaged, empty, begun, foreign = (make_run(tmp_path, name, [1, 2]) for name in "abcd")
     rankings = damaged.folder / "rankings.jsonl"
@@ -47,7 +47,7 @@ def test_runs_that_cannot_be_read_are_passed_over(tmp_path: Path, capsys) -> Non
     assert str(begun.folder) not in told
 
 
-def test_where_several_runs_are_meant_the_line_says_how_to_choose(tmp_path: Path) -> None:
+def test_where_several_runs_are_meant_the_line_says_how_to_choose(tmp_path):
     days = ("03", "09", "05", "01", "07", "08", "06")
     ids = [f"{name}-202611{day}-000000-abc" for name, day in zip("bmmmmmm", days, strict=True)]
     for id_ in ids:
@@ -63,7 +63,7 @@ def test_where_several_runs_are_meant_the_line_says_how_to_choose(tmp_path: Path
     assert find(tmp_path, "b") == tmp_path / ids[0]
 
 
-def test_what_cannot_be_measured_is_refused() -> None:
+def test_what_cannot_be_measured_is_refused():
     collection = make_collection(3)
     check_judged(collection)
     with pytest.raises(AssayError, match=r"planned: no query is judged.*assay init FOLDER"):
@@ -82,7 +82,7 @@ class FullFile(io.BytesIO):
         return super().write(memoryview(content)[:3])
 
 
-def test_a_full_disk_is_told_and_leaves_nothing(tmp_path: Path, monkeypatch) -> None:
+def test_a_full_disk_is_told_and_leaves_nothing(tmp_path, monkeypatch):
     opened: Callable[..., object] = Path.open
 
     def open_full(path: Path, mode: str = "r", *others: object, **options: object) -> object:
@@ -111,7 +111,7 @@ def test_a_full_disk_is_told_and_leaves_nothing(tmp_path: Path, monkeypatch) -> 
     assert load(folder).queries
 
 
-def test_rankings_that_are_not_kept_are_read_again(tmp_path: Path, monkeypatch) -> None:
+def test_rankings_that_are_not_kept_are_read_again(tmp_path, monkeypatch):
     folder = report.make_run(tmp_path).folder
 
     def tell() -> tuple[object, ...]:

@@ -2,16 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from samples.planned_runs import Planned, make_collection
 
-from assay.eval.collections.collection import Collection
 from assay.eval.report.run_page.page import write
 from assay.eval.runs.execution.execution import RunSpec, execute
 from assay.eval.runs.latency import LatencySettings
-from assay.eval.runs.stored import StoredRun
 from assay.eval.runs.summary.summary import summarise
 from assay.eval.runs.summary.unanswerable_queries import examine_answering, find_unanswered
 from assay.retrievers.base import Quiet, Ranking, StageTrace
@@ -39,7 +36,7 @@ class Scored(Planned):
         return {"scores": [list(scores or ()) for scores in SCORES]}
 
 
-def judge(queries: Sequence[int]) -> Collection:
+def judge(queries):
     """Return a collection of some of the queries, the grade of whose only text is planned."""
     whole = make_collection(len(GRADES))
     card = whole.card.model_copy(update={"answering_grade": 2})
@@ -51,12 +48,12 @@ def judge(queries: Sequence[int]) -> Collection:
     return replace(whole, queries=kept, gold=gold, card=card)
 
 
-def make(folder: Path, queries: Sequence[int] = range(6)) -> StoredRun:
+def make(folder, queries=range(6)):
     plan = RunSpec("scored", {}, 100, None, LatencySettings(queries=0))
     return execute(plan, Scored([1] * 6), judge(queries), folder, Quiet()).run
 
 
-def test_shares_and_areas_by_hand(tmp_path: Path) -> None:
+def test_shares_and_areas_by_hand(tmp_path):
     run = make(tmp_path)
     assert find_unanswered(run) == {"q4", "q5"}
     found = examine_answering(run)
@@ -73,7 +70,7 @@ def test_shares_and_areas_by_hand(tmp_path: Path) -> None:
     assert found.best is best
 
 
-def test_the_run_says_it(tmp_path: Path) -> None:
+def test_the_run_says_it(tmp_path):
     summary = summarise(make(tmp_path))
     assert summary.cautions[-1].startswith("Nothing answers 2 of 6 queries")
     figures = summary.as_json()["answering"]
@@ -87,7 +84,7 @@ def test_the_run_says_it(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("queries", "shares"), [([4, 5], 1), ([0, 1, 2, 3], None)])
-def test_queries_of_one_kind(tmp_path: Path, queries: list[int], shares: int | None) -> None:
+def test_queries_of_one_kind(tmp_path, queries, shares):
     summary = summarise(make(tmp_path, queries))
     found = summary.answering
     assert (found and len(found.rows)) == shares

@@ -3,7 +3,6 @@
 import itertools
 import random
 from collections.abc import Sequence
-from pathlib import Path
 from statistics import fmean
 
 import pytest
@@ -29,19 +28,19 @@ BOUNDED = (
 )  # fmt: skip
 
 
-def passage(i: int) -> Chunk:
+def passage(i):
     return Chunk(f"p{i}", f"d{i}", 0, 20, "four words of text")
 
 
-def judge(i: int, grade: int) -> GoldItem:
+def judge(i, grade):
     return GoldItem("q", f"d{i}", f"d{i}", 0, 20, grade)
 
 
-def rank(places: list[int], gold: list[GoldItem]) -> dict[str, list[JoinedHit]]:
+def rank(places, gold):
     return {"q": join([RetrievedChunk(passage(i)) for i in places], gold)}
 
 
-def split(i: int, grades: list[int]) -> list[GoldItem]:
+def split(i, grades):
     """Gold items of these grades, side by side in passage `i`."""
     return [
         GoldItem("q", f"d{i}[{n}]", f"d{i}", 5 * n, 5 * n + 5, grade)
@@ -49,11 +48,11 @@ def split(i: int, grades: list[int]) -> list[GoldItem]:
     ]
 
 
-def of(scores: dict[str, dict[str, float]]) -> dict[str, float]:
+def of(scores):
     return {name: by_query["q"] for name, by_query in scores.items()}
 
 
-def test_what_fits_into_a_budget_is_counted_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_fits_into_a_budget_is_counted_once(monkeypatch):
     gold = [judge(1, 2)]
     counted = []
 
@@ -70,7 +69,7 @@ def test_what_fits_into_a_budget_is_counted_once(monkeypatch: pytest.MonkeyPatch
     assert counted == [9, 4]
 
 
-def test_by_hand() -> None:
+def test_by_hand():
     """Unjudged, grade 2, unjudged, grade 0; and a passage of grade 1 that is not returned."""
     gold = [judge(1, 2), judge(3, 0), judge(9, 1)]
     joined, items = rank([0, 1, 2, 3], gold), {"q": gold}
@@ -101,7 +100,7 @@ def test_by_hand() -> None:
     )
 
 
-def test_a_hit_that_proves_relevant_may_lower_what_has_an_ideal() -> None:
+def test_a_hit_that_proves_relevant_may_lower_what_has_an_ideal():
     gold = [judge(0, 1)]
     joined, items = rank([0, 1, 2], gold), {"q": gold}
     log3 = 1.5849625007
@@ -123,7 +122,7 @@ cases = st.tuples(
 )
 
 
-def check_bounds(name: str, order: list[int], gold: list[GoldItem], judged: set[int]) -> None:
+def check_bounds(name, order, gold, judged):
     """Bounds are the lowest and the highest score over all judgments there could be."""
     joined, items = rank(order, gold), {"q": gold}
     top = max(1, *(item.grade for item in gold))
@@ -144,14 +143,14 @@ def check_bounds(name: str, order: list[int], gold: list[GoldItem], judged: set[
 
 @settings(deadline=None)
 @given(cases, st.sampled_from(BOUNDED))
-def test_bounds_are_those_of_every_judgment_there_could_be(case, name: str) -> None:
+def test_bounds_are_those_of_every_judgment_there_could_be(case, name):
     order, length, grades = case
     check_bounds(name, order[:length], list(itertools.starmap(judge, grades.items())), set(grades))
 
 
 @settings(deadline=None)
 @given(cases, st.sampled_from(["nDCG@5", "nDCG", "AP@5"]))
-def test_bounds_take_no_longer_for_high_grades(case, name: str) -> None:
+def test_bounds_take_no_longer_for_high_grades(case, name):
     order, length, grades = case
     plain, high = (
         bound(name, lay_out(rank(order[:length], gold), {"q": gold}))
@@ -175,14 +174,14 @@ several = st.tuples(
 
 @settings(deadline=None)
 @given(several, st.sampled_from(BOUNDED))
-def test_bounds_where_a_passage_holds_several_items(case, name: str) -> None:
+def test_bounds_where_a_passage_holds_several_items(case, name):
     order, length, grades = case
     gold = [item for i, each in grades.items() for item in split(i, each)]
     check_bounds(name, order[:length], gold, set(grades))
 
 
 @given(cases)
-def test_where_all_is_judged_nothing_is_open(case) -> None:
+def test_where_all_is_judged_nothing_is_open(case):
     order, length, grades = case
     gold = [judge(i, grades.get(i, 0)) for i in range(8)]
     joined, items = rank(order[:length], gold), {"q": gold}
@@ -199,7 +198,7 @@ COLUMNAR = (*BOUNDED, "Judged@3", "P@30", "nDCG@20")
 
 @settings(deadline=None)
 @given(st.lists(several, min_size=1, max_size=4))
-def test_scores_of_columns_are_ir_measures_to_the_bit(cases) -> None:
+def test_scores_of_columns_are_ir_measures_to_the_bit(cases):
     """Each measure by itself, which has ir-measures score TREC run and qrels, or asks our own."""
     gold = {
         str(i): [item for place, each in grades.items() for item in split(place, each)]
@@ -229,7 +228,7 @@ RESCORED = {
 
 
 @pytest.mark.parametrize("at_once", [1, bounds.AT_ONCE])
-def test_many_queries_at_once(at_once: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_queries_at_once(at_once, monkeypatch):
     monkeypatch.setattr(bounds, "AT_ONCE", at_once)
     rng = random.Random(3)
     joined, gold = {}, {}
@@ -248,7 +247,7 @@ def test_many_queries_at_once(at_once: int, monkeypatch: pytest.MonkeyPatch) -> 
         assert tuple(fmean(side.values()) for side in limits) == pytest.approx(means, abs=1e-15)
 
 
-def test_of_a_run(tmp_path: Path) -> None:
+def test_of_a_run(tmp_path):
     """Of ten documents one is judged for each query; two queries do not find theirs."""
     run = make_run(tmp_path, "planned", [1, 2, 1, 0, 0, 1, 1, 1, 1, 1])
     summary = summarise(run, ["Hit@1", "Judged@1", "nDCG@10", "Bpref", "Tokens@10"])
@@ -268,7 +267,7 @@ def test_of_a_run(tmp_path: Path) -> None:
     assert shown["Bpref"]["bounds"] is None
 
 
-def test_in_the_report(tmp_path: Path) -> None:
+def test_in_the_report(tmp_path):
     summary = summarise(make_sample(tmp_path), ["nDCG@10", "Judged@10", "Bpref"])
     page = write(summary)
     (ndcg, _) = summary.unjudged

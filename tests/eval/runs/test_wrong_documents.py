@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 from samples.planned_runs import make_collection, make_run
@@ -39,7 +38,7 @@ class Halves(Retriever):
         return {"found": list(self._found)}
 
 
-def test_misses_in_the_right_document_and_in_another(tmp_path: Path) -> None:
+def test_misses_in_the_right_document_and_in_another(tmp_path):
     found = [1] * 4 + [0] * 3 + [None] * 5
     collection = make_collection(len(found))
     gold = {
@@ -61,6 +60,6 @@ def test_misses_in_the_right_document_and_in_another(tmp_path: Path) -> None:
     assert replace(wrong, missed=4, elsewhere=4).describe() == ""
 
 
-def test_documents_judged_whole_tell_nothing(tmp_path: Path) -> None:
+def test_documents_judged_whole_tell_nothing(tmp_path):
     run = make_run(tmp_path, "whole", [1, 0, 0])
     assert find_wrong_documents(run, attribute(run)) is None

@@ -2,11 +2,10 @@
 
 import json
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
 from typing import Any
 
 import ir_measures
@@ -72,7 +71,7 @@ class Service(BaseHTTPRequestHandler):
         """Say nothing."""
 
 
-def langchain(documents: Sequence[Document]) -> Any:
+def langchain(documents):
     from langchain_core.documents import Document as Text
     from langchain_core.retrievers import BaseRetriever
 
@@ -83,7 +82,7 @@ def langchain(documents: Sequence[Document]) -> Any:
     return Answering()
 
 
-def llamaindex(documents: Sequence[Document]) -> Any:
+def llamaindex(documents):
     from llama_index.core.retrievers import BaseRetriever
     from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
 
@@ -95,7 +94,7 @@ def llamaindex(documents: Sequence[Document]) -> Any:
     return Answering()
 
 
-def haystack(documents: Sequence[Document]) -> Any:
+def haystack(documents):
     from haystack import Document as Text
     from haystack import component
 
@@ -110,26 +109,26 @@ def haystack(documents: Sequence[Document]) -> Any:
 
 
 @pytest.fixture(scope="module")
-def url() -> Iterator[str]:
+def url():
     server = ThreadingHTTPServer(("127.0.0.1", 0), Service)
     threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
     yield f"http://127.0.0.1:{server.server_port}/"
     server.shutdown()
 
 
-def frame(hits: Pairs, *columns: str) -> DataFrame:
+def frame(hits, *columns):
     rows = [("q0", id_, score, rank) for rank, (id_, score) in enumerate(hits)]
     return DataFrame(rows, columns=["qid", "docno", "score", "rank"])[["qid", "docno", *columns]]
 
 
 @contextmanager
-def build(settings: dict[str, Any], folder: Path) -> Iterator[Retriever]:
+def build(settings, folder):
     config = RunConfig.model_validate({"name": "x", "retriever": settings})
     with config.build(Resources(Cache(folder))) as retriever:
         yield retriever
 
 
-def list_roads(hits: Pairs, folder: Path, url: str) -> Iterator[tuple[str, Retriever]]:
+def list_roads(hits, folder, url):
     """Yield a retriever for each road by which `hits` can be given."""
     Given.hits = hits
     first = dict(reversed(hits))
@@ -198,9 +197,7 @@ SCORES = st.one_of(
     ids=st.lists(st.sampled_from(sorted(TEXTS)), min_size=1, max_size=COUNT),
     scores=SCORES,
 )
-def test_the_same_order_scores_the_same_on_every_road(
-    ids: list[str], scores: list[Any], url: str, tmp_path_factory: pytest.TempPathFactory
-) -> None:
+def test_the_same_order_scores_the_same_on_every_road(ids, scores, url, tmp_path_factory):
     pytest.importorskip("langchain_core")
     pytest.importorskip("llama_index")
     pytest.importorskip("haystack")

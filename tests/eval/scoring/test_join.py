@@ -1,7 +1,6 @@
 """The join rule: worked cases, and its properties on generated rankings."""
 
 import math
-from collections.abc import Sequence
 
 import pytest
 from hypothesis import assume, given
@@ -13,16 +12,16 @@ from assay.eval.scoring.join import JoinedHit, RetrievedChunk, covers, fill_plac
 from assay.retrievers.base import Chunk
 
 
-def chunk(start: int, end: int, doc: str = "d", id_: str = "") -> Chunk:
+def chunk(start, end, doc="d", id_=""):
     return Chunk(id_ or f"{doc}:{start}-{end}", doc, start, end, "x " * ((end - start) // 2))
 
 
-def gold(start: int, end: int, grade: int = 1, doc: str = "d", passage: str = "") -> GoldItem:
+def gold(start, end, grade=1, doc="d", passage=""):
     id_ = passage or f"{doc}[{start}:{end}]"
     return GoldItem("q", id_, doc, start, end, grade, passage)
 
 
-def test_half_of_the_shorter_covers() -> None:
+def test_half_of_the_shorter_covers():
     item = gold(100, 200)
     assert covers(RetrievedChunk(chunk(150, 400)), item)
     assert not covers(RetrievedChunk(chunk(151, 400)), item)
@@ -32,14 +31,14 @@ def test_half_of_the_shorter_covers() -> None:
     assert not covers(RetrievedChunk(chunk(100, 200, doc="other")), item)
 
 
-def test_prescribed_passages_are_matched_by_id() -> None:
+def test_prescribed_passages_are_matched_by_id():
     item = gold(0, 100, passage="p1")
     assert covers(RetrievedChunk(chunk(0, 100, id_="p1"), prescribed=True), item)
     assert not covers(RetrievedChunk(chunk(0, 100, id_="p2"), prescribed=True), item)
     assert covers(RetrievedChunk(chunk(0, 90, id_="mine")), item), "another chunker's: by its span"
 
 
-def test_an_item_counts_once_and_a_chunk_may_cover_several() -> None:
+def test_an_item_counts_once_and_a_chunk_may_cover_several():
     items = [gold(0, 50, grade=1), gold(50, 100, grade=3)]
     joined = join([RetrievedChunk(chunk(0, 100)), RetrievedChunk(chunk(40, 100))], items)
     assert [item.grade for item in joined[0].found] == [3, 1]
@@ -48,7 +47,7 @@ def test_an_item_counts_once_and_a_chunk_may_cover_several() -> None:
     assert joined[1].judged
 
 
-def test_measures_by_hand() -> None:
+def test_measures_by_hand():
     items = {"q": [gold(0, 50, grade=1), gold(50, 100, grade=3), gold(500, 600, grade=2)]}
     ranking = [chunk(200, 300), chunk(0, 100), chunk(500, 600)]
     joined = {"q": join([RetrievedChunk(one) for one in ranking], items["q"])}
@@ -71,7 +70,7 @@ def test_measures_by_hand() -> None:
     assert abs(hit - (3 / log3 + 2 / 2) / ideal) < 1e-6, "each hit counts once"
 
 
-def test_token_budget() -> None:
+def test_token_budget():
     items = {"q": [gold(100, 140)]}
     long, short = Chunk("a", "d", 0, 60, "word " * 30), Chunk("b", "d", 100, 140, "word " * 20)
     joined = {"q": join([RetrievedChunk(long), RetrievedChunk(short)], items["q"])}
@@ -79,7 +78,7 @@ def test_token_budget() -> None:
     assert [scores[name]["q"] for name in scores] == [0.0, 1.0, 50.0]
 
 
-def test_no_results_score_nothing() -> None:
+def test_no_results_score_nothing():
     items = {"q": [gold(0, 10)], "empty": [gold(0, 10)]}
     joined = {"q": join([RetrievedChunk(chunk(0, 10))], items["q"]), "empty": []}
     scores = measures.score(measures.DEFAULT, joined, items)
@@ -96,7 +95,7 @@ rankings = st.lists(spans, max_size=12, unique=True)
 
 
 @given(golds, rankings)
-def test_nothing_exceeds_one_and_items_count_once(graded, ranking) -> None:
+def test_nothing_exceeds_one_and_items_count_once(graded, ranking):
     items = {"q": [gold(*span, grade=grade) for span, grade in graded]}
     joined = {"q": join([RetrievedChunk(chunk(*span)) for span in ranking], items["q"])}
     counted = [item.id for hit in joined["q"] for item in hit.found]
@@ -107,7 +106,7 @@ def test_nothing_exceeds_one_and_items_count_once(graded, ranking) -> None:
 
 
 @given(st.lists(st.integers(0, 3), min_size=1, max_size=12), st.permutations(range(12)))
-def test_one_chunk_an_item_equals_plain_qrels(grades, order) -> None:
+def test_one_chunk_an_item_equals_plain_qrels(grades, order):
     """Where each gold item is exactly one chunk, every measure is ir-measures' on plain qrels."""
     import ir_measures
 
@@ -134,15 +133,13 @@ covering = st.lists(st.lists(st.integers(1, 3), max_size=4), max_size=8)
 RANKED = ("nDCG@3", "nDCG@10", "nDCG", "AP", "AP@3", "P@1", "P@3", "MRR@10", "Hit@3", "Recall@3")
 
 
-def make_items(rank: int, grades: Sequence[int]) -> tuple[GoldItem, ...]:
+def make_items(rank, grades):
     """Return items of these grades as the join finds them, best grade first."""
     graded = enumerate(sorted(grades, reverse=True))
     return tuple(GoldItem("q", f"g{rank}.{i}", "d", 0, 9, grade) for i, grade in graded)
 
 
-def score_ranking(
-    hits: Sequence[Sequence[int]], missed: Sequence[int] = (), names: Sequence[str] = RANKED
-) -> dict[str, float]:
+def score_ranking(hits, missed=(), names=RANKED):
     """Score a ranking whose hits cover items of these grades, and miss others."""
     *made, lost = [make_items(rank, grades) for rank, grades in enumerate([*hits, missed])]
     joined = [JoinedHit(chunk(0, 9, id_=f"c{i}"), found, True) for i, found in enumerate(made)]
@@ -150,25 +147,25 @@ def score_ranking(
     return {name: one["q"] for name, one in measures.score(names, {"q": joined}, gold).items()}
 
 
-def check_rises(before: dict[str, float], after: dict[str, float]) -> None:
+def check_rises(before, after):
     for name, score in before.items():
         assert after[name] >= score - 1e-9, name
 
 
 @given(covering, st.lists(st.integers(1, 3), max_size=4))
-def test_measures_are_bounded(hits, missed) -> None:
+def test_measures_are_bounded(hits, missed):
     assert all(0 <= score <= 1 + 1e-9 for score in score_ranking(hits, missed).values())
 
 
 @given(st.lists(st.integers(1, 3), min_size=1, max_size=14), st.integers(0, 3))
-def test_a_first_hit_that_covers_all_is_perfect(grades, others) -> None:
+def test_a_first_hit_that_covers_all_is_perfect(grades, others):
     scores = score_ranking([grades, *[[]] * others])
     for name in ("nDCG@3", "nDCG@10", "nDCG", "AP", "P@1", "MRR@10", "Hit@3", "Recall@3"):
         assert scores[name] == pytest.approx(1), name
 
 
 @given(st.lists(st.integers(1, 3), min_size=2, max_size=8), st.data())
-def test_what_misses_an_item_that_has_a_place_is_not_perfect(grades, data) -> None:
+def test_what_misses_an_item_that_has_a_place_is_not_perfect(grades, data):
     """However many of the others the first hit covers."""
     i = data.draw(st.integers(0, len(grades) - 1))
     scores = score_ranking([grades[:i] + grades[i + 1 :]], [grades[i]])
@@ -177,7 +174,7 @@ def test_what_misses_an_item_that_has_a_place_is_not_perfect(grades, data) -> No
 
 
 @given(covering, st.data())
-def test_covering_an_item_earlier_never_lowers(hits, data) -> None:
+def test_covering_an_item_earlier_never_lowers(hits, data):
     full = [i for i, grades in enumerate(hits) if grades]
     assume(full)
     late = data.draw(st.sampled_from(full))
@@ -188,7 +185,7 @@ def test_covering_an_item_earlier_never_lowers(hits, data) -> None:
 
 
 @given(covering, st.data())
-def test_covering_one_more_item_never_lowers(hits, data) -> None:
+def test_covering_one_more_item_never_lowers(hits, data):
     assume(hits)
     i, grade = data.draw(st.integers(0, len(hits) - 1)), data.draw(st.integers(1, 3))
     more = [[*grades, grade] if rank == i else grades for rank, grades in enumerate(hits)]
@@ -196,13 +193,13 @@ def test_covering_one_more_item_never_lowers(hits, data) -> None:
 
 
 @given(covering, st.data())
-def test_a_hit_that_counts_for_nothing_never_raises(hits, data) -> None:
+def test_a_hit_that_counts_for_nothing_never_raises(hits, data):
     i = data.draw(st.integers(0, len(hits)))
     check_rises(score_ranking([*hits[:i], [], *hits[i:]]), score_ranking(hits))
 
 
 @given(covering)
-def test_no_order_with_an_item_at_its_rank_or_below_has_a_higher_dcg(hits) -> None:
+def test_no_order_with_an_item_at_its_rank_or_below_has_a_higher_dcg(hits):
     """Against the best assignment of items to places, by SciPy."""
     from scipy.optimize import linear_sum_assignment
 
@@ -222,7 +219,7 @@ def test_no_order_with_an_item_at_its_rank_or_below_has_a_higher_dcg(hits) -> No
     assert all(place.rank <= i for i, place in enumerate(places, start=1))
 
 
-def test_a_chunk_that_bears_the_id_of_an_item_is_not_taken_for_it() -> None:
+def test_a_chunk_that_bears_the_id_of_an_item_is_not_taken_for_it():
     """The exact span of an item, after a longer chunk that counted it, counts for nothing new."""
     item = gold(100, 200)
     first, exact = chunk(90, 210), chunk(100, 200, id_=item.id)

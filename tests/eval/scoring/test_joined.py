@@ -24,7 +24,7 @@ rankings = st.lists(st.sampled_from(CHUNKS), unique=True)
 
 
 @st.composite
-def items(draw: st.DrawFn, query: str) -> GoldItem:
+def items(draw, query):
     document = f"d{draw(st.integers(0, 4))}"
     start = draw(st.integers(0, 30))
     end = start + draw(st.integers(1, 20))
@@ -35,7 +35,7 @@ def items(draw: st.DrawFn, query: str) -> GoldItem:
 
 
 @st.composite
-def runs(draw: st.DrawFn) -> tuple[dict[str, list[Chunk]], dict[str, list[GoldItem]]]:
+def runs(draw):
     queries = [f"q{i}" for i in range(draw(st.integers(1, 4)))]
     judged = {
         query: draw(st.lists(items(query), max_size=5, unique_by=lambda item: item.id))
@@ -45,7 +45,7 @@ def runs(draw: st.DrawFn) -> tuple[dict[str, list[Chunk]], dict[str, list[GoldIt
 
 
 @given(runs(), st.sets(st.sampled_from([chunk.id for chunk in CHUNKS])))
-def test_rankings_of_a_run_are_joined_as_each_alone(run, prescribed: set[str]) -> None:
+def test_rankings_of_a_run_are_joined_as_each_alone(run, prescribed):
     listed, gold = run
     found = join_all(listed, gold, prescribed)
     alone = {
@@ -74,7 +74,7 @@ def test_rankings_of_a_run_are_joined_as_each_alone(run, prescribed: set[str]) -
 
 
 @pytest.mark.parametrize("grade", [1, 3])
-def test_a_chunk_called_as_an_item_of_another_document_is_not_the_item(grade: int) -> None:
+def test_a_chunk_called_as_an_item_of_another_document_is_not_the_item(grade):
     gold = {"q": [GoldItem("q", "d1", "d0", 100, 120, grade)]}
     found = join_all({"q": [CHUNKS[3]]}, gold, set())
     assert [hit.alias for hit in found["q"]] == ["d1#chunk"]

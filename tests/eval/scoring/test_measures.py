@@ -45,7 +45,7 @@ GRADES = {
 }
 
 
-def make_query(name: str) -> tuple[list[JoinedHit], list[GoldItem]]:
+def make_query(name):
     """Return a ranking of the hits (grade, judged) in GRADES, and its gold with what it misses."""
     hits, missed = GRADES[name]
     ranking, gold = [], []
@@ -63,7 +63,7 @@ JOINED = {name: ranking for name, (ranking, _) in QUERIES.items()}
 GOLD = {name: gold for name, (_, gold) in QUERIES.items()}
 
 
-def try_name(name: str) -> str:
+def try_name(name):
     """Return "" where a measure is computed, else how it is refused."""
     try:
         (scores,) = measures.score([name], JOINED, GOLD).values()
@@ -74,7 +74,7 @@ def try_name(name: str) -> str:
     return ""
 
 
-def list_names() -> list[str]:
+def list_names():
     """Return every measure of ir-measures with every parameter of odd values."""
     names = list(WRONG)
     for stem, kind in ir_measures.measures.registry.items():
@@ -84,14 +84,14 @@ def list_names() -> list[str]:
     return names
 
 
-def main() -> None:
+def main():
     """Try every name, in a process of its own: an assertion in C would end this one."""
     for name in list_names():
         print(json.dumps(name), file=sys.stderr, flush=True)
         print(json.dumps([name, try_name(name)]))
 
 
-def test_every_measure_is_computed_or_refused() -> None:
+def test_every_measure_is_computed_or_refused():
     code = "import test_measures; test_measures.main()"
     path = [sys.executable, "-W", "ignore", "-c", f"import sys; sys.path[0:0] = {sys.path}; {code}"]
     done = subprocess.run(path, capture_output=True, text=True, check=False)
@@ -106,7 +106,7 @@ def test_every_measure_is_computed_or_refused() -> None:
 
 @settings(deadline=None, max_examples=60)
 @given(st.text(alphabet="PRAHitJudge@()=0123456789.,'tok{}: ", max_size=20))
-def test_any_text_is_computed_or_refused(name: str) -> None:
+def test_any_text_is_computed_or_refused(name):
     told = try_name(name)
     assert told == "" or told.startswith("measures: ")
 
@@ -130,7 +130,7 @@ def test_any_text_is_computed_or_refused(name: str) -> None:
         ("Empty", "Empty", ""),
     ],
 )
-def test_either_name_is_understood_and_one_is_shown(name: str, shown: str, standard: str) -> None:
+def test_either_name_is_understood_and_one_is_shown(name, shown, standard):
     assert measures.check_names([name, shown, *filter(None, [standard])]) == [shown]
     assert measures.find(name).standard == measures.find(shown).standard == standard
     assert measures.score([name], JOINED, GOLD).keys() == {shown}
@@ -140,21 +140,21 @@ def test_either_name_is_understood_and_one_is_shown(name: str, shown: str, stand
 
 
 @given(st.text(alphabet="SuccessRecallHitMP@(=)10tok", max_size=12))
-def test_a_stored_name_is_the_one_found(name: str) -> None:
+def test_a_stored_name_is_the_one_found(name):
     assert show_name(show_name(name)) == show_name(name)
     if not try_name(name):
         found = measures.find(name).name
         assert show_name(found) == found
 
 
-def test_names_in_a_list() -> None:
+def test_names_in_a_list():
     text = "Success@5, nDCG(dcg='log2', judged_only=True)@10 ,R@2000tok"
     listed = ["Hit@5", "nDCG(judged_only=True)@10", "Recall@2000tok"]
     assert measures.split_names(text) == listed
 
 
 @pytest.mark.parametrize("name", ["Theirs@5", "RRF@5", "R-first", "Recall@5", "Success rate", ""])
-def test_a_name_that_is_none_of_theirs_is_shown_as_it_is(name: str) -> None:
+def test_a_name_that_is_none_of_theirs_is_shown_as_it_is(name):
     assert show_name(name) == name
 
 
@@ -173,12 +173,12 @@ def test_a_name_that_is_none_of_theirs_is_shown_as_it_is(name: str) -> None:
         ("Colour@5", "allowed: what ir-measures names and supports, such as nDCG@10"),
     ],
 )
-def test_a_refusal_says_what_is_allowed(name: str, told: str) -> None:
+def test_a_refusal_says_what_is_allowed(name, told):
     assert told in try_name(name)
     assert try_name(name).startswith("measures: ")
 
 
-def test_options_of_one_measure_are_not_taken_for_those_of_another() -> None:
+def test_options_of_one_measure_are_not_taken_for_those_of_another():
     names = ["nDCG@10", "nDCG(gains={1:9})@10", "nDCG(judged_only=True)@10", "P@5", "P(rel=2)@5"]
     together = measures.score(names, JOINED, GOLD)
     for name in names:
@@ -188,7 +188,7 @@ def test_options_of_one_measure_are_not_taken_for_those_of_another() -> None:
 
 @pytest.mark.skipif(not shutil.which("perl"), reason="gdeval is a Perl script")
 @pytest.mark.parametrize("name", ["ERR@1", "ERR@3", "nDCG(dcg='exp-log2')@2", "ERR@10"])
-def test_what_gdeval_computes(name: str) -> None:
+def test_what_gdeval_computes(name):
     """It wants queries that are numbers, grades up to 4, and prints five decimals."""
     numbers = {query: str(i) for i, query in enumerate(JOINED, start=1)}
     grades = {numbers[query]: found for query, found in qrels(JOINED, GOLD).items()}
@@ -200,13 +200,13 @@ def test_what_gdeval_computes(name: str) -> None:
 
 
 @pytest.mark.parametrize(("name", "highest"), [("ERR@10", 4), ("nDCG(dcg='exp-log2')@10", 16)])
-def test_grades_that_are_too_high_are_refused(name: str, highest: int) -> None:
+def test_grades_that_are_too_high_are_refused(name, highest):
     item = GoldItem("q", "g", "d", 0, 10, highest + 1)
     with pytest.raises(AssayError, match=f"query q has a judgment of grade {highest + 1}"):
         measures.score([name], {"q": []}, {"q": [item]})
 
 
-def test_what_is_known_of_a_measure() -> None:
+def test_what_is_known_of_a_measure():
     measure = measures.find("Recall@2000tok")
     assert measure.meaning == "gold items found in the first 2000 tokens"
     assert (measure.cutoff, measure.budget, measure.bounds) == (None, 2000, "rising")
@@ -215,7 +215,7 @@ def test_what_is_known_of_a_measure() -> None:
     assert not measures.find("Tokens@10").is_ranked
 
 
-def test_every_class_says_what_its_measure_counts() -> None:
+def test_every_class_says_what_its_measure_counts():
     listed = (*kinds.LISTED, *generated.LISTED)
     assert [kind.name for kind in listed if not kind.meaning or kind.within == kinds.ANY] == []
     named = {kind.name for kind in listed}
@@ -223,7 +223,7 @@ def test_every_class_says_what_its_measure_counts() -> None:
     assert len(named) == len(listed) - 1, "Recall is computed in two ways"
 
 
-def test_the_gate_takes_either_name() -> None:
+def test_the_gate_takes_either_name():
     held = GateSettings(
         measures={"RR@10": 0.02, "Recall@20": 0.03},
         must_not_break=MustNotBreak(measure="Success@5"),

@@ -1,6 +1,5 @@
 """Measures of somebody's own: found by name, used as others are, and refused where wrong."""
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -35,18 +34,18 @@ class Half(OwnMeasure): ...
 
 
 @pytest.fixture
-def plug(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+def plug(tmp_path, monkeypatch):
     """Return what installs measures, {name: path of a class}."""
     return lambda **parts: install(tmp_path, monkeypatch, "assay.measures", **parts)
 
 
 @pytest.fixture(autouse=True)
-def _forget() -> object:
+def _forget():
     yield
     measures.find.cache_clear()
 
 
-def test_a_measure_made_of_another_is_scored_by_its_own_rule() -> None:
+def test_a_measure_made_of_another_is_scored_by_its_own_rule():
     class Halved(Hit):
         name = "Halved"
 
@@ -61,7 +60,7 @@ def test_a_measure_made_of_another_is_scored_by_its_own_rule() -> None:
     assert not Halved(cutoff=5).columnar
 
 
-def test_a_measure_is_used_as_others_are(tmp_path, plug) -> None:
+def test_a_measure_is_used_as_others_are(tmp_path, plug):
     plug(FirstRank=OWN)
     collection = make_collection(len(RANKS))
     base = make_run(tmp_path, "base", RANKS, collection=collection)
@@ -75,7 +74,7 @@ def test_a_measure_is_used_as_others_are(tmp_path, plug) -> None:
     assert (difference.wins, difference.losses) == (5, 0), "a lower rank is a win"
 
 
-def test_a_config_may_name_it(tmp_path, plug) -> None:
+def test_a_config_may_name_it(tmp_path, plug):
     path = tmp_path / "config.yaml"
     path.write_text(f"base: {Path('configs/bm25.yaml').resolve()}\nmeasures: [Hit@5, FirstRank]\n")
     with pytest.raises(AssayError, match="'FirstRank' is not a measure"):
@@ -84,7 +83,7 @@ def test_a_config_may_name_it(tmp_path, plug) -> None:
     assert load_config(path).measures == ["Hit@5", "FirstRank"]
 
 
-def test_of_which_less_is_better_is_not_gated(plug) -> None:
+def test_of_which_less_is_better_is_not_gated(plug):
     plug(FirstRank=OWN)
     with pytest.raises(ValueError, match="FirstRank cannot be gated: more of it is not better"):
         GateSettings(measures={"FirstRank": 0.1})
@@ -103,7 +102,7 @@ def test_of_which_less_is_better_is_not_gated(plug) -> None:
         ("Half", {}, "does not define score"),
     ],
 )
-def test_a_wrong_one_is_told(tmp_path, monkeypatch, plug, name, values, told) -> None:
+def test_a_wrong_one_is_told(tmp_path, monkeypatch, plug, name, values, told):
     right = {"name": "Part", "direction": "higher", "score": "0.5"}
     module = f"plugged_{abs(hash((name, *values.items())))}"
     (tmp_path / f"{module}.py").write_text(WRONG.format(**{**right, **values}))

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Sequence
-from pathlib import Path
 
 import pytest
 from samples.planned_runs import make_collection
@@ -38,7 +37,7 @@ TOLD = "n 1 of 2 queries (first: q0) a hit has a higher score than the one befor
 
 
 @pytest.fixture
-def reports(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def reports(tmp_path, monkeypatch):
     monkeypatch.setenv("ASSAY_REPORTS", str(tmp_path))
     return tmp_path
 
@@ -46,9 +45,7 @@ def reports(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.mark.parametrize(
     ("answers", "mrr", "warnings"), [(EQUAL, 0.75, 0), (RISING, 1.0, 1)], ids=["equal", "rising"]
 )
-def test_what_a_run_exports_has_its_figures_and_its_order(
-    answers: dict[str, Pairs], mrr: float, warnings: int, reports: Path
-) -> None:
+def test_what_a_run_exports_has_its_figures_and_its_order(answers, mrr, warnings, reports):
     made = run(
         lambda query, k: answers[query],
         collection=TWO,
@@ -74,7 +71,7 @@ def test_what_a_run_exports_has_its_figures_and_its_order(
     assert sum(TOLD in line for line in compared.found.warnings) == warnings
 
 
-def test_a_resumed_run_counts_all_that_rise(tmp_path: Path) -> None:
+def test_a_resumed_run_counts_all_that_rise(tmp_path):
     """Also those of a sweep, of which nothing is stored."""
     count = 5
     planned = make_collection(count)
@@ -108,9 +105,7 @@ def test_a_resumed_run_counts_all_that_rise(tmp_path: Path) -> None:
     assert unstored.manifest.rising_scores == rising
 
 
-def test_rankings_that_are_read_are_told_of(
-    reports: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_rankings_that_are_read_are_told_of(reports, capfd):
     rankings = {"q0": RISING["question 0"], "q1": RISING["question 1"]}
     made = run(rankings, collection=TWO, measures=["MRR@10"], track=False)
     assert made.measures["mean"]["MRR@10"] == 1.0

@@ -14,7 +14,7 @@ RANKS = (1, 3, 0, 12, 2, 7)
 
 
 @pytest.mark.parametrize("measure", ["nDCG@10", "MRR@10", "Recall@20", "Recall@5tok", "Tokens@10"])
-def test_scores_are_those_of_a_run(tmp_path, measure: str) -> None:
+def test_scores_are_those_of_a_run(tmp_path, measure):
     collection = make_collection(len(RANKS))
     run = make_run(tmp_path, "planned", RANKS, collection=collection)
     retriever = Planned(RANKS)
@@ -25,7 +25,7 @@ def test_scores_are_those_of_a_run(tmp_path, measure: str) -> None:
     assert some == {query: scores[query] for query in ("q2", "q3")}
 
 
-def test_degraded_answers_are_refused() -> None:
+def test_degraded_answers_are_refused():
     collection = make_collection(2)
     retriever = Planned((1, 2), degraded=["the keyword leg is down"])
     retriever.index(collection.documents)
@@ -41,9 +41,7 @@ TREC = ("nDCG", "nDCG(judged_only=True)@5", "Bpref", "Rprec", "infAP", "SetP", "
 
 
 @given(JUDGED, st.sampled_from(TREC))
-def test_no_grade_ends_the_process_or_moves_another_query(
-    grades: dict[str, int], measure: str
-) -> None:
+def test_no_grade_ends_the_process_or_moves_another_query(grades, measure):
     run = {"q1": {"a": 2.0, "x": 1.0}, "q2": {"b": 3.0, "a": 2.0, "y": 1.0}}
     one = calculate([measure], {"q1": {"a": 1}}, run)[measure]
     both = calculate([measure], {"q1": {"a": 1}, "q2": grades}, run)[measure]
@@ -52,13 +50,13 @@ def test_no_grade_ends_the_process_or_moves_another_query(
         assert both["q2"] == 0
 
 
-def test_a_grade_that_no_evaluator_has_room_for_is_named() -> None:
+def test_a_grade_that_no_evaluator_has_room_for_is_named():
     with pytest.raises(AssayError, match="Bpref: query q has a judgment of grade 1,000,001; allow"):
         calculate(["Bpref"], {"q": {"a": MOST + 1}}, {"q": {"a": 1.0}})
 
 
 @given(st.dictionaries(st.sampled_from("abcdef"), st.integers(0, 5), min_size=1))
-def test_ndcg_of_a_whole_ranking_is_that_to_its_last_place(grades: dict[str, int]) -> None:
+def test_ndcg_of_a_whole_ranking_is_that_to_its_last_place(grades):
     run = {"q": {id_: float(-place) for place, id_ in enumerate("xaybc")}}
     whole = calculate(["nDCG", "nDCG@50"], {"q": grades}, run)
     assert whole["nDCG"] == pytest.approx(whole["nDCG@50"])

@@ -6,7 +6,6 @@ from scipy.stats import t
 
 from assay.eval.statistics.estimates import (
     SHARE,
-    Estimate,
     estimate_mean,
     estimate_mean_ratio,
     estimate_share,
@@ -25,17 +24,17 @@ UNEVEN = np.repeat(np.arange(30), [1, 2, 3, 4, 8, 12] * 5)
 SINGLE = Clusters(np.arange(len(UNEVEN)))
 
 
-def draw(rng: np.random.Generator, correlation: float = 0.5) -> np.ndarray:
+def draw(rng, correlation=0.5):
     """Return values of mean 0 and variance 1 that correlate so within the groups of `UNEVEN`."""
     common = rng.normal(size=30)[UNEVEN] * np.sqrt(correlation)
     return np.asarray(common + rng.normal(size=len(UNEVEN)) * np.sqrt(1 - correlation))
 
 
-def holds(found: Estimate, true: float) -> bool:
+def holds(found, true):
     return found.low <= true <= found.high
 
 
-def test_with_a_case_in_each_group_all_is_as_without_groups() -> None:
+def test_with_a_case_in_each_group_all_is_as_without_groups():
     values = draw(np.random.default_rng(1))
     binary = (values > 0).astype(float)
     others = np.abs(values) + 1
@@ -54,7 +53,7 @@ def test_with_a_case_in_each_group_all_is_as_without_groups() -> None:
     assert drops[0] == drops[1]
 
 
-def test_equal_groups_have_students_interval_of_their_means() -> None:
+def test_equal_groups_have_students_interval_of_their_means():
     values = np.random.default_rng(2).normal(size=12)[np.repeat(np.arange(12), 5)]
     values = values + np.tile([-0.1, 0, 0, 0, 0.1], 12)
     means = values.reshape(12, 5).mean(axis=1)
@@ -63,7 +62,7 @@ def test_equal_groups_have_students_interval_of_their_means() -> None:
     assert (found.low, found.high) == pytest.approx((low, high))
 
 
-def test_intervals_hold_for_other_groups() -> None:
+def test_intervals_hold_for_other_groups():
     """By case they hold in far fewer of the samples."""
     rng = np.random.default_rng(3)
     clusters, trials = Clusters(UNEVEN), 400
@@ -93,7 +92,7 @@ def test_intervals_hold_for_other_groups() -> None:
     assert min(by_group) > 0.92
 
 
-def test_of_all_groups_that_there_are_only_cases_are_left_to_chance() -> None:
+def test_of_all_groups_that_there_are_only_cases_are_left_to_chance():
     values = draw(np.random.default_rng(4))
     widths = []
     for share in (0.0, 0.5, 0.9, 1.0):
@@ -103,7 +102,7 @@ def test_of_all_groups_that_there_are_only_cases_are_left_to_chance() -> None:
     assert estimate_clustered_mean(values, Clusters(UNEVEN, 1.0)) == estimate_mean(values)
 
 
-def test_equal_values_of_0_or_1_prove_less_than_as_many_independent_ones() -> None:
+def test_equal_values_of_0_or_1_prove_less_than_as_many_independent_ones():
     found = estimate_clustered_mean([1.0] * len(UNEVEN), Clusters(UNEVEN), SHARE)
     assert found.value == found.high == 1
     assert found.low < estimate_share(len(UNEVEN), len(UNEVEN)).low
@@ -112,7 +111,7 @@ def test_equal_values_of_0_or_1_prove_less_than_as_many_independent_ones() -> No
     assert (whole.low, whole.high) == (0, 1), "nothing tells how one group varies"
 
 
-def test_drops_are_tested_by_group() -> None:
+def test_drops_are_tested_by_group():
     """One of thirty groups lost everything: by case that is a proof, by group it is none."""
     differences = np.where(UNEVEN == 5, -0.8, 0.01)[:, None]
     (by_case,) = randomise_drops(differences, 0.01).p_values

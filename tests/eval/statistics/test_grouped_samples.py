@@ -38,13 +38,13 @@ tables = st.tuples(st.integers(2, 18), st.integers(1, 3)).flatmap(
 )
 
 
-def draw(seed: int, groups: np.ndarray, common: float = 0.5) -> np.ndarray:
+def draw(seed, groups, common=0.5):
     rng = np.random.default_rng(seed)
     shared = rng.normal(0, 0.2, int(groups.max()) + 1)[groups]
     return common * shared + rng.normal(0, 0.2, len(groups))
 
 
-def find_variance(values: np.ndarray, groups: np.ndarray) -> float:
+def find_variance(values, groups):
     """CR2 of a mean as Bell and McCaffrey write it, by matrices."""
     n, hat = len(values), np.full((len(values), len(values)), 1 / len(values))
     residuals, variance = values - values.mean(), 0.0
@@ -55,7 +55,7 @@ def find_variance(values: np.ndarray, groups: np.ndarray) -> float:
     return variance
 
 
-def find_freedom(groups: np.ndarray, correlation: float) -> float:
+def find_freedom(groups, correlation):
     """Satterthwaite's degrees of freedom of CR2, by matrices (Imbens and Kolesár 2016)."""
     n, hat = len(groups), np.full((len(groups), len(groups)), 1 / len(groups))
     columns = []
@@ -69,11 +69,11 @@ def find_freedom(groups: np.ndarray, correlation: float) -> float:
     return float(np.trace(spread) ** 2 / np.sum(spread**2))
 
 
-def test_groups_are_numbered_as_they_appear() -> None:
+def test_groups_are_numbered_as_they_appear():
     assert number_groups(["b", "a", "b", "c"]).tolist() == [0, 1, 0, 2]
 
 
-def test_the_effective_number_and_the_design_effect_of_known_groups() -> None:
+def test_the_effective_number_and_the_design_effect_of_known_groups():
     assert count_effective(np.repeat(np.arange(5), 8)) == 5
     assert count_effective(UNEVEN) == pytest.approx(24**2 / 120)
     assert assume_design_effect(UNEVEN, 0.25) == pytest.approx(1 + 4 * 0.25)
@@ -85,14 +85,14 @@ def test_the_effective_number_and_the_design_effect_of_known_groups() -> None:
     assert find_design_effect([0.1, 0.4], np.array([0, 0])) == 1.0
 
 
-def test_the_design_effect_is_that_of_cr2_by_matrices() -> None:
+def test_the_design_effect_is_that_of_cr2_by_matrices():
     values = draw(3, UNEVEN)
     expected = find_variance(values, UNEVEN) / (values.var(ddof=1) / len(values))
     assert find_design_effect(values, UNEVEN) == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("common", [0.0, 3.0])
-def test_an_interval_is_that_of_matrices_with_two_groups_added(common: float) -> None:
+def test_an_interval_is_that_of_matrices_with_two_groups_added(common):
     """Without those, which are told apart by hand, it is CR2 but for one case in all."""
     values, n = draw(4, UNEVEN, common), len(UNEVEN)
     found = estimate_grouped_difference(values, UNEVEN, 0.0)
@@ -113,7 +113,7 @@ def test_an_interval_is_that_of_matrices_with_two_groups_added(common: float) ->
     assert (found.low, found.high) == pytest.approx((middle - half, middle + half))
 
 
-def test_groups_of_one_size_have_one_degree_of_freedom_less_than_groups() -> None:
+def test_groups_of_one_size_have_one_degree_of_freedom_less_than_groups():
     groups = np.repeat(np.arange(9), 4)
     for correlation in (0.0, 0.5):
         assert find_freedom(groups, correlation) == pytest.approx(8)
@@ -121,7 +121,7 @@ def test_groups_of_one_size_have_one_degree_of_freedom_less_than_groups() -> Non
 
 @settings(max_examples=150, deadline=None)
 @given(tables)
-def test_without_groups_all_is_as_it_was(table: tuple[np.ndarray, np.ndarray]) -> None:
+def test_without_groups_all_is_as_it_was(table):
     """To the bit: each case a group of its own, whatever its number."""
     differences, _ = table
     alone = np.arange(len(differences))
@@ -144,9 +144,7 @@ def test_without_groups_all_is_as_it_was(table: tuple[np.ndarray, np.ndarray]) -
 
 @settings(max_examples=60, deadline=None)
 @given(tables, st.randoms(use_true_random=False))
-def test_names_and_order_of_groups_mean_nothing(
-    table: tuple[np.ndarray, np.ndarray], random: object
-) -> None:
+def test_names_and_order_of_groups_mean_nothing(table, random):
     differences, names = table
     groups = number_groups(names.tolist())
     renamed = number_groups([f"document {9 - i}" for i in names.tolist()])
@@ -166,9 +164,7 @@ def test_names_and_order_of_groups_mean_nothing(
 
 @settings(max_examples=150, deadline=None)
 @given(tables)
-def test_a_question_asked_twice_on_its_document_tells_nothing_new(
-    table: tuple[np.ndarray, np.ndarray],
-) -> None:
+def test_a_question_asked_twice_on_its_document_tells_nothing_new(table):
     differences, names = table
     groups = number_groups(names.tolist())
     twice = np.concatenate([differences, differences])
@@ -182,9 +178,7 @@ def test_a_question_asked_twice_on_its_document_tells_nothing_new(
 
 @settings(max_examples=60, deadline=None)
 @given(tables)
-def test_p_values_equal_enumeration_of_signs_by_group(
-    table: tuple[np.ndarray, np.ndarray],
-) -> None:
+def test_p_values_equal_enumeration_of_signs_by_group(table):
     differences, names = table
     groups = number_groups(names.tolist())
     count = int(groups.max()) + 1
@@ -197,7 +191,7 @@ def test_p_values_equal_enumeration_of_signs_by_group(
     assert alone == pytest.approx(found.p_values[0], abs=1e-9)
 
 
-def test_a_part_of_a_family_is_tested_as_if_it_were_all() -> None:
+def test_a_part_of_a_family_is_tested_as_if_it_were_all():
     groups = np.repeat(np.arange(30), 3)
     rng = np.random.default_rng(6)
     differences = rng.normal(0.05, 0.2, (90, 3))
@@ -206,7 +200,7 @@ def test_a_part_of_a_family_is_tested_as_if_it_were_all() -> None:
     assert whole.apart[0] == pytest.approx(part.adjusted)
 
 
-def test_types_that_differ_are_compared_by_enumeration_of_signs_by_group() -> None:
+def test_types_that_differ_are_compared_by_enumeration_of_signs_by_group():
     groups, kinds = UNEVEN, np.arange(24) % 3
     values = draw(8, groups) + np.where(kinds == 1, 0.2, 0.0)
     away = values - values.mean()
@@ -220,7 +214,7 @@ def test_types_that_differ_are_compared_by_enumeration_of_signs_by_group() -> No
     assert compare_groups(values[:, None], kinds, groups) == pytest.approx((expected,))
 
 
-def test_rows_vary_as_the_sum_does_in_two_stages() -> None:
+def test_rows_vary_as_the_sum_does_in_two_stages():
     """Of share f, 1 - f of the variance by groups and f of that by cases; single ones as cases."""
     values = draw(9, UNEVEN)[:, None]
     by_case, by_group = float(np.sum(values**2)), np.bincount(UNEVEN, values[:, 0]) ** 2
@@ -231,7 +225,7 @@ def test_rows_vary_as_the_sum_does_in_two_stages() -> None:
         assert float(np.sum(rows**2)) == pytest.approx(expected)
 
 
-def test_with_a_larger_share_of_the_documents_less_is_left_to_chance() -> None:
+def test_with_a_larger_share_of_the_documents_less_is_left_to_chance():
     groups = np.repeat(np.arange(12), 8)
     values = draw(11, groups, 2.0) + 0.15
     shares = (0.0, 0.3, 0.6, 0.9, 1.0)
@@ -248,7 +242,7 @@ def test_with_a_larger_share_of_the_documents_less_is_left_to_chance() -> None:
     assert compare_groups(values[:, None], kinds, groups, 0.5)[0] <= 1
 
 
-def test_values_of_groups_have_the_mean_and_its_error() -> None:
+def test_values_of_groups_have_the_mean_and_its_error():
     values = draw(12, UNEVEN)
     found = spread_over_groups(values, UNEVEN)
     assert found.mean() == pytest.approx(values.mean())
@@ -257,7 +251,7 @@ def test_values_of_groups_have_the_mean_and_its_error() -> None:
     assert found.std(ddof=1) / np.sqrt(7) == pytest.approx(error)
 
 
-def test_a_single_group_bounds_nothing() -> None:
+def test_a_single_group_bounds_nothing():
     alone = np.zeros(5, dtype=np.int64)
     assert estimate_grouped_difference([0.2] * 5, alone, 1.0, BOUNDS) == Estimate(0.2, -1, 1, 5)
     assert randomise_groups([0.2] * 5, alone) == 1.0
@@ -265,7 +259,7 @@ def test_a_single_group_bounds_nothing() -> None:
         estimate_grouped_difference([], np.array([], dtype=np.int64), 1.0)
 
 
-def test_false_findings_of_correlated_questions_stay_near_the_level() -> None:
+def test_false_findings_of_correlated_questions_stay_near_the_level():
     """25 documents of 6 questions: by question about a third are false, by group a twentieth."""
     groups = np.repeat(np.arange(25), 6)
     rng = np.random.default_rng(13)

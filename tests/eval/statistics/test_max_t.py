@@ -1,6 +1,5 @@
 """The test of several correlated measures, against enumeration, SciPy and simulation."""
 
-from collections.abc import Sequence
 from itertools import product
 from statistics import NormalDist
 
@@ -11,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from assay.eval.statistics.max_t import FamilyTest, randomise_drops, randomise_family
+from assay.eval.statistics.max_t import randomise_drops, randomise_family
 
 
-def enumerate_rows(differences: np.ndarray) -> list[float]:
+def enumerate_rows(differences):
     """Westfall and Young's adjusted p-values by trying every way to choose signs of rows."""
     scale = np.sqrt((differences**2).sum(axis=0))
     if not scale.any():
@@ -32,12 +31,12 @@ tables = st.tuples(st.integers(1, 8), st.integers(1, 3)).flatmap(
 
 @settings(max_examples=80, deadline=None)
 @given(tables)
-def test_p_values_equal_enumeration(differences: np.ndarray) -> None:
+def test_p_values_equal_enumeration(differences):
     p_values = randomise_drops(differences, 0.05).p_values
     assert p_values == pytest.approx(enumerate_rows(differences))
 
 
-def test_a_single_measure_equals_scipy() -> None:
+def test_a_single_measure_equals_scipy():
     rng = np.random.default_rng(3)
     for n, tolerance in ((10, 1e-12), (80, 0.01)):
         differences = rng.normal(-0.05, 0.2, n)
@@ -53,7 +52,7 @@ def test_a_single_measure_equals_scipy() -> None:
         assert p == pytest.approx(expected, abs=tolerance)
 
 
-def test_measures_that_move_together_cost_nothing_and_others_do() -> None:
+def test_measures_that_move_together_cost_nothing_and_others_do():
     rng = np.random.default_rng(5)
     one = rng.normal(-0.06, 0.2, (60, 1))
     alone = randomise_drops(one, 0.05)
@@ -65,7 +64,7 @@ def test_measures_that_move_together_cost_nothing_and_others_do() -> None:
     assert beside.critical > alone.critical
 
 
-def test_rows_that_did_not_move_say_nothing() -> None:
+def test_rows_that_did_not_move_say_nothing():
     moved = np.array([[-0.5], [-0.25], [0.125], [-0.5], [-0.25]])
     padded = np.vstack([np.zeros((200, 1)), moved])
     assert randomise_drops(padded, 0.05).p_values == randomise_drops(moved, 0.05).p_values
@@ -74,7 +73,7 @@ def test_rows_that_did_not_move_say_nothing() -> None:
     assert still.critical == pytest.approx(NormalDist().inv_cdf(1 - 0.01 / 2))
 
 
-def test_the_critical_value_is_the_first_that_reaches_the_level() -> None:
+def test_the_critical_value_is_the_first_that_reaches_the_level():
     differences = np.random.default_rng(9).normal(0, 0.2, (9, 2))
     critical = randomise_drops(differences, 0.05).critical
     scale = np.sqrt((differences**2).sum(axis=0))
@@ -86,7 +85,7 @@ def test_the_critical_value_is_the_first_that_reaches_the_level() -> None:
     assert np.mean(lowest <= following) > 0.05
 
 
-def test_false_alarms_stay_below_the_level() -> None:
+def test_false_alarms_stay_below_the_level():
     """Three correlated measures, most queries unmoved, nothing changed on average."""
     rng = np.random.default_rng(7)
     alarms = 0
@@ -99,7 +98,7 @@ def test_false_alarms_stay_below_the_level() -> None:
     assert alarms > 0
 
 
-def adjust_holm(p_values: Sequence[float]) -> list[float]:
+def adjust_holm(p_values):
     """Holm's adjusted p-values (Holm 1979), which know nothing of how tests move together."""
     adjusted, largest = [0.0] * len(p_values), 0.0
     for rank, i in enumerate(sorted(range(len(p_values)), key=p_values.__getitem__)):
@@ -108,7 +107,7 @@ def adjust_holm(p_values: Sequence[float]) -> list[float]:
     return adjusted
 
 
-def step_down(differences: np.ndarray) -> list[float]:
+def step_down(differences):
     """Westfall and Young's step-down p-values, two-sided, by trying every way to choose signs."""
     scale = np.sqrt((differences**2).sum(axis=0))
     columns = np.flatnonzero(scale)
@@ -128,7 +127,7 @@ def step_down(differences: np.ndarray) -> list[float]:
 
 @settings(max_examples=80, deadline=None)
 @given(tables)
-def test_a_family_equals_enumeration(differences: np.ndarray) -> None:
+def test_a_family_equals_enumeration(differences):
     family = randomise_family(differences)
     assert family.adjusted == pytest.approx(step_down(differences))
     alone = [randomise_family(differences[:, [i]]).p_values[0] for i in range(len(differences.T))]
@@ -137,14 +136,14 @@ def test_a_family_equals_enumeration(differences: np.ndarray) -> None:
 
 @settings(max_examples=40, deadline=None)
 @given(tables)
-def test_what_moved_one_way_reaches_no_more(differences: np.ndarray) -> None:
+def test_what_moved_one_way_reaches_no_more(differences):
     found = randomise_family(differences)
     for column, reach, adjusted in zip(differences.T, found.reach, found.adjusted, strict=True):
         one_way = np.all(column >= 0) or np.all(column <= 0)
         assert reach == pytest.approx(adjusted) if one_way else reach <= adjusted
 
 
-def test_a_test_reaches_what_it_would_if_all_moved_one_way() -> None:
+def test_a_test_reaches_what_it_would_if_all_moved_one_way():
     table = np.zeros((13, 3))
     table[:6, 0] = (0.5, -0.25, 0.5, 0.25, -0.5, 0.5)
     table[6:, 1] = (0.5, 0.5, -0.25, 0.5, 0.5, 0.25, 0.5)
@@ -159,7 +158,7 @@ def test_a_test_reaches_what_it_would_if_all_moved_one_way() -> None:
 
 @settings(max_examples=40, deadline=None)
 @given(tables)
-def test_a_part_is_adjusted_as_a_family_of_its_own(differences: np.ndarray) -> None:
+def test_a_part_is_adjusted_as_a_family_of_its_own(differences):
     parts = [range(1), range(1, differences.shape[1])]
     found = randomise_family(differences, parts)
     assert (found.p_values, found.adjusted) == _tell(randomise_family(differences))
@@ -167,7 +166,7 @@ def test_a_part_is_adjusted_as_a_family_of_its_own(differences: np.ndarray) -> N
         assert adjusted == pytest.approx(randomise_family(differences[:, part]).adjusted)
 
 
-def test_a_part_in_which_little_moves_is_enumerated() -> None:
+def test_a_part_in_which_little_moves_is_enumerated():
     differences = np.random.default_rng(5).normal(0.1, 0.2, (40, 3))
     differences[9:, 2] = 0
     found = randomise_family(differences, [range(2), range(2, 3)])
@@ -175,11 +174,11 @@ def test_a_part_in_which_little_moves_is_enumerated() -> None:
     assert found.apart[1] == randomise_family(differences[:, 2:]).adjusted
 
 
-def _tell(family: FamilyTest) -> tuple[tuple[float, ...], tuple[float, ...]]:
+def _tell(family):
     return family.p_values, family.adjusted
 
 
-def test_each_p_value_of_a_family_is_scipys() -> None:
+def test_each_p_value_of_a_family_is_scipys():
     differences = np.random.default_rng(8).normal(0.03, 0.2, (90, 6))
     for i, p in enumerate(randomise_family(differences).p_values):
         expected = scipy.stats.permutation_test(
@@ -188,7 +187,7 @@ def test_each_p_value_of_a_family_is_scipys() -> None:
         assert p == pytest.approx(expected, abs=0.012)
 
 
-def test_the_size_of_a_family_hides_no_plain_gain() -> None:
+def test_the_size_of_a_family_hides_no_plain_gain():
     rng = np.random.default_rng(2)
     differences = rng.normal(0, 0.2, (100, 400))
     differences[:, 0] += 0.2
@@ -198,7 +197,7 @@ def test_the_size_of_a_family_hides_no_plain_gain() -> None:
 
 
 @pytest.mark.parametrize("shared", [0.0, 0.8])
-def test_the_chance_of_any_false_finding_keeps_the_level(shared: float) -> None:
+def test_the_chance_of_any_false_finding_keeps_the_level(shared):
     """With 400 trials a rate of .05 gives at most 31 findings in 997 of 1,000 simulations."""
     rng = np.random.default_rng(11)
     found, power, by_holm = 0, 0, 0
@@ -214,7 +213,7 @@ def test_the_chance_of_any_false_finding_keeps_the_level(shared: float) -> None:
     assert power >= by_holm
 
 
-def test_groups_without_a_common_case_are_drawn_as_one_table_is() -> None:
+def test_groups_without_a_common_case_are_drawn_as_one_table_is():
     rng = np.random.default_rng(12)
     apart = np.zeros((90, 6))
     apart[:40, [0, 2, 5]] = rng.normal(0.1, 0.3, (40, 3))
@@ -224,7 +223,7 @@ def test_groups_without_a_common_case_are_drawn_as_one_table_is() -> None:
 
 
 @pytest.mark.parametrize("few", [[1.0] * 8, [0.5, -0.25, 0.75, 0.5, 1.0, 0.25, 0.5]])
-def test_a_measure_in_which_few_queries_moved_is_enumerated(few: list[float]) -> None:
+def test_a_measure_in_which_few_queries_moved_is_enumerated(few):
     rng = np.random.default_rng(6)
     differences = np.zeros((60, 2))
     differences[:, 0] = rng.normal(0.02, 0.2, 60)

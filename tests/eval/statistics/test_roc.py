@@ -14,9 +14,7 @@ SCORES = st.lists(st.sampled_from([-math.inf, -1.0, 0.0, 0.25, 0.5, 2.0]), min_s
 
 
 @given(positives=SCORES, negatives=SCORES)
-def test_the_area_is_the_statistic_of_mann_and_whitney(
-    positives: list[float], negatives: list[float]
-) -> None:
+def test_the_area_is_the_statistic_of_mann_and_whitney(positives, negatives):
     wanted = (
         scipy.stats.mannwhitneyu(positives, negatives).statistic / len(positives) / len(negatives)
     )
@@ -24,7 +22,7 @@ def test_the_area_is_the_statistic_of_mann_and_whitney(
 
 
 @given(positives=SCORES, negatives=SCORES)
-def test_the_area_is_that_below_the_curve(positives: list[float], negatives: list[float]) -> None:
+def test_the_area_is_that_below_the_curve(positives, negatives):
     points = trace_curve(positives, negatives)
     right = [1 - i.negatives_below for i in points][::-1]
     up = [1 - i.positives_below for i in points][::-1]
@@ -32,7 +30,7 @@ def test_the_area_is_that_below_the_curve(positives: list[float], negatives: lis
     assert (right[0], up[0], right[-1], up[-1]) == (0, 0, 1, 1)
 
 
-def test_the_interval_is_that_of_scipys_bootstrap() -> None:
+def test_the_interval_is_that_of_scipys_bootstrap():
     generator = np.random.default_rng(1)
     positives, negatives = generator.normal(1, 1, 60), generator.normal(0, 1, 25)
 
@@ -48,7 +46,7 @@ def test_the_interval_is_that_of_scipys_bootstrap() -> None:
     assert (found.low, found.high) == pytest.approx((wanted.low, wanted.high), abs=0.01)
 
 
-def test_a_curve_by_hand() -> None:
+def test_a_curve_by_hand():
     points = trace_curve([0.9, 0.4], [0.4, 0.1])
     assert [(i.threshold, i.positives_below, i.negatives_below) for i in points] == [
         (0.1, 0, 0),
@@ -59,15 +57,13 @@ def test_a_curve_by_hand() -> None:
     assert estimate_auc([0.9, 0.4], [0.4, 0.1]).value == 3.5 / 4
 
 
-def test_kinds_that_are_wholly_apart_have_an_interval_of_no_width() -> None:
+def test_kinds_that_are_wholly_apart_have_an_interval_of_no_width():
     found = estimate_auc([2, 3], [0, 1])
     assert (found.value, found.low, found.high) == (1, 1, 1)
 
 
 @given(positives=SCORES, share=st.floats(0, 0.999))
-def test_the_threshold_is_the_highest_that_loses_no_more(
-    positives: list[float], share: float
-) -> None:
+def test_the_threshold_is_the_highest_that_loses_no_more(positives, share):
     fitted = fit_threshold(positives, share)
     allowed = share * len(positives) + 1e-6
     assert sum(score < fitted for score in positives) <= allowed
@@ -76,7 +72,7 @@ def test_the_threshold_is_the_highest_that_loses_no_more(
         assert sum(score < higher[0] for score in positives) > share * len(positives) - 1e-6
 
 
-def test_a_twentieth_of_a_hundred_is_five() -> None:
+def test_a_twentieth_of_a_hundred_is_five():
     assert fit_threshold(range(100), 0.05) == 5
     assert fit_threshold(range(100), 0.0) == 0
     assert fit_threshold(range(100), 0.07) == 7

@@ -12,7 +12,7 @@ from assay.eval.statistics.sampling import estimate_weighted_mean
 SCORES = [0.1, 0.4, 0.35, 0.8, 1.0, 0.0]
 
 
-def test_of_a_population_without_end_it_is_students_interval() -> None:
+def test_of_a_population_without_end_it_is_students_interval():
     found = estimate_weighted_mean(SCORES, [1] * 6, [0] * 6, [10**9])
     student = estimate_mean(SCORES)
     assert (found.value, found.low, found.high) == pytest.approx(
@@ -20,7 +20,7 @@ def test_of_a_population_without_end_it_is_students_interval() -> None:
     )
 
 
-def test_two_strata_by_hand() -> None:
+def test_two_strata_by_hand():
     # Chances are 2 of 4 and 2 of 10: weights 2 and 5 a search.
     found = estimate_weighted_mean([0.2, 0.6, 0.5, 1.0], [3, 1, 2, 2], [0, 0, 1, 1], [4, 10])
     weights = [6, 2, 10, 10]
@@ -39,18 +39,18 @@ def test_two_strata_by_hand() -> None:
     assert found.high - found.value == pytest.approx(half)
 
 
-def test_who_asks_everybody_knows() -> None:
+def test_who_asks_everybody_knows():
     found = estimate_weighted_mean([0.0, 1.0], [9, 1], [0, 1], [1, 1], SHARE)
     assert (found.low, found.value, found.high) == pytest.approx((0.1, 0.1, 0.1))
 
 
-def test_equal_shares_leave_what_clopper_and_pearson_leave() -> None:
+def test_equal_shares_leave_what_clopper_and_pearson_leave():
     found = estimate_weighted_mean([1.0] * 20, [1] * 20, [0] * 20, [500], SHARE)
     assert found.low == pytest.approx(0.025 ** (1 / 20))
     assert found.high == 1
 
 
-def test_a_share_of_one_stratum_by_hand() -> None:
+def test_a_share_of_one_stratum_by_hand():
     found = estimate_weighted_mean([1.0] * 15 + [0.0] * 5, [1] * 20, [0] * 20, [10**9], SHARE)
     low, high = (
         scipy.stats.beta.ppf(0.025, 0.75 * 19, 0.25 * 19 + 1),
@@ -59,7 +59,7 @@ def test_a_share_of_one_stratum_by_hand() -> None:
     assert (found.value, found.low, found.high) == pytest.approx((0.75, low, high), abs=1e-6)
 
 
-def test_strata_of_equal_hits_do_not_prove_that_there_is_no_miss() -> None:
+def test_strata_of_equal_hits_do_not_prove_that_there_is_no_miss():
     rng = np.random.default_rng(0)
     hits, sizes = np.arange(300) % 25 > 0, 300 // np.arange(1, 301)
     truth = float(hits @ sizes / sizes.sum())
@@ -79,7 +79,7 @@ def test_strata_of_equal_hits_do_not_prove_that_there_is_no_miss() -> None:
     st.integers(0, 2**32 - 1),
     st.floats(0.5, 100),
 )
-def test_sizes_count_by_their_ratios(scores: list[float], seed: int, scale: float) -> None:
+def test_sizes_count_by_their_ratios(scores, seed, scale):
     rng = np.random.default_rng(seed)
     sizes = rng.integers(1, 50, len(scores)).astype(float)
     strata = np.sort(rng.integers(0, 3, len(scores)))

@@ -21,7 +21,7 @@ from assay.eval.statistics.significance import (
 )
 
 
-def enumerate_signs(differences: list[float]) -> float:
+def enumerate_signs(differences):
     """The two-sided p-value by trying every way to choose signs."""
     seen = abs(sum(differences))
     sums = [
@@ -33,11 +33,11 @@ def enumerate_signs(differences: list[float]) -> float:
 
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.integers(-8, 8).map(lambda i: i / 8), min_size=1, max_size=10))
-def test_randomisation_equals_enumeration(differences: list[float]) -> None:
+def test_randomisation_equals_enumeration(differences):
     assert randomise(differences) == pytest.approx(enumerate_signs(differences))
 
 
-def test_randomisation_of_many_equals_scipy_on_all_of_them() -> None:
+def test_randomisation_of_many_equals_scipy_on_all_of_them():
     differences = np.random.default_rng(1).normal(0.05, 0.2, 60)
     differences[::3] = 0
     expected = scipy.stats.permutation_test(
@@ -48,18 +48,18 @@ def test_randomisation_of_many_equals_scipy_on_all_of_them() -> None:
     assert p == randomise(list(differences))
 
 
-def test_no_difference_has_p_of_1() -> None:
+def test_no_difference_has_p_of_1():
     assert randomise([0.0] * 20) == 1.0
     assert randomise([0.0, 0.3]) == 1.0
     assert randomise([1e-17] * 8) == 1.0
 
 
-def test_can_reach() -> None:
+def test_can_reach():
     assert [can_reach(0.05, n) for n in (0, 1, 5, 6)] == [False, False, False, True]
     assert randomise([1.0] * 5) > 0.05 >= randomise([1.0] * 6)
 
 
-def test_effect_size_by_hand() -> None:
+def test_effect_size_by_hand():
     assert standardise([1.0, 2.0, 3.0]) == pytest.approx(2.0)
     assert standardise([0.0, 0.0]) == 0.0
     assert standardise([1.0]) is None
@@ -67,7 +67,7 @@ def test_effect_size_by_hand() -> None:
     assert spread([1.0]) is None
 
 
-def test_detectable_is_what_power_tables_say() -> None:
+def test_detectable_is_what_power_tables_say():
     """For d_z = 0.5 they ask for 34 pairs at power 0.8, level .05, two-sided; for 0.2, for 199."""
     for effect, pairs in ((0.5, 34), (0.2, 199), (0.8, 15)):
         assert detectable(1.0, pairs) <= effect < detectable(1.0, pairs - 1)
@@ -76,14 +76,14 @@ def test_detectable_is_what_power_tables_say() -> None:
 
 
 @pytest.mark.parametrize("n", [3, 8, 60])
-def test_detectable_by_simulation(n: int) -> None:
+def test_detectable_by_simulation(n):
     shift = detectable(0.3, n)
     samples = np.random.default_rng(n).normal(shift, 0.3, (n, 6000))
     found = np.mean(scipy.stats.ttest_1samp(samples, 0.0).pvalue <= 0.05)
     assert found == pytest.approx(0.8, abs=0.02)
 
 
-def test_what_zeros_and_ones_show_is_what_randomisation_finds() -> None:
+def test_what_zeros_and_ones_show_is_what_randomisation_finds():
     for n in (12, 60):
         shown = find_detectable([0.0] * (n - 1) + [1.0], 1.0)
         assert shown is not None
@@ -99,7 +99,7 @@ def test_what_zeros_and_ones_show_is_what_randomisation_finds() -> None:
     assert find_detectable(graded, 1.0) == detectable(spread(graded) or 0.0, 60)
 
 
-def test_of_fewer_that_moved_than_randomisation_needs_little_is_shown() -> None:
+def test_of_fewer_that_moved_than_randomisation_needs_little_is_shown():
     for few in (1, 5):
         differences = [0.0] * (60 - few) + [0.1, -0.02, 0.05, -0.1, 0.03][:few]
         assert find_detectable(differences, 1.0) == find_detectable([0.0] * 60, 1.0)
@@ -107,19 +107,19 @@ def test_of_fewer_that_moved_than_randomisation_needs_little_is_shown() -> None:
     assert find_detectable(enough, 1.0) == detectable(spread(enough) or 0.0, 60)
 
 
-def test_the_share_of_which_enough_move_by_the_binomial_distribution() -> None:
+def test_the_share_of_which_enough_move_by_the_binomial_distribution():
     for moved, n in ((1, 1), (6, 60), (60, 60)):
         assert scipy.stats.binom.sf(moved - 1, n, find_share(moved, n)) == pytest.approx(0.8)
 
 
-def test_nothing_is_said_to_be_shown_where_nothing_tells() -> None:
+def test_nothing_is_said_to_be_shown_where_nothing_tells():
     assert find_detectable([0.5], 1.0) is None
     assert find_detectable([0.0] * 5, 1.0) is None, "five signs cannot give a p-value of .05"
     assert find_detectable([0.5] * 12, 1.0) is None
     assert find_detectable([0.0] * 12, 0.0) is None
 
 
-def test_losses_that_may_be_missing_by_garwoods_limit() -> None:
+def test_losses_that_may_be_missing_by_garwoods_limit():
     """The upper limit of a Poisson mean of which `seen` came is half a quantile of chi-square."""
     for seen in (0, 1, 5):
         missing = scipy.stats.chi2.ppf(0.975, 2 * (seen + 1)) / 2 - seen
@@ -132,7 +132,7 @@ def test_losses_that_may_be_missing_by_garwoods_limit() -> None:
     assert presumes_symmetry([0.0] * 5, 1.0)
 
 
-def test_findings_made_by_rare_losses_bear_the_warning() -> None:
+def test_findings_made_by_rare_losses_bear_the_warning():
     """Some lose everything, the others gain as much between them: far more than .05 are found."""
     rng = np.random.default_rng(6)
     lost = 0.03
@@ -146,7 +146,7 @@ def test_findings_made_by_rare_losses_bear_the_warning() -> None:
     assert bare <= 0.05 * 100
 
 
-def test_plain_findings_bear_none() -> None:
+def test_plain_findings_bear_none():
     rng = np.random.default_rng(7)
     for _ in range(50):
         differences = rng.choice((0.0, 0.5, -0.5), 300, p=(0.6, 0.28, 0.12))
@@ -154,7 +154,7 @@ def test_plain_findings_bear_none() -> None:
 
 
 @pytest.mark.parametrize(("n", "moved"), [(100, 6), (100, 12), (40, 6)])
-def test_hits_show_a_difference_that_moves_enough_of_them(n: int, moved: int) -> None:
+def test_hits_show_a_difference_that_moves_enough_of_them(n, moved):
     differences = [1.0] * moved + [0.0] * (n - moved)
     found = find_detectable(differences, 1.0)
     least = next(k for k in range(n) if can_reach(0.05, k))
@@ -167,6 +167,6 @@ def test_hits_show_a_difference_that_moves_enough_of_them(n: int, moved: int) ->
     assert (moved == 6) == (by_count > by_spread)
 
 
-def test_two_differences_have_a_spread() -> None:
+def test_two_differences_have_a_spread():
     assert spread([0.0, 1.0]) == pytest.approx(np.sqrt(0.5))
     assert spread([1.0]) is None

@@ -19,7 +19,7 @@ from assay.eval.statistics.groups import Clusters, estimate_clustered_mean
 Numbers = NDArray[np.float64]
 
 
-def test_mean_equals_scipy() -> None:
+def test_mean_equals_scipy():
     sample = np.random.default_rng(1).beta(0.5, 0.5, 60)
     estimate = estimate_mean(list(sample))
     expected = scipy.stats.ttest_1samp(sample, 0).confidence_interval(0.95)
@@ -28,7 +28,7 @@ def test_mean_equals_scipy() -> None:
     assert estimate.n == 60
 
 
-def test_groups_widen_the_interval_and_single_ones_do_not() -> None:
+def test_groups_widen_the_interval_and_single_ones_do_not():
     rng = np.random.default_rng(2)
     shared = rng.normal(0.5, 0.2, 20)
     sample = np.repeat(shared, 4)
@@ -39,7 +39,7 @@ def test_groups_widen_the_interval_and_single_ones_do_not() -> None:
     assert estimate_clustered_mean(shared.tolist(), Clusters(np.arange(20))) == of_groups
 
 
-def test_equal_values_have_no_width_and_none_is_an_error() -> None:
+def test_equal_values_have_no_width_and_none_is_an_error():
     estimate = estimate_mean([0.7] * 10)
     assert estimate.low == estimate.value == estimate.high == pytest.approx(0.7)
     for estimator in (estimate_mean, lambda sample: estimate_percentile(sample, 50)):
@@ -47,7 +47,7 @@ def test_equal_values_have_no_width_and_none_is_an_error() -> None:
             estimator([])
 
 
-def test_an_interval_keeps_to_the_range_of_its_measure() -> None:
+def test_an_interval_keeps_to_the_range_of_its_measure():
     nearly = [1.0] * 11 + [0.4]
     assert estimate_mean(nearly).high > 1
     assert estimate_scores("nDCG@10", nearly).high == 1
@@ -59,7 +59,7 @@ def test_an_interval_keeps_to_the_range_of_its_measure() -> None:
     assert (single.low, single.value, single.high) == (0, 0.3, 1)
 
 
-def test_shares_of_0_and_1_have_the_exact_interval() -> None:
+def test_shares_of_0_and_1_have_the_exact_interval():
     estimate = estimate_mean([1.0] * 19 + [0.0], SHARE)
     expected = scipy.stats.binomtest(19, 20).proportion_ci(0.95, "exact")
     assert (estimate.low, estimate.high) == pytest.approx((expected.low, expected.high))
@@ -69,7 +69,7 @@ def test_shares_of_0_and_1_have_the_exact_interval() -> None:
 
 @pytest.mark.parametrize("percent", [50, 95, 99])
 @pytest.mark.parametrize("n", [1, 2, 5, 6, 20, 71, 72, 100, 367, 368, 500])
-def test_percentiles_have_scipys_ends(percent: float, n: int) -> None:
+def test_percentiles_have_scipys_ends(percent, n):
     sample = np.random.default_rng(n).lognormal(size=n)
     estimate = estimate_percentile(sample.tolist(), percent)
     assert estimate.value == pytest.approx(np.percentile(sample, percent))
@@ -79,7 +79,7 @@ def test_percentiles_have_scipys_ends(percent: float, n: int) -> None:
     assert isinstance(estimate, Estimate) == (None not in (estimate.low, estimate.high))
 
 
-def test_where_there_is_no_end() -> None:
+def test_where_there_is_no_end():
     """Even the largest value lies below p95 with a chance of .95^n; that is to be .025."""
     assert scipy.stats.binom.pmf(71, 71, 0.95) > 0.025 >= scipy.stats.binom.pmf(72, 72, 0.95)
     assert estimate_percentile(list(range(71)), 95).high is None
@@ -87,17 +87,17 @@ def test_where_there_is_no_end() -> None:
     assert estimate_percentile([3.0], 50) == OpenEstimate(3.0, None, None, 1)
 
 
-def draw_lognormal(rng: np.random.Generator, shape: tuple[int, int]) -> Numbers:
+def draw_lognormal(rng, shape):
     return np.exp(rng.normal(0, 1, shape))
 
 
-def draw_humps(rng: np.random.Generator, shape: tuple[int, int]) -> Numbers:
+def draw_humps(rng, shape):
     """Nine of ten near 2 ms, as by a cache; the others near 20 ms."""
     slow = rng.random(shape) < 0.1
     return np.where(slow, rng.normal(20, 3, shape), rng.normal(2, 0.2, shape))
 
 
-def humps_quantile(share: float) -> float:
+def humps_quantile(share):
     i = np.linspace(0, 40, 400_001)
     below = 0.9 * scipy.stats.norm.cdf(i, 2, 0.2) + 0.1 * scipy.stats.norm.cdf(i, 20, 3)
     return float(i[np.searchsorted(below, share)])
@@ -110,7 +110,7 @@ SHAPES = {
 TRIALS = 400
 
 
-def count_least() -> float:
+def count_least():
     """Of intervals that hold the truth with a chance of .95 fewer do once in 10,000 simulations."""
     return float(scipy.stats.binom.ppf(1e-4, TRIALS, 0.95))
 
@@ -118,7 +118,7 @@ def count_least() -> float:
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("n", [20, 60, 100, 500])
 @pytest.mark.parametrize("percent", [50, 95, 99])
-def test_intervals_of_percentiles_hold_the_truth(shape: str, n: int, percent: int) -> None:
+def test_intervals_of_percentiles_hold_the_truth(shape, n, percent):
     draw, quantile = SHAPES[shape]
     truth = quantile(percent / 100)
     rng = np.random.default_rng((n, percent))
@@ -131,7 +131,7 @@ def test_intervals_of_percentiles_hold_the_truth(shape: str, n: int, percent: in
 
 
 @pytest.mark.parametrize("n", [20, 60])
-def test_the_percentile_bootstrap_would_not(n: int) -> None:
+def test_the_percentile_bootstrap_would_not(n):
     rng = np.random.default_rng(n)
     samples = draw_lognormal(rng, (TRIALS, n))
     truth = float(scipy.stats.lognorm.ppf(0.95, 1))
@@ -143,12 +143,12 @@ def test_the_percentile_bootstrap_would_not(n: int) -> None:
     assert held < count_least()
 
 
-def hold(samples: Numbers, truth: float) -> int:
+def hold(samples, truth):
     found = [estimate_mean(sample, SHARE) for sample in samples.tolist()]
     return sum(i.low <= truth <= i.high for i in found)
 
 
-def test_means_of_few_scores_hold_the_truth() -> None:
+def test_means_of_few_scores_hold_the_truth():
     """Scores as rankings have them: many 0, many 1, the rest between; the bootstrap holds fewer."""
     rng = np.random.default_rng(4)
     scores = np.array([0.0] * 5 + [1.0] * 9 + [0.2, 0.25, 0.4, 0.5, 0.63, 0.7])
@@ -160,7 +160,7 @@ def test_means_of_few_scores_hold_the_truth() -> None:
 
 
 @pytest.mark.parametrize("n", [2, 5, 40])
-def test_the_bootstrap_is_scipys_to_the_bit(n: int) -> None:
+def test_the_bootstrap_is_scipys_to_the_bit(n):
     from scipy.stats import bootstrap
 
     draw = np.random.default_rng(n)

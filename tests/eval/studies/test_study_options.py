@@ -1,7 +1,6 @@
 """Each study is asked the same by its command as by its function, and refuses the same."""
 
 import importlib
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -124,7 +123,7 @@ class AskedError(AssayError):
 
 
 @pytest.fixture
-def heard(monkeypatch: pytest.MonkeyPatch) -> list[StudyOptions]:
+def heard(monkeypatch):
     """What studies were asked, which then find nothing."""
     given: list[StudyOptions] = []
 
@@ -137,21 +136,20 @@ def heard(monkeypatch: pytest.MonkeyPatch) -> list[StudyOptions]:
     return given
 
 
-def find_function(words: str) -> Callable[..., object]:
+def find_function(words):
     function = getattr(assay, words.split()[0])
     assert callable(function)
     return function
 
 
-def test_every_study_is_in_the_tables() -> None:
+def test_every_study_is_in_the_tables():
     assert {words.split()[0] for words, *_ in ASKED} == STUDIES.keys()
 
 
 @pytest.mark.parametrize(("words", "given", "named"), ASKED)
 def test_a_command_and_its_function_ask_the_same(
-    words: str, given: tuple[Any, ...], named: dict[str, Any], heard: list[StudyOptions],
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str],
-) -> None:  # fmt: skip
+    words, given, named, heard,
+    monkeypatch, capsys):  # fmt: skip
     assert call(monkeypatch, capsys, *words.split()) == (2, "assay: asked\n")
     with pytest.raises(AskedError):
         find_function(words)(*given, **named)
@@ -163,10 +161,9 @@ def test_a_command_and_its_function_ask_the_same(
 
 @pytest.mark.parametrize(("words", "given", "named", "told"), REFUSED)
 def test_a_command_and_its_function_refuse_the_same(
-    words: str, given: tuple[Any, ...], named: dict[str, Any], told: str,
-    heard: list[StudyOptions],
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str],
-) -> None:  # fmt: skip
+    words, given, named, told,
+    heard,
+    monkeypatch, capsys):  # fmt: skip
     status, said = call(monkeypatch, capsys, *words.split())
     assert status == 2
     assert told in said
@@ -176,7 +173,7 @@ def test_a_command_and_its_function_refuse_the_same(
 
 
 @pytest.mark.parametrize("command", STUDIES)
-def test_every_option_has_a_help(command: str) -> None:
+def test_every_option_has_a_help(command):
     for name, field in STUDIES[command].STUDY.options.model_fields.items():
         placed = any(isinstance(item, Argument) for item in field.metadata)
         assert placed or field.description, name

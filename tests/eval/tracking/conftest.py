@@ -1,16 +1,14 @@
 import os
 import shutil
-from pathlib import Path
 
 import pytest
 from samples.tracked_run import make_summary
 
-from assay.eval.runs.summary.summary import Summary
 from assay.eval.tracking.store import connect
 
 
 @pytest.fixture(scope="session")
-def empty_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def empty_store(tmp_path_factory):
     """A SQLite store of tables only, which take seconds to make."""
     path = tmp_path_factory.mktemp("store") / "mlflow.db"
     with connect(f"sqlite:///{path}"):
@@ -18,13 +16,13 @@ def empty_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def store(empty_store: Path, tmp_path: Path) -> None:
+def store(empty_store, tmp_path):
     """An empty SQLite store in the working directory."""
     shutil.copy(empty_store, tmp_path / "mlflow.db")
 
 
 @pytest.fixture(autouse=True)
-def working_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def working_directory(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for name in list(os.environ):
         if name.startswith("MLFLOW_"):
@@ -32,5 +30,5 @@ def working_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def summary(tmp_path: Path) -> Summary:
+def summary(tmp_path):
     return make_summary(tmp_path / "reports")

@@ -4,7 +4,6 @@ import json
 import signal
 import socket
 import time
-from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
@@ -12,7 +11,7 @@ import pytest
 from tools.processes import find_free_port
 
 from assay.eval.tracking import server
-from assay.eval.tracking.server import Server, serve
+from assay.eval.tracking.server import serve
 from assay.retrievers.base import AssayError
 
 STUB = """
@@ -45,7 +44,7 @@ http.server.HTTPServer((host, port), Handler).serve_forever()
 
 
 @pytest.fixture(autouse=True)
-def _stub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def _stub(tmp_path, monkeypatch):
     package = tmp_path / "stub" / "mlflow"
     package.mkdir(parents=True)
     (package / "__init__.py").touch()
@@ -61,15 +60,13 @@ def _stub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 @contextmanager
-def start(
-    monkeypatch: pytest.MonkeyPatch, mode: str, uri: str = "sqlite:///x/mlflow.db"
-) -> Iterator[Server]:
+def start(monkeypatch, mode, uri="sqlite:///x/mlflow.db"):
     monkeypatch.setenv("STUB", mode)
     with serve(uri, find_free_port()) as started:
         yield started
 
 
-def is_gone(pid: int, seconds: float = 5) -> bool:
+def is_gone(pid, seconds=5):
     """Say whether a process ends in so many seconds."""
     deadline = time.monotonic() + seconds
     while Path(f"/proc/{pid}/exe").exists():  # that of a zombie is a link to nothing
@@ -80,9 +77,7 @@ def is_gone(pid: int, seconds: float = 5) -> bool:
 
 
 @pytest.mark.parametrize("uri", ["sqlite:///x/mlflow.db", "postgresql://me:pw@db.example/x"])
-def test_it_serves_one_store_to_this_machine_and_ends_with_its_processes(
-    monkeypatch: pytest.MonkeyPatch, uri: str
-) -> None:
+def test_it_serves_one_store_to_this_machine_and_ends_with_its_processes(monkeypatch, uri):
     with start(monkeypatch, "up", uri) as started:
         port = started.address.rpartition(":")[2]
         assert started.address == f"http://127.0.0.1:{port}"
@@ -128,9 +123,7 @@ def test_it_serves_one_store_to_this_machine_and_ends_with_its_processes(
         ("never", "MLflow did not start: serving"),
     ],
 )
-def test_one_that_does_not_start_is_one_line(
-    monkeypatch: pytest.MonkeyPatch, mode: str, told: str
-) -> None:
+def test_one_that_does_not_start_is_one_line(monkeypatch, mode, told):
     if mode == "never":
         monkeypatch.setattr(server, "SECONDS_TO_START", 3)
     begun = time.monotonic()
@@ -142,7 +135,7 @@ def test_one_that_does_not_start_is_one_line(
         assert is_gone(int(Path("child").read_text()))
 
 
-def test_one_that_does_not_end_is_killed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_that_does_not_end_is_killed(monkeypatch):
     monkeypatch.setattr(server, "SECONDS_TO_END", server.SECONDS_TO_END / 20)
     with start(monkeypatch, "deaf") as started:
         pass

@@ -10,7 +10,6 @@ from samples.tracked_run import check_run, client, make_summary, run_ids
 from assay.eval.runs.stored import StoredRun
 from assay.eval.runs.summary.summary import Summary
 from assay.eval.studies.comparison.analysis import compare
-from assay.eval.studies.comparison.comparison import Comparison
 from assay.eval.studies.comparison.page import write
 from assay.eval.studies.comparison.record import log_comparison
 from assay.eval.tracking import TrackingError, log
@@ -18,7 +17,7 @@ from assay.eval.tracking.record import metric_name
 
 
 @pytest.fixture
-def summaries(tmp_path: Path) -> dict[str, Summary]:
+def summaries(tmp_path):
     """Three runs by their ids; two have one name."""
     made = [make_summary(tmp_path / "reports", name) for name in ("words", "others")]
     time.sleep(1)  # ids of the same run in two folders differ by the second
@@ -27,11 +26,11 @@ def summaries(tmp_path: Path) -> dict[str, Summary]:
 
 
 @pytest.fixture
-def compared(summaries: dict[str, Summary]) -> Comparison:
+def compared(summaries):
     return compare([summary.run for summary in summaries.values()], ("nDCG@10", "AP(rel=2)"))
 
 
-def send(compared: Comparison, summaries: dict[str, Summary], reports: Path) -> str:
+def send(compared, summaries, reports):
     def complete(run: StoredRun) -> Summary:
         return summaries[run.manifest.id]
 
@@ -41,8 +40,8 @@ def send(compared: Comparison, summaries: dict[str, Summary], reports: Path) -> 
 
 @pytest.mark.usefixtures("store")
 def test_a_comparison_is_the_parent_of_runs_that_are_new_and_names_all(
-    compared: Comparison, summaries: dict[str, Summary], tmp_path: Path
-) -> None:
+    compared, summaries, tmp_path
+):
     first, *rest = summaries.values()
     (known,) = log([first])
     run_id = send(compared, summaries, tmp_path / "reports")
@@ -68,9 +67,7 @@ def test_a_comparison_is_the_parent_of_runs_that_are_new_and_names_all(
 
 
 @pytest.mark.usefixtures("store")
-def test_its_metrics_are_of_the_headline_and_its_table_has_all(
-    compared: Comparison, summaries: dict[str, Summary], tmp_path: Path
-) -> None:
+def test_its_metrics_are_of_the_headline_and_its_table_has_all(compared, summaries, tmp_path):
     run_id = send(compared, summaries, tmp_path / "reports")
     metrics = client().get_run(run_id).data.metrics
     table = json.loads(Path(client().download_artifacts(run_id, "figures.json")).read_text())
@@ -94,9 +91,7 @@ def test_its_metrics_are_of_the_headline_and_its_table_has_all(
 
 
 @pytest.mark.usefixtures("store")
-def test_the_same_comparison_is_sent_once(
-    compared: Comparison, summaries: dict[str, Summary], tmp_path: Path
-) -> None:
+def test_the_same_comparison_is_sent_once(compared, summaries, tmp_path):
     first = send(compared, summaries, tmp_path / "reports")
     assert send(compared, summaries, tmp_path / "reports") == first
     assert len(run_ids(client())) == 4
@@ -105,12 +100,7 @@ def test_the_same_comparison_is_sent_once(
     assert len(run_ids(client())) == 4
 
 
-def test_a_store_out_of_reach_loses_nothing(
-    compared: Comparison,
-    summaries: dict[str, Summary],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_store_out_of_reach_loses_nothing(compared, summaries, tmp_path, monkeypatch):
     monkeypatch.setenv("MLFLOW_TRACKING_URI", "http://me:hunter2@127.0.0.1:9/")
     with pytest.raises(TrackingError) as caught:
         send(compared, summaries, tmp_path / "reports")

@@ -15,7 +15,6 @@ import pytest
 from samples.tracked_run import client, run_ids
 from tools.processes import finish, start
 
-from assay.eval.runs.summary.summary import Summary
 from assay.eval.tracking import TrackingError, attempt, local, log_once, tracking_uri
 from assay.eval.tracking_failures import collect_failures
 from assay.retrievers.base import Quiet
@@ -28,7 +27,7 @@ with connect(sys.argv[1]):
 """
 
 
-def make_killed(path: Path, seconds: float) -> None:
+def make_killed(path, seconds):
     """Kill a process that makes the store, so long after it began."""
     process = subprocess.Popen(
         [sys.executable, "-c", MAKE, f"sqlite:///{path}"],
@@ -42,16 +41,14 @@ def make_killed(path: Path, seconds: float) -> None:
     process.wait()
 
 
-def send_elsewhere(summary: Summary, path: Path) -> "subprocess.CompletedProcess[str]":
+def send_elsewhere(summary, path):
     """Send a run to the store at `path` from another process."""
     store = {"MLFLOW_TRACKING_URI": f"sqlite:///{path}"}
     return finish(start("log", str(summary.run.folder), environment=store))
 
 
 @pytest.mark.slow
-def test_a_store_whose_making_was_killed_is_made_by_the_next(
-    summary: Summary, tmp_path: Path
-) -> None:
+def test_a_store_whose_making_was_killed_is_made_by_the_next(summary, tmp_path):
     """Killed at several moments, each beside what the others left; `make torture` has more."""
     moments = random.Random(20)
     path = tmp_path / "mlflow.db"
@@ -64,12 +61,8 @@ def test_a_store_whose_making_was_killed_is_made_by_the_next(
 
 @pytest.mark.parametrize("steps", [1, 30])
 def test_a_half_made_store_without_a_run_is_made_anew(
-    summary: Summary,
-    empty_store: Path,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    steps: int,
-) -> None:
+    summary, empty_store, tmp_path, capsys, steps
+):
     path = tmp_path / "mlflow.db"
     path.write_bytes(empty_store.read_bytes())
     with sqlite3.connect(path) as opened:
@@ -93,7 +86,7 @@ HOLDINGS = {
 }
 
 
-def age(path: Path, version: str | None) -> None:
+def age(path, version):
     """Make a store that of another version of the tables, None for no version."""
     with closing(sqlite3.connect(path)) as opened, opened:
         opened.execute("DELETE FROM alembic_version")
@@ -101,7 +94,7 @@ def age(path: Path, version: str | None) -> None:
             opened.execute("INSERT INTO alembic_version VALUES (?)", [version])
 
 
-def find_revision(steps: int) -> str:
+def find_revision(steps):
     """Return the version of the tables of an MLflow that is so many migrations older."""
     import mlflow
     from alembic.script import ScriptDirectory
@@ -110,7 +103,7 @@ def find_revision(steps: int) -> str:
     return [one.revision for one in script.walk_revisions()][steps]
 
 
-def check_left(summary: Summary, path: Path, reason: str) -> None:
+def check_left(summary, path, reason):
     content = path.read_bytes()
     with pytest.raises(TrackingError, match=reason):
         log_once(summary)
@@ -121,8 +114,8 @@ def check_left(summary: Summary, path: Path, reason: str) -> None:
 @pytest.mark.parametrize("holding", HOLDINGS)
 @pytest.mark.parametrize("steps", [1, 20])
 def test_an_older_store_is_left_to_the_upgrade_of_mlflow_by_a_command(
-    summary: Summary, empty_store: Path, tmp_path: Path, holding: str, steps: int
-) -> None:
+    summary, empty_store, tmp_path, holding, steps
+):
     path = tmp_path / "mlflow.db"
     path.write_bytes(empty_store.read_bytes())
     with closing(sqlite3.connect(path)) as opened, opened:
@@ -132,9 +125,7 @@ def test_an_older_store_is_left_to_the_upgrade_of_mlflow_by_a_command(
 
 
 @pytest.mark.parametrize("holding", HOLDINGS)
-def test_a_newer_store_is_left_alone(
-    summary: Summary, empty_store: Path, tmp_path: Path, holding: str
-) -> None:
+def test_a_newer_store_is_left_alone(summary, empty_store, tmp_path, holding):
     path = tmp_path / "mlflow.db"
     path.write_bytes(empty_store.read_bytes())
     with closing(sqlite3.connect(path)) as opened, opened:
@@ -144,9 +135,7 @@ def test_a_newer_store_is_left_alone(
 
 
 @pytest.mark.parametrize("statement", ["SELECT 1", "INSERT INTO notes VALUES ('mine')"])
-def test_a_database_of_something_else_is_left_alone(
-    summary: Summary, tmp_path: Path, statement: str
-) -> None:
+def test_a_database_of_something_else_is_left_alone(summary, tmp_path, statement):
     path = tmp_path / "mlflow.db"
     with closing(sqlite3.connect(path)) as opened, opened:
         opened.execute("CREATE TABLE notes (text TEXT)")
@@ -155,8 +144,8 @@ def test_a_database_of_something_else_is_left_alone(
 
 
 def test_a_store_that_lost_its_version_is_left_alone_where_it_holds_a_run(
-    summary: Summary, empty_store: Path, tmp_path: Path
-) -> None:
+    summary, empty_store, tmp_path
+):
     path = tmp_path / "mlflow.db"
     path.write_bytes(empty_store.read_bytes())
     log_once(summary)
@@ -170,9 +159,7 @@ def test_a_store_that_lost_its_version_is_left_alone_where_it_holds_a_run(
     assert path.read_bytes() == content
 
 
-def test_a_full_disk_leaves_no_store(
-    summary: Summary, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_full_disk_leaves_no_store(summary, tmp_path, monkeypatch):
     def fail(self: Path, target: Path) -> Path:
         assert self.match("mlflow.db*"), "which is what .gitignore names"
         raise OSError(errno.ENOSPC, "No space left on device")
@@ -189,9 +176,7 @@ def test_a_full_disk_leaves_no_store(
 @pytest.mark.parametrize(
     "form", ["file://{}", "file:{}", "{}", "mlflow.db/runs", "./mlflow.db/a:b"]
 )
-def test_a_folder_that_cannot_be_made_is_told(
-    summary: Summary, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, form: str
-) -> None:
+def test_a_folder_that_cannot_be_made_is_told(summary, monkeypatch, tmp_path, form):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "mlflow.db").write_text("no folder")
     monkeypatch.setenv("MLFLOW_TRACKING_URI", form.format(tmp_path / "mlflow.db" / "runs"))

@@ -2,7 +2,6 @@
 
 import sqlite3
 from contextlib import closing
-from pathlib import Path
 
 import pytest
 import sqlalchemy
@@ -10,7 +9,7 @@ import sqlalchemy
 from assay.eval.tracking import local
 
 
-def test_only_the_store_in_the_making_does_not_wait_for_the_disk(tmp_path: Path) -> None:
+def test_only_the_store_in_the_making_does_not_wait_for_the_disk(tmp_path):
     def read_syncs(name: str) -> int:
         engine = sqlalchemy.create_engine(f"sqlite:///{tmp_path / name}")
         with engine.connect() as connection:
@@ -25,18 +24,18 @@ def test_only_the_store_in_the_making_does_not_wait_for_the_disk(tmp_path: Path)
 
 
 @pytest.fixture
-def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def cache(tmp_path, monkeypatch):
     """The folder of a cache that holds nothing yet."""
     monkeypatch.setenv("ASSAY_CACHE", str(tmp_path / "cache"))
     return tmp_path / "cache"
 
 
-def list_tables(path: Path) -> set[str]:
+def list_tables(path):
     with closing(sqlite3.connect(path)) as opened:
         return {name for (name,) in opened.execute("SELECT name FROM sqlite_master")}
 
 
-def test_tables_are_made_once(tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tables_are_made_once(tmp_path, cache, monkeypatch):
     local.open_local(tmp_path / "first.db")
     monkeypatch.setattr(local, "_make_tables", None)
     client = local.open_local(tmp_path / "second.db")
@@ -45,15 +44,13 @@ def test_tables_are_made_once(tmp_path: Path, cache: Path, monkeypatch: pytest.M
 
 
 @pytest.mark.parametrize("damage", [b"", b"no database"])
-def test_damaged_tables_in_the_cache_are_not_used(
-    tmp_path: Path, cache: Path, damage: bytes
-) -> None:
+def test_damaged_tables_in_the_cache_are_not_used(tmp_path, cache, damage):
     local.open_local(tmp_path / "first.db")
     (tables,) = cache.glob("mlflow/*/tables.db")
     tables.write_bytes(damage)
     assert local.open_local(tmp_path / "second.db").create_experiment("assay")
 
 
-def test_a_cache_that_cannot_be_written_is_done_without(tmp_path: Path, cache: Path) -> None:
+def test_a_cache_that_cannot_be_written_is_done_without(tmp_path, cache):
     cache.write_text("a file in the cache's place")
     assert local.open_local(tmp_path / "mlflow.db").create_experiment("assay")

@@ -1,7 +1,5 @@
 """What MLflow holds of an engine's parity and of a recall-latency curve."""
 
-from pathlib import Path
-
 import pytest
 from samples.parity import look, make_bench
 from samples.tracked_run import client
@@ -17,7 +15,7 @@ from assay.retrievers.store.cache import Cache
 
 
 @pytest.mark.usefixtures("store")
-def test_a_parity_is_a_run(tmp_path: Path) -> None:
+def test_a_parity_is_a_run(tmp_path):
     found = look(tmp_path / "cache", "k=2")
     told = report_parity(found)
     page = write_blocks(found, told, tmp_path / "reports")
@@ -46,7 +44,7 @@ def test_a_parity_is_a_run(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("store")
-def test_a_curve_is_a_run(tmp_path: Path) -> None:
+def test_a_curve_is_a_run(tmp_path):
     variants = list_variants(read_engine("qdrant-edge"), "ef", [8])
     resources = Resources(Cache(tmp_path / "cache"))
     curve = run_sweep(make_bench(), "ef", variants, "assay recall qdrant-edge", resources)

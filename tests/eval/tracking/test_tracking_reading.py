@@ -1,18 +1,15 @@
 """Reading runs back from MLflow."""
 
-from pathlib import Path
-
 import pytest
 from pandas.testing import assert_frame_equal
 from samples.tracked_run import client, make_summary, run_ids
 
-from assay.eval.runs.summary.summary import Summary
 from assay.eval.studies.run.frame import RunResult
 from assay.eval.tracking import TrackingError, log
 from assay.eval.tracking.reading import read_tracked
 
 
-def test_a_run_is_read_back_whole(store: None, summary: Summary) -> None:
+def test_a_run_is_read_back_whole(store, summary):
     (logged,) = log([summary])
     (tracked,) = read_tracked()
     manifest = summary.run.manifest
@@ -32,7 +29,7 @@ def test_a_run_is_read_back_whole(store: None, summary: Summary) -> None:
     assert tracked.latency["high"].isna().all()
 
 
-def test_the_newest_comes_first_and_each_once(store: None, tmp_path: Path) -> None:
+def test_the_newest_comes_first_and_each_once(store, tmp_path):
     summaries = [make_summary(tmp_path / "reports", name) for name in ("words", "more")]
     log(summaries)
     log(summaries[:1], rerun=True)
@@ -41,7 +38,7 @@ def test_the_newest_comes_first_and_each_once(store: None, tmp_path: Path) -> No
     assert [run.finished for run in found] == sorted((r.finished for r in found), reverse=True)
 
 
-def test_what_was_not_sent_whole_is_left_out(store: None, tmp_path: Path) -> None:
+def test_what_was_not_sent_whole_is_left_out(store, tmp_path):
     log([make_summary(tmp_path / "reports", name) for name in ("words", "more")])
     tracking = client()
     (lost,) = (run.mlflow_run for run in read_tracked() if run.name == "words")
@@ -50,12 +47,12 @@ def test_what_was_not_sent_whole_is_left_out(store: None, tmp_path: Path) -> Non
     assert [run.name for run in read_tracked()] == ["more"]
 
 
-def test_no_store_is_made_by_reading(tmp_path: Path) -> None:
+def test_no_store_is_made_by_reading(tmp_path):
     with pytest.raises(TrackingError, match="no runs are tracked"):
         read_tracked()
     assert not list(tmp_path.iterdir())
 
 
-def test_an_empty_store_says_so(store: None) -> None:
+def test_an_empty_store_says_so(store):
     with pytest.raises(TrackingError, match="no runs are tracked"):
         read_tracked()

@@ -23,7 +23,7 @@ from assay.eval.tracking.record import WITH_PARAMETERS
         ("retriever.legs.0.max_query_terms", "retriever.legs.0.max_query_terms"),
     ],
 )
-def test_metric_names(measure: str, name: str) -> None:
+def test_metric_names(measure, name):
     assert metric_name(measure) == name
 
 
@@ -36,11 +36,11 @@ def test_metric_names(measure: str, name: str) -> None:
         ("terms:β", "terms"),
     ],
 )
-def test_a_name_that_loses_marks_ends_with_a_digest(measure: str, words: str) -> None:
+def test_a_name_that_loses_marks_ends_with_a_digest(measure, words):
     assert re.fullmatch(rf"{re.escape(words)}-[0-9a-f]{{8}}", metric_name(measure))
 
 
-def to_words(measure: str) -> str:
+def to_words(measure):
     """Return what is left of a measure in a name."""
     return re.sub(r"[('),=]+", "_", measure.replace("@", "_at_")).strip("_")
 
@@ -55,7 +55,7 @@ ALIKE = [
 
 @example(ALIKE)
 @given(st.lists(KEYS | MEASURES | MEASURES.map(to_words), min_size=2, unique=True))
-def test_no_two_keys_have_one_name_in_mlflow(keys: list[str]) -> None:
+def test_no_two_keys_have_one_name_in_mlflow(keys):
     names = [metric_name(key) for key in keys]
     assert len(set(names)) == len(keys)
     for name in names:
@@ -63,7 +63,7 @@ def test_no_two_keys_have_one_name_in_mlflow(keys: list[str]) -> None:
         _validate_param_name(name)
 
 
-def test_flattening_keeps_every_leaf() -> None:
+def test_flattening_keeps_every_leaf():
     values = {"a": {"b": 1, "c": {}}, "d": [{"e": True}, {"e": None}], "f": ["x", 2], "g": "text"}
     assert dict(flatten(values)) == {
         "a.b": "1",
@@ -79,7 +79,7 @@ SECRET = st.text(st.characters(exclude_categories=["Z", "C"]), min_size=1).map("
 
 
 @given(SECRET, SECRET, st.sampled_from(["http", "https", "postgresql", "mysql+pymysql"]))
-def test_redact_leaves_no_secret(user: str, password: str, scheme: str) -> None:
+def test_redact_leaves_no_secret(user, password, scheme):
     uri = f"{scheme}://{user}:{password}@host:5000/path?password={quote(password)}"
     assert redact(uri) == f"{scheme}://host:5000/path"
     assert redact(f"calling {uri} failed") == f"calling {scheme}://host:5000/path failed"
@@ -88,5 +88,5 @@ def test_redact_leaves_no_secret(user: str, password: str, scheme: str) -> None:
 @pytest.mark.parametrize(
     "uri", ["sqlite:////data/a@b/mlflow.db", "http://127.0.0.1:5000", "databricks"]
 )
-def test_redact_leaves_plain_addresses(uri: str) -> None:
+def test_redact_leaves_plain_addresses(uri):
     assert redact(uri) == uri

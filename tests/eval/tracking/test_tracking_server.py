@@ -5,7 +5,6 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -19,7 +18,6 @@ from tools.processes import find_free_port
 from assay.eval.cli.log import log as log_command
 from assay.eval.cli.mlflow_ui import mlflow as mlflow_command
 from assay.eval.runs.stored import load
-from assay.eval.runs.summary.summary import Summary
 from assay.eval.tracking import TrackingError, log, log_once
 from assay.eval.tracking.store import ENVIRONMENT, connect, find_page, tracking_uri
 from assay.retrievers.base import AssayError
@@ -69,7 +67,7 @@ class Server:
 
 
 @pytest.fixture
-def server(empty_store: Path, tmp_path: Path) -> Iterator[Server]:
+def server(empty_store, tmp_path):
     server = Server(tmp_path / "server")
     shutil.copy(empty_store, server.folder / "server.db")
     server.start()
@@ -78,12 +76,8 @@ def server(empty_store: Path, tmp_path: Path) -> Iterator[Server]:
 
 
 def test_a_real_server_takes_runs_dies_in_the_middle_and_takes_them_later(
-    server: Server,
-    summary: Summary,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    slept: list[float],
-) -> None:
+    server, summary, tmp_path, monkeypatch, slept
+):
     from mlflow.tracking import MlflowClient
 
     address = f"http://127.0.0.1:{server.port}"
@@ -129,9 +123,7 @@ def test_a_real_server_takes_runs_dies_in_the_middle_and_takes_them_later(
     assert "hunter2" not in done.output
 
 
-def test_a_server_that_never_answers_is_given_up_quickly(
-    summary: Summary, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_server_that_never_answers_is_given_up_quickly(summary, monkeypatch):
     monkeypatch.setattr("assay.eval.tracking.store.SECONDS_TO_ANSWER", 1)
     with socket.socket() as deaf:
         deaf.bind(("127.0.0.1", 0))
@@ -152,9 +144,7 @@ def test_a_server_that_never_answers_is_given_up_quickly(
         "nonsense://me:hunter2@127.0.0.1/",
     ],
 )
-def test_a_store_out_of_reach_is_one_line_without_the_password(
-    uri: str, summary: Summary, monkeypatch: pytest.MonkeyPatch, slept: list[float]
-) -> None:
+def test_a_store_out_of_reach_is_one_line_without_the_password(uri, summary, monkeypatch, slept):
     monkeypatch.setenv("MLFLOW_TRACKING_URI", uri.format(port=find_free_port()))
     with pytest.raises(TrackingError) as caught:
         log_once(summary)
@@ -166,7 +156,7 @@ def test_a_store_out_of_reach_is_one_line_without_the_password(
 
 
 @contextmanager
-def open_mlflow(port: int) -> Iterator[dict[str, str]]:
+def open_mlflow(port):
     """Yield what `assay mlflow` prints as JSON, while its pages are open."""
     arguments = ["mlflow", "--port", str(port), "--no-browser", "--json"]
     process = subprocess.Popen(
@@ -188,9 +178,7 @@ def open_mlflow(port: int) -> Iterator[dict[str, str]]:
 
 
 @pytest.mark.usefixtures("store")
-def test_the_mlflow_command_opens_the_same_store_and_ends_all_it_started(
-    summary: Summary, tmp_path: Path
-) -> None:
+def test_the_mlflow_command_opens_the_same_store_and_ends_all_it_started(summary, tmp_path):
     run_id = log_once(summary)
     port = find_free_port()
     with open_mlflow(port) as opened:
@@ -210,7 +198,7 @@ def test_the_mlflow_command_opens_the_same_store_and_ends_all_it_started(
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("store")
-def test_the_page_that_mlflow_opens_shows_the_runs(summary: Summary) -> None:
+def test_the_page_that_mlflow_opens_shows_the_runs(summary):
     playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
     if CHROMIUM is None:
         pytest.skip("no chromium on the PATH")
@@ -231,7 +219,7 @@ def test_the_page_that_mlflow_opens_shows_the_runs(summary: Summary) -> None:
         browser.close()
 
 
-def test_the_mlflow_command_names_a_remote_server(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_mlflow_command_names_a_remote_server(monkeypatch):
     monkeypatch.setenv("MLFLOW_TRACKING_URI", "https://me:hunter2@mlflow.example/")
     done = CliRunner().invoke(mlflow_command, ["--no-browser"])
     expected = "MLFLOW_TRACKING_URI is a server; its pages are at https://mlflow.example"

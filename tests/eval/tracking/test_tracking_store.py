@@ -13,7 +13,7 @@ from samples.tracked_run import check_run, client, make_summary, run_ids
 
 from assay.eval.cli.log import log as log_command
 from assay.eval.runs.stored import load
-from assay.eval.runs.summary.summary import Summary, summarise
+from assay.eval.runs.summary.summary import summarise
 from assay.eval.tracking import TrackingError, log, log_once, tracking_uri
 from assay.eval.tracking.delivery import find_logged
 from assay.eval.tracking.parent_run import log_family
@@ -24,7 +24,7 @@ ROOT = Path(__file__).parents[3]
 
 
 @pytest.mark.usefixtures("store")
-def test_a_sqlite_store_holds_all_of_two_runs_and_nothing_else(tmp_path: Path) -> None:
+def test_a_sqlite_store_holds_all_of_two_runs_and_nothing_else(tmp_path):
     summaries = [make_summary(tmp_path / "reports", name) for name in ("words", "others")]
     logged = log(summaries)
     tracking = client(f"sqlite:///{tmp_path}/mlflow.db")
@@ -42,7 +42,7 @@ def test_a_sqlite_store_holds_all_of_two_runs_and_nothing_else(tmp_path: Path) -
 
 
 @pytest.mark.usefixtures("store")
-def test_a_run_whose_note_names_another_store_is_found_by_its_tag(summary: Summary) -> None:
+def test_a_run_whose_note_names_another_store_is_found_by_its_tag(summary):
     first = log_once(summary)
     note = summary.run.folder / "mlflow.json"
     note.write_text(note.read_text().replace("sqlite:///", "sqlite:////elsewhere"))
@@ -53,7 +53,7 @@ def test_a_run_whose_note_names_another_store_is_found_by_its_tag(summary: Summa
 
 
 @pytest.mark.usefixtures("store")
-def test_a_sweep_is_the_parent_of_what_is_new_and_names_all(tmp_path: Path) -> None:
+def test_a_sweep_is_the_parent_of_what_is_new_and_names_all(tmp_path):
     one, two, three = (
         replace(describe(make_summary(tmp_path / "reports", name)), name=f"k {name}")
         for name in ("words", "others", "more")
@@ -84,13 +84,13 @@ def test_a_sweep_is_the_parent_of_what_is_new_and_names_all(tmp_path: Path) -> N
     assert len(run_ids(tracking)) == 5
 
 
-def find_children(tracking, parent: str):
+def find_children(tracking, parent):
     experiment = tracking.get_run(parent).info.experiment_id
     return tracking.search_runs([experiment], f"tags.mlflow.parentRunId = '{parent}'")
 
 
 @pytest.mark.usefixtures("store")
-def test_a_run_is_sent_once_and_again_only_on_request(summary: Summary) -> None:
+def test_a_run_is_sent_once_and_again_only_on_request(summary):
     first = log_once(summary)
     assert log_once(summary) == first
     (entry,) = log([summary])
@@ -108,7 +108,7 @@ def test_a_run_is_sent_once_and_again_only_on_request(summary: Summary) -> None:
 
 
 @pytest.mark.usefixtures("store")
-def test_a_quote_in_a_name_is_no_end_of_it(tmp_path: Path) -> None:
+def test_a_quote_in_a_name_is_no_end_of_it(tmp_path):
     marked, other = (make_summary(tmp_path / "reports", name) for name in ("it's", "it_s"))
     first, second = log_once(marked), log_once(other)
     assert first != second
@@ -119,8 +119,8 @@ def test_a_quote_in_a_name_is_no_end_of_it(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("store")
 def test_a_run_that_was_deleted_or_lies_in_another_store_is_sent(
-    summary: Summary, empty_store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    summary, empty_store, tmp_path, monkeypatch
+):
     first = log_once(summary)
     client().delete_run(first)
     second = log_once(summary)
@@ -138,9 +138,7 @@ def test_a_run_that_was_deleted_or_lies_in_another_store_is_sent(
 
 
 @pytest.mark.usefixtures("store")
-def test_a_child_that_breaks_in_the_middle_is_failed_and_can_be_sent_later(
-    summary: Summary, tmp_path: Path
-) -> None:
+def test_a_child_that_breaks_in_the_middle_is_failed_and_can_be_sent_later(summary, tmp_path):
     (tmp_path / "mlruns").mkdir()
     tracking = client()
     (tmp_path / "not_a_folder").write_text("")
@@ -157,7 +155,7 @@ def test_a_child_that_breaks_in_the_middle_is_failed_and_can_be_sent_later(
 
 
 @pytest.mark.usefixtures("store")
-def test_a_deleted_experiment_is_one_clear_line(summary: Summary) -> None:
+def test_a_deleted_experiment_is_one_clear_line(summary):
     log_once(summary)
     tracking = client()
     tracking.delete_experiment(tracking.get_experiment_by_name("assay").experiment_id)
@@ -175,7 +173,7 @@ print(log_once(summarise(load(Path(sys.argv[1])), ["nDCG@10"])))
 """
 
 
-def send_in_a_process(folder: Path) -> "subprocess.Popen[str]":
+def send_in_a_process(folder):
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     return subprocess.Popen(
         [sys.executable, "-c", SEND, str(folder)],
@@ -187,7 +185,7 @@ def send_in_a_process(folder: Path) -> "subprocess.Popen[str]":
 
 
 @pytest.mark.slow
-def test_two_processes_share_a_fresh_store_and_print_nothing(tmp_path: Path) -> None:
+def test_two_processes_share_a_fresh_store_and_print_nothing(tmp_path):
     folders = [make_summary(tmp_path / "reports", name).run.folder for name in ("one", "two")]
     processes = [send_in_a_process(folder) for folder in folders]
     outputs = [process.communicate(timeout=120) for process in processes]
@@ -200,7 +198,7 @@ def test_two_processes_share_a_fresh_store_and_print_nothing(tmp_path: Path) -> 
 
 
 @pytest.mark.usefixtures("store")
-def test_the_log_command_says_what_it_did(summary: Summary, tmp_path: Path) -> None:
+def test_the_log_command_says_what_it_did(summary, tmp_path):
     arguments = [str(summary.run.folder), "--reports", str(tmp_path / "reports")]
     id_ = summary.run.manifest.id
     (summary.run.folder / "run.trec").unlink()
@@ -220,9 +218,7 @@ def test_the_log_command_says_what_it_did(summary: Summary, tmp_path: Path) -> N
     assert "no such run" in str(unknown.exception)
 
 
-def test_the_store_is_named_by_the_environment_or_lies_here(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_store_is_named_by_the_environment_or_lies_here(tmp_path, monkeypatch):
     assert tracking_uri() == f"sqlite:///{tmp_path}/mlflow.db"
     monkeypatch.setenv("MLFLOW_TRACKING_URI", "sqlite:///sub/x.db")
     assert tracking_uri() == f"sqlite:///{tmp_path}/sub/x.db"
@@ -231,7 +227,7 @@ def test_the_store_is_named_by_the_environment_or_lies_here(
 
 
 @pytest.mark.usefixtures("store")
-def test_degraded_runs_are_marked(summary: Summary) -> None:
+def test_degraded_runs_are_marked(summary):
     manifest = summary.run.manifest.model_copy(update={"degraded": {"keyword: down": 2}})
     marked = replace(summary, run=replace(summary.run, manifest=manifest))
     assert client().get_run(log_once(marked)).data.tags["assay.degraded"] == "true"

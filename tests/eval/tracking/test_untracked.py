@@ -1,7 +1,5 @@
 """Every command that logs to MLflow, where the store is a file and broken."""
 
-from pathlib import Path
-
 import pytest
 from click.testing import CliRunner
 from samples.small_project import write_project
@@ -25,7 +23,7 @@ COMMANDS = {
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(tmp_path, monkeypatch):
     """A project, and a file in the place of the store that is no database."""
     write_project(tmp_path)
     (tmp_path / "mlflow.db").write_text("no database")
@@ -34,7 +32,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_a_command_that_could_not_track_ends_with_3(folder: Path, command: str) -> None:
+def test_a_command_that_could_not_track_ends_with_3(folder, command):
     done = CliRunner().invoke(assay, [command, *COMMANDS[command]])
     assert done.exit_code == 3, (done.output, done.exception)
     (line,) = [line for line in done.stderr.splitlines() if "NOT TRACKED" in line]
@@ -42,13 +40,13 @@ def test_a_command_that_could_not_track_ends_with_3(folder: Path, command: str) 
     assert list((folder / "reports").iterdir())
 
 
-def test_what_was_not_to_be_tracked_ends_with_0(folder: Path) -> None:
+def test_what_was_not_to_be_tracked_ends_with_0(folder):
     done = CliRunner().invoke(assay, ["run", "mine.yaml", "--no-track"])
     assert done.exit_code == 0, done.output
 
 
 @pytest.mark.parametrize("uri", ["http://127.0.0.1:1", "postgresql://127.0.0.1:1/runs"])
-def test_a_server_that_is_down_passes(monkeypatch: pytest.MonkeyPatch, uri: str) -> None:
+def test_a_server_that_is_down_passes(monkeypatch, uri):
     def fail() -> None:
         raise TrackingError("down")
 

@@ -2,8 +2,6 @@
 
 import gzip
 import json
-from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -25,12 +23,12 @@ VALUES = st.recursive(
 )
 
 
-def nest(depth: int, inmost: str = "1") -> str:
+def nest(depth, inmost="1"):
     return "[" * depth + inmost + "]" * depth
 
 
 @given(VALUES, st.booleans())
-def test_json_is_read_as_by_the_standard_library(value: Any, ascii_: bool) -> None:
+def test_json_is_read_as_by_the_standard_library(value, ascii_):
     text = json.dumps(value, ensure_ascii=ascii_)
     try:
         text.encode()
@@ -40,7 +38,7 @@ def test_json_is_read_as_by_the_standard_library(value: Any, ascii_: bool) -> No
 
 
 @given(st.integers(1, 400), st.sampled_from(["", "1", "NaN", '{"a": 1}', '"\\ud800"']))
-def test_json_is_read_up_to_one_depth(depth: int, inmost: str) -> None:
+def test_json_is_read_up_to_one_depth(depth, inmost):
     deep = depth + inmost.startswith("{")
     if deep <= bounds.JSON_DEPTH:
         parse_json(nest(depth, inmost))
@@ -50,7 +48,7 @@ def test_json_is_read_up_to_one_depth(depth: int, inmost: str) -> None:
 
 
 @pytest.mark.parametrize("depth", [201, 990, 200_000])
-def test_deep_json_is_refused_by_line(depth: int, tmp_path: Path) -> None:
+def test_deep_json_is_refused_by_line(depth, tmp_path):
     path = tmp_path / "a.jsonl"
     path.write_text(f'{{"query_id": "q", "ranking": [], "metadata": {nest(depth)}}}\n')
     with pytest.raises(AssayError, match=r"a\.jsonl:1: .*nested more than 200 deep"):
@@ -61,9 +59,7 @@ def test_deep_json_is_refused_by_line(depth: int, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("packed", [False, True])
 @given(data=st.data())
-def test_a_file_is_read_up_to_its_bound(
-    packed: bool, data: st.DataObject, tmp_path_factory: pytest.TempPathFactory
-) -> None:
+def test_a_file_is_read_up_to_its_bound(packed, data, tmp_path_factory):
     content = data.draw(st.binary(max_size=5_000))
     most = data.draw(st.integers(0, 5_000))
     path = tmp_path_factory.getbasetemp() / "bounded"
@@ -76,9 +72,7 @@ def test_a_file_is_read_up_to_its_bound(
                 file.read()
 
 
-def test_a_line_without_end_is_refused_by_its_number(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_line_without_end_is_refused_by_its_number(tmp_path, monkeypatch):
     monkeypatch.setattr(bounds, "LINE", 1 << 20)
     path = tmp_path / "a.jsonl.gz"
     path.write_bytes(gzip.compress(b"{}\n" + b"x" * (1 << 20) + b"\n"))
@@ -88,9 +82,7 @@ def test_a_line_without_end_is_refused_by_its_number(
         next(lines)
 
 
-def test_a_run_that_unpacks_out_of_proportion_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_run_that_unpacks_out_of_proportion_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr(bounds, "SMALL", 1 << 20)
     path = tmp_path / "run.trec.gz"
     path.write_bytes(gzip.compress(b"q Q0 d 1 1.0 t\n" * 1_000_000))
@@ -98,7 +90,7 @@ def test_a_run_that_unpacks_out_of_proportion_is_refused(
         read_run_file(path)
 
 
-def test_yaml_is_read_up_to_a_megabyte(tmp_path: Path) -> None:
+def test_yaml_is_read_up_to_a_megabyte(tmp_path):
     assert len(parse_yaml("x" * bounds.SETTINGS, "a")) == bounds.SETTINGS
     path = tmp_path / "a.yaml"
     path.write_text(f"a: {'x' * bounds.SETTINGS}\n")
@@ -110,9 +102,7 @@ def test_yaml_is_read_up_to_a_megabyte(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("column", ["question", "quote", "document", "type", "grade", "id"])
 @pytest.mark.parametrize("suffix", [".csv", ".jsonl", ".xlsx"])
-def test_a_cell_of_questions_has_a_bound(
-    column: str, suffix: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_cell_of_questions_has_a_bound(column, suffix, tmp_path, monkeypatch):
     monkeypatch.setattr(bounds, "CELL", 30_000)  # a sheet holds no more than 32,767
     path = tmp_path / f"q{suffix}"
 
@@ -133,7 +123,7 @@ def test_a_cell_of_questions_has_a_bound(
         read_questions(path)
 
 
-def write_sheet(path: Path, rows: list[list[str]]) -> None:
+def write_sheet(path, rows):
     import openpyxl
 
     book = openpyxl.Workbook()
@@ -150,7 +140,7 @@ def write_sheet(path: Path, rows: list[list[str]]) -> None:
         (" " * 40_000_000, "unpacks to 38 MB; at most 32 MB are read"),
     ],
 )
-def test_a_sheet_of_questions_has_bounds(row: str, reason: str, tmp_path: Path) -> None:
+def test_a_sheet_of_questions_has_bounds(row, reason, tmp_path):
     import zipfile
 
     write_sheet(tmp_path / "q.xlsx", [["question"], ["how?"]])

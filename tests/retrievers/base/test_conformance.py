@@ -1,9 +1,8 @@
 """Every retriever keeps every rule, and every rule catches a retriever that breaks it."""
 
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,7 +13,6 @@ from assay.retrievers.base import Chunk, Document, Hit, IndexReport, Ranking, Re
 from assay.retrievers.conformance import (
     RULES,
     ConformanceError,
-    Rule,
     Subject,
     check_retriever,
     make_rules,
@@ -28,7 +26,7 @@ from assay.retrievers.store.cache import Cache, default_root
 
 
 @pytest.fixture(scope="module", autouse=True)
-def encoded_once() -> Iterator[None]:
+def encoded_once():
     """All rules ask the same queries. What encodes them keeps rules of its own."""
     kept: dict[tuple[str, str, str], Vectors] = {}
     encode = OnnxEncoder.encode_query
@@ -44,7 +42,7 @@ def encoded_once() -> Iterator[None]:
         yield
 
 
-def ties_by_descending_id(subject: Subject) -> None:
+def ties_by_descending_id(subject):
     """What pipelines of ours promise besides: equal scores stand by descending id."""
     for ranking in subject.search().values():
         keys = [(hit.score, hit.chunk.id) for hit in ranking.hits]
@@ -56,7 +54,7 @@ OWN_RULES = (*RULES, *make_rules(ties_by_descending_id))
 
 @pytest.mark.parametrize("rule", OWN_RULES, ids=str)
 @pytest.mark.parametrize("path", pipelines(), ids=lambda path: path.stem)
-def test_configs_keep_the_rules(rule: Rule, path: Path) -> None:
+def test_configs_keep_the_rules(rule, path):
     config = load_config(path)
     rule.check(Subject(lambda: config.build(Resources(Cache(default_root())))))
 
@@ -113,7 +111,7 @@ LIKE_OTHERS = ("postgres", "lancedb", "chroma", "words")
     "name",
     [pytest.param(it, marks=[pytest.mark.slow] * (it in LIKE_OTHERS)) for it in PIPELINES],
 )
-def test_pipelines_keep_the_rules(rule: Rule, name: str) -> None:
+def test_pipelines_keep_the_rules(rule, name):
     config = PipelineConfig.model_validate({"name": "under-test", "retriever": PIPELINES[name]})
     rule.check(Subject(lambda: config.build(Resources(Cache(default_root())))))
 
@@ -161,7 +159,7 @@ STAGES: dict[str, tuple[dict[str, Any], list[Any]]] = {
 
 @pytest.mark.parametrize("rule", OWN_RULES, ids=str)
 @pytest.mark.parametrize("name", STAGES)
-def test_stages_keep_the_rules(rule: Rule, name: str) -> None:
+def test_stages_keep_the_rules(rule, name):
     recipe, named = STAGES[name]
     stages = [{"type": stage} if isinstance(stage, str) else stage for stage in named]
     config = PipelineConfig.model_validate(
@@ -351,23 +349,23 @@ BROKEN: dict[str, Callable[[], Retriever]] = {
 
 @pytest.mark.parametrize("made", [Overlap, TiesByAscendingId, TiesByOrderOfDocuments, Pairs, Hits])
 @pytest.mark.parametrize("rule", RULES, ids=str)
-def test_a_sound_retriever_passes(rule: Rule, made: type[Overlap]) -> None:
+def test_a_sound_retriever_passes(rule, made):
     rule.check(Subject(made))
 
 
 @pytest.mark.parametrize("rule", RULES, ids=str)
-def test_every_rule_catches_its_breach(rule: Rule) -> None:
+def test_every_rule_catches_its_breach(rule):
     with pytest.raises(ConformanceError):
         rule.check(Subject(BROKEN[rule.name]))
 
 
-def test_pipelines_of_ours_order_equal_scores() -> None:
+def test_pipelines_of_ours_order_equal_scores():
     ties_by_descending_id(Subject(Overlap))
     with pytest.raises(ConformanceError, match="not by descending id"):
         ties_by_descending_id(Subject(TiesByAscendingId))
 
 
-def test_an_index_that_reports_nothing_is_told_how() -> None:
+def test_an_index_that_reports_nothing_is_told_how():
     told = r"index returned None; return IndexReport\(chunks=…\) of assay\.retrievers\.base"
     with pytest.raises(ConformanceError, match=told):
         check_retriever(ReportsNothing)

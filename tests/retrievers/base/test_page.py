@@ -66,7 +66,7 @@ BLOCKS["{}&nbsp;&amp; {}\\* <{}>"] = "{0} & {1}*"
 
 
 @st.composite
-def pages(draw: st.DrawFn) -> tuple[str, list[str]]:
+def pages(draw):
     """Return Markdown of several blocks, no words of which stand twice, and the words shown."""
     number = draw(st.integers(1, 4))
     rng = random.Random(draw(st.integers(0, 99)))
@@ -88,9 +88,7 @@ def pages(draw: st.DrawFn) -> tuple[str, list[str]]:
 
 
 @given(pages(), st.data())
-def test_words_in_a_row_of_a_page_are_found(
-    page: tuple[str, list[str]], data: st.DataObject
-) -> None:
+def test_words_in_a_row_of_a_page_are_found(page, data):
     text, shown = page
     size = data.draw(st.integers(2, min(30, max(2, len(shown)))))
     at = data.draw(st.integers(0, max(0, len(shown) - size)))
@@ -102,14 +100,14 @@ def test_words_in_a_row_of_a_page_are_found(
         assert (found[0], found[-1]) == (wanted[0], wanted[-1])
 
 
-def test_a_note_in_brackets_is_found_beside_a_picture_that_shows_no_words() -> None:
+def test_a_note_in_brackets_is_found_beside_a_picture_that_shows_no_words():
     text = "one ![alt](x.png) two three[^n] four\n\n[^n]: Note.\n"
     (place,) = Locator({"a.md": Document("a.md", text)}).find("one two three[1]")
     assert text[place.start : place.end] == "one ![alt](x.png) two three[^n]"
 
 
 @pytest.mark.parametrize("folder", ["docs", "datasets/harbourline/docs"])
-def test_words_in_a_row_of_real_pages_are_found(folder: str) -> None:
+def test_words_in_a_row_of_real_pages_are_found(folder):
     rng = random.Random(4)
     for path in sorted((ROOT / folder).rglob("*.md"))[:12]:
         text = path.read_text(encoding="utf-8")
@@ -134,7 +132,7 @@ LINES = st.sampled_from(
 @given(st.lists(LINES, max_size=12), st.sampled_from(["\n", "\r\n", "\r", "\n\n"]))
 @example(["1. 1. q", "\t- t"], "\n")
 @example(["> > a\t", "> b"], "\r\n")
-def test_parts_stand_in_order_where_they_are_said_to(lines: list[str], newline: str) -> None:
+def test_parts_stand_in_order_where_they_are_said_to(lines, newline):
     text = newline.join(lines)
     parts = read_page(text)
     assert all(0 <= part.start <= part.end <= len(text) for part in parts)

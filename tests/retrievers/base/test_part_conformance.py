@@ -1,9 +1,8 @@
 """The rules for the parts of a pipeline: those of this project keep them, and each can fail."""
 
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,7 @@ from doubles.language_model_server import LanguageModelServer, Say
 from tools.part_settings import read_settings
 
 from assay.retrievers.base import AssayError, Hit, IndexReport
-from assay.retrievers.conformance import ConformanceError, Rule, check_retriever
+from assay.retrievers.conformance import ConformanceError, check_retriever
 from assay.retrievers.corpus.corpus import Corpus
 from assay.retrievers.engines.conformance import RULES as ENGINE_RULES
 from assay.retrievers.engines.conformance import check_engine
@@ -54,50 +53,50 @@ SHORT = {"db": "database"}
 
 
 @pytest.fixture
-def resources() -> Resources:
+def resources():
     return Resources(Cache(default_root()))
 
 
-def read(kind: Any, value: Mapping[str, Any]) -> Any:
+def read(kind, value):
     return read_settings(kind, value)
 
 
 @pytest.mark.parametrize(
     "values", [*({"type": name} for name in LEGS), {"type": "bm25", "weights": {}}], ids=str
 )
-def test_the_legs_keep_the_rules(values: dict[str, Any], resources: Resources) -> None:
+def test_the_legs_keep_the_rules(values, resources):
     check_part(read(AnyLeg, values), resources)
 
 
 @pytest.mark.parametrize("name", STAGES)
-def test_the_stages_keep_the_rules(name: str, resources: Resources) -> None:
+def test_the_stages_keep_the_rules(name, resources):
     check_part(read(AnyStage, {"type": name}), resources)
 
 
-def test_reranking_keeps_the_rules_however_it_is_set(resources: Resources) -> None:
+def test_reranking_keeps_the_rules_however_it_is_set(resources):
     values = {"type": "rerank", "model": {"max_tokens": 32}, "enough": 0.001}
     check_part(read(AnyStage, values), resources)
 
 
 @pytest.mark.parametrize("values", STEPS, ids=lambda values: values["type"])
-def test_the_query_steps_keep_the_rules(values: Mapping[str, Any], resources: Resources) -> None:
+def test_the_query_steps_keep_the_rules(values, resources):
     check_part(read(AnyQueryStep, values), resources)
 
 
 @pytest.mark.parametrize("type_", ["hyde", "multi_query"])
-def test_steps_by_a_language_model_keep_the_rules(type_: str, tmp_path: Path) -> None:
+def test_steps_by_a_language_model_keep_the_rules(type_, tmp_path):
     pytest.importorskip("openai", reason="needs the extra `openai`")
     with LanguageModelServer(lambda call: Say("some text\nand more")) as server:
         model = {"type": "openai", "base_url": server.url}
         check_part(read(AnyQueryStep, {"type": type_, "model": model}), Resources(Cache(tmp_path)))
 
 
-def test_the_models_keep_the_rules(resources: Resources) -> None:
+def test_the_models_keep_the_rules(resources):
     check_part(EncoderSettings(), resources)
     check_part(CrossEncoderSettings(), resources)
 
 
-def test_the_examples_keep_the_rules() -> None:
+def test_the_examples_keep_the_rules():
     check_retriever(WordOverlap)
     check_part(HeadingSettings())
     check_part(MinimumSettings())
@@ -128,7 +127,7 @@ class MutteringEngine(LoneEngine):
         raise AssayError("no")
 
 
-def test_an_engine_of_one_list_refuses_the_others() -> None:
+def test_an_engine_of_one_list_refuses_the_others():
     settings = MemorySettings()
     for rule in ENGINE_RULES:
         rule.check(lambda: LoneEngine(settings))
@@ -183,7 +182,7 @@ class SilentLeg(HeadingLeg):
         return replace(super().search(query, depth), milliseconds={})
 
 
-def share(search: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+def share(search):
     """Return `search` with a state that other threads change."""
     state: list[Any] = []
 
@@ -378,6 +377,6 @@ FAULTS = [
 @pytest.mark.parametrize(
     ("rule", "make"), FAULTS, ids=lambda part: getattr(part, "__name__", str(part))
 )
-def test_every_rule_catches_its_breach(rule: Rule[Any], make: Callable[[], Any]) -> None:
+def test_every_rule_catches_its_breach(rule, make):
     with pytest.raises(ConformanceError):
         rule.check(make)

@@ -1,8 +1,7 @@
 """Parts plugged in: named in configs, checked, written and read again, told apart by their code."""
 
 import sys
-from collections.abc import Iterator, Mapping
-from pathlib import Path
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -76,7 +75,7 @@ ENTRY_POINTS = {
 }
 
 
-def rename(value: Any) -> Any:
+def rename(value):
     """Return settings in which each class is named as a package offers it."""
     if isinstance(value, Mapping):
         named = {key: rename(item) for key, item in value.items() if key != "class"}
@@ -85,7 +84,7 @@ def rename(value: Any) -> Any:
 
 
 @pytest.fixture
-def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def installed(tmp_path, monkeypatch):
     """A package that offers the examples, each by the name `mine`."""
     metadata = tmp_path / "mine-1.0.dist-info"
     metadata.mkdir()
@@ -96,21 +95,21 @@ def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def resources() -> Resources:
+def resources():
     return Resources(Cache(default_root()))
 
 
-def write(folder: Path, **values: Any) -> Path:
+def write(folder, **values):
     path = folder / "mine.yaml"
     path.write_text(yaml.safe_dump({"name": "mine", "dataset": "harbourline", **values}))
     return path
 
 
-def leg(values: Mapping[str, Any]) -> dict[str, Any]:
+def leg(values):
     return {"retriever": {"legs": {"mine": dict(values)}}}
 
 
-def check_pipeline(config: RunConfig, resources: Resources) -> None:
+def check_pipeline(config, resources):
     """Search with the parts, built alone and sharing, and read them again as they are written."""
     assert set(find_sources(config)) == KEYS
     assert RunConfig.model_validate(config.model_dump(mode="json")) == config
@@ -131,22 +130,20 @@ def check_pipeline(config: RunConfig, resources: Resources) -> None:
 
 
 @pytest.fixture(autouse=True)
-def trusted(monkeypatch: pytest.MonkeyPatch) -> None:
+def trusted(monkeypatch):
     """The configs here lie outside the project."""
     monkeypatch.setenv("ASSAY_TRUST", "1")
 
 
-def test_parts_by_path_search(tmp_path: Path, resources: Resources) -> None:
+def test_parts_by_path_search(tmp_path, resources):
     check_pipeline(load_config(write(tmp_path, **PYTHON)), resources)
 
 
-def test_parts_by_installed_name_search(
-    tmp_path: Path, installed: None, resources: Resources
-) -> None:
+def test_parts_by_installed_name_search(tmp_path, installed, resources):
     check_pipeline(load_config(write(tmp_path, **rename(PYTHON))), resources)
 
 
-def test_installed_parts_are_listed(installed: None) -> None:
+def test_installed_parts_are_listed(installed):
     listed = {component.key for component in list_components() if component.name == "mine"}
     assert len(listed) == len(ENTRY_POINTS)
     assert list_types()[-1] == "mine"
@@ -163,7 +160,7 @@ def test_installed_parts_are_listed(installed: None) -> None:
     assert placed == {"$ref": "#/$defs/PlacedLeg"}, "whatever a leg is, it may name its engine"
 
 
-def test_settings_made_in_python_are_written_so_that_they_can_be_read() -> None:
+def test_settings_made_in_python_are_written_so_that_they_can_be_read():
     pipeline = PipelineSettings(legs={"mine": HeadingSettings(depth=7)})
     values = pipeline.model_dump(mode="json")
     assert values["legs"]["mine"] == {
@@ -195,9 +192,7 @@ HEADINGS = {"type": "python", "class": "examples.heading_leg:HeadingSettings"}
         ({"documents": {"chunker": {"type": "nix"}}}, "documents.chunker.type: 'nix' is not one"),
     ],
 )  # fmt: skip
-def test_what_is_no_part_is_told(
-    tmp_path: Path, installed: None, values: dict[str, Any], problem: str
-) -> None:
+def test_what_is_no_part_is_told(tmp_path, installed, values, problem):
     path = write(tmp_path, **{**leg({"type": "bm25"}), **values})
     with pytest.raises(AssayError) as told:
         load_config(path)
@@ -215,13 +210,13 @@ class Whole(Chunker):
 
 
 @pytest.fixture
-def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+def module(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(tmp_path)
     yield tmp_path / "my_chunker.py"
     sys.modules.pop("my_chunker", None)
 
 
-def test_chunks_of_other_code_are_cut_anew(module: Path, resources: Resources) -> None:
+def test_chunks_of_other_code_are_cut_anew(module, resources):
     documents = load("harbourline").documents[:2]
     cached = Resources(Cache(module.parent / "cache"))
     for name in ("tokenizers", "models"):
@@ -238,7 +233,7 @@ def test_chunks_of_other_code_are_cut_anew(module: Path, resources: Resources) -
     assert fresh == [2, 0, 2]
 
 
-def test_a_retrievers_class_is_checked_before_it_is_called(tmp_path: Path) -> None:
+def test_a_retrievers_class_is_checked_before_it_is_called(tmp_path):
     flag = tmp_path / "flag"
     settings = {"type": "python", "arguments": {"command": f"touch {flag}"}}
     for path, problem in (("os:system", "no class"), ("subprocess:Popen", "no subclass of")):

@@ -2,8 +2,6 @@
 
 import os
 import sys
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -32,7 +30,7 @@ def call(**_):
 
 
 @pytest.fixture
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+def here(tmp_path, monkeypatch):
     """A working directory with modules good and bad, and an installed package's metadata."""
     (tmp_path / "plugged.py").write_text(MODULE)
     (tmp_path / "plugged_wrong.py").write_text("def f(:\n")
@@ -52,16 +50,16 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     forget()
 
 
-def forget() -> None:
+def forget():
     for name in [name for name in sys.modules if name.startswith("plugged")]:
         del sys.modules[name]
 
 
-def test_a_class_is_loaded_and_not_called(here: Path) -> None:
+def test_a_class_is_loaded_and_not_called(here):
     assert load_class("plugged:Mine", Retriever, "retriever.class").__name__ == "Mine"
 
 
-def test_an_installed_name_is_loaded(here: Path) -> None:
+def test_an_installed_name_is_loaded(here):
     assert list(find_parts("assay.retrievers")) == ["mine", "other"]
     assert load_part("assay.retrievers", "mine", Retriever).__name__ == "Mine"
 
@@ -86,7 +84,7 @@ def test_an_installed_name_is_loaded(here: Path) -> None:
         ("plugged:Half", "does not define search"),
     ],
 )
-def test_what_is_no_such_class_is_told(here: Path, path: str, problem: str) -> None:
+def test_what_is_no_such_class_is_told(here, path, problem):
     with pytest.raises(AssayError) as told:
         load_class(path, Retriever, "retriever.class")
     assert str(told.value).startswith(f"retriever.class: {path}: ")
@@ -94,14 +92,14 @@ def test_what_is_no_such_class_is_told(here: Path, path: str, problem: str) -> N
     assert "\n" not in str(told.value)
 
 
-def test_a_wrong_installed_part_is_told(here: Path) -> None:
+def test_a_wrong_installed_part_is_told(here):
     with pytest.raises(AssayError, match=r"assay\.retrievers: other: .*no subclass of"):
         load_part("assay.retrievers", "other", Retriever)
     with pytest.raises(AssayError, match="no: not installed; there are: mine, other"):
         load_part("assay.retrievers", "no", Retriever)
 
 
-def test_one_name_for_two_classes_is_told_once_the_second_is_installed(here: Path) -> None:
+def test_one_name_for_two_classes_is_told_once_the_second_is_installed(here):
     os.utime(here, (0, 0))  # the clock of the file system may be a coarse one
     assert "mine" in find_parts("assay.retrievers")
     metadata = here / "second-1.0.dist-info"

@@ -1,6 +1,6 @@
 """What is said of wrong settings: the key, what was given, what is allowed."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import pytest
 from pydantic import Field, model_validator
@@ -36,7 +36,7 @@ class Picture(Settings):
         return self
 
 
-def refuse(**values: Any) -> str:
+def refuse(**values):
     with pytest.raises(AssayError) as caught:
         validate(Picture, {"title": "x"} | values, "a.yaml")
     return str(caught.value)
@@ -87,14 +87,14 @@ CIRCLE = {"type": "circle"}
         ({"title": ["long"] * 99}, "'long', 'lo…"),
     ],
 )
-def test_a_wrong_key_is_one_line(values: dict[str, Any], line: str) -> None:
+def test_a_wrong_key_is_one_line(values, line):
     message = refuse(**values)
     assert message.startswith("a.yaml: ")
     assert line in message
     assert "\n" not in message
 
 
-def test_every_wrong_key_is_named() -> None:
+def test_every_wrong_key_is_named():
     assert refuse(title=1, shape=CIRCLE | {"radius": "x"}) == (
         "a.yaml: title: input should be a valid string, not 1; "
         "shape.radius: input should be a valid integer, not 'x'"
@@ -102,11 +102,11 @@ def test_every_wrong_key_is_named() -> None:
 
 
 @pytest.mark.parametrize("values", [None, 5, "x", [], [1]])
-def test_what_is_no_mapping_is_refused(values: Any) -> None:
+def test_what_is_no_mapping_is_refused(values):
     with pytest.raises(AssayError, match=r"^a\.yaml: must be a mapping of keys to values$"):
         validate(Picture, values, "a.yaml")
 
 
-def test_what_is_right_is_returned() -> None:
+def test_what_is_right_is_returned():
     found = validate(Picture, {"title": "x", "named": {"one": CIRCLE}}, "a.yaml")
     assert found.named == {"one": Circle(type="circle")}

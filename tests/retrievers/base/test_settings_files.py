@@ -2,8 +2,6 @@
 
 import datetime
 from itertools import pairwise
-from pathlib import Path
-from typing import Any
 
 import pytest
 import yaml
@@ -20,19 +18,19 @@ BOMB = "a: &a [x, x, x]\n" + "".join(
 )
 
 
-def test_a_key_is_a_string_as_written() -> None:
+def test_a_key_is_a_string_as_written():
     found = parse_yaml("on: 1\n2024-01-01: {1: x}\nnull: 2\n", "a.yaml")
     assert found == {"on": 1, "2024-01-01": {"1": "x"}, "null": 2}
 
 
-def test_merges_and_aliases_are_read() -> None:
+def test_merges_and_aliases_are_read():
     found = parse_yaml("a: &a {k: 1, l: 2}\nb: {<<: *a, k: 3}\nc: {<<: *a}\nd: *a\n", "a.yaml")
     assert found["b"] == {"k": 3, "l": 2}
     assert found["c"] == found["d"] == found["a"]
     assert parse_yaml("x: &x 5\n*x : 1\n", "a.yaml") == {"x": 5, "5": 1}
 
 
-def test_values_have_their_types() -> None:
+def test_values_have_their_types():
     found = parse_yaml("[1, 1.5, yes, ~, 2024-02-29, text]", "a.yaml")
     assert found == [1, 1.5, True, None, datetime.date(2024, 2, 29), "text"]
     assert parse_yaml("", "a.yaml") is None
@@ -65,19 +63,19 @@ def test_values_have_their_types() -> None:
         ("a: 1\nb: \0", "line 2: not YAML: special characters"),
     ],
 )
-def test_what_is_refused(text: str, words: str) -> None:
+def test_what_is_refused(text, words):
     with pytest.raises(AssayError) as caught:
         parse_yaml(text, "a.yaml")
     assert str(caught.value).startswith(f"a.yaml: {words}")
     assert "\n" not in str(caught.value)
 
 
-def test_lines_count_from_where_the_text_stands() -> None:
+def test_lines_count_from_where_the_text_stands():
     with pytest.raises(AssayError, match=r"^a\.md: line 12: the key"):
         parse_yaml("a: 1\n\na: 2", "a.md", line=10)
 
 
-def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
+def test_a_file_that_cannot_be_read_is_named(tmp_path):
     path = tmp_path / "a.yaml"
     path.write_bytes(b"a: 1\nb: \xff\n")
     with pytest.raises(AssayError, match=r"a\.yaml: line 2: not UTF-8"):
@@ -135,7 +133,7 @@ DOCUMENTS = st.recursive(
 
 @given(st.text() | DOCUMENTS | st.text(alphabet="&*ab:{}[],-?!<>|'\"\\ \n#%@0_", max_size=60))
 @example("{a: 1, ? <<: {b: 2}}")
-def test_any_text_is_read_or_refused_in_one_line(text: str) -> None:
+def test_any_text_is_read_or_refused_in_one_line(text):
     fault = ""
     try:
         repr(parse_yaml(text, "a.yaml")).encode()
@@ -153,5 +151,5 @@ JSON = st.recursive(
 
 
 @given(JSON)
-def test_what_is_written_is_read(value: Any) -> None:
+def test_what_is_written_is_read(value):
     assert parse_yaml(yaml.safe_dump(value), "a.yaml") == value

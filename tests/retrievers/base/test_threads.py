@@ -5,7 +5,7 @@ import pytest
 from assay.retrievers.base.threads import ThreadPool
 
 
-def test_an_interrupt_waits_for_nothing_but_what_was_begun() -> None:
+def test_an_interrupt_waits_for_nothing_but_what_was_begun():
     begun, may_end = Semaphore(0), Event()
     done: list[int] = []
 

@@ -1,21 +1,20 @@
 """Fixtures: servers that speak the providers' APIs, and a desk for each provider."""
 
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 
 import pytest
 from doubles.language_model_server import KEY, Call, LanguageModelServer, Reaction
-from tools.context_writer import ContextWriter, Serve
+from tools.context_writer import ContextWriter
 
 
 @pytest.fixture(params=["anthropic", "openai"])
-def provider(request: pytest.FixtureRequest) -> str:
+def provider(request):
     pytest.importorskip(request.param, reason=f"needs the extra `{request.param}`")
     return str(request.param)
 
 
 @pytest.fixture
-def serve(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Serve]:
+def serve(tmp_path, monkeypatch):
     """Start servers, and give the key of both providers."""
     for name in ("ANTHROPIC", "OPENAI"):
         monkeypatch.setenv(f"{name}_API_KEY", KEY)
@@ -33,5 +32,5 @@ def serve(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Serve]:
 
 
 @pytest.fixture
-def desk(serve: Serve, tmp_path: Path, provider: str) -> ContextWriter:
+def desk(serve, tmp_path, provider):
     return ContextWriter(serve(), tmp_path / "cache", provider)

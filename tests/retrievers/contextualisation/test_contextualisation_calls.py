@@ -2,14 +2,13 @@
 
 import json
 import time
-from pathlib import Path
 
 import pytest
 from doubles.language_model_server import KEY, Call, Hang, Reaction
-from tools.context_writer import ContextWriter, Serve, make_documents
+from tools.context_writer import ContextWriter, make_documents
 
 
-def test_every_chunk_gets_a_context_and_nothing_is_asked_twice(desk: ContextWriter) -> None:
+def test_every_chunk_gets_a_context_and_nothing_is_asked_twice(desk):
     outcome = desk.run()
     assert outcome.stopped == ""
     assert desk.texts(outcome)["doc1-0"] == "About word1x0."
@@ -20,7 +19,7 @@ def test_every_chunk_gets_a_context_and_nothing_is_asked_twice(desk: ContextWrit
     assert set(desk.server.answered.values()) == {1}
 
 
-def test_the_document_comes_first_and_is_cached_for_its_siblings(desk: ContextWriter) -> None:
+def test_the_document_comes_first_and_is_cached_for_its_siblings(desk):
     outcome = desk.run()
     for call in desk.server.calls:
         text = "".join(call.texts)
@@ -38,13 +37,13 @@ def test_the_document_comes_first_and_is_cached_for_its_siblings(desk: ContextWr
         assert sum(written) == 2
 
 
-def test_a_document_of_one_chunk_is_not_written_to_the_cache(desk: ContextWriter) -> None:
+def test_a_document_of_one_chunk_is_not_written_to_the_cache(desk):
     desk.documents, desk.chunks = make_documents(3, 1)
     desk.run()
     assert not any("cache_control" in json.dumps(call.body) for call in desk.server.calls)
 
 
-def test_the_first_chunk_of_a_document_goes_alone(serve: Serve, tmp_path: Path) -> None:
+def test_the_first_chunk_of_a_document_goes_alone(serve, tmp_path):
     pytest.importorskip("anthropic", reason="needs the extra `anthropic`")
     seen: list[tuple[str, str]] = []
 
@@ -66,14 +65,14 @@ def test_the_first_chunk_of_a_document_goes_alone(serve: Serve, tmp_path: Path) 
 
 
 @pytest.mark.parametrize("limit", [1, 3])
-def test_no_more_calls_at_a_time_than_set(desk: ContextWriter, limit: int) -> None:
+def test_no_more_calls_at_a_time_than_set(desk, limit):
     desk.documents, desk.chunks = make_documents(3, 6)
     desk.server.react = lambda call: Hang(0.02)
     desk.run(concurrency=limit)
     assert desk.server.most_at_once == limit
 
 
-def test_what_is_sent_to_each_api(serve: Serve, tmp_path: Path) -> None:
+def test_what_is_sent_to_each_api(serve, tmp_path):
     pytest.importorskip("anthropic", reason="needs the extra `anthropic`")
     pytest.importorskip("openai", reason="needs the extra `openai`")
     server = serve()
@@ -92,9 +91,7 @@ def test_what_is_sent_to_each_api(serve: Serve, tmp_path: Path) -> None:
     assert isinstance(server.calls[0].body["messages"][0]["content"], str)
 
 
-def test_openai_itself_is_told_where_the_shared_document_ends(
-    serve: Serve, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_openai_itself_is_told_where_the_shared_document_ends(serve, tmp_path, monkeypatch):
     pytest.importorskip("openai", reason="needs the extra `openai`")
     server = serve()
     from assay.retrievers.language_models.openai import OpenAiModel

@@ -3,11 +3,10 @@
 import time
 from dataclasses import replace
 from itertools import pairwise
-from pathlib import Path
 
 import pytest
 from doubles.language_model_server import KEY, Body, Call, Drop, Hang, Reaction, Say, Status
-from tools.context_writer import ContextWriter, Serve, first_time, make_documents
+from tools.context_writer import ContextWriter, first_time, make_documents
 
 from assay.retrievers.base import Chunk, Document
 from assay.retrievers.services.ledger import CallTotals
@@ -29,9 +28,7 @@ from assay.retrievers.services.ledger import CallTotals
     ],
     ids=str,
 )
-def test_a_fault_is_tried_again_and_accounted_for(
-    desk: ContextWriter, fault: Reaction, lost: int
-) -> None:
+def test_a_fault_is_tried_again_and_accounted_for(desk, fault, lost):
     desk.server.react = first_time(fault, fault)
     outcome = desk.run()
     assert outcome.stopped == ""
@@ -44,7 +41,7 @@ def test_a_fault_is_tried_again_and_accounted_for(
     assert desk.account() == replace(outcome.ledger.run, **sums)
 
 
-def test_a_call_that_hangs_is_made_again(desk: ContextWriter) -> None:
+def test_a_call_that_hangs_is_made_again(desk):
     desk.documents, desk.chunks = make_documents(1, 2)
     desk.server.react = first_time(Hang(1.5))
     outcome = desk.run(timeout_seconds=0.5)
@@ -52,7 +49,7 @@ def test_a_call_that_hangs_is_made_again(desk: ContextWriter) -> None:
     assert outcome.ledger.run.lost == 2
 
 
-def test_retry_after_is_honoured_by_all(desk: ContextWriter) -> None:
+def test_retry_after_is_honoured_by_all(desk):
     times: list[float] = []
 
     def react(call: Call) -> Reaction:
@@ -65,7 +62,7 @@ def test_retry_after_is_honoured_by_all(desk: ContextWriter) -> None:
     assert times[1] - times[0] >= 1.0
 
 
-def test_waits_grow(desk: ContextWriter) -> None:
+def test_waits_grow(desk):
     times: list[float] = []
 
     def react(call: Call) -> Reaction:
@@ -80,7 +77,7 @@ def test_waits_grow(desk: ContextWriter) -> None:
         assert pause >= 0.05 * 2**number / 2
 
 
-def test_gives_up_in_the_end_and_keeps_what_there_is(desk: ContextWriter) -> None:
+def test_gives_up_in_the_end_and_keeps_what_there_is(desk):
     desk.server.react = lambda call: Status(503) if "word1x2" in call.pair[1] else None
     outcome = desk.run(attempts=3, concurrency=1)
     assert "HTTP 503: told to; given up after 3 attempts" in outcome.stopped
@@ -104,9 +101,7 @@ def test_gives_up_in_the_end_and_keeps_what_there_is(desk: ContextWriter) -> Non
     ],
     ids=lambda value: str(getattr(value, "code", "")),
 )
-def test_what_cannot_be_mended_by_waiting_stops_at_once(
-    desk: ContextWriter, status: Status, words: str
-) -> None:
+def test_what_cannot_be_mended_by_waiting_stops_at_once(desk, status, words):
     desk.server.react = lambda call: status
     outcome = desk.run(concurrency=1)
     assert words in outcome.stopped
@@ -115,9 +110,7 @@ def test_what_cannot_be_mended_by_waiting_stops_at_once(
     assert outcome.ledger.run == CallTotals()
 
 
-def test_a_prompt_that_does_not_fit_is_sent_with_less_of_the_document(
-    serve: Serve, tmp_path: Path, provider: str
-) -> None:
+def test_a_prompt_that_does_not_fit_is_sent_with_less_of_the_document(serve, tmp_path, provider):
     def react(call: Call) -> Reaction:
         if len(call.pair[0]) > 3000:
             return Status(400, message="prompt is too long: 9 tokens > 5 maximum")
@@ -136,9 +129,7 @@ def test_a_prompt_that_does_not_fit_is_sent_with_less_of_the_document(
     assert document.count("[…]") == 2
 
 
-def test_refusals_and_empty_answers_are_reported_and_not_asked_again(
-    serve: Serve, tmp_path: Path, provider: str
-) -> None:
+def test_refusals_and_empty_answers_are_reported_and_not_asked_again(serve, tmp_path, provider):
     refusal = "refusal" if provider == "anthropic" else "content_filter"
 
     def react(call: Call) -> Reaction:
@@ -157,9 +148,7 @@ def test_refusals_and_empty_answers_are_reported_and_not_asked_again(
     assert len(desk.server.calls) == 8
 
 
-def test_a_content_filter_that_turns_the_prompt_away_is_a_refusal(
-    serve: Serve, tmp_path: Path
-) -> None:
+def test_a_content_filter_that_turns_the_prompt_away_is_a_refusal(serve, tmp_path):
     pytest.importorskip("openai", reason="needs the extra `openai`")
     filtered = Status(400, kind="content_filter", message="violates the policy")
     server = serve(lambda call: filtered if "word0x1" in call.pair[1] else None)

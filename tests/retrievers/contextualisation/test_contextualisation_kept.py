@@ -1,12 +1,12 @@
 """That what is known is not asked again."""
 
 import pytest
-from tools.context_writer import LEDGERS, ContextWriter
+from tools.context_writer import LEDGERS
 
 from assay.retrievers.base import AssayError, Chunk, Document
 
 
-def test_what_decides_an_answer_decides_its_key(desk: ContextWriter) -> None:
+def test_what_decides_an_answer_decides_its_key(desk):
     keys = {tuple(desk.plan(desk.model()).keys.values())}
     keys.add(tuple(desk.plan(desk.model(model="other")).keys.values()))
     keys.add(tuple(desk.plan(desk.model(max_tokens=50)).keys.values()))
@@ -15,7 +15,7 @@ def test_what_decides_an_answer_decides_its_key(desk: ContextWriter) -> None:
     assert len(keys) == 5
 
 
-def test_a_changed_document_is_asked_about_anew_and_no_other(desk: ContextWriter) -> None:
+def test_a_changed_document_is_asked_about_anew_and_no_other(desk):
     desk.run()
     first = desk.documents[0]
     desk.documents[0] = Document(first.id, f"{first.text}More.", first.title)
@@ -23,14 +23,14 @@ def test_a_changed_document_is_asked_about_anew_and_no_other(desk: ContextWriter
     assert {request.chunk_id.split("-")[0] for request in plan.requests} == {"doc0"}
 
 
-def test_equal_chunks_of_one_document_are_asked_about_once(desk: ContextWriter) -> None:
+def test_equal_chunks_of_one_document_are_asked_about_once(desk):
     desk.documents = [Document("twice", "same same ")]
     desk.chunks = [Chunk(f"c{i}", "twice", i, i + 5, "same ") for i in (0, 5)]
     assert set(desk.texts(desk.run())) == {"c0", "c5"}
     assert len(desk.server.calls) == 1
 
 
-def test_answers_that_were_paid_for_are_found_again(desk: ContextWriter) -> None:
+def test_answers_that_were_paid_for_are_found_again(desk):
     """Their kind and form are those of every cache that is out there."""
     desk.run()
     made = len(desk.server.calls)
@@ -42,7 +42,7 @@ def test_answers_that_were_paid_for_are_found_again(desk: ContextWriter) -> None
     assert len(desk.server.calls) == made
 
 
-def test_a_line_torn_by_a_kill_counts_at_its_worst(desk: ContextWriter) -> None:
+def test_a_line_torn_by_a_kill_counts_at_its_worst(desk):
     outcome = desk.run()
     (path,) = (desk.resources.cache.root / LEDGERS).glob("*.jsonl")
     path.write_text(path.read_text()[:-20])
@@ -56,7 +56,7 @@ def test_a_line_torn_by_a_kill_counts_at_its_worst(desk: ContextWriter) -> None:
     assert again.ledger.earlier == torn
 
 
-def test_one_process_at_a_time(desk: ContextWriter) -> None:
+def test_one_process_at_a_time(desk):
     from filelock import FileLock
 
     desk.run()

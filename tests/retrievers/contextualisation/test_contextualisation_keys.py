@@ -2,20 +2,17 @@
 
 import json
 import sys
-from pathlib import Path
 
 import pytest
 from doubles.language_model_server import KEY, Status
-from tools.context_writer import ContextWriter, Serve, first_time
+from tools.context_writer import ContextWriter, first_time
 
 from assay.retrievers.base import AssayError
 from assay.retrievers.language_models.providers import PROVIDERS
 from assay.retrievers.services.ledger import CallTotals
 
 
-def test_the_key_is_in_the_request_and_nowhere_else(
-    desk: ContextWriter, capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
-) -> None:
+def test_the_key_is_in_the_request_and_nowhere_else(desk, capfd, caplog):
     caplog.set_level("DEBUG")
     desk.server.react = first_time(Status(500, message=f"sorry, {KEY}"))
     outcome = desk.run()
@@ -33,9 +30,7 @@ def test_the_key_is_in_the_request_and_nowhere_else(
 
 
 @pytest.mark.parametrize("key", ["", "   "])
-def test_a_missing_key_is_one_line(
-    desk: ContextWriter, key: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_missing_key_is_one_line(desk, key, monkeypatch):
     variable = f"{desk.provider.upper()}_API_KEY"
     monkeypatch.setenv(variable, key)
     model = PROVIDERS[desk.provider]().build(desk.resources)
@@ -44,9 +39,7 @@ def test_a_missing_key_is_one_line(
         model.open()
 
 
-def test_a_missing_extra_is_found_without_loading(
-    desk: ContextWriter, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_missing_extra_is_found_without_loading(desk, monkeypatch):
     model = PROVIDERS[desk.provider]().build(desk.resources)
     assert model.find_lack() == ""
     monkeypatch.setitem(sys.modules, desk.provider, None)
@@ -56,18 +49,14 @@ def test_a_missing_extra_is_found_without_loading(
         model.open()
 
 
-def test_a_key_that_is_none_is_not_shown(
-    desk: ContextWriter, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_key_that_is_none_is_not_shown(desk, monkeypatch):
     monkeypatch.setenv(f"{desk.provider.upper()}_API_KEY", "sk-one\nsk-two")
     with pytest.raises(AssayError, match="holds characters that no key has") as caught:
         desk.run()
     assert "sk-" not in str(caught.value)
 
 
-def test_a_service_of_ones_own_needs_no_key(
-    serve: Serve, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_service_of_ones_own_needs_no_key(serve, tmp_path, monkeypatch):
     pytest.importorskip("openai", reason="needs the extra `openai`")
     monkeypatch.delenv("OPENAI_API_KEY")
     assert ContextWriter(serve(), tmp_path / "cache", "openai").run().stopped == ""
@@ -76,22 +65,20 @@ def test_a_service_of_ones_own_needs_no_key(
 @pytest.mark.parametrize(
     "url", ["http://user:pass@host/v1", "https://host/v1?key=1", "ftp://host", "host", "http://["]
 )
-def test_an_address_holds_no_key(desk: ContextWriter, url: str) -> None:
+def test_an_address_holds_no_key(desk, url):
     with pytest.raises(AssayError, match="base_url: ") as caught:
         desk.model(base_url=url)
     assert "pass" not in str(caught.value).replace("password", "")
 
 
-def test_the_address_may_come_from_the_environment(
-    desk: ContextWriter, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_address_may_come_from_the_environment(desk, monkeypatch):
     suffix = "" if desk.provider == "anthropic" else "/v1"
     monkeypatch.setenv(f"{desk.provider.upper()}_BASE_URL", f"{desk.server.url}{suffix}")
     assert desk.run(base_url=None).stopped == ""
     assert len(desk.server.calls) == 8
 
 
-def test_no_network_is_one_line_soon(desk: ContextWriter) -> None:
+def test_no_network_is_one_line_soon(desk):
     outcome = desk.run(base_url="http://127.0.0.1:9", concurrency=1)
     assert "127.0.0.1:9: cannot be reached" in outcome.stopped
     assert "given up after 3 attempts" in outcome.stopped
@@ -99,7 +86,7 @@ def test_no_network_is_one_line_soon(desk: ContextWriter) -> None:
     assert outcome.ledger.run == CallTotals()
 
 
-def test_a_missing_extra_is_one_line(desk: ContextWriter, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_extra_is_one_line(desk, monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, desk.provider, None)
     with pytest.raises(AssayError, match=rf"needs the extra `{desk.provider}`: make extra NAME="):
         desk.run()

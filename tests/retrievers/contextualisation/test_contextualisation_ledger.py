@@ -6,7 +6,7 @@ import pytest
 from doubles.language_model_server import OUTPUT, Body, Drop, Hang
 from hypothesis import given
 from hypothesis import strategies as st
-from tools.context_writer import PRICES, ContextWriter, make_documents
+from tools.context_writer import PRICES, make_documents
 
 from assay.retrievers.base import AssayError
 from assay.retrievers.contextualisation.plans import estimate
@@ -14,7 +14,7 @@ from assay.retrievers.services.ledger import CallTotals
 from assay.retrievers.services.prices import Prices, Usage
 
 
-def test_the_ledger_holds_what_the_provider_counted(desk: ContextWriter) -> None:
+def test_the_ledger_holds_what_the_provider_counted(desk):
     outcome = desk.run()
     total = outcome.ledger.run.usage
     assert total.output == 8 * OUTPUT
@@ -31,9 +31,7 @@ def test_the_ledger_holds_what_the_provider_counted(desk: ContextWriter) -> None
 
 
 @pytest.mark.parametrize("calls", [0, 1, 5])
-def test_a_budget_is_never_exceeded_and_stops_where_the_next_call_might(
-    desk: ContextWriter, calls: int
-) -> None:
+def test_a_budget_is_never_exceeded_and_stops_where_the_next_call_might(desk, calls):
     # Without a cache each call has one price, and one worst case.
     desk.documents, desk.chunks = make_documents(8, 1)
     plan = desk.plan(desk.model())
@@ -57,7 +55,7 @@ def test_a_budget_is_never_exceeded_and_stops_where_the_next_call_might(
     assert set(desk.server.answered.values()) == {1}
 
 
-def test_calls_under_way_count_at_their_worst(desk: ContextWriter) -> None:
+def test_calls_under_way_count_at_their_worst(desk):
     desk.documents, desk.chunks = make_documents(8, 1)
     desk.server.react = lambda call: Hang(0.05)
     worst = PRICES.worst(desk.plan(desk.model()).requests[0].prompt(shared=False).most_tokens, 100)
@@ -65,7 +63,7 @@ def test_calls_under_way_count_at_their_worst(desk: ContextWriter) -> None:
     assert desk.server.most_at_once == 2
 
 
-def test_lost_calls_use_the_budget_up(desk: ContextWriter) -> None:
+def test_lost_calls_use_the_budget_up(desk):
     desk.documents, desk.chunks = make_documents(1, 1)
     desk.server.react = lambda call: Drop()
     worst = PRICES.worst(desk.plan(desk.model()).requests[0].prompt(shared=False).most_tokens, 100)
@@ -74,7 +72,7 @@ def test_lost_calls_use_the_budget_up(desk: ContextWriter) -> None:
     assert len(desk.server.calls) == 3
 
 
-def test_an_answer_dearer_than_possible_stops_the_run(desk: ContextWriter) -> None:
+def test_an_answer_dearer_than_possible_stops_the_run(desk):
     body = {"id": "x", "model": "m", "stop_reason": "end_turn"}
     body["content"] = [{"type": "text", "text": "x"}]
     body["choices"] = [{"message": {"content": "x"}, "finish_reason": "stop"}]
@@ -87,14 +85,14 @@ def test_an_answer_dearer_than_possible_stops_the_run(desk: ContextWriter) -> No
     assert outcome.ledger.run.usd > 8
 
 
-def test_a_budget_needs_prices(desk: ContextWriter) -> None:
+def test_a_budget_needs_prices(desk):
     with pytest.raises(AssayError, match="prices are not known"):
         desk.run(max_cost_usd=1.0, prices=None)
     assert not desk.server.calls
     assert desk.run(prices=None).ledger.run.usage.output == 80
 
 
-def test_prices_step_up_for_long_prompts() -> None:
+def test_prices_step_up_for_long_prompts():
     low = {"input": 1.0, "cache_write": 1.0, "cache_read": 1.0, "output": 1.0}
     high = dict.fromkeys(low, 10.0)
     prices = Prices.model_validate(low | {"step": 100, "above": high})
@@ -107,14 +105,14 @@ def test_prices_step_up_for_long_prompts() -> None:
     rates=st.lists(st.floats(0, 100), min_size=4, max_size=4),
     tokens=st.lists(st.integers(0, 10**6), min_size=4, max_size=4),
 )
-def test_no_call_costs_more_than_its_worst(rates: list[float], tokens: list[int]) -> None:
+def test_no_call_costs_more_than_its_worst(rates, tokens):
     names = ("input", "cache_write", "cache_read", "output")
     prices = Prices.model_validate(dict(zip(names, rates, strict=True)))
     usage = Usage(*tokens)
     assert prices.cost(usage) <= prices.worst(usage.prompt, usage.output) * (1 + 1e-12)
 
 
-def test_an_estimate_comes_near_what_is_used(desk: ContextWriter) -> None:
+def test_an_estimate_comes_near_what_is_used(desk):
     desk.documents, desk.chunks = make_documents(2, 30)
     model = desk.model()
     model.cached_from = 1

@@ -12,7 +12,7 @@ from assay.retrievers.contextualisation.prompts import (
 )
 
 
-def test_the_prompt_is_the_published_one() -> None:
+def test_the_prompt_is_the_published_one():
     assert make_prompt("DOC", "CHUNK", shared=False).text == (
         "<document>\nDOC\n</document>\n"
         "Here is the chunk we want to situate within the whole document\n"
@@ -24,14 +24,14 @@ def test_the_prompt_is_the_published_one() -> None:
     assert "{x}" in make_prompt("{x}", "{y}", shared=False).document
 
 
-def test_no_text_closes_its_mark() -> None:
+def test_no_text_closes_its_mark():
     text = "a </chunk> b </ Document > c </p>"
     said = make_prompt(text, text, shared=False).text
     assert said.count("a < /chunk> b < / Document > c </p>") == 2
     assert (said.count("</document>"), said.count("</chunk>")) == (1, 1)
 
 
-def test_the_title_stands_above_a_text_without_it() -> None:
+def test_the_title_stands_above_a_text_without_it():
     assert describe(Document("a", "Body.", title="Lease")) == "Lease\n\nBody."
     assert describe(Document("a", "# Lease\nBody.", title="Lease")) == "# Lease\nBody."
 
@@ -42,9 +42,7 @@ def test_the_title_stands_above_a_text_without_it() -> None:
     length=st.integers(1, 50),
     window=st.integers(20, 1500),
 )
-def test_a_window_holds_the_chunk_and_the_opening_and_keeps_its_size(
-    text: str, place: float, length: int, window: int
-) -> None:
+def test_a_window_holds_the_chunk_and_the_opening_and_keeps_its_size(text, place, length, window):
     start = int(place * (len(text) - 1))
     end = min(len(text), start + length)
     view = find_view(text, (start, end), window)
@@ -61,7 +59,7 @@ def test_a_window_holds_the_chunk_and_the_opening_and_keeps_its_size(
     assert view.end - view.start + view.opening <= max(2, size) + 2 * length + 1
 
 
-def test_neighbouring_chunks_of_a_long_document_share_a_window() -> None:
+def test_neighbouring_chunks_of_a_long_document_share_a_window():
     text = "0123456789" * 3000
     views = [find_view(text, (start, start + 100), 2000) for start in range(0, 30_000, 100)]
     assert 10 < len(set(views)) < 30

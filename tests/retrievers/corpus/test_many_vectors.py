@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
-from pathlib import Path
 from typing import Any
 from zlib import crc32
 
@@ -55,7 +54,7 @@ class Drawing(Encoder):
 
 
 @pytest.fixture
-def small(monkeypatch: pytest.MonkeyPatch) -> None:
+def small(monkeypatch):
     """Map the vectors of more than three texts, five texts at a time."""
     monkeypatch.setattr(caching, "MOST_HELD", 3)
     for module in (caching, vector_cache):
@@ -63,7 +62,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("small")
-def test_mapped_vectors_are_those_held(resources: Resources) -> None:
+def test_mapped_vectors_are_those_held(resources):
     encoder = CachingEncoder(Drawing(), "drawing", resources)
     first = encoder.encode(TEXTS)
     assert first.vectors.base is not None
@@ -102,12 +101,8 @@ class Failing(Drawing):
     [(FREE, 60.0, [0, 0, 0]), (FREE, 0.0, [0, 1, 2]), (Drawing.prices, 60.0, [0, 1, 2])],
 )
 def test_vectors_are_stored_in_time_and_paid_ones_at_once(
-    prices: Prices,
-    held: float,
-    stored: list[int],
-    resources: Resources,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+    prices, held, stored, resources, monkeypatch
+):
     monkeypatch.setattr(cache, "SECONDS_HELD", held)
     failing = Failing(resources, prices)
     encoder = CachingEncoder(failing, "failing", resources)
@@ -133,7 +128,7 @@ class Counting(Quiet):
 
 
 @pytest.mark.usefixtures("small")
-def test_progress_is_that_of_all_texts(resources: Resources) -> None:
+def test_progress_is_that_of_all_texts(resources):
     encoder = CachingEncoder(
         Drawing(), "drawing", replace(resources, progress=(counting := Counting()))
     )
@@ -143,7 +138,7 @@ def test_progress_is_that_of_all_texts(resources: Resources) -> None:
 
 
 @pytest.mark.usefixtures("small")
-def test_vectors_of_two_sizes_leave_no_file(resources: Resources) -> None:
+def test_vectors_of_two_sizes_leave_no_file(resources):
     encoder = CachingEncoder(Drawing("text 16"), "drawing", resources)
     with pytest.raises(AssayError, match="5 or 8 dimensions"):
         encoder.encode(TEXTS)
@@ -152,9 +147,7 @@ def test_vectors_of_two_sizes_leave_no_file(resources: Resources) -> None:
 
 @pytest.mark.usefixtures("small")
 @pytest.mark.parametrize("engine", [{"type": "lancedb"}, {"type": "qdrant-edge"}])
-def test_engines_take_mapped_texts_and_vectors_as_held_ones(
-    engine: dict[str, Any], resources: Resources, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_engines_take_mapped_texts_and_vectors_as_held_ones(engine, resources, monkeypatch):
     pytest.importorskip(engine["type"].replace("-", "_"))
     monkeypatch.setattr(table, "ROWS_PER_BATCH", 4)
     documents = [
@@ -179,7 +172,7 @@ def test_engines_take_mapped_texts_and_vectors_as_held_ones(
     assert [report.cached for report in reports] == [(), ("engine",)]
 
 
-def test_recall_is_of_the_nearest_of_all(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_recall_is_of_the_nearest_of_all(monkeypatch):
     monkeypatch.setattr("assay.retrievers.engines.recall.ROWS_PER_BLOCK", 7)
     vectors = Drawing().encode_passages([str(number) for number in range(40)])
 
@@ -194,9 +187,7 @@ def test_recall_is_of_the_nearest_of_all(monkeypatch: pytest.MonkeyPatch) -> Non
     assert measure_recall(search(0), vectors, depth=99) == 1
 
 
-def test_vectors_are_compressed_block_by_block(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_vectors_are_compressed_block_by_block(monkeypatch, tmp_path):
     vectors = Drawing().encode_passages([str(number) for number in range(40)])
     for form in ("none", "int8", "binary"):
         whole = CompressedVectors(vectors, 6, form, None)

@@ -10,7 +10,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from assay.retrievers.base import Chunk, Document
-from assay.retrievers.conformance import ConformanceError, Rule
+from assay.retrievers.conformance import ConformanceError
 from assay.retrievers.documents.chunkers import (
     Chunker,
     CombineSplitChunker,
@@ -26,11 +26,11 @@ from assay.retrievers.documents.structure.structure import Structure
 from assay.retrievers.documents.tokens import Tokenize
 
 
-def tokenize(text: str) -> list[tuple[int, int]]:
+def tokenize(text):
     return [match.span() for match in re.finditer(r"\w+|[^\w\s]", text)]
 
 
-def tokenize_parts(text: str) -> list[tuple[int, int]]:
+def tokenize_parts(text):
     """Words in parts, as sub-word tokenizers have them."""
     return [match.span() for match in re.finditer(r"\w{1,4}|[^\w\s]", text)]
 
@@ -68,18 +68,18 @@ USUAL: list[Chunker] = [
 ]
 
 
-def name(chunker: Chunker) -> str:
+def name(chunker):
     parts = (getattr(chunker, key, "") for key in ("restart", "respect_h2", "absorb_across"))
     return "-".join(map(str, (type(chunker).__name__, chunker.limit, *parts)))
 
 
 @pytest.mark.parametrize("rule", RULES, ids=str)
 @pytest.mark.parametrize("chunker", SMALL, ids=name)
-def test_chunkers_keep_the_rules(chunker: Chunker, rule: Rule) -> None:
+def test_chunkers_keep_the_rules(chunker, rule):
     rule.check(Cutting(chunker, DOCUMENTS, tokenize_parts))
 
 
-def read(folder: Path, most: int = 40_000) -> list[Document]:
+def read(folder, most=40_000):
     texts = {path.name: path.read_bytes().decode() for path in sorted(folder.rglob("*.md"))}
     return [Document(name, text) for name, text in texts.items() if len(text) < most]
 
@@ -89,7 +89,7 @@ ZERO_TOLERANCE = ("rebuilds_the_document", "none_is_over_the_limit", "ids_never_
 
 @pytest.mark.parametrize("part", [6, pytest.param(1, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("chunker", USUAL, ids=name)
-def test_real_documents_keep_the_rules(chunker: Chunker, part: int) -> None:
+def test_real_documents_keep_the_rules(chunker, part):
     """Every sixth document, or all, on the rules that allow no failure; of these every ninth on the
     others.
     """
@@ -119,7 +119,7 @@ MARKDOWN = st.builds(
 @given(st.lists(MARKDOWN | st.text(max_size=200), max_size=2), st.sampled_from(SMALL))
 @example(["# One\n# One\n### Examples"], SMALL[6])
 @example(["# One\nText.\n### Three\n#### Examples"], SMALL[4])
-def test_any_documents_keep_the_rules(texts: list[str], chunker: Chunker) -> None:
+def test_any_documents_keep_the_rules(texts, chunker):
     documents = [Document(f"{number}.md", text) for number, text in enumerate(texts)]
     for rule in RULES:
         rule.check(Cutting(chunker, documents, tokenize_parts))
@@ -263,13 +263,13 @@ CULPRITS: dict[str, Chunker] = {
 
 
 @pytest.mark.parametrize("rule", RULES, ids=str)
-def test_every_rule_catches_its_culprit(rule: Rule) -> None:
+def test_every_rule_catches_its_culprit(rule):
     rule.check(Cutting(Broken(type="document")))
     with pytest.raises(ConformanceError):
         rule.check(Cutting(CULPRITS[rule.name]))
 
 
-def test_windows_that_cross_headings_do_not_stay_local() -> None:
+def test_windows_that_cross_headings_do_not_stay_local():
     """The claim that a scope makes is needed: windows over the whole document move."""
 
     class Overconfident(FixedChunker):
@@ -301,7 +301,7 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE.keys())
-def test_hostile_texts_are_cut(text: str) -> None:
+def test_hostile_texts_are_cut(text):
     """Each once took quadratic time or the whole stack."""
     document = Document("d.md", text)
     assert is_intact(document, StructureChunker().chunk(document, tokenize))

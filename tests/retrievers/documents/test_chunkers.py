@@ -8,7 +8,6 @@ import pytest
 
 from assay.retrievers.base import Context, Document, Passage
 from assay.retrievers.documents.chunkers import (
-    Chunker,
     CombineSplitChunker,
     DocumentChunker,
     FixedChunker,
@@ -24,15 +23,15 @@ from assay.retrievers.documents.structure.structure import parse
 from assay.retrievers.documents.tokens import TokenMap
 
 
-def tokenize(text: str) -> list[tuple[int, int]]:
+def tokenize(text):
     return [match.span() for match in re.finditer(r"\w+|[^\w\s]", text)]
 
 
-def cut(chunker: Chunker, text: str) -> list[str]:
+def cut(chunker, text):
     return [chunk.text for chunk in chunker.chunk(Document("d.md", text), tokenize)]
 
 
-def test_rebuild_invents_nothing() -> None:
+def test_rebuild_invents_nothing():
     document = Document("d.md", "# A\n\n" + "Some words stand here. " * 40)
     chunks = StructureChunker(max_tokens=40, overlap_tokens=8).chunk(document, tokenize)
     assert len(chunks) > 3
@@ -42,7 +41,7 @@ def test_rebuild_invents_nothing() -> None:
     assert not is_intact(document, [chunks[0], *chunks[2:]])
 
 
-def test_a_heading_without_body_opens_the_next_chunk() -> None:
+def test_a_heading_without_body_opens_the_next_chunk():
     text = "Before.\n\n# A\n\n## B\n\nText.\n\n### C\n\nMore.\n\n## D\n"
     chunks = StructureChunker().chunk(Document("d.md", text), tokenize)
     assert [chunk.text.split("\n")[0] for chunk in chunks] == ["Before.", "# A", "### C", "## D"]
@@ -52,7 +51,7 @@ def test_a_heading_without_body_opens_the_next_chunk() -> None:
     assert [chunk.kind for chunk in chunks] == ["content", "content", "content", "header"]
 
 
-def test_overlong_sections_are_cut_between_paragraphs_then_sentences() -> None:
+def test_overlong_sections_are_cut_between_paragraphs_then_sentences():
     paragraphs = "\n\n".join(f"Paragraph {n} has words. It has two sentences." for n in range(6))
     chunks = cut(StructureChunker(max_tokens=25, overlap_tokens=0), paragraphs)
     assert all(chunk.startswith("Paragraph") for chunk in chunks)
@@ -61,7 +60,7 @@ def test_overlong_sections_are_cut_between_paragraphs_then_sentences() -> None:
     assert all(chunk.startswith("Sentence") for chunk in chunks)
 
 
-def test_an_overlap_begins_with_a_sentence_and_stays_in_its_section() -> None:
+def test_an_overlap_begins_with_a_sentence_and_stays_in_its_section():
     line = " ".join(f"Sentence number {n} is here." for n in range(30))
     text = f"# A\n\n{line}\n\n# B\n\n{line}\n"
     chunks = StructureChunker(max_tokens=40, overlap_tokens=8).chunk(Document("d", text), tokenize)
@@ -72,7 +71,7 @@ def test_an_overlap_begins_with_a_sentence_and_stays_in_its_section() -> None:
     assert all(re.fullmatch(r"Sentence number \d+ is here. ", part) for part in repeated)
 
 
-def test_code_and_tables_stay_whole_with_little_before_them() -> None:
+def test_code_and_tables_stay_whole_with_little_before_them():
     code = "```\n" + "a = b\n" * 9 + "```"
     chunks = cut(
         StructureChunker(max_tokens=40, overlap_tokens=10),
@@ -81,7 +80,7 @@ def test_code_and_tables_stay_whole_with_little_before_them() -> None:
     assert any(code in chunk for chunk in chunks)
 
 
-def test_windows_hold_what_fits() -> None:
+def test_windows_hold_what_fits():
     chunker = FixedChunker(type="fixed", max_tokens=20, overlap_tokens=5, restart="document")
     chunks = cut(chunker, "# Head\n\n" + "word " * 50)
     assert [len(tokenize(chunk)) for chunk in chunks] == [20, 20, 20, 7]
@@ -90,12 +89,12 @@ def test_windows_hold_what_fits() -> None:
     assert cut(by_section, "# A\n\nOne.\n\n# B\n\nTwo.\n") == ["# A\n\nOne.\n\n", "# B\n\nTwo.\n"]
 
 
-def section(title: str, words: int) -> str:
+def section(title, words):
     return f"{title}\n\n{'word ' * words}\n\n"
 
 
 @pytest.fixture
-def combiner() -> CombineSplitChunker:
+def combiner():
     return CombineSplitChunker(
         type="combine_split", target_min=40, target_max=80, micro_tokens=10, max_tokens=200,
         overlap_tokens=0, split_to_target=False,
@@ -122,7 +121,7 @@ def combiner() -> CombineSplitChunker:
         ([("### a", 70), ("### A note", 190)], [1, 1], {}),
     ],
 )
-def test_combining(combiner, sections, groups, decisions) -> None:
+def test_combining(combiner, sections, groups, decisions):
     text = "".join(section(*item) for item in sections)
     combination = combiner.combine(parse(text), TokenMap(text, tokenize))
     assert [len(group.sections) for part in combination.parts for group in part] == groups
@@ -139,7 +138,7 @@ def test_combining(combiner, sections, groups, decisions) -> None:
         ({"absorb_across": True}, [2, 1, 1]),
     ],
 )
-def test_what_is_a_hard_break_can_be_chosen(combiner, changes, groups) -> None:
+def test_what_is_a_hard_break_can_be_chosen(combiner, changes, groups):
     text = section("## a", 30) + section("## b", 2) + section("## c", 35) + section("## FAQ", 2)
     chosen = combiner.model_copy(update=changes)
     combination = chosen.combine(parse(text), TokenMap(text, tokenize))
@@ -149,27 +148,27 @@ def test_what_is_a_hard_break_can_be_chosen(combiner, changes, groups) -> None:
     assert len(cut(chosen, thirds)) == 1 + ("respect_h3" in changes)
 
 
-def test_a_small_first_part_joins_the_next(combiner) -> None:
+def test_a_small_first_part_joins_the_next(combiner):
     text = section("# a", 2) + section("## b", 30) + section("## c", 90)
     joined = combiner.model_copy(update={"absorb_across": True})
     assert [chunk.count("#") for chunk in cut(joined, text)] == [3, 2]
     assert len(cut(combiner, text)) == 3
 
 
-def test_small_sections_do_not_pile_up_beyond_the_target(combiner) -> None:
+def test_small_sections_do_not_pile_up_beyond_the_target(combiner):
     sizes = [len(tokenize(chunk)) for chunk in cut(combiner, section("### a", 6) * 60)]
     assert sum(sizes) == 60 * 10
     assert max(sizes) <= 80
     assert min(sizes) >= 40
 
 
-def test_a_small_remainder_is_evened_out_where_sections_allow(combiner) -> None:
+def test_a_small_remainder_is_evened_out_where_sections_allow(combiner):
     text = "".join(section("### a", size) for size in (21, 21, 21, 26))
     assert [len(tokenize(chunk)) for chunk in cut(combiner, text)] == [50, 55]
 
 
 @pytest.mark.parametrize("head", ["", "# Title\n\n"])
-def test_text_without_headings_is_split_to_the_target(combiner, head) -> None:
+def test_text_without_headings_is_split_to_the_target(combiner, head):
     paragraphs = "\n\n".join(f"Paragraph {n} has words. It has two sentences." for n in range(30))
     chunks = cut(combiner, head + paragraphs)
     assert all(chunk.startswith(("Paragraph", "# Title")) for chunk in chunks)
@@ -186,7 +185,7 @@ def test_text_without_headings_is_split_to_the_target(combiner, head) -> None:
     ]
 
 
-def test_code_over_the_target_stays_whole_within_the_maximum(combiner) -> None:
+def test_code_over_the_target_stays_whole_within_the_maximum(combiner):
     code = "```\n" + "a = b\n" * 35 + "```"
     chunks = cut(combiner, f"{'word ' * 60}\n\n{code}\n\n{'word ' * 60}")
     assert any(code in chunk for chunk in chunks)
@@ -202,31 +201,31 @@ def test_code_over_the_target_stays_whole_within_the_maximum(combiner) -> None:
         "**Note:** Mind the gap. Then walk. Then sit.",
     ],
 )
-def test_admonitions_stay_whole(note: str) -> None:
+def test_admonitions_stay_whole(note):
     chunker = StructureChunker(max_tokens=40, overlap_tokens=0)
     for words in range(20, 40):
         assert any(note in chunk for chunk in cut(chunker, f"{'word ' * words}\n\n{note}\n\nEnd."))
 
 
-def test_chunks_know_the_level_of_their_heading() -> None:
+def test_chunks_know_the_level_of_their_heading():
     text = "Before.\n\n# A\n\n## B\n\nText.\n\n### C\n\nMore.\n"
     chunks = StructureChunker().chunk(Document("d.md", text), tokenize)
     assert [(chunk.section_id, chunk.level) for chunk in chunks] == [("", 0), ("b", 2), ("c", 3)]
 
 
-def test_combined_sections_share_the_headings_above_them(combiner) -> None:
+def test_combined_sections_share_the_headings_above_them(combiner):
     text = section("# A", 20) + section("## B", 20) + section("### C", 20) + section("### D", 20)
     chunks = combiner.chunk(Document("d.md", text), tokenize)
     assert [chunk.headings for chunk in chunks] == [("A",), ("A", "B")]
     assert [chunk.anchors for chunk in chunks] == [("a",), ("b", "c", "d")]
 
 
-def test_the_splitter_cuts_what_is_over_the_maximum(combiner) -> None:
+def test_the_splitter_cuts_what_is_over_the_maximum(combiner):
     chunks = cut(combiner, section("## A", 500))
     assert [len(tokenize(chunk)) for chunk in chunks] == [200, 200, 103]
 
 
-def test_children_know_their_parents() -> None:
+def test_children_know_their_parents():
     chunker = ParentChildChunker(
         type="parent_child", parent_tokens=60, parent_overlap_tokens=10, max_tokens=20,
         overlap_tokens=5,
@@ -241,7 +240,7 @@ def test_children_know_their_parents() -> None:
     assert all(length > 0 for length in shared)
 
 
-def test_the_whole_document() -> None:
+def test_the_whole_document():
     text = "---\ntitle: A\n---\n\n# A\n\nText.\n"
     front, body = DocumentChunker(type="document").chunk(Document("d.md", text), tokenize)
     assert (front.kind, front.text) == ("frontmatter", "---\ntitle: A\n---\n")
@@ -260,7 +259,7 @@ def test_the_whole_document() -> None:
         ("# A\n\n## B\n", "header"),
     ],
 )
-def test_kinds(text: str, kind: str) -> None:
+def test_kinds(text, kind):
     (chunk,) = StructureChunker().chunk(Document("d.md", text), tokenize)
     assert chunk.kind == kind
 
@@ -275,14 +274,12 @@ def test_kinds(text: str, kind: str) -> None:
         (ParentChildChunker, {"type": "parent_child", "max_tokens": 600}),
     ],
 )
-def test_settings_that_cannot_be_kept_are_refused(
-    chunker: type[Chunker], values: dict[str, object]
-) -> None:
+def test_settings_that_cannot_be_kept_are_refused(chunker, values):
     with pytest.raises(ValueError, match="validation error"):
         chunker.model_validate(values)
 
 
-def test_passages_and_contexts() -> None:
+def test_passages_and_contexts():
     document = Document(
         "d",
         "First part. Second part.",

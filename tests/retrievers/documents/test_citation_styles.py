@@ -1,7 +1,5 @@
 """Every form of `jurisdictions.yaml` as a heading, in a query, in a text, and in plain text."""
 
-from pathlib import Path
-
 import pytest
 
 from assay.retrievers.base import AssayError
@@ -18,23 +16,23 @@ OTHERS = [text for form in FORMS.forms for text in form.others]
 
 
 @pytest.mark.parametrize(("text", "id_"), EXAMPLES)
-def test_a_heading_has_the_id(text: str, id_: str) -> None:
+def test_a_heading_has_the_id(text, id_):
     assert identify(f"{text}. Of ships") == id_
 
 
 @pytest.mark.parametrize(("text", "id_"), EXAMPLES)
-def test_a_query_names_it(text: str, id_: str) -> None:
+def test_a_query_names_it(text, id_):
     assert [mention.ids[0] for mention in read_mentions(f"what does {text} say?")] == [id_]
 
 
 @pytest.mark.parametrize(("text", "id_"), OWN)
-def test_a_text_refers_to_it(text: str, id_: str) -> None:
+def test_a_text_refers_to_it(text, id_):
     cited = text[0].upper() + text[1:]
     assert [found.target for found in find_references(parse(f"As {cited} says."))] == [id_]
 
 
 @pytest.mark.parametrize(("text", "id_"), COMMON)
-def test_a_common_word_refers_to_what_the_document_has(text: str, id_: str) -> None:
+def test_a_common_word_refers_to_what_the_document_has(text, id_):
     assert find_references(parse(f"As {text} says.")) == []
     references = find_references(parse(f"## {text}. Of ships\n\nAs {text} says.\n"))
     assert [found.target for found in references] == [id_]
@@ -42,7 +40,7 @@ def test_a_common_word_refers_to_what_the_document_has(text: str, id_: str) -> N
 
 
 @pytest.mark.parametrize(("text", "id_"), OWN)
-def test_a_line_of_plain_text_opens_it(text: str, id_: str) -> None:
+def test_a_line_of_plain_text_opens_it(text, id_):
     plain = parse(f"Before.\n\n{text.split('(')[0]} Of ships\nShips float.\n", plain=True)
     last = plain.sections[-1]
     assert id_.startswith(last.id)
@@ -50,20 +48,20 @@ def test_a_line_of_plain_text_opens_it(text: str, id_: str) -> None:
 
 
 @pytest.mark.parametrize("text", OTHERS)
-def test_what_names_nothing(text: str) -> None:
+def test_what_names_nothing(text):
     assert read_mentions(text) == []
     assert find_references(parse(f"So {text} it is.")) == []
     assert parse(f"{text}\nit is.\n", plain=True).sections[0].title == ""
 
 
 @pytest.mark.parametrize("code", FORMS.codes)
-def test_a_code_is_another_body_of_law(code: str) -> None:
+def test_a_code_is_another_body_of_law(code):
     (found,) = find_references(parse(f"under 42 {code} § 1437"))
     assert found.external
 
 
 @pytest.mark.parametrize("suffix", FORMS.suffixes)
-def test_what_was_put_in_later(suffix: str) -> None:
+def test_what_was_put_in_later(suffix):
     for text in (f"Article 14{suffix}", f"Article 14 {suffix}"):
         assert identify(f"{text} Fees") == f"article_14{suffix}"
         assert [mention.ids[0] for mention in read_mentions(text)] == [f"article_14{suffix}"]
@@ -87,7 +85,7 @@ def test_what_was_put_in_later(suffix: str) -> None:
         ("§§ 42-516 and 42-518", ["sec_42_516", "sec_42_518"]),
     ],
 )
-def test_a_range_is_all_from_end_to_end(text: str, ids: list[str]) -> None:
+def test_a_range_is_all_from_end_to_end(text, ids):
     found = find_references(parse(f"as in {text} here"))
     assert [one.target for item in found for one in item.spread()] == ids
     readings = [list(mention.readings()) for mention in read_mentions(text)]
@@ -107,7 +105,7 @@ GOOD = "{word: byelaw, kind: section, examples: {Byelaw 3: sec_3}, others: [a by
         (f"{GOOD}, {GOOD}", "byelaw: stands twice"),
     ],
 )
-def test_wrong_entries_are_refused_in_one_line(tmp_path: Path, entry: str, message: str) -> None:
+def test_wrong_entries_are_refused_in_one_line(tmp_path, entry, message):
     file = tmp_path / "jurisdictions.yaml"
     file.write_text(f"harbours: {{forms: [{GOOD}], suffixes: [bis]}}\n")
     assert read_forms(file).sections == {"byelaw": ()}

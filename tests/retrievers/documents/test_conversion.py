@@ -6,9 +6,7 @@ import subprocess
 import sys
 import zipfile
 from bisect import bisect
-from collections.abc import Iterator
 from contextlib import closing
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -38,7 +36,7 @@ BLOCKS = [
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("originals")
     for suffix, write in WRITERS.items():
         write(folder / f"carriage{suffix}", BLOCKS)
@@ -46,18 +44,18 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def store(tmp_path_factory: pytest.TempPathFactory) -> Cache:
+def store(tmp_path_factory):
     return Cache(tmp_path_factory.mktemp("cache"))
 
 
 @pytest.fixture(scope="module")
-def converter(store: Cache) -> Iterator[Converter]:
+def converter(store):
     with closing(Converter(store)) as converter:
         yield converter
 
 
 @pytest.mark.parametrize("suffix", WRITERS)
-def test_every_format_gives_its_text(converter: Converter, folder: Path, suffix: str) -> None:
+def test_every_format_gives_its_text(converter, folder, suffix):
     found = converter.convert(folder / f"carriage{suffix}")
     words = " ".join(found.text.split())
     assert all(text in words for level, text in BLOCKS if not level)
@@ -68,13 +66,13 @@ def test_every_format_gives_its_text(converter: Converter, folder: Path, suffix:
 
 
 @pytest.mark.parametrize("suffix", [".docx", ".html", ".epub", ".pdf"])
-def test_headings_stay_headings(converter: Converter, folder: Path, suffix: str) -> None:
+def test_headings_stay_headings(converter, folder, suffix):
     lines = converter.convert(folder / f"carriage{suffix}").text.splitlines()
     assert {"# Conditions of Carriage", "## Refunds"} <= set(lines)
     assert not any("var x" in line or "p {}" in line for line in lines)
 
 
-def test_fonts_tell_headings_of_a_pdf(converter: Converter, tmp_path: Path) -> None:
+def test_fonts_tell_headings_of_a_pdf(converter, tmp_path):
     from reportlab.lib.styles import ParagraphStyle
     from reportlab.platypus import PageBreak, Paragraph, SimpleDocTemplate
 
@@ -96,7 +94,7 @@ def test_fonts_tell_headings_of_a_pdf(converter: Converter, tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("tables", [False, True])
-def test_pages_of_a_pdf_are_known(converter: Converter, tmp_path: Path, tables: bool) -> None:
+def test_pages_of_a_pdf_are_known(converter, tmp_path, tables):
     """A converter reads a PDF with tables in another way; a scan of a cover holds no text."""
     from reportlab.lib.styles import ParagraphStyle
     from reportlab.pdfgen.canvas import Canvas
@@ -125,7 +123,7 @@ def test_pages_of_a_pdf_are_known(converter: Converter, tmp_path: Path, tables: 
             assert bisect(found.pages, found.text.index(words)) == page
 
 
-def test_what_surrounds_a_page_is_left_out(converter: Converter, tmp_path: Path) -> None:
+def test_what_surrounds_a_page_is_left_out(converter, tmp_path):
     around = "<nav><a href='/'>Home</a></nav><div role='navigation'>Up</div>"
     article = "<article><h1>Fares</h1><p>Adults pay ten.</p><footer>By the clerk</footer></article>"
     page = f"<html><body>{around}{article}<footer>Imprint</footer></body></html>"
@@ -136,7 +134,7 @@ def test_what_surrounds_a_page_is_left_out(converter: Converter, tmp_path: Path)
     assert converter.convert(tmp_path / "map.html").text == "All lines"
 
 
-def test_a_table_without_a_head_has_its_first_row(converter: Converter, tmp_path: Path) -> None:
+def test_a_table_without_a_head_has_its_first_row(converter, tmp_path):
     import docx
 
     document = docx.Document()
@@ -148,7 +146,7 @@ def test_a_table_without_a_head_has_its_first_row(converter: Converter, tmp_path
     assert lines == ["| Line | Fare |", "| --- | --- |", "| North | 10 |"]
 
 
-def test_titles_that_no_heading_says(converter: Converter, tmp_path: Path) -> None:
+def test_titles_that_no_heading_says(converter, tmp_path):
     (tmp_path / "page.html").write_text(to_html(BLOCKS[1:2], 'The "Ferry"\n page'))
     assert converter.convert(tmp_path / "page.html").text.startswith(
         '---\ntitle: "The \\"Ferry\\" page"\n---\n\nThe ferry sails'
@@ -160,20 +158,20 @@ def test_titles_that_no_heading_says(converter: Converter, tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "latin-1"])
-def test_html_in_other_encodings(converter: Converter, tmp_path: Path, encoding: str) -> None:
+def test_html_in_other_encodings(converter, tmp_path, encoding):
     head = f'<html><head><meta charset="{encoding}"></head><body>'
     (tmp_path / "page.htm").write_bytes(f"{head}<p>Déjà vu à Köln</p></body>".encode(encoding))
     assert converter.convert(tmp_path / "page.htm").text == "Déjà vu à Köln"
 
 
 @given(st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), min_size=1))
-def test_utf8_is_taken_as_it_is(text: str) -> None:
+def test_utf8_is_taken_as_it_is(text):
     assert decode(text.encode()) == (text, "utf-8")
 
 
 @given(st.text(min_size=1).filter(lambda text: "\ufeff" not in text and "\0" not in text))
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-32"])
-def test_marked_unicode_is_read(encoding: str, text: str) -> None:
+def test_marked_unicode_is_read(encoding, text):
     try:
         data = text.encode(encoding)
     except UnicodeEncodeError:
@@ -182,7 +180,7 @@ def test_marked_unicode_is_read(encoding: str, text: str) -> None:
 
 
 @given(st.binary(min_size=1))
-def test_bytes_are_text_or_not_and_nothing_else(data: bytes) -> None:
+def test_bytes_are_text_or_not_and_nothing_else(data):
     try:
         text, encoding = decode(data)
     except NotTextError:
@@ -202,11 +200,11 @@ def test_bytes_are_text_or_not_and_nothing_else(data: bytes) -> None:
         ("gb18030", "这是一个中文文本。轮渡晚上六点出发"),
     ],
 )
-def test_older_encodings_are_guessed(encoding: str, text: str) -> None:
+def test_older_encodings_are_guessed(encoding, text):
     assert decode(text.encode(encoding))[0] == text
 
 
-def test_what_was_converted_is_not_converted_again(converter: Converter, tmp_path: Path) -> None:
+def test_what_was_converted_is_not_converted_again(converter, tmp_path):
     original = tmp_path / "a.docx"
     WRITERS[".docx"](original, BLOCKS[1:])
     first = converter.convert(original)
@@ -218,7 +216,7 @@ def test_what_was_converted_is_not_converted_again(converter: Converter, tmp_pat
     assert "Refunds" not in edited.text
 
 
-def test_unreadable_files_are_named_and_the_rest_goes_on(store: Cache, tmp_path: Path) -> None:
+def test_unreadable_files_are_named_and_the_rest_goes_on(store, tmp_path):
     write_odd_texts(tmp_path)
     write_unreadable(tmp_path, BLOCKS)
     for name in (".hidden.md", "~$lock.docx", ".git/config.md"):
@@ -256,7 +254,7 @@ def test_unreadable_files_are_named_and_the_rest_goes_on(store: Cache, tmp_path:
         assert "\n" not in reasons[name][1]
 
 
-def test_one_thread_or_several_read_the_same(store: Cache, folder: Path, tmp_path: Path) -> None:
+def test_one_thread_or_several_read_the_same(store, folder, tmp_path):
     one = read_folder(folder, Resources(store, threads=1))
     two = read_folder(folder, Resources(Cache(tmp_path / "two"), threads=2))
     assert [(item.id, item.converted.text) for item in one.documents] == [
@@ -265,7 +263,7 @@ def test_one_thread_or_several_read_the_same(store: Cache, folder: Path, tmp_pat
     assert [item.id for item in one.documents] == sorted(f"carriage{name}.md" for name in WRITERS)
 
 
-def test_a_text_keeps_its_name(folder: Path, store: Cache, tmp_path: Path) -> None:
+def test_a_text_keeps_its_name(folder, store, tmp_path):
     shutil.copy(folder / "carriage.html", tmp_path / "a.html")
     (tmp_path / "a.html.md").write_text("My own.")
     read = read_folder(tmp_path, Resources(store))
@@ -274,7 +272,7 @@ def test_a_text_keeps_its_name(folder: Path, store: Cache, tmp_path: Path) -> No
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="names of files are Unicode elsewhere")
-def test_names_that_are_not_unicode(store: Cache, tmp_path: Path) -> None:
+def test_names_that_are_not_unicode(store, tmp_path):
     (tmp_path / "good.md").write_text("Good.")
     (tmp_path / os.fsdecode(b"caf\xe9.md")).write_text("Bad name.")
     read = read_folder(tmp_path, Resources(store))
@@ -283,9 +281,7 @@ def test_names_that_are_not_unicode(store: Cache, tmp_path: Path) -> None:
     ]
 
 
-def test_folders_without_documents(
-    store: Cache, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_folders_without_documents(store, tmp_path, monkeypatch):
     with pytest.raises(AssayError, match="there is no such folder"):
         read_folder(tmp_path / "nowhere", Resources(store))
     for name in ("logo.png", "mark.png", "a.key", "b.key"):
@@ -306,9 +302,7 @@ def test_folders_without_documents(
     assert set(WRITERS) < set(FORMATS)
 
 
-def test_bombs_are_not_unpacked(
-    converter: Converter, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_bombs_are_not_unpacked(converter, tmp_path, monkeypatch):
     write_bomb(tmp_path / "bomb.docx", 3 << 20)
     monkeypatch.setattr(bounds, "ARCHIVE", 2 << 20)
     with pytest.raises(ConversionError, match="unpacks to 3 MB; at most 2 MB"):
@@ -325,8 +319,8 @@ def test_bombs_are_not_unpacked(
     ],
 )
 def test_what_unpacks_out_of_proportion_is_refused_unread(
-    converter: Converter, tmp_path: Path, name: str, members: dict[str, str], reason: str
-) -> None:
+    converter, tmp_path, name, members, reason
+):
     with zipfile.ZipFile(tmp_path / name, "w", zipfile.ZIP_DEFLATED) as archive:
         for member, text in members.items():
             archive.writestr(member, text)
@@ -334,9 +328,7 @@ def test_what_unpacks_out_of_proportion_is_refused_unread(
         converter.convert(tmp_path / name)
 
 
-def test_a_page_whose_text_is_out_of_proportion_is_refused(
-    converter: Converter, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_page_whose_text_is_out_of_proportion_is_refused(converter, tmp_path, monkeypatch):
     page = tmp_path / "table.html"
     page.write_text(f"<table><tr>{'<td colspan=1000>x</td>' * 100}</tr></table>")
     assert len(converter.convert(page).text) > 400_000
@@ -347,8 +339,8 @@ def test_a_page_whose_text_is_out_of_proportion_is_refused(
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there the clock is the limit")
 def test_a_file_ends_its_process_where_it_takes_more_than_its_size_explains(
-    converter: Converter, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    converter, folder, tmp_path, monkeypatch
+):
     page = tmp_path / "bomb.html"
     page.write_text("<html><body>" + "<p>x</p>" * 500_000)
     monkeypatch.setattr(bounds, "CONVERSION", 1)
@@ -359,16 +351,14 @@ def test_a_file_ends_its_process_where_it_takes_more_than_its_size_explains(
     assert converter.convert(folder / "carriage.docx").text
 
 
-def test_huge_files_are_not_read(
-    converter: Converter, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_huge_files_are_not_read(converter, tmp_path, monkeypatch):
     (tmp_path / "huge.txt").write_bytes(b"x" * (2 << 20))
     monkeypatch.setattr(bounds, "DOCUMENT", 1 << 20)
     with pytest.raises(ConversionError, match="is too large: 2 MB"):
         converter.convert(tmp_path / "huge.txt")
 
 
-def test_what_takes_too_long_is_stopped(folder: Path, tmp_path: Path) -> None:
+def test_what_takes_too_long_is_stopped(folder, tmp_path):
     with (
         closing(Converter(Cache(tmp_path), seconds=0.01)) as converter,
         pytest.raises(ConversionError, match=r"takes more than 0\.01 s"),
@@ -376,7 +366,7 @@ def test_what_takes_too_long_is_stopped(folder: Path, tmp_path: Path) -> None:
         converter.convert(folder / "carriage.pdf")
 
 
-def test_a_dead_process_costs_one_file(converter: Converter, tmp_path: Path) -> None:
+def test_a_dead_process_costs_one_file(converter, tmp_path):
     original = tmp_path / "a.docx"
     WRITERS[".docx"](original, BLOCKS[2:])
     converter.convert(original)
@@ -388,7 +378,7 @@ def test_a_dead_process_costs_one_file(converter: Converter, tmp_path: Path) -> 
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere time is the limit")
-def test_memory_is_limited() -> None:
+def test_memory_is_limited():
     code = (
         "from assay.retrievers.documents.conversion import converter; converter._limit_memory();"
         "bytearray(converter.BYTES_OF_MEMORY)"

@@ -4,7 +4,6 @@ import os
 import re
 import sys
 from contextlib import closing
-from pathlib import Path
 
 import pytest
 
@@ -15,18 +14,17 @@ from assay.retrievers.base import AssayError
 from assay.retrievers.documents.conversion.conversion import ConversionError, Converter
 from assay.retrievers.documents.conversion.converters import CommandSettings
 from assay.retrievers.documents.conversion.folder import read_folder
-from assay.retrievers.settings import Resources
 
 UPPER = "import sys; print('# ' + open(sys.argv[1]).read().upper())"
 
 
-def command(script: Path, code: str, **keys: object) -> CommandSettings:
+def command(script, code, **keys):
     script.write_text(code)
     words = [sys.executable, str(script), "{file}"]
     return CommandSettings.model_validate({"type": "command", "command": words, **keys})
 
 
-def test_a_command_converts_and_its_result_is_kept(resources: Resources, tmp_path: Path) -> None:
+def test_a_command_converts_and_its_result_is_kept(resources, tmp_path):
     page = tmp_path / "a.html"
     page.write_text("a page")
     script = tmp_path / "upper.py"
@@ -44,7 +42,7 @@ def test_a_command_converts_and_its_result_is_kept(resources: Resources, tmp_pat
         assert converter.convert(page).text == "a page", "markitdown reads the others"
 
 
-def test_a_command_reads_every_suffix_that_it_names(resources: Resources, tmp_path: Path) -> None:
+def test_a_command_reads_every_suffix_that_it_names(resources, tmp_path):
     for name in ("a.adoc", "b.MD", "c.md", "d.org"):
         (tmp_path / name).write_text("a page")
     read = read_folder(tmp_path, resources, command(tmp_path / "upper", UPPER, suffixes=[".ADOC"]))
@@ -66,12 +64,12 @@ def test_a_command_reads_every_suffix_that_it_names(resources: Resources, tmp_pa
 
 
 @pytest.mark.parametrize("suffix", ["", "mdx", ".", ".tar.gz", "*.mdx", "a.mdx", ". mdx"])
-def test_what_is_no_suffix_is_refused(suffix: str) -> None:
+def test_what_is_no_suffix_is_refused(suffix):
     with pytest.raises(ValueError, match=f"'{re.escape(suffix)}' is no suffix; allowed: a dot"):
         CommandSettings(type="command", command=["cat"], suffixes=[".pdf", suffix])
 
 
-def test_a_command_that_fails_is_told_and_asked_again(resources: Resources, tmp_path: Path) -> None:
+def test_a_command_that_fails_is_told_and_asked_again(resources, tmp_path):
     page = tmp_path / "a.html"
     page.write_text("a page")
     fails = "import os, sys; print(1) if 'MENDED' in os.environ else sys.exit('no licence')"
@@ -94,7 +92,7 @@ def test_a_command_that_fails_is_told_and_asked_again(resources: Resources, tmp_
         Converter(resources.cache, missing)
 
 
-def test_a_card_names_the_files_that_documents_were_made_of(tmp_path: Path) -> None:
+def test_a_card_names_the_files_that_documents_were_made_of(tmp_path):
     (tmp_path / "docs").mkdir()
     (tmp_path / "docs/tolls.html.md").write_text("# Tolls\n\nA horse crosses free.\n")
     (tmp_path / "files").mkdir()
@@ -110,7 +108,7 @@ def test_a_card_names_the_files_that_documents_were_made_of(tmp_path: Path) -> N
     assert [item.origin for item in collection.documents] == [str(tmp_path / "files/tolls.html")]
 
 
-def test_a_folder_is_read_by_the_command_of_a_config(resources: Resources, tmp_path: Path) -> None:
+def test_a_folder_is_read_by_the_command_of_a_config(resources, tmp_path):
     (tmp_path / "pages").mkdir()
     (tmp_path / "pages/a.html").write_text("a page")
     (document,) = open_source(
@@ -119,9 +117,7 @@ def test_a_folder_is_read_by_the_command_of_a_config(resources: Resources, tmp_p
     assert (document.id, document.text) == ("a.html.md", "# A PAGE")
 
 
-def test_a_command_of_a_config_from_elsewhere_is_not_run(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_command_of_a_config_from_elsewhere_is_not_run(tmp_path, monkeypatch):
     (tmp_path / "here").mkdir()
     (tmp_path / "mine.yaml").write_text(
         "name: x\ndocuments: {converter: {type: command, command: [rm]}}\n"

@@ -8,7 +8,7 @@ from assay.retrievers.documents.structure.structure import parse
 from assay.retrievers.legs.lookups.exact import ExactLeg
 
 
-def read(*headings: str) -> list[str]:
+def read(*headings):
     return [section.id for section in parse("\n\nText.\n\n".join(headings)).sections]
 
 
@@ -34,7 +34,7 @@ def read(*headings: str) -> list[str]:
          ["sec_1", "notes", "96_minutes", "sec_2", "sec_3"]),
     ],
 )  # fmt: skip
-def test_numbers_that_count_on(headings: list[str], ids: list[str]) -> None:
+def test_numbers_that_count_on(headings, ids):
     assert read(*headings) == ids
 
 
@@ -53,11 +53,11 @@ def test_numbers_that_count_on(headings: list[str], ids: list[str]) -> None:
         ["## IIII Pumps", "## Notes"],
     ],
 )
-def test_numbers_that_do_not(headings: list[str]) -> None:
+def test_numbers_that_do_not(headings):
     assert not [id_ for id_ in read(*headings) if id_.startswith("sec_")]
 
 
-def test_lists_are_no_sections() -> None:
+def test_lists_are_no_sections():
     assert len(parse("# L\n\n1. One\n2. Two\n\n1 Scope\n\n2 Tools\n\n- 3 Mounting\n").sections) == 1
 
 
@@ -78,7 +78,7 @@ GUIDE = Document("lt-8.md", "# LT-8 manual\n\n## 2. Wiring\n\nRed.\n\n## Mountin
         ("Mounting", "Glue"),  # which is the whole of that heading
     ],
 )
-def test_a_query_finds_them(query: str, text: str) -> None:
+def test_a_query_finds_them(query, text):
     corpus = make_corpus(MANUAL, GUIDE)
     leg = ExactLeg()
     leg.index(corpus)

@@ -6,7 +6,7 @@ from assay.retrievers.documents.definitions import find_definitions
 from assay.retrievers.documents.structure.structure import parse
 
 
-def find(text: str) -> list[tuple[str, str]]:
+def find(text):
     return [(found.term, found.form) for found in find_definitions(parse(text))]
 
 
@@ -31,7 +31,7 @@ def find(text: str) -> list[tuple[str, str]]:
         ("Overtime means time beyond the roster.", ["Overtime"]),
     ],
 )
-def test_what_a_term_means(text: str, terms: list[str]) -> None:
+def test_what_a_term_means(text, terms):
     assert find(text) == [(term, "means") for term in terms]
 
 
@@ -43,11 +43,11 @@ def test_what_a_term_means(text: str, terms: list[str]) -> None:
         "land that may be added, referred to as the “Authority”;",
     ],
 )
-def test_short_names(text: str) -> None:
+def test_short_names(text):
     assert find(text) == [("Authority", "short name")]
 
 
-def test_labels() -> None:
+def test_labels():
     glossary = "# Glossary\n\nBerth: a place for a ship.\n\n- Draught – depth of a hull\n\nA - b\n"
     assert find(glossary) == [("Berth", "label"), ("Draught", "label")]
     entries = "# Definitions\n\n(1) “Owners” exists when two own.\n\n(2) “Fee” is a sum.\n"
@@ -75,11 +75,11 @@ def test_labels() -> None:
         "# Definitions\n\nTo protect low- and middle-income tenants.\n",
     ],
 )
-def test_what_is_no_definition(text: str) -> None:
+def test_what_is_no_definition(text):
     assert find(text) == []
 
 
-def test_the_extent_of_a_definition() -> None:
+def test_the_extent_of_a_definition():
     text = (
         "# § 1. Definitions.\n\n(1) “Fee” means:\n\n  (A) A sum; or\n\n    (i) A fine.\n\n"
         "(2) “Ship” means a vessel, except that it does not include a raft. A ship floats.\n\n"
@@ -105,11 +105,11 @@ def test_the_extent_of_a_definition() -> None:
         ("but shall not include a raft", "shall not include a raft"),
     ],
 )
-def test_exceptions(clause: str, exception: str) -> None:
+def test_exceptions(clause, exception):
     (found,) = find_definitions(parse(f"“Ship” means a vessel, {clause}; it sails."))
     assert found.exceptions == (exception,)
 
 
-def test_ids_are_for_look_up() -> None:
+def test_ids_are_for_look_up():
     (found,) = find_definitions(parse("“Force  Majeure” means an act of God."))
     assert found.id == "force_majeure"

@@ -52,9 +52,7 @@ BESIDE = [
 
 
 @given(st.lists(st.sampled_from(FURNITURE)), st.lists(st.sampled_from(TEXT), min_size=1), st.data())
-def test_all_furniture_goes_and_all_text_stays(
-    furniture: list[str], text: list[str], data: st.DataObject
-) -> None:
+def test_all_furniture_goes_and_all_text_stays(furniture, text, data):
     mixed = data.draw(st.permutations([*furniture, *text]))
     kept = [item for item in mixed if item in text]
     found, wanted = (
@@ -66,7 +64,7 @@ def test_all_furniture_goes_and_all_text_stays(
 
 @pytest.mark.parametrize("link", BESIDE)
 @pytest.mark.parametrize("pattern", ["{}Late fees", "Late fees{}", "Late {}<em>fees</em>"])
-def test_a_heading_is_its_text_without_its_own_link(link: str, pattern: str) -> None:
+def test_a_heading_is_its_text_without_its_own_link(link, pattern):
     page = f"<html><body><h2>{pattern.format(link)}</h2><p>Pay in time.</p></body></html>"
     text = _convert(".html", page.encode())["text"]
     assert text.replace("*", "") == "## Late fees\n\nPay in time."
@@ -81,7 +79,7 @@ def test_a_heading_is_its_text_without_its_own_link(link: str, pattern: str) -> 
         ('<a href="#x">¶</a>', "¶"),
     ],
 )
-def test_a_link_that_is_text_of_a_heading_stays(heading: str, shown: str) -> None:
+def test_a_link_that_is_text_of_a_heading_stays(heading, shown):
     stripped = strip_surroundings(f"<nav>Up</nav><h2>{heading}</h2><p>Text.</p>".encode())
     title = BeautifulSoup(stripped, "html.parser").h2
     assert title is not None
@@ -102,5 +100,5 @@ def test_a_link_that_is_text_of_a_heading_stays(heading: str, shown: str) -> Non
         ("# ¶", "¶"),
     ],
 )
-def test_a_title_has_no_link_to_itself(line: str, title: str) -> None:
+def test_a_title_has_no_link_to_itself(line, title):
     assert [heading.title for heading in read_headings(f"{line}\n\nText.\n")] == [title]

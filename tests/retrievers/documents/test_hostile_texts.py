@@ -26,23 +26,23 @@ SIZE = 200_000
 SECONDS = 30
 
 
-def refer(text: str) -> object:
+def refer(text):
     return find_references(parse(text, plain=True))
 
 
-def number(text: str) -> object:
+def number(text):
     return parse(text, plain=True).sections
 
 
-def unfold(text: str) -> object:
+def unfold(text):
     return Locator({"a.md": Document("a.md", text)}).find("what stands nowhere")
 
 
-def read_record(text: str) -> object:
+def read_record(text):
     return _read_record(Path("x"), 1, text)
 
 
-def repeat(*parts: str) -> str:
+def repeat(*parts):
     """Return the parts, each repeated until it has its share of the characters."""
     return "".join(part * (SIZE // len(parts) // len(part)) for part in parts)
 
@@ -107,6 +107,6 @@ TEXTS: dict[str, tuple[Callable[[str], object], str]] = {
 
 @pytest.mark.timeout(SECONDS, method="signal")
 @pytest.mark.parametrize("name", TEXTS)
-def test_a_hostile_text_is_read_to_its_end(name: str) -> None:
+def test_a_hostile_text_is_read_to_its_end(name):
     read, text = TEXTS[name]
     read(text)

@@ -1,7 +1,5 @@
 """The language of a text that does not state it."""
 
-from pathlib import Path
-
 import pytest
 
 from assay.retrievers.documents import language
@@ -20,13 +18,11 @@ from assay.retrievers.store.cache import Cache
         (" \n", ""),
     ],
 )
-def test_a_language_is_told_where_it_is_sure(text: str, language: str) -> None:
+def test_a_language_is_told_where_it_is_sure(text, language):
     assert detect_language(text) == language
 
 
-def test_a_language_is_kept_unless_nothing_could_tell_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_language_is_kept_unless_nothing_could_tell_it(tmp_path, monkeypatch):
     kept, text = Cache(tmp_path), "Die Fähre fährt im Winter zweimal am Tag zu den Inseln."
     monkeypatch.setattr(language, "_load_identifier", lambda: None)
     assert find_language(text, kept) == ""

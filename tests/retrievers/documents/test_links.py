@@ -32,12 +32,12 @@ NAMES = DocumentNames(IDS, [("faq.md", "Questions & answers"), ("guide/setup.md"
         ("", "faq.md", None),
     ],
 )
-def test_documents_are_found_by_name(name: str, written_in: str, found: str | None) -> None:
+def test_documents_are_found_by_name(name, written_in, found):
     assert NAMES.find(name, written_in) == found
 
 
 @given(st.text(max_size=30))
-def test_any_name_is_looked_up(name: str) -> None:
+def test_any_name_is_looked_up(name):
     assert NAMES.find(name, "faq.md") in (None, *IDS)
 
 
@@ -45,7 +45,7 @@ def test_any_name_is_looked_up(name: str) -> None:
     ("title", "anchor"),
     [("4.2 The fee", "42-the-fee"), ("What's new?", "whats-new"), ("a_b – c", "a_b--c")],
 )
-def test_slug(title: str, anchor: str) -> None:
+def test_slug(title, anchor):
     assert slug(title) == anchor
 
 
@@ -53,7 +53,7 @@ HEAD = "---\nrelated: [b, nowhere]\n---\n"
 B = "# B\n\nOpening.\n\n## 2.1 The fee\n\nTen euros.\n\n## Refunds\n\nNone.\n"
 
 
-def read(text: str) -> list[tuple[str, str, str]]:
+def read(text):
     """Return (kind, text that points, text it points at) for a document beside b.md."""
     texts = {"a.md": text, "b.md": B}
     structures = {id_: parse(item) for id_, item in texts.items()}
@@ -86,11 +86,11 @@ def read(text: str) -> list[tuple[str, str, str]]:
         ("See [none](), `[[b]]`.", []),
     ],
 )  # fmt: skip
-def test_pointers(text: str, found: list[tuple[str, str, str]]) -> None:
+def test_pointers(text, found):
     assert read(text) == found
 
 
-def test_a_document_is_entered_after_its_frontmatter() -> None:
+def test_a_document_is_entered_after_its_frontmatter():
     structures = {"a.md": parse("[[b]]"), "b.md": parse(HEAD + "Text.")}
     (pointer,) = (
         p for p in find_links(structures, DocumentNames(structures, [])) if p.kind != "related"

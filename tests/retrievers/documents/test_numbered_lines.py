@@ -1,7 +1,6 @@
 """Sections by the numbers of plain text and of Markdown without headings, and looking them up."""
 
 from contextlib import closing
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -10,7 +9,6 @@ from samples.reference_documents import write_pdf
 from samples.statute import make_corpus
 
 from assay.retrievers.base import Document
-from assay.retrievers.corpus.corpus import Corpus
 from assay.retrievers.documents.conversion.conversion import Converter
 from assay.retrievers.documents.structure.structure import parse
 from assay.retrievers.legs.lookups.exact import ExactLeg
@@ -63,11 +61,11 @@ The dues are those of the schedule.
 """
 
 
-def titles(text: str) -> list[str]:
+def titles(text):
     return [section.title for section in parse(text, plain=True).sections if section.title]
 
 
-def test_numbered_lines_open_sections() -> None:
+def test_numbered_lines_open_sections():
     structure = parse(ACT, plain=True)
     placed = [(section.level, section.id) for section in structure.sections]
     assert placed == [
@@ -86,7 +84,7 @@ def test_numbered_lines_open_sections() -> None:
     assert paragraphs == ["sec_13_a", "sec_13_b", "article_12_1", "article_12_2"]
 
 
-def test_markdown_without_headings_is_read_alike() -> None:
+def test_markdown_without_headings_is_read_alike():
     lines = [section.id for section in parse(ACT, plain=True).sections]
     assert [section.id for section in parse(ACT).sections] == lines
     titled = parse(f"# The act\n\n{ACT}").sections
@@ -94,12 +92,12 @@ def test_markdown_without_headings_is_read_alike() -> None:
     assert titled[-1].headings == ("The act", "SCHEDULE 1")
 
 
-def test_headings_of_its_own_are_all_that_count() -> None:
+def test_headings_of_its_own_are_all_that_count():
     text = "# One\n\n## Two\n\nSection 13. Liability\n\nText.\n"
     assert [section.title for section in parse(text).sections] == ["One", "Two"]
 
 
-def test_numbers_of_a_contract() -> None:
+def test_numbers_of_a_contract():
     structure = parse(CONTRACT, plain=True)
     assert titles(CONTRACT) == ["1. DEFINITIONS.", "2. Term", "3. Dues"]
     assert [item.id for item in structure.paragraphs] == ["sec_7_1", "sec_7_2"]
@@ -120,17 +118,17 @@ def test_numbers_of_a_contract() -> None:
         "See Chapter 5\n\nIt is long.\n",
     ],
 )
-def test_what_opens_none(text: str) -> None:
+def test_what_opens_none(text):
     assert titles(text) == []
 
 
-def test_code_and_tables_hold_none() -> None:
+def test_code_and_tables_hold_none():
     text = "```\nSection 13. Liability\n\nText.\n```\n\n| Section 14. Dues |\n|---|\n| x |\n"
     assert [section.title for section in parse(text).sections] == [""]
 
 
 @given(st.lists(st.sampled_from([*ACT.splitlines(), *CONTRACT.splitlines(), "# Title", "```"])))
-def test_sections_cover_the_text(lines: list[str]) -> None:
+def test_sections_cover_the_text(lines):
     text = "\n".join(lines)
     for plain in (True, False):
         structure = parse(text, plain)
@@ -143,7 +141,7 @@ def test_sections_cover_the_text(lines: list[str]) -> None:
         assert starts == sorted(starts)
 
 
-def find(query: str, corpus: Corpus) -> list[str]:
+def find(query, corpus):
     leg = ExactLeg()
     leg.index(corpus)
     return [corpus.chunks[position].text for position, _ in leg.search(query, 100).candidates]
@@ -159,12 +157,12 @@ def find(query: str, corpus: Corpus) -> list[str]:
         ("Schedule 1", "SCHEDULE 1"),
     ],
 )
-def test_look_ups_in_plain_text(query: str, first: str) -> None:
+def test_look_ups_in_plain_text(query, first):
     corpus = make_corpus(Document("act.txt", ACT), Document("contract.txt", CONTRACT))
     assert first in find(query, corpus)[0]
 
 
-def test_a_division_gives_all_its_sections() -> None:
+def test_a_division_gives_all_its_sections():
     law = "# Law\n\n## Title I\n\nOne.\n\n### § 1 A\n\nAye.\n\n## Title II\n\nTwo.\n\n"
     law += "### § 3 B\n\nBee.\n\n### § 4 C\n\nSee.\n"
     found = find("Title II", make_corpus(Document("law.md", law)))
@@ -172,14 +170,14 @@ def test_a_division_gives_all_its_sections() -> None:
     assert "Aye." not in " ".join(found)
 
 
-def test_a_range_gives_all_that_is_there() -> None:
+def test_a_range_gives_all_that_is_there():
     law = "".join(f"## § {number} Of\n\nText {number}.\n\n" for number in (3, 4, 6, 7))
     corpus = make_corpus(Document("law.md", f"# Law\n\n{law}"))
     for query in ("§§ 4–7", "§ 4 to § 7", "sections 4 through 7"):
         assert [text.split()[-1] for text in find(query, corpus)] == ["4.", "6.", "7."]
 
 
-def test_sections_of_a_pdf(tmp_path: Path) -> None:
+def test_sections_of_a_pdf(tmp_path):
     blocks = [(0, part) for part in ACT.split("\n\n")]
     write_pdf(tmp_path / "tide.pdf", blocks)
     with closing(Converter(Cache(tmp_path / "cache"))) as converter:

@@ -5,11 +5,10 @@ from pathlib import Path
 import pytest
 
 from assay.eval.configs.config import load_config
-from assay.retrievers.base import AssayError, Chunk, Context, Document, Passage
+from assay.retrievers.base import AssayError, Context, Document, Passage
 from assay.retrievers.documents.preparation import DocumentSettings, prepare
 from assay.retrievers.model_files.pins import DEFAULT_TOKENIZER, find_pinned
 from assay.retrievers.model_files.wheels import fetch
-from assay.retrievers.settings import Resources
 
 CONFIGS = Path(__file__).parents[3] / "configs/documents"
 TEXT = (
@@ -19,12 +18,12 @@ TEXT = (
 DOCUMENT = Document("fares.md", TEXT, title="Fares", contexts=(Context(100, 140, "About dogs."),))
 
 
-def search(resources: Resources, **settings: object) -> list[Chunk]:
+def search(resources, **settings):
     prepared = prepare([DOCUMENT], DocumentSettings.model_validate(settings), resources)
     return sorted(prepared.chunks, key=lambda chunk: chunk.start)
 
 
-def test_frontmatter_is_not_searched_unless_asked(model_workshop: Resources) -> None:
+def test_frontmatter_is_not_searched_unless_asked(model_workshop):
     assert [chunk.kind for chunk in search(model_workshop)] == ["content", "content"]
     front, *rest = search(model_workshop, frontmatter="chunk")
     assert front.kind == "frontmatter"
@@ -32,7 +31,7 @@ def test_frontmatter_is_not_searched_unless_asked(model_workshop: Resources) -> 
     assert rest == search(model_workshop)
 
 
-def test_what_is_put_before_a_chunk(model_workshop: Resources) -> None:
+def test_what_is_put_before_a_chunk(model_workshop):
     dogs = "## Dogs\n\nDogs travel free.\n"
     path = "Fares > Dogs"
     about = "Fares\nticket, price\nAnn"
@@ -50,7 +49,7 @@ def test_what_is_put_before_a_chunk(model_workshop: Resources) -> None:
         assert chunks[-1].text == dogs
 
 
-def test_headings_are_not_put_twice(model_workshop: Resources) -> None:
+def test_headings_are_not_put_twice(model_workshop):
     once = search(model_workshop, context={"source": "headings"})
     assert search(model_workshop, context={"source": "headings"}, headings=True) == once
     assert once[-1].context == "Fares > Dogs"
@@ -60,7 +59,7 @@ PLAIN = Document("minutes.txt", "The minutes of May. " + "Ann said so. " * 40, t
 BARE = Document("guide.md", TEXT, title="Guide")  # without contexts of its own
 
 
-def situate(document: Document, source: str, resources: Resources) -> list[str]:
+def situate(document, source, resources):
     """Return the contexts of a document's chunks, in order; the opening has four words."""
     settings = {
         "chunker": {"type": "structure", "max_tokens": 60, "overlap_tokens": 0},
@@ -70,14 +69,14 @@ def situate(document: Document, source: str, resources: Resources) -> list[str]:
     return [chunk.context for chunk in sorted(prepared.chunks, key=lambda chunk: chunk.start)]
 
 
-def test_opening_and_headings_together(model_workshop: Resources) -> None:
+def test_opening_and_headings_together(model_workshop):
     assert situate(BARE, "opening+headings", model_workshop) == [
         "# Fares ## Children\nGuide > Fares > Children",
         "# Fares ## Children\nGuide > Fares > Dogs",
     ]
 
 
-def test_auto_takes_the_headings_where_they_tell_chunks_apart(model_workshop: Resources) -> None:
+def test_auto_takes_the_headings_where_they_tell_chunks_apart(model_workshop):
     assert situate(DOCUMENT, "auto", model_workshop)[-1] == "About dogs."
     assert situate(BARE, "auto", model_workshop) == situate(BARE, "headings", model_workshop)
     plain = situate(PLAIN, "auto", model_workshop)
@@ -87,7 +86,7 @@ def test_auto_takes_the_headings_where_they_tell_chunks_apart(model_workshop: Re
     assert set(situate(one_heading, "auto", model_workshop)) == {"# Minutes The minutes\nMinutes"}
 
 
-def test_chunks_come_whole_from_the_cache(model_workshop: Resources) -> None:
+def test_chunks_come_whole_from_the_cache(model_workshop):
     settings = DocumentSettings.model_validate({"chunker": {"type": "parent_child"}})
     first = prepare([DOCUMENT], settings, model_workshop)
     again = prepare([DOCUMENT], settings, model_workshop)
@@ -96,7 +95,7 @@ def test_chunks_come_whole_from_the_cache(model_workshop: Resources) -> None:
     assert all(chunk.parent and chunk.anchors and chunk.section_id for chunk in again.chunks)
 
 
-def test_the_tokenizer_is_a_setting(model_workshop: Resources) -> None:
+def test_the_tokenizer_is_a_setting(model_workshop):
     pin = find_pinned(DEFAULT_TOKENIZER, "tokenizer")
     assert pin is not None
     folder = fetch(pin, model_workshop).path
@@ -105,7 +104,7 @@ def test_the_tokenizer_is_a_setting(model_workshop: Resources) -> None:
         search(model_workshop, tokenizer="nonsense")
 
 
-def test_prescribed_passages_are_taken(model_workshop: Resources) -> None:
+def test_prescribed_passages_are_taken(model_workshop):
     document = Document("d", "One. Two.", passages=(Passage("p1", 0, 4), Passage("p2", 5, 9)))
     prepared = prepare([document], DocumentSettings(), model_workshop)
     assert {chunk.id for chunk in prepared.chunks} == {"p1", "p2"}
@@ -113,7 +112,7 @@ def test_prescribed_passages_are_taken(model_workshop: Resources) -> None:
     assert [chunk.text for chunk in cut.chunks] == ["One. Two."]
 
 
-def test_blank_documents_have_nothing_to_search(model_workshop: Resources) -> None:
+def test_blank_documents_have_nothing_to_search(model_workshop):
     documents = [Document("a.md", " \n"), Document("b.md", ""), Document("c.md", "Text.")]
     (chunk,) = prepare(documents, DocumentSettings(headings=True), model_workshop).chunks
     assert chunk.doc_id == "c.md"
@@ -122,7 +121,7 @@ def test_blank_documents_have_nothing_to_search(model_workshop: Resources) -> No
 
 
 @pytest.mark.parametrize("path", sorted(CONFIGS.glob("*.yaml")), ids=lambda path: path.stem)
-def test_the_configs_that_show_the_settings(path: Path, model_workshop: Resources) -> None:
+def test_the_configs_that_show_the_settings(path, model_workshop):
     config = load_config(path)
     assert config.name == f"hybrid_rrf-{path.stem}"
     own = config.documents.model_dump()
@@ -131,7 +130,7 @@ def test_the_configs_that_show_the_settings(path: Path, model_workshop: Resource
     assert prepare([DOCUMENT], config.documents, model_workshop).chunks
 
 
-def test_a_document_of_frontmatter_alone_is_found_by_it(model_workshop: Resources) -> None:
+def test_a_document_of_frontmatter_alone_is_found_by_it(model_workshop):
     alone = Document("kraken.md", "---\ntitle: Kraken\ndescription: sightings of it\n---\n")
     bare = Document("bare.md", "---\ndraft: true\n---\n")
     other = Document("dogs.md", "---\ntitle: Dogs\n---\n# Dogs\n\nThey stay on deck.\n")

@@ -5,7 +5,7 @@ import pytest
 from assay.retrievers.documents.references.query_citations import read_mentions
 
 
-def read(query: str) -> list[str]:
+def read(query):
     return [mention.ids[0] for mention in read_mentions(query)]
 
 
@@ -41,7 +41,7 @@ def read(query: str) -> list[str]:
         ("chapter one", ["chapter_1"]),
     ],
 )
-def test_what_is_named(query: str, ids: list[str]) -> None:
+def test_what_is_named(query, ids):
     assert read(query) == ids
 
 
@@ -62,7 +62,7 @@ def test_what_is_named(query: str, ids: list[str]) -> None:
         "",
     ],
 )
-def test_what_is_not(query: str) -> None:
+def test_what_is_not(query):
     assert read(query) == []
 
 
@@ -84,17 +84,17 @@ def test_what_is_not(query: str) -> None:
          [["schedule_a_4"], ["schedule_a", "sec_4"], ["schedule_a_4"]]),
     ],
 )  # fmt: skip
-def test_other_readings_come_after_the_literal_one(query: str, ids: list[list[str]]) -> None:
+def test_other_readings_come_after_the_literal_one(query, ids):
     (mention,) = read_mentions(query)
     assert [[one.ids[0] for one in reading] for reading in mention.readings()] == ids
     assert mention.text in query
 
 
-def test_what_is_above_comes_after_what_is_named() -> None:
+def test_what_is_above_comes_after_what_is_named():
     (mention,) = read_mentions("§ 7-202(a)(2)(B)")
     assert mention.ids == ["sec_7_202_a_2_b", "sec_7_202_a_2", "sec_7_202_a", "sec_7_202"]
 
 
-def test_long_queries_are_read_in_no_time() -> None:
+def test_long_queries_are_read_in_no_time():
     for query in ("word " * 3000, "(((((a) " * 2000, "1.1.1.1" * 2000, "subsection " * 2000):
         assert len(read(query)) < 2

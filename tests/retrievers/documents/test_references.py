@@ -9,7 +9,7 @@ from assay.retrievers.documents.structure.structure import parse
 HERE = "# § 7. Here.\n\n(a) First.\n\n  (1) Sub.\n\n(b) Second.\n\n  (2) {text}\n"
 
 
-def find(text: str) -> list[str]:
+def find(text):
     return [found.target for found in find_references(parse(HERE.format(text=text)))]
 
 
@@ -51,11 +51,11 @@ def find(text: str) -> list[str]:
         ("section heading, part of it, title deed", []),
     ],
 )
-def test_targets(text: str, targets: list[str]) -> None:
+def test_targets(text, targets):
     assert find(text) == targets
 
 
-def test_code_and_headings_hold_no_references() -> None:
+def test_code_and_headings_hold_no_references():
     assert find_references(parse("# § 5. See § 6.\n\n```\n§ 7\n```\n")) == []
 
 
@@ -68,23 +68,23 @@ def test_code_and_headings_hold_no_references() -> None:
         "title II of the Housing Act",
     ],
 )
-def test_other_bodies_of_law(text: str) -> None:
+def test_other_bodies_of_law(text):
     (found,) = find_references(parse(text))
     assert found.external
 
 
-def test_units_within_units() -> None:
+def test_units_within_units():
     (found,) = find_references(parse("under subchapter I of Chapter 5 of Title 2, and so on"))
     assert (found.section, found.within) == ("subchapter_i", ("chapter_5", "title_2"))
 
 
-def test_ranges_count_on() -> None:
+def test_ranges_count_on():
     for text, last in (("§1.2.3-1.2.5", "sec_1_2_5"), ("ss. 3-5", "sec_5")):
         (found,) = find_references(parse(text))
         assert [one.section for one in found.spread()][2:] == [last]
 
 
-def test_a_law_that_is_here_is_not_another() -> None:
+def test_a_law_that_is_here_is_not_another():
     acts = {
         "boats.md": parse("# Boating Act 2019\n\n## Section 3. Lights\n\nRed.\n"),
         "a.md": parse("# A\n\n## Section 3\n\nSee section 3 of the Boating Act, as amended.\n"),
@@ -95,7 +95,7 @@ def test_a_law_that_is_here_is_not_another() -> None:
     assert Targets({"a.md": acts["a.md"]}).find(found, "a.md") is None
 
 
-def test_the_text_of_a_link_is_of_its_document() -> None:
+def test_the_text_of_a_link_is_of_its_document():
     documents = {
         "a.md": parse("# A\n\n## Section 5\n\nSee [Section 5](b.md#section-5) and Section 5.\n"),
         "b.md": parse("# B\n\n## Section 5\n\nText.\n"),
@@ -129,14 +129,14 @@ DOCUMENTS = {
         ("26 U.S.C. § 9", None),
     ],
 )
-def test_where_targets_stand(text: str, place: tuple[str, str] | None) -> None:
+def test_where_targets_stand(text, place):
     structure = parse(text)
     (reference,) = find_references(structure)
     found = Targets({**DOCUMENTS, "here.md": structure}).find(reference, "here.md")
     assert (found and (found.doc_id, found.id)) == place
 
 
-def test_the_own_document_comes_first() -> None:
+def test_the_own_document_comes_first():
     structure = parse("# 1.1 Mine\n\nSee section 1.1.\n")
     (reference,) = find_references(structure)
     found = Targets({**DOCUMENTS, "here.md": structure}).find(reference, "here.md")

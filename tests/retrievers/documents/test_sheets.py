@@ -1,7 +1,6 @@
 """Cells of sheets and tables are what a person sees, in the columns where they stand."""
 
 import io
-from collections.abc import Sequence
 from datetime import date, datetime, time, timedelta
 from typing import Any
 
@@ -81,13 +80,13 @@ CELLS = st.one_of(
 )
 
 
-def convert(book: openpyxl.Workbook) -> dict[str, Any]:
+def convert(book):
     file = io.BytesIO()
     book.save(file)
     return _convert(".xlsx", file.getvalue())
 
 
-def read_table(text: str) -> list[list[str]]:
+def read_table(text):
     """Return the cells that a reader of Markdown sees, row by row."""
     rows: list[list[str]] = []
     for token in MarkdownIt("zero").enable("table").parse(text):
@@ -99,14 +98,12 @@ def read_table(text: str) -> list[list[str]]:
 
 
 @pytest.mark.parametrize(("value", "code", "shown"), SHOWN)
-def test_values_are_shown_by_their_formats(value: object, code: str, shown: str) -> None:
+def test_values_are_shown_by_their_formats(value, code, shown):
     assert show(value, code) == shown
 
 
 @given(st.lists(st.lists(CELLS, min_size=1, max_size=4), min_size=1, max_size=4))
-def test_every_cell_of_a_workbook_is_found_as_it_is_shown(
-    rows: Sequence[Sequence[tuple[Any, str, str] | None]],
-) -> None:
+def test_every_cell_of_a_workbook_is_found_as_it_is_shown(rows):
     book = openpyxl.Workbook()
     for i, row in enumerate(rows, start=1):
         for j, cell in enumerate(row, start=1):
@@ -128,7 +125,7 @@ def test_every_cell_of_a_workbook_is_found_as_it_is_shown(
     assert "Unnamed" not in text
 
 
-def test_what_is_hidden_is_left_out_and_named() -> None:
+def test_what_is_hidden_is_left_out_and_named():
     book = openpyxl.Workbook()
     prices = book.active
     prices.title = "Prices"
@@ -147,14 +144,14 @@ def test_what_is_hidden_is_left_out_and_named() -> None:
     ]
 
 
-def test_a_formula_without_a_result_stands_as_it_is_written() -> None:
+def test_a_formula_without_a_result_stands_as_it_is_written():
     book = openpyxl.Workbook()
     book.active.append(["Sum", "=A1+1"])
     assert "| Sum | =A1+1 |" in convert(book)["text"]
 
 
 @given(st.data())
-def test_spans_of_a_page_keep_every_row_in_its_columns(data: st.DataObject) -> None:
+def test_spans_of_a_page_keep_every_row_in_its_columns(data):
     height, width = data.draw(st.integers(1, 4)), data.draw(st.integers(1, 4))
     taken: set[tuple[int, int]] = set()
     expected = [[""] * width for _ in range(height)]
@@ -175,13 +172,13 @@ def test_spans_of_a_page_keep_every_row_in_its_columns(data: st.DataObject) -> N
     assert read_table(text) == expected
 
 
-def test_a_table_inside_a_cell_becomes_its_text() -> None:
+def test_a_table_inside_a_cell_becomes_its_text():
     inner = "<table><tr><td>a</td><td>b</td></tr></table>"
     page = f"<table><tr><td>Line</td><td>Fare</td></tr><tr><td>N</td><td>{inner}</td></tr></table>"
     assert read_table(_convert(".html", page.encode())["text"]) == [["Line", "Fare"], ["N", "a b"]]
 
 
-def test_tables_of_a_word_document_keep_their_columns() -> None:
+def test_tables_of_a_word_document_keep_their_columns():
     import docx
 
     document = docx.Document()

@@ -46,7 +46,7 @@ Deep body.
 """
 
 
-def test_sections() -> None:
+def test_sections():
     found = [(TEXT[s.start : s.body], s.level, s.headings) for s in parse(TEXT).sections]
     assert found == [
         ("", 0, ()),
@@ -59,21 +59,21 @@ def test_sections() -> None:
 
 
 @pytest.mark.parametrize("newline", ["\r\n", "\r"])
-def test_line_ends_change_nothing(newline: str) -> None:
+def test_line_ends_change_nothing(newline):
     body = TEXT.partition("---\nBefore")[2]
     structure, other = parse(body), parse(body.replace("\n", newline))
     assert [s.headings for s in other.sections] == [s.headings for s in structure.sections]
     assert [b.kind for b in other.blocks] == [b.kind for b in structure.blocks]
 
 
-def test_plain_text_has_no_markup() -> None:
+def test_plain_text_has_no_markup():
     structure = parse_document(Document("a.txt", "# One\n\n```\nTwo\n"))
     (section,) = structure.sections
     assert section.title == ""
     assert [block.kind for block in structure.blocks] == ["paragraph", "paragraph"]
 
 
-def test_blocks() -> None:
+def test_blocks():
     text = (
         "Words.\n\n- one\n\n  ```py title=x\n  code\n  ```\n- two\n\n    indented\n\n"
         "| a | b |\n|---|---|\n| 1 | 2 |\n\n> quote\n\n<div>\nx\n</div>\n\n***\n\n    code?\n"
@@ -94,7 +94,7 @@ def test_blocks() -> None:
     assert text[code.start : code.end] == "  ```py title=x\n  code\n  ```"
 
 
-def test_links() -> None:
+def test_links():
     text = "A [link](other.md#part) and [[Page]] and [[Page#Top|words]], not `[[code]]`.\n\nEnd."
     links = parse(text).links
     assert [(link.target, link.text, link.wiki) for link in links] == [
@@ -130,17 +130,17 @@ def test_links() -> None:
         ("***", ""),
     ],
 )
-def test_section_ids(title: str, id_: str) -> None:
+def test_section_ids(title, id_):
     assert identify(title) == id_
 
 
-def test_a_title_without_its_number() -> None:
+def test_a_title_without_its_number():
     assert split_title("§ 42–101. Definitions.") == "Definitions."
     assert split_title("1.2 Names on tickets") == "Names on tickets"
     assert split_title("Lost tickets") == "Lost tickets"
 
 
-def test_a_section_id_stays_when_other_sections_come() -> None:
+def test_a_section_id_stays_when_other_sections_come():
     ids = [section.id for section in parse("# A\n\nx\n\n## Same\n\nx\n").sections]
     more = [section.id for section in parse("# New\n\n## Same\n\n# A\n\nx\n\n## Same\n").sections]
     assert more[2:] == ids == ["a", "same"]
@@ -178,7 +178,7 @@ Text (k) in a line.
 """
 
 
-def test_numbered_paragraphs() -> None:
+def test_numbered_paragraphs():
     structure = parse(STATUTE)
     assert [item.id.removeprefix("sec_4_2_") for item in structure.paragraphs] == [
         "a", "a_1", "a_2", "b", "b_1", "b_1_a", "b_1_a_i", "b_1_a_ii", "b_1_b", "b1", "h", "i"
@@ -189,7 +189,7 @@ def test_numbered_paragraphs() -> None:
     assert texts["sec_4_2_a"].startswith("(a)(1) One.")
 
 
-def test_numbered_paragraphs_without_indentation() -> None:
+def test_numbered_paragraphs_without_indentation():
     text = "# S\n(a) x\n(1) x\n(A) x\n(i) x\n(ii) x\n(B) x\n(2) x\n(b) x\n\n# T\n(2) x\n"
     assert [item.labels for item in parse(text).paragraphs] == [
         ("a",), ("a", "1"), ("a", "1", "A"), ("a", "1", "A", "i"), ("a", "1", "A", "ii"),
@@ -197,7 +197,7 @@ def test_numbered_paragraphs_without_indentation() -> None:
     ]  # fmt: skip
 
 
-def test_frontmatter() -> None:
+def test_frontmatter():
     text = (
         "---\ntitle:  A  title\nsummary: What it is\nkeywords: one, two\ntags: [x, y]\n"
         "aliases: Other\nauthors: [Ann, Bob]\ntype: policy\ndate: 2024-01-02\n"
@@ -229,7 +229,7 @@ def test_frontmatter() -> None:
         ("title: &a [*a]", "frontmatter: line 2: *a stands within itself"),
     ],
 )
-def test_broken_frontmatter_is_text_with_a_note(block: str, note: str) -> None:
+def test_broken_frontmatter_is_text_with_a_note(block, note):
     found = read_frontmatter(f"---\n{block}\n---\nBody")
     assert note in found.note
     assert found.note.endswith("; it is read as text")
@@ -248,7 +248,7 @@ def test_broken_frontmatter_is_text_with_a_note(block: str, note: str) -> None:
         "The office is open.\n\nSo is the café: every day.\n",
     ],
 )
-def test_text_between_rules_is_text(block: str) -> None:
+def test_text_between_rules_is_text(block):
     text = f"---\n{block}---\n\n# Harbour\n"
     structure = parse(text)
     assert structure.frontmatter.end == frontmatter_end(text) == 0
@@ -256,7 +256,7 @@ def test_text_between_rules_is_text(block: str) -> None:
 
 
 @given(st.text())
-def test_any_frontmatter_is_read_or_noted(block: str) -> None:
+def test_any_frontmatter_is_read_or_noted(block):
     found = read_frontmatter(f"---\n{block}\n---\n")
     assert json.loads(json.dumps(found.metadata)) == found.metadata
     assert not (found.end and found.note)
@@ -264,7 +264,7 @@ def test_any_frontmatter_is_read_or_noted(block: str) -> None:
     assert frontmatter_end(f"---\n{block}\n---\n") == found.end
 
 
-def test_unclosed_frontmatter_is_text() -> None:
+def test_unclosed_frontmatter_is_text():
     found = read_frontmatter("---\ntitle: x\n\nBody")
     assert (found.end, "not closed" in found.note) == (0, True)
     assert read_frontmatter("---\n\nBody").note == ""
@@ -282,7 +282,7 @@ MARKDOWN = st.builds(
 
 
 @given(MARKDOWN)
-def test_sections_cover_what_is_not_frontmatter(text: str) -> None:
+def test_sections_cover_what_is_not_frontmatter(text):
     structure = parse(text)
     sections = structure.sections
     assert "".join(text[s.start : s.end] for s in sections) == text[structure.frontmatter.end :]
@@ -298,12 +298,12 @@ def test_sections_cover_what_is_not_frontmatter(text: str) -> None:
 
 
 @given(MARKDOWN)
-def test_what_is_judged_and_what_is_cut_have_the_same_sections(text: str) -> None:
+def test_what_is_judged_and_what_is_cut_have_the_same_sections(text):
     cut = [(item.start, item.level, item.title) for item in parse(text).sections if item.level]
     assert [(item.start, item.level, item.title) for item in read_headings(text)] == cut
 
 
-def test_the_default_collection_parses() -> None:
+def test_the_default_collection_parses():
     docs = Path(__file__).parents[3] / "datasets/harbourline/docs"
     for path in docs.rglob("*.md"):
         structure = parse(path.read_bytes().decode())
@@ -311,7 +311,7 @@ def test_the_default_collection_parses() -> None:
         assert not structure.frontmatter.note, path
 
 
-def test_a_byte_order_mark_hides_no_heading() -> None:
+def test_a_byte_order_mark_hides_no_heading():
     (section,) = parse("\ufeff# Title\n\nbody\n").sections
     assert section.headings == ("Title",)
     assert section.start == 0

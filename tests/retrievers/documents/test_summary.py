@@ -19,7 +19,7 @@ LONG = "One sentence of these is here. " * 12
         ("", ""),
     ],
 )
-def test_the_description_or_the_first_paragraph_to_a_sentence(text: str, summary: str) -> None:
+def test_the_description_or_the_first_paragraph_to_a_sentence(text, summary):
     found = summarise(parse(text))
     assert found == summary
     assert len(found) <= LONGEST

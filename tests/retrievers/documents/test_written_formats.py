@@ -1,7 +1,6 @@
 """What documentation is written in gives the text that its pages show."""
 
 import json
-from collections.abc import Sequence
 
 import pytest
 from hypothesis import given
@@ -14,12 +13,12 @@ from assay.retrievers.documents.conversion.converter import _convert
 WORDS = st.lists(st.from_regex(r"[a-z]{2,9}", fullmatch=True), min_size=5, max_size=12)
 
 
-def read(suffix: str, text: str) -> str:
+def read(suffix, text):
     found: str = _convert(suffix, text.encode())["text"]
     return found
 
 
-def finds(text: str, quote: str) -> bool:
+def finds(text, quote):
     return bool(Locator({"d": Document("d", text, "")}).find(quote))
 
 
@@ -71,7 +70,7 @@ import taxes are due at the quay.
 """
 
 
-def test_mdx_is_what_its_page_shows() -> None:
+def test_mdx_is_what_its_page_shows():
     lines = [line for line in read(".mdx", MDX).splitlines() if line]
     assert lines == [
         "---",
@@ -96,7 +95,7 @@ def test_mdx_is_what_its_page_shows() -> None:
 
 
 @given(WORDS, st.data())
-def test_words_inside_any_components_are_found(words: Sequence[str], data: st.DataObject) -> None:
+def test_words_inside_any_components_are_found(words, data):
     parts = []
     for word in words:
         kind = data.draw(st.sampled_from(["{}", "<B>{}</B>", "<B on={{() => ({{a: 1}})}}>{}</B>"]))
@@ -113,7 +112,7 @@ def test_words_inside_any_components_are_found(words: Sequence[str], data: st.Da
 
 
 @given(st.text("ab<>{}/*`\"'= \n\\", max_size=60))
-def test_no_mdx_is_too_odd_to_read(text: str) -> None:
+def test_no_mdx_is_too_odd_to_read(text):
     assert "reason" not in _convert(".mdx", f"words first\n\n{text}".encode())
 
 
@@ -171,7 +170,7 @@ a   bb cc
 """
 
 
-def test_restructured_text_is_what_its_page_shows() -> None:
+def test_restructured_text_is_what_its_page_shows():
     text = read(".rst", RST)
     for shown in (
         "# Fares",
@@ -192,9 +191,7 @@ def test_restructured_text_is_what_its_page_shows() -> None:
 
 
 @given(WORDS, st.data())
-def test_words_of_any_role_and_directive_are_found(
-    words: Sequence[str], data: st.DataObject
-) -> None:
+def test_words_of_any_role_and_directive_are_found(words, data):
     name = data.draw(st.from_regex(r"[a-z]{3,8}-(?:x|[a-z]{2,4})", fullmatch=True))
     parts = [data.draw(st.sampled_from(["{}", ":{n}:`{}`", "**{}**"])) for _ in words]
     text = " ".join(part.format(word, n=name) for part, word in zip(parts, words, strict=True))
@@ -202,11 +199,11 @@ def test_words_of_any_role_and_directive_are_found(
     assert finds(read(".rst", shape.format(text, n=name) + "\n"), " ".join(words))
 
 
-def notebook(*cells: object, **more: object) -> str:
+def notebook(*cells, **more):
     return json.dumps({"cells": cells, "nbformat": 4, "metadata": {}, **more})
 
 
-def test_a_notebook_is_its_cells() -> None:
+def test_a_notebook_is_its_cells():
     printed = {"output_type": "stream", "text": ["1 %\r", "100 %\n"]}
     table = {
         "output_type": "execute_result",
@@ -237,7 +234,7 @@ def test_a_notebook_is_its_cells() -> None:
 
 
 @pytest.mark.parametrize("text", ["[1]", "{}", '{"cells": 3}', "{"])
-def test_what_is_no_notebook_is_named(text: str) -> None:
+def test_what_is_no_notebook_is_named(text):
     assert _convert(".ipynb", text.encode())["reason"].startswith("cannot be converted: ")
 
 
@@ -250,11 +247,11 @@ def test_what_is_no_notebook_is_named(text: str) -> None:
         (".tsv", "Name\tNote\nNA\ta|b, c\n007\ttwo lines\n"),
     ],
 )
-def test_values_between_delimiters_are_a_table(suffix: str, text: str) -> None:
+def test_values_between_delimiters_are_a_table(suffix, text):
     expected = "| Name | Note |\n| --- | --- |\n| NA | a\\|b, c |\n| 007 | two lines |"
     assert read(suffix, text) == expected
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".ipynb", ".mdx", ".rst"])
-def test_bytes_that_are_no_text_are_named(suffix: str) -> None:
+def test_bytes_that_are_no_text_are_named(suffix):
     assert _convert(suffix, b"\0\1\2")["reason"].startswith("is not text")

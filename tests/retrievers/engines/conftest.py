@@ -1,7 +1,6 @@
 """Fixtures of the tests of engines."""
 
 import time
-from collections.abc import Iterator
 from types import SimpleNamespace
 
 import pytest
@@ -10,7 +9,7 @@ from tools.milvus_servers import serve
 
 
 @pytest.fixture(scope="module")
-def impatient_milvus() -> Iterator[None]:
+def impatient_milvus():
     """Milvus's client waits half a second before it first asks whether an index is made."""
     handler = pytest.importorskip("pymilvus.client.grpc_handler", reason="needs `milvus`")
     clock = SimpleNamespace(**vars(time) | {"sleep": lambda seconds: time.sleep(seconds / 50)})
@@ -20,7 +19,7 @@ def impatient_milvus() -> Iterator[None]:
 
 
 @pytest.fixture(scope="module")
-def sql_server_url() -> Iterator[None]:
+def sql_server_url():
     """Have SQL_SERVER_URL name a stand-in."""
     with pytest.MonkeyPatch.context() as patch:
         SqlServerDouble().serve(patch)
@@ -28,7 +27,7 @@ def sql_server_url() -> Iterator[None]:
 
 
 @pytest.fixture(scope="module")
-def milvus_url(impatient_milvus: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+def milvus_url(impatient_milvus, tmp_path_factory):
     """Have MILVUS_URL name a stand-in."""
     with serve(tmp_path_factory.mktemp("milvus")):
         yield

@@ -1,6 +1,5 @@
 from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -9,7 +8,6 @@ from tools.extras import skip_without
 
 from assay.retrievers.engines.chroma.engine import (
     DATABASE,
-    ChromaEngine,
     ChromaSettings,
     open_client,
 )
@@ -23,12 +21,12 @@ TEXTS = real_texts()
 VECTORS = np.stack([encode(text) for text in TEXTS])
 
 
-def make(folder: Path, **settings: Any) -> ChromaEngine:
+def make(folder, **settings):
     chosen = ChromaSettings.model_validate({"type": "chroma", **settings})
     return chosen.build(Resources(Cache(folder)))
 
 
-def test_it_searches_by_its_graph_and_says_so(tmp_path: Path) -> None:
+def test_it_searches_by_its_graph_and_says_so(tmp_path):
     def measure(**settings: int) -> tuple[float, tuple[str, ...]]:
         with closing(make(tmp_path, **settings)) as engine:
             cached = engine.index(TEXTS, VECTORS, "hashing").cached
@@ -42,7 +40,7 @@ def test_it_searches_by_its_graph_and_says_so(tmp_path: Path) -> None:
     assert (built, cached, anew) == ((), ("engine",), ())
 
 
-def test_scores_are_cosines_best_first(tmp_path: Path) -> None:
+def test_scores_are_cosines_best_first(tmp_path):
     with closing(make(tmp_path)) as engine:
         engine.index(TEXTS, VECTORS, "hashing")
         found = engine.dense(VECTORS[3], 400)
@@ -53,9 +51,7 @@ def test_scores_are_cosines_best_first(tmp_path: Path) -> None:
         assert found == sorted(found, key=lambda pair: (-pair[1], pair[0]))
 
 
-def test_neither_environment_nor_file_make_it_talk(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_neither_environment_nor_file_make_it_talk(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     told = {
         "CHROMA_API_IMPL": "chromadb.api.fastapi.FastAPI",
@@ -76,7 +72,7 @@ def test_neither_environment_nor_file_make_it_talk(
     assert (tmp_path / DATABASE / "chroma.sqlite3").exists()
 
 
-def test_its_copy_goes_when_it_is_closed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_its_copy_goes_when_it_is_closed(tmp_path, monkeypatch):
     folder = tmp_path / "temporary"
     folder.mkdir()
     monkeypatch.setattr("tempfile.tempdir", str(folder))

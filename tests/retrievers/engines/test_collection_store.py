@@ -9,7 +9,7 @@ from assay.retrievers.engines.servers.collection_store import IN_FLIGHT, send
 from assay.retrievers.services.retries import count_retries, count_wait
 
 
-def test_as_many_are_in_flight_as_may_be_and_no_more() -> None:
+def test_as_many_are_in_flight_as_may_be_and_no_more():
     together, lock = Barrier(IN_FLIGHT, timeout=20), Lock()
     inside, most, done = 0, 0, []
 
@@ -28,7 +28,7 @@ def test_as_many_are_in_flight_as_may_be_and_no_more() -> None:
     assert sorted(done) == list(range(3 * IN_FLIGHT))
 
 
-def test_nothing_is_begun_after_a_failure() -> None:
+def test_nothing_is_begun_after_a_failure():
     begun = []
 
     def put(part: int) -> None:
@@ -41,7 +41,7 @@ def test_nothing_is_begun_after_a_failure() -> None:
     assert len(begun) <= 2 + 2 * IN_FLIGHT
 
 
-def test_tries_of_other_threads_are_counted() -> None:
+def test_tries_of_other_threads_are_counted():
     with count_retries() as cost:
         send(range(3), lambda _: count_wait(1, 0.5))
     assert (cost.retries, cost.milliseconds) == (3, 1500)

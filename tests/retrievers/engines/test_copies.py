@@ -25,7 +25,7 @@ Start = Callable[[], tuple["subprocess.Popen[str]", Path]]
 
 
 @pytest.fixture
-def start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Start:
+def start(tmp_path, monkeypatch):
     """Start a process that has a folder; temporary ones are made below this test's."""
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
 
@@ -45,7 +45,7 @@ def start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Start:
     return call
 
 
-def test_a_folder_goes_with_its_owner(start: Start, tmp_path: Path) -> None:
+def test_a_folder_goes_with_its_owner(start, tmp_path):
     folder = OwnFolder("qdrant-edge")
     (folder.path / "shard").write_text("x")
     assert folder.path.parent == tmp_path
@@ -56,7 +56,7 @@ def test_a_folder_goes_with_its_owner(start: Start, tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_what_a_killed_process_left_is_found_and_removed(start: Start) -> None:
+def test_what_a_killed_process_left_is_found_and_removed(start):
     (living, kept), (killed, left) = start(), start()
     try:
         assert list_leftovers("qdrant-edge") == []
@@ -74,7 +74,7 @@ def test_what_a_killed_process_left_is_found_and_removed(start: Start) -> None:
         living.communicate()
 
 
-def test_a_folder_in_use_is_not_removed(start: Start) -> None:
+def test_a_folder_in_use_is_not_removed(start):
     process, path = start()
     process.kill()
     process.communicate()
@@ -86,7 +86,7 @@ def test_a_folder_in_use_is_not_removed(start: Start) -> None:
     assert path.exists()
 
 
-def test_folders_of_others_and_new_ones_are_left_alone(start: Start, tmp_path: Path) -> None:
+def test_folders_of_others_and_new_ones_are_left_alone(start, tmp_path):
     (tmp_path / "assay-qdrant-edge-abc").mkdir()
     os.utime(tmp_path / "assay-qdrant-edge-abc", (0, 0))
     new = tmp_path / "assay-qdrant-edge-def"

@@ -12,7 +12,6 @@ import pytest
 from tools.part_settings import read_settings
 
 from assay.retrievers.base import AssayError
-from assay.retrievers.engines.base import Engine
 from assay.retrievers.engines.conformance.sample import QUERIES, TEXTS, encode, index, search_fully
 from assay.retrievers.engines.registry import EngineSettings
 from assay.retrievers.settings import Resources
@@ -27,18 +26,18 @@ NEEDS = {
 
 
 @pytest.fixture(params=NEEDS)
-def kind(request: pytest.FixtureRequest) -> str:
+def kind(request):
     for package in NEEDS[request.param]:
         pytest.importorskip(package, reason=f"needs the extra `{request.param}`")
     return str(request.param)
 
 
-def make(kind: str, folder: Path, threads: int = 2, **settings: Any) -> Engine:
+def make(kind, folder, threads=2, **settings):
     chosen = read_settings(EngineSettings, {"type": kind, **settings})
     return chosen.build(Resources(Cache(folder), threads=threads))
 
 
-def build(engine: Engine) -> tuple[str, ...]:
+def build(engine):
     """Index the sample, check what the engine says of it, and return what was cached."""
     vectors = np.stack([encode(text) for text in TEXTS])
     report = engine.index(TEXTS, vectors, "hashing")
@@ -49,17 +48,17 @@ def build(engine: Engine) -> tuple[str, ...]:
     return report.cached
 
 
-def find_files(kind: str, folder: Path, end: str = "") -> list[Path]:
+def find_files(kind, folder, end=""):
     """Return the engine's own files, without the cache's and the seal."""
     found = folder.glob(f"{kind}/*{end}/**/*")
     return [path for path in found if path.is_file() and path.suffix != ".json"]
 
 
-def search(engine: Engine) -> list[list[Any]]:
+def search(engine):
     return [[list(pair) for pair in search_fully(engine, q, 50)] for q in QUERIES]
 
 
-def test_what_only_searching_needs_does_not_build_anew(tmp_path: Path) -> None:
+def test_what_only_searching_needs_does_not_build_anew(tmp_path):
     for package in NEEDS["sqlite"]:
         pytest.importorskip(package, reason="needs the extra `sqlite`")
 
@@ -74,7 +73,7 @@ def test_what_only_searching_needs_does_not_build_anew(tmp_path: Path) -> None:
     assert cached(fusion="min-max") == ("engine",)
 
 
-def test_searching_leaves_the_file_as_it_was(kind: str, tmp_path: Path) -> None:
+def test_searching_leaves_the_file_as_it_was(kind, tmp_path):
     first, second = make(kind, tmp_path), make(kind, tmp_path, threads=1)
     build(first)
     files = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
@@ -87,7 +86,7 @@ def test_searching_leaves_the_file_as_it_was(kind: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("left", [0.0, 0.5, 1.0])
-def test_a_broken_file_is_built_anew(kind: str, tmp_path: Path, left: float) -> None:
+def test_a_broken_file_is_built_anew(kind, tmp_path, left):
     engine = make(kind, tmp_path)
     build(engine)
     expected = search(engine)
@@ -106,7 +105,7 @@ def test_a_broken_file_is_built_anew(kind: str, tmp_path: Path, left: float) -> 
     engine.close()
 
 
-def test_a_folder_may_have_any_name(kind: str, tmp_path: Path) -> None:
+def test_a_folder_may_have_any_name(kind, tmp_path):
     folder = tmp_path / "it's 100% a?b#c;--"
     engine = make(kind, folder)
     build(engine)
@@ -123,12 +122,12 @@ CHILD = f"import json, sys; sys.path[:0] = {PLACES!r};" + (
 )
 
 
-def start(code: str, kind: str, folder: Path) -> subprocess.Popen[str]:
+def start(code, kind, folder):
     command = [sys.executable, "-c", CHILD + code, kind, str(folder)]
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
-def test_two_processes_at_once_agree(kind: str, tmp_path: Path) -> None:
+def test_two_processes_at_once_agree(kind, tmp_path):
     code = (
         "engine = t.make(kind, folder); t.build(engine); print(json.dumps(t.search(engine)));"
         "sys.stdout.flush(); sys.stdin.readline(); engine.close()"
@@ -142,7 +141,7 @@ def test_two_processes_at_once_agree(kind: str, tmp_path: Path) -> None:
     engine.close()
 
 
-def test_killed_while_building_leaves_nothing(kind: str, tmp_path: Path) -> None:
+def test_killed_while_building_leaves_nothing(kind, tmp_path):
     code = (
         "import os, signal; Path.rename = lambda *_: os.kill(os.getpid(), signal.SIGKILL);"
         "t.build(t.make(kind, folder))"
@@ -156,7 +155,7 @@ def test_killed_while_building_leaves_nothing(kind: str, tmp_path: Path) -> None
     engine.close()
 
 
-def test_a_missing_extra_is_told_in_one_line(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_extra_is_told_in_one_line(kind, monkeypatch):
     for package in NEEDS[kind]:
         monkeypatch.setitem(sys.modules, package, None)
     with pytest.raises(AssayError) as caught:
@@ -164,7 +163,7 @@ def test_a_missing_extra_is_told_in_one_line(kind: str, monkeypatch: pytest.Monk
     assert str(caught.value) == (f"engine {kind}: needs the extra `{kind}`: make extra NAME={kind}")
 
 
-def test_nothing_is_known_of_what_was_closed(kind: str, tmp_path: Path) -> None:
+def test_nothing_is_known_of_what_was_closed(kind, tmp_path):
     engine = make(kind, tmp_path)
     index(engine)
     engine.close()

@@ -1,16 +1,12 @@
 """Every engine keeps every rule."""
 
-from collections.abc import Callable
 from contextlib import closing
-from pathlib import Path
 from typing import Any
 
 import pytest
 from pydantic import ValidationError
 from tools.part_settings import read_settings
 
-from assay.retrievers.conformance import Rule
-from assay.retrievers.engines.base import Engine
 from assay.retrievers.engines.conformance import RULES
 from assay.retrievers.engines.conformance.sample import QUERIES, encode, index
 from assay.retrievers.engines.registry import EngineSettings
@@ -71,7 +67,7 @@ ENGINES: dict[str, dict[str, Any]] = {
 }
 
 
-def make(name: str, cache: Path) -> Callable[[], Engine]:
+def make(name, cache):
     settings = read_settings(EngineSettings, ENGINES[name])
     return lambda: settings.build(Resources(Cache(cache)))
 
@@ -93,13 +89,13 @@ CASES = [
 ]  # fmt: skip
 
 
-def test_fusions_are_of_engines_and_their_rules_are_rules() -> None:
+def test_fusions_are_of_engines_and_their_rules_are_rules():
     assert set(FUSED) < set(ENGINES)
     assert {rule.name for rule in RULES} > OF_FUSION
 
 
 @pytest.mark.parametrize(("name", "rule"), CASES)
-def test_engines_keep_the_rules(name: str, rule: Rule, cache: Path) -> None:
+def test_engines_keep_the_rules(name, rule, cache):
     rule.check(make(name, cache))
 
 
@@ -111,9 +107,7 @@ def test_engines_keep_the_rules(name: str, rule: Rule, cache: Path) -> None:
         ("lancedb linear", {"weight": 1.0}, {"weight": 0.0}),
     ],
 )
-def test_a_list_of_weight_0_adds_no_text(
-    name: str, dense: dict[str, Any], keyword: dict[str, Any], cache: Path
-) -> None:
+def test_a_list_of_weight_0_adds_no_text(name, dense, keyword, cache):
     for side, weighed in enumerate((dense, keyword)):
         settings = read_settings(EngineSettings, ENGINES[name] | weighed)
         with closing(settings.build(Resources(Cache(cache)))) as engine:
@@ -126,6 +120,6 @@ def test_a_list_of_weight_0_adds_no_text(
 
 
 @pytest.mark.parametrize("name", [i for i, each in ENGINES.items() if "weights" in each])
-def test_a_fusion_of_no_list_is_refused(name: str) -> None:
+def test_a_fusion_of_no_list_is_refused(name):
     with pytest.raises(ValidationError, match="one of dense and keyword must be above 0"):
         read_settings(EngineSettings, ENGINES[name] | {"weights": {"dense": 0.0, "keyword": 0.0}})

@@ -1,6 +1,3 @@
-from pathlib import Path
-from typing import Any
-
 import numpy as np
 import pytest
 from pydantic import ValidationError
@@ -9,7 +6,7 @@ from tools.extras import skip_without
 
 from assay.retrievers.base import AssayError
 from assay.retrievers.engines.conformance.sample import encode
-from assay.retrievers.engines.faiss.engine import FaissEngine, FaissSettings
+from assay.retrievers.engines.faiss.engine import FaissSettings
 from assay.retrievers.settings import Resources
 from assay.retrievers.store.cache import Cache
 
@@ -20,18 +17,18 @@ VECTORS = np.stack([encode(text) for text in TEXTS])
 PQ = {"type": "ivf-pq", "bits": 5, "partitions": 8}
 
 
-def index(folder: Path, **settings: Any) -> tuple[FaissEngine, tuple[str, ...]]:
+def index(folder, **settings):
     chosen = FaissSettings.model_validate({"type": "faiss", "index": settings})
     engine = chosen.build(Resources(Cache(folder)))
     return engine, engine.index(TEXTS, VECTORS, "hashing").cached
 
 
-def find_recall(folder: Path, **settings: Any) -> float:
+def find_recall(folder, **settings):
     engine, _ = index(folder, **settings)
     return float(engine.metadata()["recall_against_exact"])
 
 
-def test_what_only_searching_needs_does_not_build_anew(tmp_path: Path) -> None:
+def test_what_only_searching_needs_does_not_build_anew(tmp_path):
     assert index(tmp_path, type="hnsw")[1] == ()
     assert index(tmp_path, type="hnsw", ef=9)[1] == ("engine",)
     assert index(tmp_path, type="hnsw", m=9)[1] == ()
@@ -44,7 +41,7 @@ def test_what_only_searching_needs_does_not_build_anew(tmp_path: Path) -> None:
     assert index(tmp_path, m=9, seed=5)[1] == ("engine",)
 
 
-def test_each_setting_moves_recall(tmp_path: Path) -> None:
+def test_each_setting_moves_recall(tmp_path):
     few = {"type": "hnsw", "m": 4, "ef_construction": 8}
     poor = find_recall(tmp_path, **few, ef=1)
     assert 0 < poor < find_recall(tmp_path, **few, ef=350) <= 1
@@ -53,7 +50,7 @@ def test_each_setting_moves_recall(tmp_path: Path) -> None:
     assert 0 < narrow < wide < find_recall(tmp_path, **PQ, nprobe=8, refine_factor=4) == 1
 
 
-def test_training_follows_the_seed(tmp_path: Path) -> None:
+def test_training_follows_the_seed(tmp_path):
     def build(folder: str, seed: int) -> list[tuple[int, float]]:
         return index(tmp_path / folder, **PQ, seed=seed)[0].dense(VECTORS[7], 50)
 
@@ -61,12 +58,12 @@ def test_training_follows_the_seed(tmp_path: Path) -> None:
     assert build("one", 1) != build("other", 2)
 
 
-def test_a_graph_is_asked_for_as_many_candidates_as_texts(tmp_path: Path) -> None:
+def test_a_graph_is_asked_for_as_many_candidates_as_texts(tmp_path):
     engine, _ = index(tmp_path, type="hnsw", ef=1)
     assert len(engine.dense(VECTORS[0], 200)) == 200
 
 
-def test_a_graph_of_8_bit_numbers_estimates_the_cosine(tmp_path: Path) -> None:
+def test_a_graph_of_8_bit_numbers_estimates_the_cosine(tmp_path):
     errors, sizes = [], []
     for kind, statement in (("hnsw", "the cosine"), ("hnsw-sq", "an estimate")):
         engine, _ = index(tmp_path / kind, type=kind)
@@ -78,7 +75,7 @@ def test_a_graph_of_8_bit_numbers_estimates_the_cosine(tmp_path: Path) -> None:
     assert sizes[0] - sizes[1] > VECTORS.nbytes / 2
 
 
-def test_refined_scores_are_cosines(tmp_path: Path) -> None:
+def test_refined_scores_are_cosines(tmp_path):
     engine, _ = index(tmp_path, **PQ, refine_factor=3)
     found = engine.dense(VECTORS[3], 20)
     assert [score for _, score in found] == pytest.approx(
@@ -88,7 +85,7 @@ def test_refined_scores_are_cosines(tmp_path: Path) -> None:
     assert index(tmp_path, **PQ)[0].formula.statement.startswith("an estimate")
 
 
-def test_too_few_texts_to_train_are_searched_flat(tmp_path: Path) -> None:
+def test_too_few_texts_to_train_are_searched_flat(tmp_path):
     engine, _ = index(tmp_path, type="ivf-pq")  # 350 texts, 256 codes
     assert not engine.metadata()["exact"]
     engine.index(TEXTS[:255], VECTORS[:255], "hashing")
@@ -96,7 +93,7 @@ def test_too_few_texts_to_train_are_searched_flat(tmp_path: Path) -> None:
     assert engine.dense(VECTORS[9], 1)[0][1] == pytest.approx(1)
 
 
-def test_what_cannot_be_is_told_in_one_line(tmp_path: Path) -> None:
+def test_what_cannot_be_is_told_in_one_line(tmp_path):
     with pytest.raises(AssayError, match=r"sub_vectors: 32 dimensions cannot be cut") as told:
         index(tmp_path, **PQ, sub_vectors=5)
     assert "\n" not in str(told.value)
@@ -105,7 +102,7 @@ def test_what_cannot_be_is_told_in_one_line(tmp_path: Path) -> None:
             FaissSettings.model_validate({"type": "faiss", "index": wrong})
 
 
-def test_building_leaves_the_threads_of_the_process_as_they_were(tmp_path: Path) -> None:
+def test_building_leaves_the_threads_of_the_process_as_they_were(tmp_path):
     import faiss
 
     before = faiss.omp_get_max_threads()

@@ -4,7 +4,6 @@ import json
 import math
 import subprocess
 import sys
-from collections.abc import Iterator
 from contextlib import closing
 from importlib.util import find_spec
 from pathlib import Path
@@ -14,11 +13,10 @@ import numpy as np
 import pytest
 from samples.real_texts import real_texts
 
-from assay.retrievers.base import AssayError, IndexReport
+from assay.retrievers.base import AssayError
 from assay.retrievers.engines.conformance.sample import encode
-from assay.retrievers.engines.lancedb.engine import LanceDbEngine, LanceDbSettings
+from assay.retrievers.engines.lancedb.engine import LanceDbSettings
 from assay.retrievers.engines.lancedb.settings import Language
-from assay.retrievers.models.base import Vectors
 from assay.retrievers.settings import Resources
 from assay.retrievers.store.cache import Cache
 
@@ -29,16 +27,16 @@ TEXTS = real_texts()
 APPROXIMATE: dict[str, Any] = {"index": {"type": "hnsw-sq"}}
 
 
-def make(folder: Path, **settings: Any) -> LanceDbEngine:
+def make(folder, **settings):
     chosen = LanceDbSettings.model_validate({"type": "lancedb", **settings})
     return chosen.build(Resources(Cache(folder)))
 
 
-def embed(texts: list[str]) -> Vectors:
+def embed(texts):
     return np.stack([encode(text) for text in texts])
 
 
-def index(engine: LanceDbEngine, texts: list[str]) -> IndexReport:
+def index(engine, texts):
     return engine.index(texts, embed(texts), "hashing")
 
 
@@ -46,7 +44,7 @@ VECTORS = embed(TEXTS)
 
 
 @pytest.fixture
-def engine(cache: Path) -> Iterator[LanceDbEngine]:
+def engine(cache):
     with closing(make(cache)) as engine:
         engine.index(TEXTS, VECTORS, "hashing")
         yield engine
@@ -63,7 +61,7 @@ def engine(cache: Path) -> Iterator[LanceDbEngine]:
         {"index": {"type": "hnsw-flat"}},
     ],
 )
-def test_fusion_is_what_the_formula_says(cache: Path, settings: dict[str, Any]) -> None:
+def test_fusion_is_what_the_formula_says(cache, settings):
     with closing(make(cache, **settings)) as engine:
         engine.index(TEXTS, VECTORS, "hashing")
         for query in [*QUERIES, "zebra", "Namespace zebra"]:
@@ -76,7 +74,7 @@ def test_fusion_is_what_the_formula_says(cache: Path, settings: dict[str, Any]) 
 
 
 @pytest.mark.parametrize("fusion", ["rrf", "linear"])
-def test_the_client_s_own_hybrid_query_is_the_same(cache: Path, fusion: str) -> None:
+def test_the_client_s_own_hybrid_query_is_the_same(cache, fusion):
     with closing(make(cache, fusion=fusion)) as engine:
         engine.index(TEXTS, VECTORS, "hashing")
         for query in QUERIES:
@@ -87,7 +85,7 @@ def test_the_client_s_own_hybrid_query_is_the_same(cache: Path, fusion: str) -> 
             assert [score for _, score in ours] == found["_relevance_score"].to_pylist()
 
 
-def test_keyword_scores_are_bm25_with_the_constants_told(tmp_path: Path) -> None:
+def test_keyword_scores_are_bm25_with_the_constants_told(tmp_path):
     texts = ["cat dog", "cat cat cat bird tree", "fish", "dog " * 3 + "something " * 30]
     lengths = [len(text.split()) for text in texts]
     with closing(make(tmp_path)) as engine:
@@ -114,9 +112,7 @@ def test_keyword_scores_are_bm25_with_the_constants_told(tmp_path: Path) -> None
         ({"tokenizer": "icu/split"}, {"runs", "json", "parse_json", "café", "cafe"}),
     ],
 )
-def test_texts_are_cut_into_terms_as_the_settings_say(
-    tmp_path: Path, settings: dict[str, Any], found: set[str]
-) -> None:
+def test_texts_are_cut_into_terms_as_the_settings_say(tmp_path, settings, found):
     with closing(make(tmp_path, fts=settings)) as engine:
         index(engine, ["Running in the café, parse_json too"])
         asked = {"runs", "parse_json", "café", "cafe", "json", "the"}
@@ -124,13 +120,13 @@ def test_texts_are_cut_into_terms_as_the_settings_say(
 
 
 @pytest.mark.parametrize("language", get_args(Language))
-def test_every_language_is_known_to_the_engine(tmp_path: Path, language: str) -> None:
+def test_every_language_is_known_to_the_engine(tmp_path, language):
     with closing(make(tmp_path, fts={"language": language})) as engine:
         index(engine, ["2024"])
         assert engine.keyword("2024", 1)
 
 
-def test_recall_is_measured_where_search_is_approximate(cache: Path) -> None:
+def test_recall_is_measured_where_search_is_approximate(cache):
     def recall(**settings: Any) -> float:
         with closing(make(cache, index=settings)) as engine:
             engine.index(TEXTS, VECTORS, "hashing")
@@ -148,7 +144,7 @@ def test_recall_is_measured_where_search_is_approximate(cache: Path) -> None:
 
 
 @pytest.mark.parametrize("type_", ["ivf-flat", "hnsw-flat", "hnsw-sq"])
-def test_scores_are_cosines_whatever_the_index(cache: Path, type_: str) -> None:
+def test_scores_are_cosines_whatever_the_index(cache, type_):
     with closing(make(cache, index={"type": type_, "ef": 1})) as engine:
         engine.index(TEXTS, VECTORS, "hashing")
         found = engine.dense(VECTORS[5], 50)
@@ -157,7 +153,7 @@ def test_scores_are_cosines_whatever_the_index(cache: Path, type_: str) -> None:
         assert [score for _, score in found] == pytest.approx(cosines, abs=0.02)
 
 
-def build(folder: Path, **settings: Any) -> tuple[str, ...]:
+def build(folder, **settings):
     """Index two texts, check what the engine says of them, and return what was cached."""
     with closing(make(folder, **settings)) as engine:
         report = index(engine, ["cat", "dog"])
@@ -176,15 +172,13 @@ def build(folder: Path, **settings: Any) -> tuple[str, ...]:
         ({"index": {"type": "hnsw-flat"}}, ()),
     ],
 )
-def test_the_folder_is_found_in_the_cache(
-    tmp_path: Path, settings: dict[str, Any], cached: tuple[str, ...]
-) -> None:
+def test_the_folder_is_found_in_the_cache(tmp_path, settings, cached):
     assert build(tmp_path) == ()
     assert build(tmp_path, **settings) == cached
 
 
 @pytest.mark.parametrize("broken", ["data/*.lance", "part_*_invert.lance", "*.manifest"])
-def test_a_broken_folder_is_made_anew(broken: str, tmp_path: Path) -> None:
+def test_a_broken_folder_is_made_anew(broken, tmp_path):
     assert [build(tmp_path), build(tmp_path)] == [(), ("engine",)]
     next(tmp_path.rglob(broken)).write_bytes(b"")  # the engine itself may crash on it
     assert [build(tmp_path), build(tmp_path)] == [(), ("engine",)]
@@ -192,7 +186,7 @@ def test_a_broken_folder_is_made_anew(broken: str, tmp_path: Path) -> None:
     assert build(tmp_path) == ()
 
 
-def test_a_blank_text_shares_no_terms(tmp_path: Path) -> None:
+def test_a_blank_text_shares_no_terms(tmp_path):
     with closing(make(tmp_path)) as engine:
         index(engine, TEXTS)
         assert engine.keyword(" \n", 5) == []
@@ -200,7 +194,7 @@ def test_a_blank_text_shares_no_terms(tmp_path: Path) -> None:
         assert [i for i, _ in engine.hybrid(" ", encode("cat"), 5)] == [i for i, _ in dense[:5]]
 
 
-def test_searching_prints_nothing(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_searching_prints_nothing(tmp_path, capfd):
     with closing(make(tmp_path)) as engine:
         index(engine, TEXTS)
         capfd.readouterr()
@@ -208,9 +202,7 @@ def test_searching_prints_nothing(tmp_path: Path, capfd: pytest.CaptureFixture[s
     assert capfd.readouterr() == ("", "")
 
 
-def test_the_missing_extra_is_told_in_one_line(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_missing_extra_is_told_in_one_line(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "lancedb", None)
     with pytest.raises(AssayError, match=r"^engine lancedb: needs the extra `lancedb`: "):
         make(tmp_path)
@@ -237,7 +229,7 @@ for _ in range(2):
 """
 
 
-def start(folder: Path, what: str) -> subprocess.Popen[str]:
+def start(folder, what):
     return subprocess.Popen(
         [sys.executable, "-c", PROGRAM, str(folder), what],
         stdin=subprocess.PIPE,
@@ -246,12 +238,12 @@ def start(folder: Path, what: str) -> subprocess.Popen[str]:
     )
 
 
-def search(engine: Any) -> list[list[Any]]:
+def search(engine):
     return [[list(pair) for pair in engine.hybrid(q, encode(q), 100)] for q in QUERIES]
 
 
 @pytest.mark.slow
-def test_two_processes_at_once_agree_and_a_killed_one_leaves_nothing(tmp_path: Path) -> None:
+def test_two_processes_at_once_agree_and_a_killed_one_leaves_nothing(tmp_path):
     with start(tmp_path, "stay") as killed:
         assert killed.stdout
         assert killed.stdout.readline() == "built\n"

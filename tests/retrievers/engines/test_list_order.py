@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 from functools import partial
 from itertools import count
-from pathlib import Path
 from typing import Any, ClassVar, Literal, cast
 
 import pytest
@@ -66,18 +65,18 @@ class Scripted(Adapter[ScriptedSettings, object]):
 
 
 @given(SCORES, st.integers(1, 50))
-def test_equal_scores_at_the_end_compete_by_position(scores: list[float], limit: int) -> None:
+def test_equal_scores_at_the_end_compete_by_position(scores, limit):
     engine = Scripted(scores)
     assert engine.keyword("any", limit) == ordered(enumerate(scores))[:limit]
 
 
-def test_one_hit_more_is_asked_for_where_nothing_ties_at_the_end() -> None:
+def test_one_hit_more_is_asked_for_where_nothing_ties_at_the_end():
     engine = Scripted([9.0, 8.0, 7.0, 6.0, 5.0])
     engine.keyword("any", 3)
     assert engine.asked == [4]
 
 
-def test_what_the_store_does_not_give_is_not_waited_for() -> None:
+def test_what_the_store_does_not_give_is_not_waited_for():
     """Ten texts tie, and the store gives them all: nothing is left to ask for."""
     engine = Scripted([1.0] * 10)
     assert [position for position, _ in engine.keyword("any", 3)] == [0, 1, 2]
@@ -115,13 +114,13 @@ class Declared(Moving):
         return {**super().metadata(), "nondeterministic": True}
 
 
-def test_an_engine_that_leaves_ties_as_they_come_is_found() -> None:
+def test_an_engine_that_leaves_ties_as_they_come_is_found():
     equal_scores_are_ordered_by_position(lambda: Memory(MemorySettings()))
     with pytest.raises(ConformanceError, match="keyword"):
         equal_scores_are_ordered_by_position(lambda: Reversing(MemorySettings()))
 
 
-def test_an_engine_that_moves_is_found_unless_it_says_so() -> None:
+def test_an_engine_that_moves_is_found_unless_it_says_so():
     with pytest.raises(ConformanceError, match="built again"):
         index_built_again_ranks_the_same(lambda: Moving(MemorySettings()))
     index_built_again_ranks_the_same(lambda: Declared(MemorySettings()))
@@ -163,7 +162,7 @@ class Forgetful(Linked):
         return Memory.index(self, texts, vectors, identity)
 
 
-def test_wrong_links_are_found() -> None:
+def test_wrong_links_are_found():
     for right in (Memory, Linked):
         linked_texts_stand_beside_each_other(partial(right, MemorySettings()))
     for wrong in (Running, Forgetful):
@@ -181,8 +180,8 @@ def test_wrong_links_are_found() -> None:
     ],
 )
 def test_a_pipeline_is_nondeterministic_where_its_engine_is_not_reproducible(
-    engine: dict[str, Any], nondeterministic: bool, cache: Path
-) -> None:
+    engine, nondeterministic, cache
+):
     leg = {"type": "native_hybrid", "engine": engine}
     settings = PipelineSettings.model_validate({"legs": {"native": leg}})
     pipeline = AdaptedRetriever(settings.build(DocumentSettings(), Resources(Cache(cache))))

@@ -3,8 +3,6 @@
 import socket
 import sys
 from contextlib import closing
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -14,14 +12,13 @@ from tools.server_engines import one_line
 
 from assay.eval.studies.stores.parity.running import judge
 from assay.retrievers.base import AssayError
-from assay.retrievers.conformance import Rule
 from assay.retrievers.engines.conformance import (
     RULES,
     dense_is_cosine,
     hybrid_is_fused_from_its_lists,
 )
 from assay.retrievers.engines.conformance.sample import FEW, QUERIES, TEXTS, encode, index
-from assay.retrievers.engines.milvus.engine import MilvusConnection, MilvusEngine, MilvusSettings
+from assay.retrievers.engines.milvus.engine import MilvusConnection, MilvusSettings
 from assay.retrievers.engines.parity.parity import Observation
 from assay.retrievers.services.retries import count_retries
 from assay.retrievers.settings import Resources
@@ -31,27 +28,27 @@ pytestmark = pytest.mark.usefixtures("impatient_milvus")
 WEIGHTED = {"fusion": "weighted", "weights": {"dense": 0.7, "keyword": 0.3}}
 
 
-def make(**settings: Any) -> MilvusEngine:
+def make(**settings):
     quick = {"timeout_seconds": 5.0, "retries": {"attempts": 2, "pause": 0.001}}
     chosen = MilvusSettings.model_validate(quick | settings)
     return chosen.build(Resources(Cache(default_root())))
 
 
 @pytest.mark.parametrize("rule", RULES, ids=str)
-def test_rules(milvus_url: None, rule: Rule) -> None:
+def test_rules(milvus_url, rule):
     rule.check(make)
 
 
 @pytest.mark.parametrize(
     "settings", [{**WEIGHTED, "depth": {"dense": 20, "keyword": 50}}, {"exact": False}], ids=str
 )
-def test_fusion_by_the_rules(milvus_url: None, settings: dict[str, Any]) -> None:
+def test_fusion_by_the_rules(milvus_url, settings):
     for check in (dense_is_cosine, hybrid_is_fused_from_its_lists):
         check(lambda: make(**settings))
 
 
 @pytest.mark.parametrize("settings", [{}, {"k": 5}, WEIGHTED], ids=str)
-def test_parity(milvus_url: None, settings: dict[str, Any]) -> None:
+def test_parity(milvus_url, settings):
     with closing(make(**settings)) as engine:
         vectors = index(engine)
         asked = (*QUERIES, *TEXTS[:10])
@@ -67,16 +64,14 @@ def test_parity(milvus_url: None, settings: dict[str, Any]) -> None:
         ({"stop_words": ["the"]}, {"running", "parse_json", "café"}),
     ],
 )
-def test_texts_are_cut_into_terms_as_the_settings_say(
-    milvus_url: None, settings: dict[str, Any], found: set[str]
-) -> None:
+def test_texts_are_cut_into_terms_as_the_settings_say(milvus_url, settings, found):
     with closing(make(bm25=settings)) as engine:
         index(engine, ["The Running of a café; parse_json"])
         asked = {"running", "run", "the", "parse_json", "json", "café", "cafe"}
         assert {word for word in asked if engine.keyword(word, 1)} == found
 
 
-def test_constants_of_bm25_count(milvus_url: None) -> None:
+def test_constants_of_bm25_count(milvus_url):
     scores = []
     for bm25 in ({}, {"k1": 0.1}, {"b": 0.0}):
         with closing(make(bm25=bm25)) as engine:
@@ -87,7 +82,7 @@ def test_constants_of_bm25_count(milvus_url: None) -> None:
     assert len(set(scores)) == 3
 
 
-def test_recall_is_measured_where_search_is_approximate(milvus_url: None) -> None:
+def test_recall_is_measured_where_search_is_approximate(milvus_url):
     vectors = np.random.default_rng(0).normal(size=(1000, 32)).astype(np.float32)
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
     graph = {"exact": False, "m": 2, "ef_construction": 2, "ef": 1}
@@ -96,12 +91,12 @@ def test_recall_is_measured_where_search_is_approximate(milvus_url: None) -> Non
         assert 0 < engine.metadata()["recall_against_exact"] < 0.99
 
 
-def test_a_text_that_is_too_long(milvus_url: None) -> None:
+def test_a_text_that_is_too_long(milvus_url):
     with pytest.raises(AssayError, match="text 1 has 65536 bytes, and 65535 are the most"):
         index(make(), ["short", "x" * 65_536])
 
 
-def test_what_is_stored_and_its_removal(milvus_url: None) -> None:
+def test_what_is_stored_and_its_removal(milvus_url):
     with closing(make()) as engine:
         index(engine, ("one", "two"))
         name = engine.metadata()["index"]
@@ -116,9 +111,7 @@ def test_what_is_stored_and_its_removal(milvus_url: None) -> None:
         assert name not in {each.name for each in server.list_stored()}
 
 
-def test_a_server_that_goes_and_what_is_none(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_server_that_goes_and_what_is_none(tmp_path, monkeypatch):
     with serve(tmp_path) as server:
         engine = make(timeout_seconds=1.0)
         index(engine, FEW)
@@ -138,7 +131,7 @@ def test_a_server_that_goes_and_what_is_none(
     assert "set MILVUS_URL" in one_line(make()._settings.server)
 
 
-def test_a_server_that_is_too_old(milvus_url: None, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_server_that_is_too_old(milvus_url, monkeypatch):
     from pymilvus import MilvusClient
 
     monkeypatch.setattr(MilvusClient, "get_server_version", lambda *_, **__: "v2.4.15")
@@ -146,7 +139,7 @@ def test_a_server_that_is_too_old(milvus_url: None, monkeypatch: pytest.MonkeyPa
     assert "v2.4.15 is too old: keyword search by BM25 needs 2.5 or later" in problem
 
 
-def test_errors_of_milvus_in_words() -> None:
+def test_errors_of_milvus_in_words():
     from pymilvus.exceptions import MilvusException
 
     fault = MilvusConnection.find_fault(MilvusException(8, "request is rejected"))
@@ -157,7 +150,7 @@ def test_errors_of_milvus_in_words() -> None:
     assert (fault.status, fault.passing, fault.said) == (0, False, "no such field")
 
 
-def test_the_missing_extra_is_told_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_missing_extra_is_told_in_one_line(monkeypatch):
     monkeypatch.setenv("MILVUS_URL", "http://127.0.0.1:9")
     monkeypatch.setitem(sys.modules, "pymilvus", None)
     problem = one_line(lambda: index(make()))
@@ -172,6 +165,6 @@ def test_the_missing_extra_is_told_in_one_line(monkeypatch: pytest.MonkeyPatch) 
         ({"depth": {"dense": 16_384}}, "16384 texts at most"),
     ],
 )
-def test_settings_that_milvus_does_not_allow(settings: dict[str, Any], problem: str) -> None:
+def test_settings_that_milvus_does_not_allow(settings, problem):
     with pytest.raises(ValidationError, match=problem):
         MilvusSettings.model_validate(settings)

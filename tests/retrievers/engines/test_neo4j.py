@@ -1,7 +1,6 @@
 """Neo4j as far as no server is needed: its query language, its errors, what settings allow."""
 
 import sys
-from typing import Any
 
 import pytest
 from tools.server_engines import one_line
@@ -28,7 +27,7 @@ CLOSED = "bolt://127.0.0.1:1"
         ("\x00 ", ""),
     ],
 )
-def test_no_character_of_a_text_is_an_operator(text: str, query: str) -> None:
+def test_no_character_of_a_text_is_an_operator(text, query):
     assert quote(text) == query
 
 
@@ -48,7 +47,7 @@ def test_no_character_of_a_text_is_an_operator(text: str, query: str) -> None:
         ("BrokenRecordError", "", "garbled", 0),
     ],
 )
-def test_errors_of_the_driver(name: str, code: str, kind: str, status: int) -> None:
+def test_errors_of_the_driver(name, code, kind, status):
     exceptions = pytest.importorskip("neo4j.exceptions", reason="needs the extra `neo4j`")
     error = getattr(exceptions, name)("something is wrong")
     if code:
@@ -59,17 +58,17 @@ def test_errors_of_the_driver(name: str, code: str, kind: str, status: int) -> N
     assert found.passing == (kind in ("late", "lost") or status == 503)
 
 
-def test_an_error_that_is_not_the_servers() -> None:
+def test_an_error_that_is_not_the_servers():
     assert Neo4jStore.find_fault(KeyError("a mistake")) is None
 
 
-def build(**settings: Any) -> Any:
+def build(**settings):
     chosen = {"type": "neo4j", "retries": {"attempts": 2, "pause": 0.0}, **settings}
     return Neo4jSettings.model_validate(chosen).build(Resources(Cache(default_root())))
 
 
 @pytest.mark.parametrize("url", ["", "http://127.0.0.1:7687", "bolt://me:secret@here", "bolt://"])
-def test_an_address_that_is_none(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_address_that_is_none(url, monkeypatch):
     monkeypatch.setenv("NEO4J_URL", url)
     problem = one_line(lambda: index(build(), FEW))
     assert problem == (
@@ -78,7 +77,7 @@ def test_an_address_that_is_none(url: str, monkeypatch: pytest.MonkeyPatch) -> N
     )
 
 
-def test_a_server_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_server_that_is_not_there(monkeypatch):
     pytest.importorskip("neo4j", reason="needs the extra `neo4j`")
     monkeypatch.setenv("NEO4J_URL", CLOSED)
     monkeypatch.setenv("NEO4J_PASSWORD", "secret")
@@ -88,14 +87,14 @@ def test_a_server_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "secret" not in problem
 
 
-def test_a_missing_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_extra(monkeypatch):
     monkeypatch.setenv("NEO4J_URL", CLOSED)
     monkeypatch.setitem(sys.modules, "neo4j", None)
     problem = one_line(lambda: index(build(), FEW))
     assert problem == "engine neo4j: needs the extra `neo4j`: make extra NAME=neo4j"
 
 
-def test_both_legs_move_and_keep_their_words_and_windows() -> None:
+def test_both_legs_move_and_keep_their_words_and_windows():
     legs = load_config("combine_split", engine="neo4j").model_dump()["retriever"]["legs"]
     assert (legs["dense"]["type"], legs["dense"]["windows"]) == ("engine_dense", "max")
     assert legs["keyword"]["type"] == "engine_keyword"
@@ -106,12 +105,12 @@ def test_both_legs_move_and_keep_their_words_and_windows() -> None:
     assert [leg["type"] for leg in moved.values()] == ["engine_dense", "bm25"]
 
 
-def test_what_a_keyword_leg_cannot_keep_is_named() -> None:
+def test_what_a_keyword_leg_cannot_keep_is_named():
     says = r"engine neo4j: retriever\.legs\.keyword: not allowed in an engine: b, k1, variant; allo"
     with pytest.raises(AssayError, match=says):
         load_config("hierarchical_document", engine="neo4j")
 
 
-def test_it_fuses_nothing_itself() -> None:
+def test_it_fuses_nothing_itself():
     with pytest.raises(AssayError, match=r"fuses its dense and keyword search here$"):
         load_config("native_hybrid", engine="neo4j")

@@ -1,7 +1,6 @@
 """Neo4j on a server that runs: every rule of engines, links of chunks, and edits of documents."""
 
 import os
-from collections.abc import Iterator
 from contextlib import closing
 from itertools import pairwise
 from typing import Any
@@ -14,7 +13,6 @@ from assay.eval.collections.loading import load
 from assay.eval.configs.config import load_config
 from assay.eval.studies.targets.staleness import count_stale
 from assay.retrievers.base import AssayError, Document
-from assay.retrievers.conformance import Rule
 from assay.retrievers.engines.conformance import RULES
 from assay.retrievers.engines.conformance.sample import FEW, TEXTS, encode, index
 from assay.retrievers.engines.neo4j import Neo4jSettings, Neo4jStore
@@ -37,7 +35,7 @@ LONG_QUERY = "how does the harbour open in winter when the ice and the tide come
 PARTS = ("ferry", "harbour", "winter", "lantern", "anchor")
 
 
-def document(id_: str, *words: str) -> Document:
+def document(id_, *words):
     """Return a document of a section a word, each a chunk of its own."""
     sections = (f"## {word}\n\n" + f"The {word} of {id_} is told of here. " * 4 for word in words)
     return Document(id_, "\n\n".join(sections))
@@ -46,7 +44,7 @@ def document(id_: str, *words: str) -> Document:
 DOCUMENTS = (document("a", *PARTS), document("b", *PARTS[:3]))
 
 
-def build(resources: Resources, stages: bool = False, **settings: Any) -> Any:
+def build(resources, stages=False, **settings):
     """Return a pipeline of a keyword leg in Neo4j."""
     leg = {"type": "engine_keyword", "engine": {"type": "neo4j", **settings}}
     more = {"stages": [{"type": "neighbours", "score_delta": None, "top": 1}]} if stages else {}
@@ -58,12 +56,12 @@ def build(resources: Resources, stages: bool = False, **settings: Any) -> Any:
 
 
 @pytest.fixture
-def resources() -> Resources:
+def resources():
     return Resources(Cache(default_root()))
 
 
 @pytest.fixture(scope="module")
-def store() -> Iterator[Neo4jStore]:
+def store():
     """The server; what is made on it meanwhile is removed, to the last node and index."""
     with closing(Neo4jStore(Neo4jSettings())) as asked:
         before = asked.list_notes()
@@ -76,7 +74,7 @@ def store() -> Iterator[Neo4jStore]:
         assert {name[:30] for (name,) in left} <= {name[:30] for name in before}
 
 
-def links(store: Neo4jStore) -> set[tuple[str, str]]:
+def links(store):
     """Return the texts of all chunks that follow one another."""
     found = store._read("MATCH (b)-[:NEXT_CHUNK]->(c) RETURN b.text, c.text")
     return {(before, after) for before, after in found}
@@ -84,21 +82,19 @@ def links(store: Neo4jStore) -> set[tuple[str, str]]:
 
 @pytest.mark.parametrize("rule", RULES, ids=str)
 @pytest.mark.parametrize("name", ENGINES)
-def test_neo4j_keeps_the_rules(
-    name: str, rule: Rule, resources: Resources, store: Neo4jStore
-) -> None:
+def test_neo4j_keeps_the_rules(name, rule, resources, store):
     settings = Neo4jSettings.model_validate(ENGINES[name])
     rule.check(lambda: settings.build(resources))
 
 
-def test_the_vector_index_tells_its_recall(resources: Resources, store: Neo4jStore) -> None:
+def test_the_vector_index_tells_its_recall(resources, store):
     with closing(Neo4jSettings(exact=False).build(resources)) as engine:
         index(engine)
         assert engine.metadata()["recall_against_exact"] > 0.9
         assert engine.metadata()["version"].startswith("5.")
 
 
-def test_words_of_a_query_are_no_operators(resources: Resources, store: Neo4jStore) -> None:
+def test_words_of_a_query_are_no_operators(resources, store):
     with closing(Neo4jSettings().build(resources)) as engine:
         index(engine, FEW)
         for text in ("dog AND zebra", "+zebra dog", "zebra && dog", "NOT dog", "dog^0", "TO dog"):
@@ -109,7 +105,7 @@ def test_words_of_a_query_are_no_operators(resources: Resources, store: Neo4jSto
             engine.keyword(" ".join(f"word{i}" for i in range(2000)), 5)
 
 
-def test_what_is_made_is_listed_and_can_be_removed(resources: Resources, store: Neo4jStore) -> None:
+def test_what_is_made_is_listed_and_can_be_removed(resources, store):
     with closing(Neo4jSettings().build(resources)) as engine, Neo4jSettings().server() as server:
         index(engine, TEXTS[:7])
         name = engine.metadata()["index"]
@@ -118,7 +114,7 @@ def test_what_is_made_is_listed_and_can_be_removed(resources: Resources, store: 
         assert name not in {each.name for each in server.list_stored()}
 
 
-def test_a_collection_of_other_vectors_is_refused(resources: Resources, store: Neo4jStore) -> None:
+def test_a_collection_of_other_vectors_is_refused(resources, store):
     settings = Neo4jSettings(collection="vectors")
     with closing(settings.build(resources)) as engine:
         index(engine, FEW)
@@ -126,7 +122,7 @@ def test_a_collection_of_other_vectors_is_refused(resources: Resources, store: N
             index(engine, FEW, "another")
 
 
-def test_an_edit_replaces_the_set_of_its_document(resources: Resources, store: Neo4jStore) -> None:
+def test_an_edit_replaces_the_set_of_its_document(resources, store):
     """What is stale is gone, what did not change is the same node, and order is the new one."""
     edited = (document("a", "anchor", "ferry", "zeppelin"), DOCUMENTS[1])
     with closing(build(resources, collection="manual")) as pipeline:
@@ -163,7 +159,7 @@ def test_an_edit_replaces_the_set_of_its_document(resources: Resources, store: N
     assert len([n for n in store.list_notes() if n == label]) == 1
 
 
-def test_neighbours_are_read_through_next_chunk(resources: Resources, store: Neo4jStore) -> None:
+def test_neighbours_are_read_through_next_chunk(resources, store):
     with closing(build(resources, stages=True, collection="walk")) as pipeline:
         pipeline.index(DOCUMENTS)
         (first, *beside) = (hit.chunk for hit in pipeline.search(f"{LONG_QUERY} lantern", 3).hits)
@@ -175,7 +171,7 @@ def test_neighbours_are_read_through_next_chunk(resources: Resources, store: Neo
         assert (counts["expanded"], counts["added"], counts["moved"]) == (0, 0, 0)
 
 
-def test_combine_split_keeps_its_criteria(resources: Resources, store: Neo4jStore) -> None:
+def test_combine_split_keeps_its_criteria(resources, store):
     """Nothing is stale after an edit, and what is found is what is found in this process."""
     config = load_config("combine_split", engine="neo4j")
     types = {leg.type for leg in config.retriever.legs.values()}
@@ -208,9 +204,7 @@ def test_combine_split_keeps_its_criteria(resources: Resources, store: Neo4jStor
     [("qdrant-edge", "neo4j"), ("neo4j", "sqlite"), ("neo4j", "neo4j"), ("neo4j", "opensearch"),
      ("opensearch", "neo4j"), ("qdrant", "neo4j")],
 )  # fmt: skip
-def test_a_leg_may_be_in_another_store(
-    dense: str, keyword: str, model_workshop: Resources, store: Neo4jStore
-) -> None:
+def test_a_leg_may_be_in_another_store(dense, keyword, model_workshop, store):
     for engine in (dense, keyword):
         address = STORES.types[engine].capabilities.address
         if address and address not in os.environ:
@@ -218,7 +212,7 @@ def test_a_leg_may_be_in_another_store(
     check_pair(model_workshop, dense, keyword)
 
 
-def test_what_fails_is_one_line(resources: Resources, store: Neo4jStore) -> None:
+def test_what_fails_is_one_line(resources, store):
     with closing(Neo4jSettings(timeout_seconds=0.001).build(resources)) as engine:
         vectors = np.array([encode(text) for text in TEXTS], np.float32)
         with pytest.raises(AssayError, match=r"^neo4j at bolt\S+: (no answer|cannot be)"):

@@ -8,7 +8,6 @@ import ssl
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator
 from contextlib import closing
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
@@ -22,7 +21,7 @@ from doubles.opensearch_proxy import Asked, Proxy, Reply, fail
 from assay.retrievers.base import AssayError, Chunk, Document
 from assay.retrievers.corpus.corpus import Corpus
 from assay.retrievers.engines.opensearch.engine import OpenSearchSettings
-from assay.retrievers.legs.native import EngineKeywordLeg, EngineKeywordSettings, EngineLeg
+from assay.retrievers.legs.native import EngineKeywordLeg, EngineKeywordSettings
 from assay.retrievers.models.base import Encoder, Vectors
 from assay.retrievers.models.caching import CachingEncoder
 from assay.retrievers.pipeline.config import PipelineConfig
@@ -49,24 +48,24 @@ GARBAGE = Reply("<html>garbage", mimetype="text/html")
 
 
 @pytest.fixture
-def url(osmem_base: Any) -> Iterator[str]:
+def url(osmem_base):
     with osmem_base.clone() as clone:
         yield clone.url
 
 
-def make_leg(url: str, **settings: Any) -> EngineLeg:
+def make_leg(url, **settings):
     leg = EngineKeywordSettings.model_validate(choose(url, **settings))
     return leg.build(Resources(Cache(default_root())))
 
 
-def choose(url: str, **settings: Any) -> dict[str, Any]:
+def choose(url, **settings):
     """Return the settings of a leg of words alone on the server."""
     chosen = {"endpoint": url, "retries": QUICK, "timeout_seconds": 1, **settings}
     engine = {"type": "opensearch", "knn": {"method": "none"}, **chosen}
     return {"type": "engine_keyword", "engine": engine}
 
 
-def make_pipeline(url: str) -> Pipeline:
+def make_pipeline(url):
     """Return a pipeline of a dense leg and the keyword leg on the server."""
     config = PipelineConfig.model_validate(
         {
@@ -82,7 +81,7 @@ def make_pipeline(url: str) -> Pipeline:
     return pipeline
 
 
-def on(path: str, *replies: Reply | None) -> Callable[[Asked], Reply | None]:
+def on(path, *replies):
     """Answer requests to `path` with `replies` in their order, the last of them for good."""
 
     def answer(asked: Asked) -> Reply | None:
@@ -91,13 +90,13 @@ def on(path: str, *replies: Reply | None) -> Callable[[Asked], Reply | None]:
     return answer
 
 
-def free_url() -> str:
+def free_url():
     with closing(socket.socket()) as probe:
         probe.bind(("127.0.0.1", 0))
         return f"http://127.0.0.1:{probe.getsockname()[1]}"
 
 
-def list_indexes(url: str) -> dict[str, Any]:
+def list_indexes(url):
     connection = http.client.HTTPConnection(url.removeprefix("http://"), timeout=10)
     with closing(connection):
         connection.request("GET", "/_alias")
@@ -106,7 +105,7 @@ def list_indexes(url: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("status", [429, 502, 503, 504])
-def test_what_passes_is_asked_again_and_counted(url: str, status: int) -> None:
+def test_what_passes_is_asked_again_and_counted(url, status):
     with Proxy(url, on("_search", fail(status), fail(status), None)) as proxy:
         leg = make_leg(proxy.url, retries={"attempts": 3, "pause": 0.1})
         leg.index(CORPUS)
@@ -119,7 +118,7 @@ def test_what_passes_is_asked_again_and_counted(url: str, status: int) -> None:
     assert result.milliseconds["search"] + result.waited <= whole
 
 
-def test_a_slow_answer_is_asked_for_again(url: str) -> None:
+def test_a_slow_answer_is_asked_for_again(url):
     with Proxy(url, on("_search", Reply({}, seconds=1.5), None)) as proxy:
         leg = make_leg(proxy.url)
         leg.index(CORPUS)
@@ -148,9 +147,7 @@ def test_a_slow_answer_is_asked_for_again(url: str) -> None:
          "the user may not do this (403): security_exception: no permissions for"),
     ],
 )  # fmt: skip
-def test_what_does_not_pass_is_told_in_one_line(
-    url: str, reply: Reply, tries: int, problem: str
-) -> None:
+def test_what_does_not_pass_is_told_in_one_line(url, reply, tries, problem):
     with Proxy(url, on("_search", reply)) as proxy:
         leg = make_leg(proxy.url)
         leg.index(CORPUS)
@@ -162,7 +159,7 @@ def test_what_does_not_pass_is_told_in_one_line(
 
 
 @pytest.mark.parametrize("reply", [fail(503), fail(500), GARBAGE, Reply({"took": 1})])
-def test_a_pipeline_does_without_the_leg(url: str, reply: Reply) -> None:
+def test_a_pipeline_does_without_the_leg(url, reply):
     with (
         Proxy(url, on("_search", None, reply, None)) as proxy,
         closing(make_pipeline(proxy.url)) as pipeline,
@@ -185,7 +182,7 @@ def test_a_pipeline_does_without_the_leg(url: str, reply: Reply) -> None:
     assert after.degraded == ()
 
 
-def test_a_server_that_is_down_at_the_start() -> None:
+def test_a_server_that_is_down_at_the_start():
     with closing(make_pipeline(free_url())) as pipeline:
         pipeline.index(DOCUMENTS)
         (line,) = pipeline.search("ferry", 2).degraded
@@ -193,7 +190,7 @@ def test_a_server_that_is_down_at_the_start() -> None:
     assert line.endswith(": cannot be reached: Connection refused; searched without it")
 
 
-def test_a_server_that_dies_in_mid_run() -> None:
+def test_a_server_that_dies_in_mid_run():
     with (
         osmem.OsmemServer.start(japanese=False) as server,
         closing(make_pipeline(server.url)) as pipeline,
@@ -215,7 +212,7 @@ make_leg(sys.argv[1], timeout_seconds=60).index(CORPUS)
 """
 
 
-def test_killed_while_building_leaves_nothing_that_is_taken_for_whole(url: str) -> None:
+def test_killed_while_building_leaves_nothing_that_is_taken_for_whole(url):
     merging = threading.Event()
 
     def stall(asked: Asked) -> Reply | None:
@@ -242,7 +239,7 @@ def test_killed_while_building_leaves_nothing_that_is_taken_for_whole(url: str) 
 @pytest.mark.parametrize(
     "path", ["_bulk", "_refresh", "_forcemerge", "_cluster/health", "_aliases"]
 )
-def test_a_failed_building_removes_what_it_began(url: str, path: str) -> None:
+def test_a_failed_building_removes_what_it_began(url, path):
     def answer(asked: Asked) -> Reply | None:
         return fail(500) if path in asked.path and asked.number == 0 else None
 
@@ -254,13 +251,13 @@ def test_a_failed_building_removes_what_it_began(url: str, path: str) -> None:
 SOME = Reply({"_shards": {"total": 1, "successful": 0, "failed": 0}, "_all": {"primaries": {}}})
 
 
-def index_and_search(url: str) -> None:
+def index_and_search(url):
     leg = make_leg(url)
     leg.index(CORPUS)
     leg.search("ferry", 5)
 
 
-def test_an_answer_of_some_shards_is_none(url: str) -> None:
+def test_an_answer_of_some_shards_is_none(url):
     searched = {"timed_out": False, "hits": {"hits": []}}
     partial = Reply({"_shards": {"total": 2, "successful": 1, "failed": 1}, **searched})
     replies = {"_stats": SOME, "_search": partial}
@@ -282,7 +279,7 @@ def test_an_answer_of_some_shards_is_none(url: str) -> None:
             index_and_search(proxy.url)
 
 
-def test_shards_are_awaited_within_a_bound(url: str) -> None:
+def test_shards_are_awaited_within_a_bound(url):
     with (
         Proxy(url, on("_cluster/health", Reply({"timed_out": True}, 408))) as proxy,
         pytest.raises(
@@ -293,7 +290,7 @@ def test_shards_are_awaited_within_a_bound(url: str) -> None:
     assert list_indexes(url) == {}
 
 
-def test_the_mapping_of_what_is_filled_is_not_touched(url: str) -> None:
+def test_the_mapping_of_what_is_filled_is_not_touched(url):
     with Proxy(url) as proxy:
         made = make_leg(proxy.url).index(CORPUS)
         assert not [asked for asked in proxy.asked if "_mapping" in asked.path]
@@ -303,7 +300,7 @@ def test_the_mapping_of_what_is_filled_is_not_touched(url: str) -> None:
     assert found.seconds["engine"] > 0
 
 
-def test_a_text_that_is_not_indexed_is_named(url: str) -> None:
+def test_a_text_that_is_not_indexed_is_named(url):
     failed = {"type": "mapper_parsing_exception", "reason": "failed to\nparse"}
     items = [{"index": {"_id": "0", "status": 201}},
              {"index": {"_id": "1", "status": 400, "error": failed}}]  # fmt: skip
@@ -314,7 +311,7 @@ def test_a_text_that_is_not_indexed_is_named(url: str) -> None:
     assert list_indexes(url) == {}
 
 
-def test_texts_turned_down_for_want_of_room_are_sent_again(url: str) -> None:
+def test_texts_turned_down_for_want_of_room_are_sent_again(url):
     full = {"type": "rejected_execution_exception", "reason": "queue is full"}
     rejected = Reply(
         {"errors": True, "items": [{"index": {"_id": "4", "status": 429, "error": full}}]}
@@ -330,7 +327,7 @@ def test_texts_turned_down_for_want_of_room_are_sent_again(url: str) -> None:
         make_leg(proxy.url, index_name="other").index(CORPUS)
 
 
-def test_credentials_come_from_the_environment(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_credentials_come_from_the_environment(url, monkeypatch):
     def ask(**settings: Any) -> str:
         with Proxy(url) as proxy:
             make_leg(proxy.url, **settings).index(CORPUS)
@@ -347,7 +344,7 @@ def test_credentials_come_from_the_environment(url: str, monkeypatch: pytest.Mon
     assert ask(api_key_variable="OTHER_KEY") == "ApiKey abc"
 
 
-def test_the_address_comes_from_the_environment(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_address_comes_from_the_environment(url, monkeypatch):
     monkeypatch.delenv("OPENSEARCH_URL", raising=False)
     engine = {"type": "opensearch", "knn": {"method": "none"}}
     chosen = EngineKeywordSettings.model_validate({"type": "engine_keyword", "engine": engine})
@@ -363,7 +360,7 @@ def test_the_address_comes_from_the_environment(url: str, monkeypatch: pytest.Mo
 
 
 @pytest.fixture
-def secure_url(tmp_path: Path) -> Iterator[str]:
+def secure_url(tmp_path):
     """A server of TLS whose certificate, at `certificate.pem`, no authority has signed."""
     certificate, key = tmp_path / "certificate.pem", tmp_path / "key.pem"
     made = subprocess.run(
@@ -394,7 +391,7 @@ def secure_url(tmp_path: Path) -> Iterator[str]:
     server.server_close()
 
 
-def test_certificates(secure_url: str, tmp_path: Path) -> None:
+def test_certificates(secure_url, tmp_path):
     def ask(**settings: Any) -> str:
         with pytest.raises(AssayError) as caught:
             make_leg(secure_url, **settings).index(CORPUS)
@@ -409,13 +406,13 @@ def test_certificates(secure_url: str, tmp_path: Path) -> None:
     assert "ca_certs: " in ask(ca_certs=str(tmp_path / "none.pem"))
 
 
-def test_the_missing_extra_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_missing_extra_is_told(monkeypatch):
     monkeypatch.setitem(sys.modules, "opensearchpy", None)
     with pytest.raises(AssayError, match=r"needs the extra `opensearch`: make extra NAME=o"):
         make_leg("http://127.0.0.1:1").index(CORPUS)
 
 
-def test_faults_are_not_printed(url: str) -> None:
+def test_faults_are_not_printed(url):
     code = (
         "from test_opensearch_faults import CORPUS, make_leg\n"
         "try:\n make_leg('http://127.0.0.1:1').index(CORPUS)\n"
@@ -437,7 +434,7 @@ class Constant(Encoder):
         return np.array([1.0, 0.0], np.float32)
 
 
-def test_retries_of_the_engine_are_counted_too(url: str, tmp_path: Path) -> None:
+def test_retries_of_the_engine_are_counted_too(url, tmp_path):
     resources = Resources(Cache(tmp_path))
     with Proxy(url, on("_search", fail(429), None)) as proxy:
         settings = {"endpoint": proxy.url, "retries": QUICK}

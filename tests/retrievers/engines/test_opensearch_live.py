@@ -1,14 +1,12 @@
 """Every rule of engines, on the OpenSearch that $OPENSEARCH_URL names."""
 
 import os
-from collections.abc import Iterator
 from contextlib import closing
 from typing import Any
 
 import pytest
 
 from assay.eval.studies.stores.parity.running import judge
-from assay.retrievers.conformance import Rule
 from assay.retrievers.engines.conformance import RULES
 from assay.retrievers.engines.conformance.sample import QUERIES, TEXTS, encode, index
 from assay.retrievers.engines.opensearch.client import OpenSearchClient
@@ -27,7 +25,7 @@ WEIGHTS = {"dense": 0.7, "keyword": 0.3}
 HNSW = {"method": "hnsw"}
 
 
-def normalise(**settings: Any) -> dict[str, Any]:
+def normalise(**settings):
     return {"fusion": {"type": "normalisation", **settings}}
 
 
@@ -47,7 +45,7 @@ ENGINES: dict[str, dict[str, Any]] = {
 
 
 @pytest.fixture(scope="module", autouse=True)
-def clean() -> Iterator[None]:
+def clean():
     """Remove from the server what the tests made there."""
     with OpenSearchSettings().server() as server:
         before = {stored.name for stored in server.list_stored()}
@@ -58,7 +56,7 @@ def clean() -> Iterator[None]:
 
 
 @pytest.fixture(params=ENGINES)
-def settings(request: pytest.FixtureRequest) -> OpenSearchSettings:
+def settings(request):
     """The settings of each engine that the server can be."""
     chosen = OpenSearchSettings.model_validate(ENGINES[request.param])
     with closing(OpenSearchClient(chosen)) as client:
@@ -68,11 +66,11 @@ def settings(request: pytest.FixtureRequest) -> OpenSearchSettings:
 
 
 @pytest.mark.parametrize("rule", RULES, ids=str)
-def test_opensearch_keeps_the_rules(settings: OpenSearchSettings, rule: Rule) -> None:
+def test_opensearch_keeps_the_rules(settings, rule):
     rule.check(lambda: settings.build(Resources(Cache(default_root()))))
 
 
-def test_opensearch_fuses_as_it_states(settings: OpenSearchSettings) -> None:
+def test_opensearch_fuses_as_it_states(settings):
     with closing(settings.build(Resources(Cache(default_root())))) as engine:
         vectors = index(engine)
         if not engine.metadata()["exact"]:

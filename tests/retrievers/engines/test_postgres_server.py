@@ -6,7 +6,6 @@ import re
 import signal
 import sys
 import time
-from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
@@ -37,9 +36,7 @@ pytestmark = pytest.mark.usefixtures("no_postgres_url")
 SECRET = "s3cret-w0rd"
 
 
-def test_nothing_is_started_to_list_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_nothing_is_started_to_list_nothing(tmp_path, monkeypatch):
     monkeypatch.setenv("ASSAY_CACHE", str(tmp_path))
     with PostgresSettings(type="postgres").server() as server:
         assert server.list_stored() == []
@@ -47,9 +44,7 @@ def test_nothing_is_started_to_list_nothing(
     assert not (tmp_path / "postgres").exists()
 
 
-def test_the_server_is_started_again_when_it_dies(
-    postgres_root: Path, embedded_postgres: EmbeddedServer
-) -> None:
+def test_the_server_is_started_again_when_it_dies(postgres_root, embedded_postgres):
     with closing(make(postgres_root)) as engine:
         index(engine)
         expected = [engine.hybrid(query, encode(query), 20) for query in QUERIES]
@@ -63,12 +58,7 @@ def test_the_server_is_started_again_when_it_dies(
         assert read_postmaster(embedded_postgres) != postmaster
 
 
-def test_any_server_will_do(
-    postgres_root: Path,
-    embedded_postgres: EmbeddedServer,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_any_server_will_do(postgres_root, embedded_postgres, tmp_path, monkeypatch):
     with closing(make(postgres_root)) as engine:
         index(engine)
         expected = engine.hybrid("winter ferry", encode("winter ferry"), 20)
@@ -80,9 +70,7 @@ def test_any_server_will_do(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_server_that_goes_for_good_is_told(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_server_that_goes_for_good_is_told(tmp_path, monkeypatch):
     with closing(EmbeddedServer(tmp_path)) as server:
         monkeypatch.setenv("POSTGRES_URL", describe(server))
         with closing(make(tmp_path, retries={"attempts": 2, "pause": 0.01})) as engine:
@@ -109,9 +97,7 @@ def test_a_server_that_goes_for_good_is_told(
         (f"host=127.0.0.1 password=a {SECRET}", "POSTGRES_URL is malformed"),
     ],
 )
-def test_an_address_that_leads_nowhere_is_told_without_secrets(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, url: str, told: str
-) -> None:
+def test_an_address_that_leads_nowhere_is_told_without_secrets(tmp_path, monkeypatch, url, told):
     monkeypatch.setenv("POSTGRES_URL", url)
     with pytest.raises(AssayError, match=r"^postgres: ") as caught:
         index(make(tmp_path, retries={"attempts": 1}))
@@ -123,7 +109,7 @@ def test_an_address_that_leads_nowhere_is_told_without_secrets(
 
 
 @contextmanager
-def guest(server: EmbeddedServer) -> Iterator[None]:
+def guest(server):
     """Let a user `guest` in, by password, who may nothing, to a database without pgvector."""
     rules = server.folder / "data" / "pg_hba.conf"
     before = rules.read_text()
@@ -142,9 +128,7 @@ def guest(server: EmbeddedServer) -> Iterator[None]:
             connection.execute("DROP ROLE guest")
 
 
-def test_what_the_server_refuses_is_told(
-    embedded_postgres: EmbeddedServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_the_server_refuses_is_told(embedded_postgres, tmp_path, monkeypatch):
     def fail(user: str, database: str) -> str:
         monkeypatch.setenv("POSTGRES_URL", describe(embedded_postgres, user, database))
         with count_retries() as cost, pytest.raises(AssayError) as caught:
@@ -163,7 +147,7 @@ def test_what_the_server_refuses_is_told(
         assert "has no pgvector" in fail("postgres", "bare")
 
 
-def test_a_slow_search_is_given_up(postgres_root: Path, embedded_postgres: EmbeddedServer) -> None:
+def test_a_slow_search_is_given_up(postgres_root, embedded_postgres):
     with closing(make(postgres_root, timeout=0.2)) as engine:
         index(engine)
         with connect(embedded_postgres) as connection, connection.transaction():
@@ -185,9 +169,7 @@ BUILD = """
 """
 
 
-def test_a_builder_that_is_killed_leaves_nothing(
-    postgres_root: Path, embedded_postgres: EmbeddedServer
-) -> None:
+def test_a_builder_that_is_killed_leaves_nothing(postgres_root, embedded_postgres):
     tables = "SELECT count(*) FROM pg_class WHERE relname LIKE 'assay%' OR relname = 'staging'"
     building = "SELECT 1 FROM pg_stat_activity WHERE query LIKE 'CREATE INDEX ON % USING hnsw%'"
     with connect(embedded_postgres) as connection:
@@ -214,7 +196,7 @@ SHARE = """
 """
 
 
-def test_processes_share_a_server_that_the_last_to_close_stops(tmp_path: Path) -> None:
+def test_processes_share_a_server_that_the_last_to_close_stops(tmp_path):
     here = str(Path(__file__).parents[2])
     closing_one = run_python(SHARE.format(here=here, end="engine.close()"), tmp_path)
     killed = run_python(SHARE.format(here=here, end="__import__('time').sleep(60)"), tmp_path)
@@ -243,20 +225,20 @@ def test_processes_share_a_server_that_the_last_to_close_stops(tmp_path: Path) -
     assert "database system is shut down" in log
 
 
-def test_a_server_that_does_not_start_is_told(tmp_path: Path) -> None:
+def test_a_server_that_does_not_start_is_told(tmp_path):
     data = tmp_path / "postgres" / "18" / "data"
     data.mkdir(parents=True, mode=0o777)
     with pytest.raises(AssayError, match="the embedded server does not start: "):
         index(make(tmp_path))
 
 
-def test_a_cache_that_cannot_be_written_is_told(tmp_path: Path) -> None:
+def test_a_cache_that_cannot_be_written_is_told(tmp_path):
     (tmp_path / "postgres").write_text("no folder")
     with pytest.raises(AssayError, match=r"^postgres: .*/postgres/18: Not a directory$"):
         index(make(tmp_path))
 
 
-def test_the_extra_that_is_missing_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_extra_that_is_missing_is_told(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "psycopg", None)
     with pytest.raises(AssayError, match=r"needs the extra `postgres`: "):
         make(tmp_path)

@@ -1,8 +1,6 @@
 """Redis' adapter through its real client, against a server that keeps the contract."""
 
-from collections.abc import Iterator
 from contextlib import closing
-from typing import Any
 
 import pytest
 from pydantic import ValidationError
@@ -12,8 +10,6 @@ pytest.importorskip("redis", reason="needs the extra `redis`")
 
 from doubles.redis import PASSWORD, RedisDouble, Said
 
-from assay.retrievers.conformance import Rule
-from assay.retrievers.engines.base import Engine
 from assay.retrievers.engines.conformance import RULES, hybrid_is_fused_from_its_lists
 from assay.retrievers.engines.conformance.sample import FEW, encode, index, search_fully
 from assay.retrievers.engines.redis.engine import RedisSettings
@@ -25,7 +21,7 @@ from assay.retrievers.store.cache import Cache, default_root
 
 
 @pytest.fixture(scope="module")
-def double() -> Iterator[RedisDouble]:
+def double():
     double = RedisDouble()
     with double.serve() as url, pytest.MonkeyPatch.context() as patch:
         patch.setenv("REDIS_URL", url)
@@ -35,31 +31,31 @@ def double() -> Iterator[RedisDouble]:
 
 
 @pytest.fixture(autouse=True)
-def behave(double: RedisDouble) -> Iterator[None]:
+def behave(double):
     yield
     double.fault, double.version, double.warnings = lambda _: None, 80400, ()
 
 
-def choose(**settings: Any) -> RedisSettings:
+def choose(**settings):
     quick = {"retries": {"attempts": 3, "pause": 0.001}, "timeout_seconds": 5.0}
     return RedisSettings.model_validate(quick | settings)
 
 
-def make(**settings: Any) -> Engine:
+def make(**settings):
     return choose(**settings).build(Resources(Cache(default_root())))
 
 
-def misbehave(double: RedisDouble, part: str, said: Said, times: int = 99) -> None:
+def misbehave(double, part, said, times=99):
     left = [said] * times
     double.fault = lambda told: left.pop() if told[0] == part and left else None
 
 
-def search(engine: Engine) -> Any:
+def search(engine):
     return search_fully(engine, "running cat", 5)
 
 
 @pytest.mark.parametrize("rule", RULES, ids=str)
-def test_rules(double: RedisDouble, rule: Rule[Engine]) -> None:
+def test_rules(double, rule):
     rule.check(make)
 
 
@@ -71,17 +67,17 @@ def test_rules(double: RedisDouble, rule: Rule[Engine]) -> None:
     ],
     ids=str,
 )
-def test_fusion_by_the_rules(double: RedisDouble, settings: dict[str, Any]) -> None:
+def test_fusion_by_the_rules(double, settings):
     hybrid_is_fused_from_its_lists(lambda: make(**settings))
 
 
-def test_a_graph_tells_its_recall(double: RedisDouble) -> None:
+def test_a_graph_tells_its_recall(double):
     with closing(make(exact=False)) as e:
         index(e, FEW)
         assert e.metadata()["recall_against_exact"] == 1.0  # the double has no graph
 
 
-def test_a_server_before_hybrid_search_has_its_lists(double: RedisDouble) -> None:
+def test_a_server_before_hybrid_search_has_its_lists(double):
     double.version = 80002
     with closing(make()) as e:
         index(e, FEW)
@@ -92,7 +88,7 @@ def test_a_server_before_hybrid_search_has_its_lists(double: RedisDouble) -> Non
     assert "8.0.2 is too old: FT.HYBRID needs 8.4 or later; `assay run hybrid --" in problem
 
 
-def test_a_server_without_query_engine(double: RedisDouble) -> None:
+def test_a_server_without_query_engine(double):
     double.version = 0
     assert "has no query engine; Redis 8 has one" in one_line(lambda: index(make(), FEW))
 
@@ -106,7 +102,7 @@ def test_a_server_without_query_engine(double: RedisDouble) -> None:
     ],
     ids=["busy", "half", "late"],
 )
-def test_what_passes_is_asked_again(double: RedisDouble, said: Said, told: str) -> None:
+def test_what_passes_is_asked_again(double, said, told):
     with closing(make(timeout_seconds=0.3)) as e, count_retries() as cost:
         index(e, FEW)
         expected = search(e)
@@ -119,7 +115,7 @@ def test_what_passes_is_asked_again(double: RedisDouble, said: Said, told: str) 
         assert "(3 tries)" in problem
 
 
-def test_what_is_no_answer(double: RedisDouble) -> None:
+def test_what_is_no_answer(double):
     with closing(make()) as e:
         index(e, FEW)
         misbehave(double, "FT.HYBRID", Said("*1\r\n+what\r\n"))
@@ -129,7 +125,7 @@ def test_what_is_no_answer(double: RedisDouble) -> None:
         assert "answered what no Redis answers" in one_line(lambda: search(e))
 
 
-def test_what_fails_half_way_leaves_nothing(double: RedisDouble) -> None:
+def test_what_fails_half_way_leaves_nothing(double):
     before = set(double.indexes)
     full = Said("-OOM command not allowed when used memory > 'maxmemory'.\r\n")
     double.fault = lambda told: full if told[0] == "HSET" and told[-2] == "vector" else None
@@ -138,7 +134,7 @@ def test_what_fails_half_way_leaves_nothing(double: RedisDouble) -> None:
     assert set(double.indexes) == before
 
 
-def test_a_fresh_index_is_waited_for(double: RedisDouble) -> None:
+def test_a_fresh_index_is_waited_for(double):
     double.unindexed = 3
     with closing(make()) as e:
         index(e, ("three", "four"))
@@ -150,7 +146,7 @@ def test_a_fresh_index_is_waited_for(double: RedisDouble) -> None:
         assert name not in {stored.name for stored in server.list_stored()}
 
 
-def test_keys_and_addresses(double: RedisDouble, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_keys_and_addresses(double, monkeypatch):
     monkeypatch.setenv("REDIS_PASSWORD", "wrong-key")
     problem = one_line(lambda: index(make(), FEW))
     assert "refuses the key (401); set REDIS_PASSWORD to one that it knows" in problem
@@ -162,7 +158,7 @@ def test_keys_and_addresses(double: RedisDouble, monkeypatch: pytest.MonkeyPatch
         assert "s3cret" not in problem
 
 
-def test_settings_that_redis_does_not_have() -> None:
+def test_settings_that_redis_does_not_have():
     with pytest.raises(ValidationError, match="make both the same"):
         choose(depth={"dense": 50})
     with pytest.raises(ValidationError, match="rrf has no weights here"):

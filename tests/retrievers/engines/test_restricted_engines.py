@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from assay.retrievers.base import Quiet
-from assay.retrievers.engines.base import Engine
 from assay.retrievers.engines.registry import ENGINES
 from assay.retrievers.settings import Resources
 from assay.retrievers.settings.fields import Fields
@@ -41,13 +40,13 @@ RESTRICTING: dict[str, dict[str, Any]] = {
 }
 
 
-def test_those_that_say_so_are_tested() -> None:
+def test_those_that_say_so_are_tested():
     restricting = {name for name, kind in ENGINES.types.items() if kind.capabilities.restricts}
     assert restricting == {name.split()[0] for name in RESTRICTING}
 
 
 @pytest.fixture(scope="module", params=RESTRICTING)
-def engine(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Any:
+def engine(request, tmp_path_factory):
     name = request.param.split()[0]
     settings = ENGINES.types[name].model_validate({"type": name, **RESTRICTING[request.param]})
     capabilities = settings.capabilities
@@ -69,9 +68,7 @@ def engine(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
 
 
 @pytest.mark.parametrize("size", [1, 3, 30, 270])
-def test_a_restricted_engine_finds_the_best_of_the_texts_that_it_may(
-    engine: tuple[Engine, Any], size: int
-) -> None:
+def test_a_restricted_engine_finds_the_best_of_the_texts_that_it_may(engine, size):
     whole, vectors = engine
     for seed in range(5):
         chance = np.random.default_rng(seed)
@@ -102,9 +99,7 @@ def test_a_restricted_engine_finds_the_best_of_the_texts_that_it_may(
             assert len(listed) == min(10, size)
 
 
-def test_a_restricted_engine_finds_nothing_where_nothing_may_be_found(
-    engine: tuple[Engine, Any],
-) -> None:
+def test_a_restricted_engine_finds_nothing_where_nothing_may_be_found(engine):
     whole, vectors = engine
     restricted = whole.restrict(np.array([], np.intp))
     assert restricted is not None
@@ -114,9 +109,7 @@ def test_a_restricted_engine_finds_nothing_where_nothing_may_be_found(
         assert restricted.keyword("valve pipe", 5) == []
 
 
-def test_a_restricted_engine_lists_no_more_texts_than_its_store_takes(
-    engine: tuple[Engine, Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_restricted_engine_lists_no_more_texts_than_its_store_takes(engine, monkeypatch):
     whole, _ = engine
     monkeypatch.setattr(type(whole), "_most_listed", 10)
     sizes = (10, 11, ROWS - 11, ROWS - 10)
@@ -133,7 +126,7 @@ FIELDS: Fields = {
 }
 
 
-def draw_value(field: str, chance: Random) -> Any:
+def draw_value(field, chance):
     moment = datetime(2024, 1, 1, tzinfo=UTC) + timedelta(hours=chance.randrange(96))
     return {
         "size": chance.choice([0, 1, 2, 2.5]),
@@ -144,13 +137,13 @@ def draw_value(field: str, chance: Random) -> Any:
     }[field]
 
 
-def draw_document(chance: Random) -> dict[str, Any]:
+def draw_document(chance):
     document = {field: draw_value(field, chance) for field in FIELDS if chance.random() < 0.7}
     document["tags"] = [draw_value("tags", chance) for _ in range(chance.randrange(3))]
     return document
 
 
-def draw_filter(chance: Random, deeper: int = 2) -> dict[str, Any]:
+def draw_filter(chance, deeper=2):
     kind = chance.choice(["and", "or", "not", "test", "test"]) if deeper else "test"
     if kind == "not":
         return {"not": draw_filter(chance, deeper - 1)}
@@ -165,7 +158,7 @@ def draw_filter(chance: Random, deeper: int = 2) -> dict[str, Any]:
     return {"field": field, **chance.choice(tests)}
 
 
-def allows(asked: dict[str, Any], document: dict[str, Any]) -> bool:
+def allows(asked, document):
     """What a filter means, said once more in plain Python, without a look at the other."""
     if "and" in asked:
         return all(allows(part, document) for part in asked["and"])
@@ -199,9 +192,7 @@ def allows(asked: dict[str, Any], document: dict[str, Any]) -> bool:
 
 
 @pytest.mark.parametrize("filters", [100, pytest.param(500, marks=pytest.mark.slow)])
-def test_an_engine_finds_what_plain_python_finds_by_many_filters(
-    engine: tuple[Engine, Any], filters: int
-) -> None:
+def test_an_engine_finds_what_plain_python_finds_by_many_filters(engine, filters):
     whole, vectors = engine
     chance = Random(38)
     documents = [draw_document(chance) for _ in range(ROWS)]

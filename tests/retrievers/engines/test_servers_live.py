@@ -2,7 +2,6 @@
 
 import os
 import re
-from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from typing import Any
 
@@ -10,7 +9,6 @@ import pytest
 from pydantic import TypeAdapter
 
 from assay.retrievers.base import AssayError
-from assay.retrievers.conformance import Rule
 from assay.retrievers.engines.conformance import RULES
 from assay.retrievers.engines.conformance.sample import index
 from assay.retrievers.engines.elasticsearch.engine import ElasticsearchSettings
@@ -71,7 +69,7 @@ LiveSettings = (
 pytestmark = pytest.mark.live
 
 
-def read_settings(name: str) -> LiveSettings:
+def read_settings(name):
     """Return the settings of an engine, or skip where its server is not named."""
     given = ENGINES[name]
     if not os.environ.get(URLS[given["type"]]):
@@ -82,7 +80,7 @@ def read_settings(name: str) -> LiveSettings:
 
 
 @pytest.fixture(scope="module", params=ENGINES)
-def settings(request: pytest.FixtureRequest) -> Iterator[LiveSettings]:
+def settings(request):
     """The settings of an engine; what is made on its server meanwhile is removed."""
     chosen = read_settings(request.param)
     with chosen.server() as server:
@@ -94,7 +92,7 @@ def settings(request: pytest.FixtureRequest) -> Iterator[LiveSettings]:
 
 
 @contextmanager
-def skip_what_lacks() -> Iterator[None]:
+def skip_what_lacks():
     """Skip the test, with the reason, where the server lacks what it is asked for."""
     try:
         yield
@@ -105,14 +103,12 @@ def skip_what_lacks() -> Iterator[None]:
 
 
 @pytest.mark.parametrize("rule", RULES, ids=str)
-def test_engines_keep_the_rules(settings: LiveSettings, rule: Rule) -> None:
+def test_engines_keep_the_rules(settings, rule):
     with skip_what_lacks():
         rule.check(lambda: settings.build(Resources(Cache(default_root()))))
 
 
-def test_what_is_made_is_listed_and_can_be_removed(
-    settings: LiveSettings,
-) -> None:
+def test_what_is_made_is_listed_and_can_be_removed(settings):
     texts = ["live: one ferry", "live: two tides"]
     engine = settings.build(Resources(Cache(default_root())))
     with skip_what_lacks(), closing(engine), settings.server() as s:

@@ -1,10 +1,8 @@
 """SQL Server by contract: no server was met. Its statements are approved as text."""
 
 import sys
-from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -14,7 +12,6 @@ from tools.server_engines import index_at_once, one_line
 
 from assay.eval.configs.config import load_config
 from assay.retrievers.base import AssayError
-from assay.retrievers.conformance import Rule
 from assay.retrievers.engines.conformance import RULES
 from assay.retrievers.engines.conformance.sample import FEW, TEXTS, encode, index
 from assay.retrievers.engines.servers import service_collections
@@ -26,13 +23,13 @@ APPROVED = Path(__file__).parents[2] / "samples" / "sql_server_statements.sql"
 
 
 @pytest.fixture
-def errors() -> Any:
+def errors():
     """The exceptions of the driver itself."""
     return pytest.importorskip("mssql_python.exceptions", reason="needs the extra `sql-server`")
 
 
 @pytest.fixture
-def double(monkeypatch: pytest.MonkeyPatch) -> Iterator[SqlServerDouble]:
+def double(monkeypatch):
     monkeypatch.setattr(service_collections, "PAUSE", 0.001)
     monkeypatch.setattr(service_collections, "SETTLING_SECONDS", 0.02)
     made = SqlServerDouble()
@@ -40,17 +37,17 @@ def double(monkeypatch: pytest.MonkeyPatch) -> Iterator[SqlServerDouble]:
     return made
 
 
-def build(**settings: Any) -> Any:
+def build(**settings):
     chosen = {"type": "sql-server", "retries": {"attempts": 2, "pause": 0.0}, **settings}
     return SqlServerSettings.model_validate(chosen).build(Resources(Cache(default_root())))
 
 
 @pytest.mark.parametrize("rule", RULES, ids=str)
-def test_rules(rule: Rule, double: SqlServerDouble) -> None:
+def test_rules(rule, double):
     rule.check(build)
 
 
-def test_the_statements_are_the_approved_ones(double: SqlServerDouble) -> None:
+def test_the_statements_are_the_approved_ones(double):
     with closing(build()) as engine:
         index(engine)
         engine.dense(encode("ferry"), 3)
@@ -66,7 +63,7 @@ def test_the_statements_are_the_approved_ones(double: SqlServerDouble) -> None:
     assert said == APPROVED.read_text()
 
 
-def test_a_password_ends_no_part_of_the_address(double: SqlServerDouble) -> None:
+def test_a_password_ends_no_part_of_the_address(double):
     with closing(build()) as engine:
         index(engine, FEW)
     assert double.connections[0] == (
@@ -78,7 +75,7 @@ def test_a_password_ends_no_part_of_the_address(double: SqlServerDouble) -> None
     assert "TrustServerCertificate={yes};" in double.connections[-1]
 
 
-def test_a_table_is_found_again_and_two_at_once_agree(double: SqlServerDouble) -> None:
+def test_a_table_is_found_again_and_two_at_once_agree(double):
     index_at_once(build, FEW, lambda engine: engine.dense(encode("cat"), 5))
     assert len(double.tables) == 1
     with closing(build()) as engine:
@@ -90,7 +87,7 @@ def test_a_table_is_found_again_and_two_at_once_agree(double: SqlServerDouble) -
         assert len(engine.dense(encode("cat"), 9)) == len(FEW)
 
 
-def test_a_batch_that_is_sent_again_is_stored_once(errors: Any, double: SqlServerDouble) -> None:
+def test_a_batch_that_is_sent_again_is_stored_once(errors, double):
     lost = [errors.OperationalError("Communication link failure", "gone")]
     double.fault = lambda said: lost.pop() if lost and said.startswith("INSERT INTO NAME") else None
     with closing(build()) as engine:
@@ -104,16 +101,14 @@ def test_a_batch_that_is_sent_again_is_stored_once(errors: Any, double: SqlServe
     ("version", "edition", "told"),
     [("17.0.1000.7", 3, "17.0.1000.7"), ("12.0.2000.8", 5, "12.0.2000.8 (Azure SQL)")],
 )
-def test_versions_that_have_vectors(
-    version: str, edition: int, told: str, double: SqlServerDouble
-) -> None:
+def test_versions_that_have_vectors(version, edition, told, double):
     double.version, double.edition = version, edition
     with closing(build()) as engine:
         index(engine, FEW)
         assert engine.metadata()["version"] == told
 
 
-def test_what_the_server_cannot_do(double: SqlServerDouble) -> None:
+def test_what_the_server_cannot_do(double):
     with pytest.raises(AssayError, match="vectors of 2000 dimensions; a column holds 1998 at most"):
         build().index(("one",), np.ones((1, 2000), np.float32), "long")
     double.version = "16.0.4000.1"
@@ -137,7 +132,7 @@ def test_what_the_server_cannot_do(double: SqlServerDouble) -> None:
         ("22018", "answered", 0),
     ],
 )
-def test_errors_of_the_driver(state: str, kind: str, status: int, errors: Any) -> None:
+def test_errors_of_the_driver(state, kind, status, errors):
     """As the driver itself makes them of what the server tells."""
     error = errors.sqlstate_to_exception(state, "the server's words")
     found = SqlServerStore.find_fault(error)
@@ -145,9 +140,7 @@ def test_errors_of_the_driver(state: str, kind: str, status: int, errors: Any) -
     assert (found.kind, found.status, found.said) == (kind, status, "the server's words")
 
 
-def test_a_login_that_fails_is_one_line_without_the_password(
-    errors: Any, double: SqlServerDouble
-) -> None:
+def test_a_login_that_fails_is_one_line_without_the_password(errors, double):
     double.fault = lambda said: errors.sqlstate_to_exception("28000", f"no {PASSWORD}")
     problem = one_line(lambda: index(build(), FEW))
     assert problem == (
@@ -174,13 +167,7 @@ def test_a_login_that_fails_is_one_line_without_the_password(
         ("SQL_SERVER_PASSWORD", "", "set SQL_SERVER_PASSWORD to the service's key"),
     ],
 )
-def test_what_the_environment_lacks(
-    variable: str,
-    value: str,
-    problem: str,
-    double: SqlServerDouble,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_what_the_environment_lacks(variable, value, problem, double, monkeypatch):
     monkeypatch.setenv(variable, value)
     said = one_line(lambda: index(build(), FEW))
     assert said.startswith("engine sql-server: ")
@@ -188,13 +175,13 @@ def test_what_the_environment_lacks(
     assert "pw" not in said
 
 
-def test_a_missing_extra(double: SqlServerDouble, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_extra(double, monkeypatch):
     monkeypatch.setitem(sys.modules, "mssql_python", None)
     problem = one_line(lambda: index(build(), FEW))
     assert problem == "engine sql-server: needs the extra `sql-server`: make extra NAME=sql-server"
 
 
-def test_words_are_another_stores(double: SqlServerDouble) -> None:
+def test_words_are_another_stores(double):
     with pytest.raises(ValidationError, match="Input should be True"):
         SqlServerSettings.model_validate({"exact": False})
     with pytest.raises(AssayError, match="sql-server has no keyword search, only dense: use a leg"):

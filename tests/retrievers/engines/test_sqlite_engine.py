@@ -2,8 +2,6 @@ import math
 import re
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -14,7 +12,7 @@ from assay.retrievers.base import AssayError
 from assay.retrievers.engines.conformance.sample import QUERIES, TEXTS, encode
 from assay.retrievers.engines.servers.pool import Pool
 from assay.retrievers.engines.sqlite import engine as sqlite
-from assay.retrievers.engines.sqlite.engine import SqliteEngine, SqliteSettings
+from assay.retrievers.engines.sqlite.engine import SqliteSettings
 from assay.retrievers.settings import Resources
 from assay.retrievers.store.cache import Cache
 
@@ -22,13 +20,13 @@ skip_without("apsw", "sqlite")
 skip_without("sqlite_vec", "sqlite")
 
 
-def index(cache: Path, texts: list[str], **settings: Any) -> SqliteEngine:
+def index(cache, texts, **settings):
     engine = SqliteSettings(type="sqlite", **settings).build(Resources(Cache(cache)))
     engine.index(texts, np.stack([encode(text) for text in texts]), "hashing")
     return engine
 
 
-def score_bm25(texts: list[str], query: str) -> dict[int, float]:
+def score_bm25(texts, query):
     """Compute what FTS5's documents say that bm25() is."""
     counts = [Counter(re.findall(r"[^\W_]+", text.lower())) for text in texts]
     average = sum(sum(count.values()) for count in counts) / len(texts)
@@ -44,7 +42,7 @@ def score_bm25(texts: list[str], query: str) -> dict[int, float]:
 
 
 @pytest.mark.parametrize("query", ["parser", "the parser prefix", "the", "the the the"])
-def test_keyword_is_the_bm25_of_fts5s_documents(cache: Path, query: str) -> None:
+def test_keyword_is_the_bm25_of_fts5s_documents(cache, query):
     texts = real_texts()
     engine = index(cache, texts, tokenizer="unicode61")
     expected = score_bm25(texts, query)
@@ -68,14 +66,14 @@ def test_keyword_is_the_bm25_of_fts5s_documents(cache: Path, query: str) -> None
         ("trigram", "zurich", {3}),
     ],
 )
-def test_tokenizers(tmp_path: Path, tokenizer: Any, query: str, found: set[int]) -> None:
+def test_tokenizers(tmp_path, tokenizer, query, found):
     texts = ["they run", "running", "xrunner", "in Zürich 日本語"]
     engine = index(tmp_path, texts, tokenizer=tokenizer)
     assert {i for i, _ in engine.keyword(query, 9)} == found
     engine.close()
 
 
-def test_diacritics_may_count(tmp_path: Path) -> None:
+def test_diacritics_may_count(tmp_path):
     for tokenizer in ("porter unicode61", "trigram"):
         engine = index(tmp_path, ["Zürich", "x"], tokenizer=tokenizer, remove_diacritics=False)
         assert engine.keyword("zurich", 9) == []
@@ -83,7 +81,7 @@ def test_diacritics_may_count(tmp_path: Path) -> None:
         engine.close()
 
 
-def test_a_term_counts_once_however_it_is_written(cache: Path) -> None:
+def test_a_term_counts_once_however_it_is_written(cache):
     engine = index(cache, list(TEXTS))
     once = engine.keyword("winter ferry", 50)
     assert once
@@ -92,9 +90,7 @@ def test_a_term_counts_once_however_it_is_written(cache: Path) -> None:
     engine.close()
 
 
-def test_dense_lists_may_be_longer_than_vec0_gives(
-    cache: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_dense_lists_may_be_longer_than_vec0_gives(cache, monkeypatch):
     engine = index(cache, list(TEXTS))
     queries = [encode(query) for query in QUERIES]
     expected = [engine.dense(query, 200) for query in queries]
@@ -107,14 +103,14 @@ def test_dense_lists_may_be_longer_than_vec0_gives(
     engine.close()
 
 
-def test_vectors_that_are_too_long_are_told_in_one_line(tmp_path: Path) -> None:
+def test_vectors_that_are_too_long_are_told_in_one_line(tmp_path):
     engine = SqliteSettings(type="sqlite").build(Resources(Cache(tmp_path)))
     with pytest.raises(AssayError, match=r"^engine sqlite: .*maximum 8192$"):
         engine.index(["ferry"], np.ones((1, 9000), np.float32), "hashing")
     assert not list(tmp_path.glob("sqlite/*/assay.json"))
 
 
-def test_facts(cache: Path) -> None:
+def test_facts(cache):
     engine = index(cache, list(TEXTS))
     facts = dict(engine.metadata())
     assert facts["exact"] is True
@@ -123,7 +119,7 @@ def test_facts(cache: Path) -> None:
     engine.close()
 
 
-def test_threads_have_a_connection_each_and_no_more() -> None:
+def test_threads_have_a_connection_each_and_no_more():
     class Connection:
         users = 0
         closed = False

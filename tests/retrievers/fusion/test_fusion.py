@@ -1,7 +1,5 @@
 """Fusion against cases worked by hand, and its properties."""
 
-from pathlib import Path
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -23,7 +21,7 @@ from assay.retrievers.settings import Resources
 from assay.retrievers.store.cache import Cache
 
 
-def test_rrf_by_hand() -> None:
+def test_rrf_by_hand():
     legs = {"dense": [(0, 0.9), (1, 0.8), (2, 0.7)], "keyword": [(2, 12.0), (0, 3.0)]}
     fused = RrfSettings(k=60).fuse(legs)
     assert fused == [
@@ -33,50 +31,50 @@ def test_rrf_by_hand() -> None:
     ]
 
 
-def test_rrf_weights_by_hand() -> None:
+def test_rrf_weights_by_hand():
     legs = {"dense": [(0, 1.0)], "keyword": [(1, 1.0)]}
     fused = RrfSettings(k=0, weights={"keyword": 3.0}).fuse(legs)
     assert fused == [(1, 3.0), (0, 1.0)]
 
 
-def test_ties_go_to_the_lower_position() -> None:
+def test_ties_go_to_the_lower_position():
     assert RrfSettings().fuse({"a": [(5, 1.0)], "b": [(3, 1.0)]}) == [(3, 1 / 61), (5, 1 / 61)]
 
 
-def test_linear_min_max_by_hand() -> None:
+def test_linear_min_max_by_hand():
     legs = {"dense": [(0, 0.9), (1, 0.5)], "keyword": [(1, 10.0), (2, 5.0), (0, 0.0)]}
     fused = LinearSettings(type="linear", weights={"dense": 0.7, "keyword": 0.3}).fuse(legs)
     assert [position for position, _ in fused] == [0, 1, 2]
     assert [score for _, score in fused] == pytest.approx([0.7, 0.3, 0.15])
 
 
-def fuse_linearly(legs, **settings) -> dict[int, float]:
+def fuse_linearly(legs, **settings):
     """Return {position: score}."""
     return dict(LinearSettings(type="linear", **settings).fuse(legs))
 
 
-def test_linear_z_score_gives_what_a_list_lacks_its_lowest() -> None:
+def test_linear_z_score_gives_what_a_list_lacks_its_lowest():
     # Mean 2, deviation sqrt(2/3): the best stands sqrt(6) above the worst, the other half of it.
     legs = {"dense": [(0, 3.0), (1, 2.0), (2, 1.0)], "keyword": [(3, 30.0), (1, 20.0), (0, 10.0)]}
     fused = fuse_linearly(legs, normalisation="z-score")
     assert fused == pytest.approx({0: 6**0.5, 1: 6**0.5, 3: 6**0.5, 2: 0.0})
 
 
-def test_linear_dbsf_by_hand() -> None:
+def test_linear_dbsf_by_hand():
     # Mean 2 and 20, sample deviation 1 and 10.
     legs = {"dense": [(0, 3.0), (1, 2.0), (2, 1.0)], "keyword": [(1, 30.0), (3, 20.0), (0, 10.0)]}
     fused = fuse_linearly(legs, normalisation="dbsf")
     assert fused == pytest.approx({0: 2 / 3 + 1 / 3, 1: 1 / 2 + 2 / 3, 2: 1 / 3, 3: 1 / 2})
 
 
-def test_linear_theoretical_by_hand() -> None:
+def test_linear_theoretical_by_hand():
     # Cosines run from -1: 0.6 is 1, and 0.2 three quarters of the way. BM25 runs from 0.
     legs = {"dense": [(0, 0.6), (1, 0.2)], "keyword": [(1, 10.0), (2, 5.0)]}
     fused = fuse_linearly(legs, normalisation="theoretical", floors={"dense": -1.0})
     assert fused == pytest.approx({0: 1.0, 1: 1.2 / 1.6 + 1.0, 2: 0.5})
 
 
-def test_linear_confidence_by_hand() -> None:
+def test_linear_confidence_by_hand():
     # Dense: mean 2, deviation sqrt(1.6), lead 2. Keyword: mean 6, deviation 2, lead 2. So dense has
     # sqrt(2.5) of sqrt(2.5) + 1 parts of the weight, which is 2 in all.
     dense = [(0, 4.0), (1, 2.0), (2, 2.0), (3, 2.0), (4, 0.0)]
@@ -88,7 +86,7 @@ def test_linear_confidence_by_hand() -> None:
     )
 
 
-def test_confidence_without_a_lead() -> None:
+def test_confidence_without_a_lead():
     assert measure_confidence([0.1] * 3) == 1.0
     assert measure_confidence([0.1] * 20 + [0.0]) == pytest.approx(0.0)
     assert measure_confidence([0.1] * 20 + [0.0]) >= 0
@@ -97,25 +95,25 @@ def test_confidence_without_a_lead() -> None:
     assert fuse_linearly({"a": flat, "b": []}, confidence=True)[0] == pytest.approx(1.0)
 
 
-def test_theoretical_of_scores_at_their_floor() -> None:
+def test_theoretical_of_scores_at_their_floor():
     assert normalise_between([0.0, 0.0], 0.0) == [1.0, 1.0]
     assert normalise_between([], 0.0) == []
     assert normalise_between([3.0, 1.0], -1.0) == [1.0, 0.5]
 
 
-def test_floors_go_with_theoretical_alone() -> None:
+def test_floors_go_with_theoretical_alone():
     with pytest.raises(ValueError, match="floors: min-max has none; allowed with"):
         LinearSettings(type="linear", floors={"dense": -1.0})
 
 
-def test_z_score_by_hand() -> None:
+def test_z_score_by_hand():
     # Mean 2, population deviation sqrt(2/3).
     lifted = normalise_z_score([1.0, 2.0, 3.0], above="lowest")
     assert lifted == pytest.approx([0.0, 1.5**0.5, 6**0.5])
     assert normalise_z_score([1.0, 2.0, 3.0]) == pytest.approx([-(1.5**0.5), 0.0, 1.5**0.5])
 
 
-def test_deviations_and_lengths_by_hand() -> None:
+def test_deviations_and_lengths_by_hand():
     # Mean 2, sample deviation 1.
     assert normalise_deviations([1.0, 2.0, 3.0]) == pytest.approx([1 / 3, 0.5, 2 / 3])
     assert normalise_deviations([7.0]) == [0.5]
@@ -128,7 +126,7 @@ def test_deviations_and_lengths_by_hand() -> None:
     [(normalise_min_max, 1.0), (normalise_z_score, 1.0), (normalise_deviations, 0.5)],
 )
 @pytest.mark.parametrize("score", [4.0, 0.1])
-def test_equal_scores_and_none(normalise, equal: float, score: float) -> None:
+def test_equal_scores_and_none(normalise, equal, score):
     assert normalise([score] * 3) == [equal] * 3
     assert normalise([]) == []
 
@@ -147,7 +145,7 @@ LINEAR = [
 
 
 @given(legs, st.sampled_from([RrfSettings(), *LINEAR]))
-def test_fusion_keeps_every_candidate_once_and_orders_them(legs, fusion) -> None:
+def test_fusion_keeps_every_candidate_once_and_orders_them(legs, fusion):
     fused = fusion.fuse(legs)
     assert {position for position, _ in fused} == {p for leg in legs.values() for p, _ in leg}
     assert len(fused) == len({position for position, _ in fused})
@@ -155,13 +153,13 @@ def test_fusion_keeps_every_candidate_once_and_orders_them(legs, fusion) -> None
 
 
 @given(ranked)
-def test_rrf_of_one_leg_keeps_its_order(leg) -> None:
+def test_rrf_of_one_leg_keeps_its_order(leg):
     fused = RrfSettings().fuse({"a": leg})
     assert [position for position, _ in fused] == [position for position, _ in leg]
 
 
 @given(ranked, ranked)
-def test_rrf_does_not_depend_on_the_order_of_legs(one, other) -> None:
+def test_rrf_does_not_depend_on_the_order_of_legs(one, other):
     forth, back = (
         RrfSettings().fuse({"a": one, "b": other}),
         RrfSettings().fuse({"b": other, "a": one}),
@@ -170,7 +168,7 @@ def test_rrf_does_not_depend_on_the_order_of_legs(one, other) -> None:
 
 
 @given(ranked, st.sampled_from(LINEAR))
-def test_linear_fusion_of_one_leg_keeps_its_order(leg, fusion) -> None:
+def test_linear_fusion_of_one_leg_keeps_its_order(leg, fusion):
     scores = dict(fusion.fuse({"a": leg}))
     fused = [scores[position] for position, _ in leg]
     assert fused == sorted(fused, reverse=True)
@@ -189,7 +187,7 @@ def test_linear_fusion_does_not_depend_on_the_units_of_a_leg(one, other, fusion,
 
 
 @given(legs, st.sampled_from(LINEAR))
-def test_confidence_moves_weight_and_adds_none(legs, fusion) -> None:
+def test_confidence_moves_weight_and_adds_none(legs, fusion):
     """Where every leg's first is one chunk, that chunk scores as without."""
     found = {name: [(99, 1.0), *leg] for name, leg in legs.items()}
     if fusion.normalisation not in ("min-max", "theoretical"):
@@ -211,9 +209,7 @@ def test_confidence_moves_weight_and_adds_none(legs, fusion) -> None:
         ({"a": 0.7}, "add up to 1.7, that of b being 1"),
     ],
 )
-def test_weights_that_are_shares_add_up_to_one(
-    weights: dict[str, float], words: str, tmp_path: Path
-) -> None:
+def test_weights_that_are_shares_add_up_to_one(weights, words, tmp_path):
     heard = RecordingProgress()
     legs = {"a": {"type": "bm25"}, "b": {"type": "exact"}}
     values = {"legs": legs, "fusion": {"type": "rrf", "weights": weights}}
@@ -225,7 +221,7 @@ def test_weights_that_are_shares_add_up_to_one(
 
 
 @given(legs, st.sampled_from([RrfSettings(), *LINEAR]), st.sampled_from(["weights", "factors"]))
-def test_a_leg_of_weight_0_adds_nothing(legs, fusion, by) -> None:
+def test_a_leg_of_weight_0_adds_nothing(legs, fusion, by):
     off = {min(legs): 0.0}
     rest = {name: found for name, found in legs.items() if name not in off}
     expected = fusion.fuse(rest)
@@ -238,13 +234,13 @@ def test_a_leg_of_weight_0_adds_nothing(legs, fusion, by) -> None:
         assert boostless.fuse(legs) == expected
 
 
-def test_a_leg_of_weight_0_still_boosts() -> None:
+def test_a_leg_of_weight_0_still_boosts():
     fusion = RrfSettings(weights={"exact": 0.0}, boosts={"exact": 10.0})
     fused = fusion.fuse({"exact": [(4, 1.0), (5, 1.0)], "b": [(1, 2.0)]}, None, {"exact": [5]})
     assert fused == [(4, 10.0), (1, 1 / 61)]
 
 
-def test_a_list_whose_best_does_not_stand_out_adds_nothing_by_confidence() -> None:
+def test_a_list_whose_best_does_not_stand_out_adds_nothing_by_confidence():
     flat = [(i, 1.0) for i in range(20)] + [(20, 0.5)]  # the first is no better than the mean of 20
     fusion = LinearSettings(type="linear", confidence=True)
     assert fusion.fuse({"a": flat, "b": [(90, 3.0), (91, 1.0)]}) == fusion.fuse(
@@ -253,7 +249,7 @@ def test_a_list_whose_best_does_not_stand_out_adds_nothing_by_confidence() -> No
 
 
 @pytest.mark.parametrize("weights", [{"a": -1.0}, {"a": 0.0, "b": 0.0}])
-def test_weights_by_which_nothing_could_be_found_are_refused(weights: dict[str, float]) -> None:
+def test_weights_by_which_nothing_could_be_found_are_refused(weights):
     legs = {"a": {"type": "bm25"}, "b": {"type": "exact"}}
     with pytest.raises(ValidationError, match=r"or equal to 0|0 for every leg"):
         PipelineSettings.model_validate(
@@ -261,7 +257,7 @@ def test_weights_by_which_nothing_could_be_found_are_refused(weights: dict[str, 
         )
 
 
-def test_a_leg_of_weight_0_is_not_asked_and_that_is_told(tmp_path: Path) -> None:
+def test_a_leg_of_weight_0_is_not_asked_and_that_is_told(tmp_path):
     heard = RecordingProgress()
     legs = {"a": {"type": "bm25"}, "b": {"type": "exact"}, "c": {"type": "graph"}}
     settings = PipelineSettings.model_validate(
@@ -281,6 +277,6 @@ def test_a_leg_of_weight_0_is_not_asked_and_that_is_told(tmp_path: Path) -> None
         LinearSettings(type="linear", weights={"dense": 0.7, "keyword": 0.3}),
     ],
 )
-def test_the_first_of_every_leg_has_the_highest_score_there_can_be(fusion) -> None:
+def test_the_first_of_every_leg_has_the_highest_score_there_can_be(fusion):
     legs = {"dense": [(0, 0.9), (1, 0.1)], "keyword": [(0, 12.0), (2, 3.0)]}
     assert dict(fusion.fuse(legs))[0] == pytest.approx(fusion.top(legs))

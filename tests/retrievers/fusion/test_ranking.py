@@ -12,7 +12,7 @@ SIZES = (1, 7, 2 * GROUPS - 1, 2 * GROUPS, 2 * GROUPS + 1, 4096, 50_021)
 
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("depth", [1, 10, 100, 60_000])
-def test_the_best_are_the_head_of_all_in_order(size: int, depth: int) -> None:
+def test_the_best_are_the_head_of_all_in_order(size, depth):
     several: list[NDArray[np.floating]] = [
         DRAW.standard_normal(size),
         DRAW.standard_normal(size).astype(np.float32),
@@ -29,7 +29,7 @@ def test_the_best_are_the_head_of_all_in_order(size: int, depth: int) -> None:
         assert list(best(scores, depth)) == expected
 
 
-def test_a_place_in_a_deep_list_is_found_without_sorting_it() -> None:
+def test_a_place_in_a_deep_list_is_found_without_sorting_it():
     scores = DRAW.integers(0, 40, 3000).astype(np.float64)
     allowed = np.flatnonzero(DRAW.random(6000) < 0.5)[:3000]
     found = best(np.repeat(scores, 2)[:6000], 1500, allowed)

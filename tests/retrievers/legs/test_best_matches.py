@@ -15,9 +15,7 @@ SCORES = st.lists(CLOSE | st.floats(-5, 50), max_size=30)
 
 
 @given(SCORES, st.integers(1, 35), st.booleans())
-def test_the_best_are_those_of_a_full_sort(
-    scores: list[float], depth: int, sorted_late: bool
-) -> None:
+def test_the_best_are_those_of_a_full_sort(scores, depth, sorted_late):
     rounded = np.round(np.array(scores), DECIMALS).tolist()
     order = sorted(range(len(scores)), key=lambda i: (-rounded[i], i))
     expected = [(i, rounded[i]) for i in order if rounded[i] > 0][:depth]

@@ -14,7 +14,7 @@ from assay.retrievers.base import Chunk, Document
 from assay.retrievers.corpus.corpus import Corpus
 from assay.retrievers.legs.bm25 import Formula
 from assay.retrievers.legs.bm25f import FieldScorer, FieldTerms
-from assay.retrievers.legs.keyword import FieldWeights, KeywordLeg, KeywordLegSettings
+from assay.retrievers.legs.keyword import FieldWeights, KeywordLegSettings
 from assay.retrievers.settings import Resources
 from assay.retrievers.store.cache import Cache
 
@@ -34,22 +34,22 @@ category: policy
 """
 
 
-def make_leg(folder: Path, corpus: Corpus, **settings: Any) -> KeywordLeg:
+def make_leg(folder, corpus, **settings):
     values = {"weights": {}, "analyzer": "plain", "variant": "lucene"} | settings
     leg = KeywordLegSettings.model_validate(values).build(Resources(Cache(folder)))
     leg.index(corpus)
     return leg
 
 
-def make_chunk(number: int, text: str, **fields: Any) -> Chunk:
+def make_chunk(number, text, **fields):
     return Chunk(f"{999 - number}", f"{number}.md", 0, len(text), text, **fields)
 
 
-def make_corpus(*bodies: str) -> Corpus:
+def make_corpus(*bodies):
     return Corpus([make_chunk(number, body) for number, body in enumerate(bodies)])
 
 
-def test_scores_by_hand(tmp_path: Path) -> None:
+def test_scores_by_hand(tmp_path):
     corpus = Corpus(
         [
             make_chunk(0, "dog dog", title="cat"),
@@ -73,14 +73,14 @@ def test_scores_by_hand(tmp_path: Path) -> None:
     assert leg.search("dog cat", 1).candidates[0][1] == pytest.approx(dog + expected[0][1])
 
 
-def test_fields_are_summed_before_they_saturate(tmp_path: Path) -> None:
+def test_fields_are_summed_before_they_saturate(tmp_path):
     corpus = Corpus([make_chunk(0, "cat", title="cat"), make_chunk(1, "dog", title="dog")])
     weights = {"title": 3.0}
     leg = make_leg(tmp_path, corpus, k1=1.0, b=0.3, weights=weights)
     assert leg.search("cat", 5).candidates == [(0, pytest.approx(math.log(2) * 4 / 5))]
 
 
-def test_lengths_of_single_fields(tmp_path: Path) -> None:
+def test_lengths_of_single_fields(tmp_path):
     corpus = Corpus([make_chunk(0, "x", title="cat a b c"), make_chunk(1, "y", title="dog")])
     plain, flat = (
         make_leg(tmp_path, corpus, k1=1.0, b=1.0, field_b=field_b)
@@ -94,9 +94,7 @@ def test_lengths_of_single_fields(tmp_path: Path) -> None:
 
 
 @given(PASSAGES, QUERY, st.sampled_from(["okapi", "lucene"]), st.floats(0.01, 3), st.floats(0, 1))
-def test_a_body_alone_scores_as_bm25_does(
-    passages: list[list[str]], query: list[str], variant: str, k1: float, b: float
-) -> None:
+def test_a_body_alone_scores_as_bm25_does(passages, query, variant, k1, b):
     # A passage without terms still has a body.
     corpus = make_corpus(*(" ".join(passage) or "…" for passage in passages))
     constants = {"variant": variant, "k1": k1, "b": b}
@@ -114,9 +112,7 @@ def test_a_body_alone_scores_as_bm25_does(
 
 
 @given(PASSAGES, st.data(), st.floats(1, 5))
-def test_more_weight_lifts_what_stands_in_the_field_alone(
-    bodies: list[list[str]], data: st.DataObject, factor: float
-) -> None:
+def test_more_weight_lifts_what_stands_in_the_field_alone(bodies, data, factor):
     size = len(bodies)
     titles = data.draw(st.lists(TERMS, min_size=size, max_size=size))
     scores = []
@@ -146,7 +142,7 @@ def test_more_weight_lifts_what_stands_in_the_field_alone(
         ("body", "half"),
     ],
 )
-def test_every_field_is_searched(tmp_path: Path, field: str, query: str) -> None:
+def test_every_field_is_searched(tmp_path, field, query):
     text = "They pay half."
     documents = [Document("0.md", ABOUT + text), Document("1.md", "Dogs"), Document("2.md", "Cats")]
     chunks = [
@@ -162,7 +158,7 @@ def test_every_field_is_searched(tmp_path: Path, field: str, query: str) -> None
     assert make_leg(tmp_path, corpus, weights={field: 0.0}).search(query, 5).candidates == []
 
 
-def test_a_chunk_has_its_own_title_else_its_documents(tmp_path: Path) -> None:
+def test_a_chunk_has_its_own_title_else_its_documents(tmp_path):
     bodies = [(ABOUT, "one"), ("", "two"), ("", "three"), ("", "four")]
     documents = [
         Document(f"{number}.md", text + body, title=f"given{number}")
@@ -180,13 +176,13 @@ def test_a_chunk_has_its_own_title_else_its_documents(tmp_path: Path) -> None:
     }  # fmt: skip
 
 
-def test_the_context_is_part_of_the_body(tmp_path: Path) -> None:
+def test_the_context_is_part_of_the_body(tmp_path):
     chunks = [make_chunk(0, "cat", context="about whiskers"), make_chunk(1, "dog")]
     leg = make_leg(tmp_path, Corpus(chunks), weights={"title": 0.0, "headings": 0.0})
     assert [position for position, _ in leg.search("whiskers", 5).candidates] == [0]
 
 
-def test_nothing_found(tmp_path: Path) -> None:
+def test_nothing_found(tmp_path):
     for corpus in (Corpus(()), make_corpus("…", "( )")):
         leg = make_leg(tmp_path, corpus)
         assert leg.search("cat", 10).candidates == []
@@ -196,7 +192,7 @@ def test_nothing_found(tmp_path: Path) -> None:
     assert [position for position, _ in leg.search("cat zebra", 1000).candidates] == [0, 2]
 
 
-def test_the_index_is_cached_by_what_it_depends_on(tmp_path: Path) -> None:
+def test_the_index_is_cached_by_what_it_depends_on(tmp_path):
     resources = Resources(Cache(tmp_path))
     document = Document("0.md", ABOUT + "cat")
     chunks = [make_chunk(0, "cat"), make_chunk(1, "dog")]
@@ -222,7 +218,7 @@ def test_the_index_is_cached_by_what_it_depends_on(tmp_path: Path) -> None:
     assert index(edited)[1] != fresh[1]
 
 
-def test_indexing_again_replaces(tmp_path: Path) -> None:
+def test_indexing_again_replaces(tmp_path):
     leg = make_leg(tmp_path, make_corpus("cat", "dog", "bird"))
     leg.index(make_corpus("dog", "fish", "fox"))
     assert leg.search("cat", 5).candidates == []
@@ -231,7 +227,7 @@ def test_indexing_again_replaces(tmp_path: Path) -> None:
     assert leg.search("dog", 5).candidates == []
 
 
-def test_threads_agree(tmp_path: Path) -> None:
+def test_threads_agree(tmp_path):
     texts = [f"word{number} cat{number % 7} dog{number % 3}" for number in range(300)]
     leg = make_leg(tmp_path, make_corpus(*texts))
     expected = [leg.search(text, 20).candidates for text in texts]
@@ -250,12 +246,12 @@ def test_threads_agree(tmp_path: Path) -> None:
         {"weights": {}, "scorer": "rank-bm25", "variant": "okapi"},
     ],
 )
-def test_refuses(wrong: dict[str, Any]) -> None:
+def test_refuses(wrong):
     with pytest.raises(ValidationError):
         KeywordLegSettings.model_validate(wrong)
 
 
-def test_a_summary_is_the_description_or_else_the_first_paragraph(tmp_path: Path) -> None:
+def test_a_summary_is_the_description_or_else_the_first_paragraph(tmp_path):
     texts = [f"{ABOUT}# Boats\n\nHulls.\n", "# Trains\n\nNight cars.\n\nMore.\n", "- a list"]
     documents = [Document(f"{number}.md", text) for number, text in enumerate(texts)]
     corpus = Corpus([make_chunk(number, "body") for number in range(3)], documents)

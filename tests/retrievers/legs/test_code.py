@@ -1,6 +1,5 @@
 import math
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,18 +11,18 @@ from assay.retrievers.corpus.corpus import Corpus
 from assay.retrievers.documents.code import find_code, name_language
 from assay.retrievers.documents.definitions import find_definitions
 from assay.retrievers.documents.structure.structure import parse
-from assay.retrievers.legs.code import CodeLeg, CodeLegSettings, read_entries
+from assay.retrievers.legs.code import CodeLegSettings, read_entries
 from assay.retrievers.settings import Resources
 from assay.retrievers.store.cache import Cache
 
 WORD = st.text("abcdefghijklmnopqrstuvwxyz", min_size=2, max_size=6)
 
 
-def fenced(code: str, language: str = "") -> str:
+def fenced(code, language=""):
     return f"```{language}\n{code}\n```\n"
 
 
-def make_corpus(*texts: str) -> Corpus:
+def make_corpus(*texts):
     """A document a text, each of one chunk."""
     documents = [Document(f"{number:03}.md", text) for number, text in enumerate(texts)]
     chunks = [
@@ -33,18 +32,18 @@ def make_corpus(*texts: str) -> Corpus:
     return Corpus(chunks, documents)
 
 
-def make_leg(folder: Path, corpus: Corpus, **settings: Any) -> CodeLeg:
+def make_leg(folder, corpus, **settings):
     values = {"type": "code"} | settings
     leg = CodeLegSettings.model_validate(values).build(Resources(Cache(folder)))
     leg.index(corpus)
     return leg
 
 
-def find(leg: CodeLeg, query: str) -> list[int]:
+def find(leg, query):
     return [position for position, _ in leg.search(query, 10).candidates]
 
 
-def test_code_of_a_document() -> None:
+def test_code_of_a_document():
     text = (
         "# The `run` call\n\nUse ``a`b`` or `x\ny`, not \\`this`.\n\n"
         "- item\n\n  ~~~ {.Python}\n  f()\n  ~~~\n\n| a |\n|---|\n| `cell` |\n\n"
@@ -64,7 +63,7 @@ def test_code_of_a_document() -> None:
 INSIDE = "call `getAuthToken`:\n\n```py\nfence()\n```\n\nThen [go](on.md). “Key” means a secret.\n"
 
 
-def indent(text: str, by: str) -> str:
+def indent(text, by):
     return "".join(by + line for line in text.splitlines(keepends=True))
 
 
@@ -83,7 +82,7 @@ def indent(text: str, by: str) -> str:
         f'=== "Linux"\n\n{indent(INSIDE, "    ")}',
     ],
 )
-def test_nothing_is_hidden_inside_of_an_admonition(text: str) -> None:
+def test_nothing_is_hidden_inside_of_an_admonition(text):
     found = parse(f"# A\n\n{text}\nAfter `it`.\n")
     spans = [found.text[span.start : span.end].strip(" \t>") for span in find_code(found)]
     assert spans == ["getAuthToken", "fence()", "it"]
@@ -93,7 +92,7 @@ def test_nothing_is_hidden_inside_of_an_admonition(text: str) -> None:
     assert starts == sorted(starts)
 
 
-def test_code_in_an_admonition_is_found(tmp_path: Path) -> None:
+def test_code_in_an_admonition_is_found(tmp_path):
     leg = make_leg(tmp_path, make_corpus("Note: call `getAuthToken` first.", "`other`"))
     assert find(leg, "getAuthToken") == [0]
 
@@ -101,7 +100,7 @@ def test_code_in_an_admonition_is_found(tmp_path: Path) -> None:
 @given(
     st.lists(st.sampled_from(["!!! a", "    ", "\t", "`x`", "```", "\n", ":::a", ":::", "- ", "b"]))
 )
-def test_blocks_of_admonitions_stand_in_order(parts: list[str]) -> None:
+def test_blocks_of_admonitions_stand_in_order(parts):
     found = parse("".join(parts))
     places = [(block.start, -block.end) for block in found.blocks]
     assert [start for start, _ in places] == sorted(start for start, _ in places)
@@ -111,12 +110,12 @@ def test_blocks_of_admonitions_stand_in_order(parts: list[str]) -> None:
 
 
 @pytest.mark.parametrize("text", ["```", "```\n```", "```py\n```", "`", "``` a"])
-def test_empty_code(text: str) -> None:
+def test_empty_code(text):
     assert all(text[span.start : span.end] == "" for span in find_code(parse(text)))
 
 
 @given(st.text("`~ab \n>-", max_size=60))
-def test_code_stands_in_its_document(text: str) -> None:
+def test_code_stands_in_its_document(text):
     for span in find_code(parse(text)):
         assert 0 <= span.start <= span.end <= len(text)
         assert not span.inline or span.start < span.end
@@ -127,11 +126,11 @@ def test_code_stands_in_its_document(text: str) -> None:
     [("py", "python"), ("Python", "python"), ("{.python", "python"), ("python,ignore", "python"),
      ("c++", "cpp"), ("C#", "csharp"), ("objective-c", "objective-c"), ("…", ""), ("", "")],
 )  # fmt: skip
-def test_languages_have_one_name(written: str, name: str) -> None:
+def test_languages_have_one_name(written, name):
     assert name_language(written) == name
 
 
-def test_a_name_is_found_exactly(tmp_path: Path) -> None:
+def test_a_name_is_found_exactly(tmp_path):
     leg = make_leg(
         tmp_path,
         make_corpus(
@@ -151,7 +150,7 @@ def test_a_name_is_found_exactly(tmp_path: Path) -> None:
     assert leg.search("compute", 10).note == ""
 
 
-def test_scores_by_hand(tmp_path: Path) -> None:
+def test_scores_by_hand(tmp_path):
     leg = make_leg(tmp_path, make_corpus(fenced("a b"), fenced("a c c d"), "`e`"), k1=1.0, b=0.5)
     idf = math.log(1 + (3 - 2 + 0.5) / (2 + 0.5))
     mean = 7 / 3
@@ -166,7 +165,7 @@ def test_scores_by_hand(tmp_path: Path) -> None:
     assert leg.search("aB", 10).candidates == [(0, pytest.approx(bm25 + 1 + bm25))]
 
 
-def test_the_best_block_counts(tmp_path: Path) -> None:
+def test_the_best_block_counts(tmp_path):
     alone = fenced("parse(x)")
     corpus = make_corpus(alone + "\n" + fenced("print(y)"), alone, fenced("save(z)"))
     leg = make_leg(tmp_path, corpus)
@@ -175,7 +174,7 @@ def test_the_best_block_counts(tmp_path: Path) -> None:
     assert one[1] == other[1]
 
 
-def test_chunks_without_code_never_appear(tmp_path: Path) -> None:
+def test_chunks_without_code_never_appear(tmp_path):
     leg = make_leg(tmp_path, make_corpus("run the tests", "    run()", "Call `run`."))
     assert find(leg, "run the tests") == [2]
     nothing = make_leg(tmp_path, make_corpus("run the tests", fenced("( )")))
@@ -183,13 +182,13 @@ def test_chunks_without_code_never_appear(tmp_path: Path) -> None:
     assert find(make_leg(tmp_path, Corpus(())), "run") == []
 
 
-def test_blank_and_unknown_queries(tmp_path: Path) -> None:
+def test_blank_and_unknown_queries(tmp_path):
     leg = make_leg(tmp_path, make_corpus("`run`"))
     for query in ("", " \n", "( )", "zebra", "lang:python"):
         assert find(leg, query) == []
 
 
-def test_a_query_may_name_a_language(tmp_path: Path) -> None:
+def test_a_query_may_name_a_language(tmp_path):
     corpus = make_corpus(fenced("connect()", "py"), fenced("connect()", "js"), "`connect`")
     leg = make_leg(tmp_path, corpus)
     assert sorted(find(leg, "connect")) == [0, 1, 2]
@@ -200,7 +199,7 @@ def test_a_query_may_name_a_language(tmp_path: Path) -> None:
     assert sorted(find(leg, "slang:py connect")) == [0, 1, 2]
 
 
-def test_settings_may_leave_queries_without_code_alone(tmp_path: Path) -> None:
+def test_settings_may_leave_queries_without_code_alone(tmp_path):
     leg = make_leg(tmp_path, make_corpus(fenced("run parse_json -> C++", "py")), queries="names")
     for query in ("run parse_json", "`run`", "lang:py run", "a -> b", "in C++"):
         assert find(leg, query) == [0]
@@ -208,13 +207,13 @@ def test_settings_may_leave_queries_without_code_alone(tmp_path: Path) -> None:
         assert find(leg, query) == []
 
 
-def test_settings_may_name_languages(tmp_path: Path) -> None:
+def test_settings_may_name_languages(tmp_path):
     corpus = make_corpus(fenced("connect()", "py"), fenced("connect()", "js"), "`connect`")
     assert find(make_leg(tmp_path, corpus, languages=["Python"]), "connect") == [0]
     assert find(make_leg(tmp_path, corpus, languages=["rust"]), "connect") == []
 
 
-def test_a_block_cut_in_two_is_found_by_the_chunk_that_has_the_words(tmp_path: Path) -> None:
+def test_a_block_cut_in_two_is_found_by_the_chunk_that_has_the_words(tmp_path):
     text = f"Intro `flag`\n\n{fenced('first()' + chr(10) + 'second()', 'py')}\nEnd `mark`."
     middle = text.index("second")
     chunks = [
@@ -231,9 +230,7 @@ def test_a_block_cut_in_two_is_found_by_the_chunk_that_has_the_words(tmp_path: P
 
 
 @given(st.lists(WORD, min_size=2, max_size=4), st.lists(st.sampled_from(["run", "x", "="])))
-def test_a_whole_name_outranks_its_parts(
-    tmp_path_factory: pytest.TempPathFactory, parts: list[str], filler: list[str]
-) -> None:
+def test_a_whole_name_outranks_its_parts(tmp_path_factory, parts, filler):
     name = parts[0] + "".join(part.capitalize() for part in parts[1:])
     assume(not set(parts) & set(filler))
     corpus = make_corpus(
@@ -246,7 +243,7 @@ def test_a_whole_name_outranks_its_parts(
     assert find(leg, f"how to {name}")[0] == 3
 
 
-def test_the_index_is_cached_by_what_it_depends_on(tmp_path: Path) -> None:
+def test_the_index_is_cached_by_what_it_depends_on(tmp_path):
     resources = Resources(Cache(tmp_path))
 
     def index(corpus: Corpus, **settings: Any) -> tuple[bool, list[int]]:
@@ -264,7 +261,7 @@ def test_the_index_is_cached_by_what_it_depends_on(tmp_path: Path) -> None:
     assert index(make_corpus("`halt`", "`run`")) == (False, [1])
 
 
-def test_indexing_again_replaces(tmp_path: Path) -> None:
+def test_indexing_again_replaces(tmp_path):
     leg = make_leg(tmp_path, make_corpus("`run`", "`stop`"))
     leg.index(make_corpus("`go`", "`now`", "`stop`"))
     assert (find(leg, "run"), find(leg, "stop")) == ([], [2])
@@ -272,7 +269,7 @@ def test_indexing_again_replaces(tmp_path: Path) -> None:
     assert find(leg, "stop") == []
 
 
-def test_threads_agree(tmp_path: Path) -> None:
+def test_threads_agree(tmp_path):
     names = [f"getThing{number}" for number in range(200)]
     leg = make_leg(tmp_path, make_corpus(*map(fenced, names)))
     expected = [leg.search(name, 5).candidates for name in names]

@@ -11,23 +11,21 @@ from assay.retrievers.corpus.corpus import Corpus
 from assay.retrievers.engines.recall import measure_recall
 from assay.retrievers.legs.compression import CompressedVectors, Quantisation
 from assay.retrievers.legs.dense import DenseLegSettings
-from assay.retrievers.models.base import Vectors
 from assay.retrievers.part_conformance import check_part
-from assay.retrievers.settings import Resources
 
 FORMS: list[Quantisation] = ["none", "int8", "binary"]
 
 
-def make_vectors(rows: int, width: int, seed: int = 0) -> Vectors:
+def make_vectors(rows, width, seed=0):
     values = np.random.default_rng(seed).normal(size=(rows, width)).astype(np.float32)
     return values / np.linalg.norm(values, axis=1, keepdims=True)
 
 
-def rank(vectors: Vectors, query: Vectors) -> list[int]:
+def rank(vectors, query):
     return np.argsort(-(vectors.astype(np.float64) @ query), kind="stable").tolist()
 
 
-def test_int8_scores_are_cosines_but_for_half_a_step() -> None:
+def test_int8_scores_are_cosines_but_for_half_a_step():
     vectors, query = make_vectors(300, 64), make_vectors(1, 64, 1)[0]
     found = dict(CompressedVectors(vectors, None, "int8", None).search(query, 300))
     cosines = vectors @ query
@@ -37,14 +35,14 @@ def test_int8_scores_are_cosines_but_for_half_a_step() -> None:
     assert 0 < errors.max() < 0.02
 
 
-def test_binary_scores_are_the_cosines_of_the_signs() -> None:
+def test_binary_scores_are_the_cosines_of_the_signs():
     vectors, query = make_vectors(50, 30), make_vectors(1, 30, 1)[0]  # not a multiple of 8
     found = dict(CompressedVectors(vectors, None, "binary", None).search(query, 50))
     wanted = (np.sign(vectors) @ np.sign(query)) / 30
     assert [found[i] for i in range(50)] == pytest.approx(wanted)
 
 
-def test_the_first_dimensions_are_at_unit_length_again() -> None:
+def test_the_first_dimensions_are_at_unit_length_again():
     vectors, query = make_vectors(50, 30), make_vectors(1, 30, 1)[0]
     found = dict(CompressedVectors(vectors, 10, "none", None).search(query, 50))
     heads = vectors[:, :10] / np.linalg.norm(vectors[:, :10], axis=1, keepdims=True)
@@ -53,7 +51,7 @@ def test_the_first_dimensions_are_at_unit_length_again() -> None:
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_rescoring_all_is_exact_search(form: Quantisation) -> None:
+def test_rescoring_all_is_exact_search(form):
     vectors, query = make_vectors(200, 32), make_vectors(1, 32, 1)[0]
     small = CompressedVectors(vectors, 8, form, 200)
     found = small.search(query, 20)
@@ -70,13 +68,7 @@ def test_rescoring_all_is_exact_search(form: Quantisation) -> None:
     depths=st.tuples(st.integers(1, 60), st.integers(1, 60)).map(sorted),
     seed=st.integers(0, 5),
 )
-def test_lists_fall_and_shorter_ones_are_their_heads(
-    form: Quantisation,
-    dimensions: int | None,
-    rescore: int | None,
-    depths: list[int],
-    seed: int,
-) -> None:
+def test_lists_fall_and_shorter_ones_are_their_heads(form, dimensions, rescore, depths, seed):
     vectors = np.repeat(make_vectors(20, 12, seed), 2, axis=0)  # each twice: ties
     query = make_vectors(1, 12, 9)[0]
     small = CompressedVectors(vectors, dimensions, form, rescore)
@@ -87,7 +79,7 @@ def test_lists_fall_and_shorter_ones_are_their_heads(
     assert keys == sorted(keys)
 
 
-def test_bytes_are_what_a_search_reads() -> None:
+def test_bytes_are_what_a_search_reads():
     vectors = make_vectors(100, 64)
     assert CompressedVectors(vectors, None, "none", None).bytes == 100 * 64 * 4
     assert CompressedVectors(vectors, 16, "none", None).bytes == 100 * 16 * 4
@@ -104,12 +96,12 @@ TEXTS = [
 ]
 
 
-def make_corpus() -> Corpus:
+def make_corpus():
     chunks = [Chunk(f"c{i}", "d", 0, len(text), text) for i, text in enumerate(TEXTS)]
     return Corpus(chunks[::-1])
 
 
-def test_the_leg_tells_its_recall_and_its_form(model_workshop: Resources) -> None:
+def test_the_leg_tells_its_recall_and_its_form(model_workshop):
     values = {"type": "dense", "quantisation": "binary", "dimensions": 64, "rescore": 2}
     leg = DenseLegSettings.model_validate(values).build(model_workshop)
     exact = DenseLegSettings(type="dense").build(model_workshop)
@@ -124,12 +116,12 @@ def test_the_leg_tells_its_recall_and_its_form(model_workshop: Resources) -> Non
     assert "recall_against_exact" not in leg.metadata()
 
 
-def test_the_rules_of_legs_are_kept(model_workshop: Resources) -> None:
+def test_the_rules_of_legs_are_kept(model_workshop):
     values = {"type": "dense", "dimensions": 64, "quantisation": "int8", "rescore": 3}
     check_part(DenseLegSettings.model_validate(values), model_workshop)
 
 
-def test_more_dimensions_than_there_are_is_one_line(model_workshop: Resources) -> None:
+def test_more_dimensions_than_there_are_is_one_line(model_workshop):
     leg = DenseLegSettings(type="dense", dimensions=385).build(model_workshop)
     with pytest.raises(AssayError, match=r"^dimensions: 385; the encoder gives 384$"):
         leg.index(make_corpus())
@@ -143,6 +135,6 @@ def test_more_dimensions_than_there_are_is_one_line(model_workshop: Resources) -
         ({"windows": "max", "dimensions": 8}, "windows: max is not there with"),
     ],
 )
-def test_what_does_not_fit_is_refused(values: dict[str, object], message: str) -> None:
+def test_what_does_not_fit_is_refused(values, message):
     with pytest.raises(ValidationError, match=message):
         DenseLegSettings.model_validate({"type": "dense", **values})

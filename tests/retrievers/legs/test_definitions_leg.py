@@ -4,10 +4,8 @@ import pytest
 from samples.statute import GLOSSARY, HANDBOOK, LAW, make_corpus
 
 from assay.retrievers.base import Chunk, Document, Hit
-from assay.retrievers.corpus.corpus import Corpus
 from assay.retrievers.corpus.glossary import read_words
 from assay.retrievers.legs.definitions import DefinitionsLeg
-from assay.retrievers.settings import Resources
 from assay.retrievers.stages.definitions import Definitions
 
 LISTED = """# Part {}
@@ -24,13 +22,13 @@ SCOPED = [Document(f"{n}.md", LISTED.format(f"{n}. {name}", n, n))
           for n, name in ((1, "Harbours"), (2, "Night trains"))]  # fmt: skip
 
 
-def make_leg(corpus: Corpus, resources: Resources) -> DefinitionsLeg:
+def make_leg(corpus, resources):
     leg = DefinitionsLeg(resources)
     leg.index(corpus)
     return leg
 
 
-def find(query: str, corpus: Corpus, resources: Resources) -> list[Chunk]:
+def find(query, corpus, resources):
     found = make_leg(corpus, resources).search(query, 20).candidates
     return [corpus.chunks[position] for position, _ in found]
 
@@ -56,7 +54,7 @@ def find(query: str, corpus: Corpus, resources: Resources) -> list[Chunk]:
         "the harbour master's",
     ],
 )
-def test_questions_for_a_term(query: str, resources: Resources) -> None:
+def test_questions_for_a_term(query, resources):
     (chunk,) = find(query, make_corpus(LAW, HANDBOOK), resources)
     assert "“Harbour master” means" in chunk.text
 
@@ -81,11 +79,11 @@ def test_questions_for_a_term(query: str, resources: Resources) -> None:
         "harbour master in " * 400,
     ],
 )
-def test_other_queries_find_nothing(query: str, resources: Resources) -> None:
+def test_other_queries_find_nothing(query, resources):
     assert find(query, make_corpus(LAW, HANDBOOK), resources) == []
 
 
-def test_the_context_that_a_query_names_comes_first(resources: Resources) -> None:
+def test_the_context_that_a_query_names_comes_first(resources):
     corpus = make_corpus(*SCOPED)
 
     def places(query: str) -> list[tuple[str, bool]]:
@@ -102,7 +100,7 @@ def test_the_context_that_a_query_names_comes_first(resources: Resources) -> Non
     assert places("berth under late fees")[0] == ("1.md", False)
 
 
-def test_equal_definitions_follow_the_legs_before(resources: Resources) -> None:
+def test_equal_definitions_follow_the_legs_before(resources):
     corpus = make_corpus(*SCOPED)
     leg = make_leg(corpus, resources)
     before = [position for position, _ in leg.search("berth", 9).candidates]
@@ -113,7 +111,7 @@ def test_equal_definitions_follow_the_legs_before(resources: Resources) -> None:
     assert leg.search("berth", 9).note == "4 definitions of “berth”"
 
 
-def test_definitions_are_read_once_for_the_same_text(resources: Resources) -> None:
+def test_definitions_are_read_once_for_the_same_text(resources):
     corpus = make_corpus(LAW)
     assert DefinitionsLeg(resources).index(corpus).cached == ()
     assert DefinitionsLeg(resources).index(corpus).cached == ("definitions",)
@@ -131,21 +129,21 @@ def test_definitions_are_read_once_for_the_same_text(resources: Resources) -> No
         ("low–income Äpfel", ["low", "income", "apfel"]),
     ],
 )
-def test_words_of_terms(text: str, words: list[str]) -> None:
+def test_words_of_terms(text, words):
     assert read_words(text) == words
 
 
-def define(chunk: Chunk, corpus: Corpus, resources: Resources, limit: int = 5) -> list[str]:
+def define(chunk, corpus, resources, limit=5):
     stage = Definitions(10, limit, resources)
     stage.index(corpus, 1.0)
     return [found.text for found in stage.apply("q", [Hit(chunk, 1.0)]).hits[0].definitions]
 
 
-def chunk_with(text: str, corpus: Corpus, doc_id: str = "") -> Chunk:
+def chunk_with(text, corpus, doc_id=""):
     return next(chunk for chunk in corpus.chunks if text in chunk.text and doc_id in chunk.doc_id)
 
 
-def test_hits_carry_the_definitions_of_their_terms(resources: Resources) -> None:
+def test_hits_carry_the_definitions_of_their_terms(resources):
     corpus = make_corpus(LAW, HANDBOOK)
     stage = Definitions(1, 5, resources)
     stage.index(corpus, 1.0)
@@ -160,14 +158,14 @@ def test_hits_carry_the_definitions_of_their_terms(resources: Resources) -> None
     assert result.counts == {"definitions": 1, "hits": 1}
 
 
-def test_a_hit_is_not_given_what_it_defines_itself(resources: Resources) -> None:
+def test_a_hit_is_not_given_what_it_defines_itself(resources):
     corpus = make_corpus(LAW)
     texts = define(chunk_with("“Harbour master” means", corpus), corpus, resources)
     assert len(texts) == 1
     assert texts[0].startswith("(1) “Berth”")
 
 
-def test_another_document_counts_only_if_it_is_a_glossary(resources: Resources) -> None:
+def test_another_document_counts_only_if_it_is_a_glossary(resources):
     corpus = make_corpus(HANDBOOK, GLOSSARY, *SCOPED)
     texts = define(chunk_with("Crews pay", corpus), corpus, resources)
     assert sorted(text.split(":")[0] for text in texts) == ["**Crew**", "**Fares**"]
@@ -179,7 +177,7 @@ def test_another_document_counts_only_if_it_is_a_glossary(resources: Resources) 
     assert [text.split(":")[0] for text in texts] == ["**Fares**"]
 
 
-def test_the_nearest_definition_counts_and_the_limit_holds(resources: Resources) -> None:
+def test_the_nearest_definition_counts_and_the_limit_holds(resources):
     corpus = make_corpus(*SCOPED)
     far = Chunk("x", "2.md", 500, 510, "The berth.", headings=("Part 2. Night trains", "Late fees"))
     assert [text[-2:] for text in define(far, corpus, resources)] == ["2."]

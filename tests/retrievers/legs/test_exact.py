@@ -1,7 +1,6 @@
 """The exact leg finds what a query names, first what begins there, and nothing else."""
 
 import sys
-from collections.abc import Iterator
 
 import pytest
 from hypothesis import given
@@ -17,7 +16,7 @@ DASHES = "-‐‑‒–—−－"
 CORPUS = make_corpus(LAW, HANDBOOK)
 
 
-def make_leg(corpus: Corpus = CORPUS) -> ExactLeg:
+def make_leg(corpus=CORPUS):
     leg = ExactLeg()
     leg.index(corpus)
     return leg
@@ -26,11 +25,11 @@ def make_leg(corpus: Corpus = CORPUS) -> ExactLeg:
 LEG = make_leg()
 
 
-def find(query: str, leg: ExactLeg = LEG, corpus: Corpus = CORPUS) -> list[Chunk]:
+def find(query, leg=LEG, corpus=CORPUS):
     return [corpus.chunks[position] for position, _ in leg.search(query, 100).candidates]
 
 
-def starts(query: str) -> str:
+def starts(query):
     """Return the first words of the first chunk that is found."""
     found = find(query)
     return " ".join(found[0].text.split()[:4]) if found else ""
@@ -61,7 +60,7 @@ def starts(query: str) -> str:
         ("what is in Schedule A", "## Schedule A The"),
     ],
 )
-def test_what_begins_there_is_first(query: str, first: str) -> None:
+def test_what_begins_there_is_first(query, first):
     assert starts(query).startswith(first)
 
 
@@ -88,11 +87,11 @@ def test_what_begins_there_is_first(query: str, first: str) -> None:
         "",
     ],
 )
-def test_ordinary_queries_find_nothing(query: str) -> None:
+def test_ordinary_queries_find_nothing(query):
     assert find(query) == []
 
 
-def test_the_rest_of_the_section_follows_in_its_order() -> None:
+def test_the_rest_of_the_section_follows_in_its_order():
     found = find("§ 7-202(b)")
     assert found[0].anchors == ("sec_7_202_b",)
     rest = [chunk.start for chunk in found[1:]]
@@ -103,42 +102,42 @@ def test_the_rest_of_the_section_follows_in_its_order() -> None:
     }
 
 
-def test_a_typed_id_finds_what_the_section_typed_does() -> None:
+def test_a_typed_id_finds_what_the_section_typed_does():
     assert find("sec_7_202_b") == find("§ 7-202(b)")
     assert find("sec_7_202_01") == find("§ 7-202.01")
 
 
-def test_a_query_changes_nothing_for_the_next() -> None:
+def test_a_query_changes_nothing_for_the_next():
     assert find("3.5b boats") == find("3.5b boats") == []
     assert find("3.5b") == []
 
 
-def test_an_unknown_label_gives_the_nearest_above() -> None:
+def test_an_unknown_label_gives_the_nearest_above():
     assert starts("§ 7-202(a)(2)(Z)(i)") == starts("§ 7-202(a)(2)")
     assert starts("§ 7-202(z)") == starts("§ 7-202")
     assert LEG.search("§ 7-202(z)", 5).note == "sec_7_202 above § 7-202(z)"
 
 
-def test_the_note_says_what_was_found_by_what() -> None:
+def test_the_note_says_what_was_found_by_what():
     assert LEG.search("see § 7–202(b)", 5).note == "sec_7_202_b by § 7–202(b)"
     assert LEG.search("Refunds", 5).note == "the heading of 1 section"
     assert LEG.search("refunds of fares", 5).note == ""
 
 
-def test_several_sections_are_all_found_before_what_is_around_them() -> None:
+def test_several_sections_are_all_found_before_what_is_around_them():
     first, second, *_ = find("sections 7-202(b) and 7-301")
     assert "sec_7_202_b" in first.anchors
     assert "sec_7_301" in second.anchors
 
 
-def test_a_range_names_both_its_ends() -> None:
+def test_a_range_names_both_its_ends():
     law = Document("law.md", "# § 801. One\n\nFirst.\n\n# § 804. Four\n\nFourth.\n")
     corpus = make_corpus(law)
     found = find("sections 801–804", make_leg(corpus), corpus)
     assert [chunk.section_id for chunk in found] == ["sec_801", "sec_804"]
 
 
-def test_an_id_in_two_documents_finds_both_unless_a_division_tells_them_apart() -> None:
+def test_an_id_in_two_documents_finds_both_unless_a_division_tells_them_apart():
     text = "# Title {}\n\n## Chapter 5. Things\n\n### § 1. One\n\nText {}.\n"
     documents = [Document(f"{n}.md", text.format(n, n)) for n in (2, 1)]
     corpus = make_corpus(*documents)
@@ -174,7 +173,7 @@ REGULATION = Document(
         ("Article 8, paragraph 4", ""),
     ],
 )
-def test_a_paragraph_is_that_of_its_division(query: str, begins: str) -> None:
+def test_a_paragraph_is_that_of_its_division(query, begins):
     """And no section of that number elsewhere."""
     corpus = make_corpus(REGULATION)
     found = find(query, make_leg(corpus), corpus)
@@ -182,7 +181,7 @@ def test_a_paragraph_is_that_of_its_division(query: str, begins: str) -> None:
     assert not any("Nothing" in chunk.text for chunk in found if begins != "schedule_3")
 
 
-def test_in_an_overlap_the_chunk_that_goes_on_with_the_section_is_first() -> None:
+def test_in_an_overlap_the_chunk_that_goes_on_with_the_section_is_first():
     document = Document("d.md", "# § 1. A\n\none two three\n\n# § 2. B\n\nfour five six seven\n")
     spans = [(0, 36), (24, len(document.text))]
     both = [
@@ -195,7 +194,7 @@ def test_in_an_overlap_the_chunk_that_goes_on_with_the_section_is_first() -> Non
     assert [chunk.start for chunk in find("§ 2", make_leg(corpus), corpus)] == [24, 0]
 
 
-def test_prescribed_passages_are_known_by_their_titles_and_headings() -> None:
+def test_prescribed_passages_are_known_by_their_titles_and_headings():
     chunks = [
         Chunk("p3", "a", 0, 9, "(a) First.\n\n(b) Second.", title="§ 7–9. Ropes"),
         Chunk("p2", "b", 0, 9, "## 4.2 Refunds\n\nTen days."),
@@ -208,7 +207,7 @@ def test_prescribed_passages_are_known_by_their_titles_and_headings() -> None:
     assert find("Knots", leg, corpus) == []
 
 
-def places() -> Iterator[tuple[str, tuple[str, ...], str]]:
+def places():
     structure = parse_document(LAW)
     for paragraph in structure.paragraphs:
         section = structure.section_at(paragraph.start)
@@ -227,15 +226,7 @@ def places() -> Iterator[tuple[str, tuple[str, ...], str]]:
     st.booleans(),
     st.sampled_from(["{}", "what does {} say?", "D.C. Code {}", "({})", "see {}, please"]),
 )
-def test_every_spelling_finds_it(
-    place: tuple[str, tuple[str, ...], str],
-    dash: str,
-    label_dash: str,
-    sign: str,
-    space: str,
-    upper: bool,
-    frame: str,
-) -> None:
+def test_every_spelling_finds_it(place, dash, label_dash, sign, space, upper, frame):
     number, labels, id_ = place
     spelled = f"{sign}7{space}{dash}{space}{number}"
     spelled += "".join(f"{space}({label.replace('-', label_dash)})" for label in labels)
@@ -244,7 +235,7 @@ def test_every_spelling_finds_it(
 
 
 @given(st.sampled_from(sorted(places())), st.sampled_from(DASHES), st.sampled_from(["", " "]))
-def test_a_bare_id_finds_it(place: tuple[str, tuple[str, ...], str], dash: str, space: str) -> None:
+def test_a_bare_id_finds_it(place, dash, space):
     number, labels, id_ = place
     bare = f"7{dash}{number}{space}{space.join(f'({label})' for label in labels)}"
     assert id_ in find(bare)[0].anchors
@@ -270,11 +261,11 @@ def test_a_bare_id_finds_it(place: tuple[str, tuple[str, ...], str], dash: str, 
         ('"unheard of"', 0),
     ],
 )
-def test_quoted_phrases_stand_literally(query: str, count: int) -> None:
+def test_quoted_phrases_stand_literally(query, count):
     assert len(find(query)) == count
 
 
-def test_more_phrases_come_first_then_the_earliest_then_the_shortest() -> None:
+def test_more_phrases_come_first_then_the_earliest_then_the_shortest():
     texts = ["salt and pepper, long", "salt and pepper", "a salt and pepper", "pepper; salt and"]
     corpus = Corpus([Chunk(f"{9 - n}", "d", n, n + 9, text) for n, text in enumerate(texts)], ())
     leg = make_leg(corpus)
@@ -283,7 +274,7 @@ def test_more_phrases_come_first_then_the_earliest_then_the_shortest() -> None:
     assert [9 - int(chunk.id) for chunk in find('"salt and"', leg, corpus)] == [1, 0, 2, 3]
 
 
-def test_phrases_follow_the_legs_before() -> None:
+def test_phrases_follow_the_legs_before():
     corpus = Corpus([Chunk(str(9 - n), "d", n, n + 4, "salt") for n in range(4)], ())
     found = {"dense": [(2, 0.9), (7, 0.5), (1, 0.4)]}
     result = make_leg(corpus).follow('"salt"', 10, found)
@@ -293,11 +284,11 @@ def test_phrases_follow_the_legs_before() -> None:
 @pytest.mark.parametrize(
     "query", ["4.2 Refunds", "Refunds", "  refunds ", "REFUNDS?", "“Refunds”", "4.2. refunds"]
 )
-def test_a_heading_as_a_whole_finds_its_section(query: str) -> None:
+def test_a_heading_as_a_whole_finds_its_section(query):
     assert starts(query) == "## 4.2 Refunds Refunds"
 
 
-def test_a_whole_heading_is_surer_than_its_number() -> None:
+def test_a_whole_heading_is_surer_than_its_number():
     manual = Document("a.md", "# Manual\n\n## 4.2 Clocks\n\nSet the clock.\n")
     corpus = make_corpus(manual, HANDBOOK)
     leg = make_leg(corpus)
@@ -305,7 +296,7 @@ def test_a_whole_heading_is_surer_than_its_number() -> None:
     assert find("4.2 Clocks", leg, corpus)[0].doc_id == "a.md"
 
 
-def test_a_title_that_heads_nothing_finds_where_its_document_begins() -> None:
+def test_a_title_that_heads_nothing_finds_where_its_document_begins():
     text = "# Manual\n\nFirst of all.\n\n## More\n\nAnd then some more of this.\n"
     titled = [Document(f"{name}.md", text, title=f"Boat {name}") for name in "ab"]
     corpus = make_corpus(*titled)
@@ -315,7 +306,7 @@ def test_a_title_that_heads_nothing_finds_where_its_document_begins() -> None:
     assert find("", make_leg(untitled), untitled) == []
 
 
-def test_a_bare_number_may_mean_the_paragraph_above_and_no_section() -> None:
+def test_a_bare_number_may_mean_the_paragraph_above_and_no_section():
     law = Document("law.md", "# § 203. Dues\n\n(a) Nobody pays:\n\n1. in storms;\n2. at sea.\n")
     corpus = make_corpus(law)
     leg = make_leg(corpus)
@@ -323,7 +314,7 @@ def test_a_bare_number_may_mean_the_paragraph_above_and_no_section() -> None:
     assert find("203(b)(1)", leg, corpus) == []
 
 
-def test_a_heading_cut_from_its_section_does_not_speak_for_it() -> None:
+def test_a_heading_cut_from_its_section_does_not_speak_for_it():
     text = "# One\n\nThe first section says this.\n\n# Two\n\nThe second says something else.\n"
     cut = text.index("The second")
     chunks = [
@@ -334,7 +325,7 @@ def test_a_heading_cut_from_its_section_does_not_speak_for_it() -> None:
     assert [chunk.id for chunk in find("Two", make_leg(corpus), corpus)] == ["8", "9"]
 
 
-def test_a_heading_of_many_sections_names_none() -> None:
+def test_a_heading_of_many_sections_names_none():
     documents = [Document(f"{n}.md", f"# {n}\n\n## Notes\n\nNote {n}.\n") for n in range(6)]
     for number, found in ((5, 5), (6, 0)):
         corpus = make_corpus(*documents[:number])
@@ -362,12 +353,12 @@ CODE = make_corpus(
         ("on-call", set()),
     ],
 )
-def test_a_name_alone_is_found_whole_wherever_it_stands(query: str, found: set[str]) -> None:
+def test_a_name_alone_is_found_whole_wherever_it_stands(query, found):
     assert {chunk.doc_id for chunk in find(query, make_leg(CODE), CODE)} == found
 
 
 @pytest.mark.parametrize("query", ["uS", "`uS`", '"uS"'])
-def test_a_name_in_its_own_case_comes_before_others(query: str) -> None:
+def test_a_name_in_its_own_case_comes_before_others(query):
     corpus = make_corpus(
         Document("a.md", "# A\n\nWrite to us. All of us.\n"),
         Document("b.md", "# B\n\nConductivity is given in uS.\n"),
@@ -382,18 +373,18 @@ def test_a_name_in_its_own_case_comes_before_others(query: str) -> None:
     assert len(candidates) == 3
 
 
-def test_phrases_in_scripts_without_spaces() -> None:
+def test_phrases_in_scripts_without_spaces():
     corpus = Corpus([Chunk("1", "d", 0, 6, "東京都の港、船。")], ())
     assert find("“京都の”", make_leg(corpus), corpus)
 
 
-def test_scores_descend_and_depth_cuts() -> None:
+def test_scores_descend_and_depth_cuts():
     scores = [score for _, score in LEG.search("§ 7-202", 100).candidates]
     assert scores == sorted(set(scores), reverse=True)
     assert LEG.search("§ 7-202", 2).candidates == LEG.search("§ 7-202", 100).candidates[:2]
 
 
-def count_calls(leg: ExactLeg, query: str) -> int:
+def count_calls(leg, query):
     """Return how many functions a search calls, which no load of the machine changes."""
     calls = 0
 
@@ -413,7 +404,7 @@ def count_calls(leg: ExactLeg, query: str) -> int:
     "query",
     ["§ 7-202(a)(1)(17)", "what is the harbour master to do in 2024", '"unheard of"'],
 )
-def test_a_search_costs_no_more_in_ten_thousand_chunks(query: str) -> None:
+def test_a_search_costs_no_more_in_ten_thousand_chunks(query):
     copies = [
         Chunk(f"{n:05}-{chunk.id}", f"{n}/{chunk.doc_id}", chunk.start, chunk.end, chunk.text,
               headings=chunk.headings, section_id=f"{chunk.section_id}_{n}",

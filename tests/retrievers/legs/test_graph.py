@@ -1,5 +1,4 @@
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,7 +9,7 @@ from pydantic import ValidationError
 from assay.retrievers.base import Chunk, Document
 from assay.retrievers.corpus.corpus import Corpus
 from assay.retrievers.documents.preparation import DocumentSettings
-from assay.retrievers.legs.graph import EdgeWeights, GraphLeg, GraphLegSettings, find_edges
+from assay.retrievers.legs.graph import EdgeWeights, GraphLegSettings, find_edges
 from assay.retrievers.pipeline.pipeline import PipelineSettings
 from assay.retrievers.settings import Resources
 from assay.retrievers.store.cache import Cache
@@ -18,7 +17,7 @@ from assay.retrievers.store.cache import Cache
 FIRST, SECOND, THIRD = (1 / (60 + rank) for rank in (1, 2, 3))
 
 
-def make_corpus(texts: Mapping[str, str]) -> Corpus:
+def make_corpus(texts):
     """Chunks are the paragraphs; positions follow the order in which the texts are given."""
     chunks: list[Chunk] = []
     for doc_id, text in texts.items():
@@ -30,14 +29,14 @@ def make_corpus(texts: Mapping[str, str]) -> Corpus:
     return Corpus(chunks, [Document(id_, text) for id_, text in texts.items()])
 
 
-def make_leg(folder: Path, corpus: Corpus, **settings: Any) -> GraphLeg:
+def make_leg(folder, corpus, **settings):
     values = {"type": "graph"} | settings
     leg = GraphLegSettings.model_validate(values).build(Resources(Cache(folder)))
     leg.index(corpus)
     return leg
 
 
-def follow(leg: GraphLeg, *found: int, depth: int = 10) -> dict[int, float]:
+def follow(leg, *found, depth=10):
     """Follow from the chunks at these positions, found by one leg in this order."""
     pairs = [(position, 1.0 - place / 10) for place, position in enumerate(found)]
     return dict(leg.follow("any", depth, {"dense": pairs}).candidates)
@@ -50,18 +49,18 @@ SITE = {
 }
 
 
-def test_edges_lead_from_the_chunk_that_points_to_the_first_of_the_document() -> None:
+def test_edges_lead_from_the_chunk_that_points_to_the_first_of_the_document():
     assert find_edges(make_corpus(SITE)) == {
         (0, 2, "wikilink"), (1, 4, "link"), (3, 0, "wikilink"), (3, 4, "transclusion")
     }  # fmt: skip
 
 
-def test_related_documents_are_those_of_every_chunk() -> None:
+def test_related_documents_are_those_of_every_chunk():
     texts = {"a.md": "---\nrelated: [b.md]\n---\nOne.\n\nTwo.", "b.md": "Three."}
     assert find_edges(make_corpus(texts)) == {(0, 2, "related"), (1, 2, "related")}
 
 
-def test_a_reference_leads_to_the_chunks_of_its_section() -> None:
+def test_a_reference_leads_to_the_chunks_of_its_section():
     texts = {
         "a.md": "# § 1 – Scope\n\nSubject to § 2.\n\n# § 2 – Fees\n\nTen euros.\n\nOr twelve.",
         "b.md": "Nothing.",
@@ -69,7 +68,7 @@ def test_a_reference_leads_to_the_chunks_of_its_section() -> None:
     assert find_edges(make_corpus(texts)) == {(1, position, "reference") for position in (2, 3, 4)}
 
 
-def test_scores_by_hand(tmp_path: Path) -> None:
+def test_scores_by_hand(tmp_path):
     leg = make_leg(tmp_path, make_corpus(SITE))
     assert follow(leg, 0, 1, 3) == {
         2: pytest.approx(FIRST),  # wikilink, 1
@@ -80,7 +79,7 @@ def test_scores_by_hand(tmp_path: Path) -> None:
     assert follow(leg) == {}
 
 
-def test_seeds_are_the_best_of_all_legs_before(tmp_path: Path) -> None:
+def test_seeds_are_the_best_of_all_legs_before(tmp_path):
     leg = make_leg(tmp_path, make_corpus(SITE), seeds=1)
     found = {"dense": [(0, 0.9), (1, 0.8)], "keyword": [(1, 7.0), (5, 3.0)]}
     result = leg.follow("any", 10, found)
@@ -88,7 +87,7 @@ def test_seeds_are_the_best_of_all_legs_before(tmp_path: Path) -> None:
     assert result.note == "a.md → c.md (link)"
 
 
-def test_a_second_hop_counts_less(tmp_path: Path) -> None:
+def test_a_second_hop_counts_less(tmp_path):
     corpus = make_corpus({"a.md": "[[b]]", "b.md": "[[c]]", "c.md": "[d](d.md)", "d.md": "End."})
     assert follow(make_leg(tmp_path, corpus), 0) == {1: pytest.approx(FIRST)}
     leg = make_leg(tmp_path, corpus, hops=2, decay=0.4)
@@ -96,34 +95,32 @@ def test_a_second_hop_counts_less(tmp_path: Path) -> None:
     assert follow(leg, 1) == {2: pytest.approx(FIRST), 3: pytest.approx(FIRST * 0.4 * 0.5)}
 
 
-def test_the_heaviest_edge_between_two_chunks_counts(tmp_path: Path) -> None:
+def test_the_heaviest_edge_between_two_chunks_counts(tmp_path):
     corpus = make_corpus({"a.md": "[[b]], [b](b.md) and again [[b]]", "b.md": "End."})
     assert follow(make_leg(tmp_path, corpus), 0) == {1: pytest.approx(FIRST)}
     light = make_leg(tmp_path, corpus, weights={"wikilink": 0.1})
     assert follow(light, 0) == {1: pytest.approx(FIRST * 0.5)}
 
 
-def test_a_weight_of_nothing_leaves_edges_out(tmp_path: Path) -> None:
+def test_a_weight_of_nothing_leaves_edges_out(tmp_path):
     leg = make_leg(tmp_path, make_corpus(SITE), weights={"wikilink": 0.0})
     assert set(follow(leg, 0, 1, 3)) == {4}
 
 
-def test_alone_it_finds_nothing(tmp_path: Path) -> None:
+def test_alone_it_finds_nothing(tmp_path):
     leg = make_leg(tmp_path, make_corpus(SITE))
     assert leg.search("opening of b", 10).candidates == []
     empty = make_leg(tmp_path, Corpus(()))
     assert empty.follow("any", 10, {}).candidates == []
 
 
-def test_depth_cuts_the_list(tmp_path: Path) -> None:
+def test_depth_cuts_the_list(tmp_path):
     leg = make_leg(tmp_path, make_corpus(SITE))
     assert list(follow(leg, 0, 1, 3, depth=2)) == list(follow(leg, 0, 1, 3))[:2]
 
 
 @given(st.permutations(range(6)), st.integers(1, 6), st.integers(1, 2))
-def test_only_what_the_seeds_point_at_is_found(
-    tmp_path_factory: pytest.TempPathFactory, order: list[int], seeds: int, hops: int
-) -> None:
+def test_only_what_the_seeds_point_at_is_found(tmp_path_factory, order, seeds, hops):
     corpus = make_corpus(SITE)
     leg = make_leg(tmp_path_factory.getbasetemp() / "graph", corpus, seeds=seeds, hops=hops)
     edges = find_edges(corpus)
@@ -134,7 +131,7 @@ def test_only_what_the_seeds_point_at_is_found(
     assert set(follow(leg, *order)) == wanted
 
 
-def test_edges_are_cached_by_what_they_depend_on(tmp_path: Path) -> None:
+def test_edges_are_cached_by_what_they_depend_on(tmp_path):
     resources = Resources(Cache(tmp_path))
 
     def index(texts: Mapping[str, str], **settings: Any) -> tuple[bool, dict[int, float]]:
@@ -152,18 +149,18 @@ def test_edges_are_cached_by_what_they_depend_on(tmp_path: Path) -> None:
     )  # fmt: skip
 
 
-def test_indexing_again_replaces(tmp_path: Path) -> None:
+def test_indexing_again_replaces(tmp_path):
     leg = make_leg(tmp_path, make_corpus(SITE))
     leg.index(make_corpus({"a.md": "No links."}))
     assert follow(leg, 0) == {}
 
 
-def make_pipeline(**legs: dict[str, Any]) -> PipelineSettings:
+def make_pipeline(**legs):
     fusion = {"type": "rrf", "weights": {"links": 0.5}} if len(legs) > 1 else None
     return PipelineSettings.model_validate({"legs": legs, "fusion": fusion})
 
 
-def test_a_pipeline_tells_what_led_where(model_workshop: Resources) -> None:
+def test_a_pipeline_tells_what_led_where(model_workshop):
     settings = make_pipeline(keyword={"type": "bm25", "variant": "lucene"}, links={"type": "graph"})
     documents = [
         Document("fares.md", "# Fares\n\nChildren pay half, see [[refunds#Deadline]].\n"),
@@ -185,7 +182,7 @@ def test_a_pipeline_tells_what_led_where(model_workshop: Resources) -> None:
         {"links": {"type": "graph"}, "keyword": {"type": "bm25"}},
     ],
 )
-def test_a_graph_leg_cannot_come_first(legs: dict[str, dict[str, Any]]) -> None:
+def test_a_graph_leg_cannot_come_first(legs):
     with pytest.raises(ValidationError, match=r"legs\.links: .* cannot come first; put it last"):
         make_pipeline(**legs)
 
@@ -199,6 +196,6 @@ def test_a_graph_leg_cannot_come_first(legs: dict[str, dict[str, Any]]) -> None:
         {"weights": dict.fromkeys(EdgeWeights.model_fields, 0.0)},
     ],
 )
-def test_refuses(wrong: dict[str, Any]) -> None:
+def test_refuses(wrong):
     with pytest.raises(ValidationError):
         GraphLegSettings.model_validate({"type": "graph"} | wrong)

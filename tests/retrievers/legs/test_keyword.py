@@ -18,8 +18,8 @@ from tools.recording_progress import RecordingProgress
 from assay.eval.configs.config import load_config
 from assay.retrievers.base import Chunk
 from assay.retrievers.corpus.corpus import Corpus
-from assay.retrievers.legs.bm25 import Formula, RankBm25Scorer, TableScorer, Variant, weigh
-from assay.retrievers.legs.keyword import KeywordLeg, KeywordLegSettings
+from assay.retrievers.legs.bm25 import Formula, RankBm25Scorer, TableScorer, weigh
+from assay.retrievers.legs.keyword import KeywordLegSettings
 from assay.retrievers.legs.registry import LEGS
 from assay.retrievers.settings import Resources
 from assay.retrievers.store.cache import Cache
@@ -35,7 +35,7 @@ CONSTANTS = st.tuples(
 )
 
 
-def make_chunks(texts: list[str]) -> list[Chunk]:
+def make_chunks(texts):
     names = [f"{len(texts) - number:06d}" for number in range(len(texts))]
     return [
         Chunk(id=name, doc_id=name, start=0, end=len(text), text=text)
@@ -43,14 +43,14 @@ def make_chunks(texts: list[str]) -> list[Chunk]:
     ]
 
 
-def make_leg(folder: Path, texts: list[str], **settings: Any) -> KeywordLeg:
+def make_leg(folder, texts, **settings):
     leg = KeywordLegSettings.model_validate(settings).build(Resources(Cache(folder)))
     leg.index(Corpus(make_chunks(texts)))
     return leg
 
 
 @given(PASSAGES)
-def test_terms_are_counted_and_read_back(passages: list[list[str]]) -> None:
+def test_terms_are_counted_and_read_back(passages):
     counts = count_terms(passages)
     assert [Counter(found) for found in counts.list_terms()] == list(map(Counter, passages))
     assert counts.lengths.tolist() == list(map(len, passages))
@@ -62,9 +62,7 @@ def test_terms_are_counted_and_read_back(passages: list[list[str]]) -> None:
 
 
 @given(st.lists(TERMS, max_size=12), st.integers(1, 13), st.integers(1, 30))
-def test_counts_of_parts_are_those_of_the_whole(
-    passages: list[list[str]], part: int, entries: int
-) -> None:
+def test_counts_of_parts_are_those_of_the_whole(passages, part, entries):
     whole = count_terms(passages)
     with tempfile.TemporaryDirectory() as name:
         write_counts(iter(passages), Path(name), part, entries)
@@ -78,12 +76,7 @@ def test_counts_of_parts_are_those_of_the_whole(
 
 
 @given(PASSAGES, CONSTANTS, st.sampled_from(["okapi", "lucene"]), st.integers(1, 30))
-def test_weights_of_slices_are_those_of_the_whole_to_the_bit(
-    passages: list[list[str]],
-    constants: tuple[float, float, float],
-    variant: Variant,
-    entries: int,
-) -> None:
+def test_weights_of_slices_are_those_of_the_whole_to_the_bit(passages, constants, variant, entries):
     counts, formula = count_terms(passages), Formula(variant, *constants)
     slices = list(weigh(counts, formula, entries))
     held = counts.frequencies.max()
@@ -92,21 +85,19 @@ def test_weights_of_slices_are_those_of_the_whole_to_the_bit(
     assert np.concatenate(slices).tobytes() == whole.tobytes()
 
 
-def real_texts() -> list[str]:
+def real_texts():
     """Real prose and code that every Python has: the paragraphs of argparse's source."""
     source = Path(argparse.__file__).read_text()
     return [paragraph for paragraph in re.split(r"\n\s*\n", source) if paragraph.strip()]
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
+def folder(tmp_path):
     return tmp_path / "cache"
 
 
 @given(PASSAGES, QUERY, CONSTANTS)
-def test_the_table_scores_as_rank_bm25_does(
-    passages: list[list[str]], query: list[str], constants: tuple[float, float, float]
-) -> None:
+def test_the_table_scores_as_rank_bm25_does(passages, query, constants):
     formula = Formula("okapi", *constants)
     scores = []
     for scorer in (RankBm25Scorer(formula), TableScorer(formula)):
@@ -119,7 +110,7 @@ def test_the_table_scores_as_rank_bm25_does(
 
 
 @given(PASSAGES, QUERY)
-def test_both_libraries_rank_alike(passages: list[list[str]], query: list[str]) -> None:
+def test_both_libraries_rank_alike(passages, query):
     texts = [" ".join(passage) for passage in passages]
     with tempfile.TemporaryDirectory() as name:
         results = [
@@ -131,7 +122,7 @@ def test_both_libraries_rank_alike(passages: list[list[str]], query: list[str]) 
     assert results[0] == results[1]
 
 
-def test_both_libraries_rank_real_text_alike(folder: Path) -> None:
+def test_both_libraries_rank_real_text_alike(folder):
     texts = real_texts()
     assert len(texts) > 300
     legs = [
@@ -142,7 +133,7 @@ def test_both_libraries_rank_real_text_alike(folder: Path) -> None:
         assert legs[0].search(query, 50).candidates == legs[1].search(query, 50).candidates
 
 
-def by_hand(variant: str, texts: list[str], query: str, k1: float, b: float) -> list[float]:
+def by_hand(variant, texts, query, k1, b):
     """The formulas of assay.retrievers.legs.bm25, once more; no term here has a negative idf."""
     passages = [text.split() for text in texts]
     mean = sum(map(len, passages)) / len(passages)
@@ -160,7 +151,7 @@ def by_hand(variant: str, texts: list[str], query: str, k1: float, b: float) -> 
 
 
 @pytest.mark.parametrize("variant", ["okapi", "lucene"])
-def test_formula(folder: Path, variant: str) -> None:
+def test_formula(folder, variant):
     texts = ["a b c", "a a d e f", "g h", "b g i j", "k", "l m"]
     leg = make_leg(folder, texts, variant=variant, k1=0.9, b=0.4, analyzer="plain")
     expected = by_hand(variant, texts, "a a b zz", 0.9, 0.4)
@@ -170,7 +161,7 @@ def test_formula(folder: Path, variant: str) -> None:
         assert score == pytest.approx(expected[position])
 
 
-def test_epsilon_scores_terms_of_most_passages(folder: Path) -> None:
+def test_epsilon_scores_terms_of_most_passages(folder):
     texts = ["a b", "a c", "a d", "e f"]
     low, high = (
         make_leg(folder, texts, variant="okapi", epsilon=value, analyzer="plain")
@@ -181,7 +172,7 @@ def test_epsilon_scores_terms_of_most_passages(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("scorer", ["bm25s", "rank-bm25"])
-def test_nothing_found(folder: Path, scorer: str) -> None:
+def test_nothing_found(folder, scorer):
     empty = make_leg(folder, [], scorer=scorer, variant="okapi")
     wordless = make_leg(folder, ["...", "the of"], scorer=scorer, variant="okapi")
     leg = make_leg(
@@ -194,7 +185,7 @@ def test_nothing_found(folder: Path, scorer: str) -> None:
     assert [position for position, _ in leg.search("zebra cats", 10).candidates] == [1]
 
 
-def test_ties_go_by_position_and_depth_may_exceed_the_chunks(folder: Path) -> None:
+def test_ties_go_by_position_and_depth_may_exceed_the_chunks(folder):
     leg = make_leg(folder, ["cat", "dog", "cat", "bird", "cat", "fish", "fox"])
     assert [position for position, _ in leg.search("cat", 2).candidates] == [0, 2]
     result = leg.search("cat", 1000)
@@ -202,7 +193,7 @@ def test_ties_go_by_position_and_depth_may_exceed_the_chunks(folder: Path) -> No
     assert list(result.milliseconds) == ["analyse", "search"]
 
 
-def test_the_index_is_cached_by_what_it_depends_on(folder: Path) -> None:
+def test_the_index_is_cached_by_what_it_depends_on(folder):
     texts, resources = ["one cat", "two dogs", "three birds"], Resources(Cache(folder))
 
     def index(texts: list[str], **settings: Any) -> tuple[bool, list[tuple[int, float]]]:
@@ -222,14 +213,14 @@ def test_the_index_is_cached_by_what_it_depends_on(folder: Path) -> None:
     assert index([*texts, "four"])[0] is False
 
 
-def test_indexing_again_replaces(folder: Path) -> None:
+def test_indexing_again_replaces(folder):
     leg = make_leg(folder, ["cat", "dog", "bird"])
     leg.index(Corpus(make_chunks(["dog", "fish", "fox"])))
     assert leg.search("cat", 5).candidates == []
     assert [position for position, _ in leg.search("dog", 5).candidates] == [0]
 
 
-def test_threads_agree(folder: Path) -> None:
+def test_threads_agree(folder):
     texts = real_texts()
     leg = make_leg(folder, texts)
     expected = [leg.search(text, 20).candidates for text in texts]
@@ -237,7 +228,7 @@ def test_threads_agree(folder: Path) -> None:
         assert [r.candidates for r in pool.map(lambda t: leg.search(t, 20), texts)] == expected
 
 
-def test_facts_name_the_libraries(folder: Path) -> None:
+def test_facts_name_the_libraries(folder):
     assert set(make_leg(folder, ["cat"], scorer="rank-bm25", variant="okapi").metadata()) == {
         "rank-bm25",
         "bm25s",
@@ -245,14 +236,14 @@ def test_facts_name_the_libraries(folder: Path) -> None:
     }
 
 
-def test_refuses_what_a_library_lacks() -> None:
+def test_refuses_what_a_library_lacks():
     told = "rank-bm25 has no variant lucene; set `variant: okapi` beside it"
     for variant in ({}, {"variant": "lucene"}):
         with pytest.raises(ValidationError, match=told):
             KeywordLegSettings(scorer="rank-bm25", **variant)
 
 
-def test_every_leg_has_one_bm25_and_a_design_its_own() -> None:
+def test_every_leg_has_one_bm25_and_a_design_its_own():
     found = {
         f"{name} {key}": leg
         for name in ("bm25", "hybrid", "hybrid_rrf", "combine_split", "markdown_ragdocs")
@@ -275,9 +266,7 @@ def test_every_leg_has_one_bm25_and_a_design_its_own() -> None:
         ("okapi", ["red boat", "blue sail", "old quay", "new pier", "far isle"], False),
     ],
 )
-def test_words_without_weight_in_a_tiny_collection_are_told(
-    tmp_path: Path, variant: str, texts: list[str], said: bool
-) -> None:
+def test_words_without_weight_in_a_tiny_collection_are_told(tmp_path, variant, texts, said):
     listener = RecordingProgress()
     leg = KeywordLegSettings(variant=variant).build(Resources(Cache(tmp_path), listener))
     leg.index(Corpus(make_chunks(texts)))
@@ -289,9 +278,7 @@ def test_words_without_weight_in_a_tiny_collection_are_told(
     assert listener.lines == ([warning] if said else [])
 
 
-def test_a_query_asked_deeper_is_found_as_if_it_were_asked_anew(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_query_asked_deeper_is_found_as_if_it_were_asked_anew(tmp_path, monkeypatch):
     leg = make_leg(tmp_path, ["the lamp", "lamp lamp", "another lamp and a chair", "a chair"])
     expected = {query: list(leg.search(query, 4).candidates) for query in ("lamp", "chair")}
     leg.search("lamp", 1)

@@ -1,7 +1,5 @@
 """Late interaction: MaxSim against its definition, vectors in a file, models that are none."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -20,7 +18,6 @@ from assay.retrievers.model_files.pins import find_pinned
 from assay.retrievers.model_files.wheels import fetch
 from assay.retrievers.models import cached_vectors as kept
 from assay.retrievers.models.late_interaction.token_vectors import TokenEncoderSettings
-from assay.retrievers.settings import Resources
 
 TEXTS = [
     "Cats are kept as pets.",
@@ -30,15 +27,13 @@ TEXTS = [
 ]
 
 
-def make_corpus(texts: list[str]) -> Corpus:
+def make_corpus(texts):
     chunks = [Chunk(f"c{i}", "d", 0, len(text), text) for i, text in enumerate(texts)]
     return Corpus(chunks[::-1])
 
 
 @given(counts=st.lists(st.integers(1, 7), min_size=1, max_size=30), block=st.integers(1, 20))
-def test_scores_are_the_means_of_the_greatest_cosines(
-    tmp_path_factory: pytest.TempPathFactory, counts: list[int], block: int
-) -> None:
+def test_scores_are_the_means_of_the_greatest_cosines(tmp_path_factory, counts, block):
     random = np.random.default_rng(len(counts))
     passages = [random.normal(size=(count, 6)).astype(np.float16) for count in counts]
     query = random.normal(size=(3, 6)).astype(np.float32)
@@ -52,7 +47,7 @@ def test_scores_are_the_means_of_the_greatest_cosines(
     assert vectors.bytes == sum(counts) * 6 * 2
 
 
-def test_the_leg_scores_the_token_vectors_of_an_encoder(model_workshop: Resources) -> None:
+def test_the_leg_scores_the_token_vectors_of_an_encoder(model_workshop):
     leg = LateInteractionLegSettings(type="late_interaction").build(model_workshop)
     report = leg.index(make_corpus(TEXTS))
     assert (report.chunks, report.cached) == (4, ())
@@ -77,7 +72,7 @@ def test_the_leg_scores_the_token_vectors_of_an_encoder(model_workshop: Resource
                                      model_workshop)) == 512  # fmt: skip
 
 
-def test_equal_chunks_tie_wherever_they_stand(model_workshop: Resources) -> None:
+def test_equal_chunks_tie_wherever_they_stand(model_workshop):
     leg = LateInteractionLegSettings(type="late_interaction").build(model_workshop)
     leg.index(make_corpus(TEXTS[:2] * 9))
     candidates = leg.search("animals at home", 18).candidates
@@ -85,9 +80,7 @@ def test_equal_chunks_tie_wherever_they_stand(model_workshop: Resources) -> None
     assert len({score for _, score in candidates}) == 2
 
 
-def test_what_was_encoded_before_a_kill_is_kept(
-    model_workshop: Resources, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_was_encoded_before_a_kill_is_kept(model_workshop, monkeypatch):
     monkeypatch.setattr(kept, "TEXTS_PER_WRITE", 2)
     encoder = TokenEncoderSettings().build(model_workshop)
     found = encoder.find(TEXTS)
@@ -101,31 +94,27 @@ def test_what_was_encoded_before_a_kill_is_kept(
     assert made == TEXTS[2:]
 
 
-def test_more_tokens_than_the_model_reads_are_refused(model_workshop: Resources) -> None:
+def test_more_tokens_than_the_model_reads_are_refused(model_workshop):
     with pytest.raises(AssayError, match="max_tokens: 513; the model bge-small"):
         TokenEncoderSettings(max_tokens=513).build(model_workshop)
 
 
 @pytest.fixture
-def plain(model_workshop: Resources) -> Path:
+def plain(model_workshop):
     pin = find_pinned("all-MiniLM-L6-v2", "encoder", "st")
     assert pin is not None
     return fetch(pin, model_workshop).path
 
 
 @pytest.mark.st
-def test_an_encoder_of_another_kind_gets_no_random_layer(
-    model_workshop: Resources, plain: Path
-) -> None:
+def test_an_encoder_of_another_kind_gets_no_random_layer(model_workshop, plain):
     encoder = TokenEncoderSettings(model=str(plain)).build(model_workshop)
     with pytest.raises(AssayError, match="not trained for late interaction: its files"):
         encoder.encode_query("pets")
 
 
 @pytest.mark.st
-def test_a_saved_late_interaction_model_gives_its_own_vectors(
-    model_workshop: Resources, plain: Path, tmp_path: Path
-) -> None:
+def test_a_saved_late_interaction_model_gives_its_own_vectors(model_workshop, plain, tmp_path):
     from sentence_transformers import MultiVectorEncoder
 
     MultiVectorEncoder(str(plain)).save_pretrained(str(tmp_path))

@@ -1,7 +1,6 @@
 """Legs in stores of their own: every pair is fused here, and one of two may be down."""
 
 from contextlib import closing
-from typing import Any
 
 import pytest
 from pydantic import ValidationError
@@ -10,7 +9,6 @@ from tools.leg_stores import DOCUMENTS, build_pair, check_pair
 from assay.eval.configs.config import load_config
 from assay.retrievers.base import AssayError
 from assay.retrievers.pipeline.config import PipelineConfig
-from assay.retrievers.settings import Resources
 
 DENSE = ("qdrant-edge", "sqlite", "lancedb", "postgres", "faiss", "chroma")
 KEYWORD = ("sqlite", "lancedb", "postgres", "qdrant-edge")
@@ -23,13 +21,11 @@ PAIRS = [
 
 
 @pytest.mark.parametrize(("dense", "keyword"), PAIRS)
-def test_any_two_stores_are_fused_here(dense: str, keyword: str, model_workshop: Resources) -> None:
+def test_any_two_stores_are_fused_here(dense, keyword, model_workshop):
     check_pair(model_workshop, dense, keyword)
 
 
-def test_a_store_of_words_that_is_down_is_done_without(
-    model_workshop: Resources, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_store_of_words_that_is_down_is_done_without(model_workshop, monkeypatch):
     pytest.importorskip("neo4j", reason="needs the extra `neo4j`")
     monkeypatch.setenv("NEO4J_URL", "bolt://127.0.0.1:1")
     down = {"type": "neo4j", "retries": {"attempts": 1}}
@@ -47,7 +43,7 @@ def test_a_store_of_words_that_is_down_is_done_without(
         pipeline.index(DOCUMENTS)
 
 
-def test_one_setting_moves_a_leg_of_a_config() -> None:
+def test_one_setting_moves_a_leg_of_a_config():
     moved = load_config(
         "hybrid_rrf",
         [
@@ -83,7 +79,7 @@ def test_one_setting_moves_a_leg_of_a_config() -> None:
     ],
     ids=str,
 )
-def test_what_a_leg_in_a_store_may_not_say(leg: dict[str, Any], problem: str) -> None:
+def test_what_a_leg_in_a_store_may_not_say(leg, problem):
     legs = {"dense": {"engine": "qdrant-edge"}, "keyword": leg}
     with pytest.raises(ValidationError) as caught:
         PipelineConfig.model_validate(
@@ -92,7 +88,7 @@ def test_what_a_leg_in_a_store_may_not_say(leg: dict[str, Any], problem: str) ->
     assert problem in str(caught.value)
 
 
-def test_what_a_native_engine_lacks_is_told() -> None:
+def test_what_a_native_engine_lacks_is_told():
     with pytest.raises(ValidationError, match="neo4j has no hybrid search of its own"):
         PipelineConfig.model_validate(
             {"name": "one", "retriever": {"legs": {"hybrid": {"engine": "neo4j"}}}}

@@ -16,7 +16,7 @@ from samples.real_texts import real_texts
 
 from assay.retrievers.base import Chunk
 from assay.retrievers.corpus.corpus import Corpus
-from assay.retrievers.engines.qdrant.edge import QdrantEdgeEngine, QdrantEdgeSettings
+from assay.retrievers.engines.qdrant.edge import QdrantEdgeSettings
 from assay.retrievers.legs.native import NativeHybridLeg, NativeHybridSettings
 from assay.retrievers.models.base import Encoder, Vectors
 from assay.retrievers.models.caching import CachingEncoder
@@ -43,9 +43,7 @@ class HashingEncoder(Encoder):
         return np.asarray(total / np.linalg.norm(total), np.float32)
 
 
-def make_leg(
-    folder: Path, texts: list[str], **settings: Any
-) -> tuple[QdrantEdgeEngine, NativeHybridLeg]:
+def make_leg(folder, texts, **settings):
     resources = Resources(Cache(folder))
     engine = QdrantEdgeSettings.model_validate(settings).build(resources)
     leg = NativeHybridLeg(engine, CachingEncoder(HashingEncoder(), "hashing", resources))
@@ -67,7 +65,7 @@ def make_leg(
         {"exact": False},
     ],
 )
-def test_rrf_is_what_the_settings_say(cache: Path, settings: dict[str, Any]) -> None:
+def test_rrf_is_what_the_settings_say(cache, settings):
     engine, leg = make_leg(cache, real_texts(), **settings)
     chosen = QdrantEdgeSettings.model_validate(settings)
     for query in QUERIES:
@@ -81,7 +79,7 @@ def test_rrf_is_what_the_settings_say(cache: Path, settings: dict[str, Any]) -> 
     leg.close()
 
 
-def test_dbsf_is_what_the_settings_say(cache: Path) -> None:
+def test_dbsf_is_what_the_settings_say(cache):
     engine, leg = make_leg(cache, real_texts(), fusion="dbsf")
     for query in QUERIES:
         vector = HashingEncoder().encode_query(query)
@@ -90,7 +88,7 @@ def test_dbsf_is_what_the_settings_say(cache: Path) -> None:
     leg.close()
 
 
-def test_dense_is_exact_cosine(cache: Path) -> None:
+def test_dense_is_exact_cosine(cache):
     texts = real_texts()
     engine, leg = make_leg(cache, texts)
     matrix = HashingEncoder().encode_passages(texts)
@@ -100,14 +98,14 @@ def test_dense_is_exact_cosine(cache: Path) -> None:
     leg.close()
 
 
-def test_keyword_finds_only_shared_terms(cache: Path) -> None:
+def test_keyword_finds_only_shared_terms(cache):
     engine, leg = make_leg(cache, ["cats run", "the dog", "running cat cat", "", "--"])
     assert {position for position, _ in engine.keyword("cat", 10)} == {0, 2}
     assert engine.keyword("the zebra", 10) == []
     leg.close()
 
 
-def test_recall_is_measured_where_search_is_approximate(cache: Path) -> None:
+def test_recall_is_measured_where_search_is_approximate(cache):
     approximate, leg = make_leg(cache, real_texts(), exact=False, m=2, ef_construct=4, ef=1)
     assert 0 < approximate.metadata()["recall_against_exact"] < 1
     leg.close()
@@ -117,7 +115,7 @@ def test_recall_is_measured_where_search_is_approximate(cache: Path) -> None:
     leg.close()
 
 
-def test_nothing_found(tmp_path: Path) -> None:
+def test_nothing_found(tmp_path):
     _, leg = make_leg(tmp_path, [])
     assert leg.search("cat", 5).candidates == []
     _, leg = make_leg(tmp_path, ["cat", "dog"])
@@ -128,9 +126,7 @@ def test_nothing_found(tmp_path: Path) -> None:
     leg.close()
 
 
-def test_the_shard_is_cached_and_its_copy_removed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_shard_is_cached_and_its_copy_removed(tmp_path, monkeypatch):
     (tmp_path / "copies").mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "copies"))
     resources = Resources(Cache(tmp_path / "cache"))
@@ -154,7 +150,7 @@ def test_the_shard_is_cached_and_its_copy_removed(
     assert list((tmp_path / "copies").iterdir()) == []
 
 
-def test_threads_agree(cache: Path) -> None:
+def test_threads_agree(cache):
     _, leg = make_leg(cache, real_texts())
     expected = [leg.search(query, 50).candidates for query in QUERIES]
     with ThreadPoolExecutor(4) as pool:
@@ -163,7 +159,7 @@ def test_threads_agree(cache: Path) -> None:
     leg.close()
 
 
-def test_two_processes_at_once_agree(tmp_path: Path) -> None:
+def test_two_processes_at_once_agree(tmp_path):
     # The engine's hash tables are seeded per process: ties must not follow them.
     code = (
         "import json, sys; from pathlib import Path;"
@@ -182,12 +178,12 @@ def test_two_processes_at_once_agree(tmp_path: Path) -> None:
     assert json.loads(outputs[0][0]) == json.loads(outputs[1][0])
 
 
-def test_refuses_weights_that_the_engine_has_not() -> None:
+def test_refuses_weights_that_the_engine_has_not():
     with pytest.raises(ValidationError, match="dbsf has no weights"):
         QdrantEdgeSettings.model_validate({"fusion": "dbsf", "weights": {"dense": 2.0}})
 
 
-def test_every_language_builds(tmp_path: Path) -> None:
+def test_every_language_builds(tmp_path):
     from typing import get_args
 
     from assay.retrievers.engines.qdrant.settings import Language, QdrantBm25Settings
@@ -198,7 +194,7 @@ def test_every_language_builds(tmp_path: Path) -> None:
         assert embedder.embed_query("2024").indices
 
 
-def test_settings_come_from_plain_values() -> None:
+def test_settings_come_from_plain_values():
     settings = NativeHybridSettings.model_validate(
         {"type": "native_hybrid", "engine": {"type": "qdrant-edge", "k": 61}}
     )

@@ -1,10 +1,6 @@
 """OpenSearch's lexical side, run for real against osmem, which speaks its bulk, mapping, alias and
 match requests. Its scores are its own: it has no similarity to set."""
 
-from collections.abc import Iterator, Sequence
-from pathlib import Path
-from typing import Any
-
 import numpy as np
 import pytest
 from doubles.opensearch_proxy import Proxy
@@ -13,7 +9,7 @@ from tools.extras import skip_without
 
 from assay.retrievers.base import AssayError, Chunk
 from assay.retrievers.conformance import RULES as RETRIEVER_RULES
-from assay.retrievers.conformance import Rule, Subject
+from assay.retrievers.conformance import Subject
 from assay.retrievers.corpus.corpus import Corpus
 from assay.retrievers.engines.conformance import RULES
 from assay.retrievers.engines.conformance.sample import encode
@@ -22,7 +18,7 @@ from assay.retrievers.engines.opensearch.engine import OpenSearchEngine, OpenSea
 from assay.retrievers.engines.opensearch.server import OpenSearchServer
 from assay.retrievers.engines.servers.servers import is_index_name
 from assay.retrievers.fusion.ranking import Scored
-from assay.retrievers.legs.native import EngineKeywordSettings, EngineLeg, NativeHybridSettings
+from assay.retrievers.legs.native import EngineKeywordSettings, NativeHybridSettings
 from assay.retrievers.models.base import Vectors
 from assay.retrievers.pipeline.config import PipelineConfig
 from assay.retrievers.settings import Resources
@@ -44,34 +40,34 @@ LEXICAL = {
 
 
 @pytest.fixture
-def url(osmem_base: Any) -> Iterator[str]:
+def url(osmem_base):
     """A server of the test's own, without any index."""
     with osmem_base.clone() as clone:
         yield clone.url
 
 
-def open_leg(url: str, texts: Sequence[str], **settings: Any) -> EngineLeg:
+def open_leg(url, texts, **settings):
     leg = make_leg(url, **settings)
     leg.index(make_corpus(texts))
     return leg
 
 
-def make_leg(url: str, **settings: Any) -> EngineLeg:
+def make_leg(url, **settings):
     engine = {"type": "opensearch", "knn": NO_VECTORS, "endpoint": url, **settings}
     leg = EngineKeywordSettings.model_validate({"type": "engine_keyword", "engine": engine})
     return leg.build(Resources(Cache(default_root())))
 
 
-def make_corpus(texts: Sequence[str]) -> Corpus:
+def make_corpus(texts):
     count = len(texts)
     return Corpus([Chunk(f"{count - i:06d}", "d", 0, 1, text) for i, text in enumerate(texts)])
 
 
-def find(leg: EngineLeg, query: str, depth: int = 100) -> list[int]:
+def find(leg, query, depth=100):
     return [position for position, _ in leg.search(query, depth).candidates]
 
 
-def connect(url: str) -> tuple[OpenSearchClient, OpenSearchServer]:
+def connect(url):
     client = OpenSearchClient(OpenSearchSettings(endpoint=url))
     return client, OpenSearchServer(client)
 
@@ -87,12 +83,12 @@ class Lexical(OpenSearchEngine):
 
 
 @pytest.mark.parametrize("rule", [rule for rule in RULES if rule.name in LEXICAL], ids=str)
-def test_the_engine_keeps_the_rules_of_words(rule: Rule, url: str) -> None:
+def test_the_engine_keeps_the_rules_of_words(rule, url):
     rule.check(lambda: Lexical(OpenSearchSettings(endpoint=url), Resources(Cache(default_root()))))
 
 
 @pytest.mark.parametrize("rule", RETRIEVER_RULES, ids=str)
-def test_a_pipeline_with_the_leg_keeps_the_rules(rule: Rule, url: str) -> None:
+def test_a_pipeline_with_the_leg_keeps_the_rules(rule, url):
     config = PipelineConfig.model_validate(
         {
             "name": "under-test",
@@ -113,7 +109,7 @@ def test_a_pipeline_with_the_leg_keeps_the_rules(rule: Rule, url: str) -> None:
     ("analyzer", "finds"),
     [("english", {0, 1}), ("standard", {1}), ("whitespace", {1}), ("german", {1})],
 )
-def test_analyzers(url: str, analyzer: str, finds: set[int]) -> None:
+def test_analyzers(url, analyzer, finds):
     leg = open_leg(
         url, ["the ferries sail", "a ferry", "dogs", "FERRY,"][:3], bm25={"analyzer": analyzer}
     )
@@ -121,7 +117,7 @@ def test_analyzers(url: str, analyzer: str, finds: set[int]) -> None:
     leg.close()
 
 
-def test_the_index_is_found_again(url: str) -> None:
+def test_the_index_is_found_again(url):
     first, again, other = make_leg(url), make_leg(url), make_leg(url, bm25={"k1": 2.0})
     made = first.index(make_corpus(TEN))
     assert (made.chunks, made.cached) == (10, ())
@@ -135,13 +131,13 @@ def test_the_index_is_found_again(url: str) -> None:
     assert [stored.texts for stored in server.list_stored()] == [10, 10]
 
 
-def test_equal_scores_come_by_position(url: str) -> None:
+def test_equal_scores_come_by_position(url):
     leg = open_leg(url, ["one ferry", "two dogs"] * 30)
     assert find(leg, "ferry") == list(range(0, 60, 2))
     assert find(leg, "ferry", 7) == [0, 2, 4, 6, 8, 10, 12]
 
 
-def test_an_alias_of_ones_own_moves_to_the_new_texts(url: str) -> None:
+def test_an_alias_of_ones_own_moves_to_the_new_texts(url):
     client, server = connect(url)
     open_leg(url, ["old cats"], index_name="house").close()
     (before,) = client.ask("indices.get_alias", name="house")
@@ -152,7 +148,7 @@ def test_an_alias_of_ones_own_moves_to_the_new_texts(url: str) -> None:
     assert [(stored.name, stored.texts) for stored in server.list_stored()] == [("house", 2)]
 
 
-def test_what_is_not_whole_is_told_and_made_anew(url: str) -> None:
+def test_what_is_not_whole_is_told_and_made_anew(url):
     client, server = connect(url)
     leg = open_leg(url, TEN)
     name = leg.metadata()["engine"]["index"]
@@ -172,7 +168,7 @@ def test_what_is_not_whole_is_told_and_made_anew(url: str) -> None:
     assert find(again, "3") == [3]
 
 
-def test_the_server_lists_and_drops_only_what_is_ours(url: str) -> None:
+def test_the_server_lists_and_drops_only_what_is_ours(url):
     client, server = connect(url)
     client.ask("indices.create", index="assay_of_gold", body={})
     client.ask("indices.create", index="payroll", body={})
@@ -191,7 +187,7 @@ def test_the_server_lists_and_drops_only_what_is_ours(url: str) -> None:
     assert set(client.ask("indices.get_alias")) == {"assay_of_gold", "payroll"}
 
 
-def test_indexes_that_are_others_are_left_alone(url: str, tmp_path: Path) -> None:
+def test_indexes_that_are_others_are_left_alone(url, tmp_path):
     def index(width: int, identity: str) -> None:
         engine = OpenSearchSettings(endpoint=url, index_name="house").build(
             Resources(Cache(tmp_path))
@@ -212,7 +208,7 @@ def test_indexes_that_are_others_are_left_alone(url: str, tmp_path: Path) -> Non
     index(3, "model one")
 
 
-def test_many_texts_go_in_several_requests(url: str) -> None:
+def test_many_texts_go_in_several_requests(url):
     texts = [f"text {i}" for i in range(1100)] + ["long " * 500_000, "long " * 600_000, "end"]
     with Proxy(url) as proxy:
         leg = open_leg(proxy.url, texts)
@@ -221,7 +217,7 @@ def test_many_texts_go_in_several_requests(url: str) -> None:
     assert find(leg, "1099 end") == [1102, 1099] or find(leg, "1099 end") == [1099, 1102]
 
 
-def test_the_leg_finds_nothing_in_nothing(url: str) -> None:
+def test_the_leg_finds_nothing_in_nothing(url):
     leg = open_leg("http://127.0.0.1:1", [])
     assert leg.search("ferry", 5).candidates == []
     leg = open_leg(url, TEN)
@@ -232,7 +228,7 @@ def test_the_leg_finds_nothing_in_nothing(url: str) -> None:
     leg.close()
 
 
-def test_a_vector_of_another_length_is_refused(url: str) -> None:
+def test_a_vector_of_another_length_is_refused(url):
     engine = OpenSearchSettings(endpoint=url).build(Resources(Cache(default_root())))
     engine.index(["ferry"], encode("ferry")[None], "hashing")
     for search in (engine.dense, lambda vector, limit: engine.hybrid("ferry", vector, limit)):
@@ -242,7 +238,7 @@ def test_a_vector_of_another_length_is_refused(url: str) -> None:
 
 
 @pytest.mark.parametrize("search", ["dense", "hybrid"])
-def test_without_vectors_there_is_the_keyword_list_alone(search: str, url: str) -> None:
+def test_without_vectors_there_is_the_keyword_list_alone(search, url):
     settings = OpenSearchSettings.model_validate({"endpoint": url, "knn": NO_VECTORS})
     assert settings.searches == ("keyword",)
     engine = settings.build(Resources(Cache(default_root())))

@@ -1,14 +1,11 @@
 """A number that several documents give to a section: the document that the query names is meant."""
 
-from collections.abc import Sequence
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from samples.statute import make_corpus
 
 from assay.retrievers.base import Document
-from assay.retrievers.corpus.corpus import Corpus
 from assay.retrievers.fusion.fusion import RrfSettings
 from assay.retrievers.legs.lookups.exact import ExactLeg
 
@@ -31,7 +28,7 @@ Boats have rules of their own, of which those of {title} are the strictest.
 HEADINGS = ("Wiring", "Mounting", "Retention", "Hotels")
 
 
-def write(id_: str, title: str, heading: str) -> Document:
+def write(id_, title, heading):
     return Document(id_, BODY.format(title=title, heading=heading), title)
 
 
@@ -44,7 +41,7 @@ DOCUMENTS = [
 CORPUS = make_corpus(*DOCUMENTS)
 
 
-def make_leg(corpus: Corpus = CORPUS) -> ExactLeg:
+def make_leg(corpus=CORPUS):
     leg = ExactLeg()
     leg.index(corpus)
     return leg
@@ -53,7 +50,7 @@ def make_leg(corpus: Corpus = CORPUS) -> ExactLeg:
 LEG = make_leg()
 
 
-def find(query: str, ranked: Sequence[int] = ()) -> tuple[list[str], list[str]]:
+def find(query, ranked=()):
     """Return the documents of the chunks that a boost lifts, and of those that it leaves."""
     result = LEG.follow(query, 100, {"dense": [(i, 1.0) for i in ranked]})
     doubtful = [i in result.unboosted for i, _ in result.candidates]
@@ -77,7 +74,7 @@ def find(query: str, ranked: Sequence[int] = ()) -> tuple[list[str], list[str]]:
         ("the retention of section 4", "c/privacy.md"),
     ],
 )
-def test_the_document_that_is_named_is_meant(query: str, document: str) -> None:
+def test_the_document_that_is_named_is_meant(query, document):
     certain, left = find(query)
     assert certain == [document]
     assert sorted(left) == sorted(TITLES.keys() - {document})
@@ -92,7 +89,7 @@ def test_the_document_that_is_named_is_meant(query: str, document: str) -> None:
         "section 4 of the harbour rules",  # which have no section 4
     ],
 )
-def test_what_stays_ambiguous_is_not_lifted_and_follows_the_legs_before(query: str) -> None:
+def test_what_stays_ambiguous_is_not_lifted_and_follows_the_legs_before(query):
     last = [i for i, chunk in enumerate(CORPUS.chunks) if chunk.doc_id == "d/travel.md"]
     certain, left = find(query, last)
     assert certain == []
@@ -102,9 +99,7 @@ def test_what_stays_ambiguous_is_not_lifted_and_follows_the_legs_before(query: s
 
 
 @given(st.sampled_from(sorted(TITLES)), st.sampled_from(["4", "4.1"]), st.booleans(), st.data())
-def test_any_title_tells_its_section_from_the_others(
-    id_: str, number: str, upper: bool, data: st.DataObject
-) -> None:
+def test_any_title_tells_its_section_from_the_others(id_, number, upper, data):
     frame = data.draw(st.sampled_from(["section {} of the {}", "§ {}, {}", "sec. {} {}"]))
     query = frame.format(number, TITLES[id_])
     ranked = data.draw(st.permutations(range(len(CORPUS.chunks))))
@@ -117,7 +112,7 @@ def test_any_title_tells_its_section_from_the_others(
     assert find(query, ranked)[0] == [id_]
 
 
-def test_copies_of_one_text_are_no_doubt() -> None:
+def test_copies_of_one_text_are_no_doubt():
     copy = Document("z/privacy-archive.md", DOCUMENTS[2].text, DOCUMENTS[2].title)
     corpus = make_corpus(*DOCUMENTS, copy)
     result = make_leg(corpus).search("section 4 of the data protection policy", 100)
@@ -125,12 +120,12 @@ def test_copies_of_one_text_are_no_doubt() -> None:
     assert set(certain) == {"c/privacy.md", "z/privacy-archive.md"}
 
 
-def test_a_number_of_one_document_needs_no_name() -> None:
+def test_a_number_of_one_document_needs_no_name():
     corpus = make_corpus(*DOCUMENTS[2:3])
     assert make_leg(corpus).search("section 4 of the harbour rules", 9).unboosted == frozenset()
 
 
-def test_a_range_within_a_document_leaves_out_what_others_have_between() -> None:
+def test_a_range_within_a_document_leaves_out_what_others_have_between():
     tax = Document("tax.md", "# Tax code\n\n## § 3. Rates\n\nTen.\n\n## § 5. Dues\n\nTwo.\n")
     port = Document("port.md", "# Port code\n\n## § 4. Quays\n\nSix.\n\n## § 6. Ends\n\nOne.\n")
     fees = Document("fees.md", "# Fees\n\n## § 7. A\n\nB.\n\n## § 8. C\n\nD.\n\n## § 9. E\n\nF.\n")
@@ -146,11 +141,11 @@ def test_a_range_within_a_document_leaves_out_what_others_have_between() -> None
         assert {corpus.chunks[i].doc_id for i, _ in found} == documents
 
 
-def test_the_note_says_that_several_documents_have_it() -> None:
+def test_the_note_says_that_several_documents_have_it():
     assert LEG.search("section 4", 9).note == "sec_4 by section 4 in several documents"
 
 
-def test_fusion_lifts_only_what_is_certain() -> None:
+def test_fusion_lifts_only_what_is_certain():
     fusion = RrfSettings(boosts={"exact": 10})
     legs = {"dense": [(1, 0.9), (2, 0.8), (3, 0.7)], "exact": [(3, 1.0), (2, 0.5)]}
     assert [i for i, _ in fusion.fuse(legs)] == [3, 2, 1]

@@ -1,7 +1,5 @@
 """The sparse leg: its index against plain dot products, its model against numpy."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -17,7 +15,6 @@ from assay.retrievers.model_files.pins import find_pinned
 from assay.retrievers.model_files.wheels import fetch
 from assay.retrievers.models.sparse.sparse import SparseEncoderSettings
 from assay.retrievers.models.sparse_base import SparseVector
-from assay.retrievers.settings import Resources
 
 TEXTS = [
     "Cats are kept as pets.",
@@ -30,14 +27,14 @@ ROWS = arrays(np.float32, (6, 9), elements=st.just(np.float32(0)) | WEIGHTS)
 
 
 @pytest.fixture
-def folder(model_workshop: Resources) -> Path:
+def folder(model_workshop):
     pin = find_pinned("splade-tiny", "sparse-encoder")
     assert pin is not None
     return fetch(pin, model_workshop).path
 
 
 @given(rows=ROWS)
-def test_the_index_gives_the_plain_dot_products(rows: np.ndarray) -> None:
+def test_the_index_gives_the_plain_dot_products(rows):
     *passages, query = [SparseVector.of(row) for row in rows]
     wanted = rows[:-1].astype(np.float64) @ rows[-1].astype(np.float64)
     assert InvertedIndex(passages).score(query) == pytest.approx(wanted, rel=1e-12)
@@ -46,16 +43,14 @@ def test_the_index_gives_the_plain_dot_products(rows: np.ndarray) -> None:
 
 
 @given(row=ROWS.map(lambda rows: rows[0]))
-def test_a_vector_comes_back_from_its_bytes(row: np.ndarray) -> None:
+def test_a_vector_comes_back_from_its_bytes(row):
     vector = SparseVector.of(row)
     back = SparseVector.from_bytes(vector.to_bytes())
     assert back.terms.tolist() == vector.terms.tolist() == np.flatnonzero(row).tolist()
     assert back.weights.tolist() == vector.weights.tolist() == row[row > 0].tolist()
 
 
-def test_the_model_weighs_terms_as_its_formula_says(
-    folder: Path, model_workshop: Resources
-) -> None:
+def test_the_model_weighs_terms_as_its_formula_says(folder, model_workshop):
     encoder = SparseEncoderSettings().build(model_workshop)
     for text, vector in zip(TEXTS, encoder.encode(TEXTS).vectors, strict=True):
         wanted = weigh(text, folder)
@@ -67,7 +62,7 @@ def test_the_model_weighs_terms_as_its_formula_says(
     assert query.weights.tolist() == encoder.encode(TEXTS).vectors[0].weights.tolist()
 
 
-def weigh(text: str, folder: Path) -> np.ndarray:
+def weigh(text, folder):
     """Return log(1 + relu(logit)) of every term, the maximum over the tokens, by numpy alone."""
     from scipy.special import erf, softmax
     from tokenizers import Tokenizer
@@ -113,12 +108,12 @@ def weigh(text: str, folder: Path) -> np.ndarray:
     return np.log1p(np.maximum(logits, 0)).max(axis=0)
 
 
-def make_corpus(texts: list[str]) -> Corpus:
+def make_corpus(texts):
     chunks = [Chunk(f"c{i}", "d", 0, len(text), text) for i, text in enumerate(texts)]
     return Corpus(chunks[::-1])
 
 
-def test_the_leg_finds_what_is_meant_and_keeps_vectors(model_workshop: Resources) -> None:
+def test_the_leg_finds_what_is_meant_and_keeps_vectors(model_workshop):
     leg = SparseLegSettings(type="sparse").build(model_workshop)
     report = leg.index(make_corpus(TEXTS))
     assert (report.chunks, report.cached) == (3, ())
@@ -136,7 +131,7 @@ def test_the_leg_finds_what_is_meant_and_keeps_vectors(model_workshop: Resources
     assert "origin not stated" in facts["build"]
 
 
-def test_what_the_model_does_not_read_is_counted(model_workshop: Resources) -> None:
+def test_what_the_model_does_not_read_is_counted(model_workshop):
     legs = [SparseLegSettings(type="sparse")]
     assert find_window(list_encoders(legs, model_workshop)) == 512
 
@@ -153,17 +148,13 @@ def test_what_the_model_does_not_read_is_counted(model_workshop: Resources) -> N
         ({"model": "bge-small-en-v1.5"}, "model bge-small-en-v1.5: unknown; allowed: splade-tiny"),
     ],
 )
-def test_a_model_that_is_none_is_one_line(
-    values: dict[str, object], message: str, model_workshop: Resources
-) -> None:
+def test_a_model_that_is_none_is_one_line(values, message, model_workshop):
     with pytest.raises(AssayError, match=message):
         SparseEncoderSettings.model_validate(values).build(model_workshop)
 
 
 @pytest.mark.st
-def test_sentence_transformers_gives_the_same_weights(
-    folder: Path, model_workshop: Resources
-) -> None:
+def test_sentence_transformers_gives_the_same_weights(folder, model_workshop):
     onnx = SparseEncoderSettings().build(model_workshop)
     settings = (
         SparseEncoderSettings(backend="st"),

@@ -5,7 +5,6 @@ from pydantic import TypeAdapter
 
 from assay.retrievers.base import AssayError
 from assay.retrievers.models.cross_encoders import CrossEncoderSettings
-from assay.retrievers.settings import Resources
 
 QUERY = "how many people live in Berlin"
 ANSWER = "Berlin had a population of 3,520,031 registered inhabitants in an area of 891 km²."
@@ -16,7 +15,7 @@ OTHERS = [
 ]
 
 
-def test_the_answer_comes_first(model_workshop: Resources) -> None:
+def test_the_answer_comes_first(model_workshop):
     scores = CrossEncoderSettings().build(model_workshop).score(QUERY, [*OTHERS, ANSWER])
     assert len(scores) == 4
     assert max(scores) == scores[3]
@@ -24,7 +23,7 @@ def test_the_answer_comes_first(model_workshop: Resources) -> None:
     assert scores[3] > 8.2
 
 
-def test_a_score_does_not_depend_on_the_other_texts(model_workshop: Resources) -> None:
+def test_a_score_does_not_depend_on_the_other_texts(model_workshop):
     texts = [*OTHERS, ANSWER, ANSWER * 20]
     together = CrossEncoderSettings().build(model_workshop).score(QUERY, texts)
     alone = CrossEncoderSettings().build(replace(model_workshop, threads=1))
@@ -32,7 +31,7 @@ def test_a_score_does_not_depend_on_the_other_texts(model_workshop: Resources) -
     assert alone.score(QUERY, texts[::-1]) == together[::-1]
 
 
-def test_a_cap_on_tokens_cuts_the_passage_not_the_query(model_workshop: Resources) -> None:
+def test_a_cap_on_tokens_cuts_the_passage_not_the_query(model_workshop):
     capped = CrossEncoderSettings(max_tokens=40).build(model_workshop)
     full = CrossEncoderSettings().build(model_workshop)
     assert capped.identity != full.identity
@@ -42,20 +41,20 @@ def test_a_cap_on_tokens_cuts_the_passage_not_the_query(model_workshop: Resource
     assert capped.score(QUERY, [ANSWER]) == full.score(QUERY, [ANSWER])
 
 
-def test_no_texts_give_no_scores(model_workshop: Resources) -> None:
+def test_no_texts_give_no_scores(model_workshop):
     assert CrossEncoderSettings().build(model_workshop).score(QUERY, []) == []
 
 
-def test_a_name_alone_stands_for_the_settings() -> None:
+def test_a_name_alone_stands_for_the_settings():
     adapter = TypeAdapter(CrossEncoderSettings)
     assert adapter.validate_python("owner/name") == CrossEncoderSettings(model="owner/name")
 
 
-def test_refuses_more_tokens_than_the_model_reads(model_workshop: Resources) -> None:
+def test_refuses_more_tokens_than_the_model_reads(model_workshop):
     with pytest.raises(AssayError, match=r"max_tokens: 600; .* reads at most 512"):
         CrossEncoderSettings(max_tokens=600).build(model_workshop)
 
 
-def test_an_unknown_model_lists_the_pinned_ones(model_workshop: Resources) -> None:
+def test_an_unknown_model_lists_the_pinned_ones(model_workshop):
     with pytest.raises(AssayError, match="model nix: unknown; allowed: ms-marco-MiniLM-L-12-v2"):
         CrossEncoderSettings(model="nix").build(model_workshop)

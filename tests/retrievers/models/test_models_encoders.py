@@ -5,7 +5,6 @@ import subprocess
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -37,12 +36,12 @@ print(encoded.fresh, len(encoded.vectors))
 """
 
 
-def encode_elsewhere(root: Path, texts: int) -> subprocess.Popen[str]:
+def encode_elsewhere(root, texts):
     command = [sys.executable, "-c", ENCODE, str(root), str(texts)]
     return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
 
 
-def stored(root: Path) -> int:
+def stored(root):
     path = root / "embeddings.sqlite"
     if not path.exists():
         return 0
@@ -54,7 +53,7 @@ def stored(root: Path) -> int:
 
 
 @pytest.mark.parametrize("name", ["bge-small-en-v1.5", "all-MiniLM-L6-v2"])
-def test_a_query_is_nearest_to_its_passage(name: str, model_workshop: Resources) -> None:
+def test_a_query_is_nearest_to_its_passage(name, model_workshop):
     encoder = EncoderSettings(model=name).build(model_workshop)
     vectors = encoder.encode_passages(PASSAGES)
     assert vectors.shape == (len(PASSAGES), 384)
@@ -71,7 +70,7 @@ def test_a_query_is_nearest_to_its_passage(name: str, model_workshop: Resources)
         assert int(np.argmax(vectors @ vector)) == wanted
 
 
-def test_a_vector_does_not_depend_on_its_neighbours(model_workshop: Resources) -> None:
+def test_a_vector_does_not_depend_on_its_neighbours(model_workshop):
     many = EncoderSettings().build(model_workshop).encode_passages(PASSAGES)
     for number, text in enumerate(PASSAGES):
         alone = Resources(Cache(model_workshop.cache.root.parent / f"alone{number}"), threads=1)
@@ -81,7 +80,7 @@ def test_a_vector_does_not_depend_on_its_neighbours(model_workshop: Resources) -
         )
 
 
-def test_the_query_prefix_changes_queries_only(model_workshop: Resources) -> None:
+def test_the_query_prefix_changes_queries_only(model_workshop):
     own = EncoderSettings().build(model_workshop)
     none = EncoderSettings(query_prefix="").build(model_workshop)
     assert own.identity == none.identity
@@ -93,9 +92,7 @@ def test_the_query_prefix_changes_queries_only(model_workshop: Resources) -> Non
 @pytest.mark.parametrize(
     "change", [{"passage_prefix": "passage: "}, {"max_tokens": 16}, {"pooling": "mean"}]
 )
-def test_what_changes_a_passages_vector_changes_the_identity(
-    change: dict[str, object], model_workshop: Resources
-) -> None:
+def test_what_changes_a_passages_vector_changes_the_identity(change, model_workshop):
     own = EncoderSettings().build(model_workshop)
     other = EncoderSettings.model_validate(change).build(model_workshop)
     assert own.identity != other.identity
@@ -103,7 +100,7 @@ def test_what_changes_a_passages_vector_changes_the_identity(
     assert not np.array_equal(own.encode_passages(long), other.encode_passages(long))
 
 
-def test_reads_no_more_than_max_tokens(model_workshop: Resources) -> None:
+def test_reads_no_more_than_max_tokens(model_workshop):
     encoder = EncoderSettings(max_tokens=10).build(model_workshop)
     words = "one two three four five six seven eight"  # with [CLS] and [SEP] exactly ten
     vectors = encoder.encode_passages([words, f"{words} nine", words.replace("eight", "nine")])
@@ -111,7 +108,7 @@ def test_reads_no_more_than_max_tokens(model_workshop: Resources) -> None:
     assert not np.array_equal(vectors[0], vectors[2])
 
 
-def test_equal_texts_are_encoded_once_and_rows_keep_their_order(model_workshop: Resources) -> None:
+def test_equal_texts_are_encoded_once_and_rows_keep_their_order(model_workshop):
     encoder = EncoderSettings().build(model_workshop)
     first = encoder.encode(["b", "a", "b", "a"])
     assert first.fresh == 2
@@ -122,7 +119,7 @@ def test_equal_texts_are_encoded_once_and_rows_keep_their_order(model_workshop: 
     assert encoder.encode(["c", "a"]).fresh == 0
 
 
-def test_no_texts_give_no_rows(model_workshop: Resources) -> None:
+def test_no_texts_give_no_rows(model_workshop):
     assert EncoderSettings().build(model_workshop).encode_passages([]).shape == (0, 0)
 
 
@@ -130,7 +127,7 @@ def test_no_texts_give_no_rows(model_workshop: Resources) -> None:
     max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(texts=st.lists(st.sampled_from(["x", "y", "z", "x y", "ü", "🙂", "\n", ""]), max_size=8))
-def test_the_cache_changes_no_vector(model_workshop: Resources, texts: list[str]) -> None:
+def test_the_cache_changes_no_vector(model_workshop, texts):
     encoder = EncoderSettings().build(model_workshop)
     vectors = encoder.encode_passages(texts)
     assert len(vectors) == len(texts)
@@ -138,7 +135,7 @@ def test_the_cache_changes_no_vector(model_workshop: Resources, texts: list[str]
         assert np.array_equal(encoder.encode_passages([text])[0], row)
 
 
-def test_many_threads_share_an_encoder(model_workshop: Resources) -> None:
+def test_many_threads_share_an_encoder(model_workshop):
     encoder = EncoderSettings().build(model_workshop)
     texts = [f"text {number}" for number in range(20)]
     with ThreadPoolExecutor(4) as pool:
@@ -148,7 +145,7 @@ def test_many_threads_share_an_encoder(model_workshop: Resources) -> None:
     assert all(np.array_equal(query, queries[0]) for query in queries)
 
 
-def test_a_killed_process_loses_little_and_two_at_once_agree(model_workshop: Resources) -> None:
+def test_a_killed_process_loses_little_and_two_at_once_agree(model_workshop):
     root, texts = model_workshop.cache.root, 1200
     killed = encode_elsewhere(root, texts)
     while not stored(root) and killed.poll() is None:
@@ -164,7 +161,7 @@ def test_a_killed_process_loses_little_and_two_at_once_agree(model_workshop: Res
     assert stored(root) == texts
 
 
-def test_importing_and_a_full_cache_load_no_runtime(model_workshop: Resources) -> None:
+def test_importing_and_a_full_cache_load_no_runtime(model_workshop):
     EncoderSettings().build(model_workshop).encode_passages(["number 0 of a few"])
     heavy = "{'onnxruntime', 'tokenizers', 'sentence_transformers', 'torch', 'huggingface_hub'}"
     check = f"{ENCODE}\nassert not {heavy} & set(sys.modules), {heavy} & set(sys.modules)"
@@ -176,7 +173,7 @@ def test_importing_and_a_full_cache_load_no_runtime(model_workshop: Resources) -
     assert done.stdout.split() == ["0", "1"]
 
 
-def test_a_name_alone_stands_for_the_settings() -> None:
+def test_a_name_alone_stands_for_the_settings():
     adapter = TypeAdapter(EncoderSettings)
     assert adapter.validate_python("all-MiniLM-L6-v2") == EncoderSettings(model="all-MiniLM-L6-v2")
     kinds = {part.get("type") for part in adapter.json_schema()["anyOf"]}
@@ -196,9 +193,7 @@ def test_a_name_alone_stands_for_the_settings() -> None:
         ({"model": "ms-marco-MiniLM-L-12-v2"}, "model ms-marco-MiniLM-L-12-v2: unknown"),
     ],
 )
-def test_refuses_what_cannot_work(
-    given: dict[str, object], message: str, model_workshop: Resources
-) -> None:
+def test_refuses_what_cannot_work(given, message, model_workshop):
     with pytest.raises(AssayError) as caught:
         EncoderSettings.model_validate(given).build(model_workshop)
     assert str(caught.value).startswith(message)

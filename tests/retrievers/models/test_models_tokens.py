@@ -1,5 +1,3 @@
-from pathlib import Path
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -16,7 +14,7 @@ TEXTS = st.text(st.characters(codec="utf-8"), max_size=200)
 
 
 @pytest.fixture(scope="module")
-def tokenizer() -> Tokenizer:
+def tokenizer():
     return Tokenizer.default(Resources(Cache(default_root())))
 
 
@@ -24,15 +22,15 @@ def tokenizer() -> Tokenizer:
     ("text", "tokens"),
     [("", 0), ("   ", 0), ("hello world", 2), ("Hello, world!", 4), ("unaffable", 3)],
 )
-def test_counts_without_special_tokens(tokenizer: Tokenizer, text: str, tokens: int) -> None:
+def test_counts_without_special_tokens(tokenizer, text, tokens):
     assert tokenizer.count(text) == tokens
 
 
-def test_counts_past_the_models_limit(tokenizer: Tokenizer) -> None:
+def test_counts_past_the_models_limit(tokenizer):
     assert tokenizer.count("word " * 1000) == 1000
 
 
-def test_offsets_count_code_points(tokenizer: Tokenizer) -> None:
+def test_offsets_count_code_points(tokenizer):
     text = "🙂 naïve Zürich"
     words = [text[start:end] for start, end in tokenizer.offsets(text)]
     assert words[0] == "🙂"
@@ -42,7 +40,7 @@ def test_offsets_count_code_points(tokenizer: Tokenizer) -> None:
 
 @settings(max_examples=50, deadline=None)
 @given(text=TEXTS)
-def test_offsets_ascend_within_the_text(tokenizer: Tokenizer, text: str) -> None:
+def test_offsets_ascend_within_the_text(tokenizer, text):
     offsets = tokenizer.offsets(text)
     assert len(offsets) == tokenizer.count(text)
     assert all(0 <= start <= end <= len(text) for start, end in offsets)
@@ -51,9 +49,7 @@ def test_offsets_ascend_within_the_text(tokenizer: Tokenizer, text: str) -> None
 
 @settings(max_examples=200, deadline=None)
 @given(words=st.lists(st.one_of(TEXTS, st.sampled_from(" \t\n\r"))), data=st.data())
-def test_the_tokens_of_a_span_are_those_of_its_words(
-    tokenizer: Tokenizer, words: list[str], data: st.DataObject
-) -> None:
+def test_the_tokens_of_a_span_are_those_of_its_words(tokenizer, words, data):
     assert tokenizer.splits_at_blanks
     text = "".join(words)
     begin, end = sorted(data.draw(st.tuples(*[st.integers(0, len(text))] * 2)))
@@ -70,9 +66,7 @@ def test_the_tokens_of_a_span_are_those_of_its_words(
         (pre_tokenizers.BertPreTokenizer(), [AddedToken("[NEXT]", lstrip=True)]),
     ],
 )
-def test_words_that_are_parted_elsewhere_are_told(
-    tmp_path: Path, splitter: pre_tokenizers.PreTokenizer, added: list[AddedToken]
-) -> None:
+def test_words_that_are_parted_elsewhere_are_told(tmp_path, splitter, added):
     reader = Reader(models.WordPiece({"[UNK]": 0}, unk_token="[UNK]"))
     reader.normalizer = normalizers.BertNormalizer()
     reader.pre_tokenizer = splitter
@@ -84,18 +78,18 @@ def test_words_that_are_parted_elsewhere_are_told(
 @pytest.mark.parametrize(
     "name", ["bge-small-en-v1.5", "all-MiniLM-L6-v2", "ms-marco-MiniLM-L-12-v2"]
 )
-def test_the_default_counts_as_every_pinned_model_does(tokenizer: Tokenizer, name: str) -> None:
+def test_the_default_counts_as_every_pinned_model_does(tokenizer, name):
     other = Tokenizer(name, Resources(Cache(default_root())))
     texts = ["§ 42-3131.17 getUserById(user_id)", "Ærøskøbing, naïve café 東京 🙂", "a" * 300]
     assert [other.offsets(text) for text in texts] == [tokenizer.offsets(text) for text in texts]
 
 
-def test_an_unknown_name_is_refused() -> None:
+def test_an_unknown_name_is_refused():
     with pytest.raises(AssayError, match=r"tokenizer nix: unknown; allowed: bert-base-uncased"):
         Tokenizer("nix", Resources(Cache(default_root())))
 
 
-def test_a_pattern_that_gives_up_and_a_damaged_file_are_told(tmp_path: Path) -> None:
+def test_a_pattern_that_gives_up_and_a_damaged_file_are_told(tmp_path):
     resources = Resources(Cache(default_root()))
     file = tmp_path / "tokenizer.json"
     endless = pre_tokenizers.Split(Regex("(a+)+$"), "isolated")

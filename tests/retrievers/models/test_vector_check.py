@@ -1,7 +1,6 @@
 """Vectors are checked where they enter, whichever encoder gives them, and so is what is cached."""
 
 from collections.abc import Sequence
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -69,7 +68,7 @@ class PlannedSparse(SparseEncoder):
 
 
 @pytest.mark.parametrize("fault", WRONG)
-def test_a_wrong_vector_is_named_and_not_kept(fault: str, tmp_path: Path) -> None:
+def test_a_wrong_vector_is_named_and_not_kept(fault, tmp_path):
     resources = Resources(Cache(tmp_path))
     words = f"^mine: the vector of 'bread' {fault.strip()}; allowed"
     for make, encoder in (
@@ -86,9 +85,7 @@ def test_a_wrong_vector_is_named_and_not_kept(fault: str, tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("most_held", [1 << 17, 1])
-def test_what_is_cached_is_checked_too(
-    most_held: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_is_cached_is_checked_too(most_held, tmp_path, monkeypatch):
     monkeypatch.setattr(caching, "MOST_HELD", most_held)
     resources = Resources(Cache(tmp_path))
     encoder = CachingEncoder(Planned([0.6, 0.8]), "mine", resources)
@@ -99,7 +96,7 @@ def test_what_is_cached_is_checked_too(
 
 
 @pytest.mark.parametrize("weight", [NAN, INF, -1.0, 0.0])
-def test_a_wrong_sparse_weight_is_named(weight: float, tmp_path: Path) -> None:
+def test_a_wrong_sparse_weight_is_named(weight, tmp_path):
     cached = CachingSparseEncoder(PlannedSparse(weight), "mine", Resources(Cache(tmp_path)))
     for ask in (cached.encode_query, lambda text: cached.encode([text])):
         with pytest.raises(AssayError, match="mine: the sparse vector of 'bread' has a weight"):
@@ -108,7 +105,7 @@ def test_a_wrong_sparse_weight_is_named(weight: float, tmp_path: Path) -> None:
         SparseVector.of(np.array([0.0, NAN], np.float32))
 
 
-def test_rows_of_another_form_are_refused_or_read() -> None:
+def test_rows_of_another_form_are_refused_or_read():
     with pytest.raises(AssayError, match=r"float64 of shape \(2, 2\) for 1 texts"):
         check_vectors("mine", np.eye(2), ["a"])
     with pytest.raises(AssayError, match="of shape"):
@@ -116,7 +113,7 @@ def test_rows_of_another_form_are_refused_or_read() -> None:
     assert check_vectors("mine", [[0.6, 0.8]], ["a"]).dtype == np.float32
 
 
-def test_doubles_are_kept_as_floats(tmp_path: Path) -> None:
+def test_doubles_are_kept_as_floats(tmp_path):
     class Doubles(Planned):
         def encode_passages(self, texts: Sequence[str]) -> Vectors:
             return super().encode_passages(texts).astype(np.float64)  # type: ignore[return-value]
@@ -126,7 +123,7 @@ def test_doubles_are_kept_as_floats(tmp_path: Path) -> None:
 
 
 @given(st.lists(st.lists(st.floats(width=32), min_size=3, max_size=3), min_size=1, max_size=4))
-def test_all_that_passes_is_finite_and_of_length_1(rows: list[list[float]]) -> None:
+def test_all_that_passes_is_finite_and_of_length_1(rows):
     unit = [[1.0, 0.0, 0.0]] * len(rows)
     for given_ in (rows, unit):
         fits = all(
@@ -152,7 +149,7 @@ class Unsure(CrossEncoder):
 
 
 @pytest.mark.parametrize("kept", [True, False])
-def test_a_score_of_a_reranker_that_is_no_number_is_named(kept: bool, tmp_path: Path) -> None:
+def test_a_score_of_a_reranker_that_is_no_number_is_named(kept, tmp_path):
     cache = Cache(tmp_path) if kept else None
     model = Unsure(NAN)
     stage = Rerank(model, lambda score: score, RerankSettings(type="rerank"), cache)

@@ -31,7 +31,5 @@ RERANKER = {"type": "cohere", "model": "rerank-v4.0"}
         ({"legs": KEYWORD, "stages": [{"type": "rerank"}]}, False),
     ],
 )
-def test_a_pipeline_asks_a_server_where_one_of_its_parts_does(
-    retriever: dict[str, Any], asks: bool
-) -> None:
+def test_a_pipeline_asks_a_server_where_one_of_its_parts_does(retriever, asks):
     assert PipelineShape.model_validate(retriever).uses_server() == asks

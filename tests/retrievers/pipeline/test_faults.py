@@ -1,8 +1,7 @@
 """What a pipeline makes of indexes that are broken on disk and of legs that fail."""
 
 import os
-from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -35,35 +34,35 @@ LEGS: Mapping[str, Mapping[str, Any]] = {
 }
 
 
-def build(retriever: Mapping[str, Any], cache: Path) -> Pipeline:
+def build(retriever, cache):
     config = PipelineConfig.model_validate({"name": "p", "retriever": retriever})
     pipeline = config.build(Resources(Cache(cache)))
     assert isinstance(pipeline, Pipeline)
     return pipeline
 
 
-def fail(*_: Any) -> Any:
+def fail(*_):
     raise OSError("the disk\nwent away")
 
 
-def truncate(index: Path) -> None:
+def truncate(index):
     largest = max(index.iterdir(), key=lambda path: path.stat().st_size)
     largest.write_bytes(largest.read_bytes()[:50])
 
 
-def scribble(index: Path) -> None:
+def scribble(index):
     for file in index.iterdir():
         if file.name != META:
             file.write_bytes(b"nonsense" * 99)
 
 
-def empty(index: Path) -> None:
+def empty(index):
     for file in index.iterdir():
         if file.name != META:
             file.unlink()
 
 
-def flip(index: Path) -> None:
+def flip(index):
     """Change a bit in the middle of each file, and keep its size and times."""
     for file in index.iterdir():
         before, content = file.stat(), bytearray(file.read_bytes())
@@ -73,19 +72,17 @@ def flip(index: Path) -> None:
         seals._whole.clear()
 
 
-def lose_note(index: Path) -> None:
+def lose_note(index):
     (index / META).unlink()
 
 
-def break_note(index: Path) -> None:
+def break_note(index):
     (index / META).write_text("{")
 
 
 @pytest.mark.parametrize("name", LEGS)
 @pytest.mark.parametrize("damage", [truncate, scribble, empty, flip, lose_note, break_note])
-def test_a_broken_index_is_built_again(
-    name: str, damage: Callable[[Path], None], tmp_path: Path
-) -> None:
+def test_a_broken_index_is_built_again(name, damage, tmp_path):
     def search() -> list[str]:
         pipeline = build(LEGS[name], tmp_path)
         report = pipeline.index(DOCUMENTS)
@@ -106,7 +103,7 @@ def test_a_broken_index_is_built_again(
         assert cached[1] is False
 
 
-def test_thresholds_hold_for_the_legs_that_remain(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_thresholds_hold_for_the_legs_that_remain(monkeypatch):
     recipe = {
         **HYBRID,
         "fusion": {"type": "linear"},
@@ -125,7 +122,7 @@ def test_thresholds_hold_for_the_legs_that_remain(monkeypatch: pytest.MonkeyPatc
     )
 
 
-def test_a_leg_that_is_not_a_keyword_leg_is_not_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_leg_that_is_not_a_keyword_leg_is_not_left_out(monkeypatch):
     monkeypatch.setattr("assay.retrievers.legs.dense.DenseLeg.search", fail)
     pipeline = build(HYBRID, default_root())
     pipeline.index(DOCUMENTS)
@@ -134,16 +131,14 @@ def test_a_leg_that_is_not_a_keyword_leg_is_not_left_out(monkeypatch: pytest.Mon
 
 
 @pytest.mark.parametrize("what", ["index", "search"])
-def test_a_lone_keyword_leg_stops_with_one_line(
-    what: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_a_lone_keyword_leg_stops_with_one_line(what, monkeypatch, tmp_path):
     monkeypatch.setattr(KeywordLeg, what, fail)
     pipeline = build(LEGS["bm25"], tmp_path)
     with pytest.raises(AssayError, match=r"^the keyword leg words cannot be \w+: the disk went"):
         search_all(pipeline, ["ferry"])
 
 
-def test_a_fault_that_passes_is_told_of_its_queries_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_fault_that_passes_is_told_of_its_queries_alone(monkeypatch):
     pipeline = build(HYBRID, default_root())
     pipeline.index(DOCUMENTS)
     with monkeypatch.context() as patch:
@@ -156,9 +151,7 @@ def test_a_fault_that_passes_is_told_of_its_queries_alone(monkeypatch: pytest.Mo
     assert "words" in {name for hit in after.hits for name in hit.legs}
 
 
-def test_a_leg_that_is_down_comes_back_with_the_next_indexing(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_leg_that_is_down_comes_back_with_the_next_indexing(monkeypatch):
     pipeline = build(HYBRID, default_root())
     with monkeypatch.context() as patch:
         patch.setattr(KeywordLeg, "index", fail)
@@ -169,7 +162,7 @@ def test_a_leg_that_is_down_comes_back_with_the_next_indexing(
     assert pipeline.search("ferry", 3).degraded == ()
 
 
-def search_all(pipeline: Pipeline, queries: Sequence[str]) -> None:
+def search_all(pipeline, queries):
     pipeline.index(DOCUMENTS)
     for query in queries:
         pipeline.search(query, 3)

@@ -1,14 +1,13 @@
 """Seconds of indexing mean the same in a first run and in one that finds all in the cache."""
 
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from tools.processes import ROOT
 
-from assay.eval.configs.config import RunConfig, load_config
+from assay.eval.configs.config import load_config
 from assay.eval.report.run_page.indexing import index_rows
-from assay.retrievers.base import Document, IndexReport, Passage
+from assay.retrievers.base import Document, Passage
 from assay.retrievers.models.vector_cache import SECONDS_KIND
 from assay.retrievers.settings import Resources
 from assay.retrievers.store.cache import Cache, default_root
@@ -26,7 +25,7 @@ LEGS = (
 
 
 @pytest.fixture
-def fresh(tmp_path: Path) -> Resources:
+def fresh(tmp_path):
     """A resources whose cache knows nothing but the models."""
     shared = default_root() / "models"
     shared.mkdir(parents=True, exist_ok=True)
@@ -34,19 +33,17 @@ def fresh(tmp_path: Path) -> Resources:
     return Resources(Cache(tmp_path))
 
 
-def configure(*overrides: str, name: str = "hybrid_rrf") -> RunConfig:
+def configure(*overrides, name="hybrid_rrf"):
     return load_config(ROOT / f"configs/{name}.yaml", overrides)
 
 
-def index(
-    resources: Resources, config: RunConfig, documents: tuple[Document, ...] = DOCUMENTS
-) -> IndexReport:
+def index(resources, config, documents=DOCUMENTS):
     with config.build(resources) as retriever:
         return retriever.index(documents)
 
 
 @pytest.mark.parametrize("config", [configure(*LEGS), configure(name="native_hybrid")])
-def test_a_warm_run_states_the_seconds_of_the_cold_one(fresh: Resources, config: RunConfig) -> None:
+def test_a_warm_run_states_the_seconds_of_the_cold_one(fresh, config):
     cold, warm = index(fresh, config), index(fresh, config)
     assert cold.cached == ()
     assert all(taken > 0 for taken in cold.seconds.values())
@@ -54,7 +51,7 @@ def test_a_warm_run_states_the_seconds_of_the_cold_one(fresh: Resources, config:
     assert set(warm.cached) == set(cold.seconds)
 
 
-def test_what_is_new_is_added_to_what_was_known(fresh: Resources) -> None:
+def test_what_is_new_is_added_to_what_was_known(fresh):
     config = configure()
     before = index(fresh, config, DOCUMENTS[:2])
     after = index(fresh, config)
@@ -64,7 +61,7 @@ def test_what_is_new_is_added_to_what_was_known(fresh: Resources) -> None:
     assert index(fresh, config).seconds == after.seconds
 
 
-def test_a_collection_that_prescribes_its_passages_is_not_cut(fresh: Resources) -> None:
+def test_a_collection_that_prescribes_its_passages_is_not_cut(fresh):
     documents = tuple(
         replace(item, passages=(Passage(f"{item.id}#0", 0, 6),)) for item in DOCUMENTS
     )
@@ -73,7 +70,7 @@ def test_a_collection_that_prescribes_its_passages_is_not_cut(fresh: Resources) 
     assert "chunk" not in report.cached
 
 
-def test_seconds_that_were_not_kept_are_not_made_up(fresh: Resources) -> None:
+def test_seconds_that_were_not_kept_are_not_made_up(fresh):
     config = configure()
     index(fresh, config)
     fresh.cache.clear(SECONDS_KIND)

@@ -3,7 +3,6 @@
 import json
 import os
 import shutil
-from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -12,7 +11,7 @@ import pytest
 from tools.own_cache import make_cache
 from tools.processes import ROOT, pipelines
 
-from assay.eval.configs.config import RunConfig, load_config
+from assay.eval.configs.config import load_config
 from assay.retrievers.base import AssayError, Document, Passage
 from assay.retrievers.base.ingestion import IngestReport
 from assay.retrievers.documents.conversion.folder import read_folder
@@ -36,22 +35,22 @@ EDITED = replace(
 )
 
 
-def configure(name: str, *overrides: str) -> RunConfig:
+def configure(name, *overrides):
     return load_config(ROOT / "configs" / f"{name}.yaml", overrides)
 
 
 @pytest.fixture(scope="module")
-def fresh(tmp_path_factory: pytest.TempPathFactory) -> Resources:
+def fresh(tmp_path_factory):
     """A resources whose cache knows nothing but the models."""
     return Resources(Cache(make_cache(tmp_path_factory.mktemp("ingestion"))))
 
 
-def work(made: IngestReport) -> dict[str, tuple[set[str], int]]:
+def work(made):
     """Return the stages and the number of vectors made for each document that had any."""
     return {item.id: (set(item.seconds), item.embedded) for item in made.documents if item.seconds}
 
 
-def test_only_what_changed_is_done_again(fresh: Resources) -> None:
+def test_only_what_changed_is_done_again(fresh):
     config = configure("hybrid_rrf", "documents.chunker={type: sections}")
     first = ingest(DOCUMENTS, config, fresh)
     chunks = {item.id: len(item.tokens) for item in first.documents}
@@ -76,7 +75,7 @@ def test_only_what_changed_is_done_again(fresh: Resources) -> None:
     assert [item.id for item in removed.documents] == ["terms.md", "quay.md"]
 
 
-def test_sparse_and_token_vectors_are_made_and_counted_as_others_are(fresh: Resources) -> None:
+def test_sparse_and_token_vectors_are_made_and_counted_as_others_are(fresh):
     legs = "{sparse: {type: sparse}, late: {type: late_interaction}}"
     sections = "documents.chunker={type: sections}"
     config = configure(
@@ -92,7 +91,7 @@ def test_sparse_and_token_vectors_are_made_and_counted_as_others_are(fresh: Reso
     assert "embed" in again.cached
 
 
-def test_content_counts_and_not_time_or_place(fresh: Resources, tmp_path: Path) -> None:
+def test_content_counts_and_not_time_or_place(fresh, tmp_path):
     config = configure("bm25", "documents.chunker={type: sections, max_tokens: 300}")
     for document in DOCUMENTS:
         (tmp_path / document.id).write_text(document.text, encoding="utf-8")
@@ -114,7 +113,7 @@ def test_content_counts_and_not_time_or_place(fresh: Resources, tmp_path: Path) 
 
 
 @pytest.mark.parametrize("path", pipelines(), ids=lambda path: path.stem)
-def test_no_index_gives_stale_answers(path: Path) -> None:
+def test_no_index_gives_stale_answers(path):
     """V3-stale, on every index there is."""
     config = load_config(path)
     resources = Resources(Cache(default_root()))
@@ -136,7 +135,7 @@ def test_no_index_gives_stale_answers(path: Path) -> None:
                 assert "stays open all night" in top.text
 
 
-def test_what_is_counted(fresh: Resources) -> None:
+def test_what_is_counted(fresh):
     config = configure("hybrid_rrf", "documents.chunker={type: document}")
     long = Document("long.md", "# Long\n\n" + "word and another word. " * 200)
     made = ingest((*DOCUMENTS, long), config, fresh)
@@ -153,7 +152,7 @@ def test_what_is_counted(fresh: Resources) -> None:
     assert made.facts["legs"].keys() == {"dense", "keyword"}
 
 
-def test_combined_and_split_chunks_are_counted(fresh: Resources) -> None:
+def test_combined_and_split_chunks_are_counted(fresh):
     text = "# A\n\n## B\n\nOne.\n\n### C\n\nTwo.\n\n## D\n\n" + "Three words here. " * 9
     chunker = {"type": "combine_split", "target_min": 4, "target_max": 16, "max_tokens": 24,
                "overlap_tokens": 0, "micro_tokens": 0}  # fmt: skip
@@ -162,7 +161,7 @@ def test_combined_and_split_chunks_are_counted(fresh: Resources) -> None:
     assert (len(item.tokens), item.combined, item.split) == (4, 1, 3)
 
 
-def test_the_combiner_is_heard(fresh: Resources) -> None:
+def test_the_combiner_is_heard(fresh):
     small = Document("small.md", "".join(f"# A\n\nText.\n\n### B{n}\n\nShort.\n\n" for n in "123"))
     config = configure("bm25", "documents.chunker={type: combine_split}")
     (item,) = ingest([small], config, fresh).documents
@@ -177,9 +176,7 @@ def test_the_combiner_is_heard(fresh: Resources) -> None:
     assert ingest([small], plain, fresh).documents[0].decisions == {}
 
 
-def test_chunks_over_the_maximum_and_torn_documents_are_found(
-    fresh: Resources, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_chunks_over_the_maximum_and_torn_documents_are_found(fresh, monkeypatch):
     """By a chunker that loses the last chunk and makes others too large."""
     from assay.retrievers.documents.chunkers import SectionChunker
 
@@ -191,7 +188,7 @@ def test_chunks_over_the_maximum_and_torn_documents_are_found(
 
 
 @contextmanager
-def _faulty(chunker: type, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def _faulty(chunker, monkeypatch):
     def chunk(self, document, tokenize):
         wide = self.model_copy(update={"max_tokens": 400})
         return super(chunker, wide).chunk(document, tokenize)[:-1] or []
@@ -201,7 +198,7 @@ def _faulty(chunker: type, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         yield
 
 
-def test_prescribed_passages_are_not_cut(fresh: Resources) -> None:
+def test_prescribed_passages_are_not_cut(fresh):
     text = "One passage. Another passage."
     given = Document("doc", text, passages=(Passage("p1", 0, 12), Passage("p2", 13, 29)))
     made = ingest([given], configure("bm25"), fresh)
@@ -209,7 +206,7 @@ def test_prescribed_passages_are_not_cut(fresh: Resources) -> None:
     assert len(made.documents[0].tokens) == 2
 
 
-def test_what_cannot_be_ingested(fresh: Resources) -> None:
+def test_what_cannot_be_ingested(fresh):
     with pytest.raises(AssayError, match="every document is empty"):
         ingest([Document("a.md", "")], configure("bm25"), fresh)
     with pytest.raises(AssayError, match="type: python indexes"):

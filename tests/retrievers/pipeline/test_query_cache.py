@@ -4,11 +4,9 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -43,19 +41,14 @@ TEXTS = ("ferry winter", "refund ferry", "dogs on deck", "winter dogs", "ferry f
 QUERIES = ("ferry", "winter dogs", "refund")
 
 
-def make_document(id_: str, text: str) -> Document:
+def make_document(id_, text):
     return Document(id_, text, passages=(Passage(id_, 0, len(text)),))
 
 
 DOCUMENTS = [make_document(f"{n}.md", text) for n, text in enumerate(TEXTS)]
 
 
-def build(
-    cache: dict[str, Any] | None,
-    resources: Resources,
-    documents: Sequence[Document] = (),
-    **more: Any,
-) -> Pipeline:
+def build(cache, resources, documents=(), **more):
     leg = {"type": "bm25", "variant": "lucene"}
     retriever = {"legs": {"keyword": leg}, "cache": cache, **more}
     config = PipelineConfig.model_validate({"name": "p", "retriever": retriever})
@@ -66,7 +59,7 @@ def build(
     return pipeline
 
 
-def count_searches(pipeline: Pipeline) -> list[str]:
+def count_searches(pipeline):
     """Return a list to which each search that is really made adds its query."""
     made: list[str] = []
     search = pipeline._search
@@ -80,25 +73,25 @@ def count_searches(pipeline: Pipeline) -> list[str]:
 
 
 @pytest.fixture
-def resources(tmp_path: Path) -> Resources:
+def resources(tmp_path):
     return Resources(Cache(tmp_path), RecordingProgress())
 
 
 @pytest.fixture
-def redis(redis_url: str, monkeypatch: pytest.MonkeyPatch) -> str:
+def redis(redis_url, monkeypatch):
     monkeypatch.setenv("REDIS_URL", redis_url)
     return redis_url
 
 
 @pytest.fixture(params=["memory", "redis"])
-def cache(request: pytest.FixtureRequest) -> dict[str, Any]:
+def cache(request):
     if request.param == "redis":
         request.getfixturevalue("redis")
         return REDIS
     return MEMORY
 
 
-def test_an_answer_is_found_once(cache: dict[str, Any], resources: Resources) -> None:
+def test_an_answer_is_found_once(cache, resources):
     # A document of this test alone: a Redis that others use too may have answered before.
     pipeline = build(
         cache, resources, [*DOCUMENTS, make_document("own", str(resources.cache.root))]
@@ -120,9 +113,7 @@ def test_an_answer_is_found_once(cache: dict[str, Any], resources: Resources) ->
         {"query": [{"type": "classify"}]},
     ],
 )
-def test_other_settings_have_other_answers(
-    change: dict[str, Any], cache: dict[str, Any], resources: Resources
-) -> None:
+def test_other_settings_have_other_answers(change, cache, resources):
     documents = [*DOCUMENTS, make_document("own", str(resources.cache.root))]
     build(cache, resources, documents).search("ferry", 3)
     other = build(cache, resources, documents, **change)
@@ -131,9 +122,7 @@ def test_other_settings_have_other_answers(
     assert made == ["ferry"]
 
 
-def test_another_revision_has_other_answers(
-    cache: dict[str, Any], resources: Resources, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_another_revision_has_other_answers(cache, resources, monkeypatch):
     build(cache, resources, DOCUMENTS).search("ferry", 3)
     monkeypatch.setattr("assay.retrievers.pipeline.pipeline.REVISION", 99)
     other = build(cache, resources, DOCUMENTS)
@@ -154,7 +143,7 @@ EDITS = st.lists(
 )
 
 
-def check_edits(cache: dict[str, Any], edits: list[tuple[str, int, str, bool]]) -> None:
+def check_edits(cache, edits):
     """Edit documents at random; of two pipelines on one store, each is indexed anew at times.
 
     Whatever either of them answers is what a pipeline without a cache answers on its documents.
@@ -187,11 +176,11 @@ def check_edits(cache: dict[str, Any], edits: list[tuple[str, int, str, bool]]) 
 
 @settings(max_examples=15, deadline=None)
 @given(EDITS)
-def test_no_stale_answer_from_memory(edits: list[tuple[str, int, str, bool]]) -> None:
+def test_no_stale_answer_from_memory(edits):
     check_edits(MEMORY, edits)
 
 
-def test_no_stale_answer_from_redis(redis: str) -> None:
+def test_no_stale_answer_from_redis(redis):
     @settings(max_examples=15, deadline=None)
     @given(EDITS)
     def check(edits: list[tuple[str, int, str, bool]]) -> None:
@@ -218,7 +207,7 @@ print([hit.chunk.text for hit in pipeline.search("ferry", 3).hits])
 """
 
 
-def test_two_processes_share_answers_and_no_stale_ones(redis: str, tmp_path: Path) -> None:
+def test_two_processes_share_answers_and_no_stale_ones(redis, tmp_path):
     def ask(*texts: str) -> str:
         command = (sys.executable, "-c", SCRIPT, str(tmp_path), *texts)
         done = subprocess.run(
@@ -238,13 +227,13 @@ def test_two_processes_share_answers_and_no_stale_ones(redis: str, tmp_path: Pat
     assert ask("seen", own) == f"['{own}']"
 
 
-def make_answer(**epochs: str) -> Answer:
+def make_answer(**epochs):
     chunk = Chunk("c", "d", 0, 1, "é\n", headings=("h",), parent=(0, 4))
     trace = (StageTrace("leg", "leg", 1.5, (("c", 0.1 + 0.2),), "note", {"in": 1}),)
     return Answer(Ranking((Hit(chunk, 1 / 3),), trace, (chunk,)), epochs)
 
 
-def test_an_answer_comes_back_from_redis_as_it_was(redis: str) -> None:
+def test_an_answer_comes_back_from_redis_as_it_was(redis):
     store = RedisStore(60, Quiet())
     store.put("key", make_answer(d="1"))
     assert store.get("key") == make_answer(d="1")
@@ -253,15 +242,13 @@ def test_an_answer_comes_back_from_redis_as_it_was(redis: str) -> None:
     assert store.get("key") is None
 
 
-def test_redis_forgets_after_the_time_to_live(redis: str) -> None:
+def test_redis_forgets_after_the_time_to_live(redis):
     store = RedisStore(60, Quiet())
     store.put("key", make_answer())
     assert 50 < store._client.ttl(f"{answers.PREFIX}key") <= 60
 
 
-def test_an_answer_from_other_content_is_not_believed(
-    cache: dict[str, Any], resources: Resources
-) -> None:
+def test_an_answer_from_other_content_is_not_believed(cache, resources):
     pipeline = build(cache, resources, DOCUMENTS)
     kept = pipeline._answers
     assert kept is not None
@@ -275,7 +262,7 @@ def test_an_answer_from_other_content_is_not_believed(
     assert kept.find(key) is not None
 
 
-def test_a_degraded_answer_is_not_kept(resources: Resources) -> None:
+def test_a_degraded_answer_is_not_kept(resources):
     pipeline = build(MEMORY, resources, DOCUMENTS)
     made = count_searches(pipeline)
     found = pipeline._search
@@ -285,7 +272,7 @@ def test_a_degraded_answer_is_not_kept(resources: Resources) -> None:
     assert len(made) == 2
 
 
-def test_memory_keeps_what_was_used_last() -> None:
+def test_memory_keeps_what_was_used_last():
     store = MemoryStore(2)
     one, two, three = (make_answer(d=str(n)) for n in range(3))
     store.put("1", one)
@@ -295,7 +282,7 @@ def test_memory_keeps_what_was_used_last() -> None:
     assert (store.get("1"), store.get("2"), store.get("3")) == (one, None, three)
 
 
-def test_memory_is_safe_in_threads() -> None:
+def test_memory_is_safe_in_threads():
     store = MemoryStore(8)
 
     def work(seed: int) -> None:
@@ -308,9 +295,7 @@ def test_memory_is_safe_in_threads() -> None:
     assert len(store._answers) == 8
 
 
-def test_a_redis_that_is_down_is_no_degradation(
-    resources: Resources, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_redis_that_is_down_is_no_degradation(resources, monkeypatch):
     pytest.importorskip("redis", reason="the extra `redis` is not installed")
     monkeypatch.setenv("REDIS_URL", "redis://user:secret@127.0.0.1:1/0")
     pipeline = build(REDIS, resources, DOCUMENTS)
@@ -324,7 +309,7 @@ def test_a_redis_that_is_down_is_no_degradation(
     assert "secret" not in line
 
 
-def test_a_redis_that_comes_back_is_used_again(redis: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_redis_that_comes_back_is_used_again(redis, monkeypatch):
     store = RedisStore(60, Quiet())
     store._pause(OSError("gone"))
     store.put("back", make_answer())
@@ -338,9 +323,7 @@ def test_a_redis_that_comes_back_is_used_again(redis: str, monkeypatch: pytest.M
     ("url", "reason"),
     [(None, "needs the environment variable REDIS_URL"), ("http://u:secret@h", "no address")],
 )
-def test_refuses_no_or_another_address(
-    url: str | None, reason: str, resources: Resources, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_refuses_no_or_another_address(url, reason, resources, monkeypatch):
     pytest.importorskip("redis", reason="the extra `redis` is not installed")
     monkeypatch.delenv("REDIS_URL", raising=False)
     if url:
@@ -350,8 +333,6 @@ def test_refuses_no_or_another_address(
     assert "secret" not in str(raised.value)
 
 
-def test_a_query_without_an_encoding_is_answered(
-    cache: dict[str, Any], resources: Resources
-) -> None:
+def test_a_query_without_an_encoding_is_answered(cache, resources):
     pipeline = build(cache, resources, DOCUMENTS)
     assert [pipeline.search("ferry \udce9", 3).hits for _ in range(2)][1]

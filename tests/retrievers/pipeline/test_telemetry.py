@@ -3,7 +3,6 @@
 import sys
 import time
 import timeit
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -33,7 +32,7 @@ PRIVATE = "a private ferry"
 
 
 @pytest.fixture(autouse=True)
-def fresh(monkeypatch: pytest.MonkeyPatch) -> None:
+def fresh(monkeypatch):
     """Telemetry as in a new process whose environment says nothing of it."""
     monkeypatch.setattr(telemetry, "tracer", None)
     monkeypatch.setattr(telemetry, "_asked", False)
@@ -44,7 +43,7 @@ def fresh(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def spans() -> Iterator[Any]:
+def spans():
     """The exporter that a host program's provider keeps finished spans in."""
     from opentelemetry.sdk.trace import TracerProvider
     from opentelemetry.sdk.trace.export import SimpleSpanProcessor
@@ -58,7 +57,7 @@ def spans() -> Iterator[Any]:
     provider.shutdown()
 
 
-def build(retriever: dict[str, Any], log: Quiet | None = None) -> Pipeline:
+def build(retriever, log=None):
     config = PipelineConfig.model_validate({"name": "p", "retriever": retriever})
     pipeline = config.build(Resources(Cache(default_root()), log or Quiet()))
     assert isinstance(pipeline, Pipeline)
@@ -66,7 +65,7 @@ def build(retriever: dict[str, Any], log: Quiet | None = None) -> Pipeline:
     return pipeline
 
 
-def test_a_search_and_its_steps(spans: Any) -> None:
+def test_a_search_and_its_steps(spans):
     pipeline = build(HYBRID)
     begin = time.time_ns()
     ranking = pipeline.search("winter ferry", 2)
@@ -106,7 +105,7 @@ def test_a_search_and_its_steps(spans: Any) -> None:
     assert times[-1][1] - root.start_time == pytest.approx(took * 1e6, abs=10)
 
 
-def test_a_query_is_told_only_when_asked_for(spans: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_query_is_told_only_when_asked_for(spans, monkeypatch):
     recipe = {**HYBRID, "query": [{"type": "expand", "floor": -1.0}]}
     pipeline = build(recipe)
     pipeline.search(PRIVATE, 2)
@@ -120,7 +119,7 @@ def test_a_query_is_told_only_when_asked_for(spans: Any, monkeypatch: pytest.Mon
     assert expand.attributes["search.note"].startswith("+ ")
 
 
-def test_an_answer_from_the_cache_has_no_steps(spans: Any) -> None:
+def test_an_answer_from_the_cache_has_no_steps(spans):
     pipeline = build({**HYBRID, "cache": {"type": "memory"}})
     pipeline.search("ferry", 2)
     spans.clear()
@@ -130,7 +129,7 @@ def test_an_answer_from_the_cache_has_no_steps(spans: Any) -> None:
     assert root.attributes["search.result_count"] == 2
 
 
-def test_spans_join_those_of_the_host(spans: Any) -> None:
+def test_spans_join_those_of_the_host(spans):
     pipeline = build({"legs": {"words": {"type": "bm25"}}})
     assert telemetry.tracer is not None
     with telemetry.tracer.start_as_current_span("request") as request:
@@ -140,7 +139,7 @@ def test_spans_join_those_of_the_host(spans: Any) -> None:
     assert leg.parent.span_id == root.context.span_id
 
 
-def test_off_it_makes_none_and_costs_next_to_nothing(spans: Any) -> None:
+def test_off_it_makes_none_and_costs_next_to_nothing(spans):
     pipeline = build({"legs": {"words": {"type": "bm25"}}})
     telemetry.disable()
     pipeline.search("ferry", 1)
@@ -163,9 +162,7 @@ def test_off_it_makes_none_and_costs_next_to_nothing(spans: Any) -> None:
         ({"OTEL_TRACES_EXPORTER": "console", "OTEL_SDK_DISABLED": "True"}, False),
     ],
 )
-def test_the_environment_decides(
-    environment: dict[str, str], expected: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_environment_decides(environment, expected, monkeypatch):
     pytest.importorskip("opentelemetry.exporter.otlp.proto.http", reason="no extra `otel`")
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
@@ -184,9 +181,7 @@ def test_the_environment_decides(
         ),
     ],
 )
-def test_what_cannot_be_exported_is_said_once(
-    environment: dict[str, str], reason: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_cannot_be_exported_is_said_once(environment, reason, monkeypatch):
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
     log = RecordingProgress()
@@ -196,7 +191,7 @@ def test_what_cannot_be_exported_is_said_once(
     assert line.startswith(f"warning: no spans are exported: {reason}")
 
 
-def test_without_the_exporter_it_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_the_exporter_it_names_the_extra(monkeypatch):
     name = "opentelemetry.exporter.otlp.proto.http.trace_exporter"
     monkeypatch.setitem(sys.modules, name, None)
     monkeypatch.setenv("OTEL_TRACES_EXPORTER", "otlp")

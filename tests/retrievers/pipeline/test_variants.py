@@ -1,7 +1,5 @@
 """Pipelines that share their work answer as pipelines that do all of it themselves."""
 
-from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,9 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tools.processes import ROOT, pipelines
 
-from assay.eval.configs.config import RunConfig, load_config
-from assay.retrievers.base import Chunk, Hit, Ranking, Retriever
-from assay.retrievers.conformance import RULES, Rule, Subject
+from assay.eval.configs.config import load_config
+from assay.retrievers.conformance import RULES, Subject
 from assay.retrievers.conformance_sample import DOCUMENTS, QUERIES
 from assay.retrievers.legs.base import LegResult
 from assay.retrievers.legs.dense import DenseLeg
@@ -27,13 +24,13 @@ KEYWORD = "retriever.legs.keyword"
 
 
 @pytest.fixture
-def variants() -> Iterator[Variants]:
+def variants():
     with Variants(Resources(Cache(default_root()))) as opened:
         yield opened
 
 
 @pytest.fixture
-def searches(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str, int]]:
+def searches(monkeypatch):
     """Record every real search: the leg's class, the query, the depth."""
     made: list[tuple[str, str, int]] = []
     for kind in (DenseLeg, KeywordLeg):
@@ -48,13 +45,13 @@ def searches(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str, int]]:
     return made
 
 
-def open_variant(variants: Variants, path: Path, *overrides: str) -> Retriever:
+def open_variant(variants, path, *overrides):
     retriever = variants.build(load_config(path, overrides))
     retriever.index(DOCUMENTS)
     return retriever
 
 
-def answer(ranking: Ranking) -> tuple[Any, ...]:
+def answer(ranking):
     """Return all of a ranking but its times."""
     trace = [(entry.name, entry.kind, entry.candidates, entry.note) for entry in ranking.trace]
     others = sorted(chunk.id for chunk in ranking.others)
@@ -63,16 +60,16 @@ def answer(ranking: Ranking) -> tuple[Any, ...]:
 
 @pytest.mark.parametrize("rule", RULES, ids=str)
 @pytest.mark.parametrize("name", ["hybrid_rrf", "native_hybrid"])
-def test_variants_keep_the_rules(rule: Rule, name: str, variants: Variants) -> None:
+def test_variants_keep_the_rules(rule, name, variants):
     config = load_config(ROOT / "configs" / f"{name}.yaml")
     rule.check(Subject(lambda: variants.build(config)))
 
 
-def tell(hit: Hit) -> tuple[Chunk, float]:
+def tell(hit):
     return hit.chunk, hit.score
 
 
-def check_equal(variants: Variants, config: RunConfig) -> None:
+def check_equal(variants, config):
     shared = variants.build(config)
     with config.build(Resources(Cache(default_root()))) as alone:
         one, other = shared.index(DOCUMENTS), alone.index(DOCUMENTS)
@@ -94,7 +91,7 @@ def check_equal(variants: Variants, config: RunConfig) -> None:
 
 
 @pytest.mark.parametrize("path", pipelines(), ids=lambda path: path.stem)
-def test_a_variant_answers_as_a_fresh_pipeline(path: Path, variants: Variants) -> None:
+def test_a_variant_answers_as_a_fresh_pipeline(path, variants):
     for _ in range(2):  # the second finds everything remembered
         check_equal(variants, load_config(path))
 
@@ -107,9 +104,7 @@ def test_a_variant_answers_as_a_fresh_pipeline(path: Path, variants: Variants) -
         max_size=4,
     )
 )
-def test_any_order_of_settings_gives_the_answers_of_fresh_pipelines(
-    drawn: Sequence[tuple[int, int, int, bool]],
-) -> None:
+def test_any_order_of_settings_gives_the_answers_of_fresh_pipelines(drawn):
     with Variants(Resources(Cache(default_root()))) as variants:
         for first, second, k, headings in drawn:
             overrides = (
@@ -121,15 +116,13 @@ def test_any_order_of_settings_gives_the_answers_of_fresh_pipelines(
             check_equal(variants, load_config(BM25, overrides))
 
 
-def test_the_native_hybrid_answers_to_each_depth_by_itself(variants: Variants) -> None:
+def test_the_native_hybrid_answers_to_each_depth_by_itself(variants):
     for depth in (7, 2, 4):
         overrides = (f"retriever.legs.native.depth={depth}",)
         check_equal(variants, load_config(ROOT / "configs" / "native_hybrid.yaml", overrides))
 
 
-def test_a_leg_searches_once_for_all_depths_and_fusions(
-    variants: Variants, searches: list[tuple[str, str, int]]
-) -> None:
+def test_a_leg_searches_once_for_all_depths_and_fusions(variants, searches):
     for depth, k in ((8, 60), (8, 10), (3, 10), (5, 1)):
         overrides = (f"{KEYWORD}.depth={depth}", f"retriever.fusion.k={k}")
         open_variant(variants, HYBRID, *overrides).search(QUERIES[0], 5)
@@ -139,9 +132,7 @@ def test_a_leg_searches_once_for_all_depths_and_fusions(
     assert searches[2:] == [("KeywordLeg", QUERIES[0], 9)]
 
 
-def test_other_settings_documents_and_cuts_are_indexed_apart(
-    variants: Variants, searches: list[tuple[str, str, int]]
-) -> None:
+def test_other_settings_documents_and_cuts_are_indexed_apart(variants, searches):
     for overrides in ((), (f"{KEYWORD}.k1=0.5",), ("documents.headings=true",)):
         open_variant(variants, BM25, *overrides).search(QUERIES[0], 5)
     retriever = variants.build(load_config(BM25))
@@ -151,7 +142,7 @@ def test_other_settings_documents_and_cuts_are_indexed_apart(
     assert DOCUMENTS[0].id not in {hit.chunk.doc_id for hit in found.hits}
 
 
-def test_timed_searches_each_time(variants: Variants, searches: list[tuple[str, str, int]]) -> None:
+def test_timed_searches_each_time(variants, searches):
     retriever = open_variant(variants, HYBRID)
     retriever.search(QUERIES[0], 5)
     timed = retriever.without_query_cache()
@@ -162,9 +153,7 @@ def test_timed_searches_each_time(variants: Variants, searches: list[tuple[str, 
     assert len(searches) == 6
 
 
-def test_what_probes_ask_for_is_not_kept(
-    variants: Variants, searches: list[tuple[str, str, int]], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_probes_ask_for_is_not_kept(variants, searches, monkeypatch):
     monkeypatch.setattr(module, "MOST_REMEMBERED", 10)
     retriever = open_variant(variants, BM25, f"{KEYWORD}.depth=3")
     for _ in range(2):
@@ -173,16 +162,14 @@ def test_what_probes_ask_for_is_not_kept(
     assert [depth for *_, depth in searches] == [11, 11, 3]
 
 
-def test_indexes_are_made_once(variants: Variants) -> None:
+def test_indexes_are_made_once(variants):
     first = variants.build(load_config(HYBRID)).index(DOCUMENTS)
     second = variants.build(load_config(HYBRID, ["retriever.fusion.k=1"])).index(DOCUMENTS)
     assert second.seconds == first.seconds
     assert set(second.cached) == set(second.seconds)
 
 
-def test_a_leg_that_cannot_be_built_is_left_out_as_ever(
-    variants: Variants, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_leg_that_cannot_be_built_is_left_out_as_ever(variants, monkeypatch):
     def fail(self: Any, corpus: Any) -> None:
         raise OSError("the disk is full")
 

@@ -1,9 +1,7 @@
-from pathlib import Path
-
 import pytest
 
 from assay.retrievers.legs.leg_query import LegQuery
-from assay.retrievers.query.classify import ClassifySettings, QueryType, classify
+from assay.retrievers.query.classify import ClassifySettings, classify
 from assay.retrievers.settings import Resources
 from assay.retrievers.store.cache import Cache
 
@@ -34,7 +32,7 @@ LEGS = {"words": "keyword", "meaning": "semantic", "links": "graph"}
         ("", "exploratory"),
     ],
 )
-def test_types_of_queries(query: str, expected: QueryType) -> None:
+def test_types_of_queries(query, expected):
     assert classify(query) == expected
 
 
@@ -46,9 +44,7 @@ def test_types_of_queries(query: str, expected: QueryType) -> None:
         ("dogs", "meaning", 4.0),
     ],
 )
-def test_raises_the_legs_that_serve_the_type(
-    query: str, raised: str, factor: float, tmp_path: Path
-) -> None:
+def test_raises_the_legs_that_serve_the_type(query, raised, factor, tmp_path):
     settings = ClassifySettings(type="classify", factual=2.0, navigational=3.0, exploratory=4.0)
     step = settings.build(Resources(Cache(tmp_path)), LEGS)
     result = step.apply(LegQuery(query, factors={"words": 0.5}))

@@ -6,7 +6,6 @@ from assay.retrievers.base import Chunk, Document
 from assay.retrievers.corpus.corpus import Corpus
 from assay.retrievers.legs.leg_query import LegQuery
 from assay.retrievers.pipeline.config import PipelineConfig
-from assay.retrievers.query.base import QueryStep
 from assay.retrievers.query.expand import ExpandSettings
 from assay.retrievers.settings import Resources
 from assay.retrievers.store.cache import Cache, default_root
@@ -21,17 +20,17 @@ LEGS = {"dense": "semantic", "keyword": "keyword"}
 
 
 @pytest.fixture(scope="module")
-def resources() -> Resources:
+def resources():
     return Resources(Cache(default_root()))
 
 
-def make(resources: Resources, **settings: object) -> QueryStep:
+def make(resources, **settings):
     step = ExpandSettings.model_validate({"type": "expand", **settings}).build(resources, LEGS)
     step.index(Corpus([Chunk(f"c{n}", "d", 0, 1, text) for n, text in enumerate(TEXTS)]))
     return step
 
 
-def test_auth_finds_authentication(resources: Resources) -> None:
+def test_auth_finds_authentication(resources):
     result = make(resources).apply(LegQuery("auth"))
     assert result.request.texts == dict.fromkeys(LEGS, "auth authentication")
     assert result.request.expansion == ("authentication",)
@@ -39,7 +38,7 @@ def test_auth_finds_authentication(resources: Resources) -> None:
     assert result.counts == {"added": 1}
 
 
-def test_adds_neither_what_is_there_nor_one_stem_twice(resources: Resources) -> None:
+def test_adds_neither_what_is_there_nor_one_stem_twice(resources):
     step = make(resources, floor=-1, terms=20)
     added = step.apply(LegQuery("ferries")).request.ask("dense").split()[1:]
     assert len(added) == len(set(added)) > 5
@@ -48,7 +47,7 @@ def test_adds_neither_what_is_there_nor_one_stem_twice(resources: Resources) -> 
     assert not {"is", "so", "and", "by"} & set(added)
 
 
-def test_terms_are_nearest_first_and_reach_the_floor(resources: Resources) -> None:
+def test_terms_are_nearest_first_and_reach_the_floor(resources):
     result = make(resources, floor=0.5, terms=5).apply(LegQuery("logging in to the service"))
     cosines = [float(value) for value in re.findall(r"\((0\.\d\d)\)", result.note)]
     assert cosines == sorted(cosines, reverse=True)
@@ -56,13 +55,13 @@ def test_terms_are_nearest_first_and_reach_the_floor(resources: Resources) -> No
     assert make(resources, floor=0.99).apply(LegQuery("zebra")).request == LegQuery("zebra")
 
 
-def test_the_commonest_terms_are_the_vocabulary(resources: Resources) -> None:
+def test_the_commonest_terms_are_the_vocabulary(resources):
     step = make(resources, vocabulary=1, floor=-1)
     assert step.metadata()["vocabulary"] == 1
     assert step.apply(LegQuery("anything")).request.ask("dense") == "anything authentication"
 
 
-def test_joins_what_other_steps_have_asked(resources: Resources) -> None:
+def test_joins_what_other_steps_have_asked(resources):
     step = make(resources, legs=["semantic", "keyword"])
     request = step.apply(LegQuery("auth", texts={"keyword": "auth login"})).request
     assert request.texts == {
@@ -71,7 +70,7 @@ def test_joins_what_other_steps_have_asked(resources: Resources) -> None:
     }
 
 
-def test_the_beginning_of_a_word_is_completed_for_keyword_legs_too(resources: Resources) -> None:
+def test_the_beginning_of_a_word_is_completed_for_keyword_legs_too(resources):
     result = make(resources).apply(LegQuery("suit free"))
     assert result.request.ask("keyword") == "suit free suitcases"
     assert result.request.ask("dense").startswith("suit free suitcases")
@@ -79,11 +78,11 @@ def test_the_beginning_of_a_word_is_completed_for_keyword_legs_too(resources: Re
 
 
 @pytest.mark.parametrize("query", ["sui", "ferries", "ferry", "sailing", "suitcases", "zebra"])
-def test_short_and_known_words_are_not_completed(resources: Resources, query: str) -> None:
+def test_short_and_known_words_are_not_completed(resources, query):
     assert make(resources, floor=0.99).apply(LegQuery(query)).request == LegQuery(query)
 
 
-def test_the_commonest_completions_come_first_one_of_a_stem(resources: Resources) -> None:
+def test_the_commonest_completions_come_first_one_of_a_stem(resources):
     texts = ["depreciation", "deprecated deprecated deprecation", "depressed"]
     step = make(resources, floor=0.99, terms=2)
     step.index(Corpus([Chunk(f"c{n}", "d", 0, 1, text) for n, text in enumerate(texts)]))
@@ -91,11 +90,11 @@ def test_the_commonest_completions_come_first_one_of_a_stem(resources: Resources
 
 
 @pytest.mark.parametrize("query", ["", " \n", "?!", "the of and"])
-def test_nothing_to_expand(resources: Resources, query: str) -> None:
+def test_nothing_to_expand(resources, query):
     assert make(resources).apply(LegQuery(query)).request == LegQuery(query)
 
 
-def test_a_keyword_leg_finds_by_the_added_term(resources: Resources) -> None:
+def test_a_keyword_leg_finds_by_the_added_term(resources):
     found = {}
     for legs in (["semantic"], ["keyword"]):
         config = PipelineConfig.model_validate(

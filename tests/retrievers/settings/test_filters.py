@@ -1,7 +1,6 @@
 """Filters: what they mean, what they refuse, and that ours is the meaning of plain Python."""
 
 from datetime import UTC, date, datetime, timedelta
-from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -14,14 +13,12 @@ from assay.retrievers.settings.filters import Filter, read_filter
 FIELDS: Fields = {"tags": "list of text", "size": "number", "on": "date", "done": "boolean"}
 
 
-def matches(condition: dict[str, Any], **metadata: Any) -> bool:
+def matches(condition, **metadata):
     return read_filter(condition, "filter", FIELDS).matches(metadata)
 
 
 @pytest.mark.parametrize("metadata", [{}, {"tags": None}, {"tags": []}])
-def test_what_has_no_value_meets_nothing_but_its_absence_and_every_not(
-    metadata: dict[str, Any],
-) -> None:
+def test_what_has_no_value_meets_nothing_but_its_absence_and_every_not(metadata):
     met = {"field": "tags", "equals": "a"}
     assert not matches(met, **metadata)
     assert matches({"not": met}, **metadata)
@@ -30,14 +27,14 @@ def test_what_has_no_value_meets_nothing_but_its_absence_and_every_not(
     assert not matches({"field": "tags", "contains": ["a"]}, **metadata)
 
 
-def test_one_value_of_a_list_is_enough_but_for_contains() -> None:
+def test_one_value_of_a_list_is_enough_but_for_contains():
     assert matches({"field": "tags", "in": ["b", "c"]}, tags=["a", "b"])
     assert not matches({"field": "tags", "contains": ["b", "c"]}, tags=["a", "b"])
     assert matches({"field": "tags", "contains": ["b", "a"]}, tags=["a", "b"])
     assert not matches({"field": "size", "range": {"gt": 1, "lt": 9}}, size=[0, 10])
 
 
-def test_types_are_never_converted() -> None:
+def test_types_are_never_converted():
     assert not matches({"field": "size", "equals": 1}, size="1")
     assert not matches({"field": "size", "equals": 1}, size=True)
     assert matches({"field": "size", "equals": 1}, size=1.0)
@@ -56,7 +53,7 @@ def test_types_are_never_converted() -> None:
         ({"ge": "2024-01-31T12:00:00-02:00"}, False),
     ],
 )
-def test_a_day_is_all_of_it_in_utc(bounds: dict[str, str], inside: bool) -> None:
+def test_a_day_is_all_of_it_in_utc(bounds, inside):
     condition = {"field": "on", "range": bounds}
     assert matches(condition, on="2024-01-31T11:00:00Z") is inside
     assert matches(condition, on=datetime(2024, 1, 31, 13, tzinfo=None) - timedelta(hours=2)) is (
@@ -80,13 +77,13 @@ def test_a_day_is_all_of_it_in_utc(bounds: dict[str, str], inside: bool) -> None
         ({"field": "size", "equals": float("nan")}, "size|number"),
     ],
 )
-def test_a_bad_filter_is_refused_in_one_line(condition: dict[str, Any], told: str) -> None:
+def test_a_bad_filter_is_refused_in_one_line(condition, told):
     with pytest.raises(AssayError, match=told) as raised:
         read_filter(condition, "f", FIELDS)
     assert "\n" not in str(raised.value)
 
 
-def test_metadata_that_is_not_as_declared_is_told() -> None:
+def test_metadata_that_is_not_as_declared_is_told():
     assert find_misfit({"tags": ["a"], "size": 1, "on": date(2024, 1, 1)}, FIELDS) == ""
     assert "size: '1' is no number" in find_misfit({"size": "1"}, FIELDS)
     assert "done: a list" in find_misfit({"done": [True]}, FIELDS)
@@ -101,7 +98,7 @@ VALUES = {
 }
 
 
-def _conditions(name: str) -> st.SearchStrategy[Filter]:
+def _conditions(name):
     values, several = VALUES[name], st.lists(VALUES[name], min_size=1, max_size=3)
     tests = [
         values.map(lambda i: {"equals": i}),
@@ -136,9 +133,7 @@ DOCUMENTS = st.fixed_dictionaries(
 
 @settings(max_examples=100, deadline=None)
 @given(FILTERS, FILTERS, DOCUMENTS)
-def test_the_laws_of_logic_hold_and_json_says_it_all(
-    one: Filter, other: Filter, document: dict[str, Any]
-) -> None:
+def test_the_laws_of_logic_hold_and_json_says_it_all(one, other, document):
     holds = one.matches(document)
     assert (~one).matches(document) is not holds
     assert (one & other).matches(document) is (holds and other.matches(document))
@@ -147,6 +142,6 @@ def test_the_laws_of_logic_hold_and_json_says_it_all(
     assert set(one.list_fields()) <= set(FIELDS)
 
 
-def test_moments_are_compared_in_utc() -> None:
+def test_moments_are_compared_in_utc():
     noon = datetime(2024, 1, 1, 12, tzinfo=UTC)
     assert Filter(field="on", equals=noon).matches({"on": "2024-01-01T13:00:00+01:00"})

@@ -2,7 +2,6 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -41,24 +40,24 @@ class Table(CrossEncoder):
         return [self._scores[text] for text in texts]
 
 
-def rerank(model: CrossEncoder, depth: int, cache: Cache | None = None, **keys: float) -> Rerank:
+def rerank(model, depth, cache=None, **keys):
     settings = RerankSettings.model_validate({"type": "rerank", "depth": depth, **keys})
     return Rerank(model, LOGIT, settings, cache)
 
 
-def make_hits(texts: Sequence[str]) -> list[Hit]:
+def make_hits(texts):
     return [
         Hit(Chunk(text, "d", 0, 1, text), 1 / rank, {"leg": LegRank(rank, 0.5)})
         for rank, text in enumerate(texts, start=1)
     ]
 
 
-def ids(hits: Sequence[Hit]) -> list[str]:
+def ids(hits):
     return [hit.chunk.id for hit in hits]
 
 
 @given(scores=SCORES, depth=st.integers(1, 15))
-def test_orders_what_it_reads_and_keeps_the_rest_below(scores: list[float], depth: int) -> None:
+def test_orders_what_it_reads_and_keeps_the_rest_below(scores, depth):
     names = [f"t{number:02}" for number in range(len(scores))]
     table = Table(dict(zip(names, scores, strict=True)))
     hits = make_hits(names)
@@ -75,7 +74,7 @@ def test_orders_what_it_reads_and_keeps_the_rest_below(scores: list[float], dept
 
 
 @pytest.mark.parametrize("value", [-1e9, -30.5, -11.0, 0.0, 0.3, 1.0, 11.0, 1e9])
-def test_numbers_of_any_model_are_mapped_to_between_0_and_1(value: float) -> None:
+def test_numbers_of_any_model_are_mapped_to_between_0_and_1(value):
     settings = CrossEncoderSettings(scores="probability")
     assert 0 < LOGIT(value) < 1
     if 0 <= value <= 1:
@@ -86,7 +85,7 @@ def test_numbers_of_any_model_are_mapped_to_between_0_and_1(value: float) -> Non
             settings.to_probability(value)
 
 
-def test_hits_not_read_stay_below_by_the_documented_rule() -> None:
+def test_hits_not_read_stay_below_by_the_documented_rule():
     table = Table({"a": 0.0, "b": math.log(3)})
     after = rerank(table, 2).apply("q", make_hits(["a", "b", "c", "d"]))
     assert [(hit.chunk.id, hit.score) for hit in after.hits] == [
@@ -99,7 +98,7 @@ def test_hits_not_read_stay_below_by_the_documented_rule() -> None:
     assert after.counts == {"in": 4, "out": 4, "read": 2, "kept": 0}
 
 
-def test_pinned_hits_stay_first_and_are_not_read() -> None:
+def test_pinned_hits_stay_first_and_are_not_read():
     table = Table({"c": 2.0, "d": 3.5})
     a, c, b, d, e = make_hits(["a", "c", "b", "d", "e"])
     hits = [replace(a, pinned=True), c, replace(b, pinned=True), d, e]
@@ -112,14 +111,14 @@ def test_pinned_hits_stay_first_and_are_not_read() -> None:
     assert after.counts == {"in": 5, "out": 5, "read": 2, "kept": 2}
 
 
-def test_where_all_are_pinned_nothing_is_read() -> None:
+def test_where_all_are_pinned_nothing_is_read():
     hits = [replace(hit, pinned=True) for hit in make_hits(["a", "b"])]
     after = rerank(Table({}), 2).apply("q", hits).hits
     assert ids(after) == ["a", "b"]
     assert 1 > after[0].score > after[1].score > 0.999
 
 
-def test_a_pinned_hit_comes_before_one_that_the_model_is_sure_of() -> None:
+def test_a_pinned_hit_comes_before_one_that_the_model_is_sure_of():
     first, second = make_hits(["a", "b"])
     after = rerank(Table({"b": 1e9}), 2).apply("q", [replace(first, pinned=True), second]).hits
     assert ids(after) == ["a", "b"]
@@ -145,7 +144,7 @@ class FaultyCrossEncoderSettings(RerankSettings):
 @pytest.mark.parametrize(
     ("boost", "first"), [(10, "(b) The harbour master may"), (0.001, "### § 7–202. Dues.")]
 )
-def test_a_boosted_look_up_is_not_undone(boost: float, first: str, tmp_path: Path) -> None:
+def test_a_boosted_look_up_is_not_undone(boost, first, tmp_path):
     """A boost that alone puts a hit first pins it; one that only nudges leaves it to the model."""
     settings = PipelineSettings.model_validate(
         {
@@ -164,7 +163,7 @@ def test_a_boosted_look_up_is_not_undone(boost: float, first: str, tmp_path: Pat
 
 
 @pytest.mark.parametrize(("best", "read"), [(2.0, 5), (1.9, 8)])
-def test_no_more_is_read_once_it_is_enough(best: float, read: int) -> None:
+def test_no_more_is_read_once_it_is_enough(best, read):
     scores = {f"t{number}": number / 10 for number in range(9)} | {"t3": best}
     table = Table(scores)
     after = rerank(table, 8, enough=LOGIT(2.0)).apply("q", make_hits(list(scores)))
@@ -174,12 +173,12 @@ def test_no_more_is_read_once_it_is_enough(best: float, read: int) -> None:
     assert ids(after.hits) == order + list(scores)[read:]
 
 
-def test_fewer_hits_than_the_first_are_read_at_once() -> None:
+def test_fewer_hits_than_the_first_are_read_at_once():
     table = Table({"a": 1.0, "b": 2.0})
     assert ids(rerank(table, 8, enough=0.99).apply("q", make_hits(["a", "b"])).hits) == ["b", "a"]
 
 
-def test_a_scored_pair_is_not_scored_again(tmp_path: Path) -> None:
+def test_a_scored_pair_is_not_scored_again(tmp_path):
     table = Table({"a": 1.0, "b": 1 / 3, "c": 3.0})
     stage = rerank(table, 10, Cache(tmp_path))
     first = stage.apply("q", make_hits(["a", "b"])).hits
@@ -192,7 +191,7 @@ def test_a_scored_pair_is_not_scored_again(tmp_path: Path) -> None:
     assert table.asked == ["a", "b", "c", "a"]
 
 
-def test_timed_scores_every_pair_anew(tmp_path: Path) -> None:
+def test_timed_scores_every_pair_anew(tmp_path):
     table = Table({"a": 1.0})
     stage = rerank(table, 10, Cache(tmp_path))
     for _ in range(2):
@@ -201,14 +200,14 @@ def test_timed_scores_every_pair_anew(tmp_path: Path) -> None:
     assert Cache(tmp_path).usage() == []
 
 
-def test_reads_the_context_and_the_title() -> None:
+def test_reads_the_context_and_the_title():
     table = Table({"context\n\ntitle\ntext": 1.0})
     hit = Hit(Chunk("a", "d", 0, 4, "text", title="title", context="context"), 1.0)
     rerank(table, 1).apply("q", [hit])
     assert table.asked == ["context\n\ntitle\ntext"]
 
 
-def test_the_model_reads_what_expansion_added() -> None:
+def test_the_model_reads_what_expansion_added():
     class Asked(Table):
         def score(self, query: str, texts: Sequence[str]) -> list[float]:
             self.asked.append(query)
@@ -221,11 +220,11 @@ def test_the_model_reads_what_expansion_added() -> None:
     assert model.asked == ["auth authentication login", "auth"]
 
 
-def test_no_hits_give_no_hits() -> None:
+def test_no_hits_give_no_hits():
     assert rerank(Table({}), 5).apply("q", []).hits == []
 
 
-def test_the_default_model_puts_the_answer_first(model_workshop: Resources) -> None:
+def test_the_default_model_puts_the_answer_first(model_workshop):
     settings = RerankSettings.model_validate({"type": "rerank", "model": "ms-marco-MiniLM-L-12-v2"})
     stage = settings.build(model_workshop)
     answer = "Paris is the capital of France, on the river Seine."

@@ -1,9 +1,8 @@
 """Duplicates and diversity: content hash, n-grams, embeddings, MMR."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,18 +10,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from samples.ranked_lists import apply, ids, make_chunk, make_hits
 
-from assay.retrievers.base import Chunk, Hit
+from assay.retrievers.base import Chunk
 from assay.retrievers.models.base import Encoder, Vectors
 from assay.retrievers.models.caching import CachingEncoder
 from assay.retrievers.settings import Resources
-from assay.retrievers.stages.base import Stage
 from assay.retrievers.stages.drops import (
     ContentHash,
     Ngram,
     NgramSettings,
     Semantic,
     Similarity,
-    Unit,
     keep_unlike,
 )
 from assay.retrievers.stages.mmr import Mmr, MmrSettings, choose
@@ -46,31 +43,31 @@ class Angles(Encoder):
 
 
 @pytest.fixture
-def angles(tmp_path: Path) -> CachingEncoder:
+def angles(tmp_path):
     return CachingEncoder(Angles(), "angles", Resources(Cache(tmp_path)))
 
 
-def list_texts(texts: Sequence[str]) -> list[Hit]:
+def list_texts(texts):
     return make_hits(make_chunk(f"c{i:02}", text) for i, text in enumerate(texts))
 
 
-def make_ngram(unit: Unit = "word", n: int = 3, threshold: float = 0.7) -> Stage:
+def make_ngram(unit="word", n=3, threshold=0.7):
     return Ngram(NgramSettings(type="ngram", unit=unit, n=n, threshold=threshold))
 
 
-def test_texts_that_read_the_same_are_one() -> None:
+def test_texts_that_read_the_same_are_one():
     result = apply(ContentHash(), list_texts(["a  b\n\nc", "a b", " a b c\n", "A b c", "a b"]))
     assert ids(result.hits) == ["c00", "c01", "c03"]
     assert result.counts == {"in": 5, "out": 3}
     assert "2 hits" in result.note
 
 
-def test_a_title_is_part_of_what_is_read() -> None:
+def test_a_title_is_part_of_what_is_read():
     chunks = [Chunk("a", "d", 0, 1, "x", title="T"), Chunk("b", "d", 0, 1, "x", title="U")]
     assert len(apply(ContentHash(), make_hits(chunks)).hits) == 2
 
 
-def test_what_reads_the_same_is_counted_apart() -> None:
+def test_what_reads_the_same_is_counted_apart():
     """Two words have no trigrams, so that a short duplicate stays."""
     texts = ["a b c d", "a  b c\nd", "a b", "a b", "A b c d", "x y z"]
     result = apply(make_ngram(), list_texts(texts))
@@ -81,25 +78,25 @@ def test_what_reads_the_same_is_counted_apart() -> None:
 @pytest.mark.parametrize(
     ("threshold", "kept"), [(0.5, ["c00", "c02"]), (0.51, ["c00", "c01", "c02"])]
 )
-def test_jaccard_of_words_by_hand(threshold: float, kept: list[str]) -> None:
+def test_jaccard_of_words_by_hand(threshold, kept):
     """Trigrams {abc, bcd, cde} and {abc, bcd, bcx → cdx}: two shared of four."""
     texts = ["a b c d e", "A b  c d x", "e d c b a"]
     assert ids(apply(make_ngram(threshold=threshold), list_texts(texts)).hits) == kept
 
 
 @pytest.mark.parametrize(("threshold", "kept"), [(0.33, ["c00"]), (0.34, ["c00", "c01"])])
-def test_jaccard_of_characters_by_hand(threshold: float, kept: list[str]) -> None:
+def test_jaccard_of_characters_by_hand(threshold, kept):
     """Trigrams {abc, bcd} and {abc, bce}: one shared of three."""
     stage = make_ngram("character", threshold=threshold)
     assert ids(apply(stage, list_texts(["ab cd", "A\nbce"])).hits) == kept
 
 
-def test_what_has_no_ngrams_resembles_nothing() -> None:
+def test_what_has_no_ngrams_resembles_nothing():
     assert len(apply(make_ngram(), list_texts(["a b", "a b", "", ""])).hits) == 4
     assert apply(make_ngram(), []).hits == []
 
 
-def jaccard(one: str, other: str, n: int) -> float:
+def jaccard(one, other, n):
     sets = [
         {tuple(words[i : i + n]) for i in range(len(words) - n + 1)}
         for words in (one.split(), other.split())
@@ -109,7 +106,7 @@ def jaccard(one: str, other: str, n: int) -> float:
 
 
 @given(texts=TEXTS, n=st.integers(1, 4), threshold=st.sampled_from([0.2, 0.5, 2 / 3, 1.0]))
-def test_ngrams_decide_as_plain_sets_do(texts: list[str], n: int, threshold: float) -> None:
+def test_ngrams_decide_as_plain_sets_do(texts, n, threshold):
     kept: list[int] = []
     for i, text in enumerate(texts):
         if all(jaccard(text, texts[other], n) < threshold for other in kept):
@@ -119,9 +116,7 @@ def test_ngrams_decide_as_plain_sets_do(texts: list[str], n: int, threshold: flo
 
 
 @given(texts=TEXTS, make=st.sampled_from([ContentHash, make_ngram]))
-def test_deduplication_keeps_the_order_and_leaves_nothing_to_do(
-    texts: list[str], make: Callable[[], Stage]
-) -> None:
+def test_deduplication_keeps_the_order_and_leaves_nothing_to_do(texts, make):
     hits = list_texts(texts)
     once = apply(make(), hits).hits
     assert [hit for hit in hits if hit in once] == once
@@ -129,7 +124,7 @@ def test_deduplication_keeps_the_order_and_leaves_nothing_to_do(
     assert apply(make(), once).hits == once
 
 
-def test_a_paraphrase_gives_way_to_the_better_hit(angles: CachingEncoder) -> None:
+def test_a_paraphrase_gives_way_to_the_better_hit(angles):
     """cos 30° is .866, cos 32° .848: the third resembles the second alone, which is not kept."""
     result = apply(Semantic(angles, 0.85), list_texts(["0", "30", "60", "90", "-32"]))
     assert ids(result.hits) == ["c00", "c02", "c04"]
@@ -137,12 +132,12 @@ def test_a_paraphrase_gives_way_to_the_better_hit(angles: CachingEncoder) -> Non
     assert "2 hits" in result.note
 
 
-def make_mmr(angles: CachingEncoder, **settings: object) -> Mmr:
+def make_mmr(angles, **settings):
     given = MmrSettings.model_validate({"type": "mmr", **settings})
     return Mmr(given, Similarity(angles))
 
 
-def test_mmr_by_hand(angles: CachingEncoder) -> None:
+def test_mmr_by_hand(angles):
     """With λ = 0.5 the second, .9 relevant but at 10° from the first, falls behind the third.
 
     0.5 * 1; then 0.5 * 0 - 0.5 * cos 90° = 0 against 0.5 * 0.9 - 0.5 * cos 10° = -0.0424.
@@ -156,7 +151,7 @@ def test_mmr_by_hand(angles: CachingEncoder) -> None:
     assert result.counts == {"in": 3, "out": 3, "moved": 2}
 
 
-def test_mmr_may_take_scores_as_they_are(angles: CachingEncoder) -> None:
+def test_mmr_may_take_scores_as_they_are(angles):
     hits = make_hits([make_chunk("a", "0"), make_chunk("b", "90")], [0.9, 0.8])
     scaled = apply(make_mmr(angles), hits).hits
     plain = apply(make_mmr(angles, relevance="score"), hits).hits
@@ -164,7 +159,7 @@ def test_mmr_may_take_scores_as_they_are(angles: CachingEncoder) -> None:
     assert [hit.score for hit in plain] == pytest.approx([0.63, 0.56], abs=1e-6)
 
 
-def test_what_mmr_does_not_choose_stays_below(angles: CachingEncoder) -> None:
+def test_what_mmr_does_not_choose_stays_below(angles):
     hits = make_hits([make_chunk(name, "7") for name in "dcba"])
     result = apply(make_mmr(angles, top_n=2), hits).hits
     assert ids(result) == ["d", "c", "b", "a"]
@@ -172,9 +167,7 @@ def test_what_mmr_does_not_choose_stays_below(angles: CachingEncoder) -> None:
     assert result[3].score == result[1].score - 2
 
 
-def test_mmr_chooses_what_is_unlike_the_pinned_hits_which_stay_first(
-    angles: CachingEncoder,
-) -> None:
+def test_mmr_chooses_what_is_unlike_the_pinned_hits_which_stay_first(angles):
     """0.5 * 1 - 0.5 * cos 90° for the one chosen; the pinned 1 above, what is left below."""
     hits = make_hits(
         [make_chunk("a", "0"), make_chunk("b", "90"), make_chunk("c", "-10")], [30, 2, 1]
@@ -195,9 +188,7 @@ RELEVANCE = st.lists(st.floats(0, 1), min_size=1, max_size=12).map(
 @given(
     relevance=RELEVANCE, seed=st.integers(0, 99), weight=st.floats(0, 1), count=st.integers(1, 15)
 )
-def test_mmr_scores_descend_and_a_weight_of_1_changes_nothing(
-    relevance: np.ndarray, seed: int, weight: float, count: int
-) -> None:
+def test_mmr_scores_descend_and_a_weight_of_1_changes_nothing(relevance, seed, weight, count):
     vectors = np.random.default_rng(seed).normal(size=(len(relevance), 3))
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
     similarity = vectors @ vectors.T
@@ -211,7 +202,7 @@ def test_mmr_scores_descend_and_a_weight_of_1_changes_nothing(
 
 
 @given(seed=st.integers(0, 99), threshold=st.floats(0, 0.99))
-def test_no_two_that_are_kept_are_alike(seed: int, threshold: float) -> None:
+def test_no_two_that_are_kept_are_alike(seed, threshold):
     vectors = np.random.default_rng(seed).normal(size=(8, 3))
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
     similarity = vectors @ vectors.T
@@ -221,6 +212,6 @@ def test_no_two_that_are_kept_are_alike(seed: int, threshold: float) -> None:
         assert (row in kept) == all(similarity[row, other] < threshold for other in above)
 
 
-def test_empty_lists_stay_empty(angles: CachingEncoder) -> None:
+def test_empty_lists_stay_empty(angles):
     for stage in (ContentHash(), Semantic(angles, 0.85), make_mmr(angles)):
         assert apply(stage, []).hits == []

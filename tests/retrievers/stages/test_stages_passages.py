@@ -10,13 +10,12 @@ from hypothesis import strategies as st
 from samples.ranked_lists import cut, descends, ids, make_corpus, make_hits
 from tools.own_cache import make_cache
 
-from assay.retrievers.base import AssayError, Chunk, Definition, Document, Hit
+from assay.retrievers.base import AssayError, Chunk, Definition, Document
 from assay.retrievers.base.markdown import tokenize
 from assay.retrievers.corpus.corpus import Corpus
 from assay.retrievers.documents.preparation import DocumentSettings, prepare
 from assay.retrievers.models.tokens import Tokenizer
 from assay.retrievers.settings import Resources
-from assay.retrievers.stages.base import StageResult
 from assay.retrievers.stages.context import Context, ContextSettings, assemble, close
 from assay.retrievers.stages.passages import Neighbours, NeighboursSettings, Parents
 from assay.retrievers.store.cache import Cache
@@ -26,23 +25,23 @@ DOCUMENT = Document("d", TEXT)
 
 
 @pytest.fixture(scope="module")
-def resources(tmp_path_factory: pytest.TempPathFactory) -> Resources:
+def resources(tmp_path_factory):
     """A resources with an empty cache, but for the models."""
     return Resources(Cache(make_cache(tmp_path_factory.mktemp("passages"))))
 
 
 @pytest.fixture(scope="module")
-def tokenizer(resources: Resources) -> Tokenizer:
+def tokenizer(resources):
     return Tokenizer.default(resources)
 
 
-def word(first: int, last: int) -> tuple[int, int]:
+def word(first, last):
     """Return the span of the words from the `first` to the `last` of TEXT."""
     return 3 * first, 3 * last + 2
 
 
 @pytest.fixture
-def family() -> list[Chunk]:
+def family():
     """Children c0, c1 of one parent, c2 of another, c3 with none."""
     spans = [word(0, 1), word(2, 3), word(4, 4), word(6, 7)]
     parents = [word(0, 3), word(0, 3), word(4, 5), None]
@@ -52,13 +51,13 @@ def family() -> list[Chunk]:
     ]
 
 
-def find_parents(chunks: Sequence[Chunk], hits: Sequence[Hit], *documents: Document) -> StageResult:
+def find_parents(chunks, hits, *documents):
     stage = Parents()
     stage.index(make_corpus(chunks, documents or (DOCUMENT,)), 1.0)
     return stage.apply("q", hits)
 
 
-def test_a_parent_takes_the_place_of_its_best_child(family: list[Chunk]) -> None:
+def test_a_parent_takes_the_place_of_its_best_child(family):
     order = [family[i] for i in (1, 3, 2, 0)]
     result = find_parents(family, make_hits(order, [0.9, 0.8, 0.7, 0.6]))
     first, alone, other = (hit.chunk for hit in result.hits)
@@ -71,12 +70,12 @@ def test_a_parent_takes_the_place_of_its_best_child(family: list[Chunk]) -> None
     assert result.counts == {"in": 4, "out": 3, "replaced": 3}
 
 
-def test_a_child_that_is_all_of_its_parent_stays() -> None:
+def test_a_child_that_is_all_of_its_parent_stays():
     (chunk,) = cut(DOCUMENT, word(0, 3), parent=word(0, 3))
     assert find_parents([chunk], make_hits([chunk])).hits[0].chunk == chunk
 
 
-def test_headings_of_a_parent_are_those_its_children_share(family: list[Chunk]) -> None:
+def test_headings_of_a_parent_are_those_its_children_share(family):
     chunks = [
         replace(family[0], headings=("H", "A", "B")),
         replace(family[1], headings=("H", "A", "C")),
@@ -85,7 +84,7 @@ def test_headings_of_a_parent_are_those_its_children_share(family: list[Chunk]) 
     assert hit.chunk.headings == ("H", "A")
 
 
-def test_parents_of_one_text_are_told_apart() -> None:
+def test_parents_of_one_text_are_told_apart():
     document = Document("d", "xx yy xx yy")
     chunks = [
         replace(chunk, parent=parent)
@@ -96,7 +95,7 @@ def test_parents_of_one_text_are_told_apart() -> None:
     assert len(set(ids(hits))) == 2
 
 
-def test_the_id_of_a_parent_does_not_tell_its_place(family: list[Chunk]) -> None:
+def test_the_id_of_a_parent_does_not_tell_its_place(family):
     moved = [
         replace(chunk, start=chunk.start + 5, end=chunk.end + 5, parent=(5, 16))
         for chunk in family[:2]
@@ -110,9 +109,7 @@ SENTENCES = "Refunds take ten days. Dogs travel on deck. Bring a lamp. Tides tur
 
 
 @given(order=st.permutations(range(12)), counts=st.tuples(st.integers(1, 4), st.integers(1, 4)))
-def test_parents_of_the_chunker_are_true(
-    resources: Resources, order: list[int], counts: tuple[int, int]
-) -> None:
+def test_parents_of_the_chunker_are_true(resources, order, counts):
     """On what the chunker parent_child cuts: each parent once, its text true, hits in order."""
     text = "".join(
         f"# Part {part}\n\n{SENTENCES * count}\n\n## Detail\n\n{SENTENCES}\n\n"
@@ -145,13 +142,7 @@ CLOSE = 1.0, 0.9805, 0.4, 0.3, 0.2
 LONG = "one two three four five six seven eight nine ten eleven twelve"
 
 
-def expand(
-    listed: Sequence[int],
-    query: str = LONG,
-    scores: Sequence[float] = FAR,
-    pinned: int = 0,
-    **settings: object,
-) -> StageResult:
+def expand(listed, query=LONG, scores=FAR, pinned=0, **settings):
     """Apply to hits of words of DOCUMENT, each a chunk, listed by place, the first pinned."""
     chunks = cut(DOCUMENT, *(word(i, i) for i in range(10)))
     stage = Neighbours(NeighboursSettings.model_validate({"type": "neighbours", **settings}))
@@ -160,11 +151,11 @@ def expand(
     return stage.apply(query, [replace(hit, pinned=i < pinned) for i, hit in enumerate(hits)])
 
 
-def places(result: StageResult) -> list[int]:
+def places(result):
     return [int(hit.chunk.id.removeprefix("d#c")) for hit in result.hits]
 
 
-def test_neighbours_stand_right_behind_the_first_hits() -> None:
+def test_neighbours_stand_right_behind_the_first_hits():
     result = expand([4, 0, 9, 7], top=2)
     assert places(result) == [4, 3, 5, 0, 1, 9, 7]
     assert result.counts == {"in": 4, "out": 7, "expanded": 1, "added": 3, "moved": 0}
@@ -174,7 +165,7 @@ def test_neighbours_stand_right_behind_the_first_hits() -> None:
     assert result.note.startswith("12 words")
 
 
-def test_links_of_a_store_go_before_what_the_corpus_tells() -> None:
+def test_links_of_a_store_go_before_what_the_corpus_tells():
     """Where the store has none, or cannot be asked, the corpus knows the same."""
     chunks = cut(DOCUMENT, *(word(i, i) for i in range(10)))
     corpus = make_corpus(chunks, [DOCUMENT])
@@ -196,14 +187,14 @@ def test_links_of_a_store_go_before_what_the_corpus_tells() -> None:
         assert places(stage.apply(LONG, hits)) == found
 
 
-def test_what_is_listed_is_not_repeated_but_may_move_up() -> None:
+def test_what_is_listed_is_not_repeated_but_may_move_up():
     result = expand([4, 5, 8, 1, 3], top=2)
     assert places(result) == [4, 3, 5, 6, 8, 1]
     assert result.counts == {"in": 5, "out": 6, "expanded": 1, "added": 1, "moved": 1}
     assert result.hits[1].legs
 
 
-def test_neighbours_stand_behind_all_pinned_hits() -> None:
+def test_neighbours_stand_behind_all_pinned_hits():
     result = expand([4, 8, 5, 1], pinned=3, top=2)
     assert places(result) == [4, 8, 5, 3, 7, 9, 1]
     assert result.counts == {"in": 4, "out": 7, "expanded": 1, "added": 3, "moved": 0}
@@ -220,15 +211,13 @@ def test_neighbours_stand_behind_all_pinned_hits() -> None:
         (LONG, FAR, {"query_tokens": 13}, 0),
     ],
 )
-def test_the_rule_of_expansion(
-    query: str, scores: Sequence[float], settings: dict[str, object], expanded: int
-) -> None:
+def test_the_rule_of_expansion(query, scores, settings, expanded):
     result = expand([4, 0, 9], query, scores, **settings)
     assert result.counts["expanded"] == expanded
     assert (places(result) == [4, 0, 9]) == (not expanded)
 
 
-def test_nothing_beside_is_no_expansion() -> None:
+def test_nothing_beside_is_no_expansion():
     chunks = cut(DOCUMENT, (0, 5))
     stage = Neighbours(NeighboursSettings(type="neighbours"))
     stage.index(make_corpus(chunks), 1.0)
@@ -237,7 +226,7 @@ def test_nothing_beside_is_no_expansion() -> None:
 
 
 @given(listed=st.permutations(range(10)), size=st.integers(0, 10), top=st.integers(1, 5))
-def test_expansion_is_bounded(listed: list[int], size: int, top: int) -> None:
+def test_expansion_is_bounded(listed, size, top):
     scores = [1 / rank for rank in range(1, 11)]
     before = listed[:size]
     result = expand(before, scores=scores, top=top)
@@ -253,7 +242,7 @@ Build = Callable[..., Context]
 
 
 @pytest.fixture(scope="module")
-def build(resources: Resources, tokenizer: Tokenizer) -> Build:
+def build(resources, tokenizer):
     """Make the stage `context` over `chunks` with settings by keyword."""
 
     def make(chunks: Sequence[Chunk] = (), **settings: object) -> Context:
@@ -270,7 +259,7 @@ PAGE = Document("p.md", "Alpha one. Alpha two. Beta one. Beta two.")
 
 
 @pytest.fixture
-def page() -> list[Hit]:
+def page():
     """Two touching passages of section A, two of B with a gap, one of another document."""
     first = cut(PAGE, (0, 11), (11, 22), (22, 31), (32, 41))
     headed = [replace(chunk, headings=("P", "AB"[i // 2])) for i, chunk in enumerate(first)]
@@ -278,7 +267,7 @@ def page() -> list[Hit]:
     return make_hits([headed[3], *other, headed[1], headed[0], headed[2]])
 
 
-def test_a_context_stands_in_the_order_of_the_text(page: list[Hit]) -> None:
+def test_a_context_stands_in_the_order_of_the_text(page):
     assert assemble(page) == (
         "## P > A\n\nAlpha one. Alpha two.\n\n---\n\n## P > B\n\nBeta one.\n\n---\n\nBeta two."
         "\n\n---\n\n## q.md\n\nGamma."
@@ -286,19 +275,17 @@ def test_a_context_stands_in_the_order_of_the_text(page: list[Hit]) -> None:
     assert assemble([]) == ""
 
 
-def test_overlaps_stand_once() -> None:
+def test_overlaps_stand_once():
     hits = make_hits(cut(PAGE, (0, 15), (6, 22), (11, 20)))
     assert assemble(hits) == "## p.md\n\nAlpha one. Alpha two."
 
 
-def test_a_title_ends_the_path() -> None:
+def test_a_title_ends_the_path():
     chunk = Chunk("a", "d", 0, 4, "text", title="The\ntitle", headings=("H",))
     assert assemble(make_hits([chunk])) == "## H > The title\n\ntext"
 
 
-def test_definitions_come_last_unless_a_passage_holds_them(
-    build: Build, tokenizer: Tokenizer, page: list[Hit]
-) -> None:
+def test_definitions_come_last_unless_a_passage_holds_them(build, tokenizer, page):
     held = Definition("Alpha", "Alpha one.", (), "p.md", 0, 10)
     other = Definition("Delta", "Delta means\nfour.", (), "r.md", 0, 10)
     hits = [replace(hit, definitions=(held, other)) for hit in page]
@@ -309,9 +296,7 @@ def test_definitions_come_last_unless_a_passage_holds_them(
     assert result.counts["tokens"] == tokenizer.count(assemble(hits)) == 55
 
 
-def test_the_budget_counts_headings_and_rules(
-    build: Build, tokenizer: Tokenizer, page: list[Hit]
-) -> None:
+def test_the_budget_counts_headings_and_rules(build, tokenizer, page):
     """`## q.md` and `Gamma.` are 5 and 3 tokens, a rule 3, `## P > B` 5, `Beta two.` 3."""
     listed = page[:2]
     full = tokenizer.count(assemble(listed))
@@ -325,7 +310,7 @@ def test_the_budget_counts_headings_and_rules(
     assert "8 tokens" in scarce.note
 
 
-def test_overflow_cuts_stops_or_skips(build: Build) -> None:
+def test_overflow_cuts_stops_or_skips(build):
     texts = ["small", "It is large. " * 20, "tiny"]
     chunks = [Chunk(f"c{i}", f"d{i}", 0, len(text), text) for i, text in enumerate(texts)]
     hits = make_hits(chunks)
@@ -340,7 +325,7 @@ def test_overflow_cuts_stops_or_skips(build: Build) -> None:
 
 
 @pytest.mark.parametrize("how", ["cut", "stop", "skip"])
-def test_the_best_hit_is_cut_and_never_left_out(build: Build, how: str) -> None:
+def test_the_best_hit_is_cut_and_never_left_out(build, how):
     for text, start in (("It is large. " * 50, "It is large. It"), ("large " * 50, "large large")):
         document = Document("d.md", f"Before. {text}")
         (chunk,) = cut(document, (8, 8 + len(text)))
@@ -370,8 +355,8 @@ MARKDOWN = st.lists(st.sampled_from(LINES), min_size=1, max_size=6).map("\n".joi
     how=st.sampled_from(["cut", "stop", "skip"]),
 )
 def test_the_budget_is_never_exceeded_and_something_always_kept(
-    build: Build, tokenizer: Tokenizer, texts: list[str], budget: int, how: str
-) -> None:
+    build, tokenizer, texts, budget, how
+):
     document = Document("m.md", "\n\n".join(texts))
     spans, i = [], 0
     for text in texts:
@@ -395,7 +380,7 @@ def test_the_budget_is_never_exceeded_and_something_always_kept(
 
 
 @given(text=MARKDOWN)
-def test_no_passage_swallows_the_next(text: str) -> None:
+def test_no_passage_swallows_the_next(text):
     closed = close(text)
     assert closed.startswith(text)
     after = tokenize(f"{closed}\n\n---\n\n## Next\n\nend")

@@ -4,7 +4,6 @@ import math
 from dataclasses import replace
 from datetime import date
 from itertools import pairwise
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -17,7 +16,6 @@ from assay.retrievers.base import Document, Hit, LegRank
 from assay.retrievers.base.frontmatter import Frontmatter
 from assay.retrievers.pipeline.pipeline import PipelineSettings
 from assay.retrievers.settings import Resources
-from assay.retrievers.stages.base import Stage
 from assay.retrievers.stages.scores import (
     Calibrate,
     CalibrateSettings,
@@ -34,9 +32,7 @@ DATES = ["2024-03-31", "2024-03-25", "2024-03-24", "2024-03-02", "2024-03-01", "
 SCORES = st.lists(st.floats(0, 50), max_size=20).map(lambda scores: sorted(scores, reverse=True))
 
 
-def rank_dated(
-    dates: list[str], scores: list[float], **settings: object
-) -> tuple[Recency, list[Hit]]:
+def rank_dated(dates, scores, **settings):
     """Apply recency to one hit of each of the documents `d0`, `d1`, … dated so."""
     documents = [
         Document(f"d{i}", f"---\ndate: {value}\n---\ntext" if value else "text")
@@ -48,7 +44,7 @@ def rank_dated(
     return stage, stage.apply("q", make_hits(chunks, scores)).hits
 
 
-def test_recency_multiplies_by_the_age_in_days() -> None:
+def test_recency_multiplies_by_the_age_in_days():
     """Ages 0, 6, 7, 29, 30 days from the newest; two documents without a date."""
     stage, hits = rank_dated(DATES, [1.0] * 7)
     by_document = {hit.chunk.doc_id: hit.score for hit in hits}
@@ -60,12 +56,12 @@ def test_recency_multiplies_by_the_age_in_days() -> None:
 @pytest.mark.parametrize(
     ("bias", "factors"), [(0.0, [1, 1]), (0.5, [1.1, 1.05]), (1.0, [1.2, 1.1])]
 )
-def test_recency_counts_as_much_as_its_bias(bias: float, factors: list[float]) -> None:
+def test_recency_counts_as_much_as_its_bias(bias, factors):
     _, hits = rank_dated(["2024-03-31", "2024-03-24"], [1.0, 1.0], bias=bias)
     assert sorted((hit.score for hit in hits), reverse=True) == pytest.approx(factors)
 
 
-def test_recency_counts_from_a_given_day() -> None:
+def test_recency_counts_from_a_given_day():
     for today in (date(2024, 4, 29), "2024-04-29"):
         _, hits = rank_dated(
             ["2024-04-01", "2024-03-01", "2025-01-01"], [1, 0.95, 0.5], today=today
@@ -77,12 +73,12 @@ def test_recency_counts_from_a_given_day() -> None:
         ]
 
 
-def test_recency_lifts_a_negative_cosine_too() -> None:
+def test_recency_lifts_a_negative_cosine_too():
     _, hits = rank_dated(["2024-03-31", ""], [-0.5, -0.6])
     assert [hit.score for hit in hits] == [pytest.approx(-0.5 / 1.2), -0.6]
 
 
-def test_recency_leaves_pinned_hits_first_at_their_scores() -> None:
+def test_recency_leaves_pinned_hits_first_at_their_scores():
     stage, hits = rank_dated(["2024-01-01", "", "2024-03-31"], [2.0, 1.9, 1.85])
     named = [replace(hit, score=score) for hit, score in zip(hits, (1.85, 2, 1.9), strict=True)]
     assert ids(named) == ["cd2", "cd0", "cd1"]
@@ -92,14 +88,14 @@ def test_recency_leaves_pinned_hits_first_at_their_scores() -> None:
     assert [hit.score for hit in result] == [2.0, 1.9, math.nextafter(1.9, 0)]
 
 
-def test_recency_without_dates_changes_nothing() -> None:
+def test_recency_without_dates_changes_nothing():
     stage, hits = rank_dated(["", "soon"], [2, 1])
     assert ids(hits) == ["cd0", "cd1"]
     assert stage.metadata() == {"today": None}
 
 
 @given(scores=st.lists(st.floats(-10, 10), min_size=7, max_size=7))
-def test_recency_keeps_all_hits_in_order_of_score(scores: list[float]) -> None:
+def test_recency_keeps_all_hits_in_order_of_score(scores):
     _, hits = rank_dated(DATES, sorted(scores, reverse=True))
     assert descends(hits)
     assert len(hits) == 7
@@ -117,11 +113,11 @@ def test_recency_keeps_all_hits_in_order_of_score(scores: list[float]) -> None:
         ({}, None),
     ],
 )
-def test_the_last_change_dates_a_document(dates: dict[str, str], found: date | None) -> None:
+def test_the_last_change_dates_a_document(dates, found):
     assert find_date(Frontmatter(dates=dates)) == found
 
 
-def test_calibration_by_hand() -> None:
+def test_calibration_by_hand():
     """With top 0.5, the shares of it are 1, 0.5 and 0: e^-5, e^0 and e^5 in the formula."""
     hits = make_hits([make_chunk(name) for name in "abc"], [0.5, 0.25, 0.0])
     after = apply(Calibrate(0.5, 10), hits, top=0.5).hits
@@ -137,9 +133,7 @@ def test_calibration_by_hand() -> None:
     midpoint=st.floats(0, 1),
     steepness=st.sampled_from([0.1, 10, 1e6]),
 )
-def test_calibrated_scores_descend_between_0_and_1(
-    scores: list[float], top: float, midpoint: float, steepness: float
-) -> None:
+def test_calibrated_scores_descend_between_0_and_1(scores, top, midpoint, steepness):
     """Also where all of them saturate, as boosted ones do, or are alike."""
     settings = CalibrateSettings(type="calibrate", midpoint=midpoint, steepness=steepness)
     hits = make_hits([make_chunk(f"c{i:02}") for i in range(len(scores))], scores)
@@ -149,7 +143,7 @@ def test_calibrated_scores_descend_between_0_and_1(
     assert all(one.score > other.score for one, other in pairwise(after))
 
 
-def test_the_threshold_keeps_what_reaches_it() -> None:
+def test_the_threshold_keeps_what_reaches_it():
     hits = make_hits([make_chunk(name) for name in "abc"], [0.9, 0.3, 0.2999])
     result = Threshold(0.3).apply("q", hits)
     assert ids(result.hits) == ["a", "b"]
@@ -160,7 +154,7 @@ def test_the_threshold_keeps_what_reaches_it() -> None:
     assert Threshold(0.1).apply("q", hits).note == ""
 
 
-def test_a_threshold_by_a_leg_keeps_all_hits_or_none() -> None:
+def test_a_threshold_by_a_leg_keeps_all_hits_or_none():
     chunks = [make_chunk(name) for name in "abc"]
     placed = [{"dense": LegRank(7, 0.71), "keyword": LegRank(1, 9.5)}, {"keyword": LegRank(2, 8.0)}]
     hits = [
@@ -191,7 +185,7 @@ BY_DENSE, BY_KEYWORD, BY_NOTHING = (
 LINEAR = {**HYBRID, "fusion": {"type": "linear"}}
 
 
-def check(retriever: dict[str, object], *stages: object) -> None:
+def check(retriever, *stages):
     named = [{"type": stage} if isinstance(stage, str) else stage for stage in stages]
     read_settings(PipelineSettings, {**retriever, "stages": named})
 
@@ -215,7 +209,7 @@ def check(retriever: dict[str, object], *stages: object) -> None:
         ({"legs": DENSE}, ("neighbours",)),
     ],
 )
-def test_scores_on_a_scale_may_be_compared(retriever: dict[str, object], stages: tuple) -> None:
+def test_scores_on_a_scale_may_be_compared(retriever, stages):
     check(retriever, *stages)
 
 
@@ -239,14 +233,12 @@ def test_scores_on_a_scale_may_be_compared(retriever: dict[str, object], stages:
         ({"legs": KEYWORD}, ("threshold",), "a single keyword leg"),
     ],
 )
-def test_scores_without_a_scale_are_not_compared(
-    retriever: dict[str, object], stages: tuple, problem: str
-) -> None:
+def test_scores_without_a_scale_are_not_compared(retriever, stages, problem):
     with pytest.raises(ValidationError, match=problem):
         check(retriever, *stages)
 
 
-def rare_threshold(folder: Path) -> tuple[Stage, list[Hit]]:
+def rare_threshold(folder):
     """Return a threshold that no hit reaches, and hits of four chunks, one with the code E07."""
     texts = ["pump stops E07", "pump valve", "pump runs deprecated", "pump idles"]
     chunks = [make_chunk(name, text) for name, text in zip("abcd", texts, strict=True)]
@@ -271,9 +263,7 @@ def rare_threshold(folder: Path) -> tuple[Stage, list[Hit]]:
         ("giraffe", ("deprecated", "valve"), ""),  # near in meaning completes nothing
     ],
 )
-def test_a_hit_with_all_rare_words_stays_below_the_threshold(
-    query: str, expansion: tuple[str, ...], kept: str, tmp_path: Path
-) -> None:
+def test_a_hit_with_all_rare_words_stays_below_the_threshold(query, expansion, kept, tmp_path):
     stage, hits = rare_threshold(tmp_path)
     result = stage.follow(query, expansion, hits)
     assert ids(result.hits) == list(kept)
@@ -281,6 +271,6 @@ def test_a_hit_with_all_rare_words_stays_below_the_threshold(
     assert ("with the rare words" in result.note) == bool(kept)
 
 
-def test_rare_words_need_a_leg() -> None:
+def test_rare_words_need_a_leg():
     with pytest.raises(ValidationError, match="rare_words: needs `of`"):
         read_settings(ThresholdSettings, {"type": "threshold", "rare_words": 0.1})

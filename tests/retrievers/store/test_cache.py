@@ -18,7 +18,7 @@ from assay.retrievers.store.cache import Cache
 from assay.retrievers.store.digest import digest
 
 
-def test_values_come_back_and_the_first_stays(tmp_path: Path) -> None:
+def test_values_come_back_and_the_first_stays(tmp_path):
     cache = Cache(tmp_path)
     assert cache.get_many("kind", ["a"]) == {}
     cache.put_many("kind", {"a": b"1", "b": b"\x00\xff"})
@@ -26,14 +26,14 @@ def test_values_come_back_and_the_first_stays(tmp_path: Path) -> None:
     assert cache.get_many("kind", ["a", "b", "c", "a"]) == {"a": b"1", "b": b"\x00\xff"}
 
 
-def test_many_keys(tmp_path: Path) -> None:
+def test_many_keys(tmp_path):
     cache = Cache(tmp_path)
     items = {f"key{number}": str(number).encode() for number in range(2345)}
     cache.put_many("kind", items)
     assert cache.get_many("kind", items) == items
 
 
-def test_threads_that_open_a_new_cache_at_once_all_get_it(tmp_path: Path) -> None:
+def test_threads_that_open_a_new_cache_at_once_all_get_it(tmp_path):
     for number in range(150):
         together = threading.Barrier(8)
 
@@ -46,7 +46,7 @@ def test_threads_that_open_a_new_cache_at_once_all_get_it(tmp_path: Path) -> Non
         assert len(Cache(tmp_path / str(number)).get_many("kind", map(str, range(8)))) == 8
 
 
-def test_processes_that_open_a_new_cache_at_once_all_get_it(tmp_path: Path) -> None:
+def test_processes_that_open_a_new_cache_at_once_all_get_it(tmp_path):
     code = """
 import sys
 from pathlib import Path
@@ -68,7 +68,7 @@ for number in range(100):
     assert len(Cache(tmp_path / "99").get_many("kind", map(str, range(3)))) == 3
 
 
-def test_a_folder_is_made_once(tmp_path: Path) -> None:
+def test_a_folder_is_made_once(tmp_path):
     cache = Cache(tmp_path)
     made = []
 
@@ -83,7 +83,7 @@ def test_a_folder_is_made_once(tmp_path: Path) -> None:
     assert (second.path / "file").read_text() == "content"
 
 
-def test_a_failed_folder_leaves_nothing(tmp_path: Path) -> None:
+def test_a_failed_folder_leaves_nothing(tmp_path):
     cache = Cache(tmp_path)
 
     def fail(path: Path) -> None:
@@ -96,7 +96,7 @@ def test_a_failed_folder_leaves_nothing(tmp_path: Path) -> None:
     assert {path.name for path in folder.path.iterdir()} == {"whole", "assay.json"}
 
 
-def test_usage_and_clear(tmp_path: Path) -> None:
+def test_usage_and_clear(tmp_path):
     cache = Cache(tmp_path)
     cache.put_many("values", {"a": b"1"})
     cache.folder("folders", "key", lambda path: (path / "file").write_bytes(b"x" * 1000))
@@ -130,13 +130,13 @@ for number in range(100000):
 """
 
 
-def start_writer(root: Path, pause: str) -> subprocess.Popen[str]:
+def start_writer(root, pause):
     return subprocess.Popen(
         [sys.executable, "-c", WRITER, str(root), pause], stdout=subprocess.PIPE, text=True
     )
 
 
-def test_killed_while_making_a_folder(tmp_path: Path) -> None:
+def test_killed_while_making_a_folder(tmp_path):
     process = start_writer(tmp_path, "60")
     assert process.stdout is not None
     assert process.stdout.readline() == "half\n"
@@ -146,7 +146,7 @@ def test_killed_while_making_a_folder(tmp_path: Path) -> None:
     assert {path.name for path in folder.path.iterdir()} == {"whole", "assay.json"}
 
 
-def test_killed_while_writing_values(tmp_path: Path) -> None:
+def test_killed_while_writing_values(tmp_path):
     process = start_writer(tmp_path, "0.001")
     assert process.stdout is not None
     seen = [process.stdout.readline() for _ in range(20)]
@@ -161,7 +161,7 @@ def test_killed_while_writing_values(tmp_path: Path) -> None:
     assert entries % 50 == 0, "a transaction is whole or absent"
 
 
-def test_two_processes_want_the_same(tmp_path: Path) -> None:
+def test_two_processes_want_the_same(tmp_path):
     processes = [start_writer(tmp_path, "0") for _ in range(3)]
     output = [process.communicate(timeout=60)[0] for process in processes]
     assert all(process.returncode == 0 for process in processes)
@@ -176,12 +176,12 @@ json_values = st.recursive(
 
 
 @given(st.dictionaries(st.text(), json_values))
-def test_digest_does_not_depend_on_the_order_of_keys(value) -> None:
+def test_digest_does_not_depend_on_the_order_of_keys(value):
     assert digest(value) == digest(dict(reversed(value.items())))
 
 
 @given(json_values, json_values)
-def test_digest_tells_values_apart(one, other) -> None:
+def test_digest_tells_values_apart(one, other):
     same = type(one) is type(other) and one == other and repr(one) == repr(other)
     if same:
         assert digest(one) == digest(other)

@@ -32,14 +32,14 @@ for write in (lambda: cache.put_many("kind", {"c": b"3"}), lambda: cache.clear("
 """
 
 
-def fill(root: Path) -> None:
+def fill(root):
     cache = Cache(root)
     cache.put_many("kind", {"a": b"1"})
     cache.folder("folders", "key", lambda path: None)
 
 
 @pytest.mark.parametrize("read_before", [False, True])
-def test_a_warm_cache_that_may_not_be_written_is_read(tmp_path: Path, read_before: bool) -> None:
+def test_a_warm_cache_that_may_not_be_written_is_read(tmp_path, read_before):
     root = tmp_path / "cache"
     fill(root)
     if read_before:
@@ -52,7 +52,7 @@ def test_a_warm_cache_that_may_not_be_written_is_read(tmp_path: Path, read_befor
     assert all("cannot be written: Permission denied" in line for line in lines[2:])
 
 
-def test_reading_makes_no_file(tmp_path: Path) -> None:
+def test_reading_makes_no_file(tmp_path):
     fill(tmp_path)
     before = sorted(tmp_path.rglob("*"))
     Cache(tmp_path).get_many("nothing", ["a"])
@@ -61,9 +61,7 @@ def test_reading_makes_no_file(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("content", [b"no database at all" * 100, b"SQLite format 3\0" + b"x" * 99])
 @pytest.mark.parametrize("how", ["get", "put", "usage", "clear"])
-def test_a_broken_database_is_set_aside(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], content: bytes, how: str
-) -> None:
+def test_a_broken_database_is_set_aside(tmp_path, capsys, content, how):
     (tmp_path / "kind.sqlite").write_bytes(content)
     cache = Cache(tmp_path)
     if how == "get":
@@ -106,7 +104,7 @@ sys.stdin.readline()
 """
 
 
-def test_of_two_processes_one_sets_a_broken_database_aside(tmp_path: Path) -> None:
+def test_of_two_processes_one_sets_a_broken_database_aside(tmp_path):
     (tmp_path / "kind.sqlite").write_bytes(b"no database at all" * 100)
 
     def start(key: str) -> subprocess.Popen[str]:
@@ -131,9 +129,7 @@ def test_of_two_processes_one_sets_a_broken_database_aside(tmp_path: Path) -> No
     assert Cache(tmp_path).get_many("kind", ["a", "b"]) == {"a": b"1", "b": b"1"}
 
 
-def test_of_many_threads_one_sets_a_broken_database_aside(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_of_many_threads_one_sets_a_broken_database_aside(tmp_path, capsys):
     keys = [f"key{number}" for number in range(8)]
     for times in (1, 2):  # within one second: the second must not replace the first
         (tmp_path / "kind.sqlite").write_bytes(b"no database at all" * 100)
@@ -154,7 +150,7 @@ def test_of_many_threads_one_sets_a_broken_database_aside(
     assert capsys.readouterr().err.count("set aside") == 2
 
 
-def test_a_damaged_page_is_set_aside(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_damaged_page_is_set_aside(tmp_path, capsys):
     cache = Cache(tmp_path)
     cache.put_many("kind", {f"key{number}": b"x" * 500 for number in range(500)})
     path = tmp_path / "kind.sqlite"
@@ -167,7 +163,7 @@ def test_a_damaged_page_is_set_aside(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert cache.get_many("kind", ["key1"]) == {"key1": b"2"}
 
 
-def test_a_database_without_its_table_holds_nothing(tmp_path: Path) -> None:
+def test_a_database_without_its_table_holds_nothing(tmp_path):
     (tmp_path / "kind.sqlite").touch()
     cache = Cache(tmp_path)
     assert cache.get_many("kind", ["a"]) == {}
@@ -175,7 +171,7 @@ def test_a_database_without_its_table_holds_nothing(tmp_path: Path) -> None:
     assert cache.get_many("kind", ["a"]) == {"a": b"1"}
 
 
-def test_a_full_disk_leaves_no_folder(tmp_path: Path) -> None:
+def test_a_full_disk_leaves_no_folder(tmp_path):
     def fail(path: Path) -> None:
         (path / "part").write_text("part")
         raise OSError(errno.ENOSPC, "No space left on device")
@@ -186,9 +182,7 @@ def test_a_full_disk_leaves_no_folder(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("owner", "failing"), [(os, "fsync"), (Path, "replace")])
-def test_a_file_is_written_whole_or_not_at_all(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, owner: object, failing: str
-) -> None:
+def test_a_file_is_written_whole_or_not_at_all(tmp_path, monkeypatch, owner, failing):
     path = tmp_path / "file"
     path.write_text("before")
 
@@ -201,7 +195,7 @@ def test_a_file_is_written_whole_or_not_at_all(
     assert [(item.name, item.read_text()) for item in tmp_path.iterdir()] == [("file", "before")]
 
 
-def test_a_long_name_is_written(tmp_path: Path) -> None:
+def test_a_long_name_is_written(tmp_path):
     path = tmp_path / ("x" * 250)
     write_atomically(path, b"content")
     assert path.read_bytes() == b"content"

@@ -3,7 +3,6 @@
 from array import array
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,7 +16,7 @@ from assay.retrievers.corpus.corpus import Corpus
 from assay.retrievers.documents import preparation
 from assay.retrievers.documents.chunk_cache import ChunkCache, ChunkedDocuments
 from assay.retrievers.documents.chunkers import Chunker
-from assay.retrievers.documents.preparation import DocumentSettings, PreparedDocuments, prepare
+from assay.retrievers.documents.preparation import DocumentSettings, prepare
 from assay.retrievers.models.base import list_documents
 from assay.retrievers.pipeline.chunk_context import NeighborhoodReader
 from assay.retrievers.pipeline.config import PipelineConfig
@@ -35,18 +34,16 @@ NOTES = (
 ONLY_SAID = "---\ntitle: Of ebbs\ndescription: Nothing else is said.\n---\n"
 
 
-def shelve(documents: Sequence[Document]) -> IdSequence[Document]:
+def shelve(documents):
     return IdSequence(array("q", [hash(item.id) for item in documents]), documents.__getitem__)
 
 
-def prepare_both(
-    documents: Sequence[Document], resources: Resources, **values: Any
-) -> tuple[PreparedDocuments, PreparedDocuments]:
+def prepare_both(documents, resources, **values):
     chosen = DocumentSettings.model_validate(values)
     return prepare(documents, chosen, resources), prepare(shelve(documents), chosen, resources)
 
 
-def assert_same(held: PreparedDocuments, shelved: PreparedDocuments) -> None:
+def assert_same(held, shelved):
     assert isinstance(shelved.chunks, ChunkStore)
     assert tuple(shelved.chunks) == held.chunks
     assert (shelved.context_source, shelved.facts) == (held.context_source, held.facts)
@@ -60,9 +57,7 @@ def assert_same(held: PreparedDocuments, shelved: PreparedDocuments) -> None:
 
 
 @given(st.lists(st.text("a", max_size=4)), st.integers(1, 9))
-def test_blocks_are_all_items_and_none_is_longer_than_it_must_be(
-    items: list[str], most: int
-) -> None:
+def test_blocks_are_all_items_and_none_is_longer_than_it_must_be(items, most):
     rest, found = iter(items), list[list[str]]()
     while block := take_block(rest, len, most):
         assert sum(max(len(item), 1) for item in block[:-1]) < most
@@ -73,7 +68,7 @@ def test_blocks_are_all_items_and_none_is_longer_than_it_must_be(
 
 @given(GROUPS)
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=50)
-def test_what_is_written_is_read(tmp_path: Path, groups: list[list[tuple[str, int]]]) -> None:
+def test_what_is_written_is_read(tmp_path, groups):
     documents = [
         [
             Chunk(f"{text}{name}.{i}", f"{text}\n{name}", start, start + 1, text, parent=(0, i))
@@ -104,13 +99,13 @@ def test_what_is_written_is_read(tmp_path: Path, groups: list[list[tuple[str, in
         {"frontmatter": "text", "context": {"source": "auto"}},
     ],
 )
-def test_cut_documents_are_those_held(resources: Resources, values: dict[str, Any]) -> None:
+def test_cut_documents_are_those_held(resources, values):
     own = [Document("tides.md", NOTES), Document("ebbs.md", ONLY_SAID), Document("nil.md", " ")]
     documents = [*load("harbourline").documents[:6], *own]
     assert_same(*prepare_both(documents, resources, **values))
 
 
-def test_documents_of_several_passages_are_those_held(resources: Resources) -> None:
+def test_documents_of_several_passages_are_those_held(resources):
     text = "High water. Low water."
     two = (Passage("b", 12, 22), Passage("a", 0, 11, "Of tides"))
     shipped = (Context(0, 11, "At noon"),)
@@ -120,7 +115,7 @@ def test_documents_of_several_passages_are_those_held(resources: Resources) -> N
     assert {chunk.doc_id for chunk in shelved.chunks} == {"d", "e"}
 
 
-def test_prepared_again_nothing_is_cut(resources: Resources) -> None:
+def test_prepared_again_nothing_is_cut(resources):
     documents = shelve(load("harbourline").documents[:3])
     first, again = (prepare(documents, DocumentSettings(), resources) for _ in range(2))
     assert (first.cached, again.cached) == (False, True)
@@ -129,9 +124,7 @@ def test_prepared_again_nothing_is_cut(resources: Resources) -> None:
 
 
 @pytest.mark.parametrize("held", [True, False])
-def test_what_was_cut_before_a_break_is_not_cut_again(
-    resources: Resources, monkeypatch: pytest.MonkeyPatch, held: bool
-) -> None:
+def test_what_was_cut_before_a_break_is_not_cut_again(resources, monkeypatch, held):
     documents = load("harbourline").documents[:6]
     monkeypatch.setattr(cache, "SECONDS_HELD", 0.0)  # as of documents that take a second each
     monkeypatch.setattr(
@@ -155,9 +148,7 @@ def test_what_was_cut_before_a_break_is_not_cut_again(
 
 
 @pytest.mark.parametrize(("limit", "value", "most"), [("SHORTEST", 1 << 19, 2), ("BLOCK", 1, 1)])
-def test_a_block_holds_few_documents_and_little_text(
-    resources: Resources, monkeypatch: pytest.MonkeyPatch, limit: str, value: int, most: int
-) -> None:
+def test_a_block_holds_few_documents_and_little_text(resources, monkeypatch, limit, value, most):
     monkeypatch.setattr(preparation, limit, value)
     sizes, cut = list[int](), ChunkCache.cut
 
@@ -174,7 +165,7 @@ def test_a_block_holds_few_documents_and_little_text(
 
 
 @pytest.mark.parametrize("name", ["rows.jsonl", "facts.json"])
-def test_a_file_of_chunks_that_is_cut_short_is_made_anew(resources: Resources, name: str) -> None:
+def test_a_file_of_chunks_that_is_cut_short_is_made_anew(resources, name):
     documents = load("harbourline").documents[:3]
     held, _ = prepare_both(documents, resources)
     (path,) = resources.cache.root.glob(f"chunk_files/*/{name}")
@@ -184,7 +175,7 @@ def test_a_file_of_chunks_that_is_cut_short_is_made_anew(resources: Resources, n
     assert_same(held, prepare(shelve(documents), DocumentSettings(), resources))
 
 
-def test_what_is_around_a_hit_is_told_without_parsing_the_others(resources: Resources) -> None:
+def test_what_is_around_a_hit_is_told_without_parsing_the_others(resources):
     documents = load("harbourline").documents[:4]
     held, shelved = prepare_both(documents, resources)
     among_held = NeighborhoodReader(held.chunks, documents, resources)
@@ -202,7 +193,7 @@ def test_what_is_around_a_hit_is_told_without_parsing_the_others(resources: Reso
     assert set(parsed) == {2}
 
 
-def test_without_text_or_with_two_of_one_id_nothing_is_kept(resources: Resources) -> None:
+def test_without_text_or_with_two_of_one_id_nothing_is_kept(resources):
     twice = [Document(id_, "x", passages=(Passage("same", 0, 1),)) for id_ in ("one", "two")]
     for documents, problem in (([Document("a", " ")], "no text"), (twice, "share the id same")):
         told = []
@@ -226,9 +217,7 @@ PIPELINES: Sequence[tuple[Mapping[str, Any], Mapping[str, Any]]] = [
 
 
 @pytest.mark.parametrize(("retriever", "cutting"), PIPELINES)
-def test_rankings_and_placements_are_the_same(
-    tmp_path: Path, retriever: Mapping[str, Any], cutting: Mapping[str, Any]
-) -> None:
+def test_rankings_and_placements_are_the_same(tmp_path, retriever, cutting):
     collection = load("harbourline")
     values = {"name": "shelved", "retriever": retriever, "documents": cutting}
     config = PipelineConfig.model_validate(values)

@@ -2,7 +2,6 @@
 
 import sqlite3
 import time
-from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
@@ -13,7 +12,7 @@ from assay.retrievers.store import database
 from assay.retrievers.store.database import SUFFIXES, TABLE, Database
 
 
-def put(base: Database, key: str) -> None:
+def put(base, key):
     def write(connection: sqlite3.Connection) -> None:
         with connection:
             connection.execute(f"INSERT OR REPLACE INTO {TABLE} VALUES (?, ?, 0)", (key, b"x"))
@@ -21,17 +20,17 @@ def put(base: Database, key: str) -> None:
     base.write(write)
 
 
-def keys(base: Database) -> list[str]:
+def keys(base):
     return base.read(lambda i: [row[0] for row in i.execute(f"SELECT key FROM {TABLE}")], ["none"])
 
 
 @pytest.fixture
-def base(tmp_path: Path) -> Database:
+def base(tmp_path):
     return Database(tmp_path / "kind.sqlite")
 
 
 @contextmanager
-def locked(path: Path) -> Iterator[None]:
+def locked(path):
     """Hold a database that keeps no log, so that others can neither read nor write."""
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
         connection.execute("PRAGMA journal_mode=DELETE")
@@ -41,9 +40,7 @@ def locked(path: Path) -> Iterator[None]:
         yield
 
 
-def test_one_that_is_locked_is_told_and_stays(
-    base: Database, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_one_that_is_locked_is_told_and_stays(base, monkeypatch):
     monkeypatch.setattr(database, "BUSY_SECONDS", 0.1)
     with locked(base.path):
         begin = time.monotonic()
@@ -55,13 +52,13 @@ def test_one_that_is_locked_is_told_and_stays(
     assert not list(base.path.parent.glob("*.broken-*"))
 
 
-def test_readers_and_a_writer_go_on_beside_each_other(base: Database) -> None:
+def test_readers_and_a_writer_go_on_beside_each_other(base):
     put(base, "a")
     with closing(sqlite3.connect(base.path)) as connection:
         assert connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
 
 
-def test_one_that_others_removed_is_made_anew(base: Database) -> None:
+def test_one_that_others_removed_is_made_anew(base):
     put(base, "a")
     base.path.unlink()
     put(base, "b")
@@ -71,9 +68,7 @@ def test_one_that_others_removed_is_made_anew(base: Database) -> None:
     assert [path.name for path in base.path.parent.iterdir()] == ["kind.sqlite.lock"]
 
 
-def test_of_one_that_is_spoiled_or_cut_off_nothing_stays_but_its_copy(
-    base: Database, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_of_one_that_is_spoiled_or_cut_off_nothing_stays_but_its_copy(base, capsys):
     for suffix in SUFFIXES:
         Path(f"{base.path}{suffix}").write_bytes(b"spoiled" * 1000)
     assert keys(base) == ["none"]

@@ -10,10 +10,9 @@ import sys
 import threading
 import time
 from functools import partial
-from pathlib import Path
 
 import pytest
-from tools.schedule import Schedule, scheduled
+from tools.schedule import scheduled
 
 from assay.retrievers.base import AssayError
 from assay.retrievers.store import locks
@@ -31,7 +30,7 @@ with changing(Path(sys.argv[1])):
 """
 
 
-def hold(path: Path) -> "subprocess.Popen[str]":
+def hold(path):
     """Return a process that holds the lock of `path` until it is killed."""
     command = [sys.executable, "-c", HOLD, str(path)]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
@@ -40,9 +39,7 @@ def hold(path: Path) -> "subprocess.Popen[str]":
     return process
 
 
-def test_who_waits_says_for_what_and_goes_on_when_the_holder_is_killed(
-    tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_who_waits_says_for_what_and_goes_on_when_the_holder_is_killed(tmp_path, capfd):
     holder = hold(tmp_path)
     (tmp_path.parent / "link").symlink_to(tmp_path)
     timer = threading.Timer(2, os.kill, (holder.pid, signal.SIGKILL))
@@ -55,9 +52,7 @@ def test_who_waits_says_for_what_and_goes_on_when_the_holder_is_killed(
     assert capfd.readouterr().err == "", "nothing is left of the killed one"
 
 
-def test_a_cache_that_is_not_there_yet_is_made(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_cache_that_is_not_there_yet_is_made(tmp_path, monkeypatch):
     monkeypatch.setenv("ASSAY_CACHE", str(tmp_path / "new" / "cache"))
     with changing(tmp_path):
         assert (tmp_path / "new" / "cache" / ".locks").is_dir()
@@ -67,14 +62,14 @@ def test_a_cache_that_is_not_there_yet_is_made(
         pass
 
 
-def test_it_may_be_taken_within_itself_and_leaves_nothing_beside_the_file(tmp_path: Path) -> None:
+def test_it_may_be_taken_within_itself_and_leaves_nothing_beside_the_file(tmp_path):
     with changing(tmp_path / "file"), changing(tmp_path / "file"), changing(tmp_path / "other"):
         pass
     assert not list(tmp_path.iterdir())
     assert ".locks" not in {usage.kind for usage in Cache(default_root()).usage()}
 
 
-def test_threads_exclude_each_other(tmp_path: Path) -> None:
+def test_threads_exclude_each_other(tmp_path):
     inside: list[int] = []
 
     def change(number: int) -> None:
@@ -97,9 +92,7 @@ def test_threads_exclude_each_other(tmp_path: Path) -> None:
     assert not failed
 
 
-def test_a_file_system_without_locks_is_told(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_system_without_locks_is_told(tmp_path, monkeypatch):
     def refuse(*_: object) -> None:
         raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
 
@@ -109,7 +102,7 @@ def test_a_file_system_without_locks_is_told(
         pass
 
 
-def change_numbers(schedule: Schedule, path: Path, writers: int, rounds: int) -> set[str]:
+def change_numbers(schedule, path, writers, rounds):
     """Let writers add their numbers, in an order for each seed; return what was lost, by seed."""
 
     def change(number: int) -> None:
@@ -129,11 +122,11 @@ def change_numbers(schedule: Schedule, path: Path, writers: int, rounds: int) ->
 
 
 @pytest.mark.parametrize("writers", [2, 3])
-def test_no_change_is_lost_in_any_order(writers: int, tmp_path: Path) -> None:
+def test_no_change_is_lost_in_any_order(writers, tmp_path):
     with scheduled(locks) as schedule:
         assert change_numbers(schedule, tmp_path / "numbers.json", writers, 100) == set()
 
 
-def test_changes_are_lost_where_the_lock_is_left_out(tmp_path: Path) -> None:
+def test_changes_are_lost_where_the_lock_is_left_out(tmp_path):
     with scheduled(locks, without_locks=True) as schedule:
         assert len(change_numbers(schedule, tmp_path / "numbers.json", 2, 20)) > 5

@@ -4,31 +4,30 @@ import os
 import shutil
 import sqlite3
 from contextlib import closing
-from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from assay.retrievers.store import seals
-from assay.retrievers.store.cache import META, Cache, Folder
+from assay.retrievers.store.cache import META, Cache
 
 CONTENT = {"a.npy": bytes(range(256)) * 5, "below/b.bin": b"values" * 90, "empty": b""}
 
 
-def make(folder: Path) -> None:
+def make(folder):
     for name, content in CONTENT.items():
         (folder / name).parent.mkdir(exist_ok=True)
         (folder / name).write_bytes(content)
 
 
-def open_folder(root: Path) -> Folder:
+def open_folder(root):
     folder = Cache(root).folder("kind", "key", make)
     assert {name: (folder.path / name).read_bytes() for name in CONTENT} == CONTENT
     return folder
 
 
-def flip(path: Path, place: int, bit: int = 0) -> None:
+def flip(path, place, bit=0):
     """Change a bit of a file, and keep its times."""
     before, content = path.stat(), bytearray(path.read_bytes())
     content[place % len(content)] ^= 1 << bit
@@ -38,7 +37,7 @@ def flip(path: Path, place: int, bit: int = 0) -> None:
 
 
 @pytest.fixture(autouse=True)
-def forget(monkeypatch: pytest.MonkeyPatch) -> None:
+def forget(monkeypatch):
     """Let this process look at each folder as a new one does."""
     monkeypatch.setattr(seals, "_whole", {})
 
@@ -51,9 +50,7 @@ def forget(monkeypatch: pytest.MonkeyPatch) -> None:
     place=st.integers(0, 5000),
     bit=st.integers(0, 7),
 )
-def test_no_changed_bit_of_a_small_folder_is_believed(
-    tmp_path_factory: pytest.TempPathFactory, name: str, place: int, bit: int
-) -> None:
+def test_no_changed_bit_of_a_small_folder_is_believed(tmp_path_factory, name, place, bit):
     root = tmp_path_factory.mktemp("cache")
     folder = open_folder(root)
     flip(folder.path / name, place, bit)
@@ -64,9 +61,7 @@ def test_no_changed_bit_of_a_small_folder_is_believed(
 
 @pytest.mark.parametrize("name", ["a.npy", "below/b.bin"])
 @pytest.mark.parametrize("damage", ["gone", "cut", "longer"])
-def test_a_file_of_another_size_is_made_anew_and_said(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str, damage: str
-) -> None:
+def test_a_file_of_another_size_is_made_anew_and_said(tmp_path, capsys, name, damage):
     path = open_folder(tmp_path).path / name
     if damage == "gone":
         path.unlink()
@@ -78,7 +73,7 @@ def test_a_file_of_another_size_is_made_anew_and_said(
     assert open_folder(tmp_path).cached
 
 
-def test_a_copy_with_other_times_is_read_as_it_is(tmp_path: Path) -> None:
+def test_a_copy_with_other_times_is_read_as_it_is(tmp_path):
     open_folder(tmp_path / "one")
     shutil.copytree(tmp_path / "one", tmp_path / "two", copy_function=shutil.copyfile)
     assert open_folder(tmp_path / "two").cached
@@ -91,7 +86,7 @@ def test_a_copy_with_other_times_is_read_as_it_is(tmp_path: Path) -> None:
 
 
 @pytest.fixture
-def large(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def large(tmp_path, monkeypatch):
     """A file of many blocks, in a folder that is too large to be compared whole."""
     monkeypatch.setattr(seals, "BLOCK", 16)
     monkeypatch.setattr(seals, "WHOLE", 64)
@@ -99,15 +94,13 @@ def large(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.parametrize("place", [3, 1279])
-def test_the_ends_of_a_large_file_are_compared_each_time(
-    tmp_path: Path, large: Path, place: int
-) -> None:
+def test_the_ends_of_a_large_file_are_compared_each_time(tmp_path, large, place):
     flip(large, place)
     seals._whole.clear()
     assert not open_folder(tmp_path).cached
 
 
-def test_the_middle_of_a_large_file_is_sampled(tmp_path: Path, large: Path) -> None:
+def test_the_middle_of_a_large_file_is_sampled(tmp_path, large):
     flip(large, 640)
     for _ in range(2000):  # of 78 blocks one is drawn each time
         seals._whole.clear()
@@ -116,15 +109,13 @@ def test_the_middle_of_a_large_file_is_sampled(tmp_path: Path, large: Path) -> N
     assert open_folder(tmp_path).cached
 
 
-def test_a_large_file_with_another_time_is_compared_whole(tmp_path: Path, large: Path) -> None:
+def test_a_large_file_with_another_time_is_compared_whole(tmp_path, large):
     flip(large, 640)
     os.utime(large)
     assert not open_folder(tmp_path).cached
 
 
-def test_a_folder_is_not_read_again_where_nothing_changed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_folder_is_not_read_again_where_nothing_changed(tmp_path, monkeypatch):
     open_folder(tmp_path)
     assert open_folder(tmp_path).cached
     monkeypatch.setattr(seals, "_sum", None)
@@ -132,9 +123,7 @@ def test_a_folder_is_not_read_again_where_nothing_changed(
 
 
 @pytest.mark.parametrize("damage", ["value", "type"])
-def test_a_changed_value_of_a_database_is_made_anew(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], damage: str
-) -> None:
+def test_a_changed_value_of_a_database_is_made_anew(tmp_path, capsys, damage):
     cache = Cache(tmp_path)
     cache.put_many("kind", {"a": b"first", "b": b"second"})
     with closing(sqlite3.connect(tmp_path / "kind.sqlite")) as database, database:

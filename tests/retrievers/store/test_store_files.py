@@ -10,9 +10,7 @@ from assay.retrievers.base import AssayError
 from assay.retrievers.store.files import append, write_atomically, writing
 
 
-def test_a_file_is_on_the_disk_before_it_gets_its_name(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_is_on_the_disk_before_it_gets_its_name(tmp_path, monkeypatch):
     done: list[tuple[str, str]] = []
     sync, rename = os.fsync, Path.replace
 
@@ -34,7 +32,7 @@ def test_a_file_is_on_the_disk_before_it_gets_its_name(
     assert [path.name for path in (tmp_path / "new").iterdir()] == ["grades.jsonl"]
 
 
-def test_what_a_disk_refuses_is_told_and_what_a_network_says_is_not(tmp_path: Path) -> None:
+def test_what_a_disk_refuses_is_told_and_what_a_network_says_is_not(tmp_path):
     path = tmp_path / "a" / "b" / "x.jsonl"
     with pytest.raises(AssayError, match=f"^{path}: cannot be written: No such file or directory$"):
         append(path, "x")
@@ -52,14 +50,12 @@ def test_what_a_disk_refuses_is_told_and_what_a_network_says_is_not(tmp_path: Pa
     assert sorted(one.name for one in tmp_path.iterdir()) == ["a", "folder"]
 
 
-def test_a_name_of_any_length_that_the_system_takes_may_be_written(tmp_path: Path) -> None:
+def test_a_name_of_any_length_that_the_system_takes_may_be_written(tmp_path):
     write_atomically(tmp_path / ("x" * 255), b"whole")
     assert (tmp_path / ("x" * 255)).read_bytes() == b"whole"
 
 
-def test_what_cannot_even_be_begun_is_told_with_its_own_cause(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_cannot_even_be_begun_is_told_with_its_own_cause(tmp_path, monkeypatch):
     def refuse(*_: object) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 

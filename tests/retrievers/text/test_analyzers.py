@@ -9,7 +9,6 @@ from pydantic import TypeAdapter, ValidationError
 from assay.retrievers.base import AssayError
 from assay.retrievers.text import tokens
 from assay.retrievers.text.analyzers import AnalyzerSettings
-from assay.retrievers.text.base import Analyzer
 from assay.retrievers.text.languages import STOP_WORDS, Language, LanguageAnalyzerSettings
 from assay.retrievers.text.tokens import fold
 
@@ -19,7 +18,7 @@ NUMBER = st.integers(0, 99999).map(str)
 DASH = st.sampled_from("-‐‑‒–—―−﹣－")
 
 
-def make(settings: Any) -> Analyzer:
+def make(settings):
     return SETTINGS.validate_python(settings).build()
 
 
@@ -55,7 +54,7 @@ EVERY = [ENGLISH, CODE, make("plain"), make("words"), make({"identifiers": False
         ("", []),
     ],
 )
-def test_english(text: str, terms: list[str]) -> None:
+def test_english(text, terms):
     assert ENGLISH.analyze(text) == terms
 
 
@@ -72,7 +71,7 @@ def test_english(text: str, terms: list[str]) -> None:
         ({"language": "hindi", "stop_words": False}, "किताबें", ["किताब"]),
     ],
 )
-def test_other_analyzers(settings: Any, text: str, terms: list[str]) -> None:
+def test_other_analyzers(settings, text, terms):
     assert make(settings).analyze(text) == terms
 
 
@@ -95,11 +94,11 @@ def test_other_analyzers(settings: Any, text: str, terms: list[str]) -> None:
         ("", []),
     ],
 )
-def test_code(text: str, terms: list[str]) -> None:
+def test_code(text, terms):
     assert CODE.analyze(text) == terms
 
 
-def test_a_name_stands_for_settings() -> None:
+def test_a_name_stands_for_settings():
     assert SETTINGS.validate_python("german") == SETTINGS.validate_python({"language": "german"})
     assert SETTINGS.validate_python("plain") == SETTINGS.validate_python({"type": "plain"})
     options = SETTINGS.json_schema()["anyOf"]
@@ -115,18 +114,18 @@ def test_a_name_stands_for_settings() -> None:
         ({"language": "english", "stemming": "yes"}, "valid boolean"),
     ],
 )
-def test_refuses(settings: Any, words: str) -> None:
+def test_refuses(settings, words):
     with pytest.raises(ValidationError, match=words):
         SETTINGS.validate_python(settings)
 
 
-def test_every_language_builds() -> None:
+def test_every_language_builds():
     for language in get_args(Language):
         analyzer = make({"language": language, "stop_words": language in STOP_WORDS})
         assert analyzer.analyze("parse_json")[0] == "parse_json"
 
 
-def test_a_language_that_pystemmer_lacks_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_language_that_pystemmer_lacks_is_named(monkeypatch):
     settings = SETTINGS.validate_python("german").model_copy(update={"language": "klingon"})
     monkeypatch.setitem(STOP_WORDS, "klingon", "GERMAN")
     with pytest.raises(AssayError, match=r"no klingon; it has: arabic"):
@@ -134,12 +133,12 @@ def test_a_language_that_pystemmer_lacks_is_named(monkeypatch: pytest.MonkeyPatc
 
 
 @given(st.text())
-def test_folding_twice_changes_nothing(text: str) -> None:
+def test_folding_twice_changes_nothing(text):
     assert fold(fold(text)) == fold(text)
 
 
 @given(st.text())
-def test_any_text_gives_plain_terms(text: str) -> None:
+def test_any_text_gives_plain_terms(text):
     for analyzer in EVERY:
         terms = analyzer.analyze(text)
         assert terms == analyzer.analyze(text)
@@ -148,7 +147,7 @@ def test_any_text_gives_plain_terms(text: str) -> None:
 
 
 @given(st.lists(WORD, min_size=2, max_size=5))
-def test_a_name_is_found_whole_and_by_its_parts(parts: list[str]) -> None:
+def test_a_name_is_found_whole_and_by_its_parts(parts):
     snake = "_".join(parts)
     assert snake in ENGLISH.analyze(f"call {snake}() now")
     camel = parts[0] + "".join(part.capitalize() for part in parts[1:])
@@ -160,9 +159,7 @@ def test_a_name_is_found_whole_and_by_its_parts(parts: list[str]) -> None:
 
 
 @given(NUMBER, DASH, NUMBER, NUMBER, st.sampled_from(["", " ", "\u00a0"]))
-def test_a_section_number_is_found_with_any_dash_and_space(
-    title: str, dash: str, section: str, part: str, space: str
-) -> None:
+def test_a_section_number_is_found_with_any_dash_and_space(title, dash, section, part, space):
     written = f"under § {title}{space}{dash}{space}{section}.{part}, whoever"
     terms = ENGLISH.analyze(written)
     assert f"{title}-{section}.{part}" in terms
@@ -172,13 +169,13 @@ def test_a_section_number_is_found_with_any_dash_and_space(
 @pytest.mark.parametrize(
     "piece", ["_", "-", "a-", "1", "1 - ", "a'", "1(a)", "aA", "_a", "a.", "e\u0301", "\u0301"]
 )
-def test_long_runs_of_one_mark_end(piece: str) -> None:
+def test_long_runs_of_one_mark_end(piece):
     # At quadratic cost these would take minutes each.
     for analyzer in (ENGLISH, CODE):
         assert "" not in analyzer.analyze(piece * 100_000)
 
 
-def test_the_memo_stays_small(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_memo_stays_small(monkeypatch):
     monkeypatch.setattr(tokens, "MEMO_SIZE", 10)
     analyzer = make("english")
     text = " ".join(f"word{number}" for number in range(100)) + " " + "x" * 10_000
@@ -187,7 +184,7 @@ def test_the_memo_stays_small(monkeypatch: pytest.MonkeyPatch) -> None:
     assert max(map(len, analyzer._memo)) < 100  # type: ignore[attr-defined]
 
 
-def test_threads_agree() -> None:
+def test_threads_agree():
     texts = [f"running{number} statutes parse_json{number} studies" for number in range(2000)]
     expected = [ENGLISH.analyze(text) for text in texts]
     fresh = make("english")
@@ -215,9 +212,7 @@ WITHOUT_ACCENTS = [
 
 
 @pytest.mark.parametrize(("language", "written", "typed"), WITHOUT_ACCENTS)
-def test_a_word_is_found_by_who_types_it_without_accents(
-    language: str, written: str, typed: str
-) -> None:
+def test_a_word_is_found_by_who_types_it_without_accents(language, written, typed):
     analyzer = LanguageAnalyzerSettings(language=language, stop_words=False).build()
     accented, plain = analyzer.analyze(written), analyzer.analyze(typed)
     assert set(plain) <= set(accented)
@@ -226,10 +221,10 @@ def test_a_word_is_found_by_who_types_it_without_accents(
 
 
 @given(st.text(alphabet="abcdefghijklmnopqrstuvwxyz", min_size=1, max_size=12))
-def test_a_word_without_accents_has_one_term(word: str) -> None:
+def test_a_word_without_accents_has_one_term(word):
     assert len(LanguageAnalyzerSettings(stop_words=False).build().analyze(word)) == 1
 
 
-def test_an_ordinary_letter_that_unicode_takes_apart_makes_no_second_term() -> None:
+def test_an_ordinary_letter_that_unicode_takes_apart_makes_no_second_term():
     analyzer = LanguageAnalyzerSettings(language="russian").build()
     assert len(analyzer.analyze("новый речной трамвай")) == 3

@@ -3,7 +3,6 @@
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -22,7 +21,6 @@ from assay.retrievers.legs.keyword import KeywordLegSettings
 from assay.retrievers.settings import Resources
 from assay.retrievers.store.cache import Cache
 from assay.retrievers.text.analyzers import AnalyzerSettings, doubt, find_versions
-from assay.retrievers.text.base import Analyzer
 from assay.retrievers.text.cjk_segmentation import SEGMENTERS
 
 SETTINGS: TypeAdapter[Any] = TypeAdapter(AnalyzerSettings)
@@ -33,7 +31,7 @@ THAI = "ยืมหนังสือห้องสมุด"
 LETTERS = "图書館猫かなカナー도서관ประเทศน้ำaZ3 ,。\n"
 
 
-def make(settings: Any) -> Analyzer:
+def make(settings):
     return SETTINGS.validate_python(settings).build()
 
 
@@ -56,7 +54,7 @@ BIGRAMS = make("chinese")
         ("", []),
     ],
 )
-def test_bigrams(text: str, terms: list[str]) -> None:
+def test_bigrams(text, terms):
     assert BIGRAMS.analyze(text) == terms
 
 
@@ -71,14 +69,14 @@ def test_bigrams(text: str, terms: list[str]) -> None:
         ("korean", "kiwipiepy", "도서관 猫", ["도서관", "猫"]),
     ],
 )
-def test_words(language: str, package: str, text: str, terms: list[str]) -> None:
+def test_words(language, package, text, terms):
     pytest.importorskip(package, reason=f"needs the extra `{language}`")
     settings = SETTINGS.validate_python({"language": language, "terms": "words"})
     assert settings.build().analyze(text) == terms
     assert package in find_versions(settings)
 
 
-def test_a_name_stands_for_bigrams() -> None:
+def test_a_name_stands_for_bigrams():
     whole = {"type": "unspaced", "language": "thai", "terms": "bigrams"}
     assert SETTINGS.validate_python("thai") == SETTINGS.validate_python(whole)
     assert SETTINGS.validate_python({"language": "thai"}) == SETTINGS.validate_python(whole)
@@ -92,13 +90,13 @@ def test_a_name_stands_for_bigrams() -> None:
         ("japanase", "did you mean japanese"),
     ],
 )
-def test_refuses(settings: Any, says: str) -> None:
+def test_refuses(settings, says):
     with pytest.raises(ValidationError, match=says):
         SETTINGS.validate_python(settings)
 
 
 @pytest.fixture(scope="module", autouse=True)
-def dictionaries() -> Iterator[None]:
+def dictionaries():
     """That of Kiwi takes 450 MB."""
     yield
     for segmenter in SEGMENTERS.values():
@@ -106,9 +104,7 @@ def dictionaries() -> Iterator[None]:
 
 
 @pytest.mark.parametrize("language", ["chinese", "japanese", "korean"])
-def test_without_its_package_the_extra_is_named(
-    language: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_its_package_the_extra_is_named(language, monkeypatch):
     for name in ("jieba", "fugashi", "kiwipiepy"):
         monkeypatch.setitem(sys.modules, name, None)
     SEGMENTERS[language].cache_clear()  # type: ignore[attr-defined, index]
@@ -118,7 +114,7 @@ def test_without_its_package_the_extra_is_named(
 
 
 @given(st.text(LETTERS, max_size=40))
-def test_any_text_gives_plain_terms(text: str) -> None:
+def test_any_text_gives_plain_terms(text):
     terms = BIGRAMS.analyze(text)
     assert all(terms)
     assert not any(character.isspace() for term in terms for character in term)
@@ -131,16 +127,16 @@ WORDS = st.sampled_from(["图書館猫", "かな", "カナー", "도서관"]).fl
 
 
 @given(WORDS, st.text(LETTERS, max_size=20), st.text(LETTERS))
-def test_what_is_part_of_a_text_shares_a_term_with_it(word: str, before: str, after: str) -> None:
+def test_what_is_part_of_a_text_shares_a_term_with_it(word, before, after):
     assert set(BIGRAMS.analyze(word)) & set(BIGRAMS.analyze(f"{before}{word}{after}"))
 
 
-def test_long_texts_end() -> None:
+def test_long_texts_end():
     for piece in ("图", "カ", "도", "ป", "เ", "\u0e49", "图a"):
         assert "" not in BIGRAMS.analyze(piece * 50_000)
 
 
-def test_threads_agree() -> None:
+def test_threads_agree():
     pytest.importorskip("fugashi", reason="needs the extra `japanese`")
     analyzer = make({"language": "japanese", "terms": "words"})
     texts = [f"{JAPANESE}{number}" for number in range(300)]
@@ -149,7 +145,7 @@ def test_threads_agree() -> None:
         assert list(pool.map(analyzer.analyze, texts)) == expected
 
 
-def test_jieba_says_and_writes_nothing(tmp_path: Path) -> None:
+def test_jieba_says_and_writes_nothing(tmp_path):
     pytest.importorskip("jieba", reason="needs the extra `chinese`")
     code = (
         "from assay.retrievers.text.cjk_segmentation import UnspacedAnalyzerSettings as S;"
@@ -178,7 +174,7 @@ def test_jieba_says_and_writes_nothing(tmp_path: Path) -> None:
         ([], []),
     ],
 )
-def test_scripts_are_told_apart(texts: list[str], languages: list[str]) -> None:
+def test_scripts_are_told_apart(texts, languages):
     assert list(find_unspaced(texts)) == languages
 
 
@@ -193,16 +189,16 @@ def test_scripts_are_told_apart(texts: list[str], languages: list[str]) -> None:
         ("english", "plain English", "^$"),
     ],
 )
-def test_an_analyzer_that_does_not_suit_is_named(settings: Any, text: str, says: str) -> None:
+def test_an_analyzer_that_does_not_suit_is_named(settings, text, says):
     assert re.search(says, doubt(SETTINGS.validate_python(settings), [text]))
 
 
-def make_corpus() -> Corpus:
+def make_corpus():
     return Corpus([Chunk("a", "a", 0, len(CHINESE), CHINESE)])
 
 
 @pytest.mark.parametrize("weights", [None, {}])
-def test_a_leg_says_it_each_time(weights: Any, tmp_path: Path) -> None:
+def test_a_leg_says_it_each_time(weights, tmp_path):
     for analyzer, said in (("english", 2), ("chinese", 0)):
         progress = RecordingProgress()
         for _ in range(2):  # the second finds its index in the cache
@@ -216,7 +212,7 @@ def test_a_leg_says_it_each_time(weights: Any, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("language", ["chinese", "japanese", "korean", "thai"])
-def test_notices_are_found(language: str, tmp_path: Path) -> None:
+def test_notices_are_found(language, tmp_path):
     """The figures of docs/languages.md, with bigrams."""
     collection = load(f"town_notices:{language}")
     chunks = [

@@ -4,7 +4,6 @@ import json
 import os
 import subprocess
 from collections.abc import Callable
-from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
@@ -20,7 +19,7 @@ JUDGED = {"query_id": "q1", "path": "a.md", "start": 0, "end": 4, "text": "One."
 
 
 @pytest.fixture
-def git(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Git:
+def git(tmp_path, monkeypatch):
     """A repository with a collection whose documents lie beside its folder."""
     monkeypatch.chdir(tmp_path)
 
@@ -42,7 +41,7 @@ def git(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Git:
 
 
 @pytest.fixture
-def clone(git: Git, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+def clone(git, tmp_path, monkeypatch):
     """Return what clones the repository, at a branch of two commits, and works in the clone."""
     for name in ("first", "second"):
         git("commit", "--allow-empty", "-m", name)
@@ -57,9 +56,7 @@ def clone(git: Git, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable
 
 
 @pytest.mark.parametrize("revision", ["main", "HEAD~1"])
-def test_a_shallow_clone_is_named_with_the_way_out(
-    clone: Callable[..., None], revision: str
-) -> None:
+def test_a_shallow_clone_is_named_with_the_way_out(clone, revision):
     clone("--depth", "1")
     for asked in (lambda: find_commit(Path.cwd(), revision),
                   lambda: enter(opened(revision)),
@@ -70,12 +67,12 @@ def test_a_shallow_clone_is_named_with_the_way_out(
         assert "`fetch-depth: 0`" in str(raised.value)
 
 
-def enter(context: AbstractContextManager[Path | None]) -> None:
+def enter(context):
     with context:
         pass
 
 
-def test_a_branch_that_only_the_remote_has_is_suggested(clone: Callable[..., None]) -> None:
+def test_a_branch_that_only_the_remote_has_is_suggested(clone):
     clone()
     with pytest.raises(AssayError, match=r"unknown revision 'main'; there is origin/main$"):
         find_commit(Path.cwd(), "main")
@@ -84,9 +81,7 @@ def test_a_branch_that_only_the_remote_has_is_suggested(clone: Callable[..., Non
         find_commit(Path.cwd(), "nothing")
 
 
-def test_gits_own_reason_is_shown(
-    git: Git, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_gits_own_reason_is_shown(git, tmp_path, monkeypatch):
     monkeypatch.setenv("GIT_TEST_ASSUME_DIFFERENT_OWNER", "1")
     monkeypatch.setenv("GIT_CONFIG_GLOBAL", os.devnull)
     with pytest.raises(AssayError, match=r"--base: main: .*dubious ownership.*safe\.directory"):
@@ -97,7 +92,7 @@ def test_gits_own_reason_is_shown(
         find_commit(tmp_path / "elsewhere", "main")
 
 
-def test_a_link_that_leads_out_of_a_revision_is_refused(git: Git, tmp_path: Path) -> None:
+def test_a_link_that_leads_out_of_a_revision_is_refused(git, tmp_path):
     Path("docs/b.md").symlink_to("/etc/passwd")
     git("add", ".")
     git("commit", "-m", "link")

@@ -2,7 +2,6 @@
 
 import json
 import subprocess
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -17,7 +16,7 @@ from assay.retrievers.base import AssayError
 CARD = "name: made\ntitle: Made\nformat: native\n"
 
 
-def write(folder: Path, documents: dict[str, str], *judged: tuple[str, str, str]) -> Path:
+def write(folder, documents, *judged):
     """Write a collection whose judgments are (query, document, quote)."""
     (folder / "docs").mkdir(parents=True, exist_ok=True)
     (folder / "dataset.yaml").write_text(CARD)
@@ -36,7 +35,7 @@ def write(folder: Path, documents: dict[str, str], *judged: tuple[str, str, str]
     return folder
 
 
-def test_a_version_says_what_changed(tmp_path: Path) -> None:
+def test_a_version_says_what_changed(tmp_path):
     folder = write(
         tmp_path / "made", {"a.md": "One. Two.", "b.md": "Bees."}, ("q1", "a.md", "Two.")
     )
@@ -62,7 +61,7 @@ def test_a_version_says_what_changed(tmp_path: Path) -> None:
     assert find_contents(history, 1) == Contents.of(collection)
 
 
-def test_a_collection_that_comes_back_to_what_it_was(tmp_path: Path) -> None:
+def test_a_collection_that_comes_back_to_what_it_was(tmp_path):
     texts = ({"a.md": "One."}, {"a.md": "One. Two."})
     for i in (0, 1, 0, 1):
         collection = load(str(write(tmp_path / "made", texts[i], ("q1", "a.md", "One."))))
@@ -72,7 +71,7 @@ def test_a_collection_that_comes_back_to_what_it_was(tmp_path: Path) -> None:
     assert find_contents(history, 3) == Contents.of(collection)
 
 
-def test_git_keeps_the_versions_of_two_branches(tmp_path: Path) -> None:
+def test_git_keeps_the_versions_of_two_branches(tmp_path):
     def git(*arguments: str) -> None:
         identity = ("-c", "user.name=A", "-c", "user.email=a@example.org")
         subprocess.run(
@@ -106,7 +105,7 @@ def test_git_keeps_the_versions_of_two_branches(tmp_path: Path) -> None:
         ('{"digest": "ab"}\n', "versions.jsonl:1: digest: "),
     ],
 )
-def test_a_history_that_cannot_be_read_is_named(tmp_path: Path, text: str, message: str) -> None:
+def test_a_history_that_cannot_be_read_is_named(tmp_path, text, message):
     folder = write(tmp_path / "made", {"a.md": "One."}, ("q1", "a.md", "One."))
     (folder / "versions.jsonl").write_text(text)
     with pytest.raises(AssayError) as error:
@@ -115,7 +114,7 @@ def test_a_history_that_cannot_be_read_is_named(tmp_path: Path, text: str, messa
     assert (folder / "versions.jsonl").read_text() == text
 
 
-def test_a_version_made_from_one_that_is_gone(tmp_path: Path) -> None:
+def test_a_version_made_from_one_that_is_gone(tmp_path):
     for text in ("One.", "One. Two."):
         collection = load(str(write(tmp_path / "made", {"a.md": text}, ("q1", "a.md", "One."))))
         record_version(collection, "edit")
@@ -134,7 +133,7 @@ CONTENTS = st.builds(Contents, ITEMS, ITEMS, JUDGMENTS)
 
 
 @given(CONTENTS, CONTENTS)
-def test_changes_lead_from_one_to_the_other(before: Contents, after: Contents) -> None:
+def test_changes_lead_from_one_to_the_other(before, after):
     changes = compare_contents(before, after)
     assert before.apply(changes) == after
     for new, old in changes.judgments.moved.items():

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assay.eval.collections.living.findings import Finding, Status
+from assay.eval.collections.living.findings import Status
 from assay.eval.collections.living.locating import MARGIN, locate_all
 from assay.eval.collections.living.rewording import compare
 from assay.eval.collections.living.search import find_everywhere, find_in, is_distinctive
@@ -25,7 +25,7 @@ FEE = "The yearly fee for a reader's card is twelve crowns."
 NOTE = "See the notes at the end of this page for details."
 
 
-def anchor_at(path: str, text: str, exact: str, nth: int = 0, copies: int = 1) -> Anchor:
+def anchor_at(path, text, exact, nth=0, copies=1):
     """Return the anchor of the nth place of a text in a document."""
     start = -1
     for _ in range(nth + 1):
@@ -33,7 +33,7 @@ def anchor_at(path: str, text: str, exact: str, nth: int = 0, copies: int = 1) -
     return anchor(path, text, start, start + len(exact), copies)
 
 
-def anchor(path: str, text: str, start: int, end: int, copies: int = 1) -> Anchor:
+def anchor(path, text, start, end, copies=1):
     """Return the anchor of a span."""
     return Anchor(
         path=path,
@@ -47,7 +47,7 @@ def anchor(path: str, text: str, start: int, end: int, copies: int = 1) -> Ancho
     )
 
 
-def find(item: Anchor, **texts: str) -> Finding:
+def find(item, **texts):
     """Return what became of a judgment; `a` is the document a.md."""
     documents = {f"{name}.md": Document(f"{name}.md", text, "") for name, text in texts.items()}
     (finding,) = locate_all([item], documents)
@@ -57,7 +57,7 @@ def find(item: Anchor, **texts: str) -> Finding:
 OLD = f"# Library\n\n## Fees\n\nAll may read here. {FEE} Children read for nothing.\n"
 
 
-def test_what_is_put_before_a_text_moves_it() -> None:
+def test_what_is_put_before_a_text_moves_it():
     new = OLD.replace("## Fees", "Opened in the year 1871, at last.\n\n## Fees")
     finding = find(anchor_at("a.md", OLD, FEE), a=new)
     assert finding.status is Status.MOVED
@@ -65,7 +65,7 @@ def test_what_is_put_before_a_text_moves_it() -> None:
     assert (finding.place.start, finding.place.end) == (new.index(FEE), new.index(FEE) + len(FEE))
 
 
-def test_other_white_space_is_no_other_text() -> None:
+def test_other_white_space_is_no_other_text():
     new = OLD.replace("reader's card", "reader's\n  card")
     finding = find(anchor_at("a.md", OLD, FEE), a=new)
     assert finding.status is Status.IN_PLACE
@@ -73,18 +73,18 @@ def test_other_white_space_is_no_other_text() -> None:
     assert new[finding.place.start : finding.place.end] == FEE.replace("s card", "s\n  card")
 
 
-def test_a_renamed_document_takes_its_judgments_along() -> None:
+def test_a_renamed_document_takes_its_judgments_along():
     assert find(anchor_at("a.md", OLD, FEE), b=OLD).status is Status.ELSEWHERE
     # A short text goes where its context is.
     assert find(anchor_at("a.md", OLD, "twelve crowns"), b=OLD).status is Status.ELSEWHERE
 
 
-def test_a_short_text_alone_is_not_known_again() -> None:
+def test_a_short_text_alone_is_not_known_again():
     finding = find(anchor_at("a.md", "May I? Yes. And then?", "Yes."), a="No more. Ever? Yes. X.")
     assert (finding.status, finding.place) == (Status.AMBIGUOUS, None)
 
 
-def test_a_reworded_text_is_proposed_with_its_similarity_and_not_taken() -> None:
+def test_a_reworded_text_is_proposed_with_its_similarity_and_not_taken():
     new = OLD.replace("twelve", "fifteen")
     finding = find(anchor_at("a.md", OLD, FEE), a=new)
     assert (finding.status, finding.place) == (Status.REWORDED, None)
@@ -95,7 +95,7 @@ def test_a_reworded_text_is_proposed_with_its_similarity_and_not_taken() -> None
     assert proposal.similarity == pytest.approx(10 / 11)
 
 
-def test_marks_tags_and_addresses_do_not_make_texts_alike() -> None:
+def test_marks_tags_and_addresses_do_not_make_texts_alike():
     link = '<a href="https://example.org/ferry/{}" class="link" target="_blank">{}</a>.'
     old = f"You can see {link.format('cases', 'all cases')} And help others.\n"
     new = f"* Follow {link.format('', 'me')} Look at projects.\n"
@@ -107,7 +107,7 @@ def test_marks_tags_and_addresses_do_not_make_texts_alike() -> None:
     assert compare("!= ()", "!= []") == pytest.approx(2 * 2 / 8), "a text of marks alone"
 
 
-def test_of_equal_texts_the_context_decides() -> None:
+def test_of_equal_texts_the_context_decides():
     old = f"About dogs in the house. {NOTE} About cats in the garden. {NOTE} The end of it.\n"
     new = f"About cats in the garden. {NOTE} Something new here. {NOTE} Other things come.\n"
     second = find(anchor_at("a.md", old, NOTE, 1, copies=2), a=new)
@@ -118,7 +118,7 @@ def test_of_equal_texts_the_context_decides() -> None:
     assert {item.place.start for item in first.proposals} == {new.index(NOTE), new.rindex(NOTE)}
 
 
-def test_an_equal_text_that_came_to_the_same_offsets_is_not_it() -> None:
+def test_an_equal_text_that_came_to_the_same_offsets_is_not_it():
     old = "Is it 1 or not? Yes.\nIs it 2 or not? Yes.\nIs it 3 or not? Yes.\nThat is all of it."
     new = old.partition("\n")[2]
     finding = find(anchor_at("a.md", old, "Yes.", 1, copies=3), a=new)
@@ -126,7 +126,7 @@ def test_an_equal_text_that_came_to_the_same_offsets_is_not_it() -> None:
     assert finding.place.start == new.index("Yes.")
 
 
-def test_the_headings_decide_where_the_context_does_not() -> None:
+def test_the_headings_decide_where_the_context_does_not():
     old = f"# A\n\n## One\n\n{NOTE}\n\n## Two\n\n{NOTE}\n"
     new = f"# A\n\n## One\n\nWords.\n\n{NOTE}\n\nMore.\n\n## Two\n\nWords.\n\n{NOTE}\n\nMore.\n"
     finding = find(anchor_at("a.md", old, NOTE, 1, copies=2), a=new)
@@ -134,7 +134,7 @@ def test_the_headings_decide_where_the_context_does_not() -> None:
     assert finding.place.start == new.rindex(NOTE)
 
 
-def test_a_whole_document_is_known_again_by_its_lines() -> None:
+def test_a_whole_document_is_known_again_by_its_lines():
     text = "".join(f"This is line {i} of a long document.\n" for i in range(30))
     item = Anchor("a.md", lines=tuple(sketch(text)))
     assert find(item, a=text).status is Status.IN_PLACE
@@ -145,7 +145,7 @@ def test_a_whole_document_is_known_again_by_its_lines() -> None:
     assert find(item, a=OLD).status is Status.REWORDED  # another text under its name
 
 
-def test_a_section_stays_while_most_of_its_text_does() -> None:
+def test_a_section_stays_while_most_of_its_text_does():
     start = OLD.index("## Fees")
     piece = OLD[start:].rstrip()
     item = Anchor("a.md", start, start + len(piece), piece, section="Fees")
@@ -163,9 +163,7 @@ LETTERS = st.text(alphabet="ab é\n.", max_size=60)
 
 
 @given(st.lists(LETTERS, min_size=1, max_size=4), st.data())
-def test_all_places_are_found_that_looking_everywhere_finds(
-    parts: list[str], data: st.DataObject
-) -> None:
+def test_all_places_are_found_that_looking_everywhere_finds(parts, data):
     texts = {f"{i}.md": part * 3 for i, part in enumerate(parts)}
     path = data.draw(st.sampled_from(sorted(texts)))
     text = texts[path]
@@ -199,7 +197,7 @@ SENTENCES = st.lists(st.sampled_from(WORDS), min_size=9, max_size=12, unique=Tru
 
 
 @st.composite
-def histories(draw: st.DrawFn) -> tuple[dict[str, list[Line]], dict[str, list[Line]]]:
+def histories(draw):
     """Return documents as lists of lines, before and after a script of edits."""
     numbers = count()
 
@@ -236,11 +234,11 @@ def histories(draw: st.DrawFn) -> tuple[dict[str, list[Line]], dict[str, list[Li
     return before, after
 
 
-def render(lines: list[Line]) -> str:
+def render(lines):
     return "".join(f"{line.text}\n" for line in lines)
 
 
-def test_a_copy_in_the_same_document_needs_surroundings_of_its_own() -> None:
+def test_a_copy_in_the_same_document_needs_surroundings_of_its_own():
     text = "meter river permit harbour lamp frost council stone gate"
     old = f"The first lines of it\n{text}\n{text}\nharbour gate and the rest\n"
     start = old.rindex(text)
@@ -255,9 +253,7 @@ def test_a_copy_in_the_same_document_needs_surroundings_of_its_own() -> None:
 
 @settings(max_examples=300, deadline=None)
 @given(histories())
-def test_a_line_is_found_where_it_went_or_not_at_all(
-    history: tuple[dict[str, list[Line]], dict[str, list[Line]]],
-) -> None:
+def test_a_line_is_found_where_it_went_or_not_at_all(history):
     before, after = history
     old, new = ({name: render(lines) for name, lines in part.items()} for part in history)
     anchors, numbers = [], []

@@ -3,8 +3,6 @@
 import json
 import subprocess
 import sys
-from pathlib import Path
-from typing import Any
 
 import pytest
 from click.testing import CliRunner
@@ -16,7 +14,7 @@ from assay.eval.collections.history import read_history
 from assay.eval.collections.living import sync as syncing
 from assay.eval.collections.living.findings import Status
 from assay.eval.collections.living.review import FILE, read_review, write_review
-from assay.eval.collections.living.sync import SyncReport, sync
+from assay.eval.collections.living.sync import sync
 from assay.eval.collections.loading import load
 from assay.retrievers.base import AssayError
 
@@ -30,7 +28,7 @@ SHIFT = "Twenty-seven characters in.\n"[:27]
 
 
 @pytest.fixture
-def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def own(tmp_path, monkeypatch):
     """A folder with documents, and the collection that `assay init` makes of it."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "docs").mkdir()
@@ -45,7 +43,7 @@ def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "datasets/own"
 
 
-def write(own: Path, name: str, text: str | None) -> None:
+def write(own, name, text):
     path = own.parent.parent / "docs" / name
     if text is None:
         path.unlink()
@@ -53,15 +51,15 @@ def write(own: Path, name: str, text: str | None) -> None:
         path.write_text(text)
 
 
-def run(own: Path, **options: Any) -> SyncReport:
+def run(own, **options):
     return sync(read_card(own / "dataset.yaml"), **options)
 
 
-def rows(own: Path) -> list[dict[str, Any]]:
+def rows(own):
     return [json.loads(line) for line in (own / "judgments.jsonl").read_text().splitlines()]
 
 
-def gold(own: Path) -> list[str]:
+def gold(own):
     collection = load(str(own))
     return [
         collection.texts[item.doc_id][item.start : item.end]
@@ -70,7 +68,7 @@ def gold(own: Path) -> list[str]:
     ]
 
 
-def test_what_init_writes_is_up_to_date_and_has_selectors(own: Path) -> None:
+def test_what_init_writes_is_up_to_date_and_has_selectors(own):
     before = (own / "judgments.jsonl").read_bytes()
     position, quote = rows(own)[0]["selector"]
     start = GUIDE.index(FEE)
@@ -84,7 +82,7 @@ def test_what_init_writes_is_up_to_date_and_has_selectors(own: Path) -> None:
     assert (own / "judgments.jsonl").read_bytes() == before
 
 
-def test_an_edit_alone_leaves_the_collection_usable_and_a_sync_makes_it_whole(own: Path) -> None:
+def test_an_edit_alone_leaves_the_collection_usable_and_a_sync_makes_it_whole(own):
     at_first = load(str(own)).digest
     write(own, "guide.md", GUIDE.replace(FEE, SHIFT + FEE))
     wrong = [item for item in check(read_card(own / "dataset.yaml")) if item.line]
@@ -102,9 +100,7 @@ def test_an_edit_alone_leaves_the_collection_usable_and_a_sync_makes_it_whole(ow
     assert len(version.changes.judgments.moved) == 2
 
 
-def test_loading_says_loudly_what_is_left_out(
-    own: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_loading_says_loudly_what_is_left_out(own, capsys):
     from assay.eval.progress import ConsoleProgress
 
     write(own, "guide.md", GUIDE.replace(FEE, "").replace(LOAN, f"{SHIFT} {LOAN}"))
@@ -116,7 +112,7 @@ def test_loading_says_loudly_what_is_left_out(
     assert gold(own) == [LOAN, HOURS]
 
 
-def test_a_dry_run_writes_nothing(own: Path) -> None:
+def test_a_dry_run_writes_nothing(own):
     write(own, "guide.md", SHIFT + GUIDE.replace("twelve", "fifteen"))
     before = {path: path.read_bytes() for path in own.iterdir()}
     report = run(own, dry_run=True)
@@ -124,7 +120,7 @@ def test_a_dry_run_writes_nothing(own: Path) -> None:
     assert {path: path.read_bytes() for path in own.iterdir()} == before
 
 
-def test_a_rename_a_split_and_a_merge_take_judgments_along(own: Path) -> None:
+def test_a_rename_a_split_and_a_merge_take_judgments_along(own):
     write(own, "guide.md", None)
     write(own, "fees.md", GUIDE.partition("## Loans")[0])
     write(own, "room.md", ROOM + "\n## Loans" + GUIDE.partition("## Loans")[2])
@@ -134,7 +130,7 @@ def test_a_rename_a_split_and_a_merge_take_judgments_along(own: Path) -> None:
     assert gold(own) == [FEE, LOAN, HOURS]
 
 
-def test_what_is_gone_stays_in_its_file_and_comes_back_with_its_text(own: Path) -> None:
+def test_what_is_gone_stays_in_its_file_and_comes_back_with_its_text(own):
     at_first = (own / "judgments.jsonl").read_bytes()
     write(own, "room.md", None)
     assert [item.query_id for item in run(own).gone] == ["q3"]
@@ -148,13 +144,13 @@ def test_what_is_gone_stays_in_its_file_and_comes_back_with_its_text(own: Path) 
     assert (own / "judgments.jsonl").read_bytes() == at_first
 
 
-def decide(own: Path, decision: int) -> None:
+def decide(own, decision):
     (item,) = read_review(own / FILE).values()
     item.decision, item.decided_by = decision, "person anna"
     write_review(own / FILE, {item.id: item})
 
 
-def test_a_reworded_text_counts_once_a_person_has_said_so(own: Path) -> None:
+def test_a_reworded_text_counts_once_a_person_has_said_so(own):
     row, *others = rows(own)
     row |= {"grade": 2, "judged_by": "person ben", "judged_on": "2025-03-04"}
     write_rows(own, [row, *others])
@@ -175,7 +171,7 @@ def test_a_reworded_text_counts_once_a_person_has_said_so(own: Path) -> None:
     assert "status" not in kept
 
 
-def test_a_rejected_text_is_gone_and_is_not_proposed_again(own: Path) -> None:
+def test_a_rejected_text_is_gone_and_is_not_proposed_again(own):
     write(own, "guide.md", GUIDE.replace("twelve", "fifteen"))
     run(own)
     decide(own, 0)
@@ -184,7 +180,7 @@ def test_a_rejected_text_is_gone_and_is_not_proposed_again(own: Path) -> None:
     assert rows(own)[0]["status"] == "gone"
 
 
-def test_a_decision_waits_no_longer_for_a_text_that_changed_again(own: Path) -> None:
+def test_a_decision_waits_no_longer_for_a_text_that_changed_again(own):
     write(own, "guide.md", GUIDE.replace("twelve", "fifteen"))
     run(own)
     decide(own, 1)
@@ -195,11 +191,11 @@ def test_a_decision_waits_no_longer_for_a_text_that_changed_again(own: Path) -> 
     assert item.decision is None
 
 
-def write_rows(own: Path, values: list[dict[str, Any]]) -> None:
+def write_rows(own, values):
     (own / "judgments.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in values))
 
 
-def test_judgments_as_they_were_kept_before_are_upgraded(own: Path) -> None:
+def test_judgments_as_they_were_kept_before_are_upgraded(own):
     start = GUIDE.index(LOAN)
     write_rows(
         own,
@@ -223,12 +219,12 @@ def test_judgments_as_they_were_kept_before_are_upgraded(own: Path) -> None:
     assert gold(own) == [f"## Fees\n\n{FEE}", LOAN, ROOM]
 
 
-def git(folder: Path, *arguments: str) -> None:
+def git(folder, *arguments):
     given = ["git", "-c", "user.name=a", "-c", "user.email=a@example.org", *arguments]
     subprocess.run(given, cwd=folder, check=True, capture_output=True)
 
 
-def test_offsets_alone_are_followed_from_a_revision(own: Path) -> None:
+def test_offsets_alone_are_followed_from_a_revision(own):
     root, start = own.parent.parent, GUIDE.index(LOAN)
     bare = {"query_id": "q2", "path": "guide.md", "start": start, "end": start + len(LOAN)}
     write_rows(own, [bare, {"query_id": "q3", "path": "room.md"}])
@@ -246,12 +242,12 @@ def test_offsets_alone_are_followed_from_a_revision(own: Path) -> None:
         run(own, since="nonsense")
 
 
-def test_since_needs_a_repository(own: Path) -> None:
+def test_since_needs_a_repository(own):
     with pytest.raises(AssayError, match="lies in no git repository"):
         run(own, since="HEAD")
 
 
-def test_anchors_that_tables_name_move_too(tmp_path: Path) -> None:
+def test_anchors_that_tables_name_move_too(tmp_path):
     (tmp_path / "docs").mkdir()
     (tmp_path / "docs/guide.md").write_text(GUIDE)
     (tmp_path / "queries.jsonl").write_text('{"_id": "q", "text": "cost?"}\n')
@@ -285,9 +281,7 @@ def test_anchors_that_tables_name_move_too(tmp_path: Path) -> None:
         ("decision", "review.jsonl:1: decision: 2; allowed: 0 to 1; correct the line"),
     ],
 )
-def test_what_cannot_be_read_is_one_line_and_changes_nothing(
-    own: Path, change: str, message: str
-) -> None:
+def test_what_cannot_be_read_is_one_line_and_changes_nothing(own, change, message):
     docs = own.parent.parent / "docs"
     if change == "conflict":
         first, rest = (own / "judgments.jsonl").read_text().split("\n", 1)
@@ -314,7 +308,7 @@ def test_what_cannot_be_read_is_one_line_and_changes_nothing(
     assert {path: path.read_bytes() for path in own.iterdir()} == before
 
 
-def test_a_sync_that_was_killed_goes_on(own: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_sync_that_was_killed_goes_on(own, monkeypatch):
     write(own, "guide.md", SHIFT + GUIDE.replace(LOAN, LOAN.replace("four", "six")))
 
     def die(*given: object) -> None:
@@ -334,8 +328,8 @@ def test_a_sync_that_was_killed_goes_on(own: Path, monkeypatch: pytest.MonkeyPat
 
 @pytest.mark.parametrize("step", ["load_card", "seal", "record_version"])
 def test_the_history_says_what_moved_though_the_sync_that_moved_it_was_killed(
-    own: Path, monkeypatch: pytest.MonkeyPatch, step: str
-) -> None:
+    own, monkeypatch, step
+):
     """One judgment goes to another document, one moves, and one stays."""
     write(own, "guide.md", f"{SHIFT}{GUIDE.replace(LOAN, '')}")
     write(own, "room.md", f"{ROOM}\n{LOAN}\n")
@@ -355,11 +349,11 @@ def test_the_history_says_what_moved_though_the_sync_that_moved_it_was_killed(
     assert len(version.changes.judgments.moved) == 2
 
 
-def check_errors(own: Path) -> list[str]:
+def check_errors(own):
     return [str(i) for i in check(read_card(own / "dataset.yaml")) if i.severity == "error"]
 
 
-def test_two_syncs_at_once_end_as_one(own: Path) -> None:
+def test_two_syncs_at_once_end_as_one(own):
     write(own, "guide.md", SHIFT + GUIDE)
     command = [sys.executable, "-c", CALL, "dataset", "sync", str(own), "--json"]
     both = [subprocess.Popen(command, stdout=subprocess.PIPE) for _ in range(2)]
@@ -370,7 +364,7 @@ def test_two_syncs_at_once_end_as_one(own: Path) -> None:
     assert len(read_history(read_card(own / "dataset.yaml"))) == 2
 
 
-def test_other_formats_are_refused(tmp_path: Path) -> None:
+def test_other_formats_are_refused(tmp_path):
     (tmp_path / "corpus.jsonl").write_text('{"_id": "d", "text": "t"}\n')
     (tmp_path / "queries.jsonl").write_text('{"_id": "q", "text": "t"}\n')
     (tmp_path / "qrels").mkdir()
@@ -380,7 +374,7 @@ def test_other_formats_are_refused(tmp_path: Path) -> None:
     assert "only collections of the format native" in str(done.exception)
 
 
-def test_the_screen_fits_a_terminal(own: Path) -> None:
+def test_the_screen_fits_a_terminal(own):
     write(own, "guide.md", SHIFT + GUIDE.replace("twelve", "fifteen"))
     write(own, "new.md", "# New\n\nNobody has judged this text, which is new.\n")
     write(own, "room.md", None)

@@ -1,9 +1,6 @@
 """What ablation takes away with what, and what it says of the parts."""
 
-from collections.abc import Mapping
 from dataclasses import replace
-from pathlib import Path
-from typing import Any
 
 import pytest
 from samples.ablation import DENSE_PART, RERANK, make_ablation, observe, row
@@ -32,28 +29,28 @@ DENSE = {"type": "dense"}
 CALIBRATE, DIVERSE = {"type": "calibrate"}, {"type": "mmr", "relevance": "score"}
 
 
-def plain_types(legs: Mapping[str, Any]) -> dict[str, str]:
+def plain_types(legs):
     """Return what stands for each leg in a plain pipeline, as the leg itself says."""
     found = {name: LEGS.types[leg["type"]] for name, leg in legs.items()}
     return {name: leg.plain for name, leg in found.items() if issubclass(leg, LegSettings)}
 
 
-def removals(retriever: Mapping[str, Any]) -> dict[str, Variant]:
+def removals(retriever):
     parts = list_parts(retriever, plain_types(retriever["legs"]))
     return {item.part.name: item for item in plan_removals(retriever, parts, check)}
 
 
-def additions(retriever: Mapping[str, Any]) -> dict[str, Variant]:
+def additions(retriever):
     parts = list_parts(retriever, plain_types(retriever["legs"]))
     plain = make_plain(retriever, parts)
     return {item.part.name: item for item in plan_additions(retriever, plain, parts, check)}
 
 
-def along(item: Variant) -> list[str]:
+def along(item):
     return [part.name for part in item.along]
 
 
-def hybrid(**over: Any) -> dict[str, Any]:
+def hybrid(**over):
     return {
         "legs": {"dense": DENSE, "keyword": BM25, "exact": {"type": "exact"}},
         "fusion": {
@@ -67,7 +64,7 @@ def hybrid(**over: Any) -> dict[str, Any]:
     }
 
 
-def test_a_leg_goes_with_its_weight_and_boost() -> None:
+def test_a_leg_goes_with_its_weight_and_boost():
     settings = removals(hybrid())["exact"].settings
     assert settings is not None
     assert list(settings["legs"]) == ["dense", "keyword"]
@@ -75,7 +72,7 @@ def test_a_leg_goes_with_its_weight_and_boost() -> None:
     assert settings["stages"] == hybrid()["stages"]
 
 
-def test_calibration_takes_along_what_was_set_for_its_scores() -> None:
+def test_calibration_takes_along_what_was_set_for_its_scores():
     found = removals(hybrid())
     assert along(found["calibrate"]) == ["mmr"]
     assert along(found["mmr"]) == []
@@ -84,7 +81,7 @@ def test_calibration_takes_along_what_was_set_for_its_scores() -> None:
 
 
 @pytest.mark.parametrize("leg", ["dense", "keyword"])
-def test_a_single_leg_is_not_fused_and_not_calibrated(leg: str) -> None:
+def test_a_single_leg_is_not_fused_and_not_calibrated(leg):
     """Cosines have a scale, yet the choice was set for calibrated scores: it goes too."""
     two = hybrid(legs={"dense": DENSE, "keyword": BM25}, fusion={"type": "rrf"})
     gone = removals(two)[leg]
@@ -93,13 +90,13 @@ def test_a_single_leg_is_not_fused_and_not_calibrated(leg: str) -> None:
     assert gone.settings["fusion"] is None
 
 
-def test_the_only_leg_cannot_go() -> None:
+def test_the_only_leg_cannot_go():
     only = removals({"legs": {"keyword": BM25}})["keyword"]
     assert only.settings is None
     assert only.refusal == "nothing else searches"
 
 
-def test_what_a_graph_starts_from_cannot_go() -> None:
+def test_what_a_graph_starts_from_cannot_go():
     found = removals(
         {"legs": {"keyword": BM25, "links": {"type": "graph"}}, "fusion": {"type": "rrf"}}
     )
@@ -108,7 +105,7 @@ def test_what_a_graph_starts_from_cannot_go() -> None:
     assert found["links"].settings is not None
 
 
-def test_of_two_equal_stages_one_goes() -> None:
+def test_of_two_equal_stages_one_goes():
     twice = hybrid(query=[{"type": "classify"}, {"type": "classify", "factual": 2.0}], stages=[])
     parts = list_parts(twice, plain_types(twice["legs"]))
     first, second = plan_removals(twice, parts, check)[:2]
@@ -118,14 +115,14 @@ def test_of_two_equal_stages_one_goes() -> None:
     assert second.settings["query"] == twice["query"][:1]
 
 
-def test_inactive_legs_are_no_parts() -> None:
+def test_inactive_legs_are_no_parts():
     parts = list_parts(hybrid(mode="semantic"), {"dense": "dense"})
     assert [part.name for part in parts if part.kind == "leg"] == ["dense"]
     gone = plan_removals(hybrid(mode="semantic"), parts, check)[0]
     assert "no leg is semantic" in gone.refusal
 
 
-def test_the_plain_pipeline_has_the_configs_own_legs() -> None:
+def test_the_plain_pipeline_has_the_configs_own_legs():
     retriever = hybrid()
     plain = make_plain(retriever, list_parts(retriever, plain_types(retriever["legs"])))
     assert plain.settings["legs"] == {"dense": DENSE, "keyword": BM25}
@@ -135,7 +132,7 @@ def test_the_plain_pipeline_has_the_configs_own_legs() -> None:
     assert list(additions(retriever)) == ["exact", "calibrate", "mmr", "per_document"]
 
 
-def test_added_parts_bring_what_they_need() -> None:
+def test_added_parts_bring_what_they_need():
     found = additions(hybrid())
     assert along(found["mmr"]) == ["calibrate"]
     assert along(found["calibrate"]) == []
@@ -143,7 +140,7 @@ def test_added_parts_bring_what_they_need() -> None:
     assert found["exact"].settings["fusion"]["boosts"] == {"exact": 10.0}
 
 
-def test_a_fielded_leg_takes_the_place_of_the_plain_one() -> None:
+def test_a_fielded_leg_takes_the_place_of_the_plain_one():
     fielded = {"type": "bm25", "weights": {}, "depth": 40}
     retriever = hybrid(legs={"words": fielded, "dense": DENSE}, fusion={"type": "rrf"}, stages=[])
     plain = make_plain(retriever, list_parts(retriever, plain_types(retriever["legs"])))
@@ -154,7 +151,7 @@ def test_a_fielded_leg_takes_the_place_of_the_plain_one() -> None:
     assert added.settings["legs"]["words"] == fielded
 
 
-def test_what_rrf_forbids_cannot_be_added() -> None:
+def test_what_rrf_forbids_cannot_be_added():
     linear = hybrid(
         fusion={"type": "linear"},
         stages=[CALIBRATE, {"type": "neighbours", "score_delta": 0.02}],
@@ -165,7 +162,7 @@ def test_what_rrf_forbids_cannot_be_added() -> None:
     assert "linear fusion" in refused.refusal
 
 
-def test_what_a_part_adds_is_with_minus_without() -> None:
+def test_what_a_part_adds_is_with_minus_without():
     found = row(RERANK, 0.4, 0.6)
     (difference,) = found.differences
     assert difference.difference.value == pytest.approx(0.2)
@@ -176,14 +173,14 @@ def test_what_a_part_adds_is_with_minus_without() -> None:
     assert found.finding == "adds nDCG@10 +0.200; costs 4.9 ms"
 
 
-def test_a_part_that_hurts_or_adds_nothing_is_named() -> None:
+def test_a_part_that_hurts_or_adds_nothing_is_named():
     assert row(RERANK, 0.6, 0.4).finding.startswith("hurts nDCG@10 -0.200; costs")
     same = row(RERANK, 0.5, 0.5)
     assert same.idle
     assert same.finding.startswith("adds nothing that 20 queries can show; costs")
 
 
-def test_all_rows_are_one_family() -> None:
+def test_all_rows_are_one_family():
     pair = observe("a", 0.4, "x", 10.0), observe("b", 0.6, "y", 14.0)
     one = weigh(Variant(RERANK), [RERANK], pair, "a", ["nDCG@10"])
     (single,) = judge([one], CLAIMS)
@@ -202,7 +199,7 @@ def test_all_rows_are_one_family() -> None:
         (2, "adjusted for all 2 differences of both tables together (Westfall and Young)"),
     ],
 )
-def test_what_p_values_are_adjusted_for_is_told(tmp_path: Path, rows: int, words: str) -> None:
+def test_what_p_values_are_adjusted_for_is_told(tmp_path, rows, words):
     found = make_ablation(row(RERANK, 0.4, 0.6), rows)
     assert found.tests == rows
     write_blocks(found, report(found), tmp_path)
@@ -214,9 +211,7 @@ def test_what_p_values_are_adjusted_for_is_told(tmp_path: Path, rows: int, words
 
 
 @pytest.mark.parametrize("total", [None, OpenEstimate(4.0, None, None, 3)])
-def test_only_what_was_timed_by_turns_is_said_to_be(
-    tmp_path: Path, total: OpenEstimate | None
-) -> None:
+def test_only_what_was_timed_by_turns_is_said_to_be(tmp_path, total):
     found = make_ablation(replace(row(RERANK, 0.4, 0.6), total=total), 2)
     write_blocks(found, report(found), tmp_path)
     for text in ((tmp_path / f"report.{kind}").read_text() for kind in ("md", "html")):
@@ -224,7 +219,7 @@ def test_only_what_was_timed_by_turns_is_said_to_be(
         assert ("Nothing was timed interleaved" in text) == (total is None)
 
 
-def test_what_moves_no_query_costs_the_others_nothing() -> None:
+def test_what_moves_no_query_costs_the_others_nothing():
     pair = observe("a", 0.5, "x", 10.0), observe("b", 0.5, "y", 14.0)
     idle = weigh(Variant(RERANK), [RERANK], pair, "a", ["nDCG@10"])
     pair = observe("a", 0.4, "x", 10.0), observe("b", 0.6, "y", 14.0)
@@ -234,26 +229,26 @@ def test_what_moves_no_query_costs_the_others_nothing() -> None:
     assert last.differences[0].adjusted == last.differences[0].p
 
 
-def test_a_leg_costs_what_its_encoding_costs_too() -> None:
+def test_a_leg_costs_what_its_encoding_costs_too():
     latency = observe("a", 0.5, "x", 10.0).latency
     times = time_part(DENSE_PART, [DENSE_PART, RERANK], latency)
     assert times is not None
     assert (times.p50, times.n) == (9.0, 2)
 
 
-def test_parts_of_one_name_are_not_told_apart_in_time() -> None:
+def test_parts_of_one_name_are_not_told_apart_in_time():
     namesake = PipelinePart("stage", 1, "dense", "dense")
     latency = observe("a", 0.5, "x", 10.0).latency
     assert time_part(DENSE_PART, [DENSE_PART, namesake], latency) is None
     assert time_part(RERANK, [RERANK], {}) is None
 
 
-def test_a_finding_that_a_few_large_losses_would_undo_is_warned_of() -> None:
+def test_a_finding_that_a_few_large_losses_would_undo_is_warned_of():
     (line,) = caution([row(DENSE_PART, 0.5, 0.52), row(RERANK, 0.2, 0.9)])
     assert line.startswith("leg dense: the difference in nDCG@10 is fragile")
 
 
-def test_how_documents_are_cut_and_put_in_context_are_parts() -> None:
+def test_how_documents_are_cut_and_put_in_context_are_parts():
     documents = {"chunker": {"type": "sections"}, "context": {"source": "opening"}}
     config = {"name": "mine", "dataset": "planned", "retriever": hybrid(), "documents": documents}
     plan = make_plan(RunConfig.model_validate(config), ("nDCG@10",), 20)
@@ -269,7 +264,7 @@ def test_how_documents_are_cut_and_put_in_context_are_parts() -> None:
     assert used["plain with leg 3 exact"] == plain
 
 
-def test_parts_are_judged_by_the_claim_of_the_questions_and_the_other_is_told() -> None:
+def test_parts_are_judged_by_the_claim_of_the_questions_and_the_other_is_told():
     """Ten documents of two questions each gain as much: shown by question, by few documents too."""
     pair = observe("a", 0.4, "x", 10.0), observe("b", 0.6, "y", 14.0)
     queries = list(pair[0].hits)

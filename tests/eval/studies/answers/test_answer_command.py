@@ -3,7 +3,6 @@
 import json
 import re
 import shutil
-from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +36,7 @@ ASKED = ("--provider", "openai", "--model", "m", "--prices", "1,1,1,10", "--no-t
 UNANSWERED = {"q9": "word0 price"}
 
 
-def react(call: Call) -> Reaction:
+def react(call):
     """Answer what a passage says of the word that is asked for, and cite that passage."""
     text = "\n".join(call.texts)
     question = text.rpartition("Question: ")[2].strip()
@@ -52,7 +51,7 @@ def react(call: Call) -> Reaction:
 
 
 @pytest.fixture(scope="module")
-def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def project(tmp_path_factory):
     """A folder with a run of `mine` and one of `worse`, which finds less."""
     folder = tmp_path_factory.mktemp("project")
     write_project(folder)
@@ -79,9 +78,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def server(
-    project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[LanguageModelServer]:
+def server(project, tmp_path, monkeypatch):
     pytest.importorskip("openai", reason="needs the extra `openai`")
     shutil.copytree(project, tmp_path / "project")
     enter(tmp_path / "project", monkeypatch)
@@ -91,25 +88,25 @@ def server(
         yield found
 
 
-def enter(folder: Path, patch: pytest.MonkeyPatch) -> None:
+def enter(folder, patch):
     patch.chdir(folder)
     for name in ("cache", "reports"):
         patch.setenv(f"ASSAY_{name.upper()}", str(folder / name))
 
 
-def call(*words: str) -> str:
+def call(*words):
     done = CliRunner().invoke(assay, words)
     assert done.exit_code == 0, done.output
     assert KEY not in done.output
     return done.stdout
 
 
-def call_json(*words: str) -> dict[str, Any]:
+def call_json(*words):
     found: dict[str, Any] = json.loads(call(*words, "--json"))
     return found
 
 
-def fail(*words: str) -> str:
+def fail(*words):
     """Return the one line that a command ends with."""
     done = CliRunner().invoke(assay, words)
     assert isinstance(done.exception, AssayError), done.output
@@ -118,7 +115,7 @@ def fail(*words: str) -> str:
     return str(done.exception)
 
 
-def test_answers_are_kept_scored_compared_and_gated(server: LanguageModelServer) -> None:
+def test_answers_are_kept_scored_compared_and_gated(server):
     count = len(QUERIES) + len(UNANSWERED)
     foretold = call_json("answer", "mine", *ASKED, "--dry-run")
     assert foretold["to_ask"] == count
@@ -210,7 +207,7 @@ def test_answers_are_kept_scored_compared_and_gated(server: LanguageModelServer)
     assert "AnswerF1" not in json.dumps(mixed["others"])
 
 
-def test_a_sample_is_compared_on_what_both_answered(server: LanguageModelServer) -> None:
+def test_a_sample_is_compared_on_what_both_answered(server):
     for name in ("mine", "worse"):
         (run,) = call_json("answer", name, *ASKED, "--limit", "3")["runs"]
         assert run["measures"]["Abstention"]["n"] == 3
@@ -221,7 +218,7 @@ def test_a_sample_is_compared_on_what_both_answered(server: LanguageModelServer)
     assert any("and a model answered" in line for line in found["warnings"])
 
 
-def test_documents_are_data_and_an_odd_answer_is_kept(server: LanguageModelServer) -> None:
+def test_documents_are_data_and_an_odd_answer_is_kept(server):
     call("answer", "mine", *ASKED)
     assert "replaced" not in CliRunner().invoke(assay, ("answer", "mine", *ASKED)).stderr
     server.react = lambda _: Say("\ud800 is here [1].")
@@ -247,9 +244,7 @@ FAULTS: dict[str, tuple[Reaction, str]] = {
 }
 
 
-def test_a_fault_is_one_line_and_what_was_answered_is_kept(
-    server: LanguageModelServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_fault_is_one_line_and_what_was_answered_is_kept(server, monkeypatch):
     monkeypatch.setattr("assay.retrievers.services.calls.LONGEST_BACKOFF", 0.01)
     for fault, (reaction, said) in FAULTS.items():
         words = ("answer", "mine", *ASKED[:3], fault, *ASKED[4:], "--concurrency", "1")
@@ -267,7 +262,7 @@ def test_a_fault_is_one_line_and_what_was_answered_is_kept(
     assert len(server.calls) - before == len(QUERIES) + len(UNANSWERED) - 2
 
 
-def test_a_budget_ends_it_and_refusals_are_told(server: LanguageModelServer) -> None:
+def test_a_budget_ends_it_and_refusals_are_told(server):
     dear = [*ASKED[:-3], "--prices", "1000,1000,1000,1000", "--no-track"]
     assert "budget of 2.0 USD" in fail("answer", "mine", *dear, "--max-cost-usd", "2")
     assert len(server.calls) < len(QUERIES)
@@ -277,7 +272,7 @@ def test_a_budget_ends_it_and_refusals_are_told(server: LanguageModelServer) -> 
     assert run["measures"]["Abstention"]["value"] == pytest.approx(1 / 7)
 
 
-def test_measures_of_answers_are_refused_where_there_are_none(server: LanguageModelServer) -> None:
+def test_measures_of_answers_are_refused_where_there_are_none(server):
     assert "is of answers" in fail("run", "mine.yaml", "measures=[AnswerF1]", "--no-track")
     named = ("compare", "mine", "worse", "--no-track", "--measures")
     assert "has no answers; `assay answer mine-" in fail(*named, "CitationP")
@@ -307,14 +302,14 @@ SPANS = st.tuples(st.integers(0, 40), st.integers(1, 20))
 WORDS = st.text("abc .,!", max_size=12)
 
 
-def chunks(spans: Sequence[tuple[int, int]]) -> list[RetrievedChunk]:
+def chunks(spans):
     return [
         RetrievedChunk(Chunk(str(i), "d", begin, begin + size, ""))
         for i, (begin, size) in enumerate(spans)
     ]
 
 
-def items(spans: Sequence[tuple[int, int]]) -> list[GoldItem]:
+def items(spans):
     return [
         GoldItem("q", f"g{i}", "d", begin, begin + size, 1) for i, (begin, size) in enumerate(spans)
     ]
@@ -322,8 +317,8 @@ def items(spans: Sequence[tuple[int, int]]) -> list[GoldItem]:
 
 @given(WORDS, st.booleans(), st.lists(SPANS), st.lists(SPANS, max_size=4), st.lists(WORDS))
 def test_scores_are_shares_and_saying_nothing_is_right_where_nothing_answers(
-    text: str, abstained: bool, shown: list[Any], gold: list[Any], texts: list[str]
-) -> None:
+    text, abstained, shown, gold, texts
+):
     context = chunks(shown)
     answer = ModelAnswer(
         "" if abstained else text, abstained, [] if abstained else context[::2], context
@@ -340,7 +335,7 @@ def test_scores_are_shares_and_saying_nothing_is_right_where_nothing_answers(
             assert score(name, {"q": every}, {"q": wanted})["q"] == 1
 
 
-def test_tokens_are_compared_as_squad_does_and_without_blanks_by_character() -> None:
+def test_tokens_are_compared_as_squad_does_and_without_blanks_by_character():
     def rate(name: str, said: str, right: str) -> float:
         answer = ModelAnswer(said, False, (), ())
         return score(
@@ -371,10 +366,10 @@ def test_tokens_are_compared_as_squad_does_and_without_blanks_by_character() -> 
         ("", "", [], True),
     ],
 )
-def test_an_answer_is_read(said: str, text: str, cited: list[int], none: bool) -> None:
+def test_an_answer_is_read(said, text, cited, none):
     assert read_answer(said, 3) == (text, cited, none)
 
 
-def test_every_measure_of_answers_is_found_by_its_name() -> None:
+def test_every_measure_of_answers_is_found_by_its_name():
     assert all(find(name).of_answers and find(name).meaning for name in KINDS)
     assert not find("nDCG@10").of_answers

@@ -1,7 +1,6 @@
 """What two means can show, against SciPy, enumeration and simulation."""
 
 import json
-from typing import Any
 
 import numpy as np
 import pytest
@@ -17,7 +16,7 @@ from assay.retrievers.base import AssayError
 
 
 @given(st.integers(3, 400), st.floats(-0.3, 0.3), st.floats(0.01, 0.5))
-def test_a_reading_is_that_of_the_paired_t_test(n: int, mean: float, sd: float) -> None:
+def test_a_reading_is_that_of_the_paired_t_test(n, mean, sd):
     drawn = np.random.default_rng(n).normal(size=n)
     differences = mean + sd * (drawn - drawn.mean()) / drawn.std(ddof=1)
     expected = scipy.stats.ttest_1samp(differences, 0)
@@ -28,7 +27,7 @@ def test_a_reading_is_that_of_the_paired_t_test(n: int, mean: float, sd: float) 
         assert (reading.difference.low, reading.difference.high) == pytest.approx((low, high))
 
 
-def test_that_many_queries_show_the_difference_four_times_of_five() -> None:
+def test_that_many_queries_show_the_difference_four_times_of_five():
     needed = find_needed(0.05, 0.25, 0.05)
     assert needed
     rng = np.random.default_rng(8)
@@ -39,7 +38,7 @@ def test_that_many_queries_show_the_difference_four_times_of_five() -> None:
 
 
 @given(st.integers(1, 60), st.data())
-def test_changes_are_those_that_the_counts_allow_with_the_exact_p(n: int, data: Any) -> None:
+def test_changes_are_those_that_the_counts_allow_with_the_exact_p(n, data):
     base, new = (data.draw(st.integers(0, n)) for _ in range(2))
     allowed = {
         (n11, base - n11, new - n11) for n11 in range(min(base, new) + 1) if base + new - n11 <= n
@@ -52,7 +51,7 @@ def test_changes_are_those_that_the_counts_allow_with_the_exact_p(n: int, data: 
 
 
 @given(st.integers(2, 30), st.data())
-def test_no_scores_with_these_means_spread_more(n: int, data: Any) -> None:
+def test_no_scores_with_these_means_spread_more(n, data):
     scores = st.lists(st.sampled_from([0, 0.3, 1]), min_size=n, max_size=n)
     base, new = (np.array(data.draw(scores)) for _ in range(2))
     least, most = limit_sd(base.mean(), new.mean(), n)
@@ -70,13 +69,13 @@ def test_no_scores_with_these_means_spread_more(n: int, data: Any) -> None:
         ((250, 0.71, 0.71), False, "A difference of 0 on 250 queries is not shown whatever"),
     ],
 )
-def test_the_verdict(asked: tuple[Any, ...], shown: bool | None, words: str) -> None:
+def test_the_verdict(asked, shown, words):
     result = audit(*asked)
     assert result.found.shown is shown
     assert words in str(result.verdict)
 
 
-def test_many_tries_ask_for_more() -> None:
+def test_many_tries_ask_for_more():
     few, many = (audit(250, 0.712, 0.74, hits=True, tried=tried) for tried in (1, 20))
     assert few.found.shown is None
     assert "no more than 9 queries changed from hit to miss or back" in str(few.verdict)
@@ -94,18 +93,18 @@ def test_many_tries_ask_for_more() -> None:
         ("-n 250 --base .71", "Missing option '--new'"),
     ],
 )
-def test_what_cannot_be_is_one_line(options: str, line: str) -> None:
+def test_what_cannot_be_is_one_line(options, line):
     done = CliRunner().invoke(assay, ["audit", *options.split()])
     assert done.exit_code != 0
     assert line in (done.output if done.exit_code == 2 else str(done.exception))
 
 
-def test_python_refuses_what_the_command_line_refuses() -> None:
+def test_python_refuses_what_the_command_line_refuses():
     with pytest.raises(AssayError, match="base"):
         audit(250, 71, 74)
 
 
-def test_the_command_line_says_the_same(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_command_line_says_the_same(tmp_path, monkeypatch):
     monkeypatch.setenv("ASSAY_REPORTS", str(tmp_path))
     words = ["audit", "-n", "250", "--base", ".71", "--new", ".74", "--json"]
     done = CliRunner().invoke(assay, words)

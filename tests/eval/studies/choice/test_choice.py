@@ -4,8 +4,6 @@ import json
 from collections.abc import Sequence
 from dataclasses import replace
 from html import unescape
-from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -13,7 +11,7 @@ from hypothesis import strategies as st
 from samples.claims import make_claims
 from samples.planned_runs import make_collection
 
-from assay.eval.collections.collection import Collection, Query
+from assay.eval.collections.collection import Query
 from assay.eval.configs.config import load_config
 from assay.eval.configs.resources import make_resources
 from assay.eval.report.blocks import Facts
@@ -43,7 +41,7 @@ from assay.eval.studies.comparison.query_groups import group
 HEADED = Candidate({CONTEXT: "headings", MODE: "hybrid"}, "context headings")
 
 
-def share(collection: Collection, documents: list[int]) -> Collection:
+def share(collection, documents):
     """Return the collection with query i answered by the document at place `documents[i]`."""
     gold = {
         f"q{i}": tuple(
@@ -56,7 +54,7 @@ def share(collection: Collection, documents: list[int]) -> Collection:
 
 @given(st.lists(st.integers(0, 11), min_size=30, max_size=90))
 @settings(max_examples=60, deadline=None)
-def test_halves_are_even_and_part_no_document_where_that_can_be(documents: list[int]) -> None:
+def test_halves_are_even_and_part_no_document_where_that_can_be(documents):
     collection = share(make_collection(len(documents)), documents)
     first, held, by = split_queries(collection.queries, collection)
     ids = [query.id for query in collection.queries]
@@ -70,12 +68,12 @@ def test_halves_are_even_and_part_no_document_where_that_can_be(documents: list[
     assert by == "document" or largest > len(documents) / 3
 
 
-def test_few_questions_all_choose() -> None:
+def test_few_questions_all_choose():
     collection = make_collection(29)
     assert split_queries(collection.queries, collection) == ([*collection.queries], [], "")
 
 
-def test_only_what_the_documents_allow_is_tried() -> None:
+def test_only_what_the_documents_allow_is_tried():
     bare = TextFacts(cut=False, parted=False, headed=False, shipped=False, unread=0)
     assert [name for name, tried in list_stages(bare, rerank=False) if tried] == [
         "look-ups",
@@ -88,7 +86,7 @@ def test_only_what_the_documents_allow_is_tried() -> None:
     assert sources[::2] == ["collection", "headings", "opening", "opening+headings"]
 
 
-def test_a_candidate_is_laid_on_others_in_place_of_that_of_its_stage() -> None:
+def test_a_candidate_is_laid_on_others_in_place_of_that_of_its_stage():
     weights = Candidate({"retriever.fusion.weights": {"dense": 2.0}}, "dense weight 2")
     laid = lay({"contexts": HEADED}, "fusion", weights)
     assert merge(laid) == {CONTEXT: "headings", "retriever.fusion.weights": {"dense": 2.0}}
@@ -103,7 +101,7 @@ def test_a_candidate_is_laid_on_others_in_place_of_that_of_its_stage() -> None:
     assert merge(lay(laid, "contexts", alone)) == {CONTEXT: "headings", MODE: "keyword"}
 
 
-def test_a_later_stage_has_the_last_word_whenever_it_was_laid() -> None:
+def test_a_later_stage_has_the_last_word_whenever_it_was_laid():
     fusion = Candidate({"retriever.fusion": {"type": "rrf"}}, "reciprocal rank fusion")
     boosts = Candidate({"retriever.fusion.boosts": {"exact": 10}}, "exact leg")
     for layers in (
@@ -127,7 +125,7 @@ class TableRunner(Runner):
         return [{query.id: value for query in queries}]
 
 
-def search(table: list[tuple[Point, float]]) -> CandidateSearch:
+def search(table):
     """Search documents with headings, cut into chunks; points not in the table score .1."""
     collection = make_collection(30)
     found = CandidateSearch(
@@ -143,12 +141,12 @@ def search(table: list[tuple[Point, float]]) -> CandidateSearch:
     return found
 
 
-def test_both_legs_are_tried_on_where_one_alone_leads() -> None:
+def test_both_legs_are_tried_on_where_one_alone_leads():
     weighed = {"retriever.fusion.weights": {"dense": 3.0}}
     assert search([({}, 0.5), (SEMANTIC, 0.6), (weighed, 0.7)]).best.point == weighed
 
 
-def test_stages_are_gone_through_again_on_the_best() -> None:
+def test_stages_are_gone_through_again_on_the_best():
     weighed = {"retriever.fusion.weights": {"dense": 3.0}}
     both = {CONTEXT: "headings", **weighed}
     found = search([({}, 0.5), ({CONTEXT: "headings"}, 0.4), (weighed, 0.6), (both, 0.7)])
@@ -158,9 +156,7 @@ def test_stages_are_gone_through_again_on_the_best() -> None:
     assert all(point not in points[:i] for i, point in enumerate(points))
 
 
-def make_choice(
-    gain: float, judged: int = 60, point: dict[str, Any] | None = None, bm25_below: float = 0.1
-) -> Choice:
+def make_choice(gain, judged=60, point=None, bm25_below=0.1):
     """Return a choice whose best gains `gain` on every second query, and more over BM25."""
     config = load_config("hybrid")
     point = {CONTEXT: "headings"} if point is None else point
@@ -194,11 +190,11 @@ def make_choice(
     )
 
 
-def make_mean(value: float) -> Estimate:
+def make_mean(value):
     return Estimate(value, value - 0.05, value + 0.05, 60)
 
 
-def make_pipeline(mean: float, p50: float, tokens: float = 800.0) -> JudgedPipeline:
+def make_pipeline(mean, p50, tokens=800.0):
     means = {"nDCG@10": mean, "Tokens@10": tokens, "Recall@2000tok": 0.7}
     return JudgedPipeline(
         {name: make_mean(value) for name, value in means.items()},
@@ -206,7 +202,7 @@ def make_pipeline(mean: float, p50: float, tokens: float = 800.0) -> JudgedPipel
     )
 
 
-def test_a_winner_is_shown_on_questions_that_did_not_choose_it() -> None:
+def test_a_winner_is_shown_on_questions_that_did_not_choose_it():
     shown = make_choice(0.2)
     assert shown.ships
     assert shown.conclusion.startswith(
@@ -224,14 +220,14 @@ def test_a_winner_is_shown_on_questions_that_did_not_choose_it() -> None:
         (-0.2, "It is worse than BM25 alone, which costs least: −0.100, likely between "),
     ],
 )
-def test_a_winner_that_does_not_beat_bm25_says_so(bm25_below: float, told: str) -> None:
+def test_a_winner_that_does_not_beat_bm25_says_so(bm25_below, told):
     shown = make_choice(0.2, bm25_below=bm25_below)
     assert shown.ships
     assert told in shown.conclusion
     assert "It is" not in make_choice(0.2).conclusion
 
 
-def test_without_a_shown_gain_the_config_is_kept() -> None:
+def test_without_a_shown_gain_the_config_is_kept():
     kept = make_choice(0.0004)
     assert kept.conclusion.startswith("Keep hybrid: nothing is shown to be better. ") or kept.ships
     kept = make_choice(0.0)
@@ -243,13 +239,13 @@ def test_without_a_shown_gain_the_config_is_kept() -> None:
     assert "for BM25 alone, +0.100" in same.conclusion
 
 
-def test_nothing_is_shipped_without_held_out_questions() -> None:
+def test_nothing_is_shipped_without_held_out_questions():
     few = make_choice(0.2, judged=0)
     assert not few.ships
     assert few.conclusion.startswith("Keep hybrid. You have ")
 
 
-def test_the_files_of_a_choice(tmp_path: Path) -> None:
+def test_the_files_of_a_choice(tmp_path):
     path = tmp_path / "chosen.yaml"
     choice = make_choice(0.2)
     told = report(choice)
@@ -267,7 +263,7 @@ def test_the_files_of_a_choice(tmp_path: Path) -> None:
     assert [item["mean"] for item in found["trials"]] == [0.5, 0.6]
 
 
-def test_a_report_says_of_each_pipeline_how_good_and_how_fast_it_is() -> None:
+def test_a_report_says_of_each_pipeline_how_good_and_how_fast_it_is():
     told = report(make_choice(0.2))
     assert told.verdict[0].startswith("Ship hybrid with context headings: ")
     assert told.verdict[1].startswith("Median time of a query, timed by turns: 4.00 ms ")
@@ -295,7 +291,7 @@ def test_a_report_says_of_each_pipeline_how_good_and_how_fast_it_is() -> None:
     assert not told.warnings
 
 
-def test_a_pipeline_stands_once_among_those_judged() -> None:
+def test_a_pipeline_stands_once_among_those_judged():
     same = tabulate(report(make_choice(0.0, point={})).tables["judged"])
     assert same.index.tolist() == ["hybrid, as given", "BM25 alone"]
     bm25 = replace(make_choice(0.2), best=Trial("legs", ("BM25 alone",), KEYWORD, make_mean(0.6)))
@@ -305,14 +301,14 @@ def test_a_pipeline_stands_once_among_those_judged() -> None:
     ]
 
 
-def test_unequal_amounts_of_text_are_a_warning() -> None:
+def test_unequal_amounts_of_text_are_a_warning():
     choice = make_choice(0.2)
     long = {**choice.pipelines, "best": make_pipeline(0.5, 4.0, tokens=1600.0)}
     (told,) = report(replace(choice, pipelines=long)).warnings
     assert "1,600 tokens (hybrid with context headings), 800 (hybrid, as given) and" in told
 
 
-def test_where_nothing_was_timed_or_judged_nothing_is_said_of_it() -> None:
+def test_where_nothing_was_timed_or_judged_nothing_is_said_of_it():
     few = make_choice(0.2, judged=0)
     untimed = {name: replace(item, latency={}) for name, item in few.pipelines.items()}
     told = report(replace(few, pipelines=untimed))
@@ -323,7 +319,7 @@ def test_where_nothing_was_timed_or_judged_nothing_is_said_of_it() -> None:
     assert not judged.scatters
 
 
-def test_what_was_left_out_stands_below_its_reason() -> None:
+def test_what_was_left_out_stands_below_its_reason():
     choice = make_choice(0.2)
     reason = "not tried: the budget was used up"
     more = [Trial("chunks", (f"chunks of {size} tokens",), {}, None, reason) for size in (400, 200)]
@@ -337,13 +333,13 @@ def test_what_was_left_out_stands_below_its_reason() -> None:
 
 
 @pytest.mark.parametrize("steps", [("BM25 alone",), ("dense alone",)])
-def test_a_leg_alone_is_called_by_its_name(steps: tuple[str, ...]) -> None:
+def test_a_leg_alone_is_called_by_its_name(steps):
     choice = make_choice(0.2)
     alone = Trial("legs", steps, KEYWORD, make_mean(0.7))
     assert replace(choice, best=alone).name == steps[0]
 
 
-def test_a_choice_is_judged_by_documents_that_had_no_part_in_it() -> None:
+def test_a_choice_is_judged_by_documents_that_had_no_part_in_it():
     """Half the documents judge what the other half chose: they are a share of the collection's."""
     whole = make_claims([f"q{i}" for i in range(120)], 3)
     held = whole.hold_out([f"q{i}" for i in range(60)])
@@ -360,7 +356,7 @@ def test_a_choice_is_judged_by_documents_that_had_no_part_in_it() -> None:
     assert few.sentence in told
 
 
-def test_where_the_claims_differ_a_choice_says_both() -> None:
+def test_where_the_claims_differ_a_choice_says_both():
     shown, hidden = make_choice(0.2), make_choice(0.0)
     claims = make_claims([f"q{i}" for i in range(60)], 3)
     both = replace(shown, claims=claims, opposite=hidden.differences)

@@ -1,12 +1,10 @@
 """`assay choose` with contexts by a language model: a server on this machine that counts calls."""
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import CliRunner
 from doubles.language_model_server import KEY, LanguageModelServer
 from tools.own_cache import make_cache
 
@@ -17,7 +15,7 @@ PRICES = ("--prices", "1,1.25,0.1,5")
 
 
 @pytest.fixture
-def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[LanguageModelServer]:
+def server(tmp_path, monkeypatch):
     pytest.importorskip("anthropic", reason="needs the extra `anthropic`")
     monkeypatch.setenv("ASSAY_CACHE", str(make_cache(tmp_path)))
     monkeypatch.setenv("ASSAY_REPORTS", str(tmp_path / "reports"))
@@ -28,7 +26,7 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Language
         yield server
 
 
-def make_folder(folder: Path) -> Path:
+def make_folder(folder):
     (folder / "docs").mkdir(parents=True)
     (folder / "docs" / "lease.md").write_text("# Lease\n\nRent is due.\n\n## Roof\n\nRepair it.\n")
     (folder / "docs" / "zoning.md").write_text("# Zoning\n\nLand.\n\n## Appeal\n\nThe board.\n")
@@ -39,18 +37,16 @@ def make_folder(folder: Path) -> Path:
     return folder
 
 
-def call(folder: Path, *words: str) -> Result:
+def call(folder, *words):
     given = [str(folder), "latency.queries=0", "--budget", "1h", "--json", *words]
     return CliRunner().invoke(assay, ["choose", *given])
 
 
-def list_written(found: dict[str, Any]) -> list[dict[str, Any]]:
+def list_written(found):
     return [item for item in found["trials"] if "written by" in " ".join(item["steps"])]
 
 
-def test_contexts_within_the_limit_are_written_and_tried(
-    server: LanguageModelServer, tmp_path: Path
-) -> None:
+def test_contexts_within_the_limit_are_written_and_tried(server, tmp_path):
     folder = make_folder(tmp_path / "law")
     asked = ("--provider", "anthropic", *PRICES, "--max-cost-usd")
     dear = call(folder, *asked, "0.0001")
@@ -79,9 +75,7 @@ def test_contexts_within_the_limit_are_written_and_tried(
     assert len(server.calls) == 4
 
 
-def test_a_card_that_takes_no_line_is_told_before_anything_is_paid(
-    server: LanguageModelServer, tmp_path: Path
-) -> None:
+def test_a_card_that_takes_no_line_is_told_before_anything_is_paid(server, tmp_path):
     folder = make_folder(tmp_path / "law")
     card = "{name: law, title: Law, format: native}\n"
     (folder / "dataset.yaml").write_text(card)
@@ -99,7 +93,7 @@ def test_a_card_that_takes_no_line_is_told_before_anything_is_paid(
         (("--provider", "anthropic"), "--provider: needs --max-cost-usd"),
     ],
 )
-def test_a_model_and_its_limit_belong_together(words: tuple[str, ...], told: str) -> None:
+def test_a_model_and_its_limit_belong_together(words, told):
     result = CliRunner().invoke(assay, ["choose", "harbourline", *words])
     assert result.exit_code == 2
     assert told in result.stderr

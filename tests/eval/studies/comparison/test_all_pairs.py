@@ -3,7 +3,6 @@
 import json
 import random
 from itertools import combinations, permutations
-from pathlib import Path
 from statistics import NormalDist
 
 import numpy as np
@@ -15,10 +14,8 @@ from samples.planned_runs import make_collection, make_run
 
 from assay.eval.cli.compare import print_comparison
 from assay.eval.cli.report import _compare_again
-from assay.eval.runs.stored import StoredRun
 from assay.eval.statistics.max_t import randomise_family
 from assay.eval.studies.comparison.analysis import compare
-from assay.eval.studies.comparison.comparison import Comparison
 from assay.eval.studies.comparison.differences import Contrast, judge_family
 from assay.eval.studies.comparison.frame import make_result, render_differences
 from assay.eval.studies.comparison.page import write
@@ -36,24 +33,24 @@ MEASURES = ("MRR@10", "Hit@1")
 
 
 @pytest.fixture
-def runs(folder: Path) -> list[StoredRun]:
+def runs(folder):
     collection = make_collection(40, types=("words", "ids"))
     return [make_run(folder, name, ranks, collection=collection) for name, ranks in RANKS.items()]
 
 
 @pytest.fixture
-def compared(runs: list[StoredRun]) -> Comparison:
+def compared(runs):
     return compare(runs, MEASURES, all_pairs=True)
 
 
-def column_pairs(scores: np.ndarray) -> np.ndarray:
+def column_pairs(scores):
     """Return the differences of each two columns."""
     return np.stack(
         [scores[:, two] - scores[:, one] for one, two in combinations(range(scores.shape[1]), 2)]
     ).T
 
 
-def test_runs_are_ranked_and_all_pairs_judged(compared: Comparison) -> None:
+def test_runs_are_ranked_and_all_pairs_judged(compared):
     assert compared.labels == ("good", "fair", "poor")
     assert compared.names == (("good", "fair"), ("good", "poor"), ("fair", "poor"))
     assert [pair.headline.verdict for pair in compared.pairs] == [
@@ -76,7 +73,7 @@ def test_runs_are_ranked_and_all_pairs_judged(compared: Comparison) -> None:
     ]
 
 
-def test_the_order_in_which_runs_are_given_changes_nothing(runs: list[StoredRun]) -> None:
+def test_the_order_in_which_runs_are_given_changes_nothing(runs):
     told = {
         json.dumps(compare(list(order), MEASURES, all_pairs=True).as_json())
         for order in permutations(runs)
@@ -84,14 +81,14 @@ def test_the_order_in_which_runs_are_given_changes_nothing(runs: list[StoredRun]
     assert len(told) == 1
 
 
-def test_two_runs_are_compared_as_with_a_base(runs: list[StoredRun]) -> None:
+def test_two_runs_are_compared_as_with_a_base(runs):
     with_base = compare(runs[:2], MEASURES)
     assert compare(runs[:2], MEASURES, all_pairs=True) == with_base
     assert with_base.labels == ("poor", "good"), "the first stays the base, better or not"
     assert "runs" not in make_result(with_base).tables
 
 
-def test_runs_that_nothing_tells_apart_are_said_to_be(folder: Path) -> None:
+def test_runs_that_nothing_tells_apart_are_said_to_be(folder):
     runs = [make_run(folder, name, [1, 2] * 20) for name in ("one", "two", "three")]
     few = compare(runs, MEASURES, all_pairs=True)
     assert few.groups == ("a", "a", "a")
@@ -103,7 +100,7 @@ def test_runs_that_nothing_tells_apart_are_said_to_be(folder: Path) -> None:
     assert enough.verdict[0].startswith("No difference between these 3 runs is shown for new")
 
 
-def test_what_two_runs_alone_would_show_is_explained(folder: Path) -> None:
+def test_what_two_runs_alone_would_show_is_explained(folder):
     rng = random.Random(5)
     ranks = {"base": [2] * 40, "small": [1] * 9 + [3] * 3 + [2] * 28}
     ranks |= {f"run{i}": [rng.choice([1, 2, 3]) for _ in range(40)] for i in range(5)}
@@ -127,11 +124,11 @@ def test_what_two_runs_alone_would_show_is_explained(folder: Path) -> None:
     assert line.endswith("need less evidence than 7, of which some two often differ by chance.")
 
 
-def test_nothing_is_explained_where_the_pairs_say_the_same(compared: Comparison) -> None:
+def test_nothing_is_explained_where_the_pairs_say_the_same(compared):
     assert len(compared.verdict) == 1
 
 
-def test_a_base_is_compared_with_each_other_only(runs: list[StoredRun]) -> None:
+def test_a_base_is_compared_with_each_other_only(runs):
     with_base = compare(runs, MEASURES)
     assert with_base.names == (("poor", "good"), ("poor", "fair"))
     assert "base" in with_base.as_json()
@@ -140,7 +137,7 @@ def test_a_base_is_compared_with_each_other_only(runs: list[StoredRun]) -> None:
     assert "groups" not in table, "not all pairs are tested"
 
 
-def test_every_form_holds_the_same_pairs(compared: Comparison, tmp_path: Path) -> None:
+def test_every_form_holds_the_same_pairs(compared, tmp_path):
     page = write(compared, tmp_path)
     facts = json.loads((page.parent / "comparison.json").read_text())
     assert [(run["label"], run["rank"], run["groups"]) for run in facts["ranking"]] == [
@@ -173,16 +170,14 @@ def test_every_form_holds_the_same_pairs(compared: Comparison, tmp_path: Path) -
 
 
 @pytest.mark.usefixtures("quiet")
-def test_the_report_is_made_again_from_its_files(compared: Comparison, folder: Path) -> None:
+def test_the_report_is_made_again_from_its_files(compared, folder):
     page = write(compared, folder)
     before = page.read_bytes()
     assert write(_compare_again(page.parent), folder) == page
     assert page.read_bytes() == before
 
 
-def test_the_terminal_fits_80_columns(
-    compared: Comparison, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_terminal_fits_80_columns(compared, monkeypatch, capsys):
     monkeypatch.setenv("COLUMNS", "80")
     print_comparison(compared)
     lines = capsys.readouterr().out.splitlines()
@@ -200,7 +195,7 @@ def test_the_terminal_fits_80_columns(
     assert " ".join(compared.verdict) in told, "the exact words"
 
 
-def test_the_largest_difference_is_tested_as_scipy_does_it() -> None:
+def test_the_largest_difference_is_tested_as_scipy_does_it():
     scores = np.random.default_rng(2).normal([0, 0, 0.4, 1.2], size=(9, 4))
     pairs = column_pairs(scores)
     standardised = pairs / np.sqrt((pairs**2).sum(axis=0))
@@ -214,7 +209,7 @@ def test_the_largest_difference_is_tested_as_scipy_does_it() -> None:
     assert min(randomise_family(pairs).adjusted) == pytest.approx(expected)
 
 
-def test_unlike_means_of_normal_scores_are_found_as_by_tukey() -> None:
+def test_unlike_means_of_normal_scores_are_found_as_by_tukey():
     scores = np.random.default_rng(8).normal([0, 0, 0.05, 0.1, 0.22], size=(300, 5))
     found = randomise_family(column_pairs(scores))
     tukey = scipy.stats.tukey_hsd(*scores.T).pvalue[np.triu_indices(5, 1)]
@@ -228,7 +223,7 @@ def test_unlike_means_of_normal_scores_are_found_as_by_tukey() -> None:
 
 
 @pytest.mark.parametrize("gain", [0.0, 0.15], ids=["none differs", "two differ from two"])
-def test_the_chance_of_any_false_finding_among_all_pairs_keeps_the_level(gain: float) -> None:
+def test_the_chance_of_any_false_finding_among_all_pairs_keeps_the_level(gain):
     equal = [(0, 1), (2, 3)] if gain else list(combinations(range(4), 2))
     false, missed, trials = 0, 0, 300
     for seed in range(trials):
@@ -258,9 +253,7 @@ def test_the_chance_of_any_false_finding_among_all_pairs_keeps_the_level(gain: f
         )
     )
 )
-def test_two_runs_share_a_letter_exactly_where_they_are_not_shown_to_differ(
-    case: tuple[int, set[tuple[int, int]]],
-) -> None:
+def test_two_runs_share_a_letter_exactly_where_they_are_not_shown_to_differ(case):
     runs, differ = case
     groups = group_runs(runs, differ)
     for one, two in combinations(range(runs), 2):
@@ -268,6 +261,6 @@ def test_two_runs_share_a_letter_exactly_where_they_are_not_shown_to_differ(
     assert all(groups)
 
 
-def test_letters_by_hand() -> None:
+def test_letters_by_hand():
     assert group_runs(4, []) == ("a", "a", "a", "a")
     assert group_runs(4, [(0, 2), (0, 3), (1, 3)]) == ("a", "ab", "bc", "c")

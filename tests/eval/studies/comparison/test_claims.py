@@ -1,14 +1,12 @@
 """The claim of a verdict: new questions on these documents, or documents like these."""
 
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
 from samples.planned_runs import make_collection, make_run
 
 from assay.eval.collections.groups import Group
-from assay.eval.runs.stored import StoredRun
 from assay.eval.runs.summary.claims import Claims
 from assay.eval.statistics.groups import (
     estimate_grouped_difference,
@@ -17,7 +15,6 @@ from assay.eval.statistics.groups import (
 )
 from assay.eval.statistics.significance import randomise
 from assay.eval.studies.comparison.analysis import compare
-from assay.eval.studies.comparison.comparison import Comparison
 from assay.eval.studies.comparison.page import write
 
 MEASURES = ("MRR@10", "Hit@1")
@@ -25,7 +22,7 @@ QUESTIONS = "for new questions on these documents"
 DOCUMENTS = "on documents like these"
 
 
-def share(run: StoredRun, size: int, documents: int, **more: str) -> StoredRun:
+def share(run, size, documents, **more):
     """Return the run as of a collection where each `size` queries in a row share a document, of
     `documents` in all: the others' documents are copies of the first one's.
     """
@@ -35,7 +32,7 @@ def share(run: StoredRun, size: int, documents: int, **more: str) -> StoredRun:
     return replace(run, manifest=run.manifest.model_copy(update={"collection": collection}))
 
 
-def make(folder: Path, size: int, documents: int, ranks: list[int], **more: str) -> Comparison:
+def make(folder, size, documents, ranks, **more):
     """Compare a run whose gold passages stand at `ranks` with one that has all at rank 2."""
     made = {"base": [2] * len(ranks), "other": ranks}
     runs = [
@@ -44,17 +41,17 @@ def make(folder: Path, size: int, documents: int, ranks: list[int], **more: str)
     return compare(runs, MEASURES)
 
 
-def lose_whole_documents(documents: int, size: int) -> list[int]:
+def lose_whole_documents(documents, size):
     """Return ranks of which two thirds of the documents gain throughout, and the others lose."""
     return [1 if i % 3 else 0 for i in range(documents) for _ in range(size)]
 
 
-def find_differences(compared: Comparison) -> np.ndarray:
+def find_differences(compared):
     scores = compared.pairs[0].scores("MRR@10").values()
     return np.array([other - base for base, other in scores])
 
 
-def test_all_documents_are_touched_so_the_verdict_is_on_new_questions(tmp_path: Path) -> None:
+def test_all_documents_are_touched_so_the_verdict_is_on_new_questions(tmp_path):
     compared = make(tmp_path, 4, 30, lose_whole_documents(30, 4))
     (pair,), claims = compared.pairs, compared.claims
     assert (claims.leading, claims.count, claims.effective, claims.touched) == (
@@ -68,7 +65,7 @@ def test_all_documents_are_touched_so_the_verdict_is_on_new_questions(tmp_path: 
     assert f"other is better than base {QUESTIONS}: " in compared.verdict[0]
 
 
-def test_where_the_claims_differ_the_other_is_said_too(tmp_path: Path) -> None:
+def test_where_the_claims_differ_the_other_is_said_too(tmp_path):
     compared = make(tmp_path, 10, 21, lose_whole_documents(21, 10))
     assert compared.pairs[0].headline.shown
     assert not compared.pairs[0].opposite.shown
@@ -81,7 +78,7 @@ def test_where_the_claims_differ_the_other_is_said_too(tmp_path: Path) -> None:
     assert sampled.pairs[0].headline.p == compared.pairs[0].opposite.p
 
 
-def test_of_a_sample_of_documents_the_verdict_is_on_documents_like_these(tmp_path: Path) -> None:
+def test_of_a_sample_of_documents_the_verdict_is_on_documents_like_these(tmp_path):
     ranks = [1 if i % 10 else 4 for i in range(40) for _ in range(3)]
     compared = make(tmp_path, 3, 400, ranks)
     (pair,) = compared.pairs
@@ -101,7 +98,7 @@ def test_of_a_sample_of_documents_the_verdict_is_on_documents_like_these(tmp_pat
     )
 
 
-def test_the_card_says_which_documents_a_verdict_is_on(tmp_path: Path) -> None:
+def test_the_card_says_which_documents_a_verdict_is_on(tmp_path):
     ranks = lose_whole_documents(30, 4)
     assert make(tmp_path, 4, 300, ranks, documents_are="all").claims.leading == "questions"
     assert make(tmp_path, 4, 30, ranks, documents_are="sample").claims.leading == "documents"
@@ -109,7 +106,7 @@ def test_the_card_says_which_documents_a_verdict_is_on(tmp_path: Path) -> None:
     assert make(tmp_path, 4, 60, ranks).claims.sampling.share == 0.5
 
 
-def test_few_documents_are_weak_and_very_few_tell_nothing_of_others(tmp_path: Path) -> None:
+def test_few_documents_are_weak_and_very_few_tell_nothing_of_others(tmp_path):
     gains = [1] * 40
     weak = make(tmp_path, 4, 100, gains)
     assert weak.claims.strength == "weak"
@@ -131,7 +128,7 @@ def test_few_documents_are_weak_and_very_few_tell_nothing_of_others(tmp_path: Pa
     assert everything.verdict[0].startswith("other is better")
 
 
-def test_where_no_document_is_shared_both_claims_are_one(tmp_path: Path) -> None:
+def test_where_no_document_is_shared_both_claims_are_one(tmp_path):
     compared = make(tmp_path, 1, 400, lose_whole_documents(40, 1))
     assert compared.claims.single
     assert compared.claims.leading == "documents"
@@ -140,7 +137,7 @@ def test_where_no_document_is_shared_both_claims_are_one(tmp_path: Path) -> None
     assert compared.describe_questions() == ""
 
 
-def test_declared_groups_are_called_groups(tmp_path: Path) -> None:
+def test_declared_groups_are_called_groups(tmp_path):
     plain = make_collection(60)
     queries = tuple(replace(item, group=f"talk{i // 3}") for i, item in enumerate(plain.queries))
     talks = replace(plain, queries=queries)
@@ -152,7 +149,7 @@ def test_declared_groups_are_called_groups(tmp_path: Path) -> None:
     assert compared.claims.sampling.share == 0
 
 
-def test_json_has_both_p_values(tmp_path: Path) -> None:
+def test_json_has_both_p_values(tmp_path):
     compared = make(tmp_path, 10, 21, lose_whole_documents(21, 10))
     told = compared.as_json()
     claim = told["claim"]
@@ -168,7 +165,7 @@ def test_json_has_both_p_values(tmp_path: Path) -> None:
     assert other["design_effect"] == pytest.approx(compared.pairs[0].design_effect)
 
 
-def test_all_pairs_say_which_of_them_the_other_claim_does_not_show(tmp_path: Path) -> None:
+def test_all_pairs_say_which_of_them_the_other_claim_does_not_show(tmp_path):
     ranks = {"base": [2] * 210, "other": lose_whole_documents(21, 10), "best": [1] * 210}
     runs = [share(make_run(tmp_path, name, each), 10, 21) for name, each in ranks.items()]
     compared = compare(runs, MEASURES, all_pairs=True)
@@ -176,7 +173,7 @@ def test_all_pairs_say_which_of_them_the_other_claim_does_not_show(tmp_path: Pat
     assert "On documents like these, base and other are not shown to differ." in compared.verdict
 
 
-def test_questions_are_counted_in_words(tmp_path: Path) -> None:
+def test_questions_are_counted_in_words(tmp_path):
     compared = make(tmp_path, 10, 21, lose_whole_documents(21, 10))
     count = f"{210 / compared.pairs[0].design_effect:.0f}"
     assert compared.describe_questions() == (
@@ -184,7 +181,7 @@ def test_questions_are_counted_in_words(tmp_path: Path) -> None:
     )
 
 
-def test_uneven_documents_weigh_as_fewer() -> None:
+def test_uneven_documents_weigh_as_fewer():
     groups = {f"q{i}": Group("document", f"d{max(i - 40, 0)}") for i in range(60)}
     claims = Claims(groups, 1.0)
     assert claims.count == 20

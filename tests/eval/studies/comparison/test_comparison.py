@@ -1,7 +1,6 @@
 """Comparisons of runs whose scores are known by hand."""
 
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from samples.planned_runs import make_collection, make_run
@@ -24,7 +23,7 @@ MEASURES = ("MRR@10", "Hit@1")
 QUIET = MachineLoad(cores=2, seconds=3, own=0.5, others=0.02, load_average=0.4)
 
 
-def test_figures_by_hand(folder: Path) -> None:
+def test_figures_by_hand(folder):
     base, other = make_run(folder, "base", BASE), make_run(folder, "other", OTHER)
     compared = compare([base, other], MEASURES)
     (pair,) = compared.pairs
@@ -55,7 +54,7 @@ def test_figures_by_hand(folder: Path) -> None:
     assert back.differences[0].difference.value == pytest.approx(-first.difference.value)
 
 
-def test_a_sample_is_compared_on_the_queries_that_both_searched(folder: Path) -> None:
+def test_a_sample_is_compared_on_the_queries_that_both_searched(folder):
     base, sample = make_run(folder, "base", BASE), make_run(folder, "quick", OTHER, limit=8)
     compared, back = compare([base, sample], MEASURES), compare([sample, base], MEASURES)
     assert list(compared.base.run.queries) == list(sample.queries)
@@ -72,7 +71,7 @@ def test_a_sample_is_compared_on_the_queries_that_both_searched(folder: Path) ->
     assert len(base.queries) == 40
 
 
-def test_runs_of_other_queries_are_refused_where_none_is_a_sample(folder: Path) -> None:
+def test_runs_of_other_queries_are_refused_where_none_is_a_sample(folder):
     base = make_run(folder, "base", BASE)
     shorter = base.take([f"q{i}" for i in range(8)])
     shorter = replace(shorter, manifest=shorter.manifest.model_copy(update={"id": "shorter"}))
@@ -80,7 +79,7 @@ def test_runs_of_other_queries_are_refused_where_none_is_a_sample(folder: Path) 
         compare([base, shorter], MEASURES)
 
 
-def test_runs_of_one_config_are_named_by_what_differs(folder: Path) -> None:
+def test_runs_of_one_config_are_named_by_what_differs(folder):
     collection = make_collection(40)
     base = make_run(folder, "mine", BASE, collection=collection)
     quick = make_run(folder, "mine", OTHER, collection=collection, limit=20)
@@ -90,7 +89,7 @@ def test_runs_of_one_config_are_named_by_what_differs(folder: Path) -> None:
     assert [shown["base"]["label"], shown["others"][0]["label"]] == list(compared.labels)
 
 
-def test_types_are_a_family_apart(folder: Path) -> None:
+def test_types_are_a_family_apart(folder):
     collection = make_collection(40, types=("even", "odd"))
     third = [1, 1, 4, 0, 1, 5, 2, 1, 0, 2] * 4
     runs = [
@@ -108,7 +107,7 @@ def test_types_are_a_family_apart(folder: Path) -> None:
     assert pair.alone["MRR@10"] == alone.differences[0].adjusted <= pair.differences[0].adjusted
 
 
-def test_too_few_queries_are_not_tested(folder: Path) -> None:
+def test_too_few_queries_are_not_tested(folder):
     collection = make_collection(9, types=("a", "b", "c"))
     runs = [
         make_run(folder, name, ranks, collection=collection)
@@ -135,7 +134,7 @@ def test_too_few_queries_are_not_tested(folder: Path) -> None:
     assert "opposite queries would reverse. None for groups" in dict(describe_method(compared))["p"]
 
 
-def test_latencies_stand_side_by_side(folder: Path) -> None:
+def test_latencies_stand_side_by_side(folder):
     runs = [make_run(folder, name, BASE) for name in ("base", "other")]
     slow = replace(
         runs[1],
@@ -153,7 +152,7 @@ def test_latencies_stand_side_by_side(folder: Path) -> None:
     assert compare([runs[0], untimed], ("MRR@10",)).pairs[0].latency == ()
 
 
-def test_a_ratio_is_told_of_pipelines_timed_in_one_job(folder: Path) -> None:
+def test_a_ratio_is_told_of_pipelines_timed_in_one_job(folder):
     runs = [make_run(folder, name, BASE) for name in ("base", "other", "apart")]
     times = [3.0, 1.0, 2.0, 9.0] * 10
     timing = InterleavedTiming(
@@ -171,7 +170,7 @@ def test_a_ratio_is_told_of_pipelines_timed_in_one_job(folder: Path) -> None:
     assert [item.ratio for item in apart.latency] == [None, None]
 
 
-def test_a_ratio_of_a_busy_machine_is_called_so(folder: Path) -> None:
+def test_a_ratio_of_a_busy_machine_is_called_so(folder):
     runs = [make_run(folder, name, BASE) for name in ("base", "other")]
     load = MachineLoad(cores=2, seconds=3, own=0.5, others=0.43, load_average=2.0)
     times = {run.manifest.id: [3.0, 1.0] * 20 for run in runs}
@@ -197,14 +196,14 @@ def test_a_ratio_of_a_busy_machine_is_called_so(folder: Path) -> None:
         assert warn(0.02, together) == warn(None, together) == []
 
 
-def test_the_ratio_of_percentiles_is_paired() -> None:
+def test_the_ratio_of_percentiles_is_paired():
     base = [1.0, 2.0, 3.0, 40.0]
     ratio = estimate_percentile_ratio(base, [2 * value for value in base], 50)
     assert (ratio.value, ratio.low, ratio.high, ratio.n) == (2, 2, 2, 4)
 
 
 @pytest.mark.parametrize(("n", "told"), [(5, []), (6, [50]), (19, [50]), (20, [50, 95])])
-def test_no_ratio_is_told_of_too_few_queries(tmp_path: Path, n: int, told: list[int]) -> None:
+def test_no_ratio_is_told_of_too_few_queries(tmp_path, n, told):
     runs = [make_run(tmp_path, name, [1] * n) for name in ("base", "other")]
     times = [1.0 + i for i in range(n)]
     timing = InterleavedTiming(
@@ -228,7 +227,7 @@ def test_no_ratio_is_told_of_too_few_queries(tmp_path: Path, n: int, told: list[
         ({"name": "elsewhere", "title": "newer"}, "the collections are planned and elsewhere"),
     ],
 )
-def test_runs_judged_differently_are_refused(folder: Path, change, words: str) -> None:
+def test_runs_judged_differently_are_refused(folder, change, words):
     base = make_run(folder, "base", BASE)
     collection = make_collection(
         change.get("count", 40), types=change.get("types", ()), grade=change.get("grade", 1)
@@ -249,7 +248,7 @@ def test_runs_judged_differently_are_refused(folder: Path, change, words: str) -
     assert other.manifest.id in str(raised.value)
 
 
-def test_a_comparison_needs_two_runs_and_a_measure(folder: Path) -> None:
+def test_a_comparison_needs_two_runs_and_a_measure(folder):
     base, other = make_run(folder, "base", BASE), make_run(folder, "other", OTHER)
     with pytest.raises(AssayError, match="two runs"):
         compare([base])
@@ -259,7 +258,7 @@ def test_a_comparison_needs_two_runs_and_a_measure(folder: Path) -> None:
         compare([base, other], ("Tokens@10",))
 
 
-def test_what_weakens_a_comparison_is_said(folder: Path) -> None:
+def test_what_weakens_a_comparison_is_said(folder):
     base = make_run(folder, "base", BASE, limit=20)
     other = make_run(folder, "other", OTHER, limit=20, degraded=["keyword index down"])
     first, second = compare([base, other], MEASURES).warnings
@@ -267,7 +266,7 @@ def test_what_weakens_a_comparison_is_said(folder: Path) -> None:
     assert "20 of the collection's 40 queries" in second
 
 
-def test_what_judging_could_make_of_the_difference_is_said(folder: Path) -> None:
+def test_what_judging_could_make_of_the_difference_is_said(folder):
     ranks = {"base": BASE, "other": OTHER, "third": BASE[::-1]}
     runs = [make_run(folder, name, planned) for name, planned in ranks.items()]
     compared = compare(runs[:2], ("nDCG@10", "MRR@10"))
@@ -286,7 +285,7 @@ def test_what_judging_could_make_of_the_difference_is_said(folder: Path) -> None
         assert f"by nDCG@10 in {pairs} of {pairs} pairs: " in line
 
 
-def test_what_the_questions_favour_is_repeated(tmp_path: Path) -> None:
+def test_what_the_questions_favour_is_repeated(tmp_path):
     collection = make_collection(len(BASE))
     card = collection.card.model_copy(update={"favours": "keyword search (Hit@10 .9 alone)"})
     collection = replace(collection, card=card)

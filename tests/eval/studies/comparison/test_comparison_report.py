@@ -4,7 +4,6 @@ import json
 import re
 from collections import Counter
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -23,7 +22,6 @@ from assay.eval.runs.summary.labels import label_runs
 from assay.eval.statistics.estimates import Estimate
 from assay.eval.statistics.significance import detectable
 from assay.eval.studies.comparison.analysis import compare
-from assay.eval.studies.comparison.comparison import Comparison
 from assay.eval.studies.comparison.differences import foretell
 from assay.eval.studies.comparison.latency_pairs import LatencyPair
 from assay.eval.studies.comparison.page import write
@@ -35,7 +33,6 @@ from assay.eval.studies.comparison.page.differences import (
 from assay.eval.studies.comparison.page.provenance import Contrast, contrast_configs
 from assay.eval.studies.comparison.page.scores import MOST_DOTS, place_dots, tell_outcome
 from assay.eval.studies.comparison.page.view import (
-    ComparisonView,
     list_gains,
     list_losses,
     make_view,
@@ -47,32 +44,30 @@ SWAPPED = [{4: 5, 5: 4}.get(rank, rank) for rank in RANKS]
 
 
 @pytest.fixture(scope="module")
-def runs(tmp_path_factory: pytest.TempPathFactory) -> list[StoredRun]:
+def runs(tmp_path_factory):
     reports = tmp_path_factory.mktemp("reports")
     return [make_run(reports, name=name, legs=legs) for name, legs in LEGS.items()]
 
 
 @pytest.fixture(scope="module")
-def compared(runs: list[StoredRun]) -> Comparison:
+def compared(runs):
     return compare(runs)
 
 
 @pytest.fixture(scope="module")
-def view(compared: Comparison) -> ComparisonView:
+def view(compared):
     return make_view(compared)
 
 
 @pytest.fixture(scope="module")
-def queries(view: ComparisonView) -> dict[str, Any]:
+def queries(view):
     return {query["id"]: query for query in view.details["queries"]}
 
 
 # The files
 
 
-def test_the_same_comparison_gives_the_same_files(
-    compared: Comparison, runs: list[StoredRun], tmp_path: Path
-) -> None:
+def test_the_same_comparison_gives_the_same_files(compared, runs, tmp_path):
     page = write(compared, tmp_path)
     files = {file.name: file.read_bytes() for file in page.parent.iterdir()}
     assert set(files) == {
@@ -88,7 +83,7 @@ def test_the_same_comparison_gives_the_same_files(
     assert json.loads(files["comparison.json"]) == json.loads(json.dumps(compared.as_json()))
 
 
-def test_another_comparison_has_another_name(compared: Comparison, runs: list[StoredRun]) -> None:
+def test_another_comparison_has_another_name(compared, runs):
     names = {
         item.id
         for item in (
@@ -101,7 +96,7 @@ def test_another_comparison_has_another_name(compared: Comparison, runs: list[St
     assert len(names) == 4
 
 
-def test_neither_file_holds_markup_of_others(compared: Comparison, tmp_path: Path) -> None:
+def test_neither_file_holds_markup_of_others(compared, tmp_path):
     page = write(compared, tmp_path)
     text = page.read_text(encoding="utf-8")
     assert HOSTILE not in text
@@ -112,9 +107,7 @@ def test_neither_file_holds_markup_of_others(compared: Comparison, tmp_path: Pat
     assert "<img" not in rendered
 
 
-def test_the_markdown_report_holds_every_difference(
-    compared: Comparison, view: ComparisonView, tmp_path: Path
-) -> None:
+def test_the_markdown_report_holds_every_difference(compared, view, tmp_path):
     text = write(compared, tmp_path).with_name("report.md").read_text(encoding="utf-8")
     tokens = MarkdownIt("commonmark").enable("table").parse(text)
     found = {token.content for token in tokens if token.type == "inline"}
@@ -129,7 +122,7 @@ def test_the_markdown_report_holds_every_difference(
 # Words and numbers
 
 
-def make_pair(folder: Path, ranks: list[int], effect: float = 0.05) -> Comparison:
+def make_pair(folder, ranks, effect=0.05):
     planned = [make_planned(folder, name, i) for name, i in (("base", RANKS), ("other", ranks))]
     return compare(planned, ("MRR@10", "Hit@1"), effect)
 
@@ -148,15 +141,13 @@ def make_pair(folder: Path, ranks: list[int], effect: float = 0.05) -> Compariso
         (SWAPPED, 0.001, "40 queries are too few to tell other from base{}: MRR@10 is 0.495"),
     ],
 )
-def test_the_verdict_is_said_in_a_sentence(
-    tmp_path: Path, ranks: list[int], effect: float, said: str
-) -> None:
+def test_the_verdict_is_said_in_a_sentence(tmp_path, ranks, effect, said):
     (sentence,) = make_pair(tmp_path, ranks, effect).conclusions
     assert sentence.startswith(said.format(" for new questions on these documents"))
     assert "95 % simultaneous interval" in sentence
 
 
-def test_the_rest_names_every_other_measure_and_the_queries(tmp_path: Path) -> None:
+def test_the_rest_names_every_other_measure_and_the_queries(tmp_path):
     (pair,) = make_pair(tmp_path, [1] * 40).pairs
     text = elaborate(pair)
     assert text.startswith("28 of 40 queries gain, 0 lose. Better, too: Hit@1.")
@@ -166,7 +157,7 @@ def test_the_rest_names_every_other_measure_and_the_queries(tmp_path: Path) -> N
     assert elaborate(timed).endswith(told)
 
 
-def test_a_row_shows_what_the_comparison_holds(compared: Comparison) -> None:
+def test_a_row_shows_what_the_comparison_holds(compared):
     pair = compared.pairs[0]
     axis = make_axis(pair.differences)
     for item in pair.differences:
@@ -182,7 +173,7 @@ def test_a_row_shows_what_the_comparison_holds(compared: Comparison) -> None:
     assert axis.ticks[1].label == "0"
 
 
-def test_a_measure_that_is_no_share_of_one_has_no_whisker(compared: Comparison) -> None:
+def test_a_measure_that_is_no_share_of_one_has_no_whisker(compared):
     item = replace(compared.pairs[0].differences[0], base=12.0, other=14.0)
     row = difference_row(item, LinearAxis(-1, 1))
     assert row.whisker is None
@@ -193,15 +184,15 @@ def test_a_measure_that_is_no_share_of_one_has_no_whisker(compared: Comparison) 
     ("value", "shown"),
     [(0.1234, "+0.123"), (-0.1234, "−0.123"), (-0.0001, "0.000"), (0, "0.000"), (-1234, "−1,234")],
 )
-def test_differences_carry_their_sign(value: float, shown: str) -> None:
+def test_differences_carry_their_sign(value, shown):
     assert signed(value) == shown
 
 
-def test_p_values() -> None:
+def test_p_values():
     assert [p_value(value) for value in (None, 0.0004, 0.05)] == ["–", "< 0.001", "0.050"]
 
 
-def test_runs_of_one_config_are_told_apart(runs: list[StoredRun]) -> None:
+def test_runs_of_one_config_are_told_apart(runs):
     def vary(run: StoredRun, **changes: Any) -> StoredRun:
         return replace(run, manifest=run.manifest.model_copy(update=changes))
 
@@ -219,7 +210,7 @@ def test_runs_of_one_config_are_told_apart(runs: list[StoredRun]) -> None:
     assert label_runs([runs[0], twin])[1] == "initials (other)"
 
 
-def test_movers_are_those_that_change_most(compared: Comparison) -> None:
+def test_movers_are_those_that_change_most(compared):
     pair = compared.pairs[0]
     scores = pair.scores("nDCG@10")
     gains = {query: other - base for query, (base, other) in scores.items()}
@@ -232,9 +223,7 @@ def test_movers_are_those_that_change_most(compared: Comparison) -> None:
 # The data of the script
 
 
-def test_scores_and_outcomes_are_those_of_the_comparison(
-    compared: Comparison, view: ComparisonView, queries: dict[str, Any]
-) -> None:
+def test_scores_and_outcomes_are_those_of_the_comparison(compared, view, queries):
     for number, name in enumerate(compared.measures):
         for i, pair in enumerate(compared.pairs):
             told = view.details["pairs"][i]
@@ -252,7 +241,7 @@ SCORE = st.floats(0, 1)
 
 
 @given(st.lists(st.tuples(SCORE, SCORE), min_size=1, max_size=300))
-def test_every_query_is_in_one_dot_near_its_scores(scores: list[tuple[float, float]]) -> None:
+def test_every_query_is_in_one_dot_near_its_scores(scores):
     placed = place_dots(scores, LinearAxis())
     found = [i for dot in placed["dots"] for i in dot["queries"]]
     assert sorted(found) == list(range(len(scores)))
@@ -264,7 +253,7 @@ def test_every_query_is_in_one_dot_near_its_scores(scores: list[tuple[float, flo
             assert tell_outcome(other - base) == dot["outcome"]
 
 
-def test_many_points_share_dots_and_the_step_says_so() -> None:
+def test_many_points_share_dots_and_the_step_says_so():
     scores = [(i / 5000, (i * 7 % 5000) / 5000) for i in range(5000)]
     placed = place_dots(scores, LinearAxis())
     assert len(placed["dots"]) <= MOST_DOTS
@@ -272,9 +261,7 @@ def test_many_points_share_dots_and_the_step_says_so() -> None:
     assert place_dots(scores[:10], LinearAxis())["step"] == 0.001
 
 
-def test_passages_are_stored_once_for_all_runs(
-    compared: Comparison, view: ComparisonView, queries: dict[str, Any]
-) -> None:
+def test_passages_are_stored_once_for_all_runs(compared, view, queries):
     passages = view.details["passages"]
     assert len({passage["chunk"] for passage in passages}) == len(passages)
     runs = compared.runs
@@ -286,7 +273,7 @@ def test_passages_are_stored_once_for_all_runs(
             assert named == [hit.chunk.id for hit in hits]
 
 
-def test_a_hit_names_its_rank_in_every_run(compared: Comparison, queries: dict[str, Any]) -> None:
+def test_a_hit_names_its_rank_in_every_run(compared, queries):
     runs = compared.runs
     for query in QUERIES:
         ids = [[hit.chunk.id for hit in run.rankings[query].hits] for run in runs]
@@ -297,9 +284,7 @@ def test_a_hit_names_its_rank_in_every_run(compared: Comparison, queries: dict[s
                 assert hit["ranks"] == expected
 
 
-def test_gold_is_marked_and_its_fate_told_for_every_run(
-    compared: Comparison, queries: dict[str, Any]
-) -> None:
+def test_gold_is_marked_and_its_fate_told_for_every_run(compared, queries):
     detail = queries["q5"]["detail"]
     place = detail["answers"][0]["hits"][0]["passage"]
     assert detail["marked"][place][1] == "the anode is replaced"
@@ -313,9 +298,7 @@ def test_gold_is_marked_and_its_fate_told_for_every_run(
             assert Counter(statuses[i]["words"] for statuses in told) == found
 
 
-def test_a_large_collection_keeps_the_queries_that_change_most(
-    compared: Comparison, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_large_collection_keeps_the_queries_that_change_most(compared, monkeypatch):
     monkeypatch.setattr("assay.eval.studies.comparison.page.drilldown.MOST_QUERIES", 3)
     told = make_view(compared).details["queries"]
     detailed = {query["id"] for query in told if "detail" in query}
@@ -337,7 +320,7 @@ def test_a_large_collection_keeps_the_queries_that_change_most(
 # Flow, latency, circumstances
 
 
-def test_the_flow_counts_every_gold_item_once(compared: Comparison, view: ComparisonView) -> None:
+def test_the_flow_counts_every_gold_item_once(compared, view):
     for pair, shown in zip(compared.pairs, view.pairs, strict=True):
         flow = shown.flow
         before, after = (item.attribution.totals() for item in (pair.base, pair.other))
@@ -351,7 +334,7 @@ def test_the_flow_counts_every_gold_item_once(compared: Comparison, view: Compar
         assert f"{shown.other} finds {flow.gained} in its first 10" in shown.flow_sentence
 
 
-def test_a_cell_lists_the_queries_of_its_items(view: ComparisonView) -> None:
+def test_a_cell_lists_the_queries_of_its_items(view):
     for pair, told in zip(view.pairs, view.details["pairs"], strict=True):
         cells = {cell.key: cell.items for row in pair.flow.rows for cell in row.cells if cell.items}
         assert set(told["moves"]) == set(cells)
@@ -359,7 +342,7 @@ def test_a_cell_lists_the_queries_of_its_items(view: ComparisonView) -> None:
             assert 0 < len(places) <= cells[key]
 
 
-def test_stages_of_both_stand_on_one_axis(view: ComparisonView) -> None:
+def test_stages_of_both_stand_on_one_axis(view):
     timing = view.pairs[0].timing
     assert timing is not None
     names = [stage.name for stage in timing.stages]
@@ -373,7 +356,7 @@ def test_stages_of_both_stand_on_one_axis(view: ComparisonView) -> None:
     assert not timing.together
 
 
-def test_every_place_has_the_times_of_one_job(runs: list[StoredRun], tmp_path: Path) -> None:
+def test_every_place_has_the_times_of_one_job(runs, tmp_path):
     first, second = runs[:2]
     queries = list(first.queries)
     times = {first.manifest.id: [14.7] * len(queries), second.manifest.id: [29.4] * len(queries)}
@@ -394,7 +377,7 @@ def test_every_place_has_the_times_of_one_job(runs: list[StoredRun], tmp_path: P
     assert page.count("14.7") >= 1
 
 
-def test_what_was_assumed_before_there_were_scores_is_explained(tmp_path: Path) -> None:
+def test_what_was_assumed_before_there_were_scores_is_explained(tmp_path):
     ranks = [RANKS, SWAPPED, [1] * 40]
     three = [make_planned(tmp_path, f"run{i}", each) for i, each in enumerate(ranks)]
     pair = make_view(compare(three)).pairs[1]
@@ -412,27 +395,27 @@ def test_what_was_assumed_before_there_were_scores_is_explained(tmp_path: Path) 
     assert pair.foresight.endswith(f"these have {item.deviation:.2f}.")
 
 
-def test_runs_without_latency_have_a_report(tmp_path: Path) -> None:
+def test_runs_without_latency_have_a_report(tmp_path):
     planned = [make_run(tmp_path, name=name, legs=LEGS[name], timed=0) for name in LEGS]
     view = make_view(compare(planned))
     assert [pair.timing for pair in view.pairs] == [None, None]
     assert view.base_half == ""
 
 
-def test_a_measure_beyond_one_has_an_axis_of_its_own(runs: list[StoredRun]) -> None:
+def test_a_measure_beyond_one_has_an_axis_of_its_own(runs):
     told = make_view(compare(runs, ("NumRet",))).details["measures"][0]
     assert told["ticks"][-1][0] == 100
     assert float(told["ticks"][-1][1]) > 1
 
 
-def test_types_and_warnings_are_carried(view: ComparisonView) -> None:
+def test_types_and_warnings_are_carried(view):
     assert set(view.types) == {kind for _, kind, _ in QUERIES.values()}
     degraded, empty = view.warnings[:2]
     assert degraded.startswith("initials, endings, fused: degraded on 1 of 8 queries: ")
     assert empty == "fused: nothing is returned for 1 of 8 queries"
 
 
-def test_only_keys_that_differ_are_shown_a_missing_mapping_as_one(runs: list[StoredRun]) -> None:
+def test_only_keys_that_differ_are_shown_a_missing_mapping_as_one(runs):
     assert contrast_configs(runs) == (
         Contrast("retriever.legs.initials", ("depth: 100", "–", "–")),
         Contrast("retriever.legs.endings", ("–", "depth: 100", "–")),

@@ -1,9 +1,7 @@
 """Verdicts of comparisons of runs whose scores are known by hand."""
 
 import random
-from pathlib import Path
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -24,7 +22,7 @@ BASE = [1, 2, 4, 0, 1, 5, 2, 1, 0, 2] * 4
 MEASURES = ("MRR@10", "Hit@1")
 
 
-def test_a_plain_gain_is_shown_whatever_stands_beside_it(folder: Path) -> None:
+def test_a_plain_gain_is_shown_whatever_stands_beside_it(folder):
     """Once 250 and more tests stood together, no p-value could reach the level."""
     collection = make_collection(120, types=tuple(f"type{i}" for i in range(12)))
     base = make_run(folder, "base", [5] * 120, collection=collection)
@@ -41,7 +39,7 @@ def test_a_plain_gain_is_shown_whatever_stands_beside_it(folder: Path) -> None:
     assert "better" in {item.verdict for item in compared.pairs[0].by_type}
 
 
-def test_what_only_this_run_alone_would_show_is_named(folder: Path) -> None:
+def test_what_only_this_run_alone_would_show_is_named(folder):
     rng = random.Random(5)
     base = make_run(folder, "base", [2] * 40)
     small = make_run(folder, "small", [1] * 9 + [3] * 3 + [2] * 28)
@@ -56,7 +54,7 @@ def test_what_only_this_run_alone_would_show_is_named(folder: Path) -> None:
     assert among.unshown == ("MRR@10",)
 
 
-def test_verdicts_where_nothing_is_significant(folder: Path) -> None:
+def test_verdicts_where_nothing_is_significant(folder):
     base = make_run(folder, "base", [4] * 40)
     nearly = make_run(folder, "nearly", [5, 3] * 4 + [4] * 32)
     (pair,) = compare([base, nearly], ("MRR@10",)).pairs
@@ -68,9 +66,7 @@ def test_verdicts_where_nothing_is_significant(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("n", "verdict"), [(40, "not shown (too few queries)"), (160, "no difference shown")]
 )
-def test_few_queries_that_moved_show_nothing_unless_many_might_have(
-    folder: Path, n: int, verdict: str
-) -> None:
+def test_few_queries_that_moved_show_nothing_unless_many_might_have(folder, n, verdict):
     """Five of one sign give a p-value of .06. A difference of .05 would have moved 8 of 160."""
     base = make_run(folder, f"base{n}", [4] * n)
     moved = make_run(folder, f"moved{n}", [3] * 5 + [4] * (n - 5))
@@ -81,7 +77,7 @@ def test_few_queries_that_moved_show_nothing_unless_many_might_have(
     assert item.verdict == verdict
 
 
-def contrast(name: str, scores: list[float], differences: list[float]) -> Contrast:
+def contrast(name, scores, differences):
     before = dict(enumerate(scores))
     after = dict(enumerate(map(sum, zip(scores, differences, strict=True))))
     return Contrast(
@@ -89,7 +85,7 @@ def contrast(name: str, scores: list[float], differences: list[float]) -> Contra
     )
 
 
-def test_what_few_moved_shows_alone_is_not_detectable_among_others() -> None:
+def test_what_few_moved_shows_alone_is_not_detectable_among_others():
     """Six of one sign give a p-value of .03 alone, and above .05 beside other tests."""
     few = [0.05] * 3 + [-0.04] * 3 + [0.0] * 54
     rng = random.Random(1)
@@ -109,7 +105,7 @@ def test_what_few_moved_shows_alone_is_not_detectable_among_others() -> None:
 
 
 @pytest.mark.parametrize("runs", [1, 12])
-def test_no_difference_is_said_of_few_true_ones(runs: int) -> None:
+def test_no_difference_is_said_of_few_true_ones(runs):
     """Of a difference that matters it may be said with a chance of 0.2, however many are tested."""
     rng = random.Random(runs)
     trials, n = 100, 150
@@ -123,7 +119,7 @@ def test_no_difference_is_said_of_few_true_ones(runs: int) -> None:
     assert missed <= 31
 
 
-def test_other_measures_are_tested_after_the_headline_only() -> None:
+def test_other_measures_are_tested_after_the_headline_only():
     shifts = {"nDCG@10": 0.0, "Hit@1": 0.3, "MRR@10": 0.3}
     rng = random.Random(3)
     noise = [rng.choice([0.1, -0.1]) for _ in range(60)]
@@ -156,9 +152,7 @@ def test_other_measures_are_tested_after_the_headline_only() -> None:
     ),
     st.sampled_from([0.0, 0.05, 0.3, 1.0]),
 )
-def test_intervals_exclude_0_exactly_where_a_difference_is_shown(
-    table: np.ndarray, gate: float
-) -> None:
+def test_intervals_exclude_0_exactly_where_a_difference_is_shown(table, gate):
     contrasts = [contrast("nDCG@10", [0.0] * len(table), column) for column in table.T.tolist()]
     for part in judge_parts([contrasts[:2], contrasts[2:]], 0.05, [0.0, gate]):
         for item in (found.difference for found in part):
@@ -175,7 +169,7 @@ def test_intervals_exclude_0_exactly_where_a_difference_is_shown(
             assert -1 <= low <= high <= 1
 
 
-def test_types_that_differ_in_opposite_directions_are_named(folder: Path) -> None:
+def test_types_that_differ_in_opposite_directions_are_named(folder):
     collection = make_collection(80, types=("words", "ids"))
     base = make_run(folder, "base", [2] * 80, collection=collection)
     mixed = make_run(folder, "mixed", [1, 9] * 40, collection=collection)
@@ -195,7 +189,7 @@ def test_types_that_differ_in_opposite_directions_are_named(folder: Path) -> Non
     )
 
 
-def test_equal_scores_of_few_queries_do_not_show_that_nothing_differs(folder: Path) -> None:
+def test_equal_scores_of_few_queries_do_not_show_that_nothing_differs(folder):
     runs = [make_run(folder, name, BASE) for name in ("base", "same")]
     (pair,) = compare(runs, MEASURES).pairs
     for item in pair.differences:
@@ -207,7 +201,7 @@ def test_equal_scores_of_few_queries_do_not_show_that_nothing_differs(folder: Pa
     assert pair.headline.verdict == "no difference shown"
 
 
-def test_a_gain_that_a_few_large_losses_would_undo_is_warned_of(folder: Path) -> None:
+def test_a_gain_that_a_few_large_losses_would_undo_is_warned_of(folder):
     base, other = make_run(folder, "base", [10] * 40), make_run(folder, "other", [9] * 40)
     compared = compare([base, other], ("MRR@10",))
     (pair,) = compared.pairs

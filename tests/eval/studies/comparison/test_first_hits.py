@@ -3,7 +3,6 @@
 import csv
 import io
 import json
-from pathlib import Path
 
 import pytest
 from samples.planned_runs import make_run
@@ -11,7 +10,6 @@ from samples.report import HOSTILE
 from samples.report import make_run as make_hostile_run
 
 from assay.eval.studies.comparison.analysis import compare
-from assay.eval.studies.comparison.comparison import Comparison
 from assay.eval.studies.comparison.first_hits import find_first_hits, render_first_hits
 from assay.eval.studies.comparison.frame import make_result
 from assay.eval.studies.comparison.page import drilldown, write
@@ -20,11 +18,11 @@ BASE, OTHER = [1, 1, 2, 0] * 10, [1, 2, 1, 2] * 10  # the rank of the answer, qu
 
 
 @pytest.fixture
-def compared(tmp_path: Path) -> Comparison:
+def compared(tmp_path):
     return compare([make_run(tmp_path, "base", BASE), make_run(tmp_path, "other", OTHER)])
 
 
-def test_the_first_hit_is_right_where_the_answer_has_rank_1(compared: Comparison) -> None:
+def test_the_first_hit_is_right_where_the_answer_has_rank_1(compared):
     found = find_first_hits(compared)
     assert list(found) == list(compared.base.run.queries)
     for i, hits in enumerate(found.values()):
@@ -39,14 +37,14 @@ def test_the_first_hit_is_right_where_the_answer_has_rank_1(compared: Comparison
     }, "as ir-measures has it"
 
 
-def test_a_hit_judged_irrelevant_is_wrong_and_none_is_told_apart(tmp_path: Path) -> None:
+def test_a_hit_judged_irrelevant_is_wrong_and_none_is_told_apart(tmp_path):
     runs = [make_hostile_run(tmp_path, name=name, legs=(name,)) for name in ("words", "letters")]
     states = {hit.state for hits in find_first_hits(compare(runs)).values() for hit in hits}
     assert {"right", "nothing found"} <= states
     assert states <= {"right", "wrong", "not judged", "nothing found"}
 
 
-def test_the_table_has_every_query_and_no_formula(compared: Comparison, tmp_path: Path) -> None:
+def test_the_table_has_every_query_and_no_formula(compared, tmp_path):
     rows = list(csv.DictReader(io.StringIO(render_first_hits(compared))))
     assert [row["query_id"] for row in rows] == list(compared.base.run.queries)
     assert rows[2]["base: first"] == "not judged"
@@ -58,16 +56,14 @@ def test_the_table_has_every_query_and_no_formula(compared: Comparison, tmp_path
     assert HOSTILE not in page.read_text(encoding="utf-8")
 
 
-def test_a_table_in_python(compared: Comparison) -> None:
+def test_a_table_in_python(compared):
     table = make_result(compared).first_hits()
     assert table.loc[("q1", "base"), "state"] == "right"
     assert table.loc[("q1", "other"), "state"] == "not judged"
     assert len(table) == 2 * len(BASE)
 
 
-def test_the_page_holds_so_many_and_says_what_it_leaves_out(
-    compared: Comparison, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_page_holds_so_many_and_says_what_it_leaves_out(compared, tmp_path, monkeypatch):
     monkeypatch.setattr(drilldown, "MOST_GRID", 12)
     monkeypatch.setattr("assay.eval.studies.comparison.page.view.MOST_GRID", 12)
     told = drilldown.collect(compared)

@@ -1,7 +1,6 @@
 """Runs that return unequal amounts of text: every face says so before it calls one better."""
 
 import json
-from pathlib import Path
 
 import pytest
 
@@ -10,7 +9,6 @@ from assay.eval.cli.compare import print_comparison
 from assay.eval.runs.stored import StoredRun
 from assay.eval.runs.summary.returned_tokens import describe_tokens
 from assay.eval.runs.summary.summary import summarise
-from assay.eval.studies.comparison.frame import ComparisonResult
 from assay.eval.studies.comparison.page import write
 from assay.eval.studies.comparison.page.view import make_view
 from assay.eval.studies.comparison.record import describe_comparison
@@ -26,26 +24,24 @@ COLLECTION = {
 LEAD = "Unequal amounts of text: the first 10 hits hold "
 
 
-def whole(query: str, k: int) -> list[str]:
+def whole(query, k):
     """Return whole files, the right one first."""
     return sorted(DOCUMENTS, key=lambda id_: not DOCUMENTS[id_].startswith(f"{query} "))[:k]
 
 
-def cut(query: str, k: int) -> list[tuple[str, int, int, float]]:
+def cut(query, k):
     """Return the first words of files, the right one second."""
     right, *others = whole(query, k)
     return [(id_, 0, 40, -float(i)) for i, id_ in enumerate([others[0], right, *others[1:]])]
 
 
 @pytest.fixture
-def compared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ComparisonResult:
+def compared(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     return compare([cut, whole], collection=COLLECTION, measures=["nDCG@10"])
 
 
-def test_every_face_leads_with_it(
-    compared: ComparisonResult, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_every_face_leads_with_it(compared, tmp_path, capsys):
     found = compared.found
     lead, conclusion = found.verdict
     assert lead.startswith(LEAD)
@@ -66,7 +62,7 @@ def test_every_face_leads_with_it(
     assert make_view(found).verdict == (lead,)
 
 
-def test_of_three_runs_all_are_named(compared: ComparisonResult) -> None:
+def test_of_three_runs_all_are_named(compared):
     def other(query: str, k: int) -> list[tuple[str, int, int, float]]:
         return cut(query, k)
 
@@ -78,9 +74,7 @@ def test_of_three_runs_all_are_named(compared: ComparisonResult) -> None:
 
 
 @pytest.mark.parametrize(("words", "told"), [(900, False), (910, True)])
-def test_half_as_much_again_is_told(
-    words: int, told: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_half_as_much_again_is_told(words, told, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     documents = {"short": "word " * 600, "long": "word " * words}
     collection = {"documents": documents, "queries": {"q": "x"}, "judgments": {"q": {"short": 1}}}
@@ -92,9 +86,7 @@ def test_half_as_much_again_is_told(
     assert bool(describe_tokens(["short", "long"], means)) == told
 
 
-def test_runs_that_return_as_much_are_compared_as_ever(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_runs_that_return_as_much_are_compared_as_ever(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
 
     def mirrored(query: str, k: int) -> list[str]:
@@ -105,7 +97,7 @@ def test_runs_that_return_as_much_are_compared_as_ever(
     assert found.verdict == found.conclusions
 
 
-def test_runs_that_keep_few_hits_are_compared_by_these() -> None:
+def test_runs_that_keep_few_hits_are_compared_by_these():
     collection = {
         "documents": {"long": "ferry " * 300, "short": "ferry"},
         "queries": {"q1": "ferry", "q2": "the ferry"},

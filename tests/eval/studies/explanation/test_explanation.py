@@ -1,7 +1,5 @@
 """Where correct passages were lost, from Python and on a page."""
 
-from pathlib import Path
-
 import pytest
 from samples.planned_runs import make_run
 
@@ -9,9 +7,7 @@ from assay import explain
 from assay.retrievers.base import AssayError
 
 
-def test_a_stored_run_is_explained_with_one_of_its_queries(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_stored_run_is_explained_with_one_of_its_queries(tmp_path, monkeypatch):
     monkeypatch.setenv("ASSAY_REPORTS", str(tmp_path))
     run = make_run(tmp_path, "mine", [1, 2, 7, 0, *[1] * 8])
     assert explain(run.manifest.id).tables["statuses"].loc["found", "passages"] == 11

@@ -3,14 +3,11 @@
 import json
 import subprocess
 from dataclasses import replace
-from pathlib import Path
-from typing import Any
 
 import pytest
 from samples.planned_runs import make_collection, make_run
 
 from assay.eval.runs import environment
-from assay.eval.runs.stored import StoredRun
 from assay.eval.studies.gate import baseline
 from assay.eval.studies.gate.obstacles import list_obstacles
 from assay.retrievers.base import AssayError
@@ -19,11 +16,11 @@ RANKS = [1, 3, 0, 2, 1, 6]
 MEASURES = ["nDCG@10", "MRR@10"]
 
 
-def with_manifest(run: StoredRun, **changes: Any) -> StoredRun:
+def with_manifest(run, **changes):
     return replace(run, manifest=run.manifest.model_copy(update=changes))
 
 
-def test_a_baseline_is_small_sorted_and_read_back(tmp_path: Path) -> None:
+def test_a_baseline_is_small_sorted_and_read_back(tmp_path):
     run = make_run(tmp_path, "mine", RANKS)
     path = baseline.accept(run, MEASURES, tmp_path / "baselines")
     assert path == tmp_path / "baselines" / "mine@planned.json"
@@ -41,7 +38,7 @@ def test_a_baseline_is_small_sorted_and_read_back(tmp_path: Path) -> None:
     assert baseline.accept(run, MEASURES, tmp_path / "baselines").read_text() == text
 
 
-def test_a_change_of_one_query_is_one_line_of_a_diff(tmp_path: Path) -> None:
+def test_a_change_of_one_query_is_one_line_of_a_diff(tmp_path):
     texts = [
         baseline.render(baseline.make(make_run(tmp_path, "mine", ranks), ["MRR@10"]))
         for ranks in (RANKS, [*RANKS[:-1], 1])
@@ -51,7 +48,7 @@ def test_a_change_of_one_query_is_one_line_of_a_diff(tmp_path: Path) -> None:
     assert after - before == {'  "q5": {"MRR@10": 1.0}'}
 
 
-def test_what_may_not_become_a_baseline(tmp_path: Path) -> None:
+def test_what_may_not_become_a_baseline(tmp_path):
     run = make_run(tmp_path, "mine", RANKS, degraded=["index down"], limit=3)
     run = with_manifest(run, environment={"git": {"commit": "b" * 40, "dirty": True}})
     with pytest.raises(AssayError) as raised:
@@ -61,9 +58,7 @@ def test_what_may_not_become_a_baseline(tmp_path: Path) -> None:
     assert not (tmp_path / "baselines").exists()
 
 
-def test_a_baseline_that_is_not_committed_makes_no_run_one_of_changed_code(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_baseline_that_is_not_committed_makes_no_run_one_of_changed_code(tmp_path, monkeypatch):
     monkeypatch.setattr(environment, "find_checkout", lambda: tmp_path)
     git = ("git", "-C", str(tmp_path), "-c", "user.name=a", "-c", "user.email=a@example.org")
     subprocess.run([*git, "init", "--quiet"], check=True)
@@ -76,7 +71,7 @@ def test_a_baseline_that_is_not_committed_makes_no_run_one_of_changed_code(
     assert environment.describe()["git"]["dirty"] is True
 
 
-def test_code_outside_a_checkout_is_named_by_its_version(tmp_path: Path) -> None:
+def test_code_outside_a_checkout_is_named_by_its_version(tmp_path):
     run = with_manifest(make_run(tmp_path, "mine", RANKS), environment={"packages": {"assay": "9"}})
     assert baseline.make(run, MEASURES).code == "assay 9"
 
@@ -84,7 +79,7 @@ def test_code_outside_a_checkout_is_named_by_its_version(tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("text", "words"), [("{", "not a baseline"), ('{"format": 1}', "not a baseline")]
 )
-def test_a_broken_file(tmp_path: Path, text: str, words: str) -> None:
+def test_a_broken_file(tmp_path, text, words):
     path = tmp_path / "x@y.json"
     path.write_text(text)
     with pytest.raises(AssayError, match=words):
@@ -93,7 +88,7 @@ def test_a_broken_file(tmp_path: Path, text: str, words: str) -> None:
         baseline.read(tmp_path / "none.json")
 
 
-def test_what_cannot_be_judged_against_a_baseline(tmp_path: Path) -> None:
+def test_what_cannot_be_judged_against_a_baseline(tmp_path):
     base = baseline.make(make_run(tmp_path, "mine", RANKS), MEASURES)
     assert list_obstacles(base, make_run(tmp_path, "mine", [1] * 6)) == []
     other = make_collection(6, grade=2)
@@ -111,20 +106,18 @@ def test_what_cannot_be_judged_against_a_baseline(tmp_path: Path) -> None:
     assert "lacks queries" in obstacle
 
 
-def of_collection(run: StoredRun, **facts: str) -> StoredRun:
+def of_collection(run, **facts):
     collection = run.manifest.collection.model_copy(update=facts)
     return with_manifest(run, collection=collection)
 
 
-def ask_otherwise(run: StoredRun) -> StoredRun:
+def ask_otherwise(run):
     """Return a run whose queries have the same ids and other texts."""
     queries = {id_: replace(query, text=f"{query.text}!") for id_, query in run.queries.items()}
     return replace(of_collection(run, digest="f" * 64), queries=queries)
 
 
-def test_a_baseline_is_of_one_folder_of_a_repository(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_baseline_is_of_one_folder_of_a_repository(tmp_path, monkeypatch):
     """Two services of one repository have collections, and baselines, of the same names."""
     (tmp_path / ".git").mkdir()
     for name in "ab":
@@ -150,7 +143,7 @@ def test_a_baseline_is_of_one_folder_of_a_repository(
     assert baseline.read(path).collection.place == "services/b/judged"
 
 
-def test_without_a_folder_queries_tell_collections_apart(tmp_path: Path) -> None:
+def test_without_a_folder_queries_tell_collections_apart(tmp_path):
     run = make_run(tmp_path, "mine", RANKS)
     path = baseline.accept(run, MEASURES, tmp_path / "baselines")
     assert baseline.find_baseline(path.parent, of_collection(run, digest="f" * 64))
@@ -164,9 +157,7 @@ def test_without_a_folder_queries_tell_collections_apart(tmp_path: Path) -> None
     [(("mine", "a/b"), ("mine", "a.b")), (("mine", "a:b"), ("mine", "a.b")),
      (("mine@a", "b"), ("mine", "a@b"))],
 )  # fmt: skip
-def test_names_that_share_a_file_are_not_taken_for_one(
-    tmp_path: Path, one: tuple[str, str], two: tuple[str, str]
-) -> None:
+def test_names_that_share_a_file_are_not_taken_for_one(tmp_path, one, two):
     run = make_run(tmp_path, "mine", RANKS)
     runs = [
         with_manifest(of_collection(run, name=name), name=config) for config, name in (one, two)
@@ -177,7 +168,7 @@ def test_names_that_share_a_file_are_not_taken_for_one(
     assert baseline.read(path).label == f"{one[0]}@{one[1]}"
 
 
-def test_what_changed_is_said(tmp_path: Path) -> None:
+def test_what_changed_is_said(tmp_path):
     run = make_run(tmp_path, "mine", RANKS)
     base = baseline.make(with_manifest(run, config={"a": {"b": [1, 2]}, "c": None}), MEASURES)
     head = with_manifest(

@@ -1,7 +1,6 @@
 """The gate where the collection changed: which effect is whose, from hand-worked rankings."""
 
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -34,9 +33,7 @@ RANKS = [1, 2, 4, 3, 1, 5, 2, 1, 9, 2]
 
 @settings(max_examples=20, deadline=None)
 @given(ranks=st.lists(st.integers(0, 12), min_size=12, max_size=12))
-def test_kept_rankings_score_as_the_run_does(
-    tmp_path_factory: pytest.TempPathFactory, ranks: list[int]
-) -> None:
+def test_kept_rankings_score_as_the_run_does(tmp_path_factory, ranks):
     run = make_run(tmp_path_factory.mktemp("run"), "mine", ranks)
     kept = keep_rankings(run)
     grades = {id_: {i: item.grade for i, item in enumerate(kept[id_].gold)} for id_ in kept}
@@ -45,7 +42,7 @@ def test_kept_rankings_score_as_the_run_does(
         assert found[query] == pytest.approx(scores, abs=1e-6)
 
 
-def test_a_file_keeps_the_rankings_and_one_without_is_read(tmp_path: Path) -> None:
+def test_a_file_keeps_the_rankings_and_one_without_is_read(tmp_path):
     run = make_run(tmp_path, "mine", RANKS)
     made = make(run, NAMES)
     path = tmp_path / "mine@planned.json"
@@ -55,23 +52,23 @@ def test_a_file_keeps_the_rankings_and_one_without_is_read(tmp_path: Path) -> No
     assert read(path).rankings is None
 
 
-def kept(*gold: tuple[str, int, str, int]) -> KeptRanking:
+def kept(*gold):
     items = (KeptGold(id_, "span", grade, text, (rank,)) for id_, grade, text, rank in gold)
     return KeptRanking(query="same", hits=10, gold=tuple(items))
 
 
-def test_a_judgment_is_known_by_its_text_at_another_place() -> None:
+def test_a_judgment_is_known_by_its_text_at_another_place():
     before = kept(("a[0:4]", 1, "one", 1), ("a[5:9]", 1, "two", 2), ("a[9:12]", 1, "gone", 3))
     after = kept(("a[0:4]", 1, "new", 1), ("b[7:11]", 1, "two", 4), ("a[4:8]", 1, "one", 2))
     assert pair_judgments(before, after) == [(0, 2), (1, 1)]
 
 
-def changed(run: StoredRun, digest: str = "f" * 64) -> StoredRun:
+def changed(run, digest="f" * 64):
     facts = run.manifest.collection.model_copy(update={"digest": digest})
     return replace(run, manifest=run.manifest.model_copy(update={"collection": facts}))
 
 
-def test_each_effect_by_hand(tmp_path: Path) -> None:
+def test_each_effect_by_hand(tmp_path):
     """Rank 1 before and 2 today, by the judgments of both: the corpus took half a MRR@10."""
     before = make(make_run(tmp_path, "mine", [1] * 10), NAMES)
     effects, unknown = estimate_effects(
@@ -93,7 +90,7 @@ def test_each_effect_by_hand(tmp_path: Path) -> None:
     assert "cannot be told until it is accepted again" in estimate_effects(None, run, NAMES)[1]
 
 
-def test_the_pipeline_is_judged_on_todays_collection(tmp_path: Path) -> None:
+def test_the_pipeline_is_judged_on_todays_collection(tmp_path):
     """The corpus costs both pipelines the same; what today's loses besides is its own."""
     baseline = make(make_run(tmp_path, "mine", [1] * 60), [*NAMES, "Hit@10"])
     base = changed(make_run(tmp_path, "mine", [2] * 60))
@@ -111,7 +108,7 @@ def test_the_pipeline_is_judged_on_todays_collection(tmp_path: Path) -> None:
     assert judged(changed(make_run(tmp_path, "mine", [5] * 60)), same=False) == "regression"
 
 
-def test_an_accepted_corpus_moves_the_baseline_and_not_its_pipeline(tmp_path: Path) -> None:
+def test_an_accepted_corpus_moves_the_baseline_and_not_its_pipeline(tmp_path):
     path = accept(make_run(tmp_path, "mine", [1] * 60), [*NAMES, "Hit@10"], tmp_path / "baselines")
     before, base = read(path), changed(make_run(tmp_path, "mine", [2] * 60))
     change = CollectionChange(base, False, "documents: 1 changed", "", (), "")
@@ -129,7 +126,7 @@ def test_an_accepted_corpus_moves_the_baseline_and_not_its_pipeline(tmp_path: Pa
     assert (moved.run, moved.means["MRR@10"]) == (base.manifest.id, 0.5)
 
 
-def test_code_that_was_not_run_is_no_pass(tmp_path: Path) -> None:
+def test_code_that_was_not_run_is_no_pass(tmp_path):
     baseline = make(make_run(tmp_path, "mine", [1] * 60), [*NAMES, "Hit@10"])
     base = changed(make_run(tmp_path, "mine", [1] * 60))
     change = CollectionChange(base, True, "documents", "Code changed.", (), "")
@@ -138,7 +135,7 @@ def test_code_that_was_not_run_is_no_pass(tmp_path: Path) -> None:
     assert sentences.conclude(report) == "Code changed"
 
 
-def test_what_cannot_be_paired_is_named(tmp_path: Path) -> None:
+def test_what_cannot_be_paired_is_named(tmp_path):
     baseline = make(make_run(tmp_path, "mine", [1] * 3), NAMES)
     run = make_run(tmp_path, "mine", [1] * 3)
     assert list_mismatches(baseline, run, NAMES) == []
@@ -150,9 +147,7 @@ def test_what_cannot_be_paired_is_named(tmp_path: Path) -> None:
     assert "its judgments are of passages, the baseline's of documents" in message
 
 
-def test_a_stored_run_is_judged_from_python(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_stored_run_is_judged_from_python(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)  # where no settings are
     monkeypatch.setenv("ASSAY_REPORTS", str(tmp_path))
     run = make_run(tmp_path, "mine", [1, 2, 4] * 20)

@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 from html import escape
-from pathlib import Path
 from xml.etree import ElementTree as Xml
 
 import pytest
@@ -16,7 +15,7 @@ from assay.eval.runs.stored import StoredRun
 from assay.eval.studies.gate import output as gate_output
 from assay.eval.studies.gate import sentences
 from assay.eval.studies.gate.attribution import CollectionChange
-from assay.eval.studies.gate.baseline import Baseline, make
+from assay.eval.studies.gate.baseline import make
 from assay.eval.studies.gate.rebuild import Rebuild, list_moving
 from assay.eval.studies.gate.report import report as show
 from assay.eval.studies.gate.rule import judge, judge_latency
@@ -35,11 +34,11 @@ SETTINGS = GateSettings(
 
 
 @pytest.fixture(scope="module")
-def baseline(folder: Path) -> Baseline:
+def baseline(folder):
     return make(make_run(folder, "mine", RANKS), ["MRR@10", "Hit@3", "nDCG@10"])
 
 
-def test_an_unchanged_run_passes(folder: Path, baseline: Baseline) -> None:
+def test_an_unchanged_run_passes(folder, baseline):
     report = judge(baseline, make_run(folder, "mine", RANKS), SETTINGS)
     (item,) = report.measures
     assert report.verdict == item.verdict == "pass"
@@ -57,7 +56,7 @@ def test_an_unchanged_run_passes(folder: Path, baseline: Baseline) -> None:
 POORLY = "a loss of up to a third"
 
 
-def test_a_weak_pass_says_first_what_it_would_not_notice(folder: Path) -> None:
+def test_a_weak_pass_says_first_what_it_would_not_notice(folder):
     ranks = (RANKS * 3)[:25]
     before = make(make_run(folder, "few", ranks), ["MRR@10", "Hit@10"])
     head = make_run(folder, "few", ranks)
@@ -80,7 +79,7 @@ def test_a_weak_pass_says_first_what_it_would_not_notice(folder: Path) -> None:
     assert sentences.announce(same).startswith("Pass: the pipeline did not change")
 
 
-def test_a_warning_of_few_queries_says_how_little_they_show(folder: Path) -> None:
+def test_a_warning_of_few_queries_says_how_little_they_show(folder):
     small = make(make_run(folder, "few", [1] * 13 + [3, 9] * 6), ["MRR@10", "Hit@10"])
     report = judge(small, make_run(folder, "few", [1] * 6 + [4] * 7 + [3, 9] * 6), SETTINGS_OF_20)
     assert report.verdict == "warning"
@@ -88,7 +87,7 @@ def test_a_warning_of_few_queries_says_how_little_they_show(folder: Path) -> Non
     assert sentences.announce(report).endswith(told)
 
 
-def test_a_pass_of_many_queries_is_not_weak(folder: Path) -> None:
+def test_a_pass_of_many_queries_is_not_weak(folder):
     ranks = [1] * 280 + [2] * 20
     before = make(make_run(folder, "many", ranks), ["MRR@10", "Hit@10"])
     report = judge(before, make_run(folder, "many", ranks), SETTINGS_OF_20)
@@ -106,9 +105,7 @@ def test_a_pass_of_many_queries_is_not_weak(folder: Path) -> None:
         (0.9, "90%"),
     ],
 )
-def test_a_loss_is_named_by_a_fraction_that_is_no_less(
-    folder: Path, baseline: Baseline, share: float, words: str
-) -> None:
+def test_a_loss_is_named_by_a_fraction_that_is_no_less(folder, baseline, share, words):
     report = judge(baseline, make_run(folder, "mine", RANKS), SETTINGS)
     (item,) = report.measures
     report = replace(report, measures=(replace(item, margin=share * item.base),))
@@ -116,9 +113,7 @@ def test_a_loss_is_named_by_a_fraction_that_is_no_less(
 
 
 @pytest.mark.parametrize("ranks", [[1, 2], [0] * 60], ids=["two queries", "nothing to lose"])
-def test_equal_differences_are_no_pass_where_no_drop_could_be_found(
-    folder: Path, ranks: list[int]
-) -> None:
+def test_equal_differences_are_no_pass_where_no_drop_could_be_found(folder, ranks):
     before = make(make_run(folder, "blind", ranks), ["MRR@10", "Hit@10"])
     report = judge(before, make_run(folder, "blind", ranks), SETTINGS_OF_20)
     (item,) = report.measures
@@ -126,7 +121,7 @@ def test_equal_differences_are_no_pass_where_no_drop_could_be_found(
     assert report.verdict == "cannot tell"
 
 
-def test_a_clear_drop_is_a_regression(folder: Path, baseline: Baseline) -> None:
+def test_a_clear_drop_is_a_regression(folder, baseline):
     worse = [rank if i < 2 else min(rank + 4, 11) for i, rank in enumerate(RANKS)]
     report = judge(baseline, make_run(folder, "mine", worse), SETTINGS)
     (item,) = report.measures
@@ -138,7 +133,7 @@ def test_a_clear_drop_is_a_regression(folder: Path, baseline: Baseline) -> None:
     assert len(report.losers) == 10
 
 
-def test_a_few_queries_that_fell_are_no_proof(folder: Path, baseline: Baseline) -> None:
+def test_a_few_queries_that_fell_are_no_proof(folder, baseline):
     """Five of sixty lost everything: the interval lies below 0, yet chance does it 1 in 32."""
     ranks = [0 if i in range(4, 50, 10) else rank for i, rank in enumerate(RANKS)]
     report = judge(baseline, make_run(folder, "mine", ranks), SETTINGS)
@@ -150,7 +145,7 @@ def test_a_few_queries_that_fell_are_no_proof(folder: Path, baseline: Baseline) 
     assert report.fails(strict=True)
 
 
-def test_what_twenty_queries_can_show_is_not_passed_over(folder: Path) -> None:
+def test_what_twenty_queries_can_show_is_not_passed_over(folder):
     """None won, seven lost, .26 in the mean: the best that so few can do is a p of 1 in 128."""
     small = make(make_run(folder, "small", [1] * 20), ["MRR@10", "Hit@10"])
     report = judge(small, make_run(folder, "small", [1] * 13 + [4] * 7), SETTINGS_OF_20)
@@ -166,14 +161,14 @@ def test_what_twenty_queries_can_show_is_not_passed_over(folder: Path) -> None:
     assert b"<failure" in gate_output.render_junit(report, strict=True)
 
 
-def test_drops_in_doubt_are_no_warning(folder: Path, baseline: Baseline) -> None:
+def test_drops_in_doubt_are_no_warning(folder, baseline):
     ranks = [0 if i in range(4, 40, 10) else rank for i, rank in enumerate(RANKS)]
     report = judge(baseline, make_run(folder, "mine", ranks), SETTINGS)
     assert report.measures[0].p == 1 / 16
     assert report.verdict == "cannot tell"
 
 
-def test_a_drop_too_small_to_matter_passes(folder: Path, baseline: Baseline) -> None:
+def test_a_drop_too_small_to_matter_passes(folder, baseline):
     ranks = [10 if rank == 9 else rank for rank in RANKS]
     report = judge(baseline, make_run(folder, "mine", ranks), SETTINGS)
     (item,) = report.measures
@@ -183,7 +178,7 @@ def test_a_drop_too_small_to_matter_passes(folder: Path, baseline: Baseline) -> 
     assert judge(baseline, make_run(folder, "mine", ranks), stern).verdict == "regression"
 
 
-def test_a_query_that_must_not_break(folder: Path, baseline: Baseline) -> None:
+def test_a_query_that_must_not_break(folder, baseline):
     report = judge(baseline, make_run(folder, "mine", [1, 4, *RANKS[2:]]), SETTINGS)
     assert report.measures[0].verdict == "pass"
     assert [item.query for item in report.broken] == ["q1"]
@@ -194,7 +189,7 @@ def test_a_query_that_must_not_break(folder: Path, baseline: Baseline) -> None:
     assert report.verdict == "pass"
 
 
-def test_what_cannot_be_judged_is_an_error(folder: Path, baseline: Baseline) -> None:
+def test_what_cannot_be_judged_is_an_error(folder, baseline):
     run = make_run(folder, "mine", RANKS)
     with pytest.raises(AssayError, match=r"holds no Recall@20.*nDCG@10"):
         judge(baseline, run, SETTINGS.model_copy(update={"measures": {"Recall@20": 0.02}}))
@@ -221,7 +216,7 @@ def test_what_cannot_be_judged_is_an_error(folder: Path, baseline: Baseline) -> 
         ("measures: {}\nmeasures: {}", "line 2: the key 'measures' stands twice"),
     ],
 )
-def test_settings_that_make_no_sense(tmp_path: Path, text: str, words: str) -> None:
+def test_settings_that_make_no_sense(tmp_path, text, words):
     path = tmp_path / "gate.yaml"
     path.write_text(text)
     with pytest.raises(AssayError) as raised:
@@ -231,14 +226,14 @@ def test_settings_that_make_no_sense(tmp_path: Path, text: str, words: str) -> N
     assert "\n" not in str(raised.value)
 
 
-def test_the_settings_that_ship_are_the_defaults() -> None:
+def test_the_settings_that_ship_are_the_defaults():
     defaults = GateSettings()
     shipped = load_settings(ROOT / "configs" / "gate.yaml")
     assert shipped.model_copy(update={"must_not_break": defaults.must_not_break}) == defaults
     assert shipped.must_not_break.measure == defaults.must_not_break.measure
 
 
-def test_latency_is_judged_by_the_ratio_alone() -> None:
+def test_latency_is_judged_by_the_ratio_alone():
     limits = LatencyLimits(p50=1.2, p95=1.3)
     base = [1.0 + i % 10 for i in range(100)]
     for factor, verdict in ((1.0, "pass"), (0.5, "pass"), (2.0, "regression")):
@@ -254,9 +249,7 @@ def test_latency_is_judged_by_the_ratio_alone() -> None:
 
 
 @pytest.mark.parametrize("factor", [0.5, 1.0, 3.0])
-def test_latency_of_a_busy_machine_is_not_judged(
-    folder: Path, baseline: Baseline, factor: float
-) -> None:
+def test_latency_of_a_busy_machine_is_not_judged(folder, baseline, factor):
     busy = QUIET.model_copy(update={"others": 0.43})
     base = [1.0 + i % 10 for i in range(100)]
     times = PairTimes(base, [factor * value for value in base], busy)
@@ -279,7 +272,7 @@ def test_latency_of_a_busy_machine_is_not_judged(
     assert "cannot tell" not in {item.verdict for item in settled}
 
 
-def test_outputs(folder: Path, baseline: Baseline) -> None:
+def test_outputs(folder, baseline):
     run = make_run(folder, "mine", [1, 4, *RANKS[2:]])
     times = PairTimes([1.0, 2.0, 3.0] * 7, [5.0, 9.0, 14.0] * 7, QUIET)
     slow = judge_latency(times, LatencyLimits())
@@ -301,7 +294,7 @@ def test_outputs(folder: Path, baseline: Baseline) -> None:
     assert [line.split(" ")[0] for line in lines] == ["::error"] * 4
 
 
-def test_the_share_of_a_models_judgments_is_told(folder: Path, baseline: Baseline) -> None:
+def test_the_share_of_a_models_judgments_is_told(folder, baseline):
     run = make_run(folder, "mine", RANKS)
     assert judge(baseline, run, SETTINGS).models == ""
     (item,) = run.gold["q0"]
@@ -315,7 +308,7 @@ def test_the_share_of_a_models_judgments_is_told(folder: Path, baseline: Baselin
     assert escape(told) in render(show(report))
 
 
-def test_a_drop_that_a_few_large_gains_would_undo_says_so(folder: Path) -> None:
+def test_a_drop_that_a_few_large_gains_would_undo_says_so(folder):
     small = make_run(folder, "mine", [9] * 60), make_run(folder, "mine", [10] * 60)
     settings = GateSettings(measures={"MRR@10": 0.01})
     report = judge(make(small[0], ["MRR@10", "Hit@10"]), small[1], settings)
@@ -329,7 +322,7 @@ def test_a_drop_that_a_few_large_gains_would_undo_says_so(folder: Path) -> None:
     assert b"fragile" not in gate_output.render_junit(plain, strict=False)
 
 
-def test_doubt_is_a_warning_and_with_strict_a_failure(folder: Path, baseline: Baseline) -> None:
+def test_doubt_is_a_warning_and_with_strict_a_failure(folder, baseline):
     ranks = [0 if i in range(4, 50, 10) else rank for i, rank in enumerate(RANKS)]
     report = judge(baseline, make_run(folder, "mine", ranks), SETTINGS)
     for strict, kind, level in ((False, "skipped", "::warning"), (True, "failure", "::error")):
@@ -338,7 +331,7 @@ def test_doubt_is_a_warning_and_with_strict_a_failure(folder: Path, baseline: Ba
         assert all(line.startswith(level) for line in gate_output.annotate(report, strict))
 
 
-def test_texts_of_others_stay_text() -> None:
+def test_texts_of_others_stay_text():
     hostile = "a|b <img src=x> @all \x00\x1b `x` [l](u)\nnew"
     root = Xml.fromstring(gate_output.render_junit_failure("x", hostile))
     error = root.find("testsuite/testcase/error")
@@ -352,7 +345,7 @@ def test_texts_of_others_stay_text() -> None:
     )
 
 
-def test_a_rebuild_that_moves_rankings_is_no_drop(folder: Path, baseline: Baseline) -> None:
+def test_a_rebuild_that_moves_rankings_is_no_drop(folder, baseline):
     # q0 and q1 must not break. In this build q0 falls, in a second one it does not.
     run = make_run(folder, "moving", [4, 2, *RANKS[2:]])
     scores = make(run, SETTINGS.scored).scores
@@ -380,7 +373,7 @@ def test_a_rebuild_that_moves_rankings_is_no_drop(folder: Path, baseline: Baseli
     }
 
 
-def test_a_drop_must_exceed_what_a_rebuild_moves(folder: Path, baseline: Baseline) -> None:
+def test_a_drop_must_exceed_what_a_rebuild_moves(folder, baseline):
     settings = GateSettings(measures={"MRR@10": 0.02}, must_not_break=MustNotBreak(measure="Hit@3"))
     worse = make_run(folder, "moving", [min(rank + 4, 11) for rank in RANKS])
     drop = -judge(baseline, worse, settings).measures[0].difference.value
@@ -399,7 +392,7 @@ def test_a_drop_must_exceed_what_a_rebuild_moves(folder: Path, baseline: Baselin
     assert judge_with(same, margin) == "cannot tell"
 
 
-def test_an_engine_that_moves_is_found_in_the_facts_of_a_run(folder: Path) -> None:
+def test_an_engine_that_moves_is_found_in_the_facts_of_a_run(folder):
     manifest = make_run(folder, "mine", RANKS).manifest
     assert list_moving(manifest) == ()
     engines = {
@@ -410,14 +403,14 @@ def test_an_engine_that_moves_is_found_in_the_facts_of_a_run(folder: Path) -> No
     assert list_moving(moving) == ("chroma",)
 
 
-def test_the_comment_says_which_figures_are_adjusted(folder: Path, baseline: Baseline) -> None:
+def test_the_comment_says_which_figures_are_adjusted(folder, baseline):
     markdown = render(show(judge(baseline, make_run(folder, "mine", RANKS), SETTINGS)))
     assert "| Difference (95 %) | Margin | Adj. p |" in markdown
     assert "p: of a drop, adjusted for all gated measures" in markdown
     assert "the interval of one measure's difference by itself, not adjusted" in markdown
 
 
-def test_a_warning_that_a_few_large_gains_would_undo_says_so(folder: Path) -> None:
+def test_a_warning_that_a_few_large_gains_would_undo_says_so(folder):
     before = make_run(folder, "mine", [9] * 60)
     after = make_run(folder, "mine", [9] * 54 + [0] * 6)
     settings = GateSettings(measures={"MRR@10": 0.005})
@@ -426,7 +419,7 @@ def test_a_warning_that_a_few_large_gains_would_undo_says_so(folder: Path) -> No
     assert report.measures[0].presumes_symmetry
 
 
-def share_documents(run: StoredRun, size: int, documents: int) -> StoredRun:
+def share_documents(run, size, documents):
     """Return the run as of a collection where each `size` queries in a row share a document."""
     copies = {f"d{i}": f"d{i - i % size}" for i in range(len(run.queries)) if i % size}
     facts = {"copies": copies, "documents": documents + len(copies)}
@@ -434,7 +427,7 @@ def share_documents(run: StoredRun, size: int, documents: int) -> StoredRun:
     return replace(run, manifest=run.manifest.model_copy(update={"collection": collection}))
 
 
-def test_a_drop_in_a_few_documents_is_no_proof_for_others(folder: Path) -> None:
+def test_a_drop_in_a_few_documents_is_no_proof_for_others(folder):
     """Two documents of thirty lose all their eight queries: shown by question, not by document."""
     ranks = [1, 2] * 120
     worse = [0 if i < 56 else max(rank - (i % 5 == 0), 1) for i, rank in enumerate(ranks)]
@@ -458,7 +451,7 @@ def test_a_drop_in_a_few_documents_is_no_proof_for_others(folder: Path) -> None:
     assert sampled.claims.sentence in render(show(sampled))
 
 
-def test_where_no_queries_share_a_document_the_gate_is_as_by_query(folder: Path) -> None:
+def test_where_no_queries_share_a_document_the_gate_is_as_by_query(folder):
     worse = [min(rank + 2, 11) for rank in RANKS]
     runs = [make_run(folder, "alone", each) for each in (RANKS, worse)]
     plain = judge(make(runs[0], ["MRR@10", "Hit@10"]), runs[1], SETTINGS_OF_20)

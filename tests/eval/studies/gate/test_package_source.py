@@ -2,8 +2,6 @@
 
 import json
 import subprocess
-from pathlib import Path
-from typing import Any
 
 import pytest
 from packaging.requirements import Requirement
@@ -17,7 +15,7 @@ WHEEL = "retrieval_assay-9.1-py3-none-any.whl"
 
 
 @pytest.fixture
-def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def installed(tmp_path, monkeypatch):
     """The metadata of an installed version 9.1, which come before those of this checkout."""
     folder = tmp_path / "site/retrieval_assay-9.1.dist-info"
     folder.mkdir(parents=True)
@@ -53,9 +51,7 @@ def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ({"url": "file:///elsewhere/assay", "dir_info": {"editable": True}}, ""),
     ],
 )
-def test_what_it_was_installed_from(
-    origin: dict[str, Any] | None, expected: str, installed: Path, tmp_path: Path
-) -> None:
+def test_what_it_was_installed_from(origin, expected, installed, tmp_path):
     if origin:
         (installed / "direct_url.json").write_text(json.dumps(origin))
     assert find_package(tmp_path) == expected
@@ -63,7 +59,7 @@ def test_what_it_was_installed_from(
         assert Requirement(expected).name == "retrieval-assay"
 
 
-def test_a_wheel_in_the_repository_is_named_by_its_path(installed: Path, tmp_path: Path) -> None:
+def test_a_wheel_in_the_repository_is_named_by_its_path(installed, tmp_path):
     wheel = tmp_path / "their repository/vendor" / WHEEL
     origin = {"url": wheel.as_uri(), "archive_info": {}}
     (installed / "direct_url.json").write_text(json.dumps(origin))
@@ -73,7 +69,7 @@ def test_a_wheel_in_the_repository_is_named_by_its_path(installed: Path, tmp_pat
     assert find_package(tmp_path / "their repository") == f"./vendor/{WHEEL}"
 
 
-def git(folder: Path, *arguments: str) -> str:
+def git(folder, *arguments):
     who = ("-c", "user.name=A", "-c", "user.email=a@example.org")
     done = subprocess.run(
         ["git", "-C", folder, *who, *arguments], check=True, capture_output=True, text=True
@@ -81,9 +77,7 @@ def git(folder: Path, *arguments: str) -> str:
     return done.stdout.strip()
 
 
-def test_a_checkout_is_named_by_a_commit_that_its_remote_has(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_checkout_is_named_by_a_commit_that_its_remote_has(tmp_path, monkeypatch):
     git(tmp_path, "init", "--quiet")
     git(tmp_path, "commit", "--quiet", "--allow-empty", "--message", "one")
     monkeypatch.setattr(package_source, "find_checkout", lambda: tmp_path)

@@ -10,19 +10,18 @@ from assay.eval.statistics.max_t import randomise_drops
 from assay.eval.studies.gate.rule import decide
 from assay.eval.studies.gate.settings import GateSettings
 from assay.eval.studies.gate.unchanged_runs import find_margins, resample
-from assay.eval.studies.gate.verdicts import Verdict
 
 SETTINGS = GateSettings(measures={"nDCG@10": 0.02, "MRR@10": 0.02})
 
 
 @pytest.fixture(scope="module")
-def scores() -> np.ndarray:
+def scores():
     rng = np.random.default_rng(1)
     reciprocal = 1 / rng.integers(1, 11, 80)
     return np.column_stack([reciprocal**0.5, reciprocal])
 
 
-def judge(base: np.ndarray, head: np.ndarray, margins: list[float]) -> list[Verdict]:
+def judge(base, head, margins):
     level = SETTINGS.false_alarms
     p_values = randomise_drops(head - base, level).p_values
     return [
@@ -31,7 +30,7 @@ def judge(base: np.ndarray, head: np.ndarray, margins: list[float]) -> list[Verd
     ]
 
 
-def test_unchanged_runs_hardly_ever_fail_and_mostly_pass(scores: np.ndarray) -> None:
+def test_unchanged_runs_hardly_ever_fail_and_mostly_pass(scores):
     margins = find_margins(scores, SETTINGS)
     for moved, passes in ((0.0, 200), (0.1, 150)):
         found = [judge(*resample(scores, moved, seed), margins) for seed in range(200)]
@@ -41,7 +40,7 @@ def test_unchanged_runs_hardly_ever_fail_and_mostly_pass(scores: np.ndarray) -> 
     assert sum("regression" in verdicts for verdicts in found) < 4
 
 
-def test_drops_as_large_as_the_margin_hardly_ever_pass(scores: np.ndarray) -> None:
+def test_drops_as_large_as_the_margin_hardly_ever_pass(scores):
     margins = find_margins(scores, SETTINGS)
     passed = [0, 0]
     for seed in range(200):
@@ -52,7 +51,7 @@ def test_drops_as_large_as_the_margin_hardly_ever_pass(scores: np.ndarray) -> No
     assert max(passed) / 200 <= 0.05 + 2 * math.sqrt(0.05 * 0.95 / 200)
 
 
-def test_margins_follow_the_number_of_queries(scores: np.ndarray) -> None:
+def test_margins_follow_the_number_of_queries(scores):
     """Four times the queries exclude half the drop; a floor and a third of the mean bound it."""
     few, many = (find_margins(np.tile(scores, (times, 1)), SETTINGS) for times in (1, 4))
     assert many == pytest.approx([margin / 2 for margin in few], rel=0.1)
@@ -63,7 +62,7 @@ def test_margins_follow_the_number_of_queries(scores: np.ndarray) -> None:
     assert find_margins(0 * scores, SETTINGS) == [0.02, 0.02]
 
 
-def test_nine_in_ten_unchanged_runs_exclude_the_margins(scores: np.ndarray) -> None:
+def test_nine_in_ten_unchanged_runs_exclude_the_margins(scores):
     """Which are of other seeds than those that the margins are made from."""
     margins = np.array(find_margins(scores, SETTINGS))
     kept = 0
@@ -74,7 +73,7 @@ def test_nine_in_ten_unchanged_runs_exclude_the_margins(scores: np.ndarray) -> N
     assert kept / 400 == pytest.approx(0.9, abs=0.05)
 
 
-def test_resamples_change_nothing_on_average(scores: np.ndarray) -> None:
+def test_resamples_change_nothing_on_average(scores):
     trials = [resample(scores, 1.0, seed) for seed in range(800)]
     changes = [head[:, 0] - base[:, 0] for base, head in trials]
     assert float(np.mean(changes)) == pytest.approx(0, abs=0.005)

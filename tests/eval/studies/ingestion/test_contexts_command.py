@@ -1,11 +1,10 @@
 """`assay contexts` on small collections, against a server on this machine."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import CliRunner
 from doubles.language_model_server import KEY, Call, LanguageModelServer, Reaction, Say, Status
 from tools.own_cache import make_cache
 
@@ -18,12 +17,12 @@ PRICES = "1,1.25,0.1,5"
 TEXT = "# Lease\n\nThe tenant pays rent.\n\n## Repairs\n\nThe landlord repairs the roof.\n"
 
 
-def write_lines(path: Path, *rows: dict[str, object]) -> None:
+def write_lines(path, *rows):
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
 
 
-def make_native(folder: Path, card: str = "") -> Path:
+def make_native(folder, card=""):
     (folder / "docs").mkdir(parents=True)
     (folder / "docs" / "lease.md").write_text(TEXT)
     (folder / "docs" / "zoning.md").write_text("# Zoning\n\nLand use.\n\n## Appeal\n\nThe board.\n")
@@ -35,7 +34,7 @@ def make_native(folder: Path, card: str = "") -> Path:
     return folder
 
 
-def make_beir(folder: Path) -> Path:
+def make_beir(folder):
     whole = "Alpha one. Beta two. "
     write_lines(
         folder / "corpus.jsonl",
@@ -55,7 +54,7 @@ def make_beir(folder: Path) -> Path:
 
 
 @pytest.fixture
-def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def server(tmp_path, monkeypatch):
     pytest.importorskip("anthropic", reason="needs the extra `anthropic`")
     monkeypatch.setenv("ASSAY_CACHE", str(make_cache(tmp_path)))
     monkeypatch.setenv("ANTHROPIC_API_KEY", KEY)
@@ -66,12 +65,12 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
         yield server
 
 
-def call(collection: Path | str, *arguments: str, provider: str = "anthropic") -> Result:
+def call(collection, *arguments, provider="anthropic"):
     given = [str(collection), "--provider", provider, *arguments]
     return CliRunner().invoke(contexts, given)
 
 
-def check_error(result: Result, *words: str) -> None:
+def check_error(result, *words):
     assert isinstance(result.exception, AssayError), result.output
     message = str(result.exception)
     assert "\n" not in message
@@ -79,9 +78,7 @@ def check_error(result: Result, *words: str) -> None:
         assert word in message
 
 
-def test_a_native_collection_gets_spans_and_loads_them(
-    server: LanguageModelServer, tmp_path: Path
-) -> None:
+def test_a_native_collection_gets_spans_and_loads_them(server, tmp_path):
     folder = make_native(tmp_path / "law", "contexts: contexts.jsonl\n")
     result = call(folder, "--prices", PRICES, "--max-cost-usd", "1")
     assert result.exception is None, result.exception
@@ -100,9 +97,7 @@ def test_a_native_collection_gets_spans_and_loads_them(
     )
 
 
-def test_a_beir_collection_gets_a_row_a_passage(
-    server: LanguageModelServer, tmp_path: Path
-) -> None:
+def test_a_beir_collection_gets_a_row_a_passage(server, tmp_path):
     folder = make_beir(tmp_path / "abc")
     assert call(folder).exception is None
     rows = [json.loads(line) for line in (folder / "contexts.jsonl").read_text().splitlines()]
@@ -117,9 +112,7 @@ def test_a_beir_collection_gets_a_row_a_passage(
     assert pairs["A\nAlpha one."] == "Alpha one. Beta two. "
 
 
-def test_a_card_that_does_not_name_them_is_told_how_to(
-    server: LanguageModelServer, tmp_path: Path
-) -> None:
+def test_a_card_that_does_not_name_them_is_told_how_to(server, tmp_path):
     folder = make_native(tmp_path / "law")
     output = tmp_path / "elsewhere.jsonl"
     last = call(folder, "--output", str(output)).stdout.splitlines()[-1]
@@ -129,9 +122,7 @@ def test_a_card_that_does_not_name_them_is_told_how_to(
     assert len(server.calls) == 4
 
 
-def test_an_existing_file_is_replaced_only_when_it_is_named(
-    server: LanguageModelServer, tmp_path: Path
-) -> None:
+def test_an_existing_file_is_replaced_only_when_it_is_named(server, tmp_path):
     folder = make_beir(tmp_path / "abc")
     place = folder / "contexts.jsonl"
     place.write_text("mine\n")
@@ -143,7 +134,7 @@ def test_an_existing_file_is_replaced_only_when_it_is_named(
     assert call(folder).exception is None  # the same content
 
 
-def test_one_json_object(server: LanguageModelServer, tmp_path: Path) -> None:
+def test_one_json_object(server, tmp_path):
     folder = make_native(tmp_path / "law")
 
     def react(asked: Call) -> Reaction:
@@ -168,9 +159,7 @@ def test_one_json_object(server: LanguageModelServer, tmp_path: Path) -> None:
     )
 
 
-def test_a_dry_run_needs_no_key_and_makes_no_call(
-    server: LanguageModelServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_dry_run_needs_no_key_and_makes_no_call(server, tmp_path, monkeypatch):
     monkeypatch.delenv("ANTHROPIC_API_KEY")
     folder = make_native(tmp_path / "law")
     result = call(folder, "--dry-run", "--prices", PRICES)
@@ -184,9 +173,7 @@ def test_a_dry_run_needs_no_key_and_makes_no_call(
     assert list(folder.glob("contexts*")) == []
 
 
-def test_a_run_that_stops_writes_nothing_and_says_how_to_go_on(
-    server: LanguageModelServer, tmp_path: Path
-) -> None:
+def test_a_run_that_stops_writes_nothing_and_says_how_to_go_on(server, tmp_path):
     folder = make_native(tmp_path / "law")
     server.react = lambda asked: Status(400) if asked.number == 2 else None
     result = call(folder, "--concurrency", "1")
@@ -198,7 +185,7 @@ def test_a_run_that_stops_writes_nothing_and_says_how_to_go_on(
     assert set(server.answered.values()) == {1}
 
 
-def test_the_budget_holds_over_runs(server: LanguageModelServer, tmp_path: Path) -> None:
+def test_the_budget_holds_over_runs(server, tmp_path):
     folder = make_native(tmp_path / "law")
     small = ("--prices", PRICES, "--max-cost-usd", "0.0016", "--concurrency", "1")
     result = call(folder, *small)
@@ -225,16 +212,12 @@ def test_the_budget_holds_over_runs(server: LanguageModelServer, tmp_path: Path)
         (("--config", "configs/none.yaml"), ("configs/none.yaml", "no such config")),
     ],
 )
-def test_a_wrong_option_is_one_line(
-    server: LanguageModelServer, tmp_path: Path, arguments: tuple[str, ...], words: tuple[str, ...]
-) -> None:
+def test_a_wrong_option_is_one_line(server, tmp_path, arguments, words):
     check_error(call(make_native(tmp_path / "law"), *arguments), *words)
     assert not server.calls
 
 
-def test_formats_without_contexts_are_refused(
-    server: LanguageModelServer, tmp_path: Path, assay_config: Callable[[str], Path]
-) -> None:
+def test_formats_without_contexts_are_refused(server, tmp_path, assay_config):
     folder = tmp_path / "trec"
     folder.mkdir()
     (folder / "dataset.yaml").write_text(
@@ -247,7 +230,7 @@ def test_formats_without_contexts_are_refused(
 
 
 @pytest.fixture
-def assay_config(tmp_path: Path) -> Callable[[str], Path]:
+def assay_config(tmp_path):
     """Write a config over configs/contextual.yaml."""
 
     def write(text: str) -> Path:
@@ -258,9 +241,7 @@ def assay_config(tmp_path: Path) -> Callable[[str], Path]:
     return write
 
 
-def test_the_config_decides_the_chunks(
-    server: LanguageModelServer, tmp_path: Path, assay_config: Callable[[str], Path]
-) -> None:
+def test_the_config_decides_the_chunks(server, tmp_path, assay_config):
     folder = make_native(tmp_path / "law")
     config = assay_config("documents: {chunker: {type: document}}")
     assert call(folder, "--config", str(config)).exception is None

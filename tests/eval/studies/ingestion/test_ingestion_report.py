@@ -3,15 +3,13 @@
 import json
 from dataclasses import replace
 from itertools import pairwise
-from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from samples.report import make_run
 
-from assay.eval.report.blocks import MOST_ROWS, Table
+from assay.eval.report.blocks import MOST_ROWS
 from assay.eval.report.files import write_blocks
 from assay.eval.report.histogram import bin_rows, draw_bars
 from assay.eval.report.renderers import markdown, page
@@ -28,7 +26,7 @@ STAGES = {"convert": 4.0, "chunk": 1.0, "context": 50.0, "embed": 10.0, "keyword
 HOSTILE = "<script>alert('x')</script>|`a`*b*.pdf"
 
 
-def make_document(name: str = "a.pdf.md", **values: Any) -> DocumentFacts:
+def make_document(name="a.pdf.md", **values):
     given = {
         "format": "PDF",
         "bytes": 1000,
@@ -48,7 +46,7 @@ def make_document(name: str = "a.pdf.md", **values: Any) -> DocumentFacts:
     return DocumentFacts(id=name, **(given | values))
 
 
-def make_ingestion(*documents: DocumentFacts, **values: Any) -> Ingestion:
+def make_ingestion(*documents, **values):
     given = {
         "id": "ingest-x",
         "created": "2026-01-02T03:04:05+00:00",
@@ -69,14 +67,14 @@ def make_ingestion(*documents: DocumentFacts, **values: Any) -> Ingestion:
     return Ingestion(**(given | values))
 
 
-def test_the_ingestion_of_another_collection_is_refused(tmp_path: Path) -> None:
+def test_the_ingestion_of_another_collection_is_refused(tmp_path):
     before = make_ingestion(make_document("b.md"), id="ingest-hybrid-b", source="b")
     (tmp_path / "ingestion.json").write_text(json.dumps(before.as_json()))
     with pytest.raises(AssayError, match=r"ingestion\.json: has no document in common with docs"):
         check(make_ingestion(make_document("a.md")), tmp_path)
 
 
-def test_sizes_are_told_of_each_document_and_of_all() -> None:
+def test_sizes_are_told_of_each_document_and_of_all():
     """The share on target leaves out documents that have no 800 tokens."""
     long = make_document(combined=2, split=1, tokens=(100, 800, 1500, 1501))
     made = make_ingestion(long, make_document("b.md", tokens=(20,), combined=0, split=0))
@@ -95,7 +93,7 @@ def test_sizes_are_told_of_each_document_and_of_all() -> None:
     assert make_ingestion(make_document(tokens=())).figures()["tokens"]["average"] == 0
 
 
-def test_figures_of_two_documents() -> None:
+def test_figures_of_two_documents():
     other = make_document("b.md", bytes=50, encoding="utf-8", words=500, tokens=(20,), unread=0)
     figures = make_ingestion(make_document(), other).figures()
     assert (figures["documents"], figures["pages"], figures["chunks"]) == (2, 3.0, 4)
@@ -107,7 +105,7 @@ def test_figures_of_two_documents() -> None:
     assert figures["decisions"] == {"absorbed": 4}
 
 
-def test_time_is_without_contexts_and_with_or_without_embedding() -> None:
+def test_time_is_without_contexts_and_with_or_without_embedding():
     made = make_ingestion(make_document())  # 2 pages
     assert made.seconds_per_100_pages() == 50 * (4 + 1 + 10 + 2)
     assert made.seconds_per_100_pages(embedding=False) == 50 * (4 + 1 + 2)
@@ -115,7 +113,7 @@ def test_time_is_without_contexts_and_with_or_without_embedding() -> None:
 
 
 @pytest.mark.parametrize("missing", ["convert", "chunk", "embed"])
-def test_time_of_what_the_cache_held_is_not_known(missing: str) -> None:
+def test_time_of_what_the_cache_held_is_not_known(missing):
     seconds = {name: 1.0 for name in ("convert", "chunk", "embed") if name != missing}
     made = make_ingestion(make_document(), make_document("b", seconds=seconds))
     assert made.seconds_per_100_pages() is None
@@ -123,7 +121,7 @@ def test_time_of_what_the_cache_held_is_not_known(missing: str) -> None:
     assert "--rerun" in dict(times(made))["Seconds per 100 pages"]
 
 
-def test_stages_a_document_does_not_need_are_not_missed() -> None:
+def test_stages_a_document_does_not_need_are_not_missed():
     text = make_document(encoding="utf-8", seconds={"chunk": 1.0, "embed": 1.0})
     assert make_ingestion(text).complete
     prescribed = make_document(bytes=0, intact=None, seconds={"embed": 1.0})
@@ -136,7 +134,7 @@ def test_stages_a_document_does_not_need_are_not_missed() -> None:
 
 
 @given(st.lists(st.integers(0, 20_000)))
-def test_every_chunk_is_in_one_bin(tokens: list[int]) -> None:
+def test_every_chunk_is_in_one_bin(tokens):
     made = make_ingestion(make_document(tokens=tuple(tokens)))
     bins = made.tokens.histogram()
     assert sum(item.chunks for item in bins) == len(tokens)
@@ -146,7 +144,7 @@ def test_every_chunk_is_in_one_bin(tokens: list[int]) -> None:
     assert len(list(draw_bars(bin_rows(bins)))) == len(bins)
 
 
-def test_what_must_not_be_is_said_first() -> None:
+def test_what_must_not_be_is_said_first():
     assert warnings(make_ingestion(make_document())) == ()
     torn = make_document("torn.md", intact=False, oversize=2)
     made = make_ingestion(torn, collisions=1)
@@ -171,13 +169,11 @@ def test_what_must_not_be_is_said_first() -> None:
         ({"intact": None}, 800, "no document was cut here"),
     ],
 )
-def test_the_verdict_says_whether_anything_was_lost(
-    document: dict[str, Any], limit: int | None, words: str
-) -> None:
+def test_the_verdict_says_whether_anything_was_lost(document, limit, words):
     assert words in report(make_ingestion(make_document(**document), limit=limit)).verdict[0]
 
 
-def test_reports_hold_every_number_and_no_markup_of_others(tmp_path: Path) -> None:
+def test_reports_hold_every_number_and_no_markup_of_others(tmp_path):
     latin = make_document(HOSTILE, encoding="cp1252", seconds={})
     skipped = [SkippedFile(HOSTILE, "is empty", "blank")]
     made = make_ingestion(make_document(), latin, skipped=skipped, source=HOSTILE)
@@ -199,7 +195,7 @@ def test_reports_hold_every_number_and_no_markup_of_others(tmp_path: Path) -> No
     ]
 
 
-def test_reports_say_how_much_stands_between_headings_and_in_each_document() -> None:
+def test_reports_say_how_much_stands_between_headings_and_in_each_document():
     """By ranges of tokens; and what the cache had, and the vocabulary of the query step."""
     parts = ((100,), (90, 120), (850, 800), (7000, 950))
     long = make_document("long.md", tokens=sum(parts, ()), parts=parts)
@@ -221,12 +217,12 @@ def test_reports_say_how_much_stands_between_headings_and_in_each_document() -> 
     assert "parts" not in report(make_ingestion(make_document())).tables
 
 
-def _print(table: Table, i: int) -> tuple[str, ...]:
+def _print(table, i):
     """Return the cells of a row as people read them."""
     return tuple(column.print(table.rows[i])[0] for column in table.columns)
 
 
-def test_a_document_is_shown_as_it_was_taken_in() -> None:
+def test_a_document_is_shown_as_it_was_taken_in():
     torn = make_document(
         "torn.md", intact=False, oversize=2, combined=1, encoding="cp1252", note="frontmatter: odd"
     )
@@ -239,14 +235,14 @@ def test_a_document_is_shown_as_it_was_taken_in() -> None:
     assert _print(table, 1)[-2:] == ("–", "unchanged")
 
 
-def test_files_that_should_have_given_a_document_are_named_first() -> None:
+def test_files_that_should_have_given_a_document_are_named_first():
     other, torn = SkippedFile("a.png", "is not read", "other"), SkippedFile("b.pdf", "x", "broken")
     told = report(make_ingestion(make_document(), skipped=(other, torn)))
     assert [item.path for item in told.tables["skipped"].rows] == ["b.pdf", "a.png"]
     assert "2 files skipped" in told.subject
 
 
-def test_a_page_of_many_documents_says_that_the_json_has_all() -> None:
+def test_a_page_of_many_documents_says_that_the_json_has_all():
     documents = [make_document(f"{i}.md") for i in range(MOST_ROWS + 1)]
     told = report(make_ingestion(*documents))
     for text in (page.render(told), markdown.render(told)):
@@ -255,7 +251,7 @@ def test_a_page_of_many_documents_says_that_the_json_has_all() -> None:
         assert "999.md" not in text  # the last of documents that took as long
 
 
-def test_what_python_is_given_has_a_row_a_document() -> None:
+def test_what_python_is_given_has_a_row_a_document():
     made = make_ingestion(make_document(combined=2), make_document("b.md", tokens=(20,)))
     result = IngestionResult(made, report(made))
     assert result.figures == made.figures()
@@ -264,14 +260,14 @@ def test_what_python_is_given_has_a_row_a_document() -> None:
     assert "nothing was lost" in repr(result)
 
 
-def test_nothing_but_empty_documents(tmp_path: Path) -> None:
+def test_nothing_but_empty_documents(tmp_path):
     made = make_ingestion(make_document(tokens=(), words=0, intact=None, seconds={}), limit=None)
     assert write_blocks(made, report(made), tmp_path).exists()
     assert report(made).verdict == ["no document was cut here, so that nothing can have been lost"]
     assert made.seconds_per_100_pages() is None
 
 
-def test_metrics_are_numbers_under_names_mlflow_takes() -> None:
+def test_metrics_are_numbers_under_names_mlflow_takes():
     found = metrics(make_ingestion(make_document()))
     assert found["ingest/chunks"] == 3
     assert found["ingest/tokens.p95"] > 0
@@ -281,7 +277,7 @@ def test_metrics_are_numbers_under_names_mlflow_takes() -> None:
     assert "ingest/seconds_per_100_pages.with_embedding" not in unknown
 
 
-def test_a_run_tells_of_the_chunks_it_searched(tmp_path: Path) -> None:
+def test_a_run_tells_of_the_chunks_it_searched(tmp_path):
     summary = summarise(make_run(tmp_path))
     assert "Chunks by tokens" not in write_run(summary).read_text(encoding="utf-8")
     sizes = [[120, 3], [900, 1]]
@@ -301,26 +297,26 @@ BASE = make_ingestion(make_document("a.md"), make_document("b.md", tokens=(900,)
 
 
 @pytest.fixture(scope="module")
-def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def base(tmp_path_factory):
     folder = tmp_path_factory.mktemp("base")
     write_blocks(BASE, report(BASE), folder)
     return folder
 
 
-def change(number: int, **values: Any) -> Ingestion:
+def change(number, **values):
     """Return BASE with one document changed."""
     documents = list(BASE.documents)
     documents[number] = replace(documents[number], **values)
     return replace(BASE, documents=documents)
 
 
-def test_the_same_ingestion_passes(base: Path) -> None:
+def test_the_same_ingestion_passes(base):
     found = check(BASE, base / "ingestion.json")
     assert {item.verdict for item in found.checks} == {"pass", "shown"}
     assert (found.fails, found.gone, found.empty, found.recut) == (False, (), (), ())
 
 
-def test_a_report_leads_with_what_the_baseline_says(base: Path) -> None:
+def test_a_report_leads_with_what_the_baseline_says(base):
     same = replace(BASE, against=check(BASE, base))
     assert report(same).verdict[0] == "pass: nothing is worse that must not be"
     made = change(0, intact=False, tokens=(650, 650))
@@ -334,7 +330,7 @@ def test_a_report_leads_with_what_the_baseline_says(base: Path) -> None:
     assert "of as many words, cut otherwise" in markdown.render(told)
 
 
-def test_documents_that_are_gone_are_named(base: Path) -> None:
+def test_documents_that_are_gone_are_named(base):
     found = check(replace(BASE, documents=BASE.documents[:1]), base)
     assert (found.gone, found.fails) == (("b.md",), False)
     assert next(item.name for item in found.checks if item.verdict == "changed") == "documents"
@@ -351,13 +347,13 @@ def test_documents_that_are_gone_are_named(base: Path) -> None:
         (replace(BASE, skipped=(SkippedFile("x.pdf", "broken", "broken"),)), "skipped files"),
     ],
 )
-def test_what_no_document_may_cause_is_a_regression(made: Ingestion, name: str, base: Path) -> None:
+def test_what_no_document_may_cause_is_a_regression(made, name, base):
     found = check(made, base)
     assert [item.name for item in found.checks if item.verdict == "regression"] == [name]
     assert found.fails
 
 
-def test_what_is_cut_otherwise_is_named(base: Path) -> None:
+def test_what_is_cut_otherwise_is_named(base):
     found = check(change(0, tokens=(650, 650)), base)
     changed = {
         item.name: (item.base, item.head) for item in found.checks if item.verdict == "changed"
@@ -377,7 +373,7 @@ def test_what_is_cut_otherwise_is_named(base: Path) -> None:
         ('{"id": "x", "documents": [], "figures": {}}', "documents is missing"),
     ],
 )
-def test_another_file_is_refused(text: str, words: str, tmp_path: Path) -> None:
+def test_another_file_is_refused(text, words, tmp_path):
     file = tmp_path / "old.json"
     file.write_text(text)
     with pytest.raises(AssayError) as caught:
@@ -387,7 +383,7 @@ def test_another_file_is_refused(text: str, words: str, tmp_path: Path) -> None:
     assert "\n" not in str(caught.value)
 
 
-def test_an_older_file_without_later_figures_is_read(base: Path, tmp_path: Path) -> None:
+def test_an_older_file_without_later_figures_is_read(base, tmp_path):
     values = json.loads((base / "ingestion.json").read_text())
     del values["figures"]["unread"], values["figures"]["cache_hit_rate"]
     (tmp_path / "old.json").write_text(json.dumps(values))

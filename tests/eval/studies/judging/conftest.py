@@ -1,8 +1,5 @@
 """A collection to judge, a table of its pairs, and the grades given to them."""
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 from samples.judged_guide import (
     APT,
@@ -22,11 +19,11 @@ from assay.eval.collections.card_files import read_card
 from assay.eval.collections.digests import seal
 from assay.eval.studies.judging.export import find_grade_file
 from assay.eval.studies.judging.grades import GradeFile
-from assay.eval.studies.judging.sheet import Sheet, make_sheet
+from assay.eval.studies.judging.sheet import make_sheet
 
 
 @pytest.fixture
-def tiny(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def tiny(tmp_path, monkeypatch):
     """A sealed collection below the current folder, in which "Install it." has grade 3 for q."""
     folder = tmp_path / "datasets" / "tiny"
     (folder / "docs").mkdir(parents=True)
@@ -44,17 +41,17 @@ def tiny(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def table(tiny: Path, tmp_path: Path) -> Path:
+def table(tiny, tmp_path):
     return write_table(tmp_path / "pool.csv", {APT: "", TEN: "", BOTH: ""})
 
 
 @pytest.fixture
-def grades(table: Path) -> Iterator[GradeFile]:
+def grades(table):
     file = GradeFile(find_grade_file(table))
     yield file
     file.close()
 
 
 @pytest.fixture
-def sheet(table: Path) -> Sheet:
+def sheet(table):
     return make_sheet(worksheet.read(table), load("tiny"), None)

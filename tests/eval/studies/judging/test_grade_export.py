@@ -2,20 +2,14 @@
 
 import json
 import re
-from pathlib import Path
 
 from samples.judged_guide import APT, BOTH, TEN, call, spot, write_table
 
 from assay.eval.collections import check
 from assay.eval.collections.catalog import find_card
-from assay.eval.studies.judging.grades import GradeFile
 
 
-def test_grades_of_the_page_join_the_collection_with_who_gave_them(
-    tiny: Path,
-    table: Path,
-    grades: GradeFile,
-) -> None:
+def test_grades_of_the_page_join_the_collection_with_who_gave_them(tiny, table, grades):
     start, end = spot("Use apt.")
     grades.add(APT.digest, "anna", 2)
     grades.add(APT.digest, "bo", 2)
@@ -46,11 +40,7 @@ def test_grades_of_the_page_join_the_collection_with_who_gave_them(
     assert settled["judged_by"] == "person anna, person bo; settled by person bo"
 
 
-def test_a_settlement_ends_with_its_disagreement(
-    tiny: Path,
-    table: Path,
-    grades: GradeFile,
-) -> None:
+def test_a_settlement_ends_with_its_disagreement(tiny, table, grades):
     grades.add(APT.digest, "anna", 2)
     grades.add(APT.digest, "bo", 0)
     grades.add(APT.digest, "anna", 1, settles=True)
@@ -60,11 +50,7 @@ def test_a_settlement_ends_with_its_disagreement(
     assert (row["grade"], row["judged_by"]) == (2, "person anna")
 
 
-def test_a_comment_in_the_table_stays_beside_the_notes(
-    tiny: Path,
-    table: Path,
-    grades: GradeFile,
-) -> None:
+def test_a_comment_in_the_table_stays_beside_the_notes(tiny, table, grades):
     write_table(table, {APT: ""}, comment="see the card")
     grades.add(APT.digest, "anna", 2)
     assert call(table, "--output", str(tiny.parent / "first")).exit_code == 0
@@ -77,7 +63,7 @@ def test_a_comment_in_the_table_stays_beside_the_notes(
     assert (first, second) == ("see the card", "see the card; only Debian")
 
 
-def test_a_short_row_beside_grades_of_the_page(table: Path, grades: GradeFile) -> None:
+def test_a_short_row_beside_grades_of_the_page(table, grades):
     grades.add(APT.digest, "anna", 2)
     lines = table.read_text("utf-8-sig").splitlines()
     table.write_text("\n".join([*lines, "r"]))
@@ -86,11 +72,7 @@ def test_a_short_row_beside_grades_of_the_page(table: Path, grades: GradeFile) -
     assert "rows without a grade: 3" in result.output
 
 
-def test_what_has_joined_the_collection_is_not_changed(
-    tiny: Path,
-    table: Path,
-    grades: GradeFile,
-) -> None:
+def test_what_has_joined_the_collection_is_not_changed(tiny, table, grades):
     grades.add(BOTH.digest, "anna", 1)
     assert "1 judgments added" in call(table).output
     grades.add(BOTH.digest, "anna", 1, spot("Use apt."))
@@ -104,11 +86,7 @@ def test_what_has_joined_the_collection_is_not_changed(
     assert (tiny / "judgments.jsonl").read_bytes() == before
 
 
-def test_a_row_changed_since_it_was_judged_is_refused(
-    tiny: Path,
-    table: Path,
-    grades: GradeFile,
-) -> None:
+def test_a_row_changed_since_it_was_judged_is_refused(tiny, table, grades):
     grades.add(BOTH.digest, "anna", 1, spot("Use apt."))
     before = (tiny / "judgments.jsonl").read_bytes()
     write_table(table, {BOTH: "", APT: ""}, query_id="q")

@@ -4,7 +4,6 @@ import shutil
 import sqlite3
 import time
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from threading import Event
 from typing import Any
 
@@ -15,14 +14,14 @@ from assay.eval.studies.judging.grades import SCHEMA, GradeFile
 from assay.retrievers.base import AssayError
 
 
-def test_another_file_is_not_taken_for_grades(tmp_path: Path) -> None:
+def test_another_file_is_not_taken_for_grades(tmp_path):
     other = tmp_path / "pool.csv.grades.db"
     other.write_text("no database, but long enough to be read as one " * 9)
     with pytest.raises(AssayError, match="cannot be used as a file of grades"):
         GradeFile(other)
 
 
-def test_another_database_is_not_taken_for_grades(tmp_path: Path) -> None:
+def test_another_database_is_not_taken_for_grades(tmp_path):
     other = sqlite3.connect(tmp_path / "pool.csv.grades.db", isolation_level=None)
     other.execute("CREATE TABLE theirs (a)")
     with pytest.raises(AssayError, match="is no file of grades"):
@@ -32,7 +31,7 @@ def test_another_database_is_not_taken_for_grades(tmp_path: Path) -> None:
     other.close()
 
 
-def test_judges_may_start_together_on_a_new_file(tmp_path: Path) -> None:
+def test_judges_may_start_together_on_a_new_file(tmp_path):
     path = tmp_path / "pool.csv.grades.db"
     first = sqlite3.connect(path, isolation_level=None)
     first.execute("BEGIN IMMEDIATE")
@@ -48,7 +47,7 @@ def test_judges_may_start_together_on_a_new_file(tmp_path: Path) -> None:
     file.close()
 
 
-def test_closing_waits_for_a_thread_that_reads(grades: GradeFile) -> None:
+def test_closing_waits_for_a_thread_that_reads(grades):
     reading, released = Event(), Event()
 
     def wait_within() -> int:
@@ -73,9 +72,7 @@ def test_closing_waits_for_a_thread_that_reads(grades: GradeFile) -> None:
         grades.add(APT.digest, "anna", 2)
 
 
-def test_the_file_alone_holds_all_grades_while_the_page_is_open(
-    grades: GradeFile, tmp_path: Path
-) -> None:
+def test_the_file_alone_holds_all_grades_while_the_page_is_open(grades, tmp_path):
     for grade in range(4):
         grades.add(APT.digest, "anna", grade)
     shutil.copy(grades.path, tmp_path / "copy.db")
@@ -84,9 +81,7 @@ def test_the_file_alone_holds_all_grades_while_the_page_is_open(
     copied.close()
 
 
-def test_a_grade_is_on_the_disk_before_the_page_hears_of_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_grade_is_on_the_disk_before_the_page_hears_of_it(tmp_path, monkeypatch):
     opened: list[sqlite3.Connection] = []
     connect = sqlite3.connect
 
@@ -101,7 +96,7 @@ def test_a_grade_is_on_the_disk_before_the_page_hears_of_it(
         assert connection.execute("PRAGMA synchronous").fetchone() == (extra,)
 
 
-def test_a_grade_that_cannot_be_kept_is_told(grades: GradeFile) -> None:
+def test_a_grade_that_cannot_be_kept_is_told(grades):
     grades.close()
     with pytest.raises(AssayError, match=f"{grades.path}: "):
         grades.add(APT.digest, "anna", 1)

@@ -1,20 +1,16 @@
 """What a judge is shown, in which order, and what the page may not send."""
 
-from pathlib import Path
-from typing import Any
-
 import pytest
 from samples.judged_guide import APT, GUIDE, TEN, write_table
 
 from assay.eval.collections import load
 from assay.eval.collections.authoring import worksheet
 from assay.eval.studies.judging.annotation_session import AnnotationSession
-from assay.eval.studies.judging.grades import GradeFile
-from assay.eval.studies.judging.sheet import Sheet, make_sheet
+from assay.eval.studies.judging.sheet import make_sheet
 from assay.retrievers.base import AssayError
 
 
-def test_the_order_is_of_the_judge_and_holds_queries_together(sheet: Sheet) -> None:
+def test_the_order_is_of_the_judge_and_holds_queries_together(sheet):
     orders = {tuple(sheet.order(judge, seed)) for judge in ("anna", "bo") for seed in range(9)}
     assert len(orders) > 1
     assert sheet.order("anna", 3) == sheet.order("anna", 3)
@@ -24,14 +20,14 @@ def test_the_order_is_of_the_judge_and_holds_queries_together(sheet: Sheet) -> N
         assert asked in (["q", "r", "r"], ["r", "r", "q"])
 
 
-def test_nothing_but_the_pair_is_shown(sheet: Sheet) -> None:
+def test_nothing_but_the_pair_is_shown(sheet):
     assert sheet.show(APT) == {
         "id": APT.digest, "query": "how to install", "document": "guide.md", "title": "",
         "before": GUIDE[: APT.start], "text": "Use apt.", "after": GUIDE[APT.end :],
     }  # fmt: skip
 
 
-def test_a_table_that_does_not_fit_is_refused(table: Path) -> None:
+def test_a_table_that_does_not_fit_is_refused(table):
     write_table(table, {APT: "", TEN: ""}, text="x", start="1")
     with pytest.raises(AssayError, match=r"pool.csv:2: .* pool again"):
         make_sheet(worksheet.read(table), load("tiny"), None)
@@ -51,15 +47,13 @@ def test_a_table_that_does_not_fit_is_refused(table: Path) -> None:
         {"pair": APT.digest, "grade": 1, "settles": True},
     ],
 )
-def test_what_the_page_never_sends_is_refused(
-    sheet: Sheet, grades: GradeFile, given: dict[str, Any]
-) -> None:
+def test_what_the_page_never_sends_is_refused(sheet, grades, given):
     with pytest.raises(AssayError):
         AnnotationSession(sheet, grades, "anna", 0).grade(given)
     assert not grades.read_grades()
 
 
-def test_a_judge_is_told_of_another_only_after_judging(sheet: Sheet, grades: GradeFile) -> None:
+def test_a_judge_is_told_of_another_only_after_judging(sheet, grades):
     desk = AnnotationSession(sheet, grades, "anna", 0)
     grades.add(APT.digest, "bo", 3)
     assert desk.agreement() == {"judges": [], "disagreements": []}
@@ -73,7 +67,7 @@ def test_a_judge_is_told_of_another_only_after_judging(sheet: Sheet, grades: Gra
     assert desk.agreement()["disagreements"][0]["settled"] is None, "graded anew since"
 
 
-def test_a_note_that_no_file_can_hold_is_refused(sheet: Sheet, grades: GradeFile) -> None:
+def test_a_note_that_no_file_can_hold_is_refused(sheet, grades):
     with pytest.raises(AssayError, match="surrogate"):
         AnnotationSession(sheet, grades, "anna", 0).note({"pair": APT.digest, "note": "a \ud83d"})
     assert not grades.read_notes()

@@ -10,8 +10,6 @@ import struct
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from samples.judged_guide import APT, TEN, call
@@ -21,21 +19,18 @@ from assay.eval.studies.judging.annotation_session import AnnotationSession
 from assay.eval.studies.judging.export import find_grade_file
 from assay.eval.studies.judging.grades import GradeFile
 from assay.eval.studies.judging.server import JudgingServer
-from assay.eval.studies.judging.sheet import Sheet
 from assay.retrievers.base import AssayError
 
 
 @pytest.fixture
-def server(sheet: Sheet, grades: GradeFile) -> Iterator[JudgingServer]:
+def server(sheet, grades):
     with JudgingServer(AnnotationSession(sheet, grades, "anna", 0), 0) as started:
         threading.Thread(target=started.serve_forever, args=(0.01,), daemon=True).start()
         yield started
         started.shutdown()
 
 
-def request(
-    server: JudgingServer, path: str, body: bytes | None = None, **headers: str | None
-) -> tuple[int, dict[str, str], bytes]:
+def request(server, path, body=None, **headers):
     """Send what the page would; a header of None is left out."""
     home = f"127.0.0.1:{server.server_port}"
     sent: dict[str, str | None] = {"Host": home, "Cookie": f"{server.cookie}={server.token}"}
@@ -77,7 +72,7 @@ REASONS = {
 GRADE = json.dumps({"pair": APT.digest, "grade": 1}).encode()
 
 
-def test_the_first_address_gives_a_cookie_and_a_strict_page(server: JudgingServer) -> None:
+def test_the_first_address_gives_a_cookie_and_a_strict_page(server):
     status, headers, page = request(server, f"/?token={server.token}", Cookie=None)
     assert status == 200
     assert headers["Set-Cookie"].endswith("; Path=/; HttpOnly; SameSite=Strict")
@@ -119,14 +114,7 @@ def test_the_first_address_gives_a_cookie_and_a_strict_page(server: JudgingServe
         ("/state", b"{}", {}, 404),
     ],
 )
-def test_who_is_let_in(
-    server: JudgingServer,
-    grades: GradeFile,
-    path: str,
-    body: bytes | None,
-    headers: dict[str, str | None],
-    expected: int,
-) -> None:
+def test_who_is_let_in(server, grades, path, body, headers, expected):
     status, got, content = request(server, path, body, **headers)
     assert status == expected, content
     json_kept_apart = {**KEPT_APART, "Content-Type": "application/json; charset=utf-8"}
@@ -137,9 +125,7 @@ def test_who_is_let_in(
 
 
 @pytest.mark.parametrize("asked", ["GET /state", "GET /?token=x", "POST /grade"])
-def test_a_refusal_is_all_that_is_sent(
-    server: JudgingServer, grades: GradeFile, asked: str
-) -> None:
+def test_a_refusal_is_all_that_is_sent(server, grades, asked):
     host = f"127.0.0.1:{server.server_port}"
     lines = [f"{asked} HTTP/1.1", f"Host: {host}", f"Origin: http://{host}"]
     lines += ["Content-Type: application/json", f"Content-Length: {len(GRADE)}", "", ""]
@@ -153,9 +139,7 @@ def test_a_refusal_is_all_that_is_sent(
     assert not grades.read_grades()
 
 
-def test_this_machine_has_two_names_a_connection_serves_many_and_none_for_long(
-    server: JudgingServer, grades: GradeFile
-) -> None:
+def test_this_machine_has_two_names_a_connection_serves_many_and_none_for_long(server, grades):
     home = f"localhost:{server.server_port}"
     assert request(server, "/grade", GRADE, Host=home, Origin=f"http://{home}")[0] == 200
     assert grades.read_grades()
@@ -172,15 +156,13 @@ def test_this_machine_has_two_names_a_connection_serves_many_and_none_for_long(
     assert 0 < timeout <= 60
 
 
-def test_an_odd_cookie_of_another_server_locks_nobody_out(server: JudgingServer) -> None:
+def test_an_odd_cookie_of_another_server_locks_nobody_out(server):
     ours = f"{server.cookie}={server.token}"
     for cookie in (f'theirs=["a"]; {ours}', f'{ours}; theirs=["a"]', f"odd;=;{ours};"):
         assert request(server, "/state", Cookie=cookie)[0] == 200, cookie
 
 
-def test_a_browser_that_leaves_prints_nothing(
-    server: JudgingServer, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_browser_that_leaves_prints_nothing(server, monkeypatch, capsys):
     ended = threading.Event()
     monkeypatch.setattr(server, "shutdown_request", lambda _: ended.set())
     with socket.create_connection(("127.0.0.1", server.server_port)) as browser:
@@ -195,7 +177,7 @@ def test_a_browser_that_leaves_prints_nothing(
     assert "a defect" in capsys.readouterr().err
 
 
-def test_a_port_that_is_taken_is_named(server: JudgingServer) -> None:
+def test_a_port_that_is_taken_is_named(server):
     with pytest.raises(AssayError) as caught:
         JudgingServer(server.session, server.server_port)
     assert str(caught.value) == (
@@ -204,7 +186,7 @@ def test_a_port_that_is_taken_is_named(server: JudgingServer) -> None:
     )
 
 
-def test_a_killed_server_loses_nothing_acknowledged(table: Path) -> None:
+def test_a_killed_server_loses_nothing_acknowledged(table):
     code = "from assay.eval.cli.main import main; main()"
     arguments = ["label", str(table), "--serve", "--judge", "anna", "--json"]
     process = subprocess.Popen(
@@ -239,13 +221,13 @@ def test_a_killed_server_loses_nothing_acknowledged(table: Path) -> None:
 
 
 @pytest.mark.parametrize("arguments", [(), ("--judge", ""), ("--judge", "a, b"), ("--judge", " a")])
-def test_a_judge_has_a_name(table: Path, arguments: tuple[str, ...]) -> None:
+def test_a_judge_has_a_name(table, arguments):
     result = call(table, "--serve", *arguments)
     assert isinstance(result.exception, AssayError)
     assert "--judge NAME" in str(result.exception)
 
 
-def test_the_server_listens_to_this_machine_alone(server: JudgingServer) -> None:
+def test_the_server_listens_to_this_machine_alone(server):
     assert server.socket.getsockname()[0] == "127.0.0.1"
     assert server.address.startswith("http://127.0.0.1:")
     assert len(server.token) == 32, "of 24 bytes by chance"

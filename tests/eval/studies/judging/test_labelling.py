@@ -23,7 +23,7 @@ from assay.eval.collections.catalog import find_card
 from assay.retrievers.base import AssayError
 
 
-def read_folder(folder: Path) -> dict[str, bytes]:
+def read_folder(folder):
     return {
         str(path.relative_to(folder)): path.read_bytes()
         for path in folder.rglob("*")
@@ -34,7 +34,7 @@ def read_folder(folder: Path) -> dict[str, bytes]:
 # In place
 
 
-def test_judgments_join_those_of_a_native_collection(tiny: Path, tmp_path: Path) -> None:
+def test_judgments_join_those_of_a_native_collection(tiny, tmp_path):
     table = write_table(
         tmp_path / "t.csv",
         {
@@ -70,9 +70,7 @@ def test_judgments_join_those_of_a_native_collection(tiny: Path, tmp_path: Path)
     assert read_folder(tiny) == again
 
 
-def test_a_file_without_a_last_line_end_and_a_query_judged_in_the_second_file(
-    tiny: Path, tmp_path: Path
-) -> None:
+def test_a_file_without_a_last_line_end_and_a_query_judged_in_the_second_file(tiny, tmp_path):
     """A file of judgments adds only queries that no earlier file judges."""
     first, second = (tiny / "judgments.jsonl").read_text().splitlines()
     (tiny / "judgments.jsonl").write_text(first)
@@ -108,7 +106,7 @@ WRONG: dict[str, tuple[dict[str, str], str]] = {
 
 
 @pytest.mark.parametrize("case", WRONG)
-def test_a_wrong_row_is_named_and_nothing_is_written(tiny: Path, tmp_path: Path, case: str) -> None:
+def test_a_wrong_row_is_named_and_nothing_is_written(tiny, tmp_path, case):
     cells, words = WRONG[case]
     table = write_table(tmp_path / "t.csv", {APT: "1", pair("r", "Use apt."): "1"}, **cells)
     before = read_folder(tiny)
@@ -122,7 +120,7 @@ def test_a_wrong_row_is_named_and_nothing_is_written(tiny: Path, tmp_path: Path,
     assert read_folder(tiny) == before
 
 
-def test_a_heading_alone_is_no_answer(tiny: Path, tmp_path: Path) -> None:
+def test_a_heading_alone_is_no_answer(tiny, tmp_path):
     """As `dataset check` has it. Not relevant it may be, and relevant with text below it."""
     heading, before = pair("r", "# Guide"), read_folder(tiny)
     result = call(write_table(tmp_path / "t.csv", {heading: "1"}))
@@ -136,11 +134,11 @@ def test_a_heading_alone_is_no_answer(tiny: Path, tmp_path: Path) -> None:
     assert not check(find_card("tiny"))
 
 
-def test_a_higher_grade_is_allowed_on_request(tiny: Path, tmp_path: Path) -> None:
+def test_a_higher_grade_is_allowed_on_request(tiny, tmp_path):
     assert call(write_table(tmp_path / "t.csv", {APT: "4"}), "--highest", "4").exit_code == 0
 
 
-def test_two_grades_of_one_pair(tiny: Path, tmp_path: Path) -> None:
+def test_two_grades_of_one_pair(tiny, tmp_path):
     """In the table, and against the collection; both are told at once."""
     once = write_table(tmp_path / "a.csv", {APT: "1", pair("q", "Install it."): "2"})
     twice = tmp_path / "b.csv"
@@ -154,7 +152,7 @@ def test_two_grades_of_one_pair(tiny: Path, tmp_path: Path) -> None:
     assert "grade 2 here and 1 in line 2" in problems[1]["message"]
 
 
-def test_a_document_that_has_changed(tiny: Path, tmp_path: Path) -> None:
+def test_a_document_that_has_changed(tiny, tmp_path):
     table = write_table(tmp_path / "t.csv", {APT: "1"})
     (tiny / "docs" / "guide.md").write_text(GUIDE.replace("Use apt.", "Use dnf."))
     result = call(table)
@@ -162,7 +160,7 @@ def test_a_document_that_has_changed(tiny: Path, tmp_path: Path) -> None:
     assert "now 'Use dnf.', is not what was to be judged" in result.stderr
 
 
-def test_a_collection_that_is_not_as_its_card_says(tiny: Path, tmp_path: Path) -> None:
+def test_a_collection_that_is_not_as_its_card_says(tiny, tmp_path):
     """Sealing must not cover up what someone else changed."""
     table = write_table(tmp_path / "t.csv", {APT: "1"})
     (tiny / "docs" / "other.md").write_text("# Other\n\nText.\n")
@@ -175,9 +173,7 @@ def test_a_collection_that_is_not_as_its_card_says(tiny: Path, tmp_path: Path) -
     assert read_folder(tiny) == before
 
 
-def test_a_card_that_cannot_be_sealed_leaves_all_as_it_was(
-    tiny: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_card_that_cannot_be_sealed_leaves_all_as_it_was(tiny, tmp_path, monkeypatch):
     table = write_table(tmp_path / "t.csv", {APT: "1"})
     before = read_folder(tiny)
 
@@ -189,9 +185,7 @@ def test_a_card_that_cannot_be_sealed_leaves_all_as_it_was(
     assert read_folder(tiny) == before
 
 
-def test_collections_that_are_not_ones_own_need_an_output(
-    tiny: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_collections_that_are_not_ones_own_need_an_output(tiny, tmp_path, monkeypatch):
     table = write_table(tmp_path / "t.csv", {APT: "1"}, named=str(tiny))
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
@@ -211,7 +205,7 @@ def test_collections_that_are_not_ones_own_need_an_output(
     assert read_folder(tiny) == before
 
 
-def test_the_collection_must_be_named_once(tiny: Path, tmp_path: Path) -> None:
+def test_the_collection_must_be_named_once(tiny, tmp_path):
     table = write_table(tmp_path / "t.csv", {APT: "1", pair("r", "Use apt."): "1"}, collection="x")
     assert "names tiny, x" in str(call(table).exception)
     table = write_table(tmp_path / "t.csv", {APT: "1"}, collection="")
@@ -222,7 +216,7 @@ def test_the_collection_must_be_named_once(tiny: Path, tmp_path: Path) -> None:
 # Copies
 
 
-def test_a_copy_in_the_native_format(tiny: Path, tmp_path: Path) -> None:
+def test_a_copy_in_the_native_format(tiny, tmp_path):
     before = read_folder(tiny)
     table = write_table(tmp_path / "t.csv", {APT: "1"})
     result = call(table, "--output", "out/copy", "--json")
@@ -243,7 +237,7 @@ def test_a_copy_in_the_native_format(tiny: Path, tmp_path: Path) -> None:
     assert sorted(path.name for path in Path("out").iterdir()) == ["copy"]
 
 
-def test_documents_that_lie_elsewhere_are_copied_too(tiny: Path, tmp_path: Path) -> None:
+def test_documents_that_lie_elsewhere_are_copied_too(tiny, tmp_path):
     (tmp_path / "mine").mkdir()
     (tiny / "docs" / "guide.md").rename(tmp_path / "mine" / "guide.md")
     (tiny / "docs").rmdir()
@@ -254,7 +248,7 @@ def test_documents_that_lie_elsewhere_are_copied_too(tiny: Path, tmp_path: Path)
     assert not check(find_card("./copy"))
 
 
-def test_judgments_of_anchors_become_spans_in_a_copy(tiny: Path, tmp_path: Path) -> None:
+def test_judgments_of_anchors_become_spans_in_a_copy(tiny, tmp_path):
     start, end = spot("Install it.")
     where = {"path": "guide.md", "start": start, "end": end}
     write_jsonl(tiny / "anchors.jsonl", {"_id": "install", "metadata": where})
@@ -271,7 +265,7 @@ def test_judgments_of_anchors_become_spans_in_a_copy(tiny: Path, tmp_path: Path)
     assert not [problem for problem in check(find_card("./copy")) if problem.severity == "error"]
 
 
-def make_beir(folder: Path) -> str:
+def make_beir(folder):
     corpus = ({"_id": f"p{i}", "title": "T", "text": f" passage {i} "} for i in range(3))
     write_jsonl(folder / "corpus.jsonl", *corpus)
     write_jsonl(folder / "queries.jsonl", {"_id": "q", "text": "which"})
@@ -280,7 +274,7 @@ def make_beir(folder: Path) -> str:
     return "qrels/test.tsv"
 
 
-def make_trec(folder: Path) -> str:
+def make_trec(folder):
     folder.mkdir()
     corpus = ({"docno": f"p{i}", "text": f" passage {i} "} for i in range(3))
     write_jsonl(folder / "docs.jsonl", *corpus)
@@ -294,9 +288,7 @@ def make_trec(folder: Path) -> str:
 
 
 @pytest.mark.parametrize("make", [make_beir, make_trec])
-def test_collections_of_passages_are_copied_in_their_own_format(
-    tmp_path: Path, make, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_collections_of_passages_are_copied_in_their_own_format(tmp_path, make, monkeypatch):
     monkeypatch.chdir(tmp_path)
     qrels = make(tmp_path / "set")
     passage = Pair("q", "which", "", "p1", "T", 1, 10, "passage 1")

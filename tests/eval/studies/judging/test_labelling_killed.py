@@ -12,7 +12,7 @@ from assay.eval.collections import check
 from assay.eval.collections.card_files import read_card
 
 
-def label_killed(table: Path, left: int) -> None:
+def label_killed(table, left):
     """End as a killed process does, before the file system is changed for the nth time."""
 
     def count(owner: Any, name: str) -> None:
@@ -32,7 +32,7 @@ def label_killed(table: Path, left: int) -> None:
     main(["label", str(table)])
 
 
-def test_killed_at_every_step(tiny: Path, tmp_path: Path) -> None:
+def test_killed_at_every_step(tiny, tmp_path):
     table = write_table(tmp_path / "pool.csv", {pair("r", "Use apt."): "1"})
     before = {path: path.read_bytes() for path in tiny.rglob("*") if path.is_file()}
     codes: list[int | None] = []

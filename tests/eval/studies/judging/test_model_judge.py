@@ -11,11 +11,10 @@ from assay.eval.collections.authoring.worksheet import Pair
 from assay.eval.collections.collection import GoldItem
 from assay.eval.collections.judgment_source import describe_models
 from assay.eval.report.renderers.markdown import render
-from assay.eval.runs.stored import StoredRun
 from assay.eval.statistics.prediction_powered import estimate_powered_mean
 from assay.eval.statistics.rank_correlation import correlate, cross_tabulate, estimate_tau
 from assay.eval.studies.judging.model_grades import make_items
-from assay.eval.studies.judging.model_judge import ModelJudge, examine
+from assay.eval.studies.judging.model_judge import examine
 from assay.eval.studies.judging.report import report
 from assay.eval.studies.judging.tables import list_judged
 
@@ -24,7 +23,7 @@ COLLECTION = make_collection(COUNT)
 
 
 @pytest.fixture(scope="module")
-def runs(tmp_path_factory: pytest.TempPathFactory) -> list[StoredRun]:
+def runs(tmp_path_factory):
     """Three runs, each clearly better than the next: the answer stands first, second, sixth."""
     folder = tmp_path_factory.mktemp("runs")
     return [
@@ -33,9 +32,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> list[StoredRun]:
     ]
 
 
-def judge(
-    runs: list[StoredRun], wrong: int = 0, judged: int = COUNT, backwards: bool = False
-) -> ModelJudge:
+def judge(runs, wrong=0, judged=COUNT, backwards=False):
     """Return how a model stands that finds another passage relevant for `wrong` queries, where
     people judged the first `judged` queries. `backwards` gives the judgments in the other order.
 
@@ -55,7 +52,7 @@ def judge(
     return examine("model m, prompt p", items, people, model, again, runs, "MRR@10")
 
 
-def test_a_model_that_judges_as_people_do_may_be_trusted(runs: list[StoredRun]) -> None:
+def test_a_model_that_judges_as_people_do_may_be_trusted(runs):
     found = judge(runs)
     assert found.verdict == "may be trusted"
     assert found.agreement
@@ -71,7 +68,7 @@ def test_a_model_that_judges_as_people_do_may_be_trusted(runs: list[StoredRun]) 
     assert all(item.powered is None for item in found.systems.means), "all have people's grades"
 
 
-def test_one_that_turns_the_order_round_must_not_be(runs: list[StoredRun]) -> None:
+def test_one_that_turns_the_order_round_must_not_be(runs):
     found = judge(runs, wrong=COUNT)
     assert found.verdict == "must not be trusted"
     assert found.agreement
@@ -84,7 +81,7 @@ def test_one_that_turns_the_order_round_must_not_be(runs: list[StoredRun]) -> No
     assert "reversed" in page
 
 
-def test_few_of_peoples_grades_with_many_of_the_model(runs: list[StoredRun]) -> None:
+def test_few_of_peoples_grades_with_many_of_the_model(runs):
     """The model errs on the last queries only, which nobody has judged: it is not found out."""
     found = judge(runs, wrong=4, judged=20)
     assert found.systems
@@ -96,7 +93,7 @@ def test_few_of_peoples_grades_with_many_of_the_model(runs: list[StoredRun]) -> 
     assert "20 more with the model's alone" in render(report(found))
 
 
-def test_the_order_of_judgments_makes_no_difference(runs: list[StoredRun]) -> None:
+def test_the_order_of_judgments_makes_no_difference(runs):
     one, other = (judge(runs, wrong=30, judged=20, backwards=i) for i in (False, True))
     assert one.systems
     assert other.systems
@@ -104,7 +101,7 @@ def test_the_order_of_judgments_makes_no_difference(runs: list[StoredRun]) -> No
     assert one.systems.means[0].model == other.systems.means[0].model
 
 
-def test_without_runs_or_people_nothing_is_shown(runs: list[StoredRun]) -> None:
+def test_without_runs_or_people_nothing_is_shown(runs):
     alone = examine("model m", {}, {}, {"a": 1}, {}, runs, "nDCG@10")
     assert (alone.verdict, alone.agreement, alone.systems) == ("not shown either way", None, None)
     bare = examine("model m", {}, {"a": 1, "b": 0}, {"a": 1, "b": 1}, {}, [], "nDCG@10")
@@ -118,13 +115,13 @@ def test_without_runs_or_people_nothing_is_shown(runs: list[StoredRun]) -> None:
 
 
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=2, max_size=7))
-def test_tau_is_that_of_scipy(values: list[tuple[int, int]]) -> None:
+def test_tau_is_that_of_scipy(values):
     one, other = np.array(values, dtype=float).T
     mine = correlate(one[None], other[None])[0]
     assert mine == pytest.approx(scipy.stats.kendalltau(one, other).statistic, nan_ok=True)
 
 
-def test_the_interval_of_tau_is_as_wide_as_the_queries_disagree() -> None:
+def test_the_interval_of_tau_is_as_wide_as_the_queries_disagree():
     rng = np.random.default_rng(1)
     scores = rng.random((50, 4)) + np.arange(4) * 0.2
     noise = rng.random((50, 4)) * 2
@@ -142,7 +139,7 @@ def test_the_interval_of_tau_is_as_wide_as_the_queries_disagree() -> None:
 # Prediction-powered
 
 
-def test_a_powered_mean_worked_by_hand() -> None:
+def test_a_powered_mean_worked_by_hand():
     """Labelled (1, 1), (0, 0), others 1, 1, 0, 0: cov = .5, var of all six = .3, n / N = .5.
 
     λ = .5 / (1.5 · .3) = 1.11, so 1. The mean is .5 + (.5 - .5), and its variance 0 / 2 + .3 / 4.
@@ -165,9 +162,7 @@ def test_a_powered_mean_worked_by_hand() -> None:
 
 
 @pytest.mark.parametrize(("n", "slope"), [(20, 0.6), (60, 0.6), (60, 0.0)])
-def test_a_powered_interval_holds_the_truth_though_the_judge_is_biased(
-    n: int, slope: float
-) -> None:
+def test_a_powered_interval_holds_the_truth_though_the_judge_is_biased(n, slope):
     """True scores are uniform; the judge's are too high by .3 at the lower end, or say nothing."""
     rng = np.random.default_rng(n)
     held, widths = 0, []
@@ -182,7 +177,7 @@ def test_a_powered_interval_holds_the_truth_though_the_judge_is_biased(
 
 
 @pytest.mark.parametrize(("n", "least"), [(10, 0.70), (30, 0.86), (100, 0.90)])
-def test_of_few_skewed_scores_an_interval_promises_too_much(n: int, least: float) -> None:
+def test_of_few_skewed_scores_an_interval_promises_too_much(n, least):
     """Four of five true scores are 0. Student's interval, of people's grades alone, holds the mean
     too seldom then, and the powered one is not much worse.
     """
@@ -200,7 +195,7 @@ def test_of_few_skewed_scores_an_interval_promises_too_much(n: int, least: float
     assert powered > alone - 50
 
 
-def test_the_share_of_a_models_judgments() -> None:
+def test_the_share_of_a_models_judgments():
     item = GoldItem("q", "d", "d", 0, 1, 1)
     by_model = GoldItem("q", "e", "e", 0, 1, 1, judged_by="model m, prompt p")
     assert describe_models([[item], [item]]) == ""

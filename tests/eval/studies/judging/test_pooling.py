@@ -5,7 +5,6 @@ import io
 import json
 import math
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
@@ -18,14 +17,14 @@ from assay.eval.collections.authoring import worksheet
 from assay.eval.collections.authoring.worksheet import Pair, render, trim
 from assay.eval.collections.collection import GoldItem
 from assay.eval.collections.formats.cells import arm, defuse
-from assay.eval.runs.stored import StoredRun
 from assay.eval.studies.judging.pooling import make_pool
 from assay.retrievers.base import AssayError, Chunk, Hit, Ranking
 
 TEXT = "text number 0"
+END = len(TEXT)
 
 
-def rerank(run: StoredRun, name: str, rankings: dict[str, list[Chunk]]) -> StoredRun:
+def rerank(run, name, rankings):
     """Return a run like `run` that has these rankings instead of its own."""
     hits = {
         query: Ranking(tuple(Hit(chunk, -float(i)) for i, chunk in enumerate(chunks)))
@@ -35,21 +34,21 @@ def rerank(run: StoredRun, name: str, rankings: dict[str, list[Chunk]]) -> Store
     return replace(run, manifest=manifest, rankings={**run.rankings, **hits})
 
 
-def passage(document: int, start: int = 0, end: int = len(TEXT), **more) -> Chunk:
+def passage(document, start=0, end=END, **more):
     text = f"text number {document}"[start:end]
     return Chunk(f"d{document}:{start}-{end}", f"d{document}", start, end, text, **more)
 
 
 @pytest.fixture
-def base(tmp_path: Path) -> StoredRun:
+def base(tmp_path):
     return make_run(tmp_path, "base", [1, 1, 1, 1, 1, 1])
 
 
-def list_places(pairs) -> list[tuple[str, str]]:
+def list_places(pairs):
     return [(pair.query_id, pair.doc_id) for pair in pairs]
 
 
-def test_by_how_far_the_judgment_can_move_the_comparison(base: StoredRun) -> None:
+def test_by_how_far_the_judgment_can_move_the_comparison(base):
     """d1 stands first here and third there, d2 is absent there, d3 stands second in both."""
     rest = {f"q{i}": [passage(i)] for i in range(1, 6)}
     one = rerank(base, "one", rest | {"q0": [passage(i) for i in (1, 3, 2)]})
@@ -66,7 +65,7 @@ def test_by_how_far_the_judgment_can_move_the_comparison(base: StoredRun) -> Non
     assert list_places(make_pool([one, other], depth=1).pairs) == [("q0", "d1")]
 
 
-def test_of_one_run_the_first_ranks_come_first(base: StoredRun) -> None:
+def test_of_one_run_the_first_ranks_come_first(base):
     rankings = {f"q{i}": [passage((i + step) % 6) for step in range(4)] for i in range(6)}
     pool = make_pool([rerank(base, "one", rankings)])
     assert len(pool.pairs) == 6 * 3
@@ -76,7 +75,7 @@ def test_of_one_run_the_first_ranks_come_first(base: StoredRun) -> None:
     ]  # fmt: skip
 
 
-def test_what_judged_pairs_alike_tell_comes_before_the_rank(tmp_path: Path) -> None:
+def test_what_judged_pairs_alike_tell_comes_before_the_rank(tmp_path):
     """What "one" alone has first is irrelevant wherever it is judged; of "other" nothing is known.
 
     So the other's second comes before the first of "one", though it moves the difference less.
@@ -101,9 +100,7 @@ def test_what_judged_pairs_alike_tell_comes_before_the_rank(tmp_path: Path) -> N
     assert len(three.bounds) == 3
 
 
-def test_a_pool_says_what_judging_it_could_make_of_the_difference(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_pool_says_what_judging_it_could_make_of_the_difference(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     ranks = {"good": [1, 2] * 8, "poor": [2, 1] * 8}
     runs = [str(make_run(tmp_path / "reports", *item).folder) for item in ranks.items()]
@@ -124,9 +121,7 @@ def test_a_pool_says_what_judging_it_could_make_of_the_difference(
     assert said in call("--output", "more.csv")
 
 
-def test_passages_that_differ_in_white_space_are_one_and_others_stay_apart(
-    base: StoredRun,
-) -> None:
+def test_passages_that_differ_in_white_space_are_one_and_others_stay_apart(base):
     rest = {f"q{i}": [passage(i)] for i in range(1, 6)}
     title = {"title": "Notes", "headings": ("One", "Two")}
     one = rerank(base, "one", rest | {"q0": [passage(0), passage(4, 0, 5), passage(5)]})
@@ -143,7 +138,7 @@ def test_passages_that_differ_in_white_space_are_one_and_others_stay_apart(
     assert pool.pairs[0].doc_id == "d4"
 
 
-def test_runs_that_do_not_belong_together(tmp_path: Path, base: StoredRun) -> None:
+def test_runs_that_do_not_belong_together(tmp_path, base):
     other = make_run(tmp_path, "other", [1] * 6, collection=make_collection(6, grade=2))
     with pytest.raises(AssayError, match="judgments of 6 queries"):
         make_pool([base, other])
@@ -155,7 +150,7 @@ def test_runs_that_do_not_belong_together(tmp_path: Path, base: StoredRun) -> No
 # The table
 
 
-def pair(**values) -> Pair:
+def pair(**values):
     given = {"query_id": "q", "query": "what", "type": "", "doc_id": "d", "title": ""}
     return Pair(**(given | {"start": 3, "end": 7, "text": "four"} | values))
 
@@ -167,7 +162,7 @@ HOSTILE = [
 
 
 @pytest.mark.parametrize("text", HOSTILE)
-def test_no_cell_is_a_formula_and_every_cell_comes_back(text: str, tmp_path: Path) -> None:
+def test_no_cell_is_a_formula_and_every_cell_comes_back(text, tmp_path):
     asked = pair(query_id=text or "q", query=text, doc_id=text or "d", title=text, text=text)
     content = render([asked], "c")
     assert content.startswith(b"\xef\xbb\xbfquery_id,query,")
@@ -183,11 +178,11 @@ def test_no_cell_is_a_formula_and_every_cell_comes_back(text: str, tmp_path: Pat
 
 
 @given(st.text())
-def test_an_apostrophe_is_never_ambiguous(text: str) -> None:
+def test_an_apostrophe_is_never_ambiguous(text):
     assert arm(defuse(text)) == text
 
 
-def test_long_passages_are_shown_in_part_and_judged_whole(tmp_path: Path) -> None:
+def test_long_passages_are_shown_in_part_and_judged_whole(tmp_path):
     path = tmp_path / "pool.csv"
     long = pair(text="x" * 40_000, end=40_003)
     path.write_bytes(render([long], "c"))
@@ -197,7 +192,7 @@ def test_long_passages_are_shown_in_part_and_judged_whole(tmp_path: Path) -> Non
     assert row.string("digest") == long.digest != pair(text="x" * 16_000, end=40_003).digest
 
 
-def test_what_other_programs_save_is_read(tmp_path: Path) -> None:
+def test_what_other_programs_save_is_read(tmp_path):
     path = tmp_path / "pool.csv"
     text = render([pair(text="one\ntwo"), pair(query_id="r")], "c").decode("utf-8-sig")
     rows = list(csv.reader(io.StringIO(text, newline="")))
@@ -220,7 +215,7 @@ def test_what_other_programs_save_is_read(tmp_path: Path) -> None:
         (b'query_id,doc_id,start,end,grade,digest\na,"b" c,1,2,1,x\n', ":2: not a table"),
     ],
 )
-def test_what_is_no_table_is_refused(tmp_path: Path, content: bytes, words: str) -> None:
+def test_what_is_no_table_is_refused(tmp_path, content, words):
     path = tmp_path / "pool.csv"
     path.write_bytes(content)
     with pytest.raises(AssayError, match=words):
@@ -228,7 +223,7 @@ def test_what_is_no_table_is_refused(tmp_path: Path, content: bytes, words: str)
 
 
 @given(st.text(" \n\tab", max_size=8), st.integers(0, 5))
-def test_trimming_keeps_the_text(text: str, start: int) -> None:
+def test_trimming_keeps_the_text(text, start):
     low, high = trim(text, start)
     assert start <= low <= high <= start + len(text)
     piece = text[low - start : high - start]

@@ -1,15 +1,11 @@
 """Overlap: Jaccard and RBO against their definitions, and what the study says."""
 
-from pathlib import Path
-from typing import Any
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from samples.planned_runs import make_collection, make_run
 
 from assay.eval.running.study import Lab
-from assay.eval.runs.stored import StoredRun
 from assay.eval.studies.overlap.agreement import find_jaccard, find_rbo
 from assay.eval.studies.overlap.study import STUDY, OverlapOptions
 from assay.retrievers.base import AssayError, Quiet
@@ -17,7 +13,7 @@ from assay.retrievers.base import AssayError, Quiet
 LISTS = st.lists(st.sampled_from("abcdefgh"), unique=True, max_size=8)
 
 
-def define_rbo(one: list[str], other: list[str], p: float) -> float:
+def define_rbo(one, other, p):
     """RBO of two lists that are both continued by what the other lacks not, summed term by term.
 
     Beyond the lists' end the agreement is taken to stay what it was (equation 32).
@@ -32,7 +28,7 @@ def define_rbo(one: list[str], other: list[str], p: float) -> float:
 
 
 @given(LISTS, LISTS, st.sampled_from([0.5, 0.9, 0.98]))
-def test_rbo_is_what_its_equation_says(one: list[str], other: list[str], p: float) -> None:
+def test_rbo_is_what_its_equation_says(one, other, p):
     found = find_rbo(one, other, p)
     assert found == find_rbo(other, one, p)
     assert 0 <= found <= 1 + 1e-12
@@ -41,26 +37,26 @@ def test_rbo_is_what_its_equation_says(one: list[str], other: list[str], p: floa
 
 
 @given(LISTS)
-def test_a_list_agrees_with_itself(one: list[str]) -> None:
+def test_a_list_agrees_with_itself(one):
     assert find_rbo(one, one) == pytest.approx(1)
     assert find_jaccard(one, one) == 1
     if one:
         assert find_rbo(one, []) == find_jaccard(one, []) == 0
 
 
-def test_what_differs_at_the_top_weighs_more() -> None:
+def test_what_differs_at_the_top_weighs_more():
     assert find_rbo("abcde", "bacde") < find_rbo("abcde", "abced")
     # By hand, p = .5: agreements 1, 1/2, 2/3; (.5 + .125 + 1/12) + 2/3 · .125.
     assert find_rbo("abc", "acd", 0.5) == pytest.approx(0.5 + 0.125 + 1 / 12 + 2 / 3 / 8)
     assert find_jaccard("abc", "acd") == 0.5
 
 
-def ask(runs: list[StoredRun], patch: pytest.MonkeyPatch, **asked: Any) -> Any:
+def ask(runs, patch, **asked):
     patch.setattr(Lab, "run_all", lambda *_: runs)
     return STUDY.find(OverlapOptions(runs=("a", "b"), **asked), Lab(Quiet()))
 
 
-def test_the_study_counts_query_by_query(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_study_counts_query_by_query(tmp_path, monkeypatch):
     runs = [make_run(tmp_path, "one", [1, 2, 1, 5]), make_run(tmp_path, "two", [1, 1, 1, 5])]
     found = ask(runs, monkeypatch, k=1)
     assert [item.first for item in found.queries] == [True, False, True, True]
@@ -72,9 +68,7 @@ def test_the_study_counts_query_by_query(tmp_path: Path, monkeypatch: pytest.Mon
     assert found.as_json()["means"]["first"]["n"] == 4
 
 
-def test_what_cannot_be_held_together_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_cannot_be_held_together_is_refused(tmp_path, monkeypatch):
     runs = [make_run(tmp_path, "one", [1, 1]), make_run(tmp_path, "two", [1, 1, 1])]
     with pytest.raises(AssayError, match="different collections"):
         ask(runs, monkeypatch)

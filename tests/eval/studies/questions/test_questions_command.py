@@ -4,10 +4,9 @@ import json
 import re
 from collections import Counter
 from pathlib import Path
-from typing import Any
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import CliRunner
 from doubles.language_model_server import KEY, Call, LanguageModelServer, Reaction, Say, Status
 from samples.scripted_questions import write
 from tools.own_cache import make_cache
@@ -31,13 +30,13 @@ FILES = {
 
 
 @pytest.fixture(scope="module")
-def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def cache(tmp_path_factory):
     """A cache with this machine's models, in which embeddings are made once for all tests."""
     return make_cache(tmp_path_factory.mktemp("questions"))
 
 
 @pytest.fixture
-def server(cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def server(cache, tmp_path, monkeypatch):
     pytest.importorskip("openai", reason="needs the extra `openai`")
     monkeypatch.setenv("ASSAY_CACHE", str(cache))
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
@@ -48,7 +47,7 @@ def server(cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
         yield server
 
 
-def make_folder(folder: Path) -> Path:
+def make_folder(folder):
     """Write three documents, of which one links to another, and one persona file beside them."""
     rules = "\n\n".join(
         f"## Rule {i}\n\nClause B-{i} says that tenant number {i} waters {what} from tap "
@@ -70,18 +69,18 @@ def make_folder(folder: Path) -> Path:
     return folder / "my-docs"
 
 
-def call(documents: Path | str, *arguments: str) -> Result:
+def call(documents, *arguments):
     given = [str(documents), "--provider", "openai", "--model", "gpt-x", *arguments]
     return CliRunner().invoke(questions, given)
 
 
-def succeed(documents: Path | str, *arguments: str) -> dict[str, Any]:
+def succeed(documents, *arguments):
     result = call(documents, *arguments, "--json")
     assert result.exception is None, (result.exception, result.output)
     return json.loads(result.stdout)
 
 
-def fail(result: Result, *words: str) -> None:
+def fail(result, *words):
     assert isinstance(result.exception, AssayError), result.output
     message = str(result.exception)
     assert "\n" not in message
@@ -89,11 +88,11 @@ def fail(result: Result, *words: str) -> None:
         assert word in message
 
 
-def read_rows(path: Path) -> list[dict[str, Any]]:
+def read_rows(path):
     return [json.loads(line) for line in path.read_text().splitlines()]
 
 
-def test_a_folder_becomes_a_judged_collection(server: LanguageModelServer, tmp_path: Path) -> None:
+def test_a_folder_becomes_a_judged_collection(server, tmp_path):
     docs = make_folder(tmp_path)
     found = succeed(docs, "--number", "16", "--personas", "who.yaml", "--review", "0.3", *PRICES)
     folder = tmp_path / "datasets/my-docs-questions"
@@ -135,9 +134,7 @@ def test_a_folder_becomes_a_judged_collection(server: LanguageModelServer, tmp_p
     assert KEY not in "".join(path.read_text() for path in folder.iterdir())
 
 
-def test_the_same_call_gives_the_same_set_and_pays_for_nothing_twice(
-    server: LanguageModelServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_same_call_gives_the_same_set_and_pays_for_nothing_twice(server, tmp_path, monkeypatch):
     docs = make_folder(tmp_path)
     first = succeed(docs, "--number", "8", "--output", "one", "--name", "one")
     made = len(server.calls)
@@ -162,9 +159,7 @@ def test_the_same_call_gives_the_same_set_and_pays_for_nothing_twice(
     ]
 
 
-def test_a_dry_run_needs_no_key_and_makes_no_call(
-    server: LanguageModelServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_dry_run_needs_no_key_and_makes_no_call(server, tmp_path, monkeypatch):
     monkeypatch.delenv("OPENAI_API_KEY")
     docs = make_folder(tmp_path)
     (docs / "notes.rtf").write_text("x")
@@ -185,9 +180,7 @@ def test_a_dry_run_needs_no_key_and_makes_no_call(
     assert "no passage suits: comparison, exact_id\n" in call(docs, *one).stdout
 
 
-def test_the_budget_holds_and_the_same_call_goes_on(
-    server: LanguageModelServer, tmp_path: Path
-) -> None:
+def test_the_budget_holds_and_the_same_call_goes_on(server, tmp_path):
     docs = make_folder(tmp_path)
     small = ("--number", "8", *PRICES, "--max-cost-usd", "0.01", "--concurrency", "1")
     fail(call(docs, *small), "the budget of 0.01 USD", "the same command goes on from there")
@@ -199,9 +192,7 @@ def test_the_budget_holds_and_the_same_call_goes_on(
     assert found["calls"]["earlier"]["calls"] == made
 
 
-def test_faults_of_a_service_and_hostile_replies_cost_single_questions(
-    server: LanguageModelServer, tmp_path: Path
-) -> None:
+def test_faults_of_a_service_and_hostile_replies_cost_single_questions(server, tmp_path):
     asked: Counter[str] = Counter()
 
     def react(asked_for: Call) -> Reaction:
@@ -231,9 +222,7 @@ def test_faults_of_a_service_and_hostile_replies_cost_single_questions(
     assert "&lt;script&gt;" in report
 
 
-def test_where_nothing_passes_nothing_is_written(
-    server: LanguageModelServer, tmp_path: Path
-) -> None:
+def test_where_nothing_passes_nothing_is_written(server, tmp_path):
     server.react = lambda _: Say("no")
     result = call(make_folder(tmp_path), "--number", "3")
     assert result.exit_code == 2
@@ -241,9 +230,7 @@ def test_where_nothing_passes_nothing_is_written(
     assert not (tmp_path / "datasets").exists()
 
 
-def test_collections_of_other_formats_become_plain_texts(
-    server: LanguageModelServer, tmp_path: Path
-) -> None:
+def test_collections_of_other_formats_become_plain_texts(server, tmp_path):
     folder = tmp_path / "abc"
     (folder / "qrels").mkdir(parents=True)
     rows = [
@@ -265,9 +252,7 @@ def test_collections_of_other_formats_become_plain_texts(
     assert (card.documents, card.language) == ("../made/docs", "sv")
 
 
-def test_what_is_marked_for_a_person_is_a_table_to_label(
-    server: LanguageModelServer, tmp_path: Path
-) -> None:
+def test_what_is_marked_for_a_person_is_a_table_to_label(server, tmp_path):
     succeed(make_folder(tmp_path), "--number", "8")
     table = tmp_path / "datasets/my-docs-questions/review.csv"
     result = CliRunner().invoke(label, [str(table)])
@@ -289,14 +274,12 @@ def test_what_is_marked_for_a_person_is_a_table_to_label(
         (("retriever.fusion.kk=1",), ("kk",)),
     ],
 )
-def test_a_wrong_option_is_one_line(
-    server: LanguageModelServer, tmp_path: Path, arguments: tuple[str, ...], words: tuple[str, ...]
-) -> None:
+def test_a_wrong_option_is_one_line(server, tmp_path, arguments, words):
     fail(call(make_folder(tmp_path), *arguments), *words)
     assert not server.calls
 
 
-def test_documents_that_say_nothing_are_told(server: LanguageModelServer, tmp_path: Path) -> None:
+def test_documents_that_say_nothing_are_told(server, tmp_path):
     fail(call("nowhere"), "nowhere: there is no such folder or file, nor a collection")
     (tmp_path / "bare").mkdir()
     fail(call("bare"), "bare: holds no documents")
@@ -304,9 +287,7 @@ def test_documents_that_say_nothing_are_told(server: LanguageModelServer, tmp_pa
     fail(call("bare"), "no passage has 12 words or more")
 
 
-def test_where_replies_are_kept_a_missing_key_is_only_said(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_where_replies_are_kept_a_missing_key_is_only_said(monkeypatch, tmp_path):
     monkeypatch.setenv("OPENAI_API_KEY", "")
     monkeypatch.setenv("ASSAY_CACHE", str(tmp_path))
     heard = RecordingProgress()

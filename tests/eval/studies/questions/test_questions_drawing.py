@@ -1,14 +1,13 @@
 """Which passages are asked about, and what words tell of a question."""
 
 from collections import Counter
-from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.eval.llm.model_families import find_vendor, warn_of_families
-from assay.eval.studies.questions.drawing import Draw, Passage, draw_all
+from assay.eval.studies.questions.drawing import Passage, draw_all
 from assay.eval.studies.questions.kinds import KINDS, choose_kinds
 from assay.eval.studies.questions.personas import read_personas
 from assay.eval.studies.questions.words import LEAKS, find_identifiers, find_leak, measure_overlap
@@ -17,7 +16,7 @@ from assay.retrievers.base import AssayError
 FACTUAL, COMPARISON, EXACT = KINDS["factual"], KINDS["comparison"], KINDS["exact_id"]
 
 
-def make_passages(sizes: list[list[int]]) -> list[Passage]:
+def make_passages(sizes):
     """Return passages: a list of sections a document, and so many passages a section."""
     return [
         Passage(f"{doc}-{section}-{i}", f"d{doc}", i, i + 1, "text E17", (f"s{section}",))
@@ -27,7 +26,7 @@ def make_passages(sizes: list[list[int]]) -> list[Passage]:
     ]
 
 
-def draw(passages: list[Passage], number: int, seed: int = 0, **given: object) -> list[Draw]:
+def draw(passages, number, seed=0, **given):
     values = {"partners": {}, "kinds": [FACTUAL], "personas": []} | given
     return draw_all(passages, values["partners"], values["kinds"], values["personas"], number, seed)  # type: ignore[arg-type]
 
@@ -36,9 +35,7 @@ SIZES = st.lists(st.lists(st.integers(1, 4), min_size=1, max_size=4), min_size=1
 
 
 @given(SIZES, st.integers(0, 60), st.integers(0, 9), st.randoms())
-def test_draws_hang_on_the_seed_alone_and_take_turns(
-    sizes: list[list[int]], number: int, seed: int, chance
-) -> None:
+def test_draws_hang_on_the_seed_alone_and_take_turns(sizes, number, seed, chance):
     passages = make_passages(sizes)
     kinds = [FACTUAL, EXACT]
     drawn = draw(passages, number, seed, kinds=kinds, personas=["a", "b"])
@@ -54,7 +51,7 @@ def test_draws_hang_on_the_seed_alone_and_take_turns(
     assert len({one.passages[0].doc_id for one in first}) == len(first)
 
 
-def test_documents_then_sections_count_alike_however_long_they_are() -> None:
+def test_documents_then_sections_count_alike_however_long_they_are():
     passages = make_passages([[40, 1], [1, 1]])
     drawn = [one.passages[0] for one in draw(passages, 4)]
     assert Counter(one.doc_id for one in drawn) == {"d0": 2, "d1": 2}
@@ -63,7 +60,7 @@ def test_documents_then_sections_count_alike_however_long_they_are() -> None:
     assert len(starts) > 1
 
 
-def test_a_comparison_has_a_partner_and_other_types_what_suits_them() -> None:
+def test_a_comparison_has_a_partner_and_other_types_what_suits_them():
     passages = make_passages([[1, 1, 1]])
     partners = {"0-0-0": ["0-2-0"], "0-2-0": ["0-0-0"]}
     drawn = draw(passages, 9, partners=partners, kinds=[COMPARISON])
@@ -74,7 +71,7 @@ def test_a_comparison_has_a_partner_and_other_types_what_suits_them() -> None:
     assert len(draw([*bare, *passages], 9, kinds=[EXACT])) == 3
 
 
-def test_types_are_chosen_by_name() -> None:
+def test_types_are_chosen_by_name():
     assert choose_kinds([]) == list(KINDS.values())
     assert choose_kinds(["factual", "factual"]) == [FACTUAL]
     with pytest.raises(AssayError, match=r"--types: 'factuall': .*allowed: factual, how_to"):
@@ -88,22 +85,20 @@ WORDS = st.lists(
 
 
 @given(WORDS, WORDS)
-def test_overlap_is_a_share_and_whole_where_all_is_copied(
-    some: list[str], other: list[str]
-) -> None:
+def test_overlap_is_a_share_and_whole_where_all_is_copied(some, other):
     question, passage = " ".join(some), " ".join(other)
     assert 0 <= measure_overlap(question, passage) <= 1
     assert measure_overlap(question, f"{passage} {question.upper()}") == (1 if some else 0)
 
 
-def test_overlap_counts_runs_of_three() -> None:
+def test_overlap_counts_runs_of_three():
     assert measure_overlap("a b c d e", "x a b c y c d e") == pytest.approx(2 / 3)
     assert measure_overlap("E17?", "fault E17") == 1
     assert measure_overlap("水泵停止", "如果水泵停止了") == 1
     assert measure_overlap("水泵停止", "水泵坏了") == 0
 
 
-def test_identifiers_are_found() -> None:
+def test_identifiers_are_found():
     text = (
         "See § 4.2(a), fault E17 of the GV-400, max_tokens, getUser and 10.4.1; not 2024 or Anna."
     )
@@ -129,7 +124,7 @@ def test_identifiers_are_found() -> None:
         ("ko", "본문에 따르면 누가 지불합니까?"),
     ],
 )
-def test_leaks_are_found_in_every_language(language: str, question: str) -> None:
+def test_leaks_are_found_in_every_language(language, question):
     assert language in LEAKS
     assert find_leak(question)
 
@@ -148,11 +143,11 @@ def test_leaks_are_found_in_every_language(language: str, question: str) -> None
         "How do I delete pages of a document?",
     ],
 )
-def test_what_is_no_leak_stays(question: str) -> None:
+def test_what_is_no_leak_stays(question):
     assert find_leak(question) == ""
 
 
-def test_personas_are_read_and_wrong_ones_refused_in_one_line(tmp_path: Path) -> None:
+def test_personas_are_read_and_wrong_ones_refused_in_one_line(tmp_path):
     path = tmp_path / "who.yaml"
     path.write_text("personas:\n  - ' a new tenant '\n  - a clerk\n")
     assert read_personas(path) == ["a new tenant", "a clerk"]
@@ -171,7 +166,7 @@ def test_personas_are_read_and_wrong_ones_refused_in_one_line(tmp_path: Path) ->
         assert word in message
 
 
-def test_families_are_known_by_name() -> None:
+def test_families_are_known_by_name():
     names = {
         "anthropic claude-haiku-5-5": "Anthropic",
         "openai gpt-6-luna": "OpenAI",

@@ -1,7 +1,5 @@
 """A metric of ragas beside a measure: over which queries, how correlated, where furthest apart."""
 
-from pathlib import Path
-
 import pytest
 from samples.planned_runs import make_run
 
@@ -12,11 +10,11 @@ from assay.eval.studies.ragas.scores import Scores, is_score
 KNOWN = {metric.name: metric for metric in METRICS}
 
 
-def pairs(*scores: tuple[float, float]) -> list[Disagreement]:
+def pairs(*scores):
     return [Disagreement("q", "?", *pair) for pair in scores]
 
 
-def test_both_means_are_over_the_queries_that_ragas_scored(tmp_path: Path) -> None:
+def test_both_means_are_over_the_queries_that_ragas_scored(tmp_path):
     run = make_run(tmp_path, "planned", [1, 1, 0, 0])
     scores = Scores(KNOWN["ContextRecall"], {"q0": 0.5, "q2": 0.5}, missing={"q1": "a", "q3": "a"})
     (item,) = compare(run, [scores], 5)
@@ -29,7 +27,7 @@ def test_both_means_are_over_the_queries_that_ragas_scored(tmp_path: Path) -> No
     assert item.as_json()["queries"] == {"q0": 0.5, "q2": 0.5}
 
 
-def test_the_furthest_apart_come_first_and_equal_ones_not_at_all(tmp_path: Path) -> None:
+def test_the_furthest_apart_come_first_and_equal_ones_not_at_all(tmp_path):
     count = SHOWN + 5
     run = make_run(tmp_path, "planned", [1] * count)
     values = {f"q{i}": 1 - i / 100 for i in range(count)}
@@ -41,7 +39,7 @@ def test_the_furthest_apart_come_first_and_equal_ones_not_at_all(tmp_path: Path)
     ]
 
 
-def test_a_metric_without_a_near_measure_or_without_scores(tmp_path: Path) -> None:
+def test_a_metric_without_a_near_measure_or_without_scores(tmp_path):
     run = make_run(tmp_path, "planned", [1, 2])
     alone, none = compare(
         run,
@@ -58,7 +56,7 @@ def test_a_metric_without_a_near_measure_or_without_scores(tmp_path: Path) -> No
     assert none.scores.reasons == {"x": 2}
 
 
-def test_tau_is_kendalls_b() -> None:
+def test_tau_is_kendalls_b():
     assert correlate(pairs((0, 0), (0.5, 0.1), (1, 1))) == pytest.approx(1)
     assert correlate(pairs((0, 1), (0.5, 0.5), (1, 0))) == pytest.approx(-1)
     # Of 3 pairs one is concordant, one discordant, one tied on one side: 0 of sqrt(3 * 2).
@@ -67,7 +65,7 @@ def test_tau_is_kendalls_b() -> None:
     assert correlate(pairs((1 - 1e-10, 0), (1, 1))) is None
 
 
-def test_only_numbers_from_0_to_1_are_scores() -> None:
+def test_only_numbers_from_0_to_1_are_scores():
     assert is_score(0)
     assert is_score(1 + 1e-9)
     assert not is_score(float("nan"))

@@ -2,10 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterator
 from importlib.util import find_spec
-from pathlib import Path
-from typing import Any
 
 import pytest
 from click.testing import CliRunner
@@ -24,7 +21,7 @@ pytestmark = pytest.mark.skipif(
 
 
 @pytest.fixture(autouse=True)
-def reports(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def reports(tmp_path, monkeypatch):
     monkeypatch.setenv("ASSAY_REPORTS", str(tmp_path / "reports"))
     monkeypatch.setenv("ASSAY_CACHE", str(make_cache(tmp_path)))
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
@@ -32,32 +29,30 @@ def reports(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[LanguageModelServer]:
+def server(monkeypatch):
     with LanguageModelServer(judge) as server:
         monkeypatch.setenv("OPENAI_BASE_URL", f"{server.url}/v1")
         yield server
 
 
-def call(*arguments: str) -> str:
+def call(*arguments):
     done = CliRunner().invoke(ragas, ["judged", *arguments], catch_exceptions=False)
     assert done.exit_code == 0, done.output
     assert KEY not in done.output
     return done.stdout
 
 
-def call_json(*arguments: str) -> dict[str, Any]:
+def call_json(*arguments):
     found = json.loads(call("--provider", "openai", "--json", *arguments))
     assert isinstance(found, dict)
     return found
 
 
-def metrics(found: dict[str, Any]) -> dict[str, dict[str, Any]]:
+def metrics(found):
     return {row["metric"]: row for row in found["runs"][0]["metrics"]}
 
 
-def test_every_metric_with_its_answers_paid_for_once(
-    reports: Path, server: LanguageModelServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_every_metric_with_its_answers_paid_for_once(reports, server, monkeypatch):
     run = make_judged(reports)
     estimated = call_json("--dry-run", "--prices", "1,1.25,0.1,5")
     assert not server.calls
@@ -93,9 +88,7 @@ def test_every_metric_with_its_answers_paid_for_once(
     assert len(server.calls) == estimated["to_ask"]
 
 
-def test_stored_answers_are_judged_with_the_contexts_they_were_given(
-    reports: Path, server: LanguageModelServer
-) -> None:
+def test_stored_answers_are_judged_with_the_contexts_they_were_given(reports, server):
     run = make_judged(reports)
     asked = ("--provider", "openai", "--answers")
     done = CliRunner().invoke(ragas, ["judged", *asked])
@@ -120,7 +113,7 @@ def test_stored_answers_are_judged_with_the_contexts_they_were_given(
     assert "answers and contexts of 4 queries" in call(*asked)
 
 
-def test_without_reference_answers(reports: Path, server: LanguageModelServer) -> None:
+def test_without_reference_answers(reports, server):
     make_judged(reports, answers=False)
     rows = metrics(call_json())
     for name in MEANS:
@@ -131,9 +124,7 @@ def test_without_reference_answers(reports: Path, server: LanguageModelServer) -
             assert rows[name]["mean"]["n"] == QUERIES
 
 
-def test_unreadable_judgments_are_told_and_are_no_zeros(
-    reports: Path, server: LanguageModelServer
-) -> None:
+def test_unreadable_judgments_are_told_and_are_no_zeros(reports, server):
     make_judged(reports)
     server.react = lambda _: Say("I would rather talk about the sea.")
     options = ("--provider", "openai", "--metrics", "ContextRelevance")
@@ -143,9 +134,7 @@ def test_unreadable_judgments_are_told_and_are_no_zeros(
     assert re.search(rf"ContextRelevance +{QUERIES} +{why}", call(*options))
 
 
-def test_a_budget_that_ends_leaves_no_scores_and_keeps_the_answers(
-    reports: Path, server: LanguageModelServer
-) -> None:
+def test_a_budget_that_ends_leaves_no_scores_and_keeps_the_answers(reports, server):
     run = make_judged(reports)
     options = ("--prices", "1,1.25,0.1,5", "--metrics", "ContextRelevance")
     # Enough for the worst that one call can cost, and for what two really do.
@@ -171,9 +160,7 @@ def test_a_budget_that_ends_leaves_no_scores_and_keeps_the_answers(
         (["--provider", "openai", "--timeout-seconds", "0"], "--timeout-seconds: "),
     ],
 )
-def test_bad_input_is_one_line(
-    arguments: list[str], message: str, reports: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_bad_input_is_one_line(arguments, message, reports, monkeypatch):
     make_judged(reports)
     monkeypatch.setenv("OPENAI_API_KEY", "")
     with pytest.raises(AssayError, match=message) as caught:

@@ -2,18 +2,16 @@
 
 import json
 import threading
-from collections.abc import Callable
 from importlib.util import find_spec
 
 import pytest
 from tools.llm_fixtures import end
 
-from assay.eval.llm.job import CUT, TOO_LONG, Ask, Asking
+from assay.eval.llm.job import CUT, TOO_LONG, Asking
 from assay.eval.studies.ragas import judging
 from assay.eval.studies.ragas.judging import RESPOND, UNREADABLE
 from assay.eval.studies.ragas.metrics import METRICS, choose
 from assay.eval.studies.ragas.samples import Sample
-from assay.eval.studies.ragas.scores import Scores
 from assay.retrievers.base import AssayError
 from assay.retrievers.language_models.answers import KeptAnswer
 from assay.retrievers.language_models.base import Prompt
@@ -26,7 +24,7 @@ PASSAGES = ("Ferries leave hourly.", "Dogs travel free.", "Tickets are sold on b
 SAMPLE = Sample("q", "do dogs pay?", (), PASSAGES, PASSAGES, (), (), "Dogs are free. So are cats.")
 
 
-def judge(prompt: Prompt) -> KeptAnswer:
+def judge(prompt):
     """Find passages about dogs useful, and one of two statements borne out."""
     about, text = prompt.question.rpartition("input: ")[2], f"{prompt.document}{prompt.question}"
     if RESPOND in text:
@@ -45,7 +43,7 @@ def judge(prompt: Prompt) -> KeptAnswer:
     return end('{"statements": ["Dogs travel free.", "Nothing of cats."]}')
 
 
-def score(name: str, sample: Sample = SAMPLE, ask: Ask = judge) -> Scores:
+def score(name, sample=SAMPLE, ask=judge):
     (found,) = judging.score(choose([name], judge=True), [sample], Asking(ask, 2))
     return found
 
@@ -60,11 +58,11 @@ def score(name: str, sample: Sample = SAMPLE, ask: Ask = judge) -> Scores:
         ("Faithfulness", 3 / 4),
     ],
 )
-def test_each_metric_is_worked_out_from_the_judgments(name: str, value: float) -> None:
+def test_each_metric_is_worked_out_from_the_judgments(name, value):
     assert score(name).values == {"q": pytest.approx(value)}
 
 
-def test_each_question_is_what_ragas_asks() -> None:
+def test_each_question_is_what_ragas_asks():
     """Cut in two at a line break, and whole again when it is joined by one."""
     asked: list[Prompt] = []
 
@@ -98,9 +96,7 @@ def test_each_question_is_what_ragas_asks() -> None:
         (end(""), "an empty answer"),
     ],
 )
-def test_what_cannot_be_read_is_no_score_and_never_0(
-    name: str, reply: KeptAnswer, reason: str
-) -> None:
+def test_what_cannot_be_read_is_no_score_and_never_0(name, reply, reason):
     def ask(prompt: Prompt) -> KeptAnswer:
         return judge(prompt) if RESPOND in prompt.question else reply
 
@@ -109,7 +105,7 @@ def test_what_cannot_be_read_is_no_score_and_never_0(
     assert found.reasons == {reason: 1}
 
 
-def test_one_unreadable_judgment_of_many_is_no_score() -> None:
+def test_one_unreadable_judgment_of_many_is_no_score():
     """ragas' own ContextRelevance would go on with the other judge."""
 
     def ask(prompt: Prompt) -> KeptAnswer:
@@ -118,14 +114,14 @@ def test_one_unreadable_judgment_of_many_is_no_score() -> None:
     assert score("ContextRelevance", ask=ask).missing == {"q": UNREADABLE}
 
 
-def test_a_verdict_out_of_range_is_no_score() -> None:
+def test_a_verdict_out_of_range_is_no_score():
     found = score("ContextRecall", ask=lambda _: end('{"classifications": []}'))
     assert found.missing == {"q": "ragas gave no score between 0 and 1"}
     found = score("ContextRelevance", ask=lambda _: end('{"rating": 9}'))
     assert found.missing == {"q": "ragas gave no score between 0 and 1"}
 
 
-def test_no_hits_score_0_unasked_and_have_no_faithfulness() -> None:
+def test_no_hits_score_0_unasked_and_have_no_faithfulness():
     nothing = Sample("q", "?", (), (), (), (), (), "An answer.")
 
     def ask(prompt: Prompt) -> KeptAnswer:
@@ -136,21 +132,21 @@ def test_no_hits_score_0_unasked_and_have_no_faithfulness() -> None:
     assert score("Faithfulness", nothing, ask).missing == {"q": "nothing was returned"}
 
 
-def test_without_a_reference_answer_only_metrics_without_one_are_scored() -> None:
+def test_without_a_reference_answer_only_metrics_without_one_are_scored():
     bare = Sample("q", SAMPLE.text, (), PASSAGES, PASSAGES, (), (), "")
     scored = {metric.name for metric in JUDGED if score(metric.name, bare).values}
     assert scored == {"ContextPrecisionWithoutReference", "ContextRelevance", "Faithfulness"}
     assert score("ContextRecall", bare).missing == {"q": "no reference answer"}
 
 
-def raising(error: Exception) -> Callable[[Prompt], KeptAnswer]:
+def raising(error):
     def ask(prompt: Prompt) -> KeptAnswer:
         raise error
 
     return ask
 
 
-def test_a_question_without_an_answer_is_counted_and_other_errors_end_all() -> None:
+def test_a_question_without_an_answer_is_counted_and_other_errors_end_all():
     for metric in JUDGED:
         found = score(metric.name, ask=raising(TooLongError("9 tokens")))
         assert found.missing == {"q": TOO_LONG}
@@ -158,7 +154,7 @@ def test_a_question_without_an_answer_is_counted_and_other_errors_end_all() -> N
             score(metric.name, ask=raising(AssayError("the budget")))
 
 
-def test_questions_are_asked_at_once() -> None:
+def test_questions_are_asked_at_once():
     both = threading.Barrier(2, timeout=30)
 
     def ask(prompt: Prompt) -> KeptAnswer:

@@ -4,7 +4,6 @@ import subprocess
 import sys
 from dataclasses import replace
 from importlib.util import find_spec
-from pathlib import Path
 
 import pytest
 from samples import report as report_sample
@@ -23,16 +22,14 @@ pytestmark = pytest.mark.skipif(not find_spec("ragas"), reason="needs the extra 
 BY_TEXT = [metric for metric in METRICS if not metric.judged]
 
 
-def make_sample(
-    ids: str, gold: str, contexts: tuple[str, ...] = (), gold_contexts: tuple[str, ...] = ()
-) -> Sample:
+def make_sample(ids, gold, contexts=(), gold_contexts=()):
     contexts = contexts or tuple(ids)
     return Sample(
         "q", "?", tuple(ids), contexts, contexts, tuple(gold), gold_contexts or (gold,), ""
     )
 
 
-def score(name: str, sample: Sample) -> float:
+def score(name, sample):
     (found,) = plain.score(choose([name], judge=False), [sample], Quiet())
     return found.values["q"]
 
@@ -46,13 +43,13 @@ def score(name: str, sample: Sample) -> float:
         ("abcde", "x", 0, 0),
     ],
 )
-def test_by_ids_is_set_arithmetic(ids: str, gold: str, recall: float, precision: float) -> None:
+def test_by_ids_is_set_arithmetic(ids, gold, recall, precision):
     sample = make_sample(ids, gold)
     assert score("IDBasedContextRecall", sample) == pytest.approx(recall)
     assert score("IDBasedContextPrecision", sample) == pytest.approx(precision)
 
 
-def test_by_text_takes_what_is_half_alike() -> None:
+def test_by_text_takes_what_is_half_alike():
     """Edit distance over the longer length: `abcd` to `abxy` is 2 of 4, to `abcdefgh` 4 of 8."""
     exact = make_sample("123", "g", ("zzzz", "abcd", "yyyy"), ("abcd", "wwww"))
     assert score("NonLLMContextRecall", exact) == 1 / 2
@@ -66,7 +63,7 @@ def test_by_text_takes_what_is_half_alike() -> None:
     assert score("NonLLMContextRecall", within) == 0
 
 
-def test_average_precision_is_over_the_chunks_found_relevant() -> None:
+def test_average_precision_is_over_the_chunks_found_relevant():
     """Relevant at ranks 2 and 4: (1/2 + 2/4) / 2, whatever else is relevant and was not found."""
     contexts = ("zzzz", "abcd", "yyyy", "efgh")
     for gold in (("abcd", "efgh"), ("abcd", "efgh", "ijkl", "mnop")):
@@ -74,19 +71,19 @@ def test_average_precision_is_over_the_chunks_found_relevant() -> None:
         assert score("NonLLMContextPrecisionWithReference", sample) == pytest.approx(1 / 2)
 
 
-def test_nothing_returned_scores_0_and_is_counted() -> None:
+def test_nothing_returned_scores_0_and_is_counted():
     for found in plain.score(BY_TEXT, [make_sample("", "g")], Quiet()):
         assert found.values == {"q": 0.0}
         assert found.empty == ("q",)
 
 
-def test_a_query_without_relevant_gold_has_no_score() -> None:
+def test_a_query_without_relevant_gold_has_no_score():
     for found in plain.score(BY_TEXT, [make_sample("abc", "", gold_contexts=("x",))], Quiet()):
         assert found.values == {}
         assert found.missing == {"q": "no gold item is relevant"}
 
 
-def test_samples_show_what_the_measures_are_computed_on(tmp_path: Path) -> None:
+def test_samples_show_what_the_measures_are_computed_on(tmp_path):
     run = report_sample.make_run(tmp_path)
     ranking = run.rankings["q1"]
     titled = [replace(hit, chunk=replace(hit.chunk, title="Tides")) for hit in ranking.hits]
@@ -104,7 +101,7 @@ def test_samples_show_what_the_measures_are_computed_on(tmp_path: Path) -> None:
     assert [sample.query for sample in make_samples(run, 2, limit=2)] == ["q1", "q5"]
 
 
-def test_where_gold_items_are_chunks_ids_agree_with_recall_and_precision(tmp_path: Path) -> None:
+def test_where_gold_items_are_chunks_ids_agree_with_recall_and_precision(tmp_path):
     run = make_run(tmp_path, "planned", [1, 2, 3, 5, 6, 0, 1, 4])
     scores = plain.score(BY_TEXT, make_samples(run, 5), Quiet())
     for item in compare(run, scores, 5)[:2]:
@@ -115,7 +112,7 @@ def test_where_gold_items_are_chunks_ids_agree_with_recall_and_precision(tmp_pat
         assert item.mean == item.measure_mean
 
 
-def test_a_planted_disagreement_is_found(tmp_path: Path) -> None:
+def test_a_planted_disagreement_is_found(tmp_path):
     """Three hits for a query with one of them relevant: precision 1/3 for ragas, P@5 1/5."""
     run = make_run(tmp_path, "planned", [1, 2, 3])
     (scores,) = plain.score(
@@ -133,7 +130,7 @@ def test_a_planted_disagreement_is_found(tmp_path: Path) -> None:
     assert item.as_json()["disagreements"][0]["query"] == worst.query
 
 
-def test_two_items_in_one_chunk_are_where_ragas_recall_falls_behind(tmp_path: Path) -> None:
+def test_two_items_in_one_chunk_are_where_ragas_recall_falls_behind(tmp_path):
     """Both halves of `text number 0` are gold: the chunk that is all of it covers them."""
     collection = make_collection(2)
     halves = tuple(
@@ -151,7 +148,7 @@ def test_two_items_in_one_chunk_are_where_ragas_recall_falls_behind(tmp_path: Pa
     assert [(gap.query, gap.measure) for gap in item.disagreements] == [("q0", 1.0)]
 
 
-def test_scoring_writes_nothing_below_the_home_directory(tmp_path: Path) -> None:
+def test_scoring_writes_nothing_below_the_home_directory(tmp_path):
     code = (
         "from assay.eval import no_telemetry; no_telemetry.disable()\n"
         "from assay.eval.studies.ragas import plain\n"
@@ -170,14 +167,14 @@ def test_scoring_writes_nothing_below_the_home_directory(tmp_path: Path) -> None
     assert not list(tmp_path.rglob("*"))
 
 
-def test_a_missing_extra_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_extra_is_one_line(monkeypatch):
     monkeypatch.setitem(sys.modules, "ragas.metrics", None)
     with pytest.raises(AssayError, match=r"needs the extra `ragas`: make extra NAME=") as caught:
         plain.score(BY_TEXT, [make_sample("a", "a")], Quiet())
     assert "\n" not in str(caught.value)
 
 
-def test_names_are_checked() -> None:
+def test_names_are_checked():
     assert choose([], judge=False) == BY_TEXT
     assert choose([], judge=True) == list(METRICS)
     with pytest.raises(AssayError, match="'nDCG@10' is not one of ragas'; allowed: IDBased"):
@@ -186,5 +183,5 @@ def test_names_are_checked() -> None:
         choose(["Faithfulness"], judge=False)
 
 
-def test_measures_named_as_nearest_can_be_computed() -> None:
+def test_measures_named_as_nearest_can_be_computed():
     measures.check_names(metric.nearest.format(k=5) for metric in METRICS if metric.nearest)

@@ -1,7 +1,6 @@
 """Published figures: the verdict on each, and what their file may say."""
 
 import json
-from pathlib import Path
 
 import pytest
 from samples.published import read_facts, write_file
@@ -31,7 +30,7 @@ from assay.retrievers.base import AssayError
         ("sets:", "sets: [", ""),
     ],
 )
-def test_a_broken_file_is_one_line(tmp_path: Path, before: str, after: str, message: str) -> None:
+def test_a_broken_file_is_one_line(tmp_path, before, after, message):
     path = write_file(tmp_path / "published.yaml")
     text = path.read_text()
     assert before in text
@@ -52,18 +51,18 @@ def test_a_broken_file_is_one_line(tmp_path: Path, before: str, after: str, mess
         (1.0, "differs"),
     ],
 )
-def test_the_ends_of_the_tolerance_are_within(measured: float, verdict: str) -> None:
+def test_the_ends_of_the_tolerance_are_within(measured, verdict):
     figure = PublishedFigure(system="bm25", value=0.5, source="paper")
     assert judge(measured, figure, Tolerance(ok=0.005, close=0.02)) == verdict
 
 
-def test_differences_have_signs() -> None:
+def test_differences_have_signs():
     values = (0.0123, -0.0004, 0.0, None)
     found = [print_cell(value, "precise difference")[0] for value in values]
     assert found == ["+0.0123", "−0.0004", "0.0000", "–"]
 
 
-def test_the_page_of_the_project_is_made_of_its_figures_and_of_the_file() -> None:
+def test_the_page_of_the_project_is_made_of_its_figures_and_of_the_file():
     facts = json.loads((ROOT / "docs" / "published.json").read_text())
     assert (ROOT / "docs" / "published.md").read_text() == render(report(read_facts(facts)))
     settings = load_settings(ROOT / "configs" / "published.yaml")

@@ -2,8 +2,6 @@
 
 import json
 import os
-from pathlib import Path
-from typing import Any
 
 import pytest
 from click.testing import CliRunner
@@ -23,7 +21,7 @@ from assay.retrievers.base import AssayError
 
 
 @pytest.fixture
-def reports(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def reports(tmp_path, monkeypatch):
     """Two runs, of which one has a report."""
     folder = tmp_path / "reports"
     monkeypatch.setenv("ASSAY_REPORTS", str(folder))
@@ -34,7 +32,7 @@ def reports(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-def put(place: Path, **files: Any) -> None:
+def put(place, **files):
     """Write a page, and JSON files beside it."""
     place.parent.mkdir(parents=True, exist_ok=True)
     place.write_text("page")
@@ -42,17 +40,17 @@ def put(place: Path, **files: Any) -> None:
         (place.parent / f"{name}.json").write_text(json.dumps(value))
 
 
-def refresh(reports: Path) -> None:
+def refresh(reports):
     """Do what every command does in the end."""
     if is_stale(reports):
         write_overview(reports)
 
 
-def name_runs(reports: Path) -> dict[str, str]:
+def name_runs(reports):
     return {row.config: row.id for row in list_runs(reports, scored=False)}
 
 
-def test_figures_come_from_what_reports_have_written(reports: Path) -> None:
+def test_figures_come_from_what_reports_have_written(reports):
     rows = {row.config: row for row in list_runs(reports, scored=False)}
     mean = summarise(make_run(reports / "again", "mine", [1, 1, 2]), ["nDCG@10"]).means["nDCG@10"]
     assert rows["mine"].means["nDCG@10"] == pytest.approx(mean.value)
@@ -63,14 +61,14 @@ def test_figures_come_from_what_reports_have_written(reports: Path) -> None:
     assert f"{mean.value:.3f}<small>{mean.low:.3f} – {mean.high:.3f}</small>" in page
 
 
-def test_collections_say_what_their_queries_can_show(reports: Path) -> None:
+def test_collections_say_what_their_queries_can_show(reports):
     (row,) = list_collections(list_runs(reports, scored=False))
     assert (row.name, row.runs, row.facts.queries) == ("planned", 2, 3)
     assert row.detectable is None  # of three queries
     assert foresee(60) == pytest.approx(0.1103, abs=1e-3)
 
 
-def test_every_kind_has_its_rows_with_verdicts_and_links(reports: Path) -> None:
+def test_every_kind_has_its_rows_with_verdicts_and_links(reports):
     put(reports / "compare-a-b/report.html", comparison={"verdict": ["b is better.", "Look."]})
     put(reports / "sweep-x/report.html", sweep={}, summary={"verdict": ["k 2 is best."]})
     put(reports / "tuned/my pipeline.html")
@@ -99,7 +97,7 @@ def test_every_kind_has_its_rows_with_verdicts_and_links(reports: Path) -> None:
     assert again.count("<h2") == page.count("<h2"), "the page does not list itself"
 
 
-def test_a_run_has_the_verdict_of_its_newest_comparison_and_gate(reports: Path) -> None:
+def test_a_run_has_the_verdict_of_its_newest_comparison_and_gate(reports):
     ids = name_runs(reports)
     for number, verdict in enumerate(("worse", "better", "not shown (too few queries)")):
         facts = {
@@ -120,7 +118,7 @@ def test_a_run_has_the_verdict_of_its_newest_comparison_and_gate(reports: Path) 
     assert [item.words for item in verdicts[ids["other"]]] == ["rank 1 of 2"]
 
 
-def test_files_that_are_not_as_they_should_be_stop_nothing(reports: Path) -> None:
+def test_files_that_are_not_as_they_should_be_stop_nothing(reports):
     for number, text in enumerate(("", "[]", "{", '{"verdict": {"a": 1}}', "\udcff")):
         put(reports / f"compare-{number}/report.html")
         path = reports / f"compare-{number}/comparison.json"
@@ -131,7 +129,7 @@ def test_files_that_are_not_as_they_should_be_stop_nothing(reports: Path) -> Non
     assert "Not read, as damaged or of another version: broken." in page
 
 
-def test_it_is_written_when_something_changed_and_only_then(reports: Path) -> None:
+def test_it_is_written_when_something_changed_and_only_then(reports):
     refresh(reports)
     page = reports / INDEX
     os.utime(page, (0, 0))
@@ -142,7 +140,7 @@ def test_it_is_written_when_something_changed_and_only_then(reports: Path) -> No
     assert "compare-a-b/report.html" in page.read_text()
 
 
-def test_nothing_is_written_where_nothing_is_or_over_somebody_elses(tmp_path: Path) -> None:
+def test_nothing_is_written_where_nothing_is_or_over_somebody_elses(tmp_path):
     refresh(tmp_path / "nowhere")
     (tmp_path / "baselines").mkdir()
     (tmp_path / "baselines/a.json").write_text("{}")
@@ -156,7 +154,7 @@ def test_nothing_is_written_where_nothing_is_or_over_somebody_elses(tmp_path: Pa
         write_overview(tmp_path)
 
 
-def test_any_command_brings_it_up_to_date(reports: Path) -> None:
+def test_any_command_brings_it_up_to_date(reports):
     (gone, kept) = name_runs(reports).values()
     CliRunner().invoke(assay, ["runs", "list"])
     assert gone in (reports / INDEX).read_text()
@@ -167,7 +165,7 @@ def test_any_command_brings_it_up_to_date(reports: Path) -> None:
     assert kept in page
 
 
-def test_the_command_gives_each_run_a_page(reports: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_command_gives_each_run_a_page(reports, monkeypatch):
     opened: list[str] = []
     monkeypatch.setattr("click.launch", opened.append)
     done = CliRunner().invoke(ui, ["--no-browser", "--json"])
@@ -187,7 +185,7 @@ def test_the_command_gives_each_run_a_page(reports: Path, monkeypatch: pytest.Mo
     assert opened == [str(reports / INDEX)]
 
 
-def test_a_folder_without_reports_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_folder_without_reports_is_told(tmp_path, monkeypatch):
     monkeypatch.setenv("ASSAY_REPORTS", str(tmp_path))
     with pytest.raises(AssayError, match="no stored runs here; `assay run CONFIG` makes one"):
         CliRunner().invoke(ui, ["--no-browser"], catch_exceptions=False)

@@ -2,17 +2,14 @@
 
 import json
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
 from click.testing import CliRunner
-from click.testing import Result as Called
 from samples.planned_runs import make_run
 
 from assay.eval.cli.runs import runs
 from assay.eval.runs.manifest import MANIFEST
-from assay.eval.runs.stored import StoredRun
 from assay.eval.runs.summary.exports import MEANS, export
 from assay.eval.runs.summary.summary import summarise
 from assay.eval.studies.run.overview import write_overview
@@ -22,7 +19,7 @@ from assay.eval.studies.run.trends import list_trends
 MADE = ("2026-03-01T10:00:00+00:00", "2026-03-02T10:00:00+00:00", "2026-03-03T10:00:00+00:00")
 
 
-def stamp(run: StoredRun, created: str, commit: str) -> StoredRun:
+def stamp(run, created, commit):
     """Say in the folder of a run when it was made, and at which commit."""
     path = run.folder / MANIFEST
     manifest: dict[str, Any] = json.loads(path.read_text())
@@ -33,7 +30,7 @@ def stamp(run: StoredRun, created: str, commit: str) -> StoredRun:
 
 
 @pytest.fixture
-def reports(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def reports(tmp_path, monkeypatch):
     """Three runs: two of one config at two commits, and one that nothing was exported of."""
     monkeypatch.setenv("ASSAY_REPORTS", str(tmp_path))
     for name, ranks, created, commit in (
@@ -48,18 +45,18 @@ def reports(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def call(*arguments: str, **options: Any) -> Called:
+def call(*arguments, **options):
     return CliRunner().invoke(runs, arguments, **options)
 
 
-def listed(*arguments: str) -> list[dict[str, Any]]:
+def listed(*arguments):
     done = call("list", *arguments, "--json")
     assert done.exit_code == 0, done.exception
     found: list[dict[str, Any]] = json.loads(done.output)["runs"]
     return found
 
 
-def test_the_newest_come_first_with_their_means(reports: Path) -> None:
+def test_the_newest_come_first_with_their_means(reports):
     newest, middle, oldest = listed()
     assert [row["config"] for row in (newest, middle, oldest)] == ["other", "mine", "mine"]
     assert middle["means"] == {"Hit@1": 1.0, "nDCG@10": 1.0}
@@ -84,7 +81,7 @@ def test_the_newest_come_first_with_their_means(reports: Path) -> None:
         (["--measure", "Hit@1", "--until", "2026-03-02"], [2, 1]),
     ],
 )
-def test_runs_are_filtered(options: list[str], days: list[int], reports: Path) -> None:
+def test_runs_are_filtered(options, days, reports):
     assert [row["created"] for row in listed(*options)] == [MADE[day - 1] for day in days]
 
 
@@ -101,12 +98,12 @@ def test_runs_are_filtered(options: list[str], days: list[int], reports: Path) -
         (["--measure", "nDGC@10"], "nDGC@10"),
     ],
 )
-def test_a_wrong_filter_is_told(options: list[str], said: str, reports: Path) -> None:
+def test_a_wrong_filter_is_told(options, said, reports):
     with pytest.raises(Exception, match=said):
         call("list", *options, catch_exceptions=False)
 
 
-def test_the_table_and_one_run(reports: Path) -> None:
+def test_the_table_and_one_run(reports):
     table = call("list", "--measure", "Hit@1", env={"COLUMNS": "200"}).output
     assert [line.split()[0][:4] for line in table.splitlines() if "planned" in line] == [
         "mine",
@@ -119,7 +116,7 @@ def test_the_table_and_one_run(reports: Path) -> None:
     assert f"commit         {'b' * 40}" in shown
 
 
-def test_damaged_means_are_computed_again(reports: Path) -> None:
+def test_damaged_means_are_computed_again(reports):
     before = listed()
     for number, path in enumerate(sorted(reports.glob(f"*/{MEANS}"))):
         path.write_text("[3]" if number else "{")
@@ -129,13 +126,13 @@ def test_damaged_means_are_computed_again(reports: Path) -> None:
     )
 
 
-def test_a_broken_run_is_passed_over(reports: Path) -> None:
+def test_a_broken_run_is_passed_over(reports):
     (reports / "broken").mkdir()
     (reports / "broken" / MANIFEST).write_text("{}")
     assert len(listed()) == 3
 
 
-def test_deleting_asks_and_spares_the_others(reports: Path) -> None:
+def test_deleting_asks_and_spares_the_others(reports):
     ids = [row["run"] for row in listed()]
     assert call("delete", "--config", "mine", "--dry-run").exit_code == 0
     assert call("delete", "--config", "mine", input="n\n").exit_code == 1
@@ -148,7 +145,7 @@ def test_deleting_asks_and_spares_the_others(reports: Path) -> None:
     assert [row["run"] for row in listed()] == [ids[0]]
 
 
-def test_nothing_is_deleted_that_is_not_named(reports: Path) -> None:
+def test_nothing_is_deleted_that_is_not_named(reports):
     with pytest.raises(Exception, match="name runs, or say by options which"):
         call("delete", "--yes", catch_exceptions=False)
     with pytest.raises(Exception, match="give --yes or --dry-run"):
@@ -156,7 +153,7 @@ def test_nothing_is_deleted_that_is_not_named(reports: Path) -> None:
     assert len(listed()) == 3
 
 
-def test_trends_go_over_commits_in_their_order(reports: Path) -> None:
+def test_trends_go_over_commits_in_their_order(reports):
     again = stamp(make_run(reports, "mine", [1, 1, 0]), "2026-03-04T10:00:00+00:00", "b" * 40)
     export(summarise(again, ["Hit@1", "nDCG@10"]))
     (trend,) = list_trends(list_runs(reports), "Hit@1")
@@ -167,7 +164,7 @@ def test_trends_go_over_commits_in_their_order(reports: Path) -> None:
     assert trend.moments[0].height > trend.moments[1].height  # from the top
 
 
-def test_collections_of_one_name_have_trends_of_their_own(reports: Path) -> None:
+def test_collections_of_one_name_have_trends_of_their_own(reports):
     rows = [row for row in list_runs(reports) if row.config == "mine"]
     both = [replace(row, place=place) for row in rows for place in ("a/judged", "b/judged")]
     trends = list_trends(both, "Hit@1")
@@ -175,12 +172,12 @@ def test_collections_of_one_name_have_trends_of_their_own(reports: Path) -> None
     assert [len(item.moments) for item in trends] == [2, 2]
 
 
-def test_either_name_orders_the_list(reports: Path) -> None:
+def test_either_name_orders_the_list(reports):
     assert listed("--measure", "Success@1") == listed("--measure", "Hit@1")
     assert listed("--min", "Success@1=0.5") == listed("--min", "Hit@1=0.5") != listed()
 
 
-def test_runs_that_were_timed_on_a_busy_machine_are_marked(reports: Path) -> None:
+def test_runs_that_were_timed_on_a_busy_machine_are_marked(reports):
     load_ = {"cores": 2, "seconds": 3.0, "own": 0.4, "others": 0.5, "load_average": 2.0}
     newest = list_runs(reports)[0]
     assert newest.p50 is not None

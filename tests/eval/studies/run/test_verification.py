@@ -28,7 +28,7 @@ RANKS = (1, 3, 0, 2, 7, 1)
 
 
 @pytest.fixture(scope="module")
-def exported(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def exported(tmp_path_factory):
     """The folder of a run whose gold chunks cover one to three items each."""
     collection = make_collection(len(RANKS))
     gold = {}
@@ -46,11 +46,11 @@ def exported(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def folder(exported: Path, tmp_path: Path) -> Path:
+def folder(exported, tmp_path):
     return Path(shutil.copytree(exported, tmp_path / exported.name))
 
 
-def test_every_measure_is_recomputed(folder: Path) -> None:
+def test_every_measure_is_recomputed(folder):
     (folder / "rankings.jsonl").unlink()  # the run's own files are not needed
     checks = verify(folder)
     assert [check.measure for check in checks] == list(MEASURES)
@@ -58,7 +58,7 @@ def test_every_measure_is_recomputed(folder: Path) -> None:
     assert all(check.told == pytest.approx(check.recomputed) for check in checks)
 
 
-def test_a_score_that_was_changed_is_found(folder: Path) -> None:
+def test_a_score_that_was_changed_is_found(folder):
     path = folder / "per_query.csv"
     table = pd.read_csv(path, index_col="query_id")
     table.loc["q1", "Recall@20"] -= 1e-6
@@ -75,9 +75,7 @@ SPACED = {
 }
 
 
-def test_ids_that_differ_in_white_space_alone_stay_apart(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_ids_that_differ_in_white_space_alone_stay_apart(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     found = ["pay_slip", "pay slip", "pay  slip"]
     rankings = dict.fromkeys(SPACED["queries"], found)
@@ -98,14 +96,14 @@ IDS = st.text(st.sampled_from("a_ \t\\x20u\u00a0") | st.characters(), min_size=1
 
 
 @given(st.lists(IDS, min_size=2, unique=True))
-def test_an_id_is_one_word_that_no_other_id_has(ids: list[str]) -> None:
+def test_an_id_is_one_word_that_no_other_id_has(ids):
     words = [as_word(id_) for id_ in ids]
     assert len(set(words)) == len(ids)
     assert all(word.split() == [word] for word in words)
 
 
 @pytest.mark.parametrize("id_", ["https://x.org/pay%20slip", "notes\\fees.md", "été.md#2", "a_b"])
-def test_an_id_without_white_space_stands_as_it_is(id_: str) -> None:
+def test_an_id_without_white_space_stands_as_it_is(id_):
     assert as_word(id_) == id_
 
 
@@ -113,7 +111,7 @@ def test_an_id_without_white_space_stands_as_it_is(id_: str) -> None:
     ("name", "line", "measure"),
     [("run.trec", 0, "nDCG@10"), ("qrels.trec", 0, "P@5"), ("items.csv", 1, "Tokens@10")],
 )
-def test_a_line_that_is_lost_is_found(folder: Path, name: str, line: int, measure: str) -> None:
+def test_a_line_that_is_lost_is_found(folder, name, line, measure):
     path = folder / name
     lines = path.read_text().splitlines(keepends=True)
     path.write_text("".join(lines[:line] + lines[line + 1 :]))
@@ -121,13 +119,13 @@ def test_a_line_that_is_lost_is_found(folder: Path, name: str, line: int, measur
 
 
 @pytest.mark.parametrize("name", ["run.trec", "qrels.trec", "items.csv", "per_query.csv"])
-def test_a_file_that_is_missing_is_named(folder: Path, name: str) -> None:
+def test_a_file_that_is_missing_is_named(folder, name):
     (folder / name).unlink()
     with pytest.raises(AssayError, match=f"{name}.*assay report"):
         verify(folder)
 
 
-def test_a_file_that_is_broken_is_told_in_a_line(folder: Path) -> None:
+def test_a_file_that_is_broken_is_told_in_a_line(folder):
     (folder / "run.trec").write_text("q1 Q0\n")
     with pytest.raises(AssayError, match="its exports cannot be read"):
         verify(folder)

@@ -1,7 +1,6 @@
 """What runs of approximate engines tell, wherever a run is told of."""
 
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from samples.report import make_run
@@ -9,7 +8,7 @@ from samples.report import make_run
 from assay.eval.cli.run import print_summary
 from assay.eval.report.run_page import page as report
 from assay.eval.runs.ann_recall import find_recalls
-from assay.eval.runs.summary.summary import Summary, summarise
+from assay.eval.runs.summary.summary import summarise
 from assay.eval.tracking.record import describe
 
 FACTS = {
@@ -22,24 +21,22 @@ FACTS = {
 }
 
 
-def test_the_recall_of_each_approximate_leg_is_found() -> None:
+def test_the_recall_of_each_approximate_leg_is_found():
     assert find_recalls(FACTS) == {"native": 0.8664, "dense": 0.71}
 
 
 @pytest.mark.parametrize("facts", [{}, {"legs": None}, {"legs": {"a": "b", "c": {"engine": "d"}}}])
-def test_other_facts_tell_nothing(facts: dict[str, object]) -> None:
+def test_other_facts_tell_nothing(facts):
     assert find_recalls(facts) == {}
 
 
 @pytest.fixture
-def summary(tmp_path: Path) -> Summary:
+def summary(tmp_path):
     run = make_run(tmp_path)
     return summarise(replace(run, manifest=run.manifest.model_copy(update={"facts": FACTS})))
 
 
-def test_it_is_printed_reported_and_logged(
-    summary: Summary, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_it_is_printed_reported_and_logged(summary, capsys):
     told = "dense search is approximate: recall@100 against exact search 0.866"
     page = report.write(summary)
     assert told in page.read_text()

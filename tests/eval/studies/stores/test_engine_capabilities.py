@@ -1,7 +1,6 @@
 """What the capabilities of stores say is so."""
 
 from contextlib import closing
-from typing import Any
 
 import pytest
 
@@ -13,13 +12,13 @@ HERE = [engine for engine in list_engines() if not engine.settings.capabilities.
 
 
 @pytest.mark.parametrize("engine", list_engines(), ids=lambda engine: engine.type)
-def test_capabilities_say_whether_search_is_exact(engine: Any, tmp_path: Any) -> None:
+def test_capabilities_say_whether_search_is_exact(engine, tmp_path):
     if not engine.settings.capabilities.installed:
         pytest.skip(f"needs the extra `{engine.settings.capabilities.extra}`")
     with closing(engine.build(Resources(Cache(tmp_path)))) as store:
         assert store.metadata()["exact"] is engine.settings.capabilities.exact
 
 
-def test_no_engine_is_met_that_nothing_can_be_asked_of() -> None:
+def test_no_engine_is_met_that_nothing_can_be_asked_of():
     assert read_engine("weaviate").settings.capabilities.met == "1.39.0"
     assert not [engine.type for engine in HERE if engine.settings.capabilities.met]

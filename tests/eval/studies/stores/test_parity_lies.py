@@ -2,7 +2,6 @@
 
 import argparse
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,7 +10,7 @@ import pytest
 from doubles.faulty_engines import FaultyEngine, Lie, fuse_by, fuse_lists
 
 from assay.eval.studies.stores.parity.running import judge
-from assay.eval.studies.stores.parity.verdicts import QueryVerdict, conclude
+from assay.eval.studies.stores.parity.verdicts import conclude
 from assay.retrievers.engines.base import Engine, EngineLists
 from assay.retrievers.engines.conformance.sample import encode, index
 from assay.retrievers.engines.formulas import (
@@ -22,7 +21,6 @@ from assay.retrievers.engines.formulas import (
 )
 from assay.retrievers.engines.parity.parity import Observation
 from assay.retrievers.engines.qdrant.edge import QdrantEdgeSettings
-from assay.retrievers.fusion.ranking import Scored
 from assay.retrievers.models.base import Vectors
 from assay.retrievers.settings import Resources
 from assay.retrievers.store.cache import Cache
@@ -36,7 +34,7 @@ MIN_MAX = ScaledScores((0.7, 0.3))
 WEIGHTED = ReciprocalRanks(60, weights=(2.0, 1.0))
 
 
-def list_texts() -> list[str]:
+def list_texts():
     """Real prose and code that every Python has, some of it twice."""
     parts = re.split(r"\n\s*\n", Path(argparse.__file__).read_text())
     paragraphs = [part for part in parts if part.strip()]
@@ -50,7 +48,7 @@ class Standing:
 
 
 @pytest.fixture(scope="module")
-def standing(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Standing]:
+def standing(tmp_path_factory):
     resources = Resources(Cache(tmp_path_factory.mktemp("cache")))
     settings = QdrantEdgeSettings.model_validate({"depth": {"dense": 40, "keyword": 30}, "k": 61})
     engine = settings.build(resources)
@@ -58,13 +56,13 @@ def standing(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Standing]:
     engine.close()
 
 
-def look(engine: Engine, texts: int) -> tuple[str, dict[str, QueryVerdict]]:
+def look(engine, texts):
     seen = {query: Observation(engine, query, encode(query), texts) for query in QUERIES}
     verdicts = judge(seen)
     return conclude(verdicts), verdicts
 
 
-def at_depth(depth: int, side: str) -> Lie:
+def at_depth(depth, side):
     def change(lists: EngineLists, self: FaultyEngine, text: str, vector: Vectors) -> EngineLists:
         listed = self.dense(vector, depth) if side == "dense" else self.keyword(text, depth)
         return lists._replace(**{side: listed})
@@ -72,14 +70,14 @@ def at_depth(depth: int, side: str) -> Lie:
     return fuse_lists(change)
 
 
-def forget(lists: EngineLists, self: FaultyEngine, text: str, vector: Vectors) -> EngineLists:
+def forget(lists, self, text, vector):
     """As a graph does that misses every fourth text."""
     found = self.dense(vector, 2 * self.depth.dense)
     kept = [one for i, one in enumerate(found) if i % 4 != 1]
     return lists._replace(dense=kept[: self.depth.dense])
 
 
-def misread(lists: EngineLists, self: FaultyEngine, text: str, vector: Vectors) -> EngineLists:
+def misread(lists, self, text, vector):
     """As an analyzer does that takes words apart otherwise."""
     words = " ".join(word[:-1] if len(word) > 4 else word for word in text.split())
     return lists._replace(keyword=self.keyword(words + " self", self.depth.keyword))
@@ -109,14 +107,14 @@ LIES: dict[str, tuple[Formula, Lie]] = {
 
 
 @pytest.mark.parametrize("name", LIES)
-def test_a_lie_is_found(standing: Standing, name: str) -> None:
+def test_a_lie_is_found(standing, name):
     stated, lie = LIES[name]
     verdict, verdicts = look(FaultyEngine(standing.engine, lie, stated), standing.texts)
     assert verdict == "different"
     assert list(verdicts.values()).count("different") > len(QUERIES) / 2
 
 
-def test_an_exact_list_inside_of_an_approximate_engine(standing: Standing, tmp_path: Path) -> None:
+def test_an_exact_list_inside_of_an_approximate_engine(standing, tmp_path):
     settings: dict[str, Any] = {"exact": False, "m": 2, "ef_construct": 4, "ef": 1}
     engine = QdrantEdgeSettings.model_validate(settings).build(Resources(Cache(tmp_path)))
     vectors = index(engine, list_texts())
@@ -131,12 +129,12 @@ def test_an_exact_list_inside_of_an_approximate_engine(standing: Standing, tmp_p
     assert verdict == "different"
 
 
-def test_the_engine_itself_does_what_it_says(standing: Standing) -> None:
+def test_the_engine_itself_does_what_it_says(standing):
     verdict, _ = look(standing.engine, standing.texts)
     assert verdict == "identical"
 
 
-def reverse_ties(scored: list[Scored]) -> list[Scored]:
+def reverse_ties(scored):
     return sorted(scored, key=lambda pair: (-round(pair[1], 6), -pair[0]))
 
 
@@ -154,7 +152,7 @@ def reverse_ties(scored: list[Scored]) -> list[Scored]:
     ],
     ids=["fused", "within lists", "at the end of a list"],
 )
-def test_ties_are_told_from_differences(standing: Standing, lie: Lie) -> None:
+def test_ties_are_told_from_differences(standing, lie):
     verdict, verdicts = look(FaultyEngine(standing.engine, lie), standing.texts)
     assert verdict == "identical but for ties"
     assert "ties" in verdicts.values()

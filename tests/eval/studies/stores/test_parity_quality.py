@@ -18,13 +18,13 @@ from assay.eval.studies.stores.parity.running import HYBRID_FUSION
 from assay.retrievers.pipeline.pipeline import PipelineSettings
 
 
-def test_hybrid_is_that_of_the_config() -> None:
+def test_hybrid_is_that_of_the_config():
     retriever = load_config(ROOT / "configs/hybrid.yaml").retriever
     assert isinstance(retriever, PipelineSettings)
     assert retriever.fusion == HYBRID_FUSION
 
 
-def test_a_fusion_is_held_against_the_better_list() -> None:
+def test_a_fusion_is_held_against_the_better_list():
     queries = [str(number) for number in range(20)]
 
     def score(value: float) -> dict[str, dict[str, float]]:

@@ -3,7 +3,6 @@
 import json
 from dataclasses import replace
 from html.parser import HTMLParser
-from pathlib import Path
 
 import pytest
 from doubles.faulty_engines import FaultyEngine, fuse_by
@@ -15,7 +14,6 @@ from assay.eval.configs.engine_settings import read_engine
 from assay.eval.report.files import write_blocks
 from assay.eval.report.renderers.frames import list_metrics, tabulate
 from assay.eval.studies.stores.parity import report as parity
-from assay.eval.studies.stores.parity.results import Parity
 from assay.eval.studies.stores.recall import report as recall
 from assay.eval.studies.stores.recall.running import list_variants, run_sweep
 from assay.eval.studies.stores.recall.subjects import read_subject
@@ -29,17 +27,17 @@ LISTS = ["dense", "keyword", "native", "ours"]
 
 
 @pytest.fixture(scope="module")
-def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def cache(tmp_path_factory):
     return tmp_path_factory.mktemp("cache")
 
 
 @pytest.fixture(scope="module")
-def honest(cache: Path) -> Parity:
+def honest(cache):
     return look(cache)
 
 
 @pytest.fixture(scope="module")
-def lying(cache: Path) -> Parity:
+def lying(cache):
     return look(cache, wrap=lambda engine: FaultyEngine(engine, fuse_by(ReciprocalRanks(2, 0))))
 
 
@@ -53,7 +51,7 @@ class Elements(HTMLParser):
         self.tags.append(tag)
 
 
-def test_an_engine_that_does_what_it_says(honest: Parity) -> None:
+def test_an_engine_that_does_what_it_says(honest):
     assert honest.verdict == "identical"
     assert honest.counts == {"identical": 8, "ties": 0, "different": 0}
     assert list(honest.measures) == [*LISTS, "hybrid"]
@@ -66,7 +64,7 @@ def test_an_engine_that_does_what_it_says(honest: Parity) -> None:
     assert honest.command == "assay parity qdrant-edge harbour"
 
 
-def test_an_engine_that_lies_is_shown_with_examples(lying: Parity) -> None:
+def test_an_engine_that_lies_is_shown_with_examples(lying):
     assert lying.verdict == "different"
     assert len(lying.examples) == 3
     example = lying.examples[0]
@@ -79,7 +77,7 @@ def test_an_engine_that_lies_is_shown_with_examples(lying: Parity) -> None:
     assert 1 in (first.dense, first.keyword)
 
 
-def test_texts_of_others_stay_text(lying: Parity, tmp_path: Path) -> None:
+def test_texts_of_others_stay_text(lying, tmp_path):
     (example, *rest) = lying.examples
     hostile = replace(lying, examples=(replace(example, text=HOSTILE), *rest))
     told = parity.report(hostile)
@@ -92,9 +90,7 @@ def test_texts_of_others_stay_text(lying: Parity, tmp_path: Path) -> None:
     assert stored["counts"] == {"identical": 0, "ties": 0, "different": 8}
 
 
-def test_what_is_found_of_an_engine_is_in_its_report(
-    honest: Parity, lying: Parity, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_is_found_of_an_engine_is_in_its_report(honest, lying, capsys):
     told = parity.report(honest)
     assert told.verdict[0] == (
         "identical: on all of 8 queries the engine returns what its formula makes of its two lists"
@@ -128,7 +124,7 @@ def test_what_is_found_of_an_engine_is_in_its_report(
             assert place.chunk in shown
 
 
-def test_the_curve_of_recall(cache: Path, tmp_path: Path) -> None:
+def test_the_curve_of_recall(cache, tmp_path):
     configured = read_engine("qdrant-edge", ["m=2", "ef_construct=4"])
     variants = list_variants(configured, "ef", [1, 64])
     assert [item.label for item in variants] == ["ef 1", "ef 64", "exact search"]
@@ -149,7 +145,7 @@ def test_the_curve_of_recall(cache: Path, tmp_path: Path) -> None:
     assert [point["value"] for point in stored["points"]] == [1, 64, None]
 
 
-def test_a_list_that_holds_a_text_twice_is_the_engines_fault(cache: Path) -> None:
+def test_a_list_that_holds_a_text_twice_is_the_engines_fault(cache):
     def repeat(engine: Engine) -> Engine:
         search = engine.hybrid
         engine.hybrid = lambda text, vector, limit: [  # type: ignore[method-assign]
@@ -161,7 +157,7 @@ def test_a_list_that_holds_a_text_twice_is_the_engines_fault(cache: Path) -> Non
         look(cache, wrap=repeat)
 
 
-def test_recall_of_what_is_never_exact_has_no_exact_point(tmp_path: Path) -> None:
+def test_recall_of_what_is_never_exact_has_no_exact_point(tmp_path):
     pytest.importorskip("chromadb")
     variants = list_variants(read_engine("chroma"), "ef", [1, 64])
     assert [item.label for item in variants] == ["ef 1", "ef 64"]
@@ -169,14 +165,14 @@ def test_recall_of_what_is_never_exact_has_no_exact_point(tmp_path: Path) -> Non
     assert [point.exact for point in curve.points] == [False, False]
 
 
-def test_a_setting_that_no_approximate_index_heeds_is_refused(cache: Path) -> None:
+def test_a_setting_that_no_approximate_index_heeds_is_refused(cache):
     configured = read_engine("qdrant-edge", ["exact=true"])
     variants = list_variants(configured, "ef", [1])
     with pytest.raises(AssayError, match=r"searches exactly whatever ef is; .*hnsw"):
         run_sweep(make_bench(), "ef", variants, "", Resources(Cache(cache)))
 
 
-def test_the_curve_of_the_dense_leg(cache: Path) -> None:
+def test_the_curve_of_the_dense_leg(cache):
     variants = list_variants(read_subject("dense"), "quantisation", ["int8", "binary"])
     bench = make_bench()
     curve = run_sweep(bench, "quantisation", variants, "assay recall …", Resources(Cache(cache)))
@@ -197,12 +193,12 @@ def test_the_curve_of_the_dense_leg(cache: Path) -> None:
         (["rescore=5"], "dense: .*rescore: needs quantisation or dimensions"),
     ],
 )
-def test_what_the_dense_leg_cannot_be_told_is_one_line(overrides: list[str], message: str) -> None:
+def test_what_the_dense_leg_cannot_be_told_is_one_line(overrides, message):
     with pytest.raises(AssayError, match=message):
         read_subject("dense", overrides)
 
 
-def test_exact_search_is_no_value_of_the_curve(cache: Path) -> None:
+def test_exact_search_is_no_value_of_the_curve(cache):
     variants = list_variants(read_subject("dense"), "quantisation", ["none"])
     with pytest.raises(AssayError, match="one value of quantisation is exact search"):
         run_sweep(make_bench(), "quantisation", variants, "", Resources(Cache(cache)))

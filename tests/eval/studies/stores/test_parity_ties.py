@@ -1,6 +1,6 @@
 """Ties at the cut of an answer: another text that is as good is no difference, in any formula."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -84,7 +84,7 @@ class Recorded(Engine):
     def close(self) -> None: ...
 
 
-def give_verdict(formula: Formula, lists: EngineLists, answer: Sequence[Scored]) -> str:
+def give_verdict(formula, lists, answer):
     """Return the verdict on one answer of an engine that states `formula`."""
     texts = {position for side in lists for position, _ in side}
     vector = np.ones(1, np.float32)
@@ -92,13 +92,13 @@ def give_verdict(formula: Formula, lists: EngineLists, answer: Sequence[Scored])
     return judge({"query": seen})["query"]
 
 
-def list_classes(base: type) -> Iterator[type]:
+def list_classes(base):
     for each in base.__subclasses__():
         yield each
         yield from list_classes(each)
 
 
-def test_every_formula_is_looked_at() -> None:
+def test_every_formula_is_looked_at():
     assert ENGINES.types  # the formulas of all engines are there
     classes = list_classes(Formula)
     stated = {each.__name__ for each in classes if each.__module__.startswith("assay.")}
@@ -107,7 +107,7 @@ def test_every_formula_is_looked_at() -> None:
 
 @pytest.mark.parametrize("name", [i for i, each in FORMULAS.items() if hasattr(each, "weights")])
 @pytest.mark.parametrize("side", [0, 1])
-def test_a_list_of_weight_0_adds_no_text(name: str, side: int) -> None:
+def test_a_list_of_weight_0_adds_no_text(name, side):
     formula: Any = FORMULAS[name]
     weights = (1.0, 0.0) if side == 0 else (0.0, 1.0)
     own = {"weight": weights[0]} if isinstance(formula, DistanceAndScore) else {"weights": weights}
@@ -117,7 +117,7 @@ def test_a_list_of_weight_0_adds_no_text(name: str, side: int) -> None:
 
 
 @pytest.mark.parametrize("name", FORMULAS)
-def test_equal_texts_at_the_cut_are_a_tie(name: str) -> None:
+def test_equal_texts_at_the_cut_are_a_tie(name):
     whole = FORMULAS[name]
     fused = whole.fuse(*TWINS)
     other = [({1: 2, 2: 1}.get(i, i), score) for i, score in fused]
@@ -136,7 +136,7 @@ def test_equal_texts_at_the_cut_are_a_tie(name: str) -> None:
 @pytest.mark.parametrize(
     "name", ["ranks", "ranks from 0, in 32 bits", "scaled, equal", "deviations"]
 )
-def test_texts_of_one_list_each_compete_for_the_hundredth_place(name: str) -> None:
+def test_texts_of_one_list_each_compete_for_the_hundredth_place(name):
     whole = FORMULAS[name]
     scores = [1 - rank / 128 for rank in range(100)]
     places = list(range(100)), [0, 1, 2, *range(103, 200)]

@@ -1,7 +1,5 @@
 """Verdicts on fused lists, on cases worked by hand and on lists drawn at random."""
 
-import random
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -16,7 +14,7 @@ from assay.retrievers.engines.formulas import (
     ScaledScores,
 )
 from assay.retrievers.engines.parity.ties import settle_ties
-from assay.retrievers.fusion.ranking import Scored, ordered
+from assay.retrievers.fusion.ranking import ordered
 
 FORMULAS: list[Formula] = [
     ReciprocalRanks(60),
@@ -29,7 +27,7 @@ FORMULAS: list[Formula] = [
 
 
 @st.composite
-def draw_list(draw: st.DrawFn) -> list[Scored]:
+def draw_list(draw):
     """Draw a list of texts with scores of which many are equal."""
     positions = draw(st.lists(st.integers(0, 40), unique=True, max_size=25))
     scores = [draw(st.integers(1, 8)) / 8 for _ in positions]
@@ -37,9 +35,7 @@ def draw_list(draw: st.DrawFn) -> list[Scored]:
 
 
 @given(draw_list(), draw_list(), st.sampled_from(FORMULAS), st.integers(1, 60))
-def test_a_formula_agrees_with_itself(
-    dense: list[Scored], keyword: list[Scored], formula: Formula, limit: int
-) -> None:
+def test_a_formula_agrees_with_itself(dense, keyword, formula, limit):
     fused = formula.fuse(dense, keyword)
     assert compare(fused[:limit], fused, limit) == "identical"
     rounded = [(i, float(np.float32(score))) for i, score in fused]
@@ -47,9 +43,7 @@ def test_a_formula_agrees_with_itself(
 
 
 @given(draw_list(), draw_list(), st.randoms(), st.sampled_from([2.0, 60.0]))
-def test_ties_within_lists_are_settled(
-    dense: list[Scored], keyword: list[Scored], draw: random.Random, k: float
-) -> None:
+def test_ties_within_lists_are_settled(dense, keyword, draw, k):
     """Whatever the order of equal scores was, the fused scores tell one that gives them."""
     formula = ReciprocalRanks(k)
     whole = EngineLists(dense, keyword)
@@ -66,7 +60,7 @@ def test_ties_within_lists_are_settled(
         assert compare(returned, formula.fuse(*settled), 99) == "identical"
 
 
-def test_other_scores_are_different() -> None:
+def test_other_scores_are_different():
     fused = [(1, 0.5), (2, 0.4), (3, 0.3)]
     assert compare([(1, 0.5), (2, 0.4), (3, 0.31)], fused, 9) == "different"
     assert compare(fused[:2], fused, 9) == "different"
@@ -74,7 +68,7 @@ def test_other_scores_are_different() -> None:
     assert compare([(2, 0.5), (1, 0.4), (3, 0.3)], fused, 9) == "different"
 
 
-def test_equal_scores_may_change_places() -> None:
+def test_equal_scores_may_change_places():
     fused = [(1, 0.5), (2, 0.4), (3, 0.4)]
     assert compare([(1, 0.5), (3, 0.4), (2, 0.4)], fused, 9) == "ties"
     # At the limit another text may stand that is as good, and no other.
@@ -82,7 +76,7 @@ def test_equal_scores_may_change_places() -> None:
     assert compare([(1, 0.5), (4, 0.4)], fused, 2) == "different"
 
 
-def test_a_text_that_is_returned_twice_is_no_tie() -> None:
+def test_a_text_that_is_returned_twice_is_no_tie():
     assert compare([(1, 0.5), (1, 0.5)], [(1, 0.5), (2, 0.5)], 2) == "different"
     assert compare([(1, 0.5), (2, 0.5), (1, 0.5)], [(1, 0.5), (2, 0.5), (3, 0.5)], 3) == "different"
 
@@ -96,5 +90,5 @@ def test_a_text_that_is_returned_twice_is_no_tie() -> None:
         ({}, "identical"),
     ],
 )
-def test_all_queries_have_one_verdict(verdicts: dict[str, str], verdict: str) -> None:
+def test_all_queries_have_one_verdict(verdicts, verdict):
     assert conclude(verdicts) == verdict

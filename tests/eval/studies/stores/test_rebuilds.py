@@ -1,7 +1,6 @@
 """Rankings of indexes that are built again: equal, equal but for ties, or moved."""
 
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -37,12 +36,12 @@ OTHER_SCORE = [(4, 0.8), (2, 0.5), (7, 0.5), (1, 0.2)]
         (A[:3], "moves"),
     ],
 )
-def test_two_rankings_are_told_apart(other: list[tuple[int, float]], verdict: str) -> None:
+def test_two_rankings_are_told_apart(other, verdict):
     assert judge(A, other) == verdict
     assert judge(other, A) == verdict
 
 
-def test_the_worst_of_all_builds_and_queries_counts() -> None:
+def test_the_worst_of_all_builds_and_queries_counts():
     first = {"q1": A, "q2": A}
     found = compare_builds("dense", [first, {"q1": SWAPPED, "q2": A}, {"q1": A, "q2": OTHER_FIRST}])
     assert (found.verdict, found.moved, found.moved_in_head) == ("moves", 2, 2)
@@ -52,13 +51,13 @@ def test_the_worst_of_all_builds_and_queries_counts() -> None:
 
 
 @given(st.permutations(range(6)))
-def test_any_order_of_equal_scores_is_the_same_but_for_ties(order: list[int]) -> None:
+def test_any_order_of_equal_scores_is_the_same_but_for_ties(order):
     listed, other = [(i, 0.5) for i in range(6)], [(i, 0.5) for i in order]
     assert judge(listed, other) == ("exact" if listed == other else "same but for ties")
 
 
 @pytest.mark.parametrize("engine", ["sqlite", "qdrant-edge"])
-def test_an_engine_of_this_process_is_built_cold_each_time(engine: str, tmp_path: Path) -> None:
+def test_an_engine_of_this_process_is_built_cold_each_time(engine, tmp_path):
     resources = Resources(Cache(tmp_path))
     found = examine_conformance(make_bench(), read_engine(engine), 2, resources)
     assert (found.broken, found.reproducible, found.failed) == ({}, True, False)
@@ -67,7 +66,7 @@ def test_an_engine_of_this_process_is_built_cold_each_time(engine: str, tmp_path
     assert not list(tmp_path.iterdir())
 
 
-def test_an_engine_that_moves_and_does_not_say_so_fails() -> None:
+def test_an_engine_that_moves_and_does_not_say_so_fails():
     moved = SearchRebuild("dense", "moves", 3, 0)
     told = EngineConformance("some", 17, {}, False, 9, 2, (moved,))
     assert not told.failed

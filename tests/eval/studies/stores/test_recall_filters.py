@@ -3,7 +3,6 @@
 import json
 from collections.abc import Sequence
 from html.parser import HTMLParser
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -57,13 +56,13 @@ class Store:
         return other
 
 
-def bench_of(vectors: Vectors, queries: Vectors) -> Any:
+def bench_of(vectors, queries):
     asked = [SimpleNamespace(id=str(i)) for i in range(len(queries))]
     encoded = {query.id: vector for query, vector in zip(asked, queries, strict=True)}
     return SimpleNamespace(vectors=vectors, asked=asked, encoded=encoded)
 
 
-def measure(store: Store, queries: Vectors, allowed: Positions) -> list[float]:
+def measure(store, queries, allowed):
     """Return recall@10 and recall@100 of a store among the passages allowed."""
     search = search_among(cast(Any, store), allowed, len(store.vectors))
     found = measure_recalls(bench_of(store.vectors, queries), search, allowed)
@@ -71,9 +70,7 @@ def measure(store: Store, queries: Vectors, allowed: Positions) -> list[float]:
 
 
 @given(st.integers(1, 160), st.integers(0, 2**32 - 1), st.booleans())
-def test_recall_is_that_against_exact_search_among_the_same(
-    size: int, seed: int, restricts: bool
-) -> None:
+def test_recall_is_that_against_exact_search_among_the_same(size, seed, restricts):
     chance = np.random.default_rng(seed)
     drawn = chance.standard_normal((size + 3, 8)).astype(np.float32)
     drawn /= np.linalg.norm(drawn, axis=1, keepdims=True)
@@ -92,7 +89,7 @@ def test_recall_is_that_against_exact_search_among_the_same(
     assert measure(Store(vectors, (), restricts), queries, allowed) == [1, 1]
 
 
-def test_a_store_that_drops_its_filter_misses_what_may_be_found() -> None:
+def test_a_store_that_drops_its_filter_misses_what_may_be_found():
     vectors = np.eye(400, dtype=np.float32)
     queries = np.linspace(1, 0, 400, dtype=np.float32)[None]
     allowed = np.arange(200, 400)
@@ -101,9 +98,7 @@ def test_a_store_that_drops_its_filter_misses_what_may_be_found() -> None:
 
 
 @given(st.integers(1, 60), st.integers(1, 12), st.integers(0, 2**32 - 1))
-def test_asking_for_more_ends_with_the_best_of_what_may_be_found(
-    size: int, depth: int, seed: int
-) -> None:
+def test_asking_for_more_ends_with_the_best_of_what_may_be_found(size, depth, seed):
     chance = np.random.default_rng(seed)
     everything = list(best(chance.random(size), size))
     allowed = set(chance.choice(size, chance.integers(0, size + 1), replace=False).tolist())
@@ -112,7 +107,7 @@ def test_asking_for_more_ends_with_the_best_of_what_may_be_found(
     assert asked >= min(size, len(found))
 
 
-def test_passages_are_drawn_once_for_all() -> None:
+def test_passages_are_drawn_once_for_all():
     assert draw_passages(50, 1) is None
     drawn = draw_passages(1000, 0.1)
     assert drawn is not None
@@ -122,7 +117,7 @@ def test_passages_are_drawn_once_for_all() -> None:
     assert len(cast(Positions, draw_passages(10, 0.001))) == 1
 
 
-def test_shares_are_read() -> None:
+def test_shares_are_read():
     assert parse_shares(".5,0.1,.5,1e-3") == [0.5, 0.1, 0.001]
     for wrong in ("0", "1", "-.1", "nan", "half", ".5,"):
         with pytest.raises(AssayError, match="no share; allowed: above 0 and below 1"):
@@ -139,7 +134,7 @@ class Circles(HTMLParser):
         self.found += tag == "circle"
 
 
-def test_a_setting_and_filters(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_setting_and_filters(tmp_path, capsys):
     variants = list_variants(read_subject("qdrant-edge", ["m=2", "ef_construct=4"]), "ef", [1, 64])
     resources = Resources(Cache(tmp_path / "cache"))
     curve = run_sweep(make_bench(), "ef", variants, "assay recall …", resources, [0.5, 0.2])
@@ -177,7 +172,7 @@ def test_a_setting_and_filters(tmp_path: Path, capsys: pytest.CaptureFixture[str
         ("sqlite", [], ["exact search"]),
     ],
 )
-def test_filters_alone(tmp_path: Path, name: str, overrides: list[str], labels: list[str]) -> None:
+def test_filters_alone(tmp_path, name, overrides, labels):
     variants = list_variants(read_subject(name, overrides))
     assert [variant.label for variant in variants] == labels
     if name != "dense":

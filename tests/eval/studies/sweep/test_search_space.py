@@ -20,7 +20,7 @@ from assay.retrievers.base import AssayError
 CONFIG = {"retriever": {"legs": {"dense": {"depth": 1}, "keyword": {"depth": 2}}}, "name": "x"}
 
 
-def test_a_grid_is_every_combination_once() -> None:
+def test_a_grid_is_every_combination_once():
     assert cross({"a": [1, 2], "b": ["x", "y"]}) == [
         {"a": 1, "b": "x"},
         {"a": 1, "b": "y"},
@@ -30,12 +30,12 @@ def test_a_grid_is_every_combination_once() -> None:
     assert cross({}) == [{}]
 
 
-def test_grids_are_united() -> None:
+def test_grids_are_united():
     points = unite([{"a": [1, 2]}, {"a": [2, 3]}, {"b": [1]}])
     assert points == [{"a": 1}, {"a": 2}, {"a": 3}, {"b": 1}]
 
 
-def test_a_sample_is_of_the_grid_and_of_the_seed() -> None:
+def test_a_sample_is_of_the_grid_and_of_the_seed():
     points = cross({"a": list(range(50))})
     sample = draw(points, 10, seed=1)
     assert len(sample) == 10
@@ -45,7 +45,7 @@ def test_a_sample_is_of_the_grid_and_of_the_seed() -> None:
     assert draw(points, 50, seed=1) == draw(points, 99, seed=1) == points
 
 
-def test_an_axis_is_read_as_yaml() -> None:
+def test_an_axis_is_read_as_yaml():
     assert parse_axis("a.b=1,0.5,x,true,{type: y, k: 2}") == (
         "a.b",
         [1, 0.5, "x", True, {"type": "y", "k": 2}],
@@ -53,12 +53,12 @@ def test_an_axis_is_read_as_yaml() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "a", "a=", "=1", "a={", "a=[1"])
-def test_what_is_no_axis_is_refused(text: str) -> None:
+def test_what_is_no_axis_is_refused(text):
     with pytest.raises(AssayError, match=r"an axis is key\.path=v1,v2,v3"):
         parse_axis(text)
 
 
-def test_a_star_stands_for_every_key_there_is() -> None:
+def test_a_star_stands_for_every_key_there_is():
     assert spread("retriever.legs.*.depth", CONFIG) == [
         "retriever.legs.dense.depth",
         "retriever.legs.keyword.depth",
@@ -68,7 +68,7 @@ def test_a_star_stands_for_every_key_there_is() -> None:
         spread("retriever.stages.*.depth", CONFIG)
 
 
-def test_keys_come_before_those_below_them() -> None:
+def test_keys_come_before_those_below_them():
     point = {"retriever.fusion.k": 5, "retriever.fusion": {"type": "rrf"}, "name": "y"}
     assert as_overrides(point, CONFIG) == [
         "name=y",
@@ -84,13 +84,13 @@ def test_keys_come_before_those_below_them() -> None:
         max_leaves=4,
     )
 )
-def test_an_override_says_its_value(value: object) -> None:
+def test_an_override_says_its_value(value):
     (override,) = as_overrides({"key": value}, {})
     assert "\n" not in override
     assert yaml.safe_load(override.partition("=")[2]) == value
 
 
-def test_labels_are_short_and_tell_keys_apart() -> None:
+def test_labels_are_short_and_tell_keys_apart():
     assert shorten(["a.b.k", "a.c.k", "x.depth"]) == {
         "a.b.k": "b.k",
         "a.c.k": "c.k",

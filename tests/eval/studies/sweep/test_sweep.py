@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 from samples.sweep import HOSTILE, make_grid, make_priced, make_sweep
 
 from assay.eval.report.files import write_blocks
-from assay.eval.report.scatter import ScatterView, draw_scatter
-from assay.eval.running.search_space import Point
-from assay.eval.studies.sweep.grid_search import Sweep, find_front
+from assay.eval.report.scatter import draw_scatter
+from assay.eval.studies.sweep.grid_search import find_front
 from assay.eval.studies.sweep.point_map import map_points
 from assay.eval.studies.sweep.report import report
 from assay.eval.studies.sweep.running import list_tasks, read_sweep
@@ -30,7 +29,7 @@ POINTS = [
 
 
 @given(st.one_of(POINTS))
-def test_the_front_is_what_no_other_point_beats(points: list[tuple[int, ...]]) -> None:
+def test_the_front_is_what_no_other_point_beats(points):
     def beaten(point: tuple[int, ...]) -> bool:
         return any(
             all(one <= two for one, two in zip(other[:-1], point[:-1], strict=True))
@@ -45,7 +44,7 @@ def test_the_front_is_what_no_other_point_beats(points: list[tuple[int, ...]]) -
     assert costs == sorted(costs)
 
 
-def test_the_front_of_a_sweep_is_by_collection() -> None:
+def test_the_front_of_a_sweep_is_by_collection():
     sweep = make_sweep()
     fronts = {(item.collection, item.settings["fusion.k"]) for item in sweep.front}
     assert fronts == {("lamps", 10), ("lamps", 60), ("tides", 10)}
@@ -55,17 +54,17 @@ def test_the_front_of_a_sweep_is_by_collection() -> None:
     assert sweep.best("nowhere") is None
 
 
-def write(sweep: Sweep, folder: Path) -> Path:
+def write(sweep, folder):
     return write_blocks(sweep, report(sweep), folder)
 
 
-def draw(sweep: Sweep, collection: str, across: str) -> ScatterView | None:
+def draw(sweep, collection, across):
     table = report(sweep).tables[f"points_{collection}"]
     found = [item for item in table.scatters if item.across == across]
     return draw_scatter(table, found[0]) if found else None
 
 
-def test_what_is_cheap_is_on_the_front_of_a_sweep_that_is_charged_for() -> None:
+def test_what_is_cheap_is_on_the_front_of_a_sweep_that_is_charged_for():
     sweep = make_priced()
     assert {item.settings["fusion.k"] for item in sweep.front} == {10, 30, 60}
     plot = draw(sweep, "lamps", "usd")
@@ -80,7 +79,7 @@ def test_what_is_cheap_is_on_the_front_of_a_sweep_that_is_charged_for() -> None:
     assert {item.settings["fusion.k"] for item in untimed.front} == {30, 60}
 
 
-def test_the_report_of_a_sweep_tells_what_queries_cost(tmp_path: Path) -> None:
+def test_the_report_of_a_sweep_tells_what_queries_cost(tmp_path):
     page = write(make_priced(), tmp_path / "priced")
     html, markdown = page.read_text(), page.with_suffix(".md").read_text()
     assert "no other point is as fast, as cheap and as good" in html
@@ -95,7 +94,7 @@ def test_the_report_of_a_sweep_tells_what_queries_cost(tmp_path: Path) -> None:
     assert "USD per 1,000" not in plain
 
 
-def test_margins_average_over_all_else() -> None:
+def test_margins_average_over_all_else():
     sweep = make_sweep()
     by_value = {(item.collection, item.key, str(item.value)): item for item in sweep.margins}
     whole = by_value["lamps", "fusion.k", "10"]
@@ -110,7 +109,7 @@ def test_margins_average_over_all_else() -> None:
     assert legs.latency == pytest.approx((2 + 30 + 9) / 3)
 
 
-def test_the_plot_dims_what_is_off_the_front() -> None:
+def test_the_plot_dims_what_is_off_the_front():
     sweep = make_sweep()
     plot = draw(sweep, "lamps", "p95_ms")
     assert plot is not None
@@ -128,7 +127,7 @@ def test_the_plot_dims_what_is_off_the_front() -> None:
     assert len(plot.quality) >= 3
 
 
-def test_points_that_were_not_timed_are_counted_and_left_out() -> None:
+def test_points_that_were_not_timed_are_counted_and_left_out():
     sweep = make_sweep()
     plot = draw(sweep, "tides", "p95_ms")
     assert plot is not None
@@ -137,7 +136,7 @@ def test_points_that_were_not_timed_are_counted_and_left_out() -> None:
     assert draw(make_sweep(timed=False), "lamps", "p95_ms") is None
 
 
-def test_the_report_tells_all(tmp_path: Path) -> None:
+def test_the_report_tells_all(tmp_path):
     sweep = make_sweep()
     page = write(sweep, tmp_path / sweep.id).read_text()
     assert HOSTILE not in page
@@ -156,7 +155,7 @@ def test_the_report_tells_all(tmp_path: Path) -> None:
     assert [row["front"] for row in facts["points"][:3]] == [True, False, True]
 
 
-def test_two_axes_make_a_heat_map(tmp_path: Path) -> None:
+def test_two_axes_make_a_heat_map(tmp_path):
     page = write(make_grid(), tmp_path).read_text()
     cells = re.findall(r'<td class="number (heat-\d most|heat-\d|quiet)">(.*?)</td>', page)
     assert cells[:4] == [
@@ -165,7 +164,7 @@ def test_two_axes_make_a_heat_map(tmp_path: Path) -> None:
     assert "by two axes" not in write(make_sweep(), tmp_path).read_text()
 
 
-def test_a_heat_map_averages_over_the_axes_of_fewest_values() -> None:
+def test_a_heat_map_averages_over_the_axes_of_fewest_values():
     points = [
         ({"k": k, "leg": leg, "b": b}, k / 100) for k in (9, 6, 30) for leg in "xyz" for b in "uv"
     ]
@@ -178,14 +177,14 @@ def test_a_heat_map_averages_over_the_axes_of_fewest_values() -> None:
     assert map_points([({"k": 1}, 0.1), ({"k": 2}, 0.2)], "map", "nDCG@10") is None
 
 
-def test_a_sweep_in_which_nothing_ran_has_a_report(tmp_path: Path) -> None:
+def test_a_sweep_in_which_nothing_ran_has_a_report(tmp_path):
     sweep = make_sweep(failed=True)
     page = write(sweep, tmp_path / sweep.id).read_text()
     assert page.count("Failed: ") == len(sweep.results)
 
 
 @pytest.mark.parametrize("path", SWEEPS, ids=lambda path: path.stem)
-def test_the_sweeps_of_the_project_can_be_run(path: Path) -> None:
+def test_the_sweeps_of_the_project_can_be_run(path):
     settings = read_sweep(path)
     tasks = list_tasks(path, settings, ())
     assert settings.description
@@ -195,7 +194,7 @@ def test_the_sweeps_of_the_project_can_be_run(path: Path) -> None:
     assert len(set(configs)) == len(configs)
 
 
-def write_sweep(folder: Path, text: str) -> Path:
+def write_sweep(folder, text):
     path = folder / "mine.yaml"
     path.write_text(text)
     return path
@@ -204,11 +203,11 @@ def write_sweep(folder: Path, text: str) -> Path:
 BASE = f"base: {ROOT}/configs/hybrid_rrf.yaml\ncollections: [harbourline]\n"
 
 
-def list_points(path: Path) -> list[Point]:
+def list_points(path):
     return [task.point for task in list_tasks(path, read_sweep(path), ())]
 
 
-def test_an_overridden_dataset_takes_the_place_of_collections(tmp_path: Path) -> None:
+def test_an_overridden_dataset_takes_the_place_of_collections(tmp_path):
     path = write_sweep(tmp_path, f"{BASE}axes: {{retriever.fusion.k: [2, 10]}}\n")
     overrides = ["dataset=tarnwick:dev"]
     tasks = list_tasks(path, read_sweep(path, (), overrides), overrides)
@@ -217,7 +216,7 @@ def test_an_overridden_dataset_takes_the_place_of_collections(tmp_path: Path) ->
         read_sweep(path, (), ["retriever.fusion.k=7"])
 
 
-def test_points_are_the_product_of_configs_axes_and_collections(tmp_path: Path) -> None:
+def test_points_are_the_product_of_configs_axes_and_collections(tmp_path):
     path = write_sweep(
         tmp_path,
         f"configs: [{ROOT}/configs/bm25.yaml, {ROOT}/configs/semantic.yaml]\n"
@@ -240,9 +239,7 @@ def test_points_are_the_product_of_configs_axes_and_collections(tmp_path: Path) 
     assert tasks[0].label == "config bm25, depth 5, headings true on harbourline"
 
 
-def test_paths_of_a_sweep_are_from_its_folder(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_paths_of_a_sweep_are_from_its_folder(tmp_path, monkeypatch):
     (tmp_path / "sweeps").mkdir()
     (tmp_path / "base.yaml").write_text(f"base: {ROOT}/configs/bm25.yaml\n")
     shutil.copytree(ROOT / "datasets" / "harbourline", tmp_path / "mine")
@@ -253,7 +250,7 @@ def test_paths_of_a_sweep_are_from_its_folder(
         assert task.config.dataset == str(tmp_path / "mine")
 
 
-def test_without_collections_each_config_runs_on_its_own(tmp_path: Path) -> None:
+def test_without_collections_each_config_runs_on_its_own(tmp_path):
     for name in ("harbourline", "tarnwick"):
         text = f"base: {ROOT}/configs/bm25.yaml\ndataset: {name}\n"
         (tmp_path / f"{name}.yaml").write_text(text)
@@ -262,7 +259,7 @@ def test_without_collections_each_config_runs_on_its_own(tmp_path: Path) -> None
     assert [task.config.dataset for task in tasks] == ["harbourline", "tarnwick"]
 
 
-def test_grids_may_be_united_and_axes_left_out(tmp_path: Path) -> None:
+def test_grids_may_be_united_and_axes_left_out(tmp_path):
     grids = "axes: [{retriever.fusion.k: [1, 2]}, {retriever.fusion: [{type: linear}]}]\n"
     assert list_points(write_sweep(tmp_path, BASE + grids)) == [
         {"retriever.fusion.k": 1},
@@ -293,7 +290,7 @@ def test_grids_may_be_united_and_axes_left_out(tmp_path: Path) -> None:
         ("[1]", ("mapping",)),
     ],
 )
-def test_a_bad_file_is_one_line(tmp_path: Path, text: str, words: tuple[str, ...]) -> None:
+def test_a_bad_file_is_one_line(tmp_path, text, words):
     path = write_sweep(tmp_path, text)
     with pytest.raises(AssayError) as caught:
         list_points(path)

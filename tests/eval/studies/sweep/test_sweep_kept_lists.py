@@ -10,7 +10,7 @@ import pytest
 from tools.open_legs import count_open_legs
 
 from assay.eval.running import runner as module
-from assay.eval.running.runner import PointTask, Runner, TaskResult
+from assay.eval.running.runner import Runner
 from assay.eval.studies.sweep.forecast import forecast
 from assay.eval.studies.sweep.running import list_tasks, read_sweep
 from assay.retrievers.base import Quiet
@@ -50,14 +50,14 @@ class Reader(CrossEncoder):
 
 
 @pytest.fixture
-def reader(monkeypatch: pytest.MonkeyPatch) -> Reader:
+def reader(monkeypatch):
     made = Reader()
     monkeypatch.setattr(CrossEncoderSettings, "build", lambda *_: made)
     return made
 
 
 @pytest.fixture
-def searches(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+def searches(monkeypatch):
     """Every query that a leg searched for."""
     made: list[str] = []
     real = KeywordLeg.search
@@ -70,7 +70,7 @@ def searches(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return made
 
 
-def write_collection(folder: Path) -> None:
+def write_collection(folder):
     """Write 30 passages of six words each and four queries of three."""
     draw = random.Random(1)
     words = [f"word{i}" for i in range(20)]
@@ -86,7 +86,7 @@ def write_collection(folder: Path) -> None:
     (folder / "qrels" / "test.tsv").write_text(f"query-id\tcorpus-id\tscore\n{judged}")
 
 
-def list_points(folder: Path, axes: str, *, overrides: Sequence[str] = QUICK) -> list[PointTask]:
+def list_points(folder, axes, *, overrides=QUICK):
     dataset = folder / "small"
     if not dataset.exists():
         write_collection(dataset)
@@ -96,21 +96,19 @@ def list_points(folder: Path, axes: str, *, overrides: Sequence[str] = QUICK) ->
     return list_tasks(path, read_sweep(path), overrides)
 
 
-def run(tasks: Sequence[PointTask], cache: Path) -> list[Any]:
+def run(tasks, cache):
     """Return the scores of the points, all of which must have run."""
     resources = Resources(Cache(cache), Quiet())
     done = Runner("nDCG@10", resources, cache / "reports", stored=False).run(tasks)
     return [figures_of(one).scores for one in done]
 
 
-def figures_of(done: TaskResult) -> Any:
+def figures_of(done):
     assert done.result.figures, done.result.failure
     return done.result.figures
 
 
-def test_legs_search_and_pairs_are_read_once(
-    tmp_path: Path, reader: Reader, searches: list[str]
-) -> None:
+def test_legs_search_and_pairs_are_read_once(tmp_path, reader, searches):
     run(list_points(tmp_path, FUSED), tmp_path / "cache")
     assert len(searches) == 2 * 4, "each of two legs once a query"
     others = list_points(tmp_path, OTHERS)
@@ -121,9 +119,7 @@ def test_legs_search_and_pairs_are_read_once(
     assert len(searches) == 4 * 4
 
 
-def test_lists_of_other_settings_and_chunks_are_found_anew(
-    tmp_path: Path, reader: Reader, searches: list[str]
-) -> None:
+def test_lists_of_other_settings_and_chunks_are_found_anew(tmp_path, reader, searches):
     axes = "{retriever.fusion.k: [1]}"
     for override in ("retriever.legs.a.k1=2", "retriever.legs.a.k1=3", "retriever.legs.b.depth=7"):
         run(list_points(tmp_path, axes, overrides=(*QUICK, override)), tmp_path / "cache")
@@ -135,7 +131,7 @@ def test_lists_of_other_settings_and_chunks_are_found_anew(
     assert len(searches) == 2 * (a + b) + a + (a + b), "the chunks are others"
 
 
-def test_lists_of_a_leg_alone_are_not_kept(tmp_path: Path, searches: list[str]) -> None:
+def test_lists_of_a_leg_alone_are_not_kept(tmp_path, searches):
     alone = (
         *QUICK,
         "retriever.legs={a: {type: bm25}}",
@@ -149,15 +145,13 @@ def test_lists_of_a_leg_alone_are_not_kept(tmp_path: Path, searches: list[str]) 
     assert len(searches) == 2 * 4, "the search is cheaper than what would be written"
 
 
-def test_a_dry_run_says_what_is_read_once(tmp_path: Path, reader: Reader) -> None:
+def test_a_dry_run_says_what_is_read_once(tmp_path, reader):
     found = forecast(list_points(tmp_path, FUSED), Cache(tmp_path / "cache"), tmp_path)
     assert (found.indexes, found.rerankers) == (2, 1)
     assert any("1 reranker" in line for line in found.lines)
 
 
-def test_no_more_indexes_are_open_than_legs_need(
-    tmp_path: Path, reader: Reader, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_no_more_indexes_are_open_than_legs_need(tmp_path, reader, monkeypatch):
     held = count_open_legs(monkeypatch)
     axes = (
         "{retriever.fusion.k: [1, 60], retriever.legs.a.k1: [0.5, 1.0, 2.0],"
@@ -167,9 +161,7 @@ def test_no_more_indexes_are_open_than_legs_need(
     assert max(held) == 2, "of 4 for each way to cut the documents"
 
 
-def test_many_points_are_timed_in_groups(
-    tmp_path: Path, reader: Reader, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_many_points_are_timed_in_groups(tmp_path, reader, monkeypatch):
     monkeypatch.setattr(module, "MOST_TOGETHER", 2)
     groups: list[int] = []
     real = module.find_config_timing

@@ -14,7 +14,7 @@ from tools.processes import ROOT
 from assay.eval.cli.main import assay
 from assay.eval.running import cached_figures
 from assay.eval.running.run import make_run
-from assay.eval.running.runner import Runner, TaskResult
+from assay.eval.running.runner import Runner
 from assay.eval.studies.sweep.forecast import forecast
 from assay.eval.studies.sweep.running import list_tasks, read_sweep
 from assay.retrievers.base import Quiet
@@ -27,7 +27,7 @@ LEG = "retriever.legs.keyword"
 
 
 @pytest.fixture
-def sweep(tmp_path: Path) -> Path:
+def sweep(tmp_path):
     path = tmp_path / "mine.yaml"
     path.write_text(
         f"base: {ROOT}/configs/bm25.yaml\n"
@@ -37,13 +37,13 @@ def sweep(tmp_path: Path) -> Path:
     return path
 
 
-def run(sweep: Path, folder: Path, *, stored: bool) -> list[TaskResult]:
+def run(sweep, folder, *, stored):
     resources = Resources(Cache(folder / "cache"), Quiet())
     tasks = list_tasks(sweep, read_sweep(sweep), QUICK)
     return Runner("nDCG@10", resources, folder / "reports", stored=stored).run(tasks)
 
 
-def scores(done: Sequence[TaskResult]) -> list[Any]:
+def scores(done):
     return [
         (one.identity, one.result.figures.means, one.result.figures.scores)
         for one in done
@@ -51,13 +51,13 @@ def scores(done: Sequence[TaskResult]) -> list[Any]:
     ]
 
 
-def tell(done: Sequence[TaskResult]) -> Any:
+def tell(done):
     """Return what MLflow is told, as JSON values."""
     records = [asdict(one.record) for one in done if one.record]
     return json.loads(json.dumps(records, default=str))
 
 
-def test_a_point_scores_as_its_stored_run_bit_for_bit(sweep: Path, tmp_path: Path) -> None:
+def test_a_point_scores_as_its_stored_run_bit_for_bit(sweep, tmp_path):
     alone, shared = (
         run(sweep, tmp_path / name, stored=name == "stored") for name in ("stored", "scored")
     )
@@ -68,9 +68,7 @@ def test_a_point_scores_as_its_stored_run_bit_for_bit(sweep: Path, tmp_path: Pat
     assert not (tmp_path / "scored" / "reports").exists()
 
 
-def test_a_finished_point_is_only_read(
-    sweep: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_finished_point_is_only_read(sweep, tmp_path, monkeypatch):
     first = run(sweep, tmp_path, stored=False)
 
     def fail(*_: Any) -> None:
@@ -83,8 +81,8 @@ def test_a_finished_point_is_only_read(
 
 
 def test_texts_are_analysed_once_and_no_index_is_kept_longer_than_needed(
-    sweep: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    sweep, tmp_path, monkeypatch
+):
     counted: list[int] = []
     real = term_counts.count_terms
 
@@ -101,7 +99,7 @@ def test_texts_are_analysed_once_and_no_index_is_kept_longer_than_needed(
     assert held == [1, 1, 1, 1], "that of one k1 is closed before the next is opened"
 
 
-def test_a_dry_run_tells_what_is_shared_finished_and_left(sweep: Path, tmp_path: Path) -> None:
+def test_a_dry_run_tells_what_is_shared_finished_and_left(sweep, tmp_path):
     cache = Cache(tmp_path / "cache")
     tasks = list_tasks(sweep, read_sweep(sweep), QUICK)
     before = forecast(tasks, cache, tmp_path)
@@ -117,9 +115,7 @@ def test_a_dry_run_tells_what_is_shared_finished_and_left(sweep: Path, tmp_path:
     assert after.absent == ()
 
 
-def test_a_dry_run_counts_points_that_are_stored_runs(
-    sweep: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_dry_run_counts_points_that_are_stored_runs(sweep, tmp_path, monkeypatch):
     monkeypatch.setenv("ASSAY_REPORTS", str(tmp_path / "reports"))
     resources = Resources(Cache(tmp_path / "cache"), Quiet())
     tasks = list_tasks(sweep, read_sweep(sweep), QUICK)
@@ -131,9 +127,7 @@ def test_a_dry_run_counts_points_that_are_stored_runs(
     assert forecast(tasks, resources.cache, tmp_path / "reports").finished == 0
 
 
-def test_a_dry_run_names_collections_that_are_not_here(
-    sweep: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_dry_run_names_collections_that_are_not_here(sweep, tmp_path, monkeypatch):
     monkeypatch.delenv("ASSAY_DATA", raising=False)
     sweep.write_text(sweep.read_text().replace("[harbourline]", "[harbourline, scifact]"))
     found = forecast(
@@ -143,9 +137,7 @@ def test_a_dry_run_names_collections_that_are_not_here(
     assert ["ASSAY_DATA" in line for line in found.lines] == [False, False, True]
 
 
-def test_a_sweep_of_many_points_is_repeated_with_its_rows_in_mlflow(
-    sweep: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_sweep_of_many_points_is_repeated_with_its_rows_in_mlflow(sweep, tmp_path, monkeypatch):
     monkeypatch.setenv("ASSAY_REPORTS", str(tmp_path / "reports"))
     monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path}/mlflow.db")
     found = []

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -33,7 +32,7 @@ BASE = [1, 2, 4, 0, 1, 5, 2, 1, 0, 2] * 4
 OTHER = [1, 1, 2, 1, 1, 1, 4, 1, 0, 1] * 4
 
 
-def make(kind: type[Any], **values: Any) -> Any:
+def make(kind, **values):
     """Return a measurement as the YAML file makes it."""
     name = TypeAdapter(kind).json_schema()["properties"]["type"]["const"]
     usual = {"type": name, "pipeline": "other", "dataset": "planned"}
@@ -52,7 +51,7 @@ class Lab:
         return self.runs[0 if pipeline == self.base else -1]
 
 
-def find(wanted: Any, *runs: StoredRun, encode: Any = None) -> MeasuredValue:
+def find(wanted, *runs, encode=None):
     """Return what a measurement finds in the run of its pipeline, with that of its base first."""
     found = wanted.find(Lab(runs, getattr(wanted, "base", ""), encode))
     assert isinstance(found, MeasuredValue)
@@ -60,14 +59,14 @@ def find(wanted: Any, *runs: StoredRun, encode: Any = None) -> MeasuredValue:
 
 
 @pytest.fixture(scope="module")
-def runs(tmp_path_factory: pytest.TempPathFactory) -> tuple[StoredRun, StoredRun]:
+def runs(tmp_path_factory):
     folder = tmp_path_factory.mktemp("runs")
     collection = make_collection(len(BASE), types=("even", "odd"))
     base = make_run(folder, "base", BASE, collection=collection)
     return base, make_run(folder, "other", OTHER, collection=collection)
 
 
-def traced(run: StoredRun, counts: list[dict[str, int]]) -> StoredRun:
+def traced(run, counts):
     """Return `run` with one stage `expand` in the trace of each query."""
     entries = [StageTrace("expand", "stage", 1.0, counts=item) for item in counts]
     rankings = {
@@ -77,7 +76,7 @@ def traced(run: StoredRun, counts: list[dict[str, int]]) -> StoredRun:
     return replace(run, rankings=rankings)
 
 
-def test_relative_change_by_hand_and_by_scipy(runs: tuple[StoredRun, StoredRun]) -> None:
+def test_relative_change_by_hand_and_by_scipy(runs):
     found = find(make(Change, base="base", measure="MRR@10"), *runs)
     old, new = (np.array([1 / i if i else 0 for i in ranks]) for ranks in (BASE, OTHER))
     expected = scipy.stats.bootstrap(
@@ -96,14 +95,14 @@ def test_relative_change_by_hand_and_by_scipy(runs: tuple[StoredRun, StoredRun])
     assert found.runs == tuple(run.manifest.id for run in runs)
 
 
-def test_change_of_the_failure_rate(runs: tuple[StoredRun, StoredRun]) -> None:
+def test_change_of_the_failure_rate(runs):
     """8 of 40 queries fail in the base, 4 in the other: the rate is halved."""
     found = find(make(Change, base="base", measure="1-Recall@20"), *runs)
     assert found.estimate.value == pytest.approx(-0.5)
     assert found.estimate.low < -0.5 < found.estimate.high <= 0
 
 
-def test_change_that_is_not_relative(runs: tuple[StoredRun, StoredRun]) -> None:
+def test_change_that_is_not_relative(runs):
     wanted = make(Change, base="base", measure="Hit@1", relative=False)
     found = find(wanted, *runs)
     differences = [(two == 1) - (one == 1) for one, two in zip(BASE, OTHER, strict=True)]
@@ -111,23 +110,21 @@ def test_change_that_is_not_relative(runs: tuple[StoredRun, StoredRun]) -> None:
     assert found.unit == "difference"
 
 
-def test_change_of_one_type_of_query(runs: tuple[StoredRun, StoredRun]) -> None:
+def test_change_of_one_type_of_query(runs):
     found = find(make(Change, base="base", measure="Recall@1", query_types=["odd"]), *runs)
     old, new = ([i == 1 for i in ranks[1::2]] for ranks in (BASE, OTHER))
     assert found.estimate.n == 20
     assert found.estimate.value == pytest.approx(sum(new) / sum(old) - 1)
 
 
-def test_nothing_is_a_share_of_zero(tmp_path: Path) -> None:
+def test_nothing_is_a_share_of_zero(tmp_path):
     base = make_run(tmp_path, "base", [0] * 10)
     other = make_run(tmp_path, "other", [1] * 10)
     with pytest.raises(AssayError, match="base: Hit@1 is 0 in too many"):
         find(make(Change, base="base", measure="Hit@1"), base, other)
 
 
-def test_runs_judged_otherwise_have_no_change(
-    runs: tuple[StoredRun, StoredRun], tmp_path: Path
-) -> None:
+def test_runs_judged_otherwise_have_no_change(runs, tmp_path):
     with pytest.raises(AssayError, match="cannot be compared"):
         find(
             make(Change, base="b", measure="Recall@1"),
@@ -136,7 +133,7 @@ def test_runs_judged_otherwise_have_no_change(
         )
 
 
-def test_scores_of_0_and_1_have_the_exact_binomial_interval(tmp_path: Path) -> None:
+def test_scores_of_0_and_1_have_the_exact_binomial_interval(tmp_path):
     """Four right answers of four prove little; the bootstrap would say they prove all."""
     run = make_run(tmp_path, "right", [1] * 4)
     found = find(make(Score, measure="Hit@1"), run).estimate
@@ -147,19 +144,17 @@ def test_scores_of_0_and_1_have_the_exact_binomial_interval(tmp_path: Path) -> N
     assert (exact.low, exact.high) == (1.0, 1.0)
 
 
-def test_other_scores_have_the_interval_of_their_mean(
-    runs: tuple[StoredRun, StoredRun],
-) -> None:
+def test_other_scores_have_the_interval_of_their_mean(runs):
     found = find(make(Score, measure="MRR@10"), runs[0]).estimate
     assert found == estimate_mean([1 / i if i else 0 for i in BASE])
 
 
-def test_a_type_that_no_query_has_is_refused(runs: tuple[StoredRun, StoredRun]) -> None:
+def test_a_type_that_no_query_has_is_refused(runs):
     with pytest.raises(AssayError, match=r"query_types: third: .* its types: even, odd"):
         find(make(Score, measure="Recall@1", query_types=["even", "third"]), runs[0])
 
 
-def test_latency_of_stages_and_of_the_slowest(runs: tuple[StoredRun, StoredRun]) -> None:
+def test_latency_of_stages_and_of_the_slowest(runs):
     samples = tuple(
         LatencySample(f"q{i}", {"total": 100.0 + i, "a": 10.0, "b": float(i), "c": 30.0})
         for i in range(21)
@@ -183,7 +178,7 @@ def test_latency_of_stages_and_of_the_slowest(runs: tuple[StoredRun, StoredRun])
         find(make(Latency), replace(timed, latency=()))
 
 
-def test_counts_in_the_trace(runs: tuple[StoredRun, StoredRun]) -> None:
+def test_counts_in_the_trace(runs):
     counts = [{"added": i % 4, "seen": 6} for i in range(40)]
     run = traced(runs[0], counts)
 
@@ -200,7 +195,7 @@ def test_counts_in_the_trace(runs: tuple[StoredRun, StoredRun]) -> None:
         find(make(TraceMeasurement, stage="expand", count="lost", figure="max"), run)
 
 
-def test_documents_of_the_first_results(runs: tuple[StoredRun, StoredRun]) -> None:
+def test_documents_of_the_first_results(runs):
     found = find(make(Documents, depth=5, documents=5), runs[0]).estimate
     assert (found.value, found.n) == (1.0, 40)
     assert find(make(Documents, depth=2), runs[0]).estimate.value == 0
@@ -214,7 +209,7 @@ def test_documents_of_the_first_results(runs: tuple[StoredRun, StoredRun]) -> No
         find(make(Documents, depth=5, documents=3), few)
 
 
-def test_duplicates_of_a_result_before(runs: tuple[StoredRun, StoredRun]) -> None:
+def test_duplicates_of_a_result_before(runs):
     run = show(runs[0], "abca")
     angles = {"a": 0, "b": 60, "c": 85}
 
@@ -229,7 +224,7 @@ def test_duplicates_of_a_result_before(runs: tuple[StoredRun, StoredRun]) -> Non
     assert find(make(Duplicates, depth=2), run, encode=encode).estimate.value == 0
 
 
-def test_counts_of_hits_that_do_not_add_up(runs: tuple[StoredRun, StoredRun]) -> None:
+def test_counts_of_hits_that_do_not_add_up(runs):
     counts = [{"in": 50, "out": 40}] * 38 + [{"in": 40, "out": 1}] * 2
     run = traced(runs[0], counts)  # of 40 hits each
     assert find(make(TraceFlow), run).estimate.value == 2
@@ -245,7 +240,7 @@ def test_counts_of_hits_that_do_not_add_up(runs: tuple[StoredRun, StoredRun]) ->
         find(make(TraceFlow), runs[0])
 
 
-def test_how_alike_the_first_results_are(runs: tuple[StoredRun, StoredRun]) -> None:
+def test_how_alike_the_first_results_are(runs):
     base, other = (show(run, texts) for run, texts in zip(runs, ("aab", "abc"), strict=True))
     angles = {"a": 0, "b": 60, "c": 90}
 
@@ -263,7 +258,7 @@ def test_how_alike_the_first_results_are(runs: tuple[StoredRun, StoredRun]) -> N
     assert alike.estimate.value == pytest.approx(0.5 - 1)
 
 
-def show(run: StoredRun, texts: str) -> StoredRun:
+def show(run, texts):
     """Return `run` with results that read so; of its first query only one."""
     rankings = dict(run.rankings)
     for number, (query, ranking) in enumerate(rankings.items()):
@@ -273,15 +268,13 @@ def show(run: StoredRun, texts: str) -> StoredRun:
     return replace(run, rankings=rankings)
 
 
-def test_ratio_of_means_of_a_base_that_is_sometimes_zero() -> None:
+def test_ratio_of_means_of_a_base_that_is_sometimes_zero():
     assert estimate_mean_ratio([1.0, 2.0], [2.0, 4.0]).value == pytest.approx(2)
     assert estimate_mean_ratio([0.0, 0.0], [0.0, 0.0]).value == 1
     assert not np.isfinite(estimate_mean_ratio([0.0, 0.0, 0.0, 1.0], [1.0] * 4).high)
 
 
-def test_what_became_of_the_answers_that_are_missing(
-    runs: tuple[StoredRun, StoredRun],
-) -> None:
+def test_what_became_of_the_answers_that_are_missing(runs):
     found = find(make(Score, measure="Hit@1"), runs[0])
     beyond, absent = sum(i > 1 for i in BASE), BASE.count(0)
     start = f"of {beyond + absent} not in the first 1: "

@@ -2,7 +2,6 @@
 
 import json
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from tools.processes import ROOT
@@ -18,7 +17,7 @@ from assay.eval.studies.targets.files import (
     replace_totals,
     write_files,
 )
-from assay.eval.studies.targets.limits import Limits, Unit
+from assay.eval.studies.targets.limits import Limits
 from assay.eval.studies.targets.report import list_metrics, report
 from assay.eval.studies.targets.results import Line, MeasuredValue, Results, TargetResult
 from assay.eval.studies.targets.running import describe_seconds
@@ -32,14 +31,14 @@ README = ROOT / "README.md"
 STORED = ROOT / "docs" / "targets.json"
 
 
-def measured(unit: Unit, value: float, low: float, high: float) -> MeasuredValue:
+def measured(unit, value, low, high):
     return MeasuredValue(
         Estimate(value, low, high, 248), unit, "2026-11-22T00:00:00+00:00", ("run-1",)
     )
 
 
 @pytest.fixture
-def results() -> Results:
+def results():
     gain = Line(
         "MRR",
         "relative change of MRR@10",
@@ -71,11 +70,11 @@ def results() -> Results:
         ("score", Limits(), ""),
     ],
 )
-def test_limits_in_words(unit: Unit, limits: Limits, text: str) -> None:
+def test_limits_in_words(unit, limits, text):
     assert limits.describe_limits(unit) == text
 
 
-def test_levels_stand_behind_the_limit_and_the_verdict(results: Results) -> None:
+def test_levels_stand_behind_the_limit_and_the_verdict(results):
     wanted = Limits(at_most=500, alert=600, page=1000).describe_limits("ms")
     assert wanted == "≤ 500 ms, alert > 600 ms, page > 1,000 ms"
     assert Limits(at_least=1, page=0.5).describe_limits("score") == "≥ 1, page < 0.5"
@@ -101,24 +100,24 @@ def test_levels_stand_behind_the_limit_and_the_verdict(results: Results) -> None
         (None, "–"),
     ],
 )
-def test_values_in_words(found: MeasuredValue | None, text: str) -> None:
+def test_values_in_words(found, text):
     line = Line("", "", "", found, "met")
     one = Results("2026-11-22", ENVIRONMENT, (TargetResult("X", "x", "x", (line,)),))
     assert list_rows(one)[0][3] == text
 
 
-def list_rows(results: Results) -> list[tuple[str, ...]]:
+def list_rows(results):
     """Return the rows of the table of targets as people read them."""
     table = report(results).tables["targets"]
     cells = [[column.print(row) for column in table.columns] for row in table.rows]
     return [tuple(f"{i} ({j})" if j else i for i, j in row) for row in cells]
 
 
-def render_markdown(results: Results) -> str:
+def render_markdown(results):
     return markdown.render(report(results))
 
 
-def test_the_table(results: Results) -> None:
+def test_the_table(results):
     change = "+11.3\u00a0% (+5.6 … +17.4)"
     beside = "+20.0\u00a0% (+10.0 … +30.0)"
     budget = "context ≤ 4,500 tokens"
@@ -140,7 +139,7 @@ def test_the_table(results: Results) -> None:
     assert "## Why" not in render_markdown(replace(results, targets=results.targets[1:]))
 
 
-def test_links_of_remarks_lead_where_they_did_and_run_nothing(results: Results) -> None:
+def test_links_of_remarks_lead_where_they_did_and_run_nothing(results):
     remark = "See [one](a.md#b), [two](https://c.org/d) and [no](javascript:alert)."
     told = report(replace(results, targets=(replace(results.targets[0], remark=remark),)))
     text, html = markdown.render(told), page.render(told)
@@ -150,7 +149,7 @@ def test_links_of_remarks_lead_where_they_did_and_run_nothing(results: Results) 
     assert 'href="javascript' not in html
 
 
-def test_what_python_is_given_has_a_row_a_measurement(results: Results) -> None:
+def test_what_python_is_given_has_a_row_a_measurement(results):
     found = StudyResult(results, report(results))
     frame = found.tables["targets"]
     assert list(frame.index) == ["SC-003", "SC-003", "V3-budget"]
@@ -158,7 +157,7 @@ def test_what_python_is_given_has_a_row_a_measurement(results: Results) -> None:
     assert found.verdict == "1 missed: SC-003\n1 not measurable yet: V3-budget"
 
 
-def test_the_page_in_the_docs_is_made_of_its_facts() -> None:
+def test_the_page_in_the_docs_is_made_of_its_facts():
     docs = ROOT / "docs"
     results = Results.from_json(json.loads((docs / "targets.json").read_text()))
     text = render_markdown(results)
@@ -167,7 +166,7 @@ def test_the_page_in_the_docs_is_made_of_its_facts() -> None:
     assert r"| V3-ids | chunk ids given twice, combine\_split on dccode\_t42, tarnwick |" in text
 
 
-def test_the_seconds_are_stored_and_told(results: Results) -> None:
+def test_the_seconds_are_stored_and_told(results):
     timed = replace(results, seconds={"run of bm25 on scifact": 100.0, "ingestion": 20.0})
     assert Results.from_json(timed.as_json()) == timed
     assert describe_seconds(timed.seconds) == (
@@ -175,21 +174,21 @@ def test_the_seconds_are_stored_and_told(results: Results) -> None:
     )
 
 
-def test_results_are_stored_and_read_again(results: Results, tmp_path: Path) -> None:
+def test_results_are_stored_and_read_again(results, tmp_path):
     written, stored = write_files(results, report(results), tmp_path / "new")
     assert Results.from_json(json.loads(stored.read_text())) == results
     assert written.read_text() == render_markdown(results)
     assert not list(tmp_path.rglob(".*"))
 
 
-def test_metrics_of_mlflow(results: Results) -> None:
+def test_metrics_of_mlflow(results):
     found = dict(list_metrics(results))
     assert found["target/SC-003 MRR"] == 0.113
     assert found["target/SC-003 Hit_at_1.high"] == 0.3
     assert (found["targets/missed"], found["targets/met"]) == (1, 0)
 
 
-def test_only_the_totals_of_a_readme_are_replaced(tmp_path: Path) -> None:
+def test_only_the_totals_of_a_readme_are_replaced(tmp_path):
     readme = tmp_path / "README.md"
     readme.write_text(f"before\n{BEGIN}\nold\n{END}\nafter\n")
     once = replace_totals(readme, "| new |\n")
@@ -199,21 +198,21 @@ def test_only_the_totals_of_a_readme_are_replaced(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ["none", f"{END}\n{BEGIN}", f"{BEGIN}", f"{BEGIN}{END}{BEGIN}"])
-def test_a_readme_without_the_marks_is_refused(text: str, tmp_path: Path) -> None:
+def test_a_readme_without_the_marks_is_refused(text, tmp_path):
     readme = tmp_path / "README.md"
     readme.write_text(text)
     with pytest.raises(AssayError, match=r"README\.md: needs one line"):
         replace_totals(readme, "")
 
 
-def test_the_readme_shows_the_stored_results() -> None:
+def test_the_readme_shows_the_stored_results():
     """`assay targets --readme README.md --output docs` mends this."""
     stored = Results.from_json(json.loads(STORED.read_text()))
     assert read_totals(README) == render_totals(stored)
     assert STORED.with_suffix(".md").read_text() == render_markdown(stored)
 
 
-def test_the_stored_results_are_of_the_targets_there_are() -> None:
+def test_the_stored_results_are_of_the_targets_there_are():
     """`assay targets --readme README.md --output docs` mends this."""
     settings = load_settings(ROOT / "configs" / "targets.yaml")
     stored = json.loads(STORED.read_text())["targets"]

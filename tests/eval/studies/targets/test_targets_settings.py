@@ -1,7 +1,5 @@
 """What `targets.yaml` may say: one line names the file, the id and the key of what is wrong."""
 
-from pathlib import Path
-
 import pytest
 from tools.processes import ROOT
 
@@ -28,19 +26,19 @@ STALE = "{label: stale, type: stale, pipeline: bm25, dataset: harbourline, at_mo
 MEASURED = "{type: score, pipeline: bm25, dataset: harbourline, measure: Hit@1, at_least: 0.99}"
 
 
-def write(folder: Path, text: str) -> Path:
+def write(folder, text):
     path = folder / "targets.yaml"
     path.write_text(text)
     return path
 
 
-def read_and_check(path: Path) -> None:
+def read_and_check(path):
     """Read targets on the configs of the project."""
     settings = load_settings(path)
     check(settings, TargetLab(settings.pipelines, CONFIGS, path.parent, False, Quiet()), path)
 
 
-def refuse(folder: Path, old: str, new: str) -> str:
+def refuse(folder, old, new):
     """Return the one line that refuses GOOD with `old` replaced."""
     assert old in GOOD
     path = write(folder, GOOD.replace(old, new))
@@ -86,16 +84,16 @@ def refuse(folder: Path, old: str, new: str) -> str:
         ("targets:\n", "target:\n", "targets: missing"),
     ],
 )
-def test_what_is_wrong_is_named(tmp_path: Path, old: str, new: str, message: str) -> None:
+def test_what_is_wrong_is_named(tmp_path, old, new, message):
     assert message in refuse(tmp_path, old, new)
 
 
-def test_two_measurements_need_two_labels(tmp_path: Path) -> None:
+def test_two_measurements_need_two_labels(tmp_path):
     twice = f"- {MEASURED}\n      - {MEASURED}"
     assert "the label '' stands twice" in refuse(tmp_path, f"- {MEASURED}", twice)
 
 
-def test_an_override_that_does_not_fit_is_refused(tmp_path: Path) -> None:
+def test_an_override_that_does_not_fit_is_refused(tmp_path):
     named = (
         "pipelines: {mine: {config: bm25.yaml, overrides: [retriever.legs.keyword.k9=1]}}\ntargets:"
     )
@@ -106,7 +104,7 @@ def test_an_override_that_does_not_fit_is_refused(tmp_path: Path) -> None:
         read_and_check(path)
 
 
-def test_the_plan_has_each_run_once(tmp_path: Path) -> None:
+def test_the_plan_has_each_run_once(tmp_path):
     again = f"      - {{label: again, {MEASURED.strip('{}')}}}\n"
     text = GOOD.replace("  T-2", f"{again}      - {STALE}\n  T-2")
     assert list(describe_plan(load_settings(write(tmp_path, text)).targets)) == [
@@ -115,7 +113,7 @@ def test_the_plan_has_each_run_once(tmp_path: Path) -> None:
     ]
 
 
-def test_the_targets_of_the_project_are_measured_on_its_default_collection() -> None:
+def test_the_targets_of_the_project_are_measured_on_its_default_collection():
     settings = load_settings(CONFIGS / "targets.yaml")
     used = {item.dataset for target in settings.targets.values() for item in target.measurements}
     assert "tarnwick:test" in used
@@ -123,7 +121,7 @@ def test_the_targets_of_the_project_are_measured_on_its_default_collection() -> 
     assert used >= {*lookup_collections.LOOKUPS, *lookup_collections.OFF_TOPIC}
 
 
-def test_targets_are_chosen_by_id(tmp_path: Path) -> None:
+def test_targets_are_chosen_by_id(tmp_path):
     path = write(tmp_path, GOOD)
     settings = load_settings(path)
     assert list(choose(settings, [], path)) == ["T-1", "T-2"]
@@ -132,6 +130,6 @@ def test_targets_are_chosen_by_id(tmp_path: Path) -> None:
         choose(settings, ["T-3"], path)
 
 
-def test_the_targets_of_the_project_can_be_read() -> None:
+def test_the_targets_of_the_project_can_be_read():
     """Every config, collection and measure that they name exists."""
     read_and_check(CONFIGS / "targets.yaml")

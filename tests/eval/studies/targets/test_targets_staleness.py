@@ -1,7 +1,6 @@
 """Stale results are found where there are any."""
 
 from collections.abc import Sequence
-from contextlib import AbstractContextManager
 
 import pytest
 from samples.planned_runs import make_collection
@@ -60,7 +59,7 @@ class Remembering(Lines):
 
 
 @pytest.fixture
-def collection() -> Collection:
+def collection():
     """Two documents, with the first line of each judged."""
     return Collection(
         name="lines",
@@ -75,7 +74,7 @@ def collection() -> Collection:
     )
 
 
-def test_none_where_the_index_is_replaced(collection: Collection) -> None:
+def test_none_where_the_index_is_replaced(collection):
     found = count_stale(Lines, collection, 10)
     assert (found.stale, found.searches) == (0, 8)
     assert (found.found, found.cuts) == (2, 2)
@@ -83,19 +82,17 @@ def test_none_where_the_index_is_replaced(collection: Collection) -> None:
 
 
 @pytest.mark.parametrize("kind", [Stubborn, Remembering])
-def test_some_where_it_is_not(
-    kind: type[AbstractContextManager[Retriever]], collection: Collection
-) -> None:
+def test_some_where_it_is_not(kind, collection):
     assert count_stale(kind, collection, 10).stale > 0
 
 
-def test_a_collection_of_passages_has_no_text_to_edit(collection: Collection) -> None:
+def test_a_collection_of_passages_has_no_text_to_edit(collection):
     fixed = Document("a", "text", passages=(Passage("p", 0, 4),))
     prescribed = Collection(**{**vars(collection), "documents": (fixed,)})
     with pytest.raises(AssayError, match="prescribes its passages"):
         count_stale(Lines, prescribed, 10)
 
 
-def test_whole_documents_cannot_be_cut_out() -> None:
+def test_whole_documents_cannot_be_cut_out():
     with pytest.raises(AssayError, match="no part of a document"):
         count_stale(Lines, make_collection(2), 10)

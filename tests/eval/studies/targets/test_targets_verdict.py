@@ -5,10 +5,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.eval.statistics.estimates import Estimate, OpenEstimate
-from assay.eval.studies.targets.limits import Level, Limits, Verdict, conclude
+from assay.eval.studies.targets.limits import Limits, conclude
 
 
-def estimate(low: float, high: float) -> Estimate:
+def estimate(low, high):
     return Estimate((low + high) / 2, low, high, 10)
 
 
@@ -34,9 +34,7 @@ def estimate(low: float, high: float) -> Estimate:
         (Limits(at_least=0.1, at_most=0.4), 0.41, 0.5, "missed"),
     ],
 )
-def test_the_whole_interval_decides(
-    limits: Limits, low: float, high: float, verdict: Verdict
-) -> None:
+def test_the_whole_interval_decides(limits, low, high, verdict):
     assert limits.judge(estimate(low, high)) == verdict
 
 
@@ -49,7 +47,7 @@ def test_the_whole_interval_decides(
         (Limits(at_least=3), 3, "met"),
     ],
 )
-def test_a_count_is_compared_directly(limits: Limits, count: float, verdict: Verdict) -> None:
+def test_a_count_is_compared_directly(limits, count, verdict):
     assert limits.judge(estimate(count, count)) == verdict
 
 
@@ -65,7 +63,7 @@ def test_a_count_is_compared_directly(limits: Limits, count: float, verdict: Ver
         (Limits(), 1e9, None),
     ],
 )
-def test_a_value_alone_reaches_a_level(limits: Limits, value: float, level: Level | None) -> None:
+def test_a_value_alone_reaches_a_level(limits, value, level):
     assert limits.reach(value) == level
 
 
@@ -74,9 +72,7 @@ def test_a_value_alone_reaches_a_level(limits: Limits, value: float, level: Leve
     bounds=st.tuples(st.floats(-1, 1), st.floats(-1, 1)).map(sorted),
     strict=st.booleans(),
 )
-def test_turning_the_sign_of_everything_changes_no_verdict(
-    limit: float, bounds: list[float], strict: bool
-) -> None:
+def test_turning_the_sign_of_everything_changes_no_verdict(limit, bounds, strict):
     low, high = bounds
     lower = Limits(more_than=limit) if strict else Limits(at_least=limit)
     upper = Limits(less_than=-limit) if strict else Limits(at_most=-limit)
@@ -92,16 +88,16 @@ def test_turning_the_sign_of_everything_changes_no_verdict(
         (["met", "not measurable yet"], "not measurable yet"),
     ],
 )
-def test_a_whole_is_met_when_every_part_is(parts: list[Verdict], whole: Verdict) -> None:
+def test_a_whole_is_met_when_every_part_is(parts, whole):
     assert conclude(parts) == whole
 
 
-def test_limits_know_whether_there_are_any() -> None:
+def test_limits_know_whether_there_are_any():
     assert Limits(at_most=0).bounds
     assert not Limits().bounds
 
 
-def test_an_interval_without_an_end_goes_on_for_ever() -> None:
+def test_an_interval_without_an_end_goes_on_for_ever():
     open_above = OpenEstimate(5.0, 4.0, None, 20)
     assert Limits(at_most=100).judge(open_above) == "cannot tell"
     assert Limits(at_most=3).judge(open_above) == "missed"

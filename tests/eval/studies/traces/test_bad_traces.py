@@ -6,33 +6,30 @@ import sqlite3
 import subprocess
 import sys
 import tracemalloc
-from collections import Counter
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
-from pathlib import Path
-from typing import Any
 
 import pytest
 from doubles.spans import DOGS, FERRY, Emitter, emit_search, list_spans
 
 from assay.eval.studies.traces import files, reading, traces
 from assay.eval.studies.traces.files import TORN
-from assay.eval.studies.traces.traces import Trace, open_book
+from assay.eval.studies.traces.traces import open_book
 from assay.retrievers.base import AssayError, Quiet, bounds
 
 
-def read(path: Path) -> tuple[list[Trace], Counter[str]]:
+def read(path):
     with open_book([str(path)]) as book:
         return list(book.traces()), book.faults
 
 
-def write(folder: Path, content: bytes | Any, name: str = "spans.json") -> Path:
+def write(folder, content, name="spans.json"):
     path = folder / name
     path.write_bytes(content if isinstance(content, bytes) else json.dumps(content).encode())
     return path
 
 
-def test_a_torn_document_and_a_line_that_is_no_json(tmp_path: Path) -> None:
+def test_a_torn_document_and_a_line_that_is_no_json(tmp_path):
     batch = emit_search("dogs", [DOGS]).otlp_json()
     text = json.dumps({"data": [batch, batch]}, indent=1)
     [trace], faults = read(write(tmp_path, text[:-30].encode()))
@@ -44,7 +41,7 @@ def test_a_torn_document_and_a_line_that_is_no_json(tmp_path: Path) -> None:
     assert faults == {"line is not JSON": 2, "not an object": 2}
 
 
-def test_spans_without_ids_or_times_are_counted(tmp_path: Path) -> None:
+def test_spans_without_ids_or_times_are_counted(tmp_path):
     batch = emit_search("dogs", [DOGS]).otlp_json()
     root, child = sorted(list_spans(batch), key=lambda span: "parentSpanId" in span)
     spans = [
@@ -59,7 +56,7 @@ def test_spans_without_ids_or_times_are_counted(tmp_path: Path) -> None:
     assert faults == {"no trace id or span id": 2, "no start time": 2}
 
 
-def test_clocks_that_disagree_circles_and_ids_that_come_twice(tmp_path: Path) -> None:
+def test_clocks_that_disagree_circles_and_ids_that_come_twice(tmp_path):
     batch = emit_search("dogs", [DOGS]).otlp_json()
     root, child = sorted(list_spans(batch), key=lambda span: "parentSpanId" in span)
     early = {**child, "startTimeUnixNano": "1000000000000000000", "endTimeUnixNano": "2"}
@@ -75,7 +72,7 @@ def test_clocks_that_disagree_circles_and_ids_that_come_twice(tmp_path: Path) ->
     assert faults == {"span that is its own ancestor": 2}
 
 
-def test_two_requests_under_one_trace_id_are_two_searches(tmp_path: Path) -> None:
+def test_two_requests_under_one_trace_id_are_two_searches(tmp_path):
     spans = []
     for query in ("dogs", "ferry"):
         for span in list_spans(emit_search(query, [DOGS]).otlp_json()):
@@ -87,9 +84,7 @@ def test_two_requests_under_one_trace_id_are_two_searches(tmp_path: Path) -> Non
     ]
 
 
-def test_a_trace_or_a_search_of_too_many_spans_is_passed_over(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_trace_or_a_search_of_too_many_spans_is_passed_over(tmp_path, monkeypatch):
     good = list_spans(emit_search("dogs", [DOGS]).otlp_json())
     root, child = sorted(good, key=lambda span: "parentSpanId" in span)
     many = [child | {"spanId": f"{i + 1:016x}", "traceId": "ab" * 16} for i in range(60)]
@@ -117,7 +112,7 @@ def test_a_trace_or_a_search_of_too_many_spans_is_passed_over(
         b"[" * 2_000_000,
     ],
 )
-def test_depth_costs_neither_time_nor_memory(content: bytes, tmp_path: Path) -> None:
+def test_depth_costs_neither_time_nor_memory(content, tmp_path):
     tracemalloc.start()
     try:
         with pytest.raises(AssayError, match="document nested more than 200 deep"):
@@ -127,16 +122,14 @@ def test_depth_costs_neither_time_nor_memory(content: bytes, tmp_path: Path) -> 
         tracemalloc.stop()
 
 
-def test_what_stands_before_excess_is_read(tmp_path: Path) -> None:
+def test_what_stands_before_excess_is_read(tmp_path):
     batch = json.dumps(emit_search("dogs", [DOGS]).otlp_json())
     [trace], faults = read(write(tmp_path, f'{batch[:-1]}, "x": {"[" * 10_000}'.encode()))
     assert trace.query == "dogs"
     assert faults == {"document nested more than 200 deep": 1}
 
 
-def test_an_object_of_too_many_values_is_counted_and_the_next_is_read(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_object_of_too_many_values_is_counted_and_the_next_is_read(tmp_path, monkeypatch):
     [large, good] = (emit_search(query, [DOGS]).otlp_json() for query in ("ferry", "dogs"))
     for span in list_spans(large):
         span["attributes"] += [{"key": f"k{i}", "value": {"intValue": i}} for i in range(1_000)]
@@ -146,9 +139,7 @@ def test_an_object_of_too_many_values_is_counted_and_the_next_is_read(
     assert faults == {"object of more than 0 MB": 2}
 
 
-def test_a_packed_file_out_of_proportion_is_not_unpacked(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_packed_file_out_of_proportion_is_not_unpacked(tmp_path, monkeypatch):
     good = json.dumps(emit_search("dogs", [DOGS]).otlp_json())
     lines = f"{good}\n{' ' * 20_000_000}\n{good}\n"
     path = write(tmp_path, gzip.compress(lines.encode()), "a.jsonl.gz")
@@ -159,9 +150,7 @@ def test_a_packed_file_out_of_proportion_is_not_unpacked(
     assert "over 100 times its size" in next(iter(faults))
 
 
-def test_parquet_out_of_proportion_is_not_unpacked(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_parquet_out_of_proportion_is_not_unpacked(tmp_path, monkeypatch):
     import pyarrow
     from pyarrow import parquet
 
@@ -178,7 +167,7 @@ def test_parquet_out_of_proportion_is_not_unpacked(
     assert any("over 100 times its size" in fault for fault in faults)
 
 
-def write_huge(folder: Path, form: str) -> Path:
+def write_huge(folder, form):
     good = emit_search("dogs", [DOGS])
     huge = b"x" * 100_000_000
     hole = emit_search("ferry", [{**FERRY, "text": "HOLE"}]).otlp_json()
@@ -192,7 +181,7 @@ def write_huge(folder: Path, form: str) -> Path:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 @pytest.mark.parametrize("form", ["a.jsonl", "a.json"])
-def test_an_attribute_of_100_mb_costs_bounded_memory(form: str, tmp_path: Path) -> None:
+def test_an_attribute_of_100_mb_costs_bounded_memory(form, tmp_path):
     """Read in a process whose peak is its own. Written in another, since that takes 600 MB."""
     with ProcessPoolExecutor(1, get_context("fork")) as pool:
         path = pool.submit(write_huge, tmp_path, form).result()
@@ -210,7 +199,7 @@ def test_an_attribute_of_100_mb_costs_bounded_memory(form: str, tmp_path: Path) 
     assert int(peak) < 600_000  # KB
 
 
-def test_hostile_names_and_texts_are_shown_harmless(tmp_path: Path) -> None:
+def test_hostile_names_and_texts_are_shown_harmless(tmp_path):
 
     spans = list_spans(emit_search("dogs", [DOGS]).otlp_json())
     spans[0]["name"] = "\x1b[31mred\u202e::error::" + "x" * 10_000
@@ -239,9 +228,7 @@ def test_hostile_names_and_texts_are_shown_harmless(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_what_holds_no_span_is_refused_in_a_line(
-    content: bytes, reason: str, tmp_path: Path
-) -> None:
+def test_what_holds_no_span_is_refused_in_a_line(content, reason, tmp_path):
     path = write(tmp_path, content, "x.bin")
     with pytest.raises(AssayError) as told:
         read(path)
@@ -250,12 +237,12 @@ def test_what_holds_no_span_is_refused_in_a_line(
     assert "\n" not in str(told.value)
 
 
-def test_no_such_file(tmp_path: Path) -> None:
+def test_no_such_file(tmp_path):
     with pytest.raises(AssayError, match="there is no such file"):
         read(tmp_path / "none.json")
 
 
-def measure_peak(folder: Path, searches: int) -> int:
+def measure_peak(folder, searches):
     """Return the most bytes of Python's that reading so many searches into files takes."""
     found = [{"id": f"c{i}", "text": f"passage {i}", "score": 0.5} for i in range(10)]
     spans = list_spans(emit_search("dogs", found).otlp_json())
@@ -272,14 +259,14 @@ def measure_peak(folder: Path, searches: int) -> int:
         tracemalloc.stop()
 
 
-def test_memory_does_not_grow_with_the_searches(tmp_path: Path) -> None:
+def test_memory_does_not_grow_with_the_searches(tmp_path):
     measure_peak(tmp_path, 1)  # what is imported stays
     few, many = (measure_peak(tmp_path, searches) for searches in (100, 1_000))
     # The rows of a search are 10 KB; what is kept of it, its times, is a few bytes.
     assert (many - few) / 900 < 500
 
 
-def test_a_full_disk_is_told_in_a_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_is_told_in_a_line(tmp_path, monkeypatch):
     connect = sqlite3.connect
 
     def connect_to_little(name: str) -> sqlite3.Connection:
@@ -293,7 +280,7 @@ def test_a_full_disk_is_told_in_a_line(tmp_path: Path, monkeypatch: pytest.Monke
         read(path)
 
 
-def test_what_holds_no_search_leaves_no_folder(tmp_path: Path) -> None:
+def test_what_holds_no_search_leaves_no_folder(tmp_path):
     emitter = Emitter()
     with emitter.span("chain", input__value="dogs"):
         pass

@@ -3,7 +3,6 @@
 import json
 import re
 import tracemalloc
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -18,9 +17,7 @@ from assay.retrievers.base import AssayError
 WORDS = ("ferry", "dogs", "bikes", "times", "price", "deck", "winter", "harbour")
 
 
-def make(
-    rng: np.random.Generator, known: Queries, sessions: int, each: int, nothing: float = 0.1
-) -> Period:
+def make(rng, known, sessions, each, nothing=0.1):
     """Searches of sessions, each of which asks the same again and again."""
     made = Period(known)
     for i in range(sessions):
@@ -33,7 +30,7 @@ def make(
 
 
 @pytest.mark.parametrize("each", [1, 5])
-def test_where_nothing_moved_little_is_found(each: int) -> None:
+def test_where_nothing_moved_little_is_found(each):
     rng = np.random.default_rng(7)
     alarms = 0
     for _ in range(60):
@@ -43,7 +40,7 @@ def test_where_nothing_moved_little_is_found(each: int) -> None:
     assert alarms <= 8  # of 3 expected; more in .7 % of such trials
 
 
-def test_what_moved_comes_first() -> None:
+def test_what_moved_comes_first():
     rng = np.random.default_rng(3)
     known = Queries()
     base, now = make(rng, known, 200, 1), make(rng, known, 200, 1, nothing=0.35)
@@ -54,7 +51,7 @@ def test_what_moved_comes_first() -> None:
     assert second.what == "documents returned"
 
 
-def measure_peak(searches: int) -> int:
+def measure_peak(searches):
     """Return the most bytes of Python's that comparing so many searches without words takes."""
     known = Queries()
     base, now = Period(known), Period(known)
@@ -68,13 +65,13 @@ def measure_peak(searches: int) -> int:
         tracemalloc.stop()
 
 
-def test_a_search_costs_few_bytes() -> None:
+def test_a_search_costs_few_bytes():
     measure_peak(100)  # what is imported stays
     few, many = measure_peak(1_000), measure_peak(11_000)
     assert (many - few) / 10_000 < 700
 
 
-def write_spans(path: Path, queries: list[str]) -> str:
+def write_spans(path, queries):
     emitter = Emitter()
     for query in queries:
         emit_search(query, [{"id": "a", "text": "The ferry sails.", "score": 0.5}], emitter)
@@ -85,9 +82,7 @@ def write_spans(path: Path, queries: list[str]) -> str:
     return str(path)
 
 
-def test_the_command_names_words_and_what_to_judge_next(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_command_names_words_and_what_to_judge_next(tmp_path, monkeypatch):
     monkeypatch.setenv("ASSAY_REPORTS", str(tmp_path / "reports"))
     old = ["when does the ferry sail", "are dogs allowed on deck"] * 25
     base = write_spans(tmp_path / "base.json", old)
@@ -124,7 +119,7 @@ def test_the_command_names_words_and_what_to_judge_next(
     assert told.json()["shifts"] == found["shifts"]
 
 
-def test_bad_periods_are_told(tmp_path: Path) -> None:
+def test_bad_periods_are_told(tmp_path):
     path = write_spans(tmp_path / "few.json", ["ferry"] * 3)
     for arguments, message in (
         ([path], "1 source without --at"),

@@ -7,8 +7,7 @@ For Phoenix: pip install arize-phoenix, `phoenix serve`, openinference-instrumen
 import importlib
 import json
 import os
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 from time import sleep
 from typing import Any
 from uuid import uuid4
@@ -41,11 +40,11 @@ INSTRUMENTORS = {
 
 
 @pytest.fixture(autouse=True)
-def reports(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def reports(tmp_path, monkeypatch):
     monkeypatch.setenv("ASSAY_REPORTS", str(tmp_path / "reports"))
 
 
-def make(kind: str) -> tuple[Any, Any]:
+def make(kind):
     """Return a retriever, and what the program calls."""
     pytest.importorskip(
         {"langchain": "langchain_core", "llamaindex": "llama_index"}.get(kind, kind)
@@ -60,7 +59,7 @@ def make(kind: str) -> tuple[Any, Any]:
     return retriever, pipeline
 
 
-def read(source: str) -> dict[str, list[tuple[str, int, int]]]:
+def read(source):
     """Return the places that traces tell, by query."""
     matcher = DocumentMatcher(framework_retrievers.documents())
     with open_book([source]) as book:
@@ -75,7 +74,7 @@ def read(source: str) -> dict[str, list[tuple[str, int, int]]]:
     }
 
 
-def search(retriever: Any) -> dict[str, list[tuple[str, int, int]]]:
+def search(retriever):
     """Return the places that a direct run finds, by query."""
     rankings = run(retriever, collection=COLLECTION, track=False).stored.rankings
     return {
@@ -86,7 +85,7 @@ def search(retriever: Any) -> dict[str, list[tuple[str, int, int]]]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["langchain", "llamaindex"])
-def test_traced_into_mlflow(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_traced_into_mlflow(kind, tmp_path, monkeypatch):
     import mlflow
 
     monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path}/mlflow.db")
@@ -107,14 +106,14 @@ def test_traced_into_mlflow(kind: str, tmp_path: Path, monkeypatch: pytest.Monke
 
 
 @pytest.fixture
-def phoenix() -> str:
+def phoenix():
     if not (address := os.environ.get("PHOENIX_URL")):
         pytest.skip("PHOENIX_URL is not set")
     return address
 
 
 @pytest.fixture
-def instrumented(phoenix: str, request: pytest.FixtureRequest) -> Iterator[str]:
+def instrumented(phoenix, request):
     """Send what a framework does to a project of its own, and yield its name."""
     from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
     from opentelemetry.sdk.resources import Resource
@@ -137,7 +136,7 @@ def instrumented(phoenix: str, request: pytest.FixtureRequest) -> Iterator[str]:
 
 @pytest.mark.live
 @pytest.mark.parametrize("kind", CALLS)
-def test_traced_into_phoenix(kind: str, instrumented: str, phoenix: str, tmp_path: Path) -> None:
+def test_traced_into_phoenix(kind, instrumented, phoenix, tmp_path):
     retriever, program = make(kind)
     for query in QUERIES.values():
         CALLS[kind](program, query)

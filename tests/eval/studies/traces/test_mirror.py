@@ -1,7 +1,6 @@
 """A pipeline known by its spans alone is explained as it is when it runs here."""
 
 import json
-from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
@@ -13,14 +12,14 @@ from assay.eval.cli.import_command import import_
 from assay.eval.cli.traces import traces
 from assay.eval.configs.config import load_config
 from assay.eval.running.run import make_run
-from assay.eval.runs.stored import StoredRun, load
+from assay.eval.runs.stored import load
 from assay.eval.runs.summary.attribution import attribute
 from assay.retrievers.base import Hit, Quiet
 
 UNSEEN = {"in no chunk", "in no leg", "not retrieved"}  # which spans cannot tell apart
 
 
-def emit(run: StoredRun, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def emit(run, path, monkeypatch):
     """Write the spans of a program that makes the same searches and knows Assay by `step` alone."""
     messages = []
     for query, ranking in run.rankings.items():
@@ -43,8 +42,8 @@ def emit(run: StoredRun, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     [("harbourline", 60), pytest.param("tarnwick", 773, marks=pytest.mark.slow)],
 )
 def test_a_mirror_that_only_emits_spans_is_attributed_identically(
-    collection: str, queries: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    collection, queries, tmp_path, monkeypatch
+):
     monkeypatch.setenv("ASSAY_REPORTS", str(tmp_path / "reports"))
     stages = '[{"type": "mmr"}]'
     changes = [f"dataset={collection}", f"limit={queries}", f"retriever.stages={stages}"]

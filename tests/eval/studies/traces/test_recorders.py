@@ -1,7 +1,6 @@
 """What the exporters of LangSmith and OpenLLMetry record is read as the searches that were made."""
 
 import json
-from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -9,18 +8,18 @@ from typing import Any
 import pytest
 
 from assay.eval.studies.traces.spans import SpanError, read_span
-from assay.eval.studies.traces.traces import REPEATED, Trace, open_book
+from assay.eval.studies.traces.traces import REPEATED, open_book
 
 DOGS, FERRY = "Dogs travel on deck.", "The ferry sails twice a day."
 TEXTS = [(DOGS, "dogs.md"), (FERRY, "times.md")]
 
 
-def read(path: Path) -> tuple[list[Trace], Counter[str]]:
+def read(path):
     with open_book([str(path)]) as book:
         return list(book.traces()), book.faults
 
 
-def test_spans_of_openllmetry() -> None:
+def test_spans_of_openllmetry():
     """tests/samples/openllmetry_traces/record.py says how the file was made."""
     path = Path(__file__).parents[3] / "samples/openllmetry_traces/spans.json"
     found, faults = read(path)
@@ -43,7 +42,7 @@ def test_spans_of_openllmetry() -> None:
     }
 
 
-def test_openllmetry_without_a_database_reads_the_retriever() -> None:
+def test_openllmetry_without_a_database_reads_the_retriever():
     documents = [{"page_content": DOGS, "metadata": {"source": "dogs.md"}}, {"page_content": FERRY}]
     attributes = {
         "gen_ai.operation.name": "vector_db_retrieve",
@@ -58,7 +57,7 @@ def test_openllmetry_without_a_database_reads_the_retriever() -> None:
     assert [item.content for item in span.found] == [DOGS, FERRY]
 
 
-def test_milvus_events_of_several_queries_are_refused() -> None:
+def test_milvus_events_of_several_queries_are_refused():
     def make(*queries: int) -> dict[str, Any]:
         name = "db.search.result"
         events = [
@@ -86,7 +85,7 @@ def test_milvus_events_of_several_queries_are_refused() -> None:
 
 
 @pytest.fixture(scope="module")
-def runs() -> list[dict[str, Any]]:
+def runs():
     """Runs as LangSmith's API returns them, made by its client, of which nothing is sent."""
     langsmith = pytest.importorskip("langsmith")
     pytest.importorskip("langchain_core")
@@ -148,7 +147,7 @@ def runs() -> list[dict[str, Any]]:
     return [langsmith.schemas.Run(**run).model_dump(mode="json") for run in sent.values()]
 
 
-def nest(runs: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def nest(runs):
     children: dict[str, list[dict[str, Any]]] = {}
     copies = [{**run, "child_runs": children.setdefault(run["id"], [])} for run in runs]
     for run in copies:
@@ -166,7 +165,7 @@ FORMS: dict[str, Callable[[list[dict[str, Any]]], str]] = {
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_runs_of_langsmith(form: str, runs: list[dict[str, Any]], tmp_path: Path) -> None:
+def test_runs_of_langsmith(form, runs, tmp_path):
     path = tmp_path / "runs.json"
     path.write_text(FORMS[form](runs))
     traces, faults = read(path)

@@ -2,7 +2,6 @@
 
 import json
 from collections import Counter
-from pathlib import Path
 from typing import Any
 
 from doubles.spans import FERRY, Emitter, emit_search, flatten
@@ -11,13 +10,13 @@ from hypothesis import strategies as st
 
 from assay.eval.studies.traces import matching, reading
 from assay.eval.studies.traces.documents import RecordedDocument, unique
-from assay.eval.studies.traces.traces import REPEATED, Trace, open_book
+from assay.eval.studies.traces.traces import REPEATED, open_book
 from assay.retrievers.base import Document, Quiet
 
 QUERY = "may dogs travel"
 
 
-def read(path: Path) -> tuple[list[Trace], Counter[str]]:
+def read(path):
     with open_book([str(path)]) as book:
         return list(book.traces()), book.faults
 
@@ -28,7 +27,7 @@ PARTS: list[dict[str, Any]] = [
 ]
 
 
-def test_parts_of_one_file_are_documents_of_their_own(tmp_path: Path) -> None:
+def test_parts_of_one_file_are_documents_of_their_own(tmp_path):
     emitter = emit_search(QUERY, [*PARTS, PARTS[3], FERRY])
     path = tmp_path / "a.jsonl"
     path.write_bytes(emitter.line())
@@ -37,7 +36,7 @@ def test_parts_of_one_file_are_documents_of_their_own(tmp_path: Path) -> None:
     assert faults == {REPEATED: 1}
 
 
-def test_what_a_run_cannot_tell_apart_is_counted(tmp_path: Path) -> None:
+def test_what_a_run_cannot_tell_apart_is_counted(tmp_path):
     nameless = {"text": "No one knows where this stands."}
     path = tmp_path / "a.jsonl"
     path.write_bytes(emit_search(QUERY, [*PARTS, nameless, FERRY]).line())
@@ -48,7 +47,7 @@ def test_what_a_run_cannot_tell_apart_is_counted(tmp_path: Path) -> None:
     assert made.faults == {matching.SAME_NAME: 29, matching.NAMELESS: 1}
 
 
-def test_parts_of_one_file_are_found_where_they_stand(tmp_path: Path) -> None:
+def test_parts_of_one_file_are_found_where_they_stand(tmp_path):
     text = "\n\n".join(str(part["text"]) for part in PARTS)
     changed = [{"id": "dogs.md", "text": f"Another edition, part {i}."} for i in range(2)]
     path = tmp_path / "a.jsonl"
@@ -62,7 +61,7 @@ def test_parts_of_one_file_are_found_where_they_stand(tmp_path: Path) -> None:
     assert faults == {matching.SAME_PLACE: 1}
 
 
-def test_a_reranker_of_parts_of_one_file_is_a_step(tmp_path: Path) -> None:
+def test_a_reranker_of_parts_of_one_file_is_a_step(tmp_path):
     emitter = Emitter()
     kind = "openinference.span.kind"
     with emitter.span("chain", input__value=QUERY):
@@ -79,7 +78,7 @@ def test_a_reranker_of_parts_of_one_file_is_a_step(tmp_path: Path) -> None:
 
 
 @given(st.lists(st.tuples(st.sampled_from(["", "a", "b"]), st.sampled_from(["", "x", "y"]))))
-def test_what_differs_by_id_or_text_is_kept_in_order(pairs: list[tuple[str, str]]) -> None:
+def test_what_differs_by_id_or_text_is_kept_in_order(pairs):
     given_ = [RecordedDocument(id_, text, None, (), None) for id_, text in pairs if id_ or text]
     kept = unique(given_)
     assert len(kept) == len({*kept})

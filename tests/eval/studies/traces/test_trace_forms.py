@@ -2,9 +2,7 @@
 
 import gzip
 import json
-from collections import Counter
 from pathlib import Path
-from typing import Any
 
 import pyarrow
 import pytest
@@ -14,17 +12,17 @@ from opentelemetry.trace import StatusCode
 from pyarrow import parquet
 
 from assay.eval.cli.main import assay
-from assay.eval.studies.traces.traces import Trace, open_book
+from assay.eval.studies.traces.traces import open_book
 
 QUERY = "may dogs travel"
 
 
-def read(*paths: Path) -> tuple[list[Trace], Counter[str]]:
+def read(*paths):
     with open_book(map(str, paths)) as book:
         return list(book.traces()), book.faults
 
 
-def phoenix(batch: dict[str, Any]) -> list[dict[str, Any]]:
+def phoenix(batch):
     """Spans as Phoenix's client returns them."""
     return [
         {
@@ -41,7 +39,7 @@ def phoenix(batch: dict[str, Any]) -> list[dict[str, Any]]:
     ]
 
 
-def frame(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def frame(rows):
     """Rows of Phoenix's DataFrame: contexts and attributes are columns, documents a list."""
     documents = [
         {
@@ -69,7 +67,7 @@ def frame(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     ]
 
 
-def mlflow(batch: dict[str, Any]) -> dict[str, Any]:
+def mlflow(batch):
     found = [{"page_content": i["text"], "id": i["id"], "score": i["score"]} for i in (DOGS, FERRY)]
     told = {
         "vectors": ("RETRIEVER", QUERY, found),
@@ -95,7 +93,7 @@ def mlflow(batch: dict[str, Any]) -> dict[str, Any]:
     return {"info": {"trace_metadata": {"mlflow.trace.session": "s1"}}, "data": {"spans": spans}}
 
 
-def langfuse(batch: dict[str, Any]) -> dict[str, Any]:
+def langfuse(batch):
     span = next(span for span in list_spans(batch) if span["name"] == "vectors")
     return {
         "id": span["traceId"],
@@ -120,7 +118,7 @@ def langfuse(batch: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def langfuse_page(trace: dict[str, Any]) -> dict[str, Any]:
+def langfuse_page(trace):
     """A page of Langfuse's observations, whose inputs and outputs are texts."""
     root = {**trace, "traceId": trace["id"], "startTime": trace["timestamp"], "type": "CHAIN"}
     children = [
@@ -133,11 +131,11 @@ def langfuse_page(trace: dict[str, Any]) -> dict[str, Any]:
     return {"data": [*children, root], "meta": {"cursor": None}}
 
 
-def lines(rows: list[Any]) -> bytes:
+def lines(rows):
     return "".join(f"{json.dumps(row)}\n" for row in rows).encode()
 
 
-def write_all(folder: Path) -> dict[str, Path]:
+def write_all(folder):
     emitter = emit_search(QUERY, [DOGS, FERRY])
     batch = emitter.otlp_json()
     spans = phoenix(batch)
@@ -168,7 +166,7 @@ def write_all(folder: Path) -> dict[str, Path]:
 
 
 @pytest.fixture(scope="module")
-def paths(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+def paths(tmp_path_factory):
     return write_all(tmp_path_factory.mktemp("forms"))
 
 
@@ -180,7 +178,7 @@ FORMS = [
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_every_form_holds_the_same_search(form: str, paths: dict[str, Path]) -> None:
+def test_every_form_holds_the_same_search(form, paths):
     [trace], faults = read(paths[form])
     assert (trace.query, trace.session, trace.answer) == (QUERY, "s1", "on deck")
     assert [(i.id, i.content, i.score) for i in trace.found] == [
@@ -193,7 +191,7 @@ def test_every_form_holds_the_same_search(form: str, paths: dict[str, Path]) -> 
     assert list(faults.elements()) == ["span with an id that came before"] * 2 * twice
 
 
-def test_spans_of_langfuses_own_client(tmp_path: Path) -> None:
+def test_spans_of_langfuses_own_client(tmp_path):
     """tests/samples/langfuse_traces/record.py says how the file was made."""
     path = Path(__file__).parents[3] / "samples/langfuse_traces/spans.json"
     found, _ = read(path)
@@ -248,7 +246,7 @@ COLLECTOR = """\
 
 
 @pytest.mark.parametrize("packed", [False, True])
-def test_lines_of_a_collectors_file_exporter(packed: bool, tmp_path: Path) -> None:
+def test_lines_of_a_collectors_file_exporter(packed, tmp_path):
     other = COLLECTOR.replace("5b8efff7", "6b8efff7").replace("dogs", "goats")
     content = f"{COLLECTOR}{other}".encode()
     path = tmp_path / "spans.jsonl"
@@ -260,7 +258,7 @@ def test_lines_of_a_collectors_file_exporter(packed: bool, tmp_path: Path) -> No
     assert found[0].milliseconds == 5
 
 
-def test_a_search_that_found_nothing_is_one(tmp_path: Path) -> None:
+def test_a_search_that_found_nothing_is_one(tmp_path):
     emitter = Emitter()
     with emitter.span("search", openinference__span__kind="RETRIEVER", input__value=QUERY) as span:
         span.set_attribute("output.value", '{"documents": []}')
@@ -269,7 +267,7 @@ def test_a_search_that_found_nothing_is_one(tmp_path: Path) -> None:
     assert trace.found == []
 
 
-def test_genai_conventions(tmp_path: Path) -> None:
+def test_genai_conventions(tmp_path):
     emitter = Emitter()
     with emitter.span("retrieval kb", gen_ai__operation__name="retrieval") as span:
         span.set_attribute("gen_ai.retrieval.query.text", QUERY)
@@ -283,7 +281,7 @@ def test_genai_conventions(tmp_path: Path) -> None:
     assert [(i.id, i.score) for i in trace.found] == [("c2", 0.25), ("c1", None)]
 
 
-def test_lists_fused_and_reranked_are_stages_told_and_inferred(tmp_path: Path) -> None:
+def test_lists_fused_and_reranked_are_stages_told_and_inferred(tmp_path):
     emitter = Emitter()
     with emitter.span("answer", input__value=QUERY):
         for name, found in (("dense", [FERRY, DOGS]), ("bm25", [DOGS])):
@@ -304,7 +302,7 @@ def test_lists_fused_and_reranked_are_stages_told_and_inferred(tmp_path: Path) -
     assert [i.id for i in trace.found] == ["c1", "c2"]
 
 
-def test_legs_that_nothing_joins_are_joined_in_their_order(tmp_path: Path) -> None:
+def test_legs_that_nothing_joins_are_joined_in_their_order(tmp_path):
     emitter = Emitter()
     with emitter.span("answer", input__value=QUERY):
         for name, found in (("dense", [FERRY]), ("bm25", [DOGS, FERRY])):
@@ -316,7 +314,7 @@ def test_legs_that_nothing_joins_are_joined_in_their_order(tmp_path: Path) -> No
     assert [i.id for i in trace.found] == ["c1", "c2"]
 
 
-def test_each_call_of_a_tool_that_retrieves_is_a_search_of_its_own(tmp_path: Path) -> None:
+def test_each_call_of_a_tool_that_retrieves_is_a_search_of_its_own(tmp_path):
     emitter = Emitter()
     with emitter.span("agent", input__value="plan my trip"):
         for query in ("dogs", "ferry"):
@@ -328,9 +326,7 @@ def test_each_call_of_a_tool_that_retrieves_is_a_search_of_its_own(tmp_path: Pat
     assert len({trace.id for trace in found}) == 2
 
 
-def test_a_retriever_that_tells_no_documents_though_it_does_elsewhere_found_none(
-    tmp_path: Path,
-) -> None:
+def test_a_retriever_that_tells_no_documents_though_it_does_elsewhere_found_none(tmp_path):
     def write(emitter: Emitter) -> Path:
         path = tmp_path / "spans.jsonl"
         path.write_bytes(emitter.line())
@@ -352,14 +348,14 @@ KIND = "openinference.span.kind"
 TEXTS = [item["text"] for item in (DOGS, FERRY)]
 
 
-def embed(emitter: Emitter, texts: list[str]) -> None:
+def embed(emitter, texts):
     """Make the span of an embedding, as OpenInference's instrumentors do."""
     told = {f"embedding.embeddings.{i}.embedding.text": text for i, text in enumerate(texts)}
     with emitter.span("embed", **{KIND: "EMBEDDING", "input.value": json.dumps(texts)}, **told):
         pass
 
 
-def list_documents(emitter: Emitter, asked: str, embedded: list[str]) -> None:
+def list_documents(emitter, asked, embedded):
     """Make the spans of a function that embeds and returns documents, and says no kind of it."""
     documents = [{"page_content": text} for text in TEXTS]
     told = {KIND: "CHAIN", "input.value": asked, "output.value": json.dumps(documents)}
@@ -367,12 +363,12 @@ def list_documents(emitter: Emitter, asked: str, embedded: list[str]) -> None:
         embed(emitter, embedded)
 
 
-def read_made(emitter: Emitter, folder: Path) -> tuple[list[Trace], Counter[str]]:
+def read_made(emitter, folder):
     (folder / "spans.json").write_text(json.dumps(emitter.otlp_json()))
     return read(folder / "spans.json")
 
 
-def test_building_an_index_is_not_a_search(tmp_path: Path) -> None:
+def test_building_an_index_is_not_a_search(tmp_path):
     emitter = emit_search(QUERY, [DOGS])
     list_documents(emitter, "docs/ferry.md", TEXTS)
     list_documents(emitter, "docs/ferry.md", [f"file: ferry.md\n\n{text}" for text in TEXTS])
@@ -391,7 +387,7 @@ def test_building_an_index_is_not_a_search(tmp_path: Path) -> None:
     assert faults == {"trace that embeds texts and retrieves nothing: not a search": 4}
 
 
-def test_splitting_a_text_is_not_a_search_and_its_text_no_query(tmp_path: Path) -> None:
+def test_splitting_a_text_is_not_a_search_and_its_text_no_query(tmp_path):
     """As LlamaIndex's splitters are traced by OpenInference and by MLflow."""
     emitter = emit_search(QUERY, [DOGS])
     given = json.dumps({"text": " ".join(TEXTS), "metadata_str": ""})
@@ -412,7 +408,7 @@ def test_splitting_a_text_is_not_a_search_and_its_text_no_query(tmp_path: Path) 
     }
 
 
-def test_a_text_that_is_split_after_a_search_is_no_step_of_it(tmp_path: Path) -> None:
+def test_a_text_that_is_split_after_a_search_is_no_step_of_it(tmp_path):
     emitter = Emitter()
     with emitter.span("answer", input__value=QUERY):
         with emitter.span("search", input__value=QUERY, output__value=json.dumps([DOGS, FERRY])):
@@ -423,7 +419,7 @@ def test_a_text_that_is_split_after_a_search_is_no_step_of_it(tmp_path: Path) ->
     assert [(step.name, len(step.documents or ())) for step in trace.steps] == [("search", 2)]
 
 
-def test_embedding_a_query_is_part_of_a_search(tmp_path: Path) -> None:
+def test_embedding_a_query_is_part_of_a_search(tmp_path):
     emitter = Emitter()
     list_documents(emitter, QUERY, [QUERY])
     list_documents(emitter, QUERY, ["Dogs may travel, I think."])  # what a model made of the query

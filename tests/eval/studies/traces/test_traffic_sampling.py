@@ -6,7 +6,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import CliRunner
 from doubles.spans import Emitter, emit_search
 
 from assay.eval.cli.main import assay
@@ -30,7 +30,7 @@ ASKED = {
 }
 
 
-def make_traffic() -> list[TrafficQuery]:
+def make_traffic():
     return [
         TrafficQuery(
             f"query {i}",
@@ -44,7 +44,7 @@ def make_traffic() -> list[TrafficQuery]:
     ]
 
 
-def write_spans(folder: Path) -> Path:
+def write_spans(folder):
     emitter = Emitter()
     for query, (name, times) in ASKED.items():
         for i in range(times):
@@ -56,17 +56,17 @@ def write_spans(folder: Path) -> Path:
     return path
 
 
-def invoke(arguments: list[str]) -> Result:
+def invoke(arguments):
     return CliRunner().invoke(assay, arguments)
 
 
-def test_words_asked_again_are_one_query(tmp_path: Path) -> None:
+def test_words_asked_again_are_one_query(tmp_path):
     with open_book([str(write_spans(tmp_path))]) as book:
         found = merge(book.traces(), Masker(), seed=0)
     assert sorted(query.frequency for query in found) == [1, 3, 6]
 
 
-def test_strata_hold_every_search_and_their_places() -> None:
+def test_strata_hold_every_search_and_their_places():
     queries = make_traffic()
     drawn = draw(queries, 60, seed=1)
     assert len({query.trace for query in drawn}) == 60
@@ -77,7 +77,7 @@ def test_strata_hold_every_search_and_their_places() -> None:
     assert counted == {name: query.drawn for name, query in strata.items()}
 
 
-def test_chances_within_a_stratum_are_as_told() -> None:
+def test_chances_within_a_stratum_are_as_told():
     times = 400
     seen: Counter[str] = Counter()
     chance = {}
@@ -92,13 +92,11 @@ def test_chances_within_a_stratum_are_as_told() -> None:
 
 
 @pytest.mark.parametrize("number", [1, 2, 5, 199, 200, 500])
-def test_any_number_is_drawn(number: int) -> None:
+def test_any_number_is_drawn(number):
     assert len(draw(make_traffic(), number, seed=0)) == min(number, 200)
 
 
-def test_a_sample_is_judged_and_stands_for_the_traffic(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_sample_is_judged_and_stands_for_the_traffic(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("ASSAY_REPORTS", str(tmp_path / "reports"))
     docs = tmp_path / "docs"
@@ -146,9 +144,7 @@ def test_a_sample_is_judged_and_stands_for_the_traffic(
     assert result["traffic"]["measures"]["Hit@1"]["value"] == pytest.approx(0.4)
 
 
-def test_a_place_is_judged_once_and_pages_stay(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_place_is_judged_once_and_pages_stay(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     docs = tmp_path / "datasets" / "pier" / "docs"
     docs.mkdir(parents=True)
@@ -184,8 +180,8 @@ def test_a_place_is_judged_once_and_pages_stay(
 
 @pytest.mark.parametrize("copied", [False, True])
 def test_a_sample_killed_before_its_seal_is_finished_by_the_same_command(
-    copied: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    copied, tmp_path, monkeypatch
+):
     home = tmp_path / "home"
     home.mkdir()
     monkeypatch.chdir(home)

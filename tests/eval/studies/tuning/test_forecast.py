@@ -1,9 +1,7 @@
 """What is said of the time that a space takes, before it is searched."""
 
 import re
-from pathlib import Path
 
-import pytest
 from tools.own_cache import make_cache
 
 from assay.eval.collections.loading import load
@@ -15,7 +13,7 @@ from assay.retrievers.models.caching import CachingEncoder
 SOURCE = "documents.context.source"
 
 
-def forecast(*sources: str) -> str:
+def forecast(*sources):
     """Return what is said of contexts on a few queries, after the config as given."""
     given = ["dataset=harbourline", "limit=3"]
     configs = [load_config("hybrid", [*given, f"{SOURCE}={name}"]) for name in ("none", *sources)]
@@ -24,9 +22,7 @@ def forecast(*sources: str) -> str:
     return forecast_time(configs, collection, collection.queries[:3], "nDCG@10", make_resources())
 
 
-def test_only_texts_that_are_not_kept_are_to_be_embedded(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_only_texts_that_are_not_kept_are_to_be_embedded(tmp_path, monkeypatch):
     assert re.fullmatch(r"2 points on 1 kind of chunks: about \d+ s", forecast("none"))
     monkeypatch.setenv("ASSAY_CACHE", str(make_cache(tmp_path)))
     embedded: list[str] = []

@@ -17,9 +17,7 @@ from assay.eval.statistics.groups import Clusters, estimate_clustered_mean
 from assay.eval.studies.comparison.query_groups import group
 from assay.eval.studies.tuning.nested_cv import (
     Design,
-    Matrix,
     Queries,
-    TuningResult,
     choose,
     deal,
     estimate_gain,
@@ -32,12 +30,12 @@ from assay.eval.studies.tuning.running import part
 from assay.retrievers.base import AssayError
 
 
-def make_queries(count: int, types: int = 1) -> Queries:
+def make_queries(count, types=1):
     ids = [f"q{i}" for i in range(count)]
     return Queries(ids, [f"type {i % types}" for i in range(count)], ids, make_claims(ids))
 
 
-def tune_matrix(scores: Matrix, design: Design | None = None, types: int = 1) -> TuningResult:
+def tune_matrix(scores, design=None, types=1):
     """Tune on a matrix of scores, row 0 being the config as given."""
     queries = make_queries(scores.shape[1], types)
     rows = [dict(zip(queries.ids, map(float, row), strict=True)) for row in scores]
@@ -45,7 +43,7 @@ def tune_matrix(scores: Matrix, design: Design | None = None, types: int = 1) ->
     return tune("nDCG@10", rows[0], tried, queries, design or Design())
 
 
-def hold_out_noise(points: int, queries: int, draws: int, effect: float) -> tuple[Matrix, Matrix]:
+def hold_out_noise(points, queries, draws, effect):
     """Return the naive and the held-out gains of draws in which points differ by chance.
 
     One point, the third, is better by `effect`.
@@ -63,21 +61,21 @@ def hold_out_noise(points: int, queries: int, draws: int, effect: float) -> tupl
     return np.array(naive), np.array(held)
 
 
-def test_the_best_of_noise_seems_to_gain_and_gains_nothing() -> None:
+def test_the_best_of_noise_seems_to_gain_and_gains_nothing():
     naive, held = hold_out_noise(points=30, queries=80, draws=300, effect=0.0)
     error = held.std(ddof=1) / np.sqrt(len(held))
     assert naive.mean() > 0.03
     assert abs(held.mean()) < 3 * error < 0.006
 
 
-def test_a_real_optimum_keeps_its_gain() -> None:
+def test_a_real_optimum_keeps_its_gain():
     naive, held = hold_out_noise(points=30, queries=80, draws=60, effect=0.2)
     error = held.std(ddof=1) / np.sqrt(len(held))
     assert abs(held.mean() - 0.2) < 3 * error + 0.01
     assert held.mean() <= naive.mean()
 
 
-def test_noise_is_seldom_taken_for_a_gain() -> None:
+def test_noise_is_seldom_taken_for_a_gain():
     """The randomisation holds its level, which a test of the held-out scores alone does not."""
     rng = np.random.default_rng(3)
     groups = np.arange(60)
@@ -90,7 +88,7 @@ def test_noise_is_seldom_taken_for_a_gain() -> None:
 
 
 @pytest.mark.parametrize("effect", [0.0, 0.05])
-def test_the_interval_holds_the_gain_of_the_choice(effect: float) -> None:
+def test_the_interval_holds_the_gain_of_the_choice(effect):
     """That of per-query means, as though they were independent, holds it in .80 and .76."""
     rng = np.random.default_rng(11)
     groups, truth = np.arange(60), np.array([0.0, *[0.0] * 15, effect])
@@ -109,7 +107,7 @@ def test_the_interval_holds_the_gain_of_the_choice(effect: float) -> None:
     assert held >= 0.93 * 200
 
 
-def test_an_interval_needs_six_queries_that_moved() -> None:
+def test_an_interval_needs_six_queries_that_moved():
     gains = np.zeros((2, 40))
     gains[1, :6] = 0.5
     folds, groups = deal([""] * 40, np.arange(40), Design(repeats=2)), np.arange(40)
@@ -121,7 +119,7 @@ def test_an_interval_needs_six_queries_that_moved() -> None:
     assert (found.value, found.low, found.high, found.n) == (5 * 0.5 / 40, None, None, 40)
 
 
-def test_copies_of_queries_widen_no_interval_of_groups() -> None:
+def test_copies_of_queries_widen_no_interval_of_groups():
     """Four copies of each query, in one group: the interval is that of the queries."""
     gains = np.vstack([np.zeros(30), np.random.default_rng(4).normal(0.1, 0.3, 30)])
     folds, groups = deal([""] * 30, np.arange(30), Design(repeats=2)), np.arange(30)
@@ -132,7 +130,7 @@ def test_copies_of_queries_widen_no_interval_of_groups() -> None:
     assert copied.high == pytest.approx(single.high)
 
 
-def test_what_is_said_of_a_missing_interval() -> None:
+def test_what_is_said_of_a_missing_interval():
     scores = np.full((3, 40), 0.5)
     scores[1, :5] = 1.0
     tuning = tune_matrix(scores)
@@ -148,7 +146,7 @@ def test_what_is_said_of_a_missing_interval() -> None:
     assert explain(tuning)[-1].startswith("fewer than 6 queries gained or lost in cross-validation")
 
 
-def test_a_planted_optimum_is_found_and_worth_taking() -> None:
+def test_a_planted_optimum_is_found_and_worth_taking():
     rng = np.random.default_rng(1)
     scores = np.clip(0.5 + 0.2 * rng.standard_normal((9, 100)), 0, 1)
     scores[4] = np.clip(scores[0] + 0.1, 0, 1)
@@ -164,7 +162,7 @@ def test_a_planted_optimum_is_found_and_worth_taking() -> None:
     assert (tuning.naive.low, tuning.naive.high) == (None, None)
 
 
-def test_a_gain_by_luck_is_not_shown() -> None:
+def test_a_gain_by_luck_is_not_shown():
     rng = np.random.default_rng(2)
     tuning = tune_matrix(rng.random((40, 50)))
     assert tuning.naive.value > 0.05
@@ -172,7 +170,7 @@ def test_a_gain_by_luck_is_not_shown() -> None:
     assert tuning.verdict == "gain not shown"
 
 
-def test_the_config_as_given_wins_ties() -> None:
+def test_the_config_as_given_wins_ties():
     scores = np.array([[0.5, 0.5, 0.5, 0.5], [0.4, 0.6, 0.5, 0.5], [0.1, 0.1, 0.1, 0.1]])
     tuning = tune_matrix(np.tile(scores, 5), Design(folds=4, repeats=1))
     assert tuning.best is None
@@ -182,7 +180,7 @@ def test_the_config_as_given_wins_ties() -> None:
     assert (same.best, same.kept, same.held_out.value, same.p) == (None, 100, 0, 1)
 
 
-def test_by_hand() -> None:
+def test_by_hand():
     """Two folds of two queries: left of the bar the first, right of it the second.
 
     given: .5 .5 | .5 .5    a: .9 .9 | .4 .4    b: .3 .3 | .8 .8
@@ -204,7 +202,7 @@ def test_by_hand() -> None:
     assert tuning.given.value == pytest.approx(0.5)
 
 
-def test_the_randomisation_is_exact_on_a_small_case() -> None:
+def test_the_randomisation_is_exact_on_a_small_case():
     """With one point the choice is whether to take it; all 2^4 signs can be counted."""
     gains = np.array([[0.0] * 4, [0.3, 0.3, 0.3, 0.3]])
     folds = np.array([[0, 0, 1, 1]])
@@ -216,7 +214,7 @@ def test_the_randomisation_is_exact_on_a_small_case() -> None:
     assert p == pytest.approx(1 / 4, abs=0.03)
 
 
-def test_the_same_call_returns_the_same_figures() -> None:
+def test_the_same_call_returns_the_same_figures():
     scores = np.random.default_rng(5).random((6, 30))
     one = tune_matrix(scores, types=3)
     assert one == tune_matrix(scores, types=3)
@@ -224,12 +222,12 @@ def test_the_same_call_returns_the_same_figures() -> None:
     assert json.loads(json.dumps(one.as_json()))["choices"] == 100
 
 
-def test_too_few_groups_are_refused() -> None:
+def test_too_few_groups_are_refused():
     with pytest.raises(AssayError, match="4 queries in 4 groups cannot be parted into 5 folds"):
         tune_matrix(np.zeros((2, 4)))
 
 
-def test_the_first_of_equal_means_is_chosen() -> None:
+def test_the_first_of_equal_means_is_chosen():
     means = np.array([[0.5, 0.1], [0.5 + 1e-12, 0.3], [0.2, 0.3]])
     assert choose(means).tolist() == [0, 1]
 
@@ -239,9 +237,7 @@ def test_the_first_of_equal_means_is_chosen() -> None:
     st.integers(2, 5),
     st.integers(0, 99),
 )
-def test_folds_keep_groups_whole_and_sizes_even(
-    drawn: list[tuple[int, int]], folds: int, seed: int
-) -> None:
+def test_folds_keep_groups_whole_and_sizes_even(drawn, folds, seed):
     numbers = {name: i for i, name in enumerate(dict.fromkeys(name for name, _ in drawn))}
     groups = np.array([numbers[name] for name, _ in drawn])
     types = [f"type {kind}" for _, kind in drawn]
@@ -252,7 +248,7 @@ def test_folds_keep_groups_whole_and_sizes_even(
         assert max(sizes) - min(sizes) <= largest * len(set(types))
 
 
-def test_folds_of_single_queries_are_even_in_every_type() -> None:
+def test_folds_of_single_queries_are_even_in_every_type():
     types = [f"type {i % 3}" for i in range(47)]
     for row in deal(types, np.arange(47), Design()):
         for kind in set(types):
@@ -261,12 +257,12 @@ def test_folds_of_single_queries_are_even_in_every_type() -> None:
         assert max(Counter(row.tolist()).values()) <= 47 // 5 + 2
 
 
-def test_repeats_part_queries_anew() -> None:
+def test_repeats_part_queries_anew():
     rows = deal([""] * 20, np.arange(20), Design(repeats=5))
     assert len({tuple(row) for row in rows.tolist()}) == 5
 
 
-def test_an_interval_of_groups_draws_whole_groups() -> None:
+def test_an_interval_of_groups_draws_whole_groups():
     sample = [0.1, 0.5, 0.9, 0.2, 0.7, 0.4]
     assert estimate_clustered_mean(sample, Clusters(np.arange(6))) == estimate_mean(sample)
     doubled = estimate_clustered_mean(sample * 4, Clusters(np.tile(np.arange(6), 4)))
@@ -275,7 +271,7 @@ def test_an_interval_of_groups_draws_whole_groups() -> None:
     assert doubled.high - doubled.low == pytest.approx(single.high - single.low)
 
 
-def test_queries_of_the_same_words_or_documents_belong_together() -> None:
+def test_queries_of_the_same_words_or_documents_belong_together():
     collection = make_collection(5)
     texts = ("What is it?", "what  is IT?", "a", "b", "c")
     queries = [Query(f"q{i}", text) for i, text in enumerate(texts)]
@@ -291,7 +287,7 @@ def test_queries_of_the_same_words_or_documents_belong_together() -> None:
     assert group(queries, linked, "document") == ["q0", "q0", "q2", "q0", "q4"]
 
 
-def test_folds_follow_what_the_verdict_is_to_be_on() -> None:
+def test_folds_follow_what_the_verdict_is_to_be_on():
     """Two questions on each of 30 documents, of a collection of 30 or of 300."""
     plain = make_collection(60)
     gold = {

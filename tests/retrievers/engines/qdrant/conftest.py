@@ -1,7 +1,6 @@
 """Fixtures: a double of a Qdrant server, and a proxy before it."""
 
 import os
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import pytest
@@ -10,18 +9,18 @@ from doubles.opensearch_proxy import Proxy
 from assay.retrievers.engines.qdrant import collection
 
 if TYPE_CHECKING:
-    from doubles.qdrant import QdrantDouble
+    pass
 
 
 @pytest.fixture(autouse=True)
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+def quick(monkeypatch):
     monkeypatch.setattr(collection, "PAUSE", 0.001)
     for variable in ("QDRANT_API_KEY", "QDRANT_GRPC_PORT"):
         monkeypatch.delenv(variable, raising=False)
 
 
 @pytest.fixture
-def double(monkeypatch: pytest.MonkeyPatch) -> Iterator["QdrantDouble"]:
+def double(monkeypatch):
     from doubles.qdrant import QdrantDouble
 
     double = QdrantDouble()
@@ -31,7 +30,7 @@ def double(monkeypatch: pytest.MonkeyPatch) -> Iterator["QdrantDouble"]:
 
 
 @pytest.fixture
-def proxy(double: "QdrantDouble", monkeypatch: pytest.MonkeyPatch) -> Iterator[Proxy]:
+def proxy(double, monkeypatch):
     with Proxy(os.environ["QDRANT_URL"]) as proxy:
         monkeypatch.setenv("QDRANT_URL", proxy.url)
         yield proxy

@@ -1,15 +1,11 @@
 """Qdrant's adapter through its real client, against the client's own emulation behind REST."""
 
 import os
-from collections.abc import Iterator
 from contextlib import closing
 from functools import partial
 from itertools import chain
-from pathlib import Path
-from typing import Any
 
 import pytest
-from doubles.opensearch_proxy import Proxy
 from pydantic import ValidationError
 from tools.server_engines import index_at_once, one_line
 from tools.server_engines import make_qdrant as make
@@ -18,8 +14,6 @@ pytest.importorskip("qdrant_client", reason="needs the extra `qdrant`")
 
 from doubles.qdrant import QdrantDouble
 
-from assay.retrievers.conformance import Rule
-from assay.retrievers.engines.base import Engine
 from assay.retrievers.engines.conformance import RULES, hybrid_is_fused_from_its_lists
 from assay.retrievers.engines.conformance.sample import FEW, QUERIES, TEXTS, encode, index
 from assay.retrievers.engines.qdrant import collection as qdrant_collection
@@ -30,18 +24,18 @@ from assay.retrievers.store.cache import Cache
 
 
 @pytest.fixture(scope="module")
-def shared() -> Iterator[None]:
+def shared():
     with QdrantDouble().serve() as url, pytest.MonkeyPatch.context() as patch:
         patch.setenv("QDRANT_URL", url)
         yield
 
 
-def search(engine: Engine) -> Any:
+def search(engine):
     return engine.hybrid("running cat", encode("running cat"), 5)
 
 
 @pytest.mark.parametrize("rule", RULES, ids=str)
-def test_rules(shared: None, rule: Rule) -> None:
+def test_rules(shared, rule):
     rule.check(make)
 
 
@@ -54,18 +48,18 @@ def test_rules(shared: None, rule: Rule) -> None:
     ],
     ids=str,
 )
-def test_fusion_by_the_rules(shared: None, settings: dict[str, Any]) -> None:
+def test_fusion_by_the_rules(shared, settings):
     hybrid_is_fused_from_its_lists(lambda: make(**settings))
 
 
-def test_approximate_search_tells_its_recall(shared: None) -> None:
+def test_approximate_search_tells_its_recall(shared):
     with closing(make(exact=False)) as e:
         index(e, FEW)
         assert e.metadata()["exact"] is False
         assert e.metadata()["recall_against_exact"] == 1.0  # the emulation has no graph
 
 
-def test_keyword_scores_are_those_of_qdrant_edge(shared: None, tmp_path: Path) -> None:
+def test_keyword_scores_are_those_of_qdrant_edge(shared, tmp_path):
     bm25 = {"k1": 0.9, "b": 0.4, "language": "english"}
     edge = QdrantEdgeSettings.model_validate({"bm25": bm25}).build(Resources(Cache(tmp_path)))
     with closing(edge), closing(make(bm25=bm25)) as server:
@@ -77,7 +71,7 @@ def test_keyword_scores_are_those_of_qdrant_edge(shared: None, tmp_path: Path) -
         assert server.metadata()["average_terms"] == edge.metadata()["average_terms"]
 
 
-def test_requests_as_they_are_sent(proxy: Proxy) -> None:
+def test_requests_as_they_are_sent(proxy):
     vector = encode("running cat")
     weights = {"dense": 2.0, "keyword": 0.5}
     with closing(make(k=61, weights=weights, depth={"dense": 30, "keyword": 40})) as e:
@@ -110,7 +104,7 @@ def test_requests_as_they_are_sent(proxy: Proxy) -> None:
     assert only["query"] == {"rrf": {"k": 61, "weights": [2.0]}}
 
 
-def test_dbsf_and_graph_as_they_are_sent(proxy: Proxy) -> None:
+def test_dbsf_and_graph_as_they_are_sent(proxy):
     with closing(make(fusion="dbsf", exact=False, m=8, ef_construct=50, ef=33)) as e:
         index(e, FEW)
         search(e)
@@ -130,7 +124,7 @@ def test_dbsf_and_graph_as_they_are_sent(proxy: Proxy) -> None:
         assert made["shard_number"] == 1
 
 
-def test_points_as_they_are_sent(proxy: Proxy, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_points_as_they_are_sent(proxy, monkeypatch):
     monkeypatch.setattr(qdrant_collection, "POINTS_PER_UPDATE", 3)
     with closing(make()) as e:
         vectors = index(e, FEW)
@@ -146,7 +140,7 @@ def test_points_as_they_are_sent(proxy: Proxy, monkeypatch: pytest.MonkeyPatch) 
     assert ["keyword" in point["vector"] for point in points] == [True, True, True, False, False]
 
 
-def test_a_whole_collection_is_found_again(double: QdrantDouble) -> None:
+def test_a_whole_collection_is_found_again(double):
     with closing(make()) as e:
         first = e.index(["ferry"], encode("ferry")[None], "hashing")
         name = e.metadata()["index"]
@@ -157,11 +151,11 @@ def test_a_whole_collection_is_found_again(double: QdrantDouble) -> None:
     assert len(double.client.get_collections().collections) == 1
 
 
-def test_two_that_index_at_once(double: QdrantDouble) -> None:
+def test_two_that_index_at_once(double):
     index_at_once(make, FEW, search)
 
 
-def test_what_is_stored_and_its_removal(double: QdrantDouble) -> None:
+def test_what_is_stored_and_its_removal(double):
     with closing(make()) as e:
         index(e, FEW)
         name = e.metadata()["index"]
@@ -185,7 +179,7 @@ def test_what_is_stored_and_its_removal(double: QdrantDouble) -> None:
     assert len(client.get_collections().collections) == 2
 
 
-def test_a_collection_that_lost_texts_is_made_anew(double: QdrantDouble) -> None:
+def test_a_collection_that_lost_texts_is_made_anew(double):
     with closing(make()) as e:
         index(e, FEW)
         name = e.metadata()["index"]
@@ -200,9 +194,7 @@ def test_a_collection_that_lost_texts_is_made_anew(double: QdrantDouble) -> None
     ("change", "problem"),
     [({"dimensions": 7}, "7 dimensions, these have 32"), ({"identity": "other"}, "another model")],
 )
-def test_a_collection_of_another_model_is_refused(
-    double: QdrantDouble, change: dict[str, Any], problem: str
-) -> None:
+def test_a_collection_of_another_model_is_refused(double, change, problem):
     with closing(make()) as e:
         index(e, FEW)
         name = e.metadata()["index"]
@@ -211,12 +203,12 @@ def test_a_collection_of_another_model_is_refused(
     assert problem in one_line(lambda: index(make(), FEW))
 
 
-def test_weights_that_qdrant_has_not() -> None:
+def test_weights_that_qdrant_has_not():
     with pytest.raises(ValidationError, match="dbsf has no weights"):
         QdrantSettings.model_validate({"fusion": "dbsf", "weights": {"dense": 2.0}})
 
 
-def test_all_texts_are_indexed_once(double: QdrantDouble) -> None:
+def test_all_texts_are_indexed_once(double):
     with closing(make()) as e:
         report = e.index(TEXTS, index(e), "hashing")
         assert (report.chunks, report.cached) == (len(TEXTS), ("engine",))

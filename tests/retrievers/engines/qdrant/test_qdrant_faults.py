@@ -2,21 +2,18 @@
 
 import json
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import closing
-from typing import Any
 
 import pytest
-from doubles.opensearch_proxy import Asked, Proxy, Reply
+from doubles.opensearch_proxy import Asked, Reply
 from tools.server_engines import make_qdrant as make
 from tools.server_engines import one_line, run_double
 
 pytest.importorskip("qdrant_client", reason="needs the extra `qdrant`")
 
-from doubles.qdrant import QdrantDouble
 
 from assay.retrievers.base import Quiet, T
-from assay.retrievers.engines.base import Engine
 from assay.retrievers.engines.conformance.sample import FEW, encode, index
 from assay.retrievers.engines.qdrant import collection as qdrant_collection
 from assay.retrievers.engines.qdrant.engine import QdrantSettings
@@ -27,11 +24,11 @@ from assay.retrievers.store.cache import Cache, default_root
 GARBAGE = "<html>garbage"
 
 
-def search(engine: Engine) -> Any:
+def search(engine):
     return engine.hybrid("running cat", encode("running cat"), 5)
 
 
-def answering(reply: Reply, suffix: str, times: int = 99) -> Callable[[Asked], Reply | None]:
+def answering(reply, suffix, times=99):
     """Return an answer to the first requests from now on whose path ends so."""
     left = [times]
 
@@ -45,7 +42,7 @@ def answering(reply: Reply, suffix: str, times: int = 99) -> Callable[[Asked], R
 
 
 @pytest.mark.parametrize("status", [429, 502, 503, 504])
-def test_a_busy_server_is_asked_again(proxy: Proxy, status: int) -> None:
+def test_a_busy_server_is_asked_again(proxy, status):
     with closing(make()) as e, count_retries() as cost:
         proxy.answer = answering(Reply({"status": {"error": "busy"}}, status), "/points", times=1)
         index(e, FEW)
@@ -69,9 +66,7 @@ class Told(Quiet):
         yield from items
 
 
-def test_points_are_sent_by_their_bytes_and_what_remains_is_told(
-    proxy: Proxy, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_points_are_sent_by_their_bytes_and_what_remains_is_told(proxy, monkeypatch):
     # A vector of 32 dimensions may take 800 bytes, and each letter 10.
     monkeypatch.setattr(qdrant_collection, "BYTES_PER_UPDATE", 2000)
     told = Told()
@@ -84,7 +79,7 @@ def test_points_are_sent_by_their_bytes_and_what_remains_is_told(
     assert told.lines == [("qdrant: storing texts", 6)]
 
 
-def test_an_answer_that_takes_too_long(proxy: Proxy) -> None:
+def test_an_answer_that_takes_too_long(proxy):
     with closing(make(timeout_seconds=1)) as e:
         index(e, FEW)
         proxy.answer = answering(Reply({}, seconds=1.2), "/points/query", times=1)
@@ -99,7 +94,7 @@ def test_an_answer_that_takes_too_long(proxy: Proxy) -> None:
 
 
 @pytest.mark.filterwarnings("ignore:Api key is used with an insecure connection")
-def test_wrong_keys(double: QdrantDouble, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_wrong_keys(double, monkeypatch):
     double.key = "right-key"
     for key in ("", "wrong-key"):
         monkeypatch.setenv("QDRANT_API_KEY", key)
@@ -115,7 +110,7 @@ def test_wrong_keys(double: QdrantDouble, monkeypatch: pytest.MonkeyPatch) -> No
 
 @pytest.mark.parametrize("path", ["/", "/aliases", "/points/query"])
 @pytest.mark.parametrize("body", [GARBAGE, "[]", "{}", '{"result": 7}'])
-def test_garbage(proxy: Proxy, path: str, body: str) -> None:
+def test_garbage(proxy, path, body):
     def act() -> None:
         with closing(make()) as e:
             index(e, FEW)
@@ -125,26 +120,26 @@ def test_garbage(proxy: Proxy, path: str, body: str) -> None:
     assert "answered what" in one_line(act)
 
 
-def test_a_refused_request_leaves_nothing(proxy: Proxy, double: QdrantDouble) -> None:
+def test_a_refused_request_leaves_nothing(proxy, double):
     for path in ("/points", "/points/count", "/aliases"):
         proxy.answer = answering(Reply({"status": {"error": "disk is full"}}, 500), path)
         assert "answered 500: disk is full" in one_line(lambda: index(make(), FEW))
         assert double.client.get_collections().collections == []
 
 
-def test_a_server_that_is_too_old(double: QdrantDouble) -> None:
+def test_a_server_that_is_too_old(double):
     double.version = "1.9.3"
     assert "1.9.3 is too old: fusion by weights needs 1.17 or later" in one_line(
         lambda: index(make(), FEW)
     )
 
 
-def test_a_server_that_does_not_finish(proxy: Proxy, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_server_that_does_not_finish(proxy, monkeypatch):
     monkeypatch.setattr(qdrant_collection, "OPTIMISING_SECONDS", 0.0)
     assert "did not finish indexing: status green" in one_line(lambda: index(make(), FEW))
 
 
-def test_no_server(monkeypatch: pytest.MonkeyPatch, slept: list[float]) -> None:
+def test_no_server(monkeypatch, slept):
     monkeypatch.setenv("QDRANT_URL", "http://127.0.0.1:9")
     assert "127.0.0.1:9: cannot be reached" in one_line(lambda: index(make(), FEW))
     server = make()._settings.server()
@@ -155,7 +150,7 @@ def test_no_server(monkeypatch: pytest.MonkeyPatch, slept: list[float]) -> None:
 @pytest.mark.parametrize(
     "value", ["", "http://me:secret@localhost:6333", "localhost:6333", "http://localhost:secret"]
 )
-def test_addresses_that_are_none(monkeypatch: pytest.MonkeyPatch, value: str) -> None:
+def test_addresses_that_are_none(monkeypatch, value):
     monkeypatch.setenv("QDRANT_URL", value)
     problem = one_line(lambda: index(make(), FEW))
     assert problem.startswith("engine qdrant: ")
@@ -163,7 +158,7 @@ def test_addresses_that_are_none(monkeypatch: pytest.MonkeyPatch, value: str) ->
     assert "secret" not in problem
 
 
-def test_a_server_that_is_killed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_server_that_is_killed(monkeypatch):
     with run_double("qdrant") as (process, (url,)), closing(make()) as e:
         monkeypatch.setenv("QDRANT_URL", url)
         index(e, FEW)
@@ -174,7 +169,7 @@ def test_a_server_that_is_killed(monkeypatch: pytest.MonkeyPatch) -> None:
         assert "cannot be reached" in one_line(lambda: index(e, FEW))
 
 
-def test_a_missing_extra(double: QdrantDouble, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_extra(double, monkeypatch):
     monkeypatch.setitem(sys.modules, "qdrant_client", None)
     with closing(make()) as e:
         problem = one_line(lambda: index(e, FEW))

@@ -2,9 +2,7 @@
 
 import os
 import socket
-from collections.abc import Iterator
 from contextlib import closing
-from typing import Any
 
 import pytest
 from tools.server_engines import make_qdrant as make
@@ -15,7 +13,6 @@ pytest.importorskip("qdrant_client", reason="needs the extra `qdrant`")
 from doubles.qdrant import QdrantDouble
 
 from assay.retrievers.base import AssayError
-from assay.retrievers.engines.base import Engine
 from assay.retrievers.engines.conformance.sample import FEW, encode, index
 from assay.retrievers.engines.qdrant import channel
 from assay.retrievers.engines.qdrant.channel import find_grpc_port
@@ -23,7 +20,7 @@ from assay.retrievers.engines.qdrant.connection import connect
 
 
 @pytest.fixture
-def double(monkeypatch: pytest.MonkeyPatch) -> Iterator[QdrantDouble]:
+def double(monkeypatch):
     double = QdrantDouble()
     with double.serve() as url, double.serve_grpc() as port:
         monkeypatch.setenv("QDRANT_URL", url)
@@ -31,7 +28,7 @@ def double(monkeypatch: pytest.MonkeyPatch) -> Iterator[QdrantDouble]:
         yield double
 
 
-def search(engine: Engine) -> list[Any]:
+def search(engine):
     vector = encode("running cat")
     return [
         engine.hybrid("running cat", vector, 5),
@@ -40,7 +37,7 @@ def search(engine: Engine) -> list[Any]:
     ]
 
 
-def test_both_ways_find_the_same(double: QdrantDouble, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_both_ways_find_the_same(double, monkeypatch):
     for settings in ({}, {"fusion": "dbsf"}, {"exact": False}):
         with closing(make(**settings)) as e:
             index(e, FEW)
@@ -60,9 +57,7 @@ def test_both_ways_find_the_same(double: QdrantDouble, monkeypatch: pytest.Monke
             assert one
 
 
-def test_a_port_that_nobody_names_is_used_only_beside_qdrants_own(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_port_that_nobody_names_is_used_only_beside_qdrants_own(monkeypatch):
     with socket.create_server(("127.0.0.1", 0)) as server:
         monkeypatch.setattr(channel, "DEFAULT_GRPC_PORT", server.getsockname()[1])
         monkeypatch.setattr(channel, "REST_PORT", 7333)
@@ -75,16 +70,14 @@ def test_a_port_that_nobody_names_is_used_only_beside_qdrants_own(
         find_grpc_port("http://127.0.0.1:7333")
 
 
-def test_a_port_that_is_named_must_answer(
-    double: QdrantDouble, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_port_that_is_named_must_answer(double, monkeypatch):
     monkeypatch.setenv("QDRANT_GRPC_PORT", "9")
     problem = one_line(lambda: index(make(), FEW))
     assert "gRPC at port 9 cannot be reached: " in problem
     assert "0 for REST alone" in problem
 
 
-def test_a_port_that_goes_away(double: QdrantDouble, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_port_that_goes_away(double, monkeypatch):
     with double.serve_grpc() as port:
         monkeypatch.setenv("QDRANT_GRPC_PORT", str(port))
         e = make()
@@ -97,9 +90,7 @@ def test_a_port_that_goes_away(double: QdrantDouble, monkeypatch: pytest.MonkeyP
 
 
 @pytest.mark.filterwarnings("ignore:Api key is used with an insecure connection")
-def test_a_key_that_is_refused_and_a_collection_that_is_gone(
-    double: QdrantDouble, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_key_that_is_refused_and_a_collection_that_is_gone(double, monkeypatch):
     double.key = "right-key"
     monkeypatch.setenv("QDRANT_API_KEY", "right-key")
     with closing(make()) as e:
@@ -115,7 +106,7 @@ def test_a_key_that_is_refused_and_a_collection_that_is_gone(
         assert "answered NOT_FOUND: " in one_line(lambda: search(e))
 
 
-def test_rest_on_this_machine_waits_for_no_acknowledgement(double: QdrantDouble) -> None:
+def test_rest_on_this_machine_waits_for_no_acknowledgement(double):
     """As the client does by default: answers on kept connections may wait 40 ms each."""
     client = connect(os.environ["QDRANT_URL"], None, 5)
     with closing(client):

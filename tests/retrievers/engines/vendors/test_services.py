@@ -3,20 +3,18 @@
 import sys
 from contextlib import closing
 from functools import partial
-from typing import Any
 
 import pytest
 from tools.server_engines import index_at_once, one_line
-from tools.vendor_engines import SERVED, Served, encode_all, search
+from tools.vendor_engines import SERVED, encode_all, search
 
-from assay.retrievers.conformance import Rule
 from assay.retrievers.engines.conformance import RULES, hybrid_is_fused_from_its_lists
 from assay.retrievers.engines.conformance.sample import FEW, index
 from assay.retrievers.engines.servers import service_collections
 
 
 @pytest.mark.parametrize("rule", RULES, ids=str)
-def test_rules(shared: Served, rule: Rule) -> None:
+def test_rules(shared, rule):
     rule.check(shared.make)
 
 
@@ -38,9 +36,7 @@ def test_rules(shared: Served, rule: Rule) -> None:
     ],
     ids=str,
 )
-def test_fusion_by_the_rules(
-    name: str, settings: dict[str, Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_fusion_by_the_rules(name, settings, monkeypatch):
     chosen = SERVED[name]()
     with chosen.serve(monkeypatch):
         hybrid_is_fused_from_its_lists(lambda: chosen.make(**settings))
@@ -49,7 +45,7 @@ def test_fusion_by_the_rules(
 @pytest.mark.parametrize(
     "name", ["azure-ai-search", "azure-cosmos-nosql", "mongodb", "elasticsearch"]
 )
-def test_approximate_search_tells_its_recall(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_approximate_search_tells_its_recall(name, monkeypatch):
     chosen = SERVED[name]()
     with chosen.serve(monkeypatch), closing(chosen.make(exact=False)) as e:
         index(e, FEW)
@@ -57,7 +53,7 @@ def test_approximate_search_tells_its_recall(name: str, monkeypatch: pytest.Monk
         assert e.metadata()["recall_against_exact"] == 1.0  # the double has no graph
 
 
-def test_a_whole_collection_is_found_again(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_whole_collection_is_found_again(served, monkeypatch):
     with closing(served.make()) as e:
         first = e.index(FEW, encode_all(FEW), "hashing")
         name = e.metadata()["index"]
@@ -82,20 +78,18 @@ def test_a_whole_collection_is_found_again(served: Served, monkeypatch: pytest.M
         ('"identity": "hashing"', '"identity": "another"', "the vectors of another model"),
     ],
 )
-def test_a_collection_of_another_model_is_refused(
-    served: Served, old: str, new: str, problem: str
-) -> None:
+def test_a_collection_of_another_model_is_refused(served, old, new, problem):
     with closing(served.make()) as e:
         index(e, FEW)
     served.rewrite_note(old, new)
     assert problem in one_line(lambda: index(served.make(), FEW))
 
 
-def test_two_that_index_at_once(served: Served) -> None:
+def test_two_that_index_at_once(served):
     index_at_once(served.make, FEW, search)
 
 
-def test_what_is_stored_and_its_removal(served: Served) -> None:
+def test_what_is_stored_and_its_removal(served):
     with closing(served.make()) as e:
         index(e, FEW)
         name = e.metadata()["index"]
@@ -125,7 +119,7 @@ def test_what_is_stored_and_its_removal(served: Served) -> None:
         ("elasticsearch", "elasticsearch"),
     ],
 )
-def test_a_missing_extra(name: str, module: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_extra(name, module, monkeypatch):
     chosen = SERVED[name]()
     monkeypatch.setitem(sys.modules, module, None)
     with chosen.serve(monkeypatch), closing(chosen.make()) as e:

@@ -1,7 +1,6 @@
 """What one vendor's store allows, and another's does not."""
 
 from contextlib import closing
-from typing import Any
 
 import numpy as np
 import pytest
@@ -56,9 +55,7 @@ from assay.retrievers.services.retries import count_retries
         ),
     ],
 )
-def test_the_contract_is_kept(
-    name: str, ask: Any, reason: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_contract_is_kept(name, ask, reason, monkeypatch):
     """What a reference does not allow is refused, so that an adapter cannot ask it."""
     chosen = SERVED[name]()
     with (
@@ -76,17 +73,17 @@ def test_the_contract_is_kept(
 NEAR = {"index": "vectors", "path": "vector", "queryVector": [0.1] * 32, "limit": 3}
 
 
-def _ask_pinecone(connection: Any, name: str, values: list[float]) -> Any:
+def _ask_pinecone(connection, name, values):
     clause = {"type": "dense_vector", "field": "vector", "values": values}
     found = connection.open_index(name).documents
     return found.search(namespace="texts", score_by=[clause], top_k=3)
 
 
-def _aggregate(connection: Any, name: str, stage: dict[str, Any]) -> Any:
+def _aggregate(connection, name, stage):
     return list(connection.open_collection(name).aggregate([stage]))
 
 
-def test_documents_that_azure_takes_only_later(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_documents_that_azure_takes_only_later(monkeypatch):
     chosen = SERVED["azure-ai-search"]()
     with chosen.serve(monkeypatch), closing(chosen.make()) as e, count_retries() as cost:
         chosen.double.unstored = 2
@@ -95,7 +92,7 @@ def test_documents_that_azure_takes_only_later(monkeypatch: pytest.MonkeyPatch) 
         assert {position for position, _ in e.keyword("cats cat dog", 9)} == {0, 1, 2}
 
 
-def test_a_container_that_is_made_and_indexed_only_later(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_container_that_is_made_and_indexed_only_later(monkeypatch):
     chosen = SERVED["azure-cosmos-nosql"]()
     unmade = Reply({"message": "being made"}, 404, {"x-ms-substatus": "1013"})
     left = [unmade, unmade]
@@ -108,7 +105,7 @@ def test_a_container_that_is_made_and_indexed_only_later(monkeypatch: pytest.Mon
         assert (chosen.double.unindexed, cost.retries) == (0, 2)
 
 
-def test_lists_of_cosmos_that_come_in_pages(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_lists_of_cosmos_that_come_in_pages(monkeypatch):
     """Its client reads the first page of what it ranks: what goes on there is no answer."""
     chosen = SERVED["azure-cosmos-nosql"]()
     with chosen.serve(monkeypatch), closing(chosen.make()) as e:
@@ -119,7 +116,7 @@ def test_lists_of_cosmos_that_come_in_pages(monkeypatch: pytest.MonkeyPatch) -> 
             assert "a ranked list came in several pages (3 tries)" in one_line(ask)
 
 
-def test_vectors_of_cosmos_that_no_flat_index_holds(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_vectors_of_cosmos_that_no_flat_index_holds(monkeypatch):
     chosen = SERVED["azure-cosmos-nosql"]()
     long = np.eye(2, 506, dtype=np.float32)
     with chosen.serve(monkeypatch), closing(chosen.make()) as e:
@@ -130,13 +127,13 @@ def test_vectors_of_cosmos_that_no_flat_index_holds(monkeypatch: pytest.MonkeyPa
         assert kept["type"] == "quantizedFlat"
 
 
-def test_ranks_of_cosmos() -> None:
+def test_ranks_of_cosmos():
     fused = UnitedRanks(60, (1.0, 2.0)).fuse([(1, 0.9), (2, 0.5), (3, 0.5)], [(2, 4.0), (4, 4.0)])
     expected = {1: 1 / 61 + 2 / 62, 2: 1 / 62 + 2 / 61, 3: 3 / 62, 4: 1 / 63 + 2 / 61}
     assert dict(fused) == pytest.approx(expected)
 
 
-def test_an_old_mongodb(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_old_mongodb(monkeypatch):
     chosen = SERVED["mongodb"]()
     with chosen.serve(monkeypatch):
         chosen.double.version = "8.0.4"
@@ -147,7 +144,7 @@ def test_an_old_mongodb(monkeypatch: pytest.MonkeyPatch) -> None:
         assert "8.0.4 is too old: $scoreFusion needs 8.2 or later" in problem
 
 
-def test_elasticsearch_with_a_basic_licence(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_elasticsearch_with_a_basic_licence(monkeypatch):
     chosen = SERVED["elasticsearch"]()
     chosen.double.licence = "basic"
     with chosen.serve(monkeypatch), closing(chosen.make()) as e:
@@ -161,7 +158,7 @@ def test_elasticsearch_with_a_basic_licence(monkeypatch: pytest.MonkeyPatch) -> 
         assert "its licence lacks linear retriever" in one_line(lambda: search(e))
 
 
-def test_an_old_elasticsearch(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_old_elasticsearch(monkeypatch):
     chosen = SERVED["elasticsearch"]()
     with chosen.serve(monkeypatch):
         chosen.double.version = "8.17.2"
@@ -172,7 +169,7 @@ def test_an_old_elasticsearch(monkeypatch: pytest.MonkeyPatch) -> None:
         assert "it is older than the client, which is of version 8" in problem
 
 
-def test_elasticsearch_answers_for_a_part(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_elasticsearch_answers_for_a_part(monkeypatch):
     chosen = SERVED["elasticsearch"]()
     with chosen.serve(monkeypatch), closing(chosen.make()) as e, count_retries() as cost:
         chosen.double.unstored = 2
@@ -183,14 +180,14 @@ def test_elasticsearch_answers_for_a_part(monkeypatch: pytest.MonkeyPatch) -> No
         assert "answered 503: answered for 0 of 1 shards (3 tries)" in one_line(lambda: search(e))
 
 
-def test_linear_scores_of_elasticsearch() -> None:
+def test_linear_scores_of_elasticsearch():
     dense, keyword = [(3, 0.8), (1, 0.4), (2, 0.0)], [(1, 7.0)]
     fused = dict(LinearScores((2.0, 0.5)).fuse(dense, keyword))
     assert fused == pytest.approx({3: 2.0, 1: 1.0 + 3.5, 2: 0.0})
     assert LinearScores((1.0, 1.0)).fuse([], []) == []
 
 
-def test_formulas_of_mongodb() -> None:
+def test_formulas_of_mongodb():
     keyword = [(4, 3.0), (5, 3.0), (6, 1.0)]
     ranks = dict(SharedRanks(60, (1.0, 2.0)).fuse([(4, 0.9)], keyword))
     assert ranks == pytest.approx({4: 3 / 61, 5: 2 / 61, 6: 2 / 63})
@@ -214,9 +211,7 @@ def test_formulas_of_mongodb() -> None:
         ("elasticsearch", {"weights": {"dense": 2.0}}, "rrf has no weights here"),
     ],
 )
-def test_settings_that_a_service_does_not_allow(
-    name: str, settings: dict[str, Any], problem: str
-) -> None:
+def test_settings_that_a_service_does_not_allow(name, settings, problem):
     with pytest.raises(ValidationError, match=problem):
         SERVED[name]().choose(**settings)
 
@@ -229,7 +224,7 @@ def test_settings_that_a_service_does_not_allow(
         ("collection authors: you are over your space quota, using 512 MB of 512 MB", 8000),
     ],
 )
-def test_atlas_says_by_words_whether_it_knows_the_user(said: str, status: int) -> None:
+def test_atlas_says_by_words_whether_it_knows_the_user(said, status):
     from pymongo.errors import OperationFailure
 
     failure = OperationFailure(said, 8000, {"ok": 0, "errmsg": said, "code": 8000})

@@ -6,7 +6,7 @@ from contextlib import closing
 
 import pytest
 from tools.server_engines import one_line
-from tools.vendor_engines import Served, encode_all, search
+from tools.vendor_engines import encode_all, search
 
 from assay.retrievers.engines.conformance.sample import FEW, index
 from assay.retrievers.engines.servers import service_collections
@@ -14,7 +14,7 @@ from assay.retrievers.services.retries import count_retries
 
 
 @pytest.mark.parametrize("status", ["429", "503"])
-def test_a_busy_service_is_asked_again_when_it_says(served: Served, status: str) -> None:
+def test_a_busy_service_is_asked_again_when_it_says(served, status):
     with closing(served.make()) as e, count_retries() as cost:
         served.misbehave(status, served.stored, times=1)
         index(e, FEW)
@@ -34,7 +34,7 @@ def test_a_busy_service_is_asked_again_when_it_says(served: Served, status: str)
         assert served.count_asked(served.searched) == before + 3  # the client adds none
 
 
-def test_an_answer_that_takes_too_long(served: Served) -> None:
+def test_an_answer_that_takes_too_long(served):
     with closing(served.make(timeout_seconds=0.3)) as e:
         index(e, FEW)
         expected = search(e)
@@ -46,7 +46,7 @@ def test_an_answer_that_takes_too_long(served: Served) -> None:
         assert "no answer within 0.3 s (3 tries)" in one_line(lambda: search(e))
 
 
-def test_what_was_made_unheard_is_made_once(served: Served) -> None:
+def test_what_was_made_unheard_is_made_once(served):
     with closing(served.make(timeout_seconds=0.3)) as e, count_retries() as cost:
         served.misbehave("unheard", served.made, times=1)
         index(e, FEW)
@@ -55,7 +55,7 @@ def test_what_was_made_unheard_is_made_once(served: Served) -> None:
     assert len(served.kept) == 1
 
 
-def test_half_an_answer_is_none(served: Served) -> None:
+def test_half_an_answer_is_none(served):
     with closing(served.make()) as e:
         index(e, FEW)
         expected = search(e)
@@ -65,14 +65,14 @@ def test_half_an_answer_is_none(served: Served) -> None:
         assert "cannot be reached: " in one_line(lambda: search(e))
 
 
-def test_garbage(served: Served) -> None:
+def test_garbage(served):
     with closing(served.make()) as e:
         index(e, FEW)
         served.misbehave("garbage", served.searched)
         assert "answered what no " in one_line(lambda: search(e))
 
 
-def test_a_fresh_index_that_counts_too_few(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_fresh_index_that_counts_too_few(served, monkeypatch):
     served.double.uncounted = 4
     with closing(served.make()) as e:
         index(e, FEW)
@@ -88,7 +88,7 @@ def test_a_fresh_index_that_counts_too_few(served: Served, monkeypatch: pytest.M
     assert "1 of 2 texts are stored" in problem
 
 
-def test_what_fails_half_way_leaves_nothing(served: Served) -> None:
+def test_what_fails_half_way_leaves_nothing(served):
     served.misbehave("500", served.stored, said="disk is full")
     problem = one_line(lambda: index(served.make(), FEW))
     assert "disk is full" in problem
@@ -99,7 +99,7 @@ def test_what_fails_half_way_leaves_nothing(served: Served) -> None:
         index(e, FEW)
 
 
-def test_wrong_keys(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_wrong_keys(served, monkeypatch):
     monkeypatch.setenv(served.key, "wrong-key")
     problem = one_line(lambda: index(served.make(), FEW))
     assert "refuses the key (40" in problem
@@ -115,7 +115,7 @@ def test_wrong_keys(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
         assert "two words" not in problem
 
 
-def test_the_key_is_never_shown(served: Served) -> None:
+def test_the_key_is_never_shown(served):
     with closing(served.make()) as e:
         index(e, FEW)
         assert served.secret not in json.dumps(dict(e.metadata()))
@@ -123,7 +123,7 @@ def test_the_key_is_never_shown(served: Served) -> None:
         assert "no right for … here" in one_line(lambda: search(e))
 
 
-def test_addresses_that_are_none(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_addresses_that_are_none(served, monkeypatch):
     for value in ("", "http://me:s3cret@host", "mongodb://me:s3cret@host", "host", "x://s3cret"):
         monkeypatch.setenv(served.address, value)
         problem = one_line(lambda: index(served.make(), FEW))
@@ -132,7 +132,7 @@ def test_addresses_that_are_none(served: Served, monkeypatch: pytest.MonkeyPatch
         assert "s3cret" not in problem
 
 
-def test_no_service(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_service(served, monkeypatch):
     scheme = "mongodb" if served.name == "mongodb" else "http"
     monkeypatch.setenv(served.address, f"{scheme}://127.0.0.1:9")
     problem = one_line(lambda: index(served.make(timeout_seconds=0.2), FEW))

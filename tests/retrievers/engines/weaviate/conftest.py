@@ -1,6 +1,5 @@
 """Fixtures: a double of a Weaviate server, and the engine on it with the sample indexed."""
 
-from collections.abc import Iterator
 from contextlib import closing
 from typing import TYPE_CHECKING
 
@@ -8,14 +7,13 @@ import pytest
 from tools.server_engines import make_weaviate, point_at
 
 from assay.retrievers.engines.conformance.sample import index
-from assay.retrievers.engines.weaviate.engine import WeaviateEngine
 
 if TYPE_CHECKING:
-    from doubles.weaviate import WeaviateDouble
+    pass
 
 
 @pytest.fixture
-def double(monkeypatch: pytest.MonkeyPatch) -> Iterator["WeaviateDouble"]:
+def double(monkeypatch):
     from doubles.weaviate import WeaviateDouble
 
     with WeaviateDouble().serve() as served:
@@ -24,7 +22,7 @@ def double(monkeypatch: pytest.MonkeyPatch) -> Iterator["WeaviateDouble"]:
 
 
 @pytest.fixture
-def engine(double: "WeaviateDouble") -> Iterator[WeaviateEngine]:
+def engine(double):
     with closing(make_weaviate()) as made:
         index(made)
         yield made

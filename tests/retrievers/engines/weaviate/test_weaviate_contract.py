@@ -2,10 +2,8 @@
 
 import json
 import struct
-from collections.abc import Iterator
 from contextlib import closing
 from functools import partial
-from typing import Any
 
 import numpy as np
 import pytest
@@ -17,7 +15,6 @@ pytest.importorskip("weaviate", reason="needs the extra `weaviate`")
 
 from doubles.weaviate import WeaviateDouble
 
-from assay.retrievers.conformance import Rule
 from assay.retrievers.engines.conformance import (
     RULES,
     dense_is_cosine,
@@ -28,25 +25,25 @@ from assay.retrievers.engines.conformance.sample import TEXTS, encode, index
 from assay.retrievers.engines.formulas import ScaledScores
 from assay.retrievers.engines.weaviate import collection as weaviate_collection
 from assay.retrievers.engines.weaviate import engine as weaviate_engine
-from assay.retrievers.engines.weaviate.engine import WeaviateEngine, WeaviateSettings
+from assay.retrievers.engines.weaviate.engine import WeaviateSettings
 
 DENSE = [(3, 0.9), (1, 0.8), (2, 0.5)]
 KEYWORD = [(1, 7.0), (4, 3.0)]
 
 
 @pytest.fixture(scope="module")
-def shared() -> Iterator[WeaviateDouble]:
+def shared():
     with WeaviateDouble().serve() as served, pytest.MonkeyPatch.context() as patch:
         point_at(served, patch)
         yield served
 
 
-def search(engine: WeaviateEngine) -> Any:
+def search(engine):
     return engine.hybrid("winter ferry", encode("winter ferry"), 5)
 
 
 @pytest.mark.parametrize("rule", RULES, ids=str)
-def test_rules(shared: WeaviateDouble, rule: Rule) -> None:
+def test_rules(shared, rule):
     rule.check(make)
 
 
@@ -59,23 +56,21 @@ def test_rules(shared: WeaviateDouble, rule: Rule) -> None:
     ],
     ids=str,
 )
-def test_fusion_by_the_rules(shared: WeaviateDouble, settings: dict[str, Any]) -> None:
+def test_fusion_by_the_rules(shared, settings):
     for check in (dense_is_cosine, hybrid_is_fused_from_its_lists, smaller_limits_give_heads):
         check(lambda: make(**settings))
 
 
 @pytest.mark.parametrize("alpha", [0.0, 1.0])
 @pytest.mark.parametrize("fusion", ["ranked", "relative_score"])
-def test_a_list_without_weight_is_not_searched(
-    shared: WeaviateDouble, fusion: str, alpha: float
-) -> None:
+def test_a_list_without_weight_is_not_searched(shared, fusion, alpha):
     hybrid_is_fused_from_its_lists(lambda: make(fusion=fusion, alpha=alpha))
     formula = make(fusion=fusion, alpha=alpha).formula
     listed = DENSE if alpha else KEYWORD
     assert [position for position, _ in formula.fuse(DENSE, KEYWORD)] == [i for i, _ in listed]
 
 
-def test_ranked_fusion_by_hand() -> None:
+def test_ranked_fusion_by_hand():
     # usecases/traverser/hybrid/hybrid_fusion.go: weight / (i + 60), i from 0.
     fused = dict(make(alpha=0.75).formula.fuse(DENSE, KEYWORD))
     expected = {
@@ -87,7 +82,7 @@ def test_ranked_fusion_by_hand() -> None:
     assert fused == pytest.approx(expected)
 
 
-def test_relative_score_fusion_by_hand() -> None:
+def test_relative_score_fusion_by_hand():
     # Each list's lowest becomes 0, its highest the list's weight.
     formula = make(fusion="relative_score", alpha=0.75).formula
     fused = dict(formula.fuse(DENSE, KEYWORD))
@@ -96,7 +91,7 @@ def test_relative_score_fusion_by_hand() -> None:
     assert ScaledScores((0.75, 0.25)).fuse([], [(5, 2.0), (6, 2.0)]) == [(5, 0.25), (6, 0.25)]
 
 
-def test_no_more_is_returned_than_a_list_is_deep(shared: WeaviateDouble) -> None:
+def test_no_more_is_returned_than_a_list_is_deep(shared):
     with closing(make()) as e:
         index(e)
         fused = e.hybrid("paragraph 17", encode("lantern"), 500)
@@ -106,7 +101,7 @@ def test_no_more_is_returned_than_a_list_is_deep(shared: WeaviateDouble) -> None
     assert "the best 100" in e.formula.statement
 
 
-def test_queries_as_they_are_sent(double: WeaviateDouble) -> None:
+def test_queries_as_they_are_sent(double):
     vector = encode("winter ferry")
     with closing(
         make(fusion="relative_score", alpha=0.25, depth={"dense": 150, "keyword": 150})
@@ -141,7 +136,7 @@ def test_queries_as_they_are_sent(double: WeaviateDouble) -> None:
         assert not request.autocut
 
 
-def test_ranked_fusion_is_asked_of_an_older_server(double: WeaviateDouble) -> None:
+def test_ranked_fusion_is_asked_of_an_older_server(double):
     double.version = "1.30.1"
     with closing(make(alpha=0.25)) as e:
         index(e)
@@ -153,9 +148,7 @@ def test_ranked_fusion_is_asked_of_an_older_server(double: WeaviateDouble) -> No
 
 
 @pytest.mark.parametrize(("version", "can"), [("1.32.9", False), ("1.33.0", True)])
-def test_a_server_from_1_33_on_leaves_out_texts(
-    double: WeaviateDouble, version: str, can: bool
-) -> None:
+def test_a_server_from_1_33_on_leaves_out_texts(double, version, can):
     double.version = version
     with closing(make()) as e:
         assert e.restrict(np.arange(0)) is None, "before anything is indexed"
@@ -163,21 +156,19 @@ def test_a_server_from_1_33_on_leaves_out_texts(
         assert (e.restrict(np.arange(3)) is not None) is can
 
 
-def test_no_longer_list_is_asked_for_than_the_server_gives(
-    engine: WeaviateEngine, double: WeaviateDouble, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_no_longer_list_is_asked_for_than_the_server_gives(engine, double, monkeypatch):
     monkeypatch.setattr(weaviate_engine, "DEEPEST", 9)
     for found in (engine.dense(encode("winter"), 50), engine.keyword("winter ferry", 50)):
         assert len(found) == 9
     assert [asked.limit for asked in double.asked("Search")[-2:]] == [9, 9]
 
 
-def test_a_server_too_old_for_the_client(double: WeaviateDouble) -> None:
+def test_a_server_too_old_for_the_client(double):
     double.version = "1.19.0"
     assert "1.27" in one_line(lambda: index(make()))
 
 
-def test_collections_as_they_are_made(double: WeaviateDouble) -> None:
+def test_collections_as_they_are_made(double):
     bm25 = {"k1": 0.9, "b": 0.4, "tokenization": "trigram", "stop_words": "none"}
     for settings in ({"bm25": bm25}, {"exact": False, "max_connections": 8, "ef_construction": 50}):
         with closing(make(**settings)) as e:
@@ -208,7 +199,7 @@ def test_collections_as_they_are_made(double: WeaviateDouble) -> None:
     assert (note["identity"], note["dimensions"], note["texts"]) == ("hashing", 32, len(TEXTS))
 
 
-def test_identifiers_and_vectors_of_a_batch(double: WeaviateDouble) -> None:
+def test_identifiers_and_vectors_of_a_batch(double):
     with closing(make()) as e:
         vectors = index(e)
     (batch,) = double.asked("BatchObjects")
@@ -219,7 +210,7 @@ def test_identifiers_and_vectors_of_a_batch(double: WeaviateDouble) -> None:
     assert np.array_equal(packed, vectors[17])
 
 
-def test_batches_are_bounded(double: WeaviateDouble, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_batches_are_bounded(double, monkeypatch):
     monkeypatch.setattr(weaviate_collection, "BYTES_PER_BATCH", 500)
     with closing(make()) as e:
         index(e, ["a " * 30, "b " * 30, "c " * 90, "d", "e"])
@@ -227,7 +218,7 @@ def test_batches_are_bounded(double: WeaviateDouble, monkeypatch: pytest.MonkeyP
     assert sorted(len(each.objects) for each in double.asked("BatchObjects")) == [1, 1, 1, 2]
 
 
-def test_a_whole_collection_is_found_again(double: WeaviateDouble) -> None:
+def test_a_whole_collection_is_found_again(double):
     texts, vectors = ["ferry", "tide"], np.stack([encode("ferry"), encode("tide")])
     with closing(make()) as e:
         first = e.index(texts, vectors, "hashing")
@@ -238,15 +229,13 @@ def test_a_whole_collection_is_found_again(double: WeaviateDouble) -> None:
     assert len(double.asked("BatchObjects")) == 1
 
 
-def test_two_that_index_at_once(double: WeaviateDouble) -> None:
+def test_two_that_index_at_once(double):
     index_at_once(make, TEXTS, search)
     with make()._settings.server() as server:
         assert {stored.texts for stored in server.list_stored()} == {len(TEXTS)}
 
 
-def test_vectors_that_wait_to_be_indexed_are_waited_for(
-    double: WeaviateDouble, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_vectors_that_wait_to_be_indexed_are_waited_for(double, monkeypatch):
     monkeypatch.setattr(weaviate_collection, "PAUSE", 0.01)
     double.queue = [300, 7]
     with closing(make()) as e:
@@ -257,7 +246,7 @@ def test_vectors_that_wait_to_be_indexed_are_waited_for(
     assert "9 vectors wait" in one_line(lambda: index(make(), ["one"]))
 
 
-def test_what_is_stored_and_its_removal(engine: WeaviateEngine, double: WeaviateDouble) -> None:
+def test_what_is_stored_and_its_removal(engine, double):
     name = engine.metadata()["index"]
     (whole,) = double.collections.values()
     half = f"Assay_{'0' * 16}_{'1' * 8}"
@@ -282,9 +271,7 @@ def test_what_is_stored_and_its_removal(engine: WeaviateEngine, double: Weaviate
     assert list(double.collections) == ["Assay_of_somebody_else"]
 
 
-def test_a_collection_that_lost_texts_is_made_anew(
-    engine: WeaviateEngine, double: WeaviateDouble
-) -> None:
+def test_a_collection_that_lost_texts_is_made_anew(engine, double):
     (collection,) = double.collections.values()
     collection.texts.popitem()
     with closing(make()) as e:
@@ -297,9 +284,7 @@ def test_a_collection_that_lost_texts_is_made_anew(
     ("change", "problem"),
     [({"dimensions": 7}, "7 dimensions, these have 32"), ({"identity": "other"}, "another model")],
 )
-def test_a_collection_of_another_model_is_refused(
-    engine: WeaviateEngine, double: WeaviateDouble, change: dict[str, Any], problem: str
-) -> None:
+def test_a_collection_of_another_model_is_refused(engine, double, change, problem):
     (collection,) = double.collections.values()
     note = json.loads(collection.schema["description"])
     collection.schema["description"] = json.dumps(note | change)
@@ -309,6 +294,6 @@ def test_a_collection_of_another_model_is_refused(
 @pytest.mark.parametrize(
     "depth", [{"dense": 100, "keyword": 120}, {"dense": 50, "keyword": 50}, {"dense": 20_000}]
 )
-def test_depths_that_weaviate_cannot_keep(depth: dict[str, int]) -> None:
+def test_depths_that_weaviate_cannot_keep(depth):
     with pytest.raises(ValidationError, match="depth: Weaviate"):
         WeaviateSettings.model_validate({"depth": depth})

@@ -2,9 +2,7 @@
 
 import json
 import sys
-from collections.abc import Callable
 from contextlib import closing
-from typing import Any
 
 import pytest
 from doubles.opensearch_proxy import Asked, Proxy, Reply
@@ -14,20 +12,19 @@ from tools.server_engines import one_line, run_double
 pytest.importorskip("weaviate", reason="needs the extra `weaviate`")
 
 import grpc
-from doubles.weaviate import Call, Fault, WeaviateDouble
+from doubles.weaviate import Call, Fault
 
 from assay.retrievers.engines.conformance.sample import TEXTS, encode, index
-from assay.retrievers.engines.weaviate.engine import WeaviateEngine
 from assay.retrievers.services.retries import count_retries
 
 UNAVAILABLE = grpc.StatusCode.UNAVAILABLE
 
 
-def search(engine: WeaviateEngine) -> Any:
+def search(engine):
     return engine.hybrid("winter ferry", encode("winter ferry"), 5)
 
 
-def failing(status: grpc.StatusCode, *methods: str, times: int = 99) -> Callable[[Call], Any]:
+def failing(status, *methods, times=99):
     """Return a fault of the first calls of these methods from now on."""
     left = [times]
 
@@ -40,9 +37,7 @@ def failing(status: grpc.StatusCode, *methods: str, times: int = 99) -> Callable
     return fault
 
 
-def test_an_unavailable_server_is_asked_again(
-    engine: WeaviateEngine, double: WeaviateDouble
-) -> None:
+def test_an_unavailable_server_is_asked_again(engine, double):
     expected = search(engine)
     asked = len(double.asked("Search"))
     double.fault = failing(UNAVAILABLE, "Search", times=2)
@@ -54,7 +49,7 @@ def test_an_unavailable_server_is_asked_again(
     assert len(double.asked("Search")) == asked + 3
 
 
-def test_a_batch_is_sent_again(double: WeaviateDouble) -> None:
+def test_a_batch_is_sent_again(double):
     double.fault = failing(grpc.StatusCode.RESOURCE_EXHAUSTED, "BatchObjects", times=1)
     with closing(make()) as e, count_retries() as cost:
         index(e)
@@ -62,7 +57,7 @@ def test_a_batch_is_sent_again(double: WeaviateDouble) -> None:
         assert len(e.keyword("paragraph", 500)) == len(TEXTS)
 
 
-def test_an_answer_that_takes_too_long(engine: WeaviateEngine, double: WeaviateDouble) -> None:
+def test_an_answer_that_takes_too_long(engine, double):
     slow = make(timeout_seconds=0.3)
     with closing(slow):
         index(slow)
@@ -76,7 +71,7 @@ def test_an_answer_that_takes_too_long(engine: WeaviateEngine, double: WeaviateD
         assert "no answer within 0.3 s (3 tries)" in one_line(lambda: search(slow))
 
 
-def test_wrong_keys(double: WeaviateDouble, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_wrong_keys(double, monkeypatch):
     double.key = "right-key"
     for key in ("", "wrong-key"):
         monkeypatch.setenv("WEAVIATE_API_KEY", key)
@@ -93,16 +88,14 @@ def test_wrong_keys(double: WeaviateDouble, monkeypatch: pytest.MonkeyPatch) -> 
         assert len(double.asked("Search")) == 2  # nothing that would pass
 
 
-def test_garbage_over_grpc(engine: WeaviateEngine, double: WeaviateDouble) -> None:
+def test_garbage_over_grpc(engine, double):
     double.fault = lambda call: Fault(content=b"\xff\xffgarbage")
     assert "answered INTERNAL" in one_line(lambda: search(engine))
 
 
 @pytest.mark.parametrize("path", ["/v1/meta", "/v1/schema"])
 @pytest.mark.parametrize("body", ["<html>garbage", "[]", "{}", '{"classes": 7, "version": 8}'])
-def test_garbage_over_rest(
-    double: WeaviateDouble, monkeypatch: pytest.MonkeyPatch, path: str, body: str
-) -> None:
+def test_garbage_over_rest(double, monkeypatch, path, body):
     def answer(asked: Asked) -> Reply | None:
         return Reply(body) if asked.path == path else None
 
@@ -111,7 +104,7 @@ def test_garbage_over_rest(
         assert "answered what no Weaviate answers" in one_line(lambda: index(make()))
 
 
-def test_statuses_over_rest(double: WeaviateDouble, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_statuses_over_rest(double, monkeypatch):
     def answer(asked: Asked) -> Reply | None:
         failed = {("GET", "/v1/meta"): (2, 503), ("POST", "/v1/schema"): (9, 422)}
         times, status = failed.get((asked.method, asked.path), (0, 0))
@@ -123,7 +116,7 @@ def test_statuses_over_rest(double: WeaviateDouble, monkeypatch: pytest.MonkeyPa
         assert cost.retries == 2
 
 
-def test_texts_that_are_not_stored(double: WeaviateDouble) -> None:
+def test_texts_that_are_not_stored(double):
     double.refused = (TEXTS[3], TEXTS[7])
     problem = one_line(lambda: index(make()))
     assert "2 texts were not stored, the first for: no space left on device" in problem
@@ -133,22 +126,20 @@ def test_texts_that_are_not_stored(double: WeaviateDouble) -> None:
 
 
 @pytest.mark.parametrize("method", ["BatchObjects", "Aggregate"])
-def test_what_fails_half_way_leaves_nothing(double: WeaviateDouble, method: str) -> None:
+def test_what_fails_half_way_leaves_nothing(double, method):
     double.fault = failing(grpc.StatusCode.INTERNAL, method)
     assert "answered INTERNAL: told to" in one_line(lambda: index(make()))
     assert double.collections == {}
 
 
-def test_no_server(monkeypatch: pytest.MonkeyPatch, slept: list[float]) -> None:
+def test_no_server(monkeypatch, slept):
     monkeypatch.setenv("WEAVIATE_URL", "http://127.0.0.1:9")
     assert "127.0.0.1:9: cannot be reached" in one_line(lambda: index(make()))
     assert "(3 tries)" in one_line(lambda: make()._settings.server())
     assert sum(slept) < 2
 
 
-def test_a_grpc_port_where_nobody_listens(
-    double: WeaviateDouble, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_grpc_port_where_nobody_listens(double, monkeypatch):
     monkeypatch.setenv("WEAVIATE_GRPC_PORT", "9")
     problem = one_line(lambda: index(make()))
     assert "gRPC at port 9 cannot be reached" in problem
@@ -166,9 +157,7 @@ def test_a_grpc_port_where_nobody_listens(
         ("WEAVIATE_GRPC_PORT", "70000"),
     ],
 )
-def test_addresses_that_are_none(
-    double: WeaviateDouble, monkeypatch: pytest.MonkeyPatch, variable: str, value: str
-) -> None:
+def test_addresses_that_are_none(double, monkeypatch, variable, value):
     monkeypatch.setenv(variable, value)
     problem = one_line(lambda: index(make()))
     assert problem.startswith("engine weaviate: ")
@@ -176,7 +165,7 @@ def test_addresses_that_are_none(
     assert "secret" not in problem
 
 
-def test_a_server_that_is_killed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_server_that_is_killed(monkeypatch):
     with run_double("weaviate") as (process, (url, port)), closing(make()) as e:
         monkeypatch.setenv("WEAVIATE_URL", url)
         monkeypatch.setenv("WEAVIATE_GRPC_PORT", port)
@@ -188,7 +177,7 @@ def test_a_server_that_is_killed(monkeypatch: pytest.MonkeyPatch) -> None:
         assert "cannot be reached" in one_line(lambda: index(e))
 
 
-def test_a_missing_extra(double: WeaviateDouble, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_extra(double, monkeypatch):
     monkeypatch.setitem(sys.modules, "weaviate", None)
     with closing(make()) as e:
         problem = one_line(lambda: index(e))
