@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from assay.eval.collections import memo
 from assay.eval.collections.card import MODEL, Card
+from assay.eval.collections.formats import memo
 from assay.eval.collections.word_readers import WordReaders
 from assay.retrievers.base import Document, Progress, Quiet
 from assay.retrievers.store.lazy_sequence import ById, IdSequence, PassageSequence
