@@ -147,11 +147,12 @@ def _print_forecast(job: "QuestionJob", forecast: "Forecast[DryRun]") -> None:
 
 
 def _print_result(result: "QuestionsResult") -> None:
+    from assay.eval.collections.groups import count_independent
     from assay.eval.studies.comparison.differences import foretell
     from assay.eval.studies.questions.report import report
 
     print_report(report(result))
-    if kept := len(result.made.kept):
-        print_text(foretell(kept))
+    if groups := result.made.groups:
+        print_text(foretell(len(groups), count_independent(groups)))
     if result.ledger:
         print_ledger(result.ledger)

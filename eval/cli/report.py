@@ -1,6 +1,7 @@
 """`assay report`: the report of a stored run or comparison, computed again from its files."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -69,6 +70,7 @@ def _compare_again(folder: Path) -> "Comparison":
     from assay.eval.running.timing import read_timing
     from assay.eval.runs.stored import find, load
     from assay.eval.studies.comparison.analysis import compare
+    from assay.eval.studies.comparison.asked import make_log
     from assay.eval.studies.comparison.page import COMPARISON
     from assay.eval.studies.comparison.running import TIMING
     from assay.retrievers.base import AssayError
@@ -83,7 +85,9 @@ def _compare_again(folder: Path) -> "Comparison":
         measures = [item["measure"] for item in pairs[0]["differences"]]
         measures += list(listed[0]["beside"])
         effect, apart = facts["effect"], facts.get("apart")
+        log = make_log(facts["asked"]) if "asked" in facts else None
     except (ValueError, LookupError, TypeError):
         raise AssayError(f"{path}: not a comparison that this version reads") from None
     runs = [load(find(folder.parent, name)) for name in names]
-    return compare(runs, measures, effect, read_timing(folder / TIMING), apart, all_pairs)
+    compared = compare(runs, measures, effect, read_timing(folder / TIMING), apart, all_pairs)
+    return replace(compared, asked=log)

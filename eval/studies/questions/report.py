@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from operator import itemgetter
 
+from assay.eval.collections.traits import describe_overlap
 from assay.eval.report.blocks import Block, Column, Facts, Report, Table
 from assay.eval.report.formats import count, score, signed
 from assay.eval.studies.questions.asking import MEANING
@@ -120,8 +121,8 @@ def describe_bias(made: QuestionSelection) -> str:
     """Return in sentences what the set may favour. Something must be kept."""
     overlap = (
         f"At the median {made.find_overlaps()['']:.0%} of a question's three-word sequences are "
-        "in its passage."
-    )
+        f"in its passage. {describe_overlap(made.shared_words)}"
+    ).strip()
     if made.bias is None:
         return (
             f"{overlap} No question has an answer, so keyword and dense search were not compared."

@@ -32,7 +32,7 @@ def test_a_comparison(columns, tmp_path, capsys):
     shown = capsys.readouterr().out
     assert not CUT.search(shown)
     assert all(len(line) <= 80 for line in shown.splitlines()) == (columns == "80")
-    assert len(INTERVAL.findall(shown)) == len(compared.pairs[0].shown)
+    assert len(INTERVAL.findall(shown)) == len(compared.pairs[0].shown) + 3  # by overlap
     for item in compared.pairs[0].shown:
         assert f"{item.base:.3f}" in shown
         assert item.verdict in shown
