@@ -24,8 +24,7 @@ from assay.eval.running.point_order import name_shared
 from assay.eval.running.runner import PointTask, TaskResult
 from assay.eval.runs.execution.searching import QueryResult, Searcher
 from assay.retrievers.base import AssayError, Progress
-from assay.retrievers.models.cross_encoders import CrossEncoderChoice
-from assay.retrievers.models.encoders import EncoderChoice
+from assay.retrievers.models.choice import CrossEncoderChoice, EncoderChoice
 from assay.retrievers.models.served.encoder import ServedEncoderSettings
 from assay.retrievers.pipeline.pipeline import PipelineSettings
 from assay.retrievers.pipeline.variants import Variants

@@ -28,7 +28,7 @@ from assay.eval.runs.execution.unstored import score_queries
 from assay.eval.runs.gold_ranks import GoldRankFinder
 from assay.retrievers.base import AssayError, Quiet, Retriever
 from assay.retrievers.models.caching import CachingEncoder
-from assay.retrievers.models.encoders import EncoderChoice
+from assay.retrievers.models.choice import EncoderChoice
 from assay.retrievers.models.late_interaction.token_vectors import (
     CachingTokenEncoder,
     TokenEncoderSettings,

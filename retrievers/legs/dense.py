@@ -33,7 +33,6 @@ class DenseLegSettings(LegSettings):
     prefix_stable: ClassVar[bool] = True
     by_vector: ClassVar[bool] = True
     plain: ClassVar[str] = "dense"
-    in_engine: ClassVar[str] = "engine_dense"
     type: Literal["dense"]
     encoder: AnyEncoder = Field(
         default_factory=EncoderSettings, description="the embedding model, or its name"

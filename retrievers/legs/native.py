@@ -234,7 +234,6 @@ class NativeHybridSettings(EngineLegSettings):
     by_vector: ClassVar[bool] = True
     leg = NativeHybridLeg
     search: ClassVar[Search] = "hybrid"
-    in_engine: ClassVar[str] = "native_hybrid"
     type: Literal["native_hybrid"] = "native_hybrid"
 
 
@@ -245,7 +244,6 @@ class EngineDenseSettings(EngineLegSettings):
     by_vector: ClassVar[bool] = True
     leg = EngineDenseLeg
     search: ClassVar[Search] = "dense"
-    in_engine: ClassVar[str] = "engine_dense"
     type: Literal["engine_dense"]
     windows: Windows = WINDOWS
 
@@ -271,7 +269,6 @@ class EngineKeywordSettings(EngineLegSettings):
     kind: ClassVar[Kind] = "keyword"
     leg = EngineKeywordLeg
     search: ClassVar[Search] = "keyword"
-    in_engine: ClassVar[str] = "engine_keyword"
     type: Literal["engine_keyword"]
 
     @property

@@ -10,7 +10,7 @@ from pydantic import Field
 from assay.retrievers.corpus.corpus import Corpus
 from assay.retrievers.legs.truncation import find_window, split
 from assay.retrievers.models.caching import CachingEncoder, EncodedTexts
-from assay.retrievers.models.encoders import EncoderChoice
+from assay.retrievers.models.choice import EncoderChoice
 from assay.retrievers.models.tokens import Tokenizer
 from assay.retrievers.settings import Resources
 

@@ -13,7 +13,7 @@ from assay.retrievers.base.ingestion import DocumentReport, IngestReport
 from assay.retrievers.base.installation import read_version
 from assay.retrievers.corpus.corpus import Corpus
 from assay.retrievers.documents.chunk_cache import ChunkedDocuments
-from assay.retrievers.documents.chunkers import CombineSplitChunker
+from assay.retrievers.documents.chunkers.combine_split import CombineSplitChunker
 from assay.retrievers.documents.chunkers.combining import Combination
 from assay.retrievers.documents.definitions import find_definitions
 from assay.retrievers.documents.preparation import cut_documents, prepare

@@ -14,7 +14,7 @@ from assay.retrievers.documents.preparation import prepare
 from assay.retrievers.legs.base import LegSettings
 from assay.retrievers.models.base import CrossEncoder
 from assay.retrievers.models.caching import CachingEncoder
-from assay.retrievers.models.encoders import EncoderChoice
+from assay.retrievers.models.choice import EncoderChoice
 from assay.retrievers.models.served.ordering import OrderingSettings
 from assay.retrievers.pipeline.pipeline import PipelineSettings
 from assay.retrievers.query.expand import ExpandSettings

@@ -11,7 +11,7 @@ from assay.eval.running.point_order import name_shared
 from assay.eval.running.run_memo import SECONDS, find_stored, of_point, recall_points
 from assay.eval.running.runner import PointTask
 from assay.retrievers.base import AssayError
-from assay.retrievers.models.encoders import EncoderChoice
+from assay.retrievers.models.choice import EncoderChoice
 from assay.retrievers.pipeline.pipeline import PipelineSettings
 from assay.retrievers.pipeline.variants import name_leg
 from assay.retrievers.stages.rerank import RerankSettings

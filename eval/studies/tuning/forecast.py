@@ -11,7 +11,7 @@ from assay.eval.runs.execution.unstored import score_queries
 from assay.retrievers.corpus.corpus import Corpus
 from assay.retrievers.documents.preparation import prepare
 from assay.retrievers.models.caching import CachingEncoder
-from assay.retrievers.models.encoders import EncoderChoice
+from assay.retrievers.models.choice import EncoderChoice
 from assay.retrievers.pipeline.pipeline import PipelineSettings
 from assay.retrievers.pipeline.variants import Variants, name_leg
 from assay.retrievers.settings import Resources

@@ -13,7 +13,7 @@ from pydantic import Field, model_validator
 from assay.retrievers.base import AssayError, cut
 from assay.retrievers.language_models.base import MARKS, USUAL_BYTES_PER_TOKEN
 from assay.retrievers.models.base import EncodedPart, Encoder, Vectors, list_documents
-from assay.retrievers.models.encoders import EncoderChoice
+from assay.retrievers.models.choice import EncoderChoice
 from assay.retrievers.models.served.messages import clean, find_billed, order
 from assay.retrievers.models.served.service import ServedSettings, Service
 from assay.retrievers.services import cost_meter as charges

@@ -11,7 +11,7 @@ from assay.retrievers.language_models.answers import KeptAnswer
 from assay.retrievers.language_models.base import Prompt
 from assay.retrievers.language_models.search_model import SearchModel, SearchModelSettings
 from assay.retrievers.models.base import CrossEncoder
-from assay.retrievers.models.cross_encoders import CrossEncoderChoice
+from assay.retrievers.models.choice import CrossEncoderChoice
 from assay.retrievers.services.errors import TooLongError
 
 
