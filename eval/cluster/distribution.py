@@ -50,14 +50,12 @@ class WorkerPool:
         self.resources = replace(resources, pool=self)
 
     def spread(self, settings: Settings) -> Spread | None:
-        """Return what lets the workers encode passages; None where a service is asked, from here,
-        or a document's passages are read together.
+        """Return what lets the workers encode passages; None where a service is asked, from here.
 
         A worker whose files or arithmetic are others refuses.
         """
-        if not isinstance(settings, AnyEncoderSettings):
-            return None
-        if isinstance(settings, ServedEncoderSettings) or getattr(settings, "contextual", False):
+        served = isinstance(settings, ServedEncoderSettings)
+        if served or not isinstance(settings, AnyEncoderSettings):
             return None
 
         def encode(encoder: AnyEncoder, texts: Sequence[str]) -> Iterator[int]:

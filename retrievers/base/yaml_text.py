@@ -84,19 +84,19 @@ class _Loader(_Checks, yaml.reader.Reader, yaml.scanner.Scanner, yaml.parser.Par
         yaml.scanner.Scanner.__init__(self)  # type: ignore[no-untyped-call]
         yaml.parser.Parser.__init__(self)  # type: ignore[no-untyped-call]
         _Checks.__init__(self)
-        _Resolver.__init__(self)  # type: ignore[no-untyped-call]
+        _Resolver.__init__(self)
 
 
 @cache
 def _make_fast() -> Any:
     """Return the loader by libyaml, which takes a tenth of the time. Raises ImportError."""
-    from yaml.cyaml import CParser
+    from yaml.cyaml import CParser  # type: ignore[attr-defined]
 
     class FastLoader(_Checks, CParser, _Resolver):
         def __init__(self, text: str) -> None:
             CParser.__init__(self, text)
             _Checks.__init__(self)
-            _Resolver.__init__(self)  # type: ignore[no-untyped-call]
+            _Resolver.__init__(self)
 
     return FastLoader
 

@@ -32,11 +32,6 @@ class EncoderChoice(Settings, ABC):
         """What people know the encoder by."""
         return type(self).__name__
 
-    @property
-    def contextual(self) -> bool:
-        """Whether it reads a document's chunks together."""
-        return False
-
     @abstractmethod
     def open(self, resources: Resources) -> "Encoder":
         """Return the encoder. Neither it nor its files are loaded before a text needs them."""

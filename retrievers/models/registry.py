@@ -14,8 +14,6 @@ ENCODERS = Part(
         "cohere": "served.encoders:CohereEncoderSettings",
         "voyage": "served.encoders:VoyageEncoderSettings",
         "jina": "served.encoders:JinaEncoderSettings",
-        "gemini": "served.encoders:GeminiEncoderSettings",
-        "tei": "served.encoders:TeiEncoderSettings",
     },
     untyped="encoders:EncoderSettings",
 )
@@ -29,7 +27,6 @@ CROSS_ENCODERS = Part(
         "jina": "served.rerankers:JinaRerankerSettings",
         "tei": "served.rerankers:TeiRerankerSettings",
         "llm": "served.listwise:ListwiseSettings",
-        "llm_pairs": "served.pairwise:PairwiseSettings",
     },
     untyped="cross_encoders:CrossEncoderSettings",
 )

@@ -44,7 +44,7 @@ def forecast_time(
     paces: dict[str, float | None] = {}
     for sharing_chunks in kinds.values():
         documents = sharing_chunks[0].documents
-        texts = Corpus(prepare(collection.documents, documents, resources).chunks).passages
+        texts = Corpus(prepare(collection.documents, documents, resources).chunks).texts
         for name, encoder in _find_encoders(sharing_chunks, resources).items():
             if name not in paces:
                 known = None if encoder.charged else encoder.recall_seconds(texts)
