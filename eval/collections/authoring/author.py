@@ -19,15 +19,14 @@ from assay.eval.collections.card_files import parse_card, read_card
 from assay.eval.collections.digests import seal
 from assay.eval.collections.formats.cells import render_table
 from assay.eval.collections.formats.native import NativeCard, NativeSource, make_document
-from assay.eval.collections.formats.originals import (
+from assay.eval.collections.formats.reading import read_jsonl
+from assay.eval.collections.formats.rows import render_rows
+from assay.eval.collections.living.originals import (
     Record,
+    describe_pages,
     record_originals,
     render_records,
 )
-from assay.eval.collections.formats.reading import read_jsonl
-from assay.eval.collections.formats.rows import render_rows
-from assay.eval.collections.history import record_version
-from assay.eval.collections.loading import load_card
 from assay.eval.collections.location import find_data
 from assay.eval.collections.problems import Problems
 from assay.eval.collections.unsearched import describe_frontmatter
@@ -49,7 +48,7 @@ class AuthoredCollection:
 
     `notes` say what of the documents is not searched, or may have been meant otherwise.
     `copies` is the folder that has the documents' text, None where they stay where they are;
-    `followed` says whether the files that they were made of are looked at again.
+    `followed` says whether a sync looks at the files that they were made of.
     """
 
     name: str
@@ -155,7 +154,7 @@ def author(
         files = asked | describe(origin, name, target, documents, called)
         check_target(origin, target, list(files), force, adds=bool(questions))
         write_files(origin, target, files)
-        _finish(target, judged, "assay init")
+        _finish(target, judged)
     if origin.texts is None:
         return made
     return replace(made, copies=target / copies.FOLDER, followed=CONVERSIONS in files)
@@ -182,7 +181,7 @@ def describe(
     most = next(iter(unspaced), None)
     language = origin.language or (CODES[most] if most else "en")
     pages = [
-        {"path": id_, "characters": len(document.text), "pages": [*origin.pages[id_]]}
+        describe_pages(id_, document.text, origin.pages[id_])
         for id_, document in documents.items()
         if origin.pages.get(id_)
     ]
@@ -269,17 +268,16 @@ def _add(questions: Path, target: Path) -> AuthoredCollection:
         return replace(made, written=False)
     write_atomically(paths[0], render_rows(list(judged.queries.values())).encode())
     write_atomically(paths[1], render_rows(judged.judgments).encode())
-    _finish(target, judged, f"assay init --add {questions.name}")
+    _finish(target, judged)
     return made
 
 
-def _finish(target: Path, judged: JudgedQuestions, why: str) -> None:
-    """Write the list of what could not be placed, seal the card, and record the version."""
+def _finish(target: Path, judged: JudgedQuestions) -> None:
+    """Write the list of what could not be placed, and seal the card."""
     (target / UNLOCATED).unlink(missing_ok=True)
     if judged.unlocated:
         write_atomically(target / UNLOCATED, render_unlocated(judged.unlocated).encode())
-    card = seal(read_card(target / FILE))
-    record_version(load_card(card, card.variants[0]), why)
+    seal(read_card(target / FILE))
 
 
 def slug(folder_name: str) -> str:
