@@ -1,7 +1,8 @@
 """The native form: Markdown and text documents, with judged spans, sections or documents."""
 
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -12,6 +13,7 @@ from assay.eval.collections.collection import GoldItem, Label, Query, Span
 from assay.eval.collections.formats import gold_cache as kept_gold
 from assay.eval.collections.formats.mapped import LARGEST_HELD
 from assay.eval.collections.formats.native_contexts import add_contexts
+from assay.eval.collections.formats.originals import Changes, find_changes, render_records
 from assay.eval.collections.formats.places import (
     find_document,
     read_span,
@@ -40,7 +42,7 @@ from assay.retrievers.base import Chunk, Document
 from assay.retrievers.base.frontmatter import read_frontmatter
 from assay.retrievers.base.markdown import TEXT_SUFFIX, find_title
 from assay.retrievers.documents.conversion.converters import AnyConverter
-from assay.retrievers.settings.trust import check_places
+from assay.retrievers.settings.trust import check_places, check_values
 from assay.retrievers.store.digest import digest, digest_file, digest_texts
 from assay.retrievers.store.files import write_atomically
 
@@ -75,7 +77,7 @@ class NativeCard(FileCard):
     conversions: str | None = Field(
         None,
         description="rows with original, a file in `originals`; path, the document of it; and its "
-        "sha256 then: `assay dataset sync` converts again what has changed since",
+        "sha256 then: what has changed since is converted again",
     )
     converter: AnyConverter | None = Field(
         None, description="what converts `originals`; markitdown if not given"
@@ -131,13 +133,17 @@ class NativeSource(Source[NativeCard]):
             return {}
         if self._card.originals and not (self._root / self._card.originals).is_dir():
             self._problems.warn(self._root / self._card.originals, 0, "there is no such folder")
+        changes = self.changes
         files = self._card.list_files(folder)
-        names = [path.relative_to(folder).as_posix() for path in files]
+        there = {path.relative_to(folder).as_posix() for path in files}
+        names = sorted((there | changes.texts.keys()) - changes.gone, key=Path)
         size = sum(map(measure, files))
         progress = choose_progress(size, self._problems)
         tracked = progress.track(names, "reading documents", len(names))
-        pages = self._read_pages()
-        texts = TextFiles(folder, self._find_origin, self._card.copies, pages, self._problems)
+        pages = self._read_pages(changes)
+        texts = TextFiles(
+            folder, self._find_origin, self._card.copies, pages, self._problems, changes.texts
+        )
         held = size <= LARGEST_HELD
         documents = texts.hold(tracked) if held else texts.shelve(names, tracked)
         if not documents:
@@ -155,7 +161,50 @@ class NativeSource(Source[NativeCard]):
             return documents
         return add_contexts(documents, self._root / self._card.contexts, self._problems)
 
-    def _read_pages(self) -> Mapping[str, tuple[int, tuple[int, ...]]]:
+    @cached_property
+    def changes(self) -> Changes:
+        """What became of the files that the documents were made of. Raises AssayError."""
+        card = self._card
+        if card.originals is None or card.conversions is None:
+            return Changes()
+        folder = Path(os.path.normpath(self._root / card.originals))
+        if not folder.is_dir():
+            return Changes()  # which is told with the documents
+        if card.path:
+            check_places([folder], self._root, card.path)
+            check_values(card.path, card.model_dump(include={"converter"}, exclude_none=True))
+        known = {}
+        for row in read_jsonl(self._root / card.conversions, self._problems):
+            with self._problems.of(row):
+                known[row.string("original")] = row.values
+        return find_changes(folder, known, card.converter, self._problems)
+
+    def write_changes(self) -> list[Path]:
+        """Copy the text of originals that have changed again; return what was written.
+
+        Their records come last: until they are written, the same is found anew.
+        """
+        changes, card = self.changes, self._card
+        if not changes:
+            return []
+        folder = self._root / card.documents
+        for name in changes.gone:
+            (folder / name).unlink(missing_ok=True)
+        files = {folder / name: text for name, text in changes.texts.items()}
+        if card.pages:
+            pages = self._read_pages(changes)
+            rows = (
+                {"path": name, "characters": characters, "pages": [*starts]}
+                for name, (characters, starts) in sorted(pages.items())
+                if starts and name not in changes.gone
+            )
+            files[self._root / card.pages] = render_rows(rows)
+        files[self._root / str(card.conversions)] = render_records(changes.records)
+        for path, text in files.items():
+            write_atomically(path, text.encode())
+        return list(files)
+
+    def _read_pages(self, changes: Changes) -> Mapping[str, tuple[int, tuple[int, ...]]]:
         """Return by document id its characters and the offsets of its pages."""
         found: dict[str, tuple[int, tuple[int, ...]]] = {}
         path = self._root / self._card.pages if self._card.pages else None
@@ -171,7 +220,9 @@ class NativeSource(Source[NativeCard]):
                             'needs "characters" and a list "pages", whole numbers that rise from '
                             '0 to "characters"'
                         )
-        return found
+        return found | {
+            name: (len(text), changes.pages[name]) for name, text in changes.texts.items()
+        }
 
     def _find_origin(self, identifier: str) -> str:
         """Return the path of the file that a document was made of, "" where it is not here."""

@@ -3,7 +3,7 @@
 import re
 from array import array
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from assay.eval.collections.collection import DocumentShelf
@@ -27,6 +27,7 @@ class TextFiles:
 
     `find_origin` returns a document's `origin`; `copies` are those of `Echoes`. `pages` are by id
     the characters of a document and the offsets of its pages, which hold while it has so many.
+    `newer` are texts, by id, that count in place of the files'.
     """
 
     folder: Path
@@ -34,6 +35,7 @@ class TextFiles:
     copies: Mapping[str, str]
     pages: Mapping[str, tuple[int, tuple[int, ...]]]
     problems: Problems
+    newer: Mapping[str, str] = field(default_factory=dict)
 
     def hold(self, names: Iterable[str]) -> Mapping[str, Document]:
         """Return the documents of these names by id."""
@@ -73,7 +75,9 @@ class TextFiles:
         return Row(self.folder / name, 0, {})
 
     def _read(self, name: str, problems: Problems, title: str | None = None) -> Document:
-        text = read_text(self.folder / name, problems, encoding="utf-8")
+        text = self.newer.get(name)
+        if text is None:
+            text = read_text(self.folder / name, problems, encoding="utf-8")
         about = read_frontmatter(text)
         if about.note:
             problems.warn(self.folder / name, 0, about.note)
