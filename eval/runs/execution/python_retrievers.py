@@ -58,7 +58,7 @@ class ObjectRetriever(AdaptedRetriever):
     Each run of it is made anew, since it may hold anything.
     """
 
-    nondeterministic = True  # type: ignore[assignment]
+    nondeterministic = True
 
     def __init__(self, adapted: Retriever) -> None:
         super().__init__(adapted)
