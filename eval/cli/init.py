@@ -69,7 +69,7 @@ def init(
     Markdown and text files stay where they are. Where there are others (PDF, DOCX, PPTX, XLSX,
     CSV, HTML, EPUB, MDX, reStructuredText, notebooks, text that is not UTF-8), or FOLDER or
     --output lies outside the working folder, the text of all is copied into the collection's folder
-    docs. `assay dataset sync` converts again what changes in FOLDER later.
+    docs. What changes in FOLDER later is then converted again.
 
     The quote of each question is found in the documents and becomes its gold span. Quotes that are
     not found are listed, and written to unlocated.csv: correct its rows, then add them with --add.
@@ -235,7 +235,7 @@ def _print(made: "AuthoredCollection", folder: Path, project: Path | None) -> No
         click.echo(f"project:  {project}")
     if made.copies:
         later = (
-            "`assay dataset sync` copies what changes there"
+            "files that change there are converted again"
             if made.followed
             else "what changes there later is not seen"
         )

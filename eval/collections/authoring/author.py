@@ -19,14 +19,13 @@ from assay.eval.collections.card_files import parse_card, read_card
 from assay.eval.collections.digests import seal
 from assay.eval.collections.formats.cells import render_table
 from assay.eval.collections.formats.native import NativeCard, NativeSource, make_document
-from assay.eval.collections.formats.reading import read_jsonl
-from assay.eval.collections.formats.rows import render_rows
-from assay.eval.collections.living.originals import (
+from assay.eval.collections.formats.originals import (
     Record,
-    describe_pages,
     record_originals,
     render_records,
 )
+from assay.eval.collections.formats.reading import read_jsonl
+from assay.eval.collections.formats.rows import render_rows
 from assay.eval.collections.location import find_data
 from assay.eval.collections.problems import Problems
 from assay.eval.collections.unsearched import describe_frontmatter
@@ -48,7 +47,7 @@ class AuthoredCollection:
 
     `notes` say what of the documents is not searched, or may have been meant otherwise.
     `copies` is the folder that has the documents' text, None where they stay where they are;
-    `followed` says whether a sync looks at the files that they were made of.
+    `followed` says whether the files that they were made of are looked at again.
     """
 
     name: str
@@ -181,7 +180,7 @@ def describe(
     most = next(iter(unspaced), None)
     language = origin.language or (CODES[most] if most else "en")
     pages = [
-        describe_pages(id_, document.text, origin.pages[id_])
+        {"path": id_, "characters": len(document.text), "pages": [*origin.pages[id_]]}
         for id_, document in documents.items()
         if origin.pages.get(id_)
     ]

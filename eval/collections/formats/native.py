@@ -1,9 +1,10 @@
 """The native form: Markdown and text documents, with judged spans, sections or documents."""
 
+import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -12,6 +13,7 @@ from pydantic import Field
 from assay.eval.collections.card import FileCard, VariantName
 from assay.eval.collections.collection import GoldItem, Label, Query, Span
 from assay.eval.collections.formats import gold_cache as kept_gold
+from assay.eval.collections.formats.originals import Changes, find_changes, render_records
 from assay.eval.collections.formats.places import (
     find_document,
     read_span,
@@ -34,7 +36,7 @@ from assay.retrievers.base import Chunk, Context, Document
 from assay.retrievers.base.frontmatter import read_frontmatter
 from assay.retrievers.base.markdown import TEXT_SUFFIX, find_title, is_plain
 from assay.retrievers.documents.conversion.converters import AnyConverter
-from assay.retrievers.settings.trust import check_places
+from assay.retrievers.settings.trust import check_places, check_values
 from assay.retrievers.store.digest import digest, digest_file, digest_texts
 from assay.retrievers.store.files import write_atomically
 
@@ -72,7 +74,7 @@ class NativeCard(FileCard):
     conversions: str | None = Field(
         None,
         description="rows with original, a file in `originals`; path, the document of it; and its "
-        "sha256 then: `assay dataset sync` converts again what has changed since",
+        "sha256 then: what has changed since is converted again",
     )
     converter: AnyConverter | None = Field(
         None, description="what converts `originals`; markitdown if not given"
@@ -128,10 +130,12 @@ class NativeSource(Source[NativeCard]):
             return {}
         if self._card.originals and not (self._root / self._card.originals).is_dir():
             self._problems.warn(self._root / self._card.originals, 0, "there is no such folder")
+        changes = self.changes
         files = self._card.list_files(folder)
-        names = [path.relative_to(folder).as_posix() for path in files]
+        there = {path.relative_to(folder).as_posix() for path in files}
+        names = sorted((there | changes.texts.keys()) - changes.gone, key=Path)
         progress = choose_progress(sum(map(measure, files)), self._problems)
-        pages = self._read_pages()
+        pages = self._read_pages(changes)
         register: Register[Document] = Register("document", self._problems, self._card.copies)
         for name in progress.track(names, "reading documents", len(names)):
             document = self._read_document(folder, name, pages)
@@ -155,7 +159,9 @@ class NativeSource(Source[NativeCard]):
     ) -> Document:
         """Return a document of its file; `pages` are those of `_read_pages`."""
         path = folder / name
-        text = read_text(path, self._problems, encoding="utf-8")
+        text = self.changes.texts.get(name)
+        if text is None:
+            text = read_text(path, self._problems, encoding="utf-8")
         about = read_frontmatter(text)
         if about.note:
             self._problems.warn(path, 0, about.note)
@@ -190,7 +196,50 @@ class NativeSource(Source[NativeCard]):
             for name, document in documents.items()
         }
 
-    def _read_pages(self) -> Mapping[str, tuple[int, tuple[int, ...]]]:
+    @cached_property
+    def changes(self) -> Changes:
+        """What became of the files that the documents were made of. Raises AssayError."""
+        card = self._card
+        if card.originals is None or card.conversions is None:
+            return Changes()
+        folder = Path(os.path.normpath(self._root / card.originals))
+        if not folder.is_dir():
+            return Changes()  # which is told with the documents
+        if card.path:
+            check_places([folder], self._root, card.path)
+            check_values(card.path, card.model_dump(include={"converter"}, exclude_none=True))
+        known = {}
+        for row in read_jsonl(self._root / card.conversions, self._problems):
+            with self._problems.of(row):
+                known[row.string("original")] = row.values
+        return find_changes(folder, known, card.converter, self._problems)
+
+    def write_changes(self) -> list[Path]:
+        """Copy the text of originals that have changed again; return what was written.
+
+        Their records come last: until they are written, the same is found anew.
+        """
+        changes, card = self.changes, self._card
+        if not changes:
+            return []
+        folder = self._root / card.documents
+        for name in changes.gone:
+            (folder / name).unlink(missing_ok=True)
+        files = {folder / name: text for name, text in changes.texts.items()}
+        if card.pages:
+            pages = self._read_pages(changes)
+            rows = (
+                {"path": name, "characters": characters, "pages": [*starts]}
+                for name, (characters, starts) in sorted(pages.items())
+                if starts and name not in changes.gone
+            )
+            files[self._root / card.pages] = render_rows(rows)
+        files[self._root / str(card.conversions)] = render_records(changes.records)
+        for path, text in files.items():
+            write_atomically(path, text.encode())
+        return list(files)
+
+    def _read_pages(self, changes: Changes) -> Mapping[str, tuple[int, tuple[int, ...]]]:
         """Return by document id its characters and the offsets of its pages."""
         found: dict[str, tuple[int, tuple[int, ...]]] = {}
         path = self._root / self._card.pages if self._card.pages else None
@@ -206,7 +255,9 @@ class NativeSource(Source[NativeCard]):
                             'needs "characters" and a list "pages", whole numbers that rise from '
                             '0 to "characters"'
                         )
-        return found
+        return found | {
+            name: (len(text), changes.pages[name]) for name, text in changes.texts.items()
+        }
 
     def _find_origin(self, identifier: str) -> str:
         """Return the path of the file that a document was made of, "" where it is not here."""

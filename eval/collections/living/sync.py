@@ -12,7 +12,6 @@ from assay.eval.collections.digests import seal
 from assay.eval.collections.formats.native import NativeCard, NativeSource
 from assay.eval.collections.living.findings import Finding, Status
 from assay.eval.collections.living.locating import locate_all
-from assay.eval.collections.living.originals import copy_changes
 from assay.eval.collections.living.records import (
     Record,
     list_files,
@@ -90,8 +89,7 @@ class _Sync:
         self._card, self._dry_run, self._progress = card, dry_run, progress
         self._root = find_data(card)
         problems = Problems(strict=True, progress=progress)
-        written = copy_changes(card, self._root, problems, dry_run=dry_run)
-        source = NativeSource(card, self._root, problems)
+        self._source = source = NativeSource(card, self._root, problems)
         self._documents: Mapping[str, Document] = source.documents()
         self._queries = source.queries().items
         self._texts = {name: item.text for name, item in self._documents.items()}
@@ -104,7 +102,7 @@ class _Sync:
             for record in read_records(path, problems, of_anchors=path == anchors)
         ]
         self._review = card.folder / FILE
-        self._report = SyncReport(card.name, len(self._documents), written=written)
+        self._report = SyncReport(card.name, len(self._documents))
 
     def run(self) -> SyncReport:
         known = read_review(self._review)
@@ -185,6 +183,7 @@ class _Sync:
                 write_atomically(path, content)
                 report.written.append(path)
         write_review(self._review, waiting)
+        report.written += self._source.write_changes()
         card: Card = self._card
         collection = load_card(card, card.variants[0], self._progress, self._documents)
         if card.digests or card.sizes:

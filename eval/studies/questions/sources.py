@@ -66,6 +66,11 @@ def open_documents(reference: str, resources: Resources) -> QuestionSource:
     card, _ = find(reference)
     if isinstance(card, NativeCard):
         source = NativeSource(card, find_data(card), Problems(strict=True))
+        if source.changes:
+            raise AssayError(
+                f"{reference}: files of its documents have changed since their text was copied; "
+                f"run `assay dataset sync {reference}` first"
+            )
         found = source.documents() if card.pages else {}
         pages = {name: document.pages for name, document in found.items()}
         origin = Origin(find_data(card) / card.documents, language=card.language, pages=pages)

@@ -10,9 +10,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from assay.eval.cli.init import init
-from assay.eval.collections import check, find_card, load
+from assay.eval.collections.catalog import find_card
+from assay.eval.collections.check import check
 from assay.eval.collections.living.sync import sync
+from assay.eval.collections.loading import load
 from assay.eval.configs.resources import make_resources
+from assay.eval.studies.questions.sources import open_documents
 from assay.retrievers.base import AssayError, Quiet
 from assay.retrievers.documents.conversion.folder import read_folder
 
@@ -60,10 +63,10 @@ class Said(Quiet):
         self.lines.append(text)
 
 
-def hear(**options):
-    """Return what syncing the collection says."""
+def hear():
+    """Return what loading the collection says."""
     said = Said()
-    sync(find_card("docs"), progress=said, **options)
+    load("docs", progress=said)
     return "\n".join(said.lines)
 
 
@@ -74,7 +77,7 @@ def snapshot(folder):
 def test_init_says_that_it_copied_and_where(here):
     shown = run("docs", "--questions", "docs/asked.csv")
     assert (shown.exit_code, shown.exception) == (0, None)
-    where = "copied:   the text of docs, to datasets/docs/docs; `assay dataset sync` copies"
+    where = "copied:   the text of docs, to datasets/docs/docs; files that change there are"
     assert where in shown.output
     assert texts().keys() == {"fares.rst.md", "guide.md"}, "questions are no document"
     made = run("docs", "--output", "other", "--json")
@@ -91,19 +94,23 @@ def test_what_a_card_cannot_name_is_said_not_to_be_followed(here, monkeypatch):
     assert "to made/docs; what changes there later is not seen" in shown
 
 
-def test_a_sync_copies_files_that_changed_and_moves_judgments(here):
+def test_files_that_changed_are_read_as_they_are_now(here):
     run("docs", "--questions", "docs/asked.csv")
     assert check(find_card("docs")) == []
     edited = FARES.replace("Adults", "Cats pay nothing.\n\nAdults")
     write(here / "docs", {"fares.rst": edited, "new.mdx": "<A>Blue</A>", "guide.md": None})
     before = snapshot(here / "datasets")
-    assert "1 changed, 1 new, 1 gone since their text was copied" in hear(dry_run=True)
-    assert snapshot(here / "datasets") == before
-    said = Said()
-    report = sync(find_card("docs"), progress=said)
-    assert report.statuses == {"moved": 1}
+    assert "Cats pay nothing." in texts()["fares.rst.md"]
+    assert texts().keys() == {"fares.rst.md", "new.mdx.md"}
+    assert "docs: 1 changed, 1 new, 1 gone since their text was copied" in hear()
     ((_, (item,)),) = load("docs").gold.items()
     assert texts()["fares.rst.md"][item.start : item.end] == "Dogs ride free"
+    told = [problem.message for problem in check(find_card("docs"))]
+    assert any(message.startswith("1 changed, 1 new, 1 gone since") for message in told)
+    sync(find_card("docs"), dry_run=True)
+    assert snapshot(here / "datasets") == before
+    report = sync(find_card("docs"))
+    assert report.statuses == {"moved": 1}
     copies = here / "datasets/docs/docs"
     assert "Cats pay nothing." in (copies / "fares.rst.md").read_text()
     assert sorted(path.name for path in copies.iterdir()) == ["fares.rst.md", "new.mdx.md"]
@@ -121,6 +128,7 @@ def test_after_any_edits_the_collection_is_that_of_the_folder(here, before, afte
     write(here / "any", after)
     read = read_folder(here / "any", make_resources())
     expected = {item.id: item.converted.text for item in read.documents}
+    assert texts("any") == expected
     sync(find_card("any"))
     assert texts("any") == expected
     copies = here / "datasets/any/docs"
@@ -134,19 +142,20 @@ def test_after_any_edits_the_collection_is_that_of_the_folder(here, before, afte
 def test_a_file_that_is_broken_now_is_named_and_gives_no_document(here):
     run("docs")
     (here / "docs/fares.rst").write_bytes(b"\0")
-    assert "docs/fares.rst: is not text" in hear()
     assert texts().keys() == {"asked.csv.md", "guide.md"}
+    assert "docs/fares.rst: is not text" in hear()
+    told = map(str, check(find_card("docs")))
+    assert any("docs/fares.rst: warning: is not text" in problem for problem in told)
 
 
-def test_without_the_files_the_copies_stay(here):
+def test_without_the_files_the_copies_are_read(here):
     run("docs")
     before = texts()
     (here / "docs").rename(here / "elsewhere")
-    assert hear() == ""
     assert texts() == before
     (here / "docs").mkdir()
-    assert "holds none of the files" in hear()
     assert texts() == before
+    assert any("holds none of the files" in str(item) for item in check(find_card("docs")))
 
 
 def test_pages_of_changed_files_are_those_of_now(here):
@@ -155,10 +164,10 @@ def test_pages_of_changed_files_are_those_of_now(here):
     write_pdf(here / "docs/a.pdf", [(1, "Conditions"), (0, "The ferry sails twice a day.")])
     run("docs")
     write_pdf(here / "docs/a.pdf", [(1, "Conditions"), (0, "The ferry sails once.")])
-    sync(find_card("docs"))
     (pdf,) = [item for item in load("docs").documents if item.id == "a.pdf.md"]
     assert "once" in pdf.text
     assert len(pdf.pages) == 1
+    sync(find_card("docs"))
     rows = (here / "datasets/docs/pages.jsonl").read_text().splitlines()
     assert [json.loads(row)["characters"] for row in rows] == [len(pdf.text)]
 
@@ -169,7 +178,6 @@ def test_a_converter_of_ones_own_reads_what_changes_later(here):
     assert (result.exit_code, result.exception) == (0, None)
     assert texts()["a.adoc.md"] == "# Tides\n\nHigh water."
     write(here / "docs", {"a.adoc": "= Tides\n\nLow water.\n"})
-    sync(find_card("docs"))
     assert texts()["a.adoc.md"] == "# Tides\n\nLow water."
     card = yaml.safe_load((here / "datasets/docs/dataset.yaml").read_text())
     assert card["converter"]["command"] == ["sed", "s/=/#/"]
@@ -204,4 +212,11 @@ def test_a_converter_of_a_card_from_elsewhere_is_not_run(here, monkeypatch):
     (here / "away").mkdir()
     monkeypatch.chdir(here / "away")
     with pytest.raises(AssayError, match=r"converter\.type: names code to run"):
-        sync(find_card(os.fspath(here / "made")))
+        load(os.fspath(here / "made"))
+
+
+def test_no_questions_are_asked_about_text_that_has_changed(here):
+    run("docs")
+    write(here / "docs", {"fares.rst": FARES + "\nMore.\n"})
+    with pytest.raises(AssayError, match="run `assay dataset sync docs` first"):
+        open_documents("docs", make_resources())
