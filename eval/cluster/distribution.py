@@ -22,8 +22,7 @@ from assay.eval.configs.resources import make_resources
 from assay.eval.running.point_order import name_shared
 from assay.eval.running.runner import PointTask, TaskResult
 from assay.retrievers.base import AssayError, Progress
-from assay.retrievers.models.cross_encoders import CrossEncoderChoice
-from assay.retrievers.models.encoders import EncoderChoice
+from assay.retrievers.models.choice import CrossEncoderChoice, EncoderChoice
 from assay.retrievers.models.served.encoder import ServedEncoderSettings
 from assay.retrievers.pipeline.pipeline import PipelineSettings
 from assay.retrievers.pipeline.variants import Variants
@@ -48,14 +47,12 @@ class WorkerPool:
         self.resources = replace(resources, pool=self)
 
     def spread(self, settings: Settings) -> Spread | None:
-        """Return what lets the workers encode passages; None where a service is asked, from here,
-        or a document's passages are read together.
+        """Return what lets the workers encode passages; None where a service is asked, from here.
 
         A worker whose files or arithmetic are others refuses.
         """
-        if not isinstance(settings, AnyEncoderSettings):
-            return None
-        if isinstance(settings, ServedEncoderSettings) or getattr(settings, "contextual", False):
+        served = isinstance(settings, ServedEncoderSettings)
+        if served or not isinstance(settings, AnyEncoderSettings):
             return None
 
         def encode(encoder: AnyEncoder, texts: Sequence[str]) -> Iterator[int]:

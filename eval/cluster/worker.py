@@ -22,7 +22,7 @@ from assay.eval.running.runner import PointTask, Runner, TaskResult
 from assay.eval.runs import environment
 from assay.retrievers.base import AssayError, Quiet
 from assay.retrievers.models.caching import CachingEncoder
-from assay.retrievers.models.encoders import EncoderChoice
+from assay.retrievers.models.choice import EncoderChoice
 from assay.retrievers.models.late_interaction.token_vectors import (
     CachingTokenEncoder,
     TokenEncoderSettings,

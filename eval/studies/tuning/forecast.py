@@ -11,7 +11,7 @@ from assay.eval.runs.execution.searching import index, sample, search_plain
 from assay.retrievers.corpus.corpus import Corpus
 from assay.retrievers.documents.preparation import prepare
 from assay.retrievers.models.caching import CachingEncoder
-from assay.retrievers.models.encoders import EncoderChoice
+from assay.retrievers.models.choice import EncoderChoice
 from assay.retrievers.pipeline.pipeline import PipelineSettings
 from assay.retrievers.pipeline.variants import Variants, name_leg
 from assay.retrievers.settings import Resources
@@ -40,7 +40,7 @@ def describe_work(
     paces: dict[str, float | None] = {}
     for sharing in kinds.values():
         documents = sharing[0].documents
-        texts = Corpus(prepare(collection.documents, documents, resources).chunks).passages
+        texts = Corpus(prepare(collection.documents, documents, resources).chunks).texts
         for name, encoder in _find_encoders(sharing, resources).items():
             if name not in paces:
                 known = None if encoder.charged else encoder.recall_seconds(texts)

@@ -24,7 +24,7 @@ from assay.eval.configs.config import RunConfig
 from assay.eval.running.runner import PointTask
 from assay.retrievers.base import AssayError, Quiet
 from assay.retrievers.models.base import Encoder, Vectors
-from assay.retrievers.models.encoders import EncoderChoice
+from assay.retrievers.models.choice import EncoderChoice
 from assay.retrievers.models.late_interaction.token_vectors import TokenEncoderSettings
 from assay.retrievers.models.token_base import TokenEncoder
 from assay.retrievers.settings import Resources, Spread
