@@ -4,26 +4,26 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field
 
-from assay.retrievers.engines.azure_ai_search.engine import AzureSearchSettings
-from assay.retrievers.engines.azure_cosmos_nosql.engine import CosmosSettings
 from assay.retrievers.engines.base import StoreSettings
-from assay.retrievers.engines.chroma.engine import ChromaSettings
-from assay.retrievers.engines.elasticsearch.engine import ElasticsearchSettings
-from assay.retrievers.engines.faiss.engine import FaissSettings
-from assay.retrievers.engines.lancedb.engine import LanceDbSettings
-from assay.retrievers.engines.milvus.engine import MilvusSettings
-from assay.retrievers.engines.mongodb.engine import MongoSettings
-from assay.retrievers.engines.neo4j import Neo4jSettings
-from assay.retrievers.engines.opensearch.engine import OpenSearchSettings
-from assay.retrievers.engines.pinecone.engine import PineconeSettings
-from assay.retrievers.engines.postgres.engine import PostgresSettings
 from assay.retrievers.engines.providers import STRATEGIES, describe_missing
-from assay.retrievers.engines.qdrant.edge import QdrantEdgeSettings
-from assay.retrievers.engines.qdrant.engine import QdrantSettings
-from assay.retrievers.engines.redis.engine import RedisSettings
-from assay.retrievers.engines.sql_server import SqlServerSettings
-from assay.retrievers.engines.sqlite.engine import SqliteSettings
-from assay.retrievers.engines.weaviate.engine import WeaviateSettings
+from assay.retrievers.engines.stores.azure_ai_search import AzureSearchSettings
+from assay.retrievers.engines.stores.azure_cosmos_nosql import CosmosSettings
+from assay.retrievers.engines.stores.chroma import ChromaSettings
+from assay.retrievers.engines.stores.elasticsearch import ElasticsearchSettings
+from assay.retrievers.engines.stores.faiss import FaissSettings
+from assay.retrievers.engines.stores.lancedb import LanceDbSettings
+from assay.retrievers.engines.stores.milvus import MilvusSettings
+from assay.retrievers.engines.stores.mongodb import MongoSettings
+from assay.retrievers.engines.stores.neo4j import Neo4jSettings
+from assay.retrievers.engines.stores.opensearch import OpenSearchSettings
+from assay.retrievers.engines.stores.pinecone import PineconeSettings
+from assay.retrievers.engines.stores.postgres import PostgresSettings
+from assay.retrievers.engines.stores.qdrant import QdrantSettings
+from assay.retrievers.engines.stores.qdrant_edge import QdrantEdgeSettings
+from assay.retrievers.engines.stores.redis import RedisSettings
+from assay.retrievers.engines.stores.sql_server import SqlServerSettings
+from assay.retrievers.engines.stores.sqlite import SqliteSettings
+from assay.retrievers.engines.stores.weaviate import WeaviateSettings
 from assay.retrievers.settings.parts import Part
 
 _Own = Annotated[
