@@ -156,7 +156,7 @@ def test_options_are_those_of_a_config():
         result = run(
             what, collection=made, name="mine", depth=1, limit=1, measures=["Hit@1"], track=False
         )
-        assert (result.name, list(result.measures.index)) == ("mine", ["Hit@1"])
+        assert (result.name, list(result.tables["measures"].index)) == ("mine", ["Hit@1"])
         assert result.config["dataset"] == "in-memory"
         assert result.stored.manifest.depth == len(result.stored.queries) == 1
 
@@ -260,5 +260,5 @@ def test_a_ranking_of_unknown_ids_is_refused_with_a_hint(id_, says):
 def test_extra_queries_of_a_ranking_are_named(capsys):
     what = {"007": ["d1"], "q2": [], "q9": ["d1"]}
     found = run(what, collection=PADDED, measures=["Hit@1"], track=False)
-    assert found.measures.loc["Hit@1", "mean"] == 0.5
+    assert found.tables["measures"].loc["Hit@1", "mean"] == 0.5
     assert 'passed over: there is no query "q9"' in capsys.readouterr().err

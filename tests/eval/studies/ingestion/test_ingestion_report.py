@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from samples.report import make_run
 
 from assay.eval.report.files import write_blocks
-from assay.eval.report.histogram import bin_rows, draw_bars
 from assay.eval.report.renderers import markdown, page
 from assay.eval.report.run_page.page import write as write_run
 from assay.eval.runs.summary.summary import summarise
@@ -106,7 +105,6 @@ def test_every_chunk_is_in_one_bin(tokens):
     assert sum(item.chunks for item in made.tokens.ranges()) == len(tokens)
     assert 1 <= len(bins) <= 12
     assert all(one.high == other.low for one, other in pairwise(bins))
-    assert len(list(draw_bars(bin_rows(bins)))) == len(bins)
 
 
 def test_what_must_not_be_is_said_first():
