@@ -55,15 +55,6 @@ def test_figures_are_found_again_as_they_were_computed(tmp_path, monkeypatch):
     assert tell(summarise_cached(open_run(folder), MEASURES)) == computed
 
 
-def test_no_ranking_is_read_where_scores_are_known(tmp_path):
-    folder = make_run(tmp_path, "run", [1, 0, 3]).folder
-    first, second = open_run(folder), open_run(folder)
-    summarise_cached(first, MEASURES)
-    assert "lists" in vars(first)
-    summarise_cached(second, MEASURES)
-    assert "lists" not in vars(second)
-
-
 def test_figures_of_a_changed_file_or_fewer_queries_are_computed_anew(tmp_path):
     folder = make_run(tmp_path, "run", [1, 1, 1]).folder
     assert summarise_cached(open_run(folder), ["Hit@1"]).means["Hit@1"].value == 1
