@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from assay.eval.collections.card_files import parse_card, read_card
+from assay.eval.collections.catalog import parse_card, read_card
 from assay.eval.collections.check import check
 from assay.eval.collections.collection import GoldItem
 from assay.eval.collections.formats.irds import IrdsCard, _make_document

@@ -13,7 +13,6 @@ from samples.mapped_collections import compare_both, leave_in_files, load_both
 
 from assay.eval.collections import collection, memo
 from assay.eval.collections.collection import Collection
-from assay.eval.collections.formats import gold_cache as kept_gold
 from assay.eval.collections.formats import reading
 from assay.eval.collections.in_memory import gather_unjudged
 from assay.eval.collections.loading import load
@@ -92,8 +91,8 @@ def test_native_judgments_are_read_once(tmp_path, monkeypatch):
     folder = write_native(tmp_path / "set")
     monkeypatch.setenv("ASSAY_CACHE", str(tmp_path / "cache"))
     keys: list[str] = []
-    find = kept_gold.find
-    monkeypatch.setattr(kept_gold, "find", lambda key: keys.append(key) or find(key))
+    find = memo.find
+    monkeypatch.setattr(memo, "find", lambda kind, key: keys.append(key) or find(kind, key))
     assert load(str(folder)).gold == load(str(folder)).gold
     assert len(set(keys)) == 1
     (folder / "docs" / "a.md").write_text("# A\n\ntwo")
