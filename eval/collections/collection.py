@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from assay.eval.collections import memo
 from assay.eval.collections.card import MODEL, Card
+from assay.eval.collections.formats import memo
 from assay.retrievers.base import Document, Progress, Quiet
 from assay.retrievers.store.lazy_sequence import ById, IdSequence, PassageSequence
 

@@ -2,11 +2,10 @@
 
 import pytest
 
-from assay.eval.collections import memo
 from assay.eval.collections.catalog import find_card
 from assay.eval.collections.check import check
 from assay.eval.collections.collection import Collection
-from assay.eval.collections.formats import beir, irds, trec
+from assay.eval.collections.formats import beir, irds, memo, trec
 from assay.eval.collections.loading import load
 from assay.retrievers.base import AssayError
 from assay.retrievers.store.lazy_sequence import PassageSequence

@@ -11,9 +11,9 @@ from typing import Any, Literal
 from pydantic import Field
 from pydantic_core import from_json, to_json
 
-from assay.eval.collections import memo
 from assay.eval.collections.card import FileCard, VariantName
 from assay.eval.collections.collection import GoldItem, Label, Query, Span
+from assay.eval.collections.formats import memo
 from assay.eval.collections.formats.originals import Changes, find_changes, render_records
 from assay.eval.collections.formats.places import (
     find_document,

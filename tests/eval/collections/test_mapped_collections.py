@@ -11,9 +11,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from samples.mapped_collections import compare_both, leave_in_files, load_both
 
-from assay.eval.collections import collection, memo
+from assay.eval.collections import collection
 from assay.eval.collections.collection import Collection
-from assay.eval.collections.formats import reading
+from assay.eval.collections.formats import memo, reading
 from assay.eval.collections.in_memory import gather_unjudged
 from assay.eval.collections.loading import load
 from assay.eval.running.sources import open_source

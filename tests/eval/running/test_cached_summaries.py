@@ -6,8 +6,8 @@ from collections.abc import Sequence
 import pytest
 from samples.planned_runs import make_run
 
-from assay.eval.collections import memo
 from assay.eval.collections.collection import Collection
+from assay.eval.collections.formats import memo
 from assay.eval.collections.formats.native import NativeSource
 from assay.eval.collections.loading import load
 from assay.eval.running import cached_summaries
