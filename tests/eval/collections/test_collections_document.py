@@ -46,7 +46,7 @@ def test_the_page_has_every_key_with_its_default(part):
 
 
 def test_the_page_has_no_other_key():
-    lines = PAGE.read_text(encoding="utf-8").splitlines()
+    lines = PAGE.read_text(encoding="utf-8").partition("## Every card")[2].splitlines()
     known = {row for rows in ROWS.values() for row in rows}
     assert [line for line in lines if line.startswith("| `") and line not in known] == []
 
