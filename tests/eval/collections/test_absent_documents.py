@@ -4,7 +4,9 @@ import ir_measures
 import pytest
 
 from assay import run
-from assay.eval.collections import check, find_card, load
+from assay.eval.collections.catalog import find_card
+from assay.eval.collections.check import check
+from assay.eval.collections.loading import load
 from assay.retrievers.base import AssayError
 
 DOCUMENTS = {"d1": "apples", "d2": "bread", "d3": "cats"}

@@ -11,12 +11,14 @@ from pathlib import Path
 
 import pytest
 
-from assay.eval.collections import catalog, find_card, list_cards, load
+from assay.eval.collections import catalog
 from assay.eval.collections.card import Download
 from assay.eval.collections.card_files import read_card
+from assay.eval.collections.catalog import find_card, list_cards
 from assay.eval.collections.download import fetch, folder_of
 from assay.eval.collections.formats.beir import BeirCard
 from assay.eval.collections.formats.native import NativeCard
+from assay.eval.collections.loading import load
 from assay.eval.collections.location import find_data, why_unavailable
 from assay.retrievers.base import AssayError
 

@@ -12,7 +12,9 @@ from click.testing import CliRunner
 from samples.reference_documents import write_docx
 
 from assay.eval.cli.init import init
-from assay.eval.collections import check, find_card, load
+from assay.eval.collections.catalog import find_card
+from assay.eval.collections.check import check
+from assay.eval.collections.loading import load
 from assay.eval.configs.config import load_config
 from assay.eval.statistics.significance import detectable
 from assay.retrievers.base import AssayError

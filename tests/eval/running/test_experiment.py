@@ -12,8 +12,8 @@ from pandas import DataFrame
 from tools.processes import ROOT
 
 from assay import compare, load_runs, run, search
-from assay.eval.collections import load
 from assay.eval.collections.in_memory import make_collection
+from assay.eval.collections.loading import load
 from assay.eval.configs.config import load_config
 from assay.eval.runs import code_identity
 from assay.eval.runs.summary.exports import PER_QUERY, read_queries

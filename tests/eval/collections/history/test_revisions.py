@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from assay.eval.collections import find_card
+from assay.eval.collections.catalog import find_card
 from assay.eval.collections.history.revisions import extract, find_commit
 from assay.eval.collections.living.past import read_past
 from assay.eval.studies.gate.baseline_pipeline import opened

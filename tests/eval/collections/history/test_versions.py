@@ -7,10 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.eval.collections import find_card, load
+from assay.eval.collections.catalog import find_card
 from assay.eval.collections.history import read_history, record_version
 from assay.eval.collections.history.contents import Contents, compare_contents
 from assay.eval.collections.history.versions import find_contents
+from assay.eval.collections.loading import load
 from assay.retrievers.base import AssayError
 
 CARD = "name: made\ntitle: Made\nformat: native\n"

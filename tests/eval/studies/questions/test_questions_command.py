@@ -15,7 +15,9 @@ from tools.recording_progress import RecordingProgress
 from assay import questions as write_in_python
 from assay.eval.cli.label import label
 from assay.eval.cli.questions import questions
-from assay.eval.collections import check, find_card, load
+from assay.eval.collections.catalog import find_card
+from assay.eval.collections.check import check
+from assay.eval.collections.loading import load
 from assay.eval.llm.session import make_session
 from assay.retrievers.base import AssayError
 from assay.retrievers.settings import Resources
