@@ -4,7 +4,8 @@
 taken as independent.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from math import isfinite
 from typing import TYPE_CHECKING
 
 from assay.eval.scoring.measures import find
@@ -37,6 +38,12 @@ def estimate_changes(
 ) -> Estimate:
     """Return the mean of the differences of two scores of each query by a measure."""
     return estimate_clustered_mean(list(changes), clusters, find(measure).change)
+
+
+def find_largest(measure: str, differences: Sequence[float]) -> float:
+    """Return the largest difference there can be by a measure; of those seen where none is."""
+    largest = find(measure).change[1]
+    return largest if isfinite(largest) else max(map(abs, differences))
 
 
 def average_shares(shares: Mapping[str, float], claims: "Claims") -> Estimate:

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from assay.eval.report.blocks import Block, Column, Facts, Plot, Prose, Report, Table, Tone
 from assay.eval.report.formats import count
 from assay.eval.studies.comparison.differences import SYMMETRY
+from assay.eval.studies.gate.measure_verdicts import MeasureVerdict, Verdict
 from assay.eval.studies.gate.query_changes import QueryChange
 from assay.eval.studies.gate.sentences import (
     EFFECTS,
@@ -16,7 +17,7 @@ from assay.eval.studies.gate.sentences import (
     list_effects,
     list_verdicts,
 )
-from assay.eval.studies.gate.verdicts import GateVerdict, MeasureVerdict, Verdict
+from assay.eval.studies.gate.verdicts import GateVerdict
 
 MOST_LOSERS = 5  # on a terminal without --full
 TONES: dict[Verdict, Tone] = {"pass": "better", "regression": "worse", "warning": "worse"}
