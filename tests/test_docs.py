@@ -34,6 +34,7 @@ PAGES = sorted(
 )
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\((?![a-z]+:|#)([^)#\s]+)")
+PLACE = re.compile(r"`((?:eval|retrievers|tests|scripts|configs|docs|benchmarks|torture)/[\w./]*)`")
 SPAN = re.compile(r"`(?:\.venv/bin/)?assay\s([^`]+)`")
 TARGETS = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
 
@@ -111,6 +112,14 @@ def test_links_and_commands(page):
                 check(line)
             except click.UsageError as error:
                 pytest.fail(f"{line}: {error.message}")
+
+
+@pytest.mark.parametrize("page", ["CONTRIBUTING.md", "docs/architecture.md"])
+def test_the_map_names_what_there_is(page):
+    found = PLACE.findall((ROOT / page).read_text())
+    places = [place for place in found if "NAME" not in place]
+    assert len(places) > 8
+    assert [place for place in places if not (ROOT / place).exists()] == []
 
 
 @pytest.mark.parametrize(
