@@ -158,6 +158,13 @@ def test_a_function_of_the_python_api_says_all_of_itself(name):
         assert f"\n    {parameter}: " in text, parameter
 
 
+def test_the_pages_stay_few_and_short():
+    pages = [ROOT / page for page in PAGES if page.startswith("docs/")]
+    assert len(pages) <= 20
+    assert sum(len(page.read_text().split()) for page in pages) <= 22_000
+    assert len((ROOT / "README.md").read_text().split()) <= 700
+
+
 def test_the_list_for_language_models_has_every_page():
     pages = re.findall(r"(?:docs|datasets)/[\w/]+\.md", (ROOT / "mkdocs.yml").read_text())
     written = [page for page in pages if (ROOT / page).is_file()]  # others are made of the code
