@@ -27,8 +27,8 @@ def run(
 ) -> RunResult:
     """Run a retriever on a judged collection, as `assay run` does, and return the stored run.
 
-    Where an equal run is stored, that is returned. A function or an object is measured anew
-    unless all that it refers to is known (see `assay.eval.runs.code_identity`).
+    Where an equal run of a config or of rankings is stored, that is returned. A function or an
+    object is measured anew.
 
     Args:
         what: A config by its path, by the name of one in `configs/`, as a mapping (its `base`

@@ -75,11 +75,7 @@ def run(
     told = []
     with distribute(ray, progress, ray_gpus) as pool:
         for settings in wanted:
-            outcome = (
-                make_run(settings, rerun, progress, pool.resources, pool.search)
-                if pool
-                else make_run(settings, rerun, progress)
-            )
+            outcome = make_run(settings, rerun, progress, pool.resources if pool else None)
             summary, page = write_report(outcome.run, settings.measures)
             log = (lambda: None) if no_track else partial(track, summary, progress)
             if as_json:

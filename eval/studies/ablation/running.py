@@ -10,7 +10,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from assay.eval.configs.config import RunConfig
-from assay.eval.running.runner import Helpers, PointTask, Runner, TaskResult
+from assay.eval.running.runner import PointTask, Runner, TaskResult
 from assay.eval.runs import environment
 from assay.eval.runs.latency import LatencySettings
 from assay.eval.runs.stored import load
@@ -154,7 +154,7 @@ def check(retriever: Settings) -> str:
 
 
 def ablate(
-    plan: AblationPlan, resources: Resources, reports: Path, helpers: Helpers | None = None
+    plan: AblationPlan, resources: Resources, reports: Path
 ) -> tuple[Ablation, list[Record]]:
     """Run every variant, or find its run; return what they show, and what MLflow is told.
 
@@ -162,7 +162,7 @@ def ablate(
     row.
     """
     tasks = list({id(task): task for task in plan.tasks.values()}.values())
-    runner = Runner(plan.measures[0], resources, reports, helpers=helpers)
+    runner = Runner(plan.measures[0], resources, reports)
     done = runner.run(tasks)
     done = runner.store(tasks, done, range(len(tasks)))
     by_task = {id(task): one for task, one in zip(tasks, done, strict=True)}

@@ -61,7 +61,7 @@ def find(asked: AblationOptions, lab: Lab) -> Ablation:
     plan = _plan(asked)
     with distribute(asked.ray, lab.progress, asked.ray_gpus) as pool:
         resources = pool.resources if pool else lab.resources
-        found, records = ablate(plan, resources, lab.reports, pool)
+        found, records = ablate(plan, resources, lab.reports)
     lab.records.extend(records)
     return found
 

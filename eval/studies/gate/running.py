@@ -1,12 +1,8 @@
 """What the gate judges: runs against their baselines, latency against a base."""
 
 from collections.abc import Sequence
-from contextlib import suppress
 from pathlib import Path
 
-from assay.eval.collections.catalog import find
-from assay.eval.collections.history import read_history, record_version
-from assay.eval.collections.loading import load_card
 from assay.eval.configs.config import load_config
 from assay.eval.configs.locations import reports_folder
 from assay.eval.configs.named_configs import (
@@ -108,18 +104,7 @@ def refresh(report: GateVerdict, settings: GateSettings, baselines: Path, strict
     made = baselining.make(change.base, settings.scored)
     with changing(path):
         write_atomically(path, baselining.render(made).encode())
-    record_accepted(change.base)
     return f"{path}: moved to today's collection, its pipeline as before; commit it"
-
-
-def record_accepted(run: StoredRun) -> None:
-    """Record the version of a collection that a baseline is of, where it has a history."""
-    with suppress(AssayError):  # a collection of Python objects, or one that lies elsewhere now
-        card, variant = find(run.manifest.config.get("dataset", ""))
-        if read_history(card) and variant == card.variants[0]:
-            collection = load_card(card, variant)
-            if collection.digest == run.manifest.collection.digest:
-                record_version(collection, f"baseline of {run.manifest.name}")
 
 
 def _time(

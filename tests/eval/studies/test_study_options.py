@@ -11,7 +11,7 @@ from tools.command_line import call
 import assay
 from assay.eval.cli.commands import COMMANDS
 from assay.eval.running.study import Argument, StudyOptions
-from assay.eval.studies.choice.options import ChoiceOptions
+from assay.eval.studies.tuning.choice_options import ChoiceOptions
 from assay.retrievers.base import AssayError, Quiet
 
 STUDIES = {

@@ -83,8 +83,8 @@ class Choice:
     it against the config as given ("base") and BM25 alone ("bm25") on `judged` other queries, as
     one family; that against itself is left out, and where no query is left to judge by, all are.
     `claims` are what the questions can be a verdict on, and `opposite` has the differences by the
-    claim that does not lead. `pipelines` are "best", "base" and "bm25". `contexts_usd` is what
-    writing contexts has cost, `asked` the digest of what was asked.
+    claim that does not lead. `pipelines` are "best", "base" and "bm25". `asked` is the digest of
+    what was asked.
     """
 
     config: RunConfig
@@ -99,7 +99,6 @@ class Choice:
     differences: Mapping[str, Difference]
     opposite: Mapping[str, Difference]
     claims: Claims
-    contexts_usd: float = 0.0
     asked: str = ""
     environment: Mapping[str, Any] = field(default_factory=dict)
 
@@ -139,14 +138,11 @@ class Choice:
 
     @property
     def conclusion(self) -> str:
-        """Which pipeline to ship, what shows it and what was spent, in a few sentences."""
-        told = self._conclude()
+        """Which pipeline to ship, and what shows it, in a few sentences."""
+        told = [self._conclude()]
         if self.judged:
-            told = " ".join(filter(None, [told, self.claims.sentence, self._tell_opposite()]))
-        if not self.contexts_usd:
-            return told
-        spent = f"{self.contexts_usd:.4f} USD, once; they add nothing to what a query costs"
-        return f"{told} Writing contexts cost {spent}."
+            told += [self.claims.sentence, self._tell_opposite()]
+        return " ".join(filter(None, told))
 
     def _tell_opposite(self) -> str:
         """Return what the other claim says of the best candidate; "" where it is the same."""
@@ -244,6 +240,5 @@ class Choice:
             "latency_p50_ms": {
                 name: item.p50.value for name, item in self.pipelines.items() if item.p50
             },
-            "contexts_usd": self.contexts_usd,
             "trials": [item.as_json() for item in self.trials],
         }

@@ -27,10 +27,13 @@ from assay.eval.scoring.measures import HEADLINE, check_rising
 from assay.eval.statistics.estimates import SEED
 from assay.eval.statistics.groups import Clusters
 from assay.eval.statistics.significance import TIE
-from assay.eval.studies.choice.candidates import (
+from assay.eval.studies.comparison.differences import Contrast, judge_claims
+from assay.eval.studies.comparison.query_groups import group
+from assay.eval.studies.tuning.candidates import (
     KEYWORD,
     MODE,
     OF_BOTH,
+    RERANKING,
     SEMANTIC,
     Candidate,
     Configure,
@@ -42,20 +45,15 @@ from assay.eval.studies.choice.candidates import (
     list_stages,
     merge,
 )
-from assay.eval.studies.choice.choice import (
+from assay.eval.studies.tuning.choice import (
     FEWEST,
-    GIVEN,
     LEGS,
     Choice,
     JudgedPipeline,
     Trial,
 )
-from assay.eval.studies.choice.contexts import WrittenContexts, write_contexts
-from assay.eval.studies.choice.options import ChoiceOptions
-from assay.eval.studies.comparison.differences import Contrast, judge_claims
-from assay.eval.studies.comparison.query_groups import group
-from assay.eval.studies.ingestion.contexts import make_session
-from assay.eval.studies.tuning.forecast import forecast_time
+from assay.eval.studies.tuning.choice_options import ChoiceOptions
+from assay.eval.studies.tuning.forecast import describe_work, time_searches
 from assay.eval.studies.tuning.nested_cv import Design, deal, number_groups
 from assay.retrievers.base import AssayError
 from assay.retrievers.pipeline.pipeline import PipelineSettings
@@ -72,13 +70,11 @@ def choose(asked: ChoiceOptions, resources: Resources) -> Choice:
     before any work where `output` holds something else.
     """
     measure = check_rising(asked.measure or HEADLINE)
-    session = make_session(asked.session, resources) if asked.provider else None
     question = digest("choose", asked.config, asked.changes, asked.measure)
     if asked.output and not asked.force:
         check_place(asked.output, question, BESIDE)
     base = load_config(asked.config, asked.changes)
     _check_base(base)
-    written = write_contexts(base, asked.config, session) if session else WrittenContexts(0.0)
     collection = load(base.dataset, resources.progress)
     queries = sample(collection.queries, base.limit)
     if not queries:
@@ -98,11 +94,12 @@ def choose(asked: ChoiceOptions, resources: Resources) -> Choice:
     text = inspect(base, collection.documents, resources)
     stages = list_stages(text, rerank=False)
     listed = [merge({stage: item}) for stage, tried in stages for item in tried]
-    configs = [base, *(configure(point).config for point in listed)]
-    told = forecast_time(configs, collection, first, measure, resources, "candidate")
+    configs = [configure(point).config for point in listed]
+    seconds = time_searches(base, configs, collection, first, resources)
+    told = describe_work(configs, collection, resources, base, seconds, "candidate")
     without = "reranking and repeats" if asked.max_latency is not None else "repeats"
     resources.progress.say(
-        f"{told}, excluding {without}; starts no candidate after {asked.budget:,.0f} s"
+        f"{told}, excluding {without}; embeds for no further one after {asked.budget:,.0f} s"
     )
     search.run(collection, first, text)
     if search.best.mean is None:
@@ -126,7 +123,7 @@ def choose(asked: ChoiceOptions, resources: Resources) -> Choice:
         config=base,
         chosen=configure(search.best.point).config,
         measure=measure,
-        trials=(*search.trials, *written.left_out),
+        trials=tuple(search.trials),
         best=search.best,
         chosen_on=len(first),
         judged=len(held),
@@ -138,7 +135,6 @@ def choose(asked: ChoiceOptions, resources: Resources) -> Choice:
         differences={name: item.leading for name, item in zip(contrasts, judged, strict=True)},
         opposite={name: item.opposite for name, item in zip(contrasts, judged, strict=True)},
         claims=claims,
-        contexts_usd=written.usd,
         asked=question,
         environment=environment.describe(),
     )
@@ -151,8 +147,7 @@ def split_queries(
 
     The halves are alike in types of query. Queries that share a document are not parted, unless
     that leaves less than a third for a half; then those with the same main document are not, or
-    only those of the same words. Of fewer
-    than 30 all are to choose by.
+    only those of the same words. Of fewer than 30 all are to choose by.
     """
     if len(queries) < FEWEST:
         return list(queries), [], ""
@@ -221,8 +216,9 @@ class CandidateSearch:
     Where a leg alone leads, each stage is also laid on the best of both legs: with another context
     or another weight these may yet overtake it.
 
-    No candidate is begun after `seconds`, nor one whose texts must be embedded where that took
-    longer before than is left. Without `max_latency`, in milliseconds, nothing is reranked.
+    After `seconds` none is begun that reranks or embeds texts, nor is one whose texts must be
+    embedded where that took longer before than is left; what costs neither is tried in any case.
+    Without `max_latency`, in milliseconds, nothing is reranked.
     """
 
     def __init__(
@@ -244,16 +240,16 @@ class CandidateSearch:
         self._max_latency = max_latency
         self._resources = resources
         self._end = time.monotonic() + seconds
-        self._longest = 0.0  # seconds that a candidate with texts of its own took
+        self._longest = 0.0  # seconds that a candidate took that embeds
 
     def run(self, collection: Collection, queries: Sequence[Query], text: TextFacts) -> None:
         """Try the legs alone and together, then each stage on the best so far.
 
         All but reranking are then gone through again: what one brings may depend on the others.
         """
-        self._try(LEGS, {}, collection, queries)
-        for point, words in ((KEYWORD, "BM25 alone"), (SEMANTIC, "dense alone")):
-            self._try(LEGS, {LEGS: Candidate(point, words)}, collection, queries)
+        alone = ((KEYWORD, "BM25 alone"), (SEMANTIC, "dense alone"))
+        legs: list[Layers] = [{}, *({LEGS: Candidate(point, words)} for point, words in alone)]
+        self._try(LEGS, legs, collection, queries)
         *stages, last = list_stages(text, self._max_latency is not None)
         again = [(f"{stage} again", candidates) for stage, candidates in stages]
         for shown, candidates in (*stages, *again, last):
@@ -261,39 +257,64 @@ class CandidateSearch:
             bases = [self._together]
             if MODE in self.best.point and stage not in OF_BOTH:
                 bases.append(self._leading)
-            for layers in [lay(on, stage, item) for item in candidates for on in bases]:
-                if all(merge(layers) != item.point for item in self.trials):
-                    self._try(shown, layers, collection, queries)
+            listed = [lay(on, stage, item) for item in candidates for on in bases]
+            self._try(shown, listed, collection, queries)
 
     def _try(
-        self, stage: str, layers: Layers, collection: Collection, queries: Sequence[Query]
+        self, stage: str, listed: Sequence[Layers], collection: Collection, queries: Sequence[Query]
     ) -> None:
-        """Score a candidate, unless it costs more than is allowed."""
-        begin = time.monotonic()
-        point, steps = merge(layers), tuple(item.words for item in layers.values())
-        task = self._configure(point)
-        mean, refusal = None, "" if stage == LEGS else self._refuse(point, begin)
-        if not refusal and stage == "reranking":
-            refusal = self._refuse_slow(task.config, collection, queries)
-        if not refusal:
-            (scores,) = self._runner.score_first([task], queries, steps[-1] if steps else GIVEN)
-            if scores is None:
-                refusal = "could not be run"
-            else:
-                mean = estimate_scores(self._measure, scores.values())
-        if embeds(point):
-            self._longest = max(self._longest, time.monotonic() - begin)
-        trial = Trial(stage, steps, point, mean, refusal)
+        """Score candidates, those tried before and those that cost more than is allowed left out.
+
+        Those that cost nothing share one search of each leg.
+        """
+        known = [item.point for item in self.trials]
+        waiting: list[tuple[Layers, PointTask]] = []
+        for layers in listed:
+            point = merge(layers)
+            if point in known:
+                continue
+            known.append(point)
+            task, begin = self._configure(point), time.monotonic()
+            refusal = "" if stage == LEGS else self._refuse(stage, task, collection, queries)
+            if refusal:
+                self._score(stage, waiting, queries)
+                waiting = []
+                self._add(Trial(stage, _name(layers), point, None, refusal), layers)
+                continue
+            waiting.append((layers, task))
+            if embeds(point) or stage == RERANKING:
+                self._score(stage, waiting, queries)
+                waiting = []
+                self._longest = max(self._longest, time.monotonic() - begin)
+        self._score(stage, waiting, queries)
+
+    def _score(
+        self, stage: str, waiting: Sequence[tuple[Layers, PointTask]], queries: Sequence[Query]
+    ) -> None:
+        """Score candidates on the legs and chunks that they share."""
+        tasks = [task for _, task in waiting]
+        found = self._runner.score_first(tasks, queries, stage) if tasks else []
+        for (layers, task), scores in zip(waiting, found, strict=True):
+            mean = None if scores is None else estimate_scores(self._measure, scores.values())
+            refusal = "could not be run" if scores is None else ""
+            self._add(Trial(stage, _name(layers), task.point, mean, refusal), layers)
+
+    def _add(self, trial: Trial, layers: Layers) -> None:
         self.trials.append(trial)
         if _leads(trial, self.best):
             self.best, self._leading = trial, layers
-        if MODE not in point and _leads(trial, self._best_together):
+        if MODE not in trial.point and _leads(trial, self._best_together):
             self._best_together, self._together = trial, layers
 
-    def _refuse(self, point: Point, now: float) -> str:
-        left = self._end - now
-        over = left <= 0 or (embeds(point) and self._longest > left)
-        return "not tried: the budget was used up" if over else ""
+    def _refuse(
+        self, stage: str, task: PointTask, collection: Collection, queries: Sequence[Query]
+    ) -> str:
+        """Say why a candidate is not tried; "" where it is."""
+        left, reranks = self._end - time.monotonic(), stage == RERANKING
+        costs = embeds(task.point) or reranks
+        if (costs and left <= 0) or (embeds(task.point) and left < self._longest):
+            return "not tried: the budget was used up"
+        return self._refuse_slow(task.config, collection, queries) if reranks else ""
 
     def _refuse_slow(
         self, config: RunConfig, collection: Collection, queries: Sequence[Query]
@@ -311,6 +332,10 @@ class CandidateSearch:
         median = sorted(taken[1:])[len(taken[1:]) // 2]
         over = median > self._max_latency
         return f"takes {median:.0f} ms a query; {self._max_latency:g} are allowed" if over else ""
+
+
+def _name(layers: Layers) -> tuple[str, ...]:
+    return tuple(item.words for item in layers.values())
 
 
 def _leads(trial: Trial, best: Trial) -> bool:

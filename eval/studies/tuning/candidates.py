@@ -7,7 +7,7 @@ from typing import Any
 from assay.eval.configs.config import RunConfig
 from assay.eval.running.runner import PointTask
 from assay.eval.running.search_space import Point
-from assay.eval.studies.choice.choice import LEGS
+from assay.eval.studies.tuning.choice import LEGS
 from assay.retrievers.corpus.corpus import Corpus
 from assay.retrievers.documents.preparation import prepare
 from assay.retrievers.legs.truncation import count_unread, find_window, list_encoders
@@ -30,7 +30,8 @@ RERANKER = "ms-marco-MiniLM-L-12-v2"
 RERANK_DEPTHS = (10, 24)
 SIZES = (400, 200)  # tokens of chunks
 OF_BOTH = ("windows", "look-ups", "fusion")  # stages that need a dense and a keyword leg
-ORDER = (LEGS, "contexts", "chunks", *OF_BOTH, "reranking")
+RERANKING = "reranking"
+ORDER = (LEGS, "contexts", "chunks", *OF_BOTH, RERANKING)
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +163,7 @@ def list_stages(text: TextFacts, rerank: bool) -> Iterator[tuple[str, Sequence[C
         ],
     )
     yield (
-        "reranking",
+        RERANKING,
         [
             Candidate(
                 {STAGES: [{"type": "rerank", "model": RERANKER, "depth": depth}]},

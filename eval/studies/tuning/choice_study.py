@@ -1,12 +1,17 @@
 """Which pipeline to ship for a collection."""
 
+from pathlib import Path
+
 from assay.eval.report.blocks import Report
+from assay.eval.report.files import BESIDE, write_beside
+from assay.eval.running.result_files import StoredResult, write_result
 from assay.eval.running.study import Lab, Study, Written
-from assay.eval.studies.choice.choice import Choice
-from assay.eval.studies.choice.files import write_files
-from assay.eval.studies.choice.options import ChoiceOptions
-from assay.eval.studies.choice.report import report
-from assay.eval.studies.choice.running import choose
+from assay.eval.runs import environment
+from assay.eval.studies.tuning.choice import Choice
+from assay.eval.studies.tuning.choice_options import ChoiceOptions
+from assay.eval.studies.tuning.choice_report import report
+from assay.eval.studies.tuning.choosing import choose
+from assay.eval.studies.tuning.tuned_config import render_changes
 
 
 def find(asked: ChoiceOptions, lab: Lab) -> Choice:
@@ -20,8 +25,8 @@ def find(asked: ChoiceOptions, lab: Lab) -> Choice:
     against BM25 alone on the other half, which had no part in the choice. It is shipped only if it
     is shown to be better there; else the config is kept.
 
-    With --provider and --max-cost-usd a language model writes contexts first, as `assay contexts`
-    does, if their expected price is allowed; they are then among the candidates.
+    What needs no new embedding is tried in any case; the budget is for the rest, and the report
+    says what it left out. Contexts that `assay contexts` has written are among the candidates.
 
     Writes the pipeline to ship, a page of all that was tried, and a JSON file beside it. A call
     that was killed goes on where it was, from the cache.
@@ -32,10 +37,17 @@ def find(asked: ChoiceOptions, lab: Lab) -> Choice:
 def write(found: Choice, told: Report, asked: ChoiceOptions, lab: Lab) -> Written:
     """Write the pipeline to ship, and beside it the report."""
     path = asked.output or lab.reports / "chosen" / f"{found.id}.yaml"
+    changes = {
+        "name": f"{found.config.name}_chosen",
+        "description": f"{found.conclusion.removesuffix('.')}, by: {environment.command_line()}",
+    }
+    text = render_changes(path, Path(asked.config), found.shipped.model_copy(update=changes))
+    result = StoredResult("choose", found.asked, text)
     named = asked.output is not None
-    files, said = write_files(found, told, asked.config, path, named=named, force=asked.force)
-    calls = [f"run {files[0]}", f"explain {files[0]}"]
-    return Written({"output": files[0], "report": files[2]}, files, said, calls)
+    path, said = write_result(path, result, BESIDE, named=named, force=asked.force)
+    files = [path, *write_beside(found, told, path)]
+    calls = [f"run {path}", f"explain {path}"]
+    return Written({"output": path, "report": files[2]}, files, said, calls)
 
 
 STUDY = Study("choose", ChoiceOptions, find, report, write=write)

@@ -13,10 +13,8 @@ from tools.processes import ROOT
 
 from assay.eval.cli.main import assay
 from assay.eval.running import cached_figures
-from assay.eval.running.run import make_run
 from assay.eval.running.runner import Runner
-from assay.eval.studies.sweep.forecast import forecast
-from assay.eval.studies.sweep.running import list_tasks, read_sweep
+from assay.eval.studies.tuning.sweep_running import list_tasks, read_sweep
 from assay.retrievers.base import Quiet
 from assay.retrievers.settings import Resources
 from assay.retrievers.store.cache import Cache
@@ -97,44 +95,6 @@ def test_texts_are_analysed_once_and_no_index_is_kept_longer_than_needed(
     assert all(one.result.figures for one in run(sweep, tmp_path, stored=False))
     assert len(counted) == 1
     assert held == [1, 1, 1, 1], "that of one k1 is closed before the next is opened"
-
-
-def test_a_dry_run_tells_what_is_shared_finished_and_left(sweep, tmp_path):
-    cache = Cache(tmp_path / "cache")
-    tasks = list_tasks(sweep, read_sweep(sweep), QUICK)
-    before = forecast(tasks, cache, tmp_path)
-    assert (before.points, before.chunkings, before.indexes, before.encodings) == (4, 1, 2, 0)
-    assert (before.finished, before.seconds) == (0, None)
-    assert "once a sweep has run one" in before.lines[1]
-    Runner("nDCG@10", Resources(cache, Quiet()), tmp_path, stored=False).run(tasks[:3])
-    after = forecast(tasks, cache, tmp_path)
-    assert after.finished == 3
-    assert after.seconds is not None
-    assert after.seconds > 0
-    assert "1 left: about" in after.lines[1]
-    assert after.absent == ()
-
-
-def test_a_dry_run_counts_points_that_are_stored_runs(sweep, tmp_path, monkeypatch):
-    monkeypatch.setenv("ASSAY_REPORTS", str(tmp_path / "reports"))
-    resources = Resources(Cache(tmp_path / "cache"), Quiet())
-    tasks = list_tasks(sweep, read_sweep(sweep), QUICK)
-    stored = make_run(tasks[1].config, False, Quiet(), resources)
-    found = forecast(tasks, resources.cache, tmp_path / "reports")
-    assert (found.finished, found.seconds) == (1, None)
-    assert "1 finished, 3 left" in found.lines[1]
-    stored.folder.rename(tmp_path / "elsewhere")
-    assert forecast(tasks, resources.cache, tmp_path / "reports").finished == 0
-
-
-def test_a_dry_run_names_collections_that_are_not_here(sweep, tmp_path, monkeypatch):
-    monkeypatch.delenv("ASSAY_DATA", raising=False)
-    sweep.write_text(sweep.read_text().replace("[harbourline]", "[harbourline, scifact]"))
-    found = forecast(
-        list_tasks(sweep, read_sweep(sweep), QUICK), Cache(tmp_path / "cache"), tmp_path
-    )
-    assert (found.points, found.finished) == (8, 0)
-    assert ["ASSAY_DATA" in line for line in found.lines] == [False, False, True]
 
 
 def test_a_sweep_of_many_points_is_repeated_with_its_rows_in_mlflow(sweep, tmp_path, monkeypatch):

@@ -7,15 +7,18 @@ from typing import Annotated
 from pydantic import Field
 
 from assay.eval.cluster.distribution import distribute
+from assay.eval.collections.loading import load
+from assay.eval.configs.config import RunConfig
 from assay.eval.running.runner import PointTask
 from assay.eval.running.study import Argument, Lab, Option, Preview, Study
 from assay.eval.running.study_options import Overrides, WorkerOptions
-from assay.eval.studies.sweep.forecast import forecast
-from assay.eval.studies.sweep.grid_search import Sweep
-from assay.eval.studies.sweep.report import report
-from assay.eval.studies.sweep.running import list_tasks, read_sweep, run_sweep
-from assay.eval.studies.sweep.settings import SweepSettings
+from assay.eval.studies.tuning.forecast import describe_work
+from assay.eval.studies.tuning.sweep import Sweep
+from assay.eval.studies.tuning.sweep_report import report
+from assay.eval.studies.tuning.sweep_running import list_tasks, read_sweep, run_sweep
+from assay.eval.studies.tuning.sweep_settings import SweepSettings
 from assay.eval.tracking.parent_run import log_records
+from assay.retrievers.base import AssayError
 
 
 class SweepOptions(WorkerOptions):
@@ -28,7 +31,7 @@ class SweepOptions(WorkerOptions):
     )
     dry_run: bool = Field(
         False,
-        description="List the points, what they share and how long they will take; run nothing.",
+        description="List the points, and what is to be embedded; run nothing.",
     )
     keep_runs: bool = Field(
         False,
@@ -41,11 +44,14 @@ def preview(asked: SweepOptions, lab: Lab) -> Preview | None:
     if not asked.dry_run:
         return None
     settings, tasks = _read(asked)
-    expected = forecast(tasks, lab.resources.cache, lab.reports)
     points = [{"settings": dict(t.point), "collection": t.config.dataset} for t in tasks]
+    configs: dict[str, list[RunConfig]] = {}
+    for task in tasks:
+        configs.setdefault(task.config.dataset, []).append(task.config)
+    told = [_describe(name, there, lab) for name, there in configs.items()]
     return Preview(
-        {"name": settings.name, "points": points, "forecast": expected.as_json()},
-        [*(f"{i:>4}  {task.label}" for i, task in enumerate(tasks, 1)), *expected.lines],
+        {"name": settings.name, "points": points, "forecast": told},
+        [*(f"{i:>4}  {task.label}" for i, task in enumerate(tasks, 1)), *told],
     )
 
 
@@ -73,6 +79,14 @@ def find(asked: SweepOptions, lab: Lab) -> Sweep:
         )
     lab.records.extend(records)
     return found
+
+
+def _describe(collection: str, configs: Sequence[RunConfig], lab: Lab) -> str:
+    """Return what the points on a collection take, or why it cannot be read."""
+    try:
+        return f"{collection}: {describe_work(configs, load(collection), lab.resources)}"
+    except AssayError as error:
+        return str(error)
 
 
 def _read(asked: SweepOptions) -> tuple[SweepSettings, Sequence[PointTask]]:

@@ -11,8 +11,7 @@ from tools.open_legs import count_open_legs
 
 from assay.eval.running import runner as module
 from assay.eval.running.runner import Runner
-from assay.eval.studies.sweep.forecast import forecast
-from assay.eval.studies.sweep.running import list_tasks, read_sweep
+from assay.eval.studies.tuning.sweep_running import list_tasks, read_sweep
 from assay.retrievers.base import Quiet
 from assay.retrievers.legs.base import LegResult
 from assay.retrievers.legs.keyword import KeywordLeg
@@ -143,12 +142,6 @@ def test_lists_of_a_leg_alone_are_not_kept(tmp_path, searches):
         resources = Resources(Cache(tmp_path / "cache"), Quiet())
         Runner(measure, resources, tmp_path, stored=False).run(tasks)
     assert len(searches) == 2 * 4, "the search is cheaper than what would be written"
-
-
-def test_a_dry_run_says_what_is_read_once(tmp_path, reader):
-    found = forecast(list_points(tmp_path, FUSED), Cache(tmp_path / "cache"), tmp_path)
-    assert (found.indexes, found.rerankers) == (2, 1)
-    assert any("1 reranker" in line for line in found.lines)
 
 
 def test_no_more_indexes_are_open_than_legs_need(tmp_path, reader, monkeypatch):

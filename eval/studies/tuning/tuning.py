@@ -2,7 +2,7 @@
 
 import re
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -11,40 +11,37 @@ from typing import Any
 from assay.eval.collections.collection import Collection, Query
 from assay.eval.collections.loading import load
 from assay.eval.configs.config import RunConfig, load_config
+from assay.eval.configs.locations import reports_folder
 from assay.eval.report.blocks import Report
 from assay.eval.report.files import BESIDE, write_beside
-from assay.eval.running.point_order import take_in_order
 from assay.eval.running.result_files import StoredResult, check_place, write_result
+from assay.eval.running.runner import Helpers, PointTask, Runner
 from assay.eval.running.search_space import draw
 from assay.eval.runs import environment
 from assay.eval.runs.execution.searching import sample
-from assay.eval.runs.execution.unstored import score_queries
 from assay.eval.runs.summary.claims import Claims
 from assay.eval.scoring.measures import check_rising
 from assay.eval.studies.comparison.query_groups import group
-from assay.eval.studies.sweep.search_spaces import (
+from assay.eval.studies.tuning import tuning_report as reporting
+from assay.eval.studies.tuning.forecast import describe_work, time_searches
+from assay.eval.studies.tuning.nested_cv import Queries, TuningResult, tune
+from assay.eval.studies.tuning.options import TuningOptions
+from assay.eval.studies.tuning.spaces import (
     Space,
     derive_space,
     parse_space,
     read_space,
     resolve_points,
 )
-from assay.eval.studies.tuning import report as reporting
-from assay.eval.studies.tuning.forecast import forecast_time
-from assay.eval.studies.tuning.nested_cv import Queries, TuningResult, tune
-from assay.eval.studies.tuning.options import TuningOptions
 from assay.eval.studies.tuning.tuned_config import render_changes
 from assay.eval.tracking.delivery import log_result
 from assay.eval.tracking.record import metric_name, with_interval
-from assay.retrievers.base import AssayError, Chunk
+from assay.retrievers.base import AssayError
 from assay.retrievers.settings import Resources
 from assay.retrievers.store.digest import digest
 
 TUNED = ("retriever.", "documents.")
 MOST_POINTS = 500
-
-# Of configs, a limit of queries and a measure: the place of each config with its scores per query.
-Scorer = Callable[[Sequence[RunConfig], int | None, str], Iterable[tuple[int, dict[str, float]]]]
 
 
 @dataclass(frozen=True)
@@ -113,11 +110,11 @@ class TunedPipeline:
 
 
 def run_tuning(
-    asked: TuningOptions, resources: Resources, score: Scorer | None = None
+    asked: TuningOptions, resources: Resources, helpers: Helpers | None = None
 ) -> TunedPipeline:
     """Score every point of the space, or a sample of them, and hold out what choosing gains.
 
-    Points are scored by `score`, if given. Raises AssayError before any work starts where a point
+    Points are scored by `helpers`, if given. Raises AssayError before any work starts where a point
     is no valid config.
     """
     begin = int(time.time() * 1000)
@@ -133,16 +130,11 @@ def run_tuning(
     collection = load(settings.dataset, resources.progress)
     queries = sample(collection.queries, settings.limit)
     configs = [settings, *variants]
-    if score is None:
-        told = forecast_time(configs, collection, queries, measure, resources)
+    if helpers is None:
+        seconds = time_searches(settings, variants, collection, queries, resources)
+        told = describe_work(variants, collection, resources, settings, seconds)
         resources.progress.say(f"{told}; --over KEY=V1,V2 names fewer")
-    scored = (
-        score(configs, settings.limit, measure)
-        if score
-        else _score_all(configs, collection, queries, measure, resources)
-    )
-    found = dict(resources.progress.track(scored, "points", len(configs)))
-    given, *scores = (found[i] for i in range(len(configs)))
+    given, *scores = score(configs, measure, resources, helpers)
     parted = part(queries, collection, asked.design.folds, asked.group_by)
     tried = list(zip(points, scores, strict=True))
     tuning = tune(measure, given, tried, parted, asked.design)
@@ -186,23 +178,23 @@ def _choose_space(settings: RunConfig, asked: TuningOptions) -> Space:
     return space
 
 
-def _score_all(
-    settings: Sequence[RunConfig],
-    collection: Collection,
-    queries: Sequence[Query],
-    measure: str,
-    resources: Resources,
-) -> Iterator[tuple[int, dict[str, float]]]:
-    """Yield the place of each config with its scores per query, on shared chunks and indexes."""
-    sharing, validated = None, dict[int, Chunk]()
-    for i, variants in take_in_order(settings, resources):
-        if variants is not sharing:
-            sharing, validated = variants, {}
-        depth = settings[i].depth
-        with variants.build(settings[i]) as retriever:
-            retriever.index(collection.documents)
-            found = score_queries(retriever, collection, queries, measure, depth, validated)
-        yield i, dict(found)
+def score(
+    configs: Sequence[RunConfig], measure: str, resources: Resources, helpers: Helpers | None
+) -> list[Mapping[str, float]]:
+    """Return the scores per query of each config, on shared chunks and indexes.
+
+    They are kept, so that a call that was killed goes on where it was. Raises AssayError where one
+    fails, or a part of it could not do its work.
+    """
+    alone = [config.model_copy(update={"measures": [measure]}) for config in configs]
+    runner = Runner(measure, resources, reports_folder(), stored=False, helpers=helpers)
+    found = []
+    for done in runner.run([PointTask({}, config) for config in alone]):
+        figures = done.result.figures
+        if figures is None or figures.degraded:
+            raise AssayError(next(iter(figures.degraded)) if figures else done.result.failure)
+        found.append(figures.scores[measure])
+    return found
 
 
 def log_tuning(found: TunedPipeline, files: Sequence[Path]) -> str:

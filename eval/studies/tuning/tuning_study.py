@@ -4,7 +4,7 @@ from assay.eval.cluster.distribution import distribute
 from assay.eval.report.blocks import Report
 from assay.eval.running.study import Lab, Study, Written
 from assay.eval.studies.tuning.options import TuningOptions
-from assay.eval.studies.tuning.running import TunedPipeline, log_tuning, run_tuning
+from assay.eval.studies.tuning.tuning import TunedPipeline, log_tuning, run_tuning
 
 
 def find(asked: TuningOptions, lab: Lab) -> TunedPipeline:
@@ -25,7 +25,7 @@ def find(asked: TuningOptions, lab: Lab) -> TunedPipeline:
     --force.
     """
     with distribute(asked.ray, lab.progress, asked.ray_gpus) as pool:
-        return run_tuning(asked, lab.resources, pool.score if pool else None)
+        return run_tuning(asked, pool.resources if pool else lab.resources, pool)
 
 
 def write(found: TunedPipeline, _: Report, asked: TuningOptions, lab: Lab) -> Written:

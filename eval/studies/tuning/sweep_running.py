@@ -19,8 +19,14 @@ from assay.eval.running.runner import Helpers, PointTask, Runner
 from assay.eval.running.search_space import Point, as_overrides
 from assay.eval.runs import environment
 from assay.eval.scoring.measures import check_rising
-from assay.eval.studies.sweep.grid_search import Sweep
-from assay.eval.studies.sweep.settings import CONFIG, ENGINE, EVERY, SweepSettings, without_engine
+from assay.eval.studies.tuning.sweep import Sweep
+from assay.eval.studies.tuning.sweep_settings import (
+    CONFIG,
+    ENGINE,
+    EVERY,
+    SweepSettings,
+    without_engine,
+)
 from assay.eval.tracking.record import Record
 from assay.retrievers.base import AssayError
 from assay.retrievers.settings import Resources, validate

@@ -9,8 +9,8 @@ from assay.eval.report.formats import count, interval
 from assay.eval.running.search_space import describe, label
 from assay.eval.runs.config_keys import shorten
 from assay.eval.statistics.estimates import OpenEstimate
-from assay.eval.studies.sweep.point_map import map_points
 from assay.eval.studies.tuning.nested_cv import FEWEST_MOVED, TuningResult
+from assay.eval.studies.tuning.point_map import map_points
 
 METHOD = (
     "In each fold the point that is best on the other folds is scored on the queries left out: "

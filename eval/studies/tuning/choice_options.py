@@ -5,11 +5,11 @@ import re
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import BeforeValidator, Field
 
 from assay.eval.configs.locations import default_dataset, find_project
-from assay.eval.running.study import Argument, Option
-from assay.eval.running.study_options import FORCE_HELP, ModelOptions, Overrides, Reference
+from assay.eval.running.study import Argument, Option, StudyOptions
+from assay.eval.running.study_options import FORCE_HELP, Overrides, Reference
 from assay.eval.scoring.measures import HEADLINE
 from assay.retrievers.base import AssayError, Progress
 
@@ -28,11 +28,11 @@ def read_duration(given: Any) -> Any:
     return seconds
 
 
-class ChoiceOptions(ModelOptions):
+class ChoiceOptions(StudyOptions):
     """What to start from, on which collection, and what may be spent.
 
-    `budget` are seconds after which no candidate is begun, `max_latency` milliseconds a query. The
-    language model, where one is named, writes contexts first.
+    `budget` are seconds after which no candidate is begun that embeds texts or reranks,
+    `max_latency` milliseconds a query.
     """
 
     collection: Annotated[str | None, Argument()] = None
@@ -43,7 +43,8 @@ class ChoiceOptions(ModelOptions):
             600,
             gt=0,
             le=MOST_SECONDS,
-            description="Begin no further candidate after so long: 90s, 10m, 1h.  [default: 10m]",
+            description="Embed and rerank for no further candidate after so long: 90s, 10m, 1h.  "
+            "[default: 10m]",
         )
     )
     max_latency: Annotated[float | None, Option(metavar="MS")] = Field(
@@ -59,15 +60,6 @@ class ChoiceOptions(ModelOptions):
         "reports]",
     )
     force: bool = Field(False, description=FORCE_HELP)
-
-    @model_validator(mode="after")
-    def _model_goes_with_its_limit(self) -> "ChoiceOptions":
-        given = [name for name, value in self.session.items() if value is not None]
-        if given and self.provider is None:
-            raise ValueError(f"--{given[0].replace('_', '-')}: only with --provider")
-        if self.provider and self.max_cost_usd is None:
-            raise ValueError("--provider: needs --max-cost-usd, the most that contexts may cost")
-        return self
 
     def settle(self, progress: Progress) -> "ChoiceOptions":
         """Return this with what the project file says of what is not given, which is told.

@@ -12,10 +12,10 @@ from samples.sweep import HOSTILE, make_grid, make_priced, make_sweep
 
 from assay.eval.report.files import write_blocks
 from assay.eval.report.scatter import draw_scatter
-from assay.eval.studies.sweep.grid_search import find_front
-from assay.eval.studies.sweep.point_map import map_points
-from assay.eval.studies.sweep.report import report
-from assay.eval.studies.sweep.running import list_tasks, read_sweep
+from assay.eval.studies.tuning.point_map import map_points
+from assay.eval.studies.tuning.sweep import find_front
+from assay.eval.studies.tuning.sweep_report import report
+from assay.eval.studies.tuning.sweep_running import list_tasks, read_sweep
 from assay.retrievers.base import AssayError
 
 ROOT = Path(__file__).parents[4]

@@ -19,24 +19,28 @@ from assay.eval.report.renderers.frames import tabulate
 from assay.eval.report.scatter import draw_scatter
 from assay.eval.running.runner import PointTask, Runner
 from assay.eval.running.search_space import Point
+from assay.eval.running.study import Lab
 from assay.eval.statistics.estimates import Estimate, OpenEstimate
-from assay.eval.studies.choice.candidates import (
+from assay.eval.studies.comparison.differences import Contrast, judge_family
+from assay.eval.studies.comparison.query_groups import group
+from assay.eval.studies.tuning.candidates import (
     CONTEXT,
     KEYWORD,
     MODE,
     SEMANTIC,
     Candidate,
     TextFacts,
+    embeds,
     lay,
     list_stages,
     merge,
 )
-from assay.eval.studies.choice.choice import Choice, JudgedPipeline, Trial
-from assay.eval.studies.choice.files import write_files
-from assay.eval.studies.choice.report import report
-from assay.eval.studies.choice.running import CandidateSearch, split_queries
-from assay.eval.studies.comparison.differences import Contrast, judge_family
-from assay.eval.studies.comparison.query_groups import group
+from assay.eval.studies.tuning.choice import Choice, JudgedPipeline, Trial
+from assay.eval.studies.tuning.choice_options import ChoiceOptions
+from assay.eval.studies.tuning.choice_report import report
+from assay.eval.studies.tuning.choice_study import STUDY
+from assay.eval.studies.tuning.choosing import CandidateSearch, split_queries
+from assay.retrievers.base import Quiet
 
 HEADED = Candidate({CONTEXT: "headings", MODE: "hybrid"}, "context headings")
 
@@ -120,19 +124,20 @@ class TableRunner(Runner):
     def score_first(
         self, tasks: Sequence[PointTask], queries: Sequence[Query], what: str
     ) -> list[dict[str, float] | None]:
-        (task,) = tasks
-        value = next((mean for point, mean in self.table if point == task.point), 0.1)
-        return [{query.id: value for query in queries}]
+        means = [
+            next((mean for point, mean in self.table if point == task.point), 0.1) for task in tasks
+        ]
+        return [{query.id: mean for query in queries} for mean in means]
 
 
-def search(table):
+def search(table, seconds=3600):
     """Search documents with headings, cut into chunks; points not in the table score .1."""
     collection = make_collection(30)
     found = CandidateSearch(
         lambda point: PointTask(point, load_config("hybrid")),
         TableRunner(table),
         "nDCG@10",
-        3600,
+        seconds,
         None,
         make_resources(),
     )
@@ -154,6 +159,16 @@ def test_stages_are_gone_through_again_on_the_best():
     assert found.best.steps == ("dense weight 3", "context headings")
     points = [item.point for item in found.trials]
     assert all(point not in points[:i] for i, point in enumerate(points))
+
+
+def test_what_costs_nothing_is_tried_though_the_budget_is_used_up():
+    weighed = {"retriever.fusion.weights": {"dense": 3.0}}
+    found = search([({}, 0.5), ({CONTEXT: "headings"}, 0.9), (weighed, 0.6)], seconds=0)
+    assert found.best.point == weighed
+    left_out = [item for item in found.trials if item.left_out]
+    assert {item.stage.split()[0] for item in left_out} == {"contexts", "chunks"}
+    assert all(embeds(item.point) for item in left_out)
+    assert not any(embeds(item.point) for item in found.trials if not item.left_out)
 
 
 def make_choice(gain, judged=60, point=None, bm25_below=0.1):
@@ -249,9 +264,11 @@ def test_the_files_of_a_choice(tmp_path):
     path = tmp_path / "chosen.yaml"
     choice = make_choice(0.2)
     told = report(choice)
-    files, word = write_files(choice, told, "hybrid", path, named=True, force=False)
+    asked = ChoiceOptions(config="hybrid", output=path)
+    written = STUDY.write(choice, told, asked, Lab(Quiet()))
+    files = list(written.files)
     assert [file.suffix for file in files] == [".yaml", ".json", ".html", ".md"]
-    assert word == ""
+    assert written.said == ""
     assert load_config(path).documents.context.source == "headings"
     assert load_config(path).description.startswith("Ship hybrid with context headings")
     page = files[2].read_text()

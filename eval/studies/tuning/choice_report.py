@@ -18,8 +18,8 @@ from assay.eval.report.blocks import (
 from assay.eval.report.formats import count
 from assay.eval.running.search_space import describe
 from assay.eval.runs.summary.returned_tokens import TOKENS, WITHIN, describe_tokens
-from assay.eval.studies.choice.candidates import KEYWORD
-from assay.eval.studies.choice.choice import Choice, Trial
+from assay.eval.studies.tuning.candidates import KEYWORD
+from assay.eval.studies.tuning.choice import Choice, Trial
 
 TRIED = (
     "Each stage is laid on the best so far, and the stages are gone through twice. These figures "

@@ -11,8 +11,8 @@ from assay.eval.running.search_space import describe, label
 from assay.eval.runs.config_keys import shorten
 from assay.eval.runs.execution.interleaved_timing import MOST_TOGETHER
 from assay.eval.studies.comparison.analysis import BESIDE, DEFAULT
-from assay.eval.studies.sweep.grid_search import Margin, Sweep
-from assay.eval.studies.sweep.point_map import map_points
+from assay.eval.studies.tuning.point_map import map_points
+from assay.eval.studies.tuning.sweep import Margin, Sweep
 
 OPTIMISM = (
     "The best of many points, chosen and judged on the same queries, looks better than it is: "
