@@ -205,6 +205,7 @@ FACES = {"api", "cli", "pytest_plugin"}
 BUILDS_ON = {
     "ablation": {"comparison"},
     "gate": {"comparison"},
+    "gate_files": {"gate"},
     "run": {"comparison"},
     "stores": {"comparison"},
     "targets": {"ingestion"},

@@ -34,7 +34,8 @@ def accept(run: str, baselines: Path | None, settings: Path | None, as_json: boo
     from assay.eval.running.run_references import find_stored
     from assay.eval.runs.stored import load
     from assay.eval.studies.gate import baseline as baselining
-    from assay.eval.studies.gate.running import baselines_folder, load_settings
+    from assay.eval.studies.gate.running import baselines_folder
+    from assay.eval.studies.gate.settings import load_settings
     from assay.retrievers.base import AssayError
     from assay.retrievers.store.locks import changing
 

@@ -35,11 +35,11 @@ GROUPS = {
             ("run hybrid", "run hybrid retriever.fusion.k=10 --dataset scifact"),
         ),
         "compare": Entry(
-            "compare:compare",
+            "comparison.study:STUDY",
             "Compare runs with a baseline, query by query.",
             (
                 "compare bm25 hybrid --dataset tarnwick",
-                "compare bm25 hybrid hybrid_rrf --measure nDCG@10,Hit@5",
+                "compare bm25 hybrid --dataset tarnwick --dataset scifact --dataset cranfield",
             ),
         ),
         "choose": Entry(

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Annotated, get_args
+from typing import Annotated, Any, get_args
 
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
@@ -21,6 +21,7 @@ from assay.retrievers.model_files.pins import list_pinned
 from assay.retrievers.models.registry import CROSS_ENCODERS, ENCODERS
 from assay.retrievers.pipeline.pipeline import PipelineSettings
 from assay.retrievers.settings import name_type
+from assay.retrievers.settings.errors import list_tags
 from assay.retrievers.settings.parts import PYTHON, Part, find_part, list_classes, name_class
 from assay.retrievers.stages.rerank import RerankSettings
 
@@ -70,12 +71,12 @@ def _types(key: str, model: type[BaseModel], field: str) -> Iterator[Component]:
     """Yield the alternatives of a field whose settings are told apart by `type`."""
     info = model.model_fields[field]
     for settings in list_classes(Annotated[(info.annotation, *info.metadata, None)]):
-        name = get_args(settings.model_fields["type"].annotation)[0]
-        yield Component(key, name, _summarise(settings))
+        for name in list_tags(settings):
+            yield Component(key, name, _summarise(settings))
     yield from _plugged(key, info)
 
 
-def _served(key: str, part: Part) -> Iterator[Component]:
+def _served(key: str, part: Part[Any]) -> Iterator[Component]:
     """Yield the services that may stand where a model's name may."""
     for settings in part.types.values():
         yield Component(key, f"{{type: {name_type(settings)}}}", _summarise(settings))

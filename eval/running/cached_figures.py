@@ -131,4 +131,4 @@ def _uncollected() -> Iterator[None]:
 
 
 def _show(summary: Summary) -> PointFigures:
-    return PointFigures(Figures.of(summary), describe(summary, attributed=False))
+    return PointFigures(Figures.of(summary), describe(summary, tabled=False))

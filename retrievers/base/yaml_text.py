@@ -33,8 +33,10 @@ class _FaultError(Exception):
 class _Checks(yaml.composer.Composer, yaml.constructor.SafeConstructor):
     """What YAML is refused that cannot be meant, whichever parser reads it."""
 
+    peek_event: Any  # the parser's
+
     def __init__(self) -> None:
-        yaml.composer.Composer.__init__(self)  # type: ignore[no-untyped-call]
+        yaml.composer.Composer.__init__(self)
         yaml.constructor.SafeConstructor.__init__(self)
         self._depth = 0
         self._repeated = 0
@@ -43,7 +45,7 @@ class _Checks(yaml.composer.Composer, yaml.constructor.SafeConstructor):
 
     def compose_node(self, parent: yaml.Node | None, index: int) -> Any:
         """Return the next node; that of an alias is the one it names."""
-        event: Any = self.peek_event()  # type: ignore[no-untyped-call]
+        event: Any = self.peek_event()
         if self._depth == YAML_DEPTH:
             raise _FaultError(f"nested more than {YAML_DEPTH} deep", event.start_mark)
         self._depth += 1
@@ -81,8 +83,8 @@ class _Loader(_Checks, yaml.reader.Reader, yaml.scanner.Scanner, yaml.parser.Par
 
     def __init__(self, text: str) -> None:
         yaml.reader.Reader.__init__(self, text)
-        yaml.scanner.Scanner.__init__(self)  # type: ignore[no-untyped-call]
-        yaml.parser.Parser.__init__(self)  # type: ignore[no-untyped-call]
+        yaml.scanner.Scanner.__init__(self)
+        yaml.parser.Parser.__init__(self)
         _Checks.__init__(self)
         _Resolver.__init__(self)
 

@@ -128,8 +128,6 @@ class LegSettings(Settings, ABC):
     prefix_stable: ClassVar[bool] = False
     # Whether it searches by one vector of the query, and so has `search_near`.
     by_vector: ClassVar[bool] = False
-    # The type of the plain leg that does as it does: its own for those of a plain pipeline.
-    plain: ClassVar[str] = ""
 
     @property
     @abstractmethod

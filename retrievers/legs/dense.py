@@ -32,7 +32,6 @@ class DenseLegSettings(LegSettings):
     kind: ClassVar[Kind] = "semantic"
     prefix_stable: ClassVar[bool] = True
     by_vector: ClassVar[bool] = True
-    plain: ClassVar[str] = "dense"
     type: Literal["dense"]
     encoder: AnyEncoder = Field(
         default_factory=EncoderSettings, description="the embedding model, or its name"

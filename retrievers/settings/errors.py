@@ -48,7 +48,7 @@ def find_member(kind: Any, value: Any) -> Any:
     return next(iter(named or models or mappings or members))
 
 
-def _find_class(part: Part, value: Any) -> type[BaseModel]:
+def _find_class(part: Part[Any], value: Any) -> type[BaseModel]:
     try:
         return part.find(value)
     except ValueError:  # it is this that is explained

@@ -8,7 +8,7 @@ those of the class.
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from importlib import import_module
-from typing import Annotated, Any, Literal, TypeVar, Union, get_args
+from typing import Annotated, Any, Generic, Literal, TypeVar, Union, get_args
 
 from pydantic import (
     BaseModel,
@@ -34,18 +34,18 @@ UNTYPED = "here"
 T = TypeVar("T", bound=Settings)
 # The digest of the source of each class that was plugged in.
 _SOURCES: dict[type[BaseModel], str] = {}
-_PARTS: "list[Part]" = []
+_PARTS: "list[Part[Any]]" = []
 
 
-class Classes(Mapping[str, type[Settings]]):
+class Classes(Mapping[str, type[T]]):
     """Settings classes by the `type` that names each; one is imported when it is asked for."""
 
     def __init__(self, package: str, paths: Mapping[str, str]) -> None:
         self._package = package
         self._paths = paths
-        self._loaded: dict[str, type[Settings]] = {}
+        self._loaded: dict[str, type[T]] = {}
 
-    def __getitem__(self, type_: str) -> type[Settings]:
+    def __getitem__(self, type_: str) -> type[T]:
         if type_ not in self._loaded:
             module, _, name = self._paths[type_].partition(":")
             self._loaded[type_] = getattr(import_module(f"{self._package}.{module}"), name)
@@ -66,7 +66,7 @@ class Classes(Mapping[str, type[Settings]]):
         return path in self._paths.values()
 
 
-class Part:
+class Part(Generic[T]):
     """Marks a field of type `base`: it holds one of this project's classes, or a part plugged in.
 
     `paths` are those classes by `type`, each as `module:Class` below `package`; one is imported
@@ -77,22 +77,22 @@ class Part:
     def __init__(
         self,
         group: str,
-        base: type[Settings],
+        base: type[T],
         package: str,
         paths: Mapping[str, str],
         untyped: str = "",
     ) -> None:
         self.group = group
         self.base = base
-        self.types = Classes(package, paths)
-        self._untyped = Classes(package, {UNTYPED: untyped} if untyped else {})
+        self.types: Classes[T] = Classes(package, paths)
+        self._untyped: Classes[T] = Classes(package, {UNTYPED: untyped} if untyped else {})
         _PARTS.append(self)
 
-    def load(self) -> list[type[Settings]]:
+    def load(self) -> list[type[T]]:
         """Import and return every class of this project, that without a `type` first."""
         return [*self._untyped.values(), *self.types.values()]
 
-    def find(self, value: Any) -> type[Settings]:
+    def find(self, value: Any) -> type[T]:
         """Return the class that `value`, as in a config, names.
 
         Raises ValueError in Pydantic's forms where there is no such part.
@@ -123,7 +123,7 @@ class Part:
             literal = message.replace("{", "{{").replace("}", "}}")
             raise _at_class(PydanticCustomError("plugin", literal), value) from error
 
-    def list_installed(self) -> Iterator[tuple[str, type[Settings]]]:
+    def list_installed(self) -> Iterator[tuple[str, type[T]]]:
         """Yield the parts that installed packages offer, by name. Raises AssayError."""
         for name in find_parts(self.group):
             yield name, load_part(self.group, name, self.base)
@@ -220,7 +220,7 @@ def find_plugged(settings: Any, key: str = "") -> Iterator[tuple[str, BaseModel]
         yield from find_plugged(value, f"{key}.{name}" if key else str(name))
 
 
-def find_part(metadata: Any) -> Part | None:
+def find_part(metadata: Any) -> Part[Any] | None:
     """Return the mark in the metadata of a field, or of an annotated type, if it has one."""
     return next((item for item in metadata if isinstance(item, Part)), None)
 

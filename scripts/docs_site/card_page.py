@@ -7,7 +7,7 @@ from command_pages import escape
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
-from assay.eval.collections.card import Card, Download
+from assay.eval.collections.card import Card
 from assay.eval.collections.formats.registry import FORMATS
 
 PAGE = "docs/cards.md"
@@ -27,7 +27,6 @@ def render_cards() -> dict[str, str]:
     lines = [INTRODUCTION, "## Every card", *_tabulate(Card)]
     for name, source in FORMATS.items():
         lines += [f"## `format: {name}`", *_tabulate(source.card_class, Card.model_fields)]
-    lines += ["## `location` as an archive", *_tabulate(Download)]
     return {PAGE: "\n".join(lines)}
 
 

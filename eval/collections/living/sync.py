@@ -11,7 +11,7 @@ from assay.eval.collections.card import Card
 from assay.eval.collections.digests import seal
 from assay.eval.collections.formats.native import NativeCard, NativeSource
 from assay.eval.collections.living.findings import Finding, Status
-from assay.eval.collections.living.locating import locate_all, read_texts
+from assay.eval.collections.living.locating import locate_all
 from assay.eval.collections.living.records import (
     Record,
     list_files,
@@ -92,7 +92,7 @@ class _Sync:
         self._source = source = NativeSource(card, self._root, problems)
         self._documents: Mapping[str, Document] = source.documents()
         self._queries = source.queries().items
-        self._texts = read_texts(self._documents)
+        self._texts = {name: item.text for name, item in self._documents.items()}
         files, anchors = list_files(card, self._root)
         self._anchors = anchors
         self._files = [*files, *([anchors] if anchors else [])]

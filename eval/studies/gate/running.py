@@ -24,33 +24,13 @@ from assay.eval.studies.gate.rule import judge, judge_latency
 from assay.eval.studies.gate.settings import GateSettings
 from assay.eval.studies.gate.verdicts import GateVerdict, LatencyVerdict
 from assay.retrievers.base import AssayError, Progress
-from assay.retrievers.base.yaml_text import parse_yaml
-from assay.retrievers.settings import validate
-from assay.retrievers.settings.files import read_text
 from assay.retrievers.store.files import write_atomically
 from assay.retrievers.store.locks import changing
-
-DEFAULT_SETTINGS = Path("configs/gate.yaml")
 
 
 def baselines_folder(chosen: Path | None) -> Path:
     """Return the folder of the baselines: the one chosen, or `baselines` below the reports."""
     return chosen or reports_folder() / "baselines"
-
-
-def load_settings(path: Path | None) -> GateSettings:
-    """Read the settings at `path`; where it is None, `configs/gate.yaml`, or defaults without it.
-
-    Raises AssayError naming the file, the key and what is wrong.
-    """
-    if path is None and not DEFAULT_SETTINGS.exists():
-        return GateSettings()
-    path = path or DEFAULT_SETTINGS
-    values = parse_yaml(read_text(path), str(path)) or {}
-    try:
-        return validate(GateSettings, values, str(path))
-    except AssayError as error:
-        raise AssayError(f"{path}: {str(error).removeprefix(f'{path}: ')}") from None
 
 
 def judge_target(

@@ -7,11 +7,11 @@ import pytest
 import yaml
 from tools.processes import ROOT
 
-from assay.eval.collections.card import Card, Download
+from assay.eval.collections.card import Card
 from assay.eval.collections.card_files import parse_card
 from assay.eval.collections.formats.registry import FORMATS
 
-MODELS = {"card": Card, "location": Download, **{k: v.card_class for k, v in FORMATS.items()}}
+MODELS = {"card": Card, **{k: v.card_class for k, v in FORMATS.items()}}
 CARDS = re.findall(
     r"^```yaml\n(name: .*?)^```$", (ROOT / "docs/collections.md").read_text(), re.M | re.S
 )

@@ -93,7 +93,7 @@ def test_spans_are_judged_as_spans():
     result = run(found, collection=SPANS, track=False)
     assert list(result.per_query["Hit@1"]) == [1, 0]
     assert list(result.hits("q1")["chunk"]) == ["d1[4:15]", "d1[20:28]"]
-    assert load_runs(result.id)[0].measures.equals(result.measures)
+    assert load_runs(result.id)[0].tables["measures"].equals(result.tables["measures"])
 
 
 def test_what_a_query_says_is_no_formula_in_the_table():
@@ -165,7 +165,7 @@ def test_options_are_those_of_a_config():
         result = run(
             what, collection=made, name="mine", depth=1, limit=1, measures=["Hit@1"], track=False
         )
-        assert (result.name, list(result.measures.index)) == ("mine", ["Hit@1"])
+        assert (result.name, list(result.tables["measures"].index)) == ("mine", ["Hit@1"])
         assert result.config["dataset"] == "in-memory"
         assert result.stored.manifest.depth == len(result.stored.queries) == 1
 
@@ -262,7 +262,7 @@ def test_the_example_is_run_as_an_object():
     finally:
         sys.path.pop(0)
     result = run(WordOverlap(), collection=HARBOUR, track=False)
-    assert result.measures.at["Hit@1", "mean"] == 1
+    assert result.tables["measures"].at["Hit@1", "mean"] == 1
 
 
 PADDED = {
@@ -304,7 +304,7 @@ def test_a_number_that_is_written_with_a_fraction_is_recognised():
 def test_extra_queries_of_a_ranking_are_named(capsys):
     what = {"007": ["d1"], "q2": [], "q9": ["d1"]}
     found = run(what, collection=PADDED, measures=["Hit@1"], track=False)
-    assert found.measures.loc["Hit@1", "mean"] == 0.5
+    assert found.tables["measures"].loc["Hit@1", "mean"] == 0.5
     assert 'passed over: there is no query "q9"' in capsys.readouterr().err
 
 

@@ -75,8 +75,8 @@ def test_a_run_tells_what_it_costs_whether_scores_are_kept_or_new(server, capsys
     assert "2.00" in shown
     assert first.as_json()["cost"]["unpriced"] == []
     page = report.write(first)
-    for text in (page.read_text(), page.with_suffix(".md").read_text()):
-        assert "2.00 USD per 1,000 queries" in text
+    assert "<dt>USD per 1,000 queries</dt><dd>2.00</dd>" in page.read_text()
+    assert "| USD per 1,000 queries | 2.00 |" in page.with_suffix(".md").read_text()
     record = describe(first)
     assert record.metrics["cost/usd_per_1000_queries"] == pytest.approx(2.002)
     assert KEY not in "".join(

@@ -143,7 +143,8 @@ def find_function(words):
 
 
 def test_every_study_is_in_the_tables():
-    assert {words.split()[0] for words, *_ in ASKED} == STUDIES.keys()
+    # What compares in Python takes systems and results, too.
+    assert {words.split()[0] for words, *_ in ASKED} == STUDIES.keys() - {"compare"}
 
 
 @pytest.mark.parametrize(("words", "given", "named"), ASKED)
