@@ -416,7 +416,7 @@ def test_a_data_set_of_ir_datasets(tmp_path, monkeypatch):
 def test_the_card_of_miracl_names_what_ir_datasets_has(tmp_path, monkeypatch):
     monkeypatch.setenv("IR_DATASETS_HOME", str(tmp_path))
     irds = pytest.importorskip("ir_datasets")
-    page = (Path(__file__).parents[3] / "docs" / "languages.md").read_text()
+    page = (Path(__file__).parents[3] / "docs" / "collections.md").read_text()
     (text,) = re.findall(r"```yaml\n(name: miracl_.*?)```", page, re.DOTALL)
     card = parse_card(text, tmp_path / "miracl_ja" / "dataset.yaml")
     assert isinstance(card, IrdsCard)
