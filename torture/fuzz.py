@@ -40,9 +40,9 @@ def list_readers() -> Mapping[str, Reader]:
     from assay.eval.configs.config import load_config
     from assay.eval.runs import run_files, run_folder, stored
     from assay.eval.studies.gate import baseline
-    from assay.eval.studies.sweep.running import read_sweep
-    from assay.eval.studies.sweep.search_spaces import read_space
     from assay.eval.studies.targets.settings import load_settings
+    from assay.eval.studies.tuning.spaces import read_space
+    from assay.eval.studies.tuning.sweep_running import read_sweep
     from assay.retrievers.settings.files import read_mapping
 
     return {
@@ -155,7 +155,7 @@ def _lay_out(folder: Path, name: str, content: bytes) -> Path:
 
 
 def _load_collection(path: Path) -> Any:
-    from assay.eval.collections.card_files import read_card
+    from assay.eval.collections.catalog import read_card
     from assay.eval.collections.loading import load_card
 
     folder = path.parent.parent if path.parent.name == "docs" else path.parent

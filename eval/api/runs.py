@@ -30,8 +30,8 @@ def run(
 ) -> RunResult:
     """Run a retriever on a judged collection, as `assay run` does, and return the stored run.
 
-    Where an equal run is stored, that is returned. A function or an object is measured anew
-    unless all that it refers to is known (see `assay.eval.runs.code_identity`).
+    Where an equal run of a config or of rankings is stored, that is returned. A function or an
+    object is measured anew.
 
     Args:
         what: A config by its path, by the name of one in `configs/`, as a mapping (its `base`
@@ -64,12 +64,12 @@ def run(
         >>> small = "dataset=harbourline"
         >>> result = run("bm25", small, "retriever.legs.keyword.k1=0.9", "limit=12", track=False)
         >>> result
-        <bm25 on harbourline: nDCG@10 0.536 (0.277 … 0.794), n = 12; 1 in .warnings>
-        >>> result.measures.loc[["Hit@10", "nDCG@10"]].round(3)
-                  mean    low   high   n
+        <bm25 on harbourline: nDCG@10 0.536 (0.277 … 0.794), n = 12; 2 warnings in .verdict>
+        >>> result.tables["measures"].loc[["Hit@10", "nDCG@10"], ["mean", "n"]].round(3)
+                  mean   n
         measure
-        Hit@10   0.833  0.443  0.989  12
-        nDCG@10  0.536  0.277  0.794  12
+        Hit@10   0.833  12
+        nDCG@10  0.536  12
         >>> result.hits("q001").loc[1:3, ["document", "grade"]]
                                                     document  grade
         rank

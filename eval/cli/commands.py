@@ -43,7 +43,7 @@ GROUPS = {
             ),
         ),
         "choose": Entry(
-            "choice.study:STUDY",
+            "tuning.choice_study:STUDY",
             "Find the pipeline to ship for a collection.",
             ("choose documents", "choose tarnwick:dev --budget 30m --max-latency 500"),
         ),
@@ -83,7 +83,7 @@ GROUPS = {
             ("ablate hybrid --dry-run", "ablate reranked --dataset tarnwick"),
         ),
         "tune": Entry(
-            "tuning.study:STUDY",
+            "tuning.tuning_study:STUDY",
             "Tune settings; report the cross-validated gain.",
             (
                 "tune hybrid --dataset tarnwick:dev",
@@ -91,7 +91,7 @@ GROUPS = {
             ),
         ),
         "sweep": Entry(
-            "sweep.study:STUDY",
+            "tuning.sweep_study:STUDY",
             "Run every combination of settings and collections.",
             (
                 "sweep configs/sweeps/fusion.yaml --dry-run",
@@ -286,7 +286,7 @@ GROUPS = {
             "Recall and speed of approximate and filtered search.",
             (
                 "recall lancedb tarnwick --sweep index.nprobes=1,5,20",
-                "recall dense tarnwick --sweep quantisation=int8,binary",
+                "recall qdrant-edge tarnwick --filters .5,.1",
             ),
         ),
     },

@@ -9,7 +9,7 @@ from assay.eval.collections.catalog import find
 from assay.eval.collections.collection import Collection
 from assay.eval.collections.formats.registry import find_format
 from assay.eval.collections.formats.source import Source
-from assay.eval.collections.location import describe_location, find_data
+from assay.eval.collections.location import find_data
 from assay.eval.collections.permissions import keep_allowed
 from assay.eval.collections.problems import QUIET, Problems
 from assay.retrievers.base import Document, Progress
@@ -23,6 +23,24 @@ def load(reference: str, progress: Progress = QUIET) -> Collection:
     no such collection, its data is not here, or a line of it is broken.
     """
     return load_card(*find(reference), progress)
+
+
+def load_unjudged(reference: str, progress: Progress = QUIET) -> Collection:
+    """Return the documents of a collection with its card, without queries and judgments.
+
+    Raises AssayError as `load` does.
+    """
+    card, variant = find(reference)
+    documents = open_source(card, Problems(strict=True, progress=progress)).documents()
+    return Collection(
+        name=_name(card, variant),
+        title=card.title,
+        documents=list_documents(documents),
+        queries=(),
+        gold={},
+        card=card,
+        progress=progress,
+    )
 
 
 def load_card(
@@ -43,7 +61,7 @@ def load_card(
     gold = source.gold(variant, documents, queries).items
     asked = [query for query in queries.values() if unjudged or query.id in gold]
     return Collection(
-        name=card.name if variant == card.variants[0] else f"{card.name}:{variant}",
+        name=_name(card, variant),
         title=card.title,
         documents=list_documents(documents),
         queries=tuple(asked),
@@ -57,6 +75,10 @@ def load_card(
     )
 
 
+def _name(card: Card, variant: str) -> str:
+    return card.name if variant == card.variants[0] else f"{card.name}:{variant}"
+
+
 def list_documents(documents: Mapping[str, Document]) -> Sequence[Document]:
     """Return what a source read, in its order; what is on a shelf stays there."""
     return documents.shelf if isinstance(documents, ById) else tuple(documents.values())
@@ -67,5 +89,5 @@ def open_source(card: Card, problems: Problems) -> Source[Any]:
 
     Raises AssayError when the data is not here.
     """
-    root = find_data(card) if card.has_folder else Path(describe_location(card))
+    root = find_data(card) if card.has_folder else Path(card.location)
     return find_format(card.format)(card, root, problems)

@@ -2,18 +2,18 @@
 
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from assay.retrievers.base import AssayError, cut
 from assay.retrievers.services.prices import FREE, Prices, Usage
-from assay.retrievers.store.digest import Texts
 
 Vectors = NDArray[np.float32]
+SHOWN = 40  # characters of a text
 
 TEXTS_PER_PART = 64  # what a killed run loses at most
 
@@ -32,63 +32,26 @@ class EncodedPart:
     waited: float = 0.0
 
 
-class Passages(tuple[str, ...]):
-    """Texts of chunks, with the positions of those of each document, in the order of its text."""
-
-    documents: Sequence[Sequence[int]]
-
-    def __new__(cls, texts: Iterable[str], documents: Sequence[Sequence[int]]) -> "Passages":
-        """Make them of `texts`, each of whose positions is in one of `documents`."""
-        made = super().__new__(cls, texts)
-        made.documents = documents
-        return made
-
-
-class ShelvedPassages(Texts):
-    """As `Passages`; texts are made anew when they are asked for, and `list_documents` once."""
-
-    def __init__(
-        self,
-        size: int,
-        take: Callable[[int], str],
-        list_documents: Callable[[], Sequence[Sequence[int]]],
-    ) -> None:
-        super().__init__(size, take)
-        self._list_documents = list_documents
-
-    @cached_property
-    def documents(self) -> Sequence[Sequence[int]]:
-        """The positions of each document's texts."""
-        return self._list_documents()
-
-
-def list_documents(texts: Sequence[str]) -> Sequence[Sequence[int]]:
-    """Return the positions of each document's texts; a text of which none is known is one."""
-    if isinstance(texts, Passages | ShelvedPassages):
-        return texts.documents
-    return list_apart(texts)
-
-
-def list_apart(texts: Sequence[str]) -> Sequence[Sequence[int]]:
-    """Return the positions of texts that are each a document of its own."""
-    return [(i,) for i in range(len(texts))]
-
-
-class Encoder(ABC):
-    """Turns texts into vectors of unit length, so that a dot product is their cosine.
-
-    `prices` are what it charges: nothing on this machine; None where that is not known. A
-    `contextual` one reads a document's texts together, as `list_documents` tells them: a passage's
-    vector depends on the others.
-    """
-
-    prices: Prices | None = FREE
-    contextual: bool = False
+class Model(ABC):
+    """What identifies a model of whatever kind."""
 
     @property
     @abstractmethod
     def identity(self) -> str:
-        """Digest of the weights and of all settings that change a passage's vector."""
+        """Digest of the weights and of all settings that change what it makes of a passage."""
+
+    def metadata(self) -> Mapping[str, Any]:
+        """What identifies the model: name, build, digest of its files. JSON values."""
+        return {}
+
+
+class Encoder(Model):
+    """Turns texts into vectors of unit length, so that a dot product is their cosine.
+
+    `prices` are what it charges: nothing on this machine; None where that is not known.
+    """
+
+    prices: Prices | None = FREE
 
     @property
     def texts_per_part(self) -> int:
@@ -121,12 +84,8 @@ class Encoder(ABC):
     def encode_query(self, text: str) -> Vectors:
         """Return the vector of a query: float32, shape (dimensions,)."""
 
-    def metadata(self) -> Mapping[str, Any]:
-        """What identifies the model: name, build, digest of its files. JSON values."""
-        return {}
 
-
-class CrossEncoder(ABC):
+class CrossEncoder(Model):
     """Scores a query and a passage read together.
 
     `prices` are as an encoder's, per thing of which `unit` is the name. A `listwise` one reads all
@@ -136,11 +95,6 @@ class CrossEncoder(ABC):
     prices: Prices | None = FREE
     unit: str = "tokens"
     listwise: bool = False
-
-    @property
-    @abstractmethod
-    def identity(self) -> str:
-        """Digest of the weights and of all settings that change a score."""
 
     @abstractmethod
     def score(self, query: str, texts: Sequence[str]) -> list[float]:
@@ -161,6 +115,69 @@ class CrossEncoder(ABC):
         """
         return 0
 
-    def metadata(self) -> Mapping[str, Any]:
-        """What identifies the model: name, build, digest of its files. JSON values."""
-        return {}
+
+@dataclass(frozen=True, slots=True)
+class SparseVector:
+    """The terms of a text by their number in the model's vocabulary, rising, and their weights.
+
+    Weights are positive.
+    """
+
+    terms: NDArray[np.int32]
+    weights: NDArray[np.float32]
+
+    @classmethod
+    def of(cls, row: NDArray[np.float32]) -> Self:
+        """Return what is above 0 in a row as wide as the vocabulary.
+
+        Raises AssayError for a number that is not finite: NaN is above nothing, and would be lost.
+        """
+        if not np.isfinite(row).all():
+            raise AssayError("a sparse vector has a weight that is not finite")
+        terms = np.flatnonzero(row > 0).astype(np.int32)
+        return cls(terms, row[terms].astype(np.float32))
+
+    def check(self, name: str, text: str, way: str = "") -> Self:
+        """Return this vector. Raises AssayError, which ends with the `way` out, unless each weight
+        that the encoder `name` gave `text` is finite and above 0.
+        """
+        if not np.all((self.weights > 0) & (self.weights < np.inf)):
+            raise AssayError(
+                f"{name}: the sparse vector of {cut(text, SHOWN)!r} has a weight that is not above "
+                f"0 and finite{'; ' if way else ''}{way}"
+            )
+        return self
+
+    def to_bytes(self) -> bytes:
+        """Return terms and weights, one after the other."""
+        return self.terms.tobytes() + self.weights.tobytes()
+
+    @classmethod
+    def from_bytes(cls, value: bytes) -> Self:
+        """Return the vector that `to_bytes` made `value` of."""
+        half = len(value) // 2
+        return cls(np.frombuffer(value[:half], np.int32), np.frombuffer(value[half:], np.float32))
+
+
+class SparseEncoder(Model):
+    """Turns texts into weights of terms, so that a dot product is their score."""
+
+    @abstractmethod
+    def encode_passages(self, texts: Sequence[str]) -> list[SparseVector]:
+        """Return one vector a text."""
+
+    @abstractmethod
+    def encode_query(self, text: str) -> SparseVector:
+        """Return the vector of a query."""
+
+
+class TokenEncoder(Model):
+    """Turns a text into a vector of unit length for each of its tokens, of which there is one."""
+
+    @abstractmethod
+    def encode_passages(self, texts: Sequence[str]) -> list[Vectors]:
+        """Return for each text float32, shape (tokens, dimensions)."""
+
+    @abstractmethod
+    def encode_query(self, text: str) -> Vectors:
+        """Return the vectors of a query: float32, shape (tokens, dimensions)."""

@@ -289,18 +289,6 @@ def test_without_questions_the_documents_can_be_searched(here):
     assert not faults(find_card("my-docs"))
 
 
-def test_the_pipeline_is_a_config(here):
-    result = run("my-docs", "--json")
-    shown = json.loads(result.stdout)
-    text = Path(shown["pipeline"]).read_text()
-    config = yaml.safe_load(text)
-    assert (config["name"], config["dataset"]) == ("contextual", "my-docs")
-    assert set(config["retriever"]) == {"legs", "fusion", "stages"}
-    from assay.retrievers.pipeline.config import PipelineConfig
-
-    PipelineConfig.model_validate({key: value for key, value in config.items() if key != "dataset"})
-
-
 def test_the_pipeline_is_one_that_ships(here):
     run("my-docs")
     written = load_config(str(here / "datasets/my-docs/pipeline.yaml"))
@@ -320,12 +308,10 @@ def test_another_output_and_name(here):
     result = run("my-docs", "--output", "made", "--name", "no")
     assert (result.exit_code, result.exception) == (0, None)
     assert sorted(path.name for path in (here / "made").iterdir()) == [
-        ".gitattributes",
         "dataset.yaml",
         "judgments.jsonl",
         "pipeline.yaml",
         "queries.jsonl",
-        "versions.jsonl",
     ]
     config = yaml.safe_load((here / "made/pipeline.yaml").read_text())
     assert load(config["dataset"]).name == "no"
@@ -461,7 +447,7 @@ def test_copies_are_replaced_as_a_whole(here):
     assert {path.name for path in copies.rglob("*.*")} == {"dogs.docx.md", "refunds.txt"}
     assert (copies / "dogs.docx.md").read_text() == "Dogs stay ashore."
     hidden = {path.name for path in copies.parent.iterdir() if path.name.startswith(".")}
-    assert hidden == {".gitattributes"}
+    assert hidden == set()
 
 
 def test_copies_never_mix_with_other_files(here):

@@ -16,7 +16,6 @@ from assay.eval.report.renderers.frames import list_metrics, tabulate
 from assay.eval.studies.stores.parity import report as parity
 from assay.eval.studies.stores.recall import report as recall
 from assay.eval.studies.stores.recall.running import list_variants, run_sweep
-from assay.eval.studies.stores.recall.subjects import read_subject
 from assay.retrievers.base import AssayError
 from assay.retrievers.engines.base import Engine
 from assay.retrievers.engines.formulas import ReciprocalRanks
@@ -54,13 +53,9 @@ class Elements(HTMLParser):
 def test_an_engine_that_does_what_it_says(honest):
     assert honest.verdict == "identical"
     assert honest.counts == {"identical": 8, "ties": 0, "different": 0}
-    assert list(honest.measures) == [*LISTS, "hybrid"]
-    assert list(honest.against) == ["hybrid", "ours", "better"]
+    assert list(honest.measures) == LISTS
     # Its default is the same fusion as ours.
     assert [item.difference.value for item in honest.differences] == [0, 0, 0]
-    assert honest.latency_ms is not None
-    assert all(item["p50"].value > 0 for item in honest.latency_ms.systems.values())
-    assert honest.recall_against_exact == {}
     assert honest.command == "assay parity qdrant-edge harbour"
 
 
@@ -96,7 +91,7 @@ def test_what_is_found_of_an_engine_is_in_its_report(honest, lying, capsys):
         "identical: on all of 8 queries the engine returns what its formula makes of its two lists"
     )
     assert told.verdict[1] == "formula: sum over both lists of 1 / (61 + rank), ranks from 0"
-    assert told.verdict[2].startswith("native hybrid, nDCG@10 beside our hybrid: ")
+    assert told.verdict[2] == "native hybrid, nDCG@10 beside our RRF: not shown (too few queries)"
     assert told.environment["command"] == ["assay", "parity", "qdrant-edge", "harbour"]
     frames = {key: tabulate(table) for key, table in told.tables.items()}
     assert "examples" not in frames
@@ -104,9 +99,6 @@ def test_what_is_found_of_an_engine_is_in_its_report(honest, lying, capsys):
     native = honest.measures["native"]["nDCG@10"]
     assert frames["systems"].loc["native hybrid", "nDCG@10_low"] == native.low
     assert frames["differences"]["difference"].tolist() == [0, 0, 0]
-    assert list(frames["against"].index) == ["our hybrid", "the better list"]
-    assert list(frames["ratios"].index) == ["p50", "p95"]
-    assert frames["index"].loc["qdrant-edge", "texts"] == honest.index.texts
     assert frames["verdicts"]["queries"].to_dict() == honest.counts
     told = parity.report(lying)
     assert told.verdict[0] == (
@@ -157,48 +149,8 @@ def test_a_list_that_holds_a_text_twice_is_the_engines_fault(cache):
         look(cache, wrap=repeat)
 
 
-def test_recall_of_what_is_never_exact_has_no_exact_point(tmp_path):
-    pytest.importorskip("chromadb")
-    variants = list_variants(read_engine("chroma"), "ef", [1, 64])
-    assert [item.label for item in variants] == ["ef 1", "ef 64"]
-    curve = run_sweep(make_bench(), "ef", variants, "", Resources(Cache(tmp_path)))
-    assert [point.exact for point in curve.points] == [False, False]
-
-
 def test_a_setting_that_no_approximate_index_heeds_is_refused(cache):
     configured = read_engine("qdrant-edge", ["exact=true"])
     variants = list_variants(configured, "ef", [1])
     with pytest.raises(AssayError, match=r"searches exactly whatever ef is; .*hnsw"):
         run_sweep(make_bench(), "ef", variants, "", Resources(Cache(cache)))
-
-
-def test_the_curve_of_the_dense_leg(cache):
-    variants = list_variants(read_subject("dense"), "quantisation", ["int8", "binary"])
-    bench = make_bench()
-    curve = run_sweep(bench, "quantisation", variants, "assay recall …", Resources(Cache(cache)))
-    int8, binary, exact = curve.points
-    assert exact.recall[10].value == exact.recall[100].value == 1
-    assert binary.recall[10].value <= int8.recall[10].value <= 1
-    assert (binary.bytes, exact.bytes) == (
-        -(-bench.vectors.shape[1] // 8) * len(bench.texts),
-        bench.vectors.nbytes,
-    )
-
-
-@pytest.mark.parametrize(
-    ("overrides", "message"),
-    [
-        (["ef=1"], "dense: ef: allowed here: dimensions, quantisation, rescore"),
-        (["quantisation=int4"], "dense: quantisation: .*int8"),
-        (["rescore=5"], "dense: .*rescore: needs quantisation or dimensions"),
-    ],
-)
-def test_what_the_dense_leg_cannot_be_told_is_one_line(overrides, message):
-    with pytest.raises(AssayError, match=message):
-        read_subject("dense", overrides)
-
-
-def test_exact_search_is_no_value_of_the_curve(cache):
-    variants = list_variants(read_subject("dense"), "quantisation", ["none"])
-    with pytest.raises(AssayError, match="one value of quantisation is exact search"):
-        run_sweep(make_bench(), "quantisation", variants, "", Resources(Cache(cache)))
