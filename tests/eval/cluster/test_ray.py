@@ -23,10 +23,9 @@ from assay.eval.cluster.worker import Fingerprint, HostRequirements, Worker, des
 from assay.eval.configs.config import RunConfig
 from assay.eval.running.runner import PointTask
 from assay.retrievers.base import AssayError, Quiet
-from assay.retrievers.models.base import Encoder, Vectors
+from assay.retrievers.models.base import Encoder, TokenEncoder, Vectors
 from assay.retrievers.models.choice import EncoderChoice
 from assay.retrievers.models.late_interaction.token_vectors import TokenEncoderSettings
-from assay.retrievers.models.token_base import TokenEncoder
 from assay.retrievers.settings import Resources, Spread
 from assay.retrievers.store.cache import Cache
 

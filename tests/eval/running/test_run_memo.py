@@ -17,7 +17,7 @@ from assay.eval.running.run import export_summary, write_report
 from assay.eval.running.run_memo import Memo, of_stored
 from assay.eval.runs import environment
 from assay.eval.runs.manifest import MANIFEST
-from assay.eval.runs.stored import open_run
+from assay.eval.runs.stored import load
 from assay.retrievers.store.cache import Cache
 
 
@@ -97,7 +97,7 @@ def test_figures_of_a_stored_run_follow_its_files(tmp_path, kept):
     assert figures.show(folder).figures.means["Hit@1"].value == 1
     grade_nothing(folder)
     assert figures.show(folder).figures.scores["Hit@1"]["q0"] == 0
-    assert summarise_cached(open_run(folder), ["Hit@1"]).scores["Hit@1"]["q0"] == 0
+    assert summarise_cached(load(folder), ["Hit@1"]).scores["Hit@1"]["q0"] == 0
 
 
 def test_a_value_is_made_once_though_it_is_none(kept):

@@ -15,8 +15,7 @@ from samples.real_texts import real_texts
 
 from assay.retrievers.base import AssayError
 from assay.retrievers.engines.conformance.sample import encode
-from assay.retrievers.engines.lancedb.engine import LanceDbSettings
-from assay.retrievers.engines.lancedb.settings import Language
+from assay.retrievers.engines.stores.lancedb import LanceDbSettings, Language
 from assay.retrievers.settings import Resources
 from assay.retrievers.store.cache import Cache
 

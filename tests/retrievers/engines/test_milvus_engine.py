@@ -18,8 +18,8 @@ from assay.retrievers.engines.conformance import (
     hybrid_is_fused_from_its_lists,
 )
 from assay.retrievers.engines.conformance.sample import FEW, QUERIES, TEXTS, encode, index
-from assay.retrievers.engines.milvus.engine import MilvusConnection, MilvusSettings
 from assay.retrievers.engines.parity.parity import Observation
+from assay.retrievers.engines.stores.milvus import MilvusSettings, MilvusStore
 from assay.retrievers.services.retries import count_retries
 from assay.retrievers.settings import Resources
 from assay.retrievers.store.cache import Cache, default_root
@@ -142,10 +142,10 @@ def test_a_server_that_is_too_old(milvus_url, monkeypatch):
 def test_errors_of_milvus_in_words():
     from pymilvus.exceptions import MilvusException
 
-    fault = MilvusConnection.find_fault(MilvusException(8, "request is rejected"))
+    fault = MilvusStore.find_fault(MilvusException(8, "request is rejected"))
     assert fault is not None
     assert (fault.status, fault.passing) == (429, True)
-    fault = MilvusConnection.find_fault(MilvusException(1100, "[x] Retry, message=no such field"))
+    fault = MilvusStore.find_fault(MilvusException(1100, "[x] Retry, message=no such field"))
     assert fault is not None
     assert (fault.status, fault.passing, fault.said) == (0, False, "no such field")
 

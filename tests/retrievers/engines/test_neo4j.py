@@ -8,7 +8,7 @@ from tools.server_engines import one_line
 from assay.eval.configs.config import load_config
 from assay.retrievers.base import AssayError
 from assay.retrievers.engines.conformance.sample import FEW, index
-from assay.retrievers.engines.neo4j import Neo4jSettings, Neo4jStore, quote
+from assay.retrievers.engines.stores.neo4j import Neo4jSettings, Neo4jStore, quote
 from assay.retrievers.settings import Resources
 from assay.retrievers.store.cache import Cache, default_root
 

@@ -15,8 +15,8 @@ from assay.eval.studies.targets.staleness import count_stale
 from assay.retrievers.base import AssayError, Document
 from assay.retrievers.engines.conformance import RULES
 from assay.retrievers.engines.conformance.sample import FEW, TEXTS, encode, index
-from assay.retrievers.engines.neo4j import Neo4jSettings, Neo4jStore
 from assay.retrievers.engines.registry import ENGINES as STORES
+from assay.retrievers.engines.stores.neo4j import Neo4jSettings, Neo4jStore
 from assay.retrievers.pipeline.config import PipelineConfig
 from assay.retrievers.settings import Resources
 from assay.retrievers.store.cache import Cache, default_root

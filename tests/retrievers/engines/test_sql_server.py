@@ -14,8 +14,8 @@ from assay.eval.configs.config import load_config
 from assay.retrievers.base import AssayError
 from assay.retrievers.engines.conformance import RULES
 from assay.retrievers.engines.conformance.sample import FEW, TEXTS, encode, index
-from assay.retrievers.engines.servers import service_collections
-from assay.retrievers.engines.sql_server import SqlServerSettings, SqlServerStore
+from assay.retrievers.engines.servers import collections as service_collections
+from assay.retrievers.engines.stores.sql_server import SqlServerSettings, SqlServerStore
 from assay.retrievers.settings import Resources
 from assay.retrievers.store.cache import Cache, default_root
 

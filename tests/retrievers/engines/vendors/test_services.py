@@ -10,7 +10,7 @@ from tools.vendor_engines import SERVED, encode_all, search
 
 from assay.retrievers.engines.conformance import RULES, hybrid_is_fused_from_its_lists
 from assay.retrievers.engines.conformance.sample import FEW, index
-from assay.retrievers.engines.servers import service_collections
+from assay.retrievers.engines.servers import collections as service_collections
 
 
 @pytest.mark.parametrize("rule", RULES, ids=str)
