@@ -286,7 +286,7 @@ GROUPS = {
             "Recall and speed of approximate and filtered search.",
             (
                 "recall lancedb tarnwick --sweep index.nprobes=1,5,20",
-                "recall dense tarnwick --sweep quantisation=int8,binary",
+                "recall qdrant-edge tarnwick --filters .5,.1",
             ),
         ),
     },

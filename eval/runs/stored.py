@@ -125,20 +125,11 @@ class StoredRun:
 
 
 def load(folder: Path) -> StoredRun:
-    """Read the finished run in `folder`.
+    """Read the finished run in `folder`; rankings and ranks of gold items when they are asked for.
 
     Raises AssayError when there is none, its format is not one this version reads, or files of it
-    are damaged or hold no query.
+    are damaged or hold no query; a damaged ranking is one where it is asked for.
     """
-    run = open_run(folder)
-    for values in (run.rankings, run.gold_ranks):
-        for _ in values.values():  # which is read, and found to be damaged, here
-            pass
-    return run
-
-
-def open_run(folder: Path) -> StoredRun:
-    """As `load`, but rankings and ranks of gold items are read when they are asked for."""
     manifest = read_manifest(folder)
     try:
         run = _read_files(folder, manifest)

@@ -14,7 +14,7 @@ from samples.small_project import write_project
 from tools.plugged_packages import install
 
 from assay.eval.cli.main import assay
-from assay.eval.collections.card_files import read_card
+from assay.eval.collections.catalog import read_card
 from assay.eval.collections.formats.registry import find_format, list_formats
 from assay.eval.collections.loading import load_card
 from assay.eval.collections.location import find_data, why_unavailable

@@ -1,4 +1,4 @@
-"""The tutorial: every command of it runs, in order, and prints what the page shows."""
+"""The page Start: every command of it runs, in order, and prints what the page shows."""
 
 import re
 import shlex
@@ -6,7 +6,7 @@ import subprocess
 
 from tools.processes import ROOT
 
-PAGE = (ROOT / "docs/tutorial.md").read_text()
+PAGE = (ROOT / "docs/start.md").read_text()
 PLACE = ".assay/tutorial"
 BLOCKS = re.findall(r"^```(console|text)\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
 
