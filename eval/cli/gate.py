@@ -3,53 +3,48 @@
 import os
 import sys
 from pathlib import Path
+from typing import Annotated
 
 import click
+from pydantic import Field
 
 from assay.eval.cli import options
+from assay.eval.cli.baseline import BaselineOptions
 from assay.eval.cli.output import describe, print_json, print_places
 from assay.eval.cli.report_screen import print_report
+from assay.eval.cli.study_command import takes
+from assay.eval.running.study import Argument, Option
+from assay.eval.running.study_options import PipelineOptions, Reference
+
+File = Annotated[Path | None, Option(path="file")]
+
+
+class GateOptions(PipelineOptions, BaselineOptions):
+    """What is judged, against what, and where the verdict goes."""
+
+    config: Annotated[Reference | None, Argument("[CONFIG|RUN]")] = None
+    base: str | None = Field(
+        None, description="Gate latency too, against this checkout, git revision or other config."
+    )
+    accept_corpus: bool = Field(
+        False,
+        description="Where the collection changed and the gate does not fail, move the baseline to "
+        "it.",
+    )
+    strict: bool = Field(False, description="Exit with 1 on all but a pass.")
+    junit: File = Field(None, description="Write JUnit XML to this file.")
+    markdown: File = Field(None, description="Write a Markdown comment to this file.")
+    github: bool = Field(
+        False,
+        description="Annotate and write a step summary; the default where GITHUB_ACTIONS is true.",
+    )
 
 
 @click.command()
-@click.argument("target", metavar="[CONFIG|RUN]", required=False)
-@options.OVERRIDES
-@options.pipelines("target")
-@options.dataset("overrides")
-@options.engine("target")
-@click.option(
-    "--base", help="Gate latency too, against this checkout, git revision or other config."
-)
-@options.BASELINES
-@options.GATE_SETTINGS
-@click.option(
-    "--accept-corpus",
-    is_flag=True,
-    help="Where the collection changed and the gate does not fail, move the baseline to it.",
-)
-@click.option("--strict", is_flag=True, help="Exit with 1 on all but a pass.")
-@click.option("--junit", type=options.FILE, help="Write JUnit XML to this file.")
-@click.option("--markdown", type=options.FILE, help="Write a Markdown comment to this file.")
-@click.option(
-    "--github",
-    is_flag=True,
-    help="Annotate and write a step summary; the default where GITHUB_ACTIONS is true.",
-)
+@takes(GateOptions)
 @options.FULL
 @options.JSON
-def gate(
-    target: list[str],
-    overrides: tuple[str, ...],
-    base: str | None,
-    baselines: Path | None,
-    settings: Path | None,
-    accept_corpus: bool,
-    strict: bool,
-    junit: Path | None,
-    markdown: Path | None,
-    github: bool,
-    as_json: bool,
-) -> None:
+def gate(asked: GateOptions, as_json: bool) -> None:
     """Judge CONFIG (run if need be) or a stored RUN against its committed baseline.
 
     Without either: each pipeline that assay.toml names.
@@ -74,16 +69,17 @@ def gate(
     )
     from assay.retrievers.base import AssayError
 
-    github = github or os.environ.get("GITHUB_ACTIONS") == "true"
-    if len(target) > 1 and (junit or markdown):
+    github = asked.github or os.environ.get("GITHUB_ACTIONS") == "true"
+    target, overrides = asked.choose(options.tell_project())
+    if len(target) > 1 and (asked.junit or asked.markdown):
         raise AssayError("--junit, --markdown: a file is of one gate; name one of the pipelines")
-    outputs = Outputs(junit, markdown, github, strict)
+    outputs = Outputs(asked.junit, asked.markdown, github, asked.strict)
     told, unjudged, fails = [], [], False
     for each in target:
         try:
-            limits = load_settings(settings)
-            folder = baselines_folder(baselines)
-            found = judge_target(each, overrides, base, folder, limits, ConsoleProgress())
+            limits = load_settings(asked.settings)
+            folder = baselines_folder(asked.baselines)
+            found = judge_target(each, overrides, asked.base, folder, limits, ConsoleProgress())
         except AssayError as error:
             outputs.deliver_failure(each, str(error))
             unjudged.append(error)
@@ -95,9 +91,9 @@ def gate(
         if not as_json:
             print_report(shown)
             print_places(report=written)
-        if accept_corpus and (done := refresh(found, limits, folder, strict)):
+        if asked.accept_corpus and (done := refresh(found, limits, folder, asked.strict)):
             click.echo(done, err=True)
-        fails = fails or found.fails(strict)
+        fails = fails or found.fails(asked.strict)
     if as_json and told:
         print_json(told[0] if len(target) == 1 else {"gates": told})
     if len(target) == 1 and unjudged:

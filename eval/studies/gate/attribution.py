@@ -73,23 +73,18 @@ class CollectionChange:
 
 
 def estimate_effects(
-    before: Kept | None, base: StoredRun, names: Sequence[str]
+    before: Kept, base: StoredRun, names: Sequence[str]
 ) -> tuple[tuple[Effect, ...], str]:
     """Return the effects of corpus and judgments on the baseline's pipeline.
 
     Args:
-        before: What the baseline keeps; None of one that keeps no rankings.
+        before: What the baseline keeps.
         base: The baseline's pipeline on today's collection.
         names: The gated measures.
 
     Returns:
         The effects, and why some are not known, "" where all are.
     """
-    if before is None:
-        return (), (
-            "the baseline keeps no rankings: the effects of corpus and judgments cannot be told "
-            "until it is accepted again"
-        )
     after = keep_rankings(base)
     queries = list_common(before, after)
     pairs = {id_: pair_judgments(before[id_], after[id_]) for id_ in queries}
@@ -125,18 +120,16 @@ def estimate_effects(
 
 
 def describe_change(
-    before: Kept | None, after: Kept, documents: tuple[Mapping[str, str], Mapping[str, str]] | None
+    before: Kept, after: Kept, documents: tuple[Mapping[str, str], Mapping[str, str]] | None
 ) -> str:
     """Say what changed of a collection.
 
     Args:
-        before: What the baseline keeps; None of one that keeps no rankings.
+        before: What the baseline keeps.
         after: The same of today.
         documents: Digests of documents by id, of the baseline's version and today's, where the
             collection's history has them.
     """
-    if before is None:
-        return "documents, queries or judgments"
     old, new = documents or ({}, {})
     changes = compare_contents(_list_contents(before, old), _list_contents(after, new))
     if documents is None:
