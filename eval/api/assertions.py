@@ -103,8 +103,9 @@ class CheckedRun:
 
         """
         from assay.eval.progress import ConsoleProgress
-        from assay.eval.studies.gate.running import baselines_folder, judge_target, load_settings
+        from assay.eval.studies.gate.running import baselines_folder, judge_target
         from assay.eval.studies.gate.sentences import announce, list_verdicts
+        from assay.eval.studies.gate.settings import load_settings
 
         folder = baselines_folder(self.baselines)
         report = judge_target(

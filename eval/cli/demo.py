@@ -3,12 +3,16 @@
 import shlex
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 from zipfile import ZipFile
 
 import click
 
 from assay.eval.cli import options
 from assay.eval.cli.output import print_next, print_places, show_path
+
+if TYPE_CHECKING:
+    from assay.eval.studies.comparison.comparison import Comparison
 
 
 @click.command()
@@ -25,7 +29,6 @@ def demo(output: Path | None) -> None:
     ferry company. Nothing is searched or downloaded, and it takes seconds. What you see is what
     `assay compare` and `assay explain` show of your own documents.
     """
-    from assay.eval.cli.compare import print_comparison
     from assay.eval.cli.report_screen import print_report
     from assay.eval.running.timing import read_timing
     from assay.eval.runs.stored import load
@@ -54,3 +57,11 @@ def demo(output: Path | None) -> None:
     print_places(report=page)
     run = shlex.quote(show_path((folder / DEMO_RUNS[-1]).absolute()))
     print_next(f"explain {run}", "init docs --questions questions.csv")
+
+
+def print_comparison(compared: "Comparison", full: bool | None = None) -> None:
+    """Print which run is better, a table, and what to check; `full` as for `print_report`."""
+    from assay.eval.cli.report_screen import print_report
+    from assay.eval.studies.comparison.report import report
+
+    print_report(report(compared), full, titled=False)

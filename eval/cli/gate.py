@@ -3,7 +3,7 @@
 import os
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import click
 from pydantic import Field
@@ -14,7 +14,7 @@ from assay.eval.cli.output import describe, print_json, print_places
 from assay.eval.cli.report_screen import print_report
 from assay.eval.cli.study_command import takes
 from assay.eval.running.study import Argument, Option
-from assay.eval.running.study_options import PipelineOptions, Reference
+from assay.eval.running.study_options import LARGEST, PipelineOptions, Reference
 
 File = Annotated[Path | None, Option(path="file")]
 
@@ -23,6 +23,25 @@ class GateOptions(PipelineOptions, BaselineOptions):
     """What is judged, against what, and where the verdict goes."""
 
     config: Annotated[Reference | None, Argument("[CONFIG|RUN]")] = None
+    qrels: File = Field(
+        None,
+        description="Judge a file of rankings by these judgments, beside the one at --baseline.",
+    )
+    baseline: File = Field(None, description="The file of rankings it is held against.")
+    missing: Literal["fail", "zero"] = Field(
+        "fail",
+        description="With --qrels: refuse judged queries without a ranking, or score them 0.",
+    )
+    ties: Literal["ranks", "ids"] = Field(
+        "ranks", description="With --qrels: what decides where scores are equal."
+    )
+    documents: int | None = Field(
+        None,
+        ge=1,
+        le=LARGEST,
+        description="With --qrels: how many documents there are.  [default: those that the files "
+        "name]",
+    )
     base: str | None = Field(
         None, description="Gate latency too, against this checkout, git revision or other config."
     )
@@ -55,7 +74,15 @@ def gate(asked: GateOptions, as_json: bool) -> None:
     it. --accept-corpus then moves the baseline to today's collection. Latency is gated only with
     --base: base and head are then timed interleaved, and their ratio counts. The code of a --base
     that is a checkout or a revision also runs the baseline's pipeline.
+
+    With --qrels and --baseline the target is a file of rankings, a TREC run or JSON Lines, made by
+    whatever you search with: it is held against the other file in about a second, and nothing is
+    stored.
     """
+    if asked.qrels or asked.baseline:
+        from assay.eval.cli.gate_files import judge
+
+        judge(asked, as_json)
     from assay.eval.configs.locations import reports_folder
     from assay.eval.progress import ConsoleProgress
     from assay.eval.report.files import write_blocks
@@ -64,9 +91,9 @@ def gate(asked: GateOptions, as_json: bool) -> None:
     from assay.eval.studies.gate.running import (
         baselines_folder,
         judge_target,
-        load_settings,
         refresh,
     )
+    from assay.eval.studies.gate.settings import load_settings
     from assay.retrievers.base import AssayError
 
     github = asked.github or os.environ.get("GITHUB_ACTIONS") == "true"

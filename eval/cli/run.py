@@ -69,11 +69,8 @@ def run(asked: RunCommandOptions, no_track: bool, as_json: bool) -> None:
     told = []
     with distribute(asked.ray, progress, asked.ray_gpus) as pool:
         for settings in wanted:
-            outcome = (
-                make_run(settings, asked.rerun, progress, pool.resources, pool.search)
-                if pool
-                else make_run(settings, asked.rerun, progress)
-            )
+            resources = pool.resources if pool else None
+            outcome = make_run(settings, asked.rerun, progress, resources)
             summary, page = write_report(outcome.run, settings.measures)
             log = (lambda: None) if no_track else partial(track, summary, progress)
             if as_json:

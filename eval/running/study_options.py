@@ -1,7 +1,7 @@
 """Options that several studies have."""
 
 import json
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import BeforeValidator, Field
 
@@ -117,36 +117,3 @@ class WorkerOptions(StudyOptions):
     ray_gpus: Annotated[float, Option(metavar="NUMBER")] = Field(
         0.0, ge=0, le=64, description="GPUs of each of its workers: 1, or a share as 0.25."
     )
-
-
-class ModelOptions(StudyOptions):
-    """A language model that may be asked, what that may cost, and how it is asked."""
-
-    provider: Literal["anthropic", "openai"] | None = Field(
-        None,
-        description="Whom to have contexts written by, which are then tried. openai: also any "
-        "service that speaks its chat completions, by --base-url.",
-    )
-    model: str | None = Field(None, description="Default: a small one of the provider's.")
-    base_url: str | None = Field(
-        None, description="Address of a compatible service; keys are not part of it."
-    )
-    max_cost_usd: float | None = Field(
-        None, description="Budget of writing contexts over all runs; never exceeded."
-    )
-    prices: Annotated[str | None, Option(metavar="IN,WRITE,READ,OUT")] = Field(
-        None,
-        description="US dollars per million tokens: prompt, written to and read from the cache, "
-        "answer.",
-    )
-    concurrency: int | None = Field(None, description="Calls at a time.  [default: 10]")
-    max_tokens: int | None = Field(None, description="Longest context.  [default: 100]")
-    thinking_tokens: int | None = Field(
-        None, description="Token budget for reasoning; 0 is off.  [default: 0]"
-    )
-    timeout_seconds: float | None = Field(None, description="Timeout per call.  [default: 60]")
-
-    @property
-    def session(self) -> dict[str, Any]:
-        """The options by name."""
-        return {name: getattr(self, name) for name in ModelOptions.model_fields}

@@ -30,6 +30,7 @@ from assay.retrievers.store.files import write_atomically
 from assay.retrievers.store.locks import changing
 
 FORMAT = 2
+READ = (1, FORMAT)
 DIGITS = 6
 # Keys of a config that say nothing of what is retrieved.
 WORDS = {"description", "latency", "measures"}
@@ -57,7 +58,8 @@ class Baseline(BaseModel):
     running that commit again beside the new one. `scores` is {query id: {measure: score}}.
     `answered_by` is who gave the answers that some of them are of, if any are. `sources` and
     `facts` are digests of the sources that make rankings and of what the retriever tells of itself;
-    "" where they are not known. `rankings` is what is kept of these, by query id.
+    "" where they are not known. `rankings` is what is kept of these, by query id; None in files of
+    format 1.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -76,7 +78,7 @@ class Baseline(BaseModel):
     answered_by: Recipe | None = None
     sources: str = ""
     facts: str = ""
-    rankings: dict[str, KeptRanking]
+    rankings: dict[str, KeptRanking] | None = None
 
     @property
     def label(self) -> str:
@@ -136,9 +138,15 @@ def _find_other(baseline: Baseline, run: StoredRun) -> str:
     moved = before.place and now.place and before.place != now.place
     if moved and root and is_collection(root / before.place):
         return f"is the baseline of {before.place}, and the run is of {now.place}"
-    if before.digest == now.digest or list_common(baseline.rankings, keep_rankings(run)):
+    if before.digest == now.digest or _have_common_query(baseline, run):
         return ""
     return f"has no query in common with the run {run.manifest.id}: it is of another collection"
+
+
+def _have_common_query(baseline: Baseline, run: StoredRun) -> bool:
+    if baseline.rankings is None:
+        return not baseline.scores.keys().isdisjoint(run.queries)
+    return bool(list_common(baseline.rankings, keep_rankings(run)))
 
 
 def list_objections(manifest: Manifest) -> list[str]:
@@ -207,7 +215,7 @@ def render(baseline: Baseline) -> str:
     """Return the text of a baseline's file."""
     by_query = ("rankings", "scores")
     values = baseline.model_dump(mode="json")
-    blocks = {key: values.pop(key) for key in by_query}
+    blocks = {key: values.pop(key) for key in by_query if values[key] is not None}
     if baseline.answered_by is None:
         del values["answered_by"]
     head = json.dumps(values, indent=1, sort_keys=True, ensure_ascii=False)
@@ -238,8 +246,8 @@ def read(path: Path, run: str = "RUN") -> Baseline:
     except (OSError, ValidationError) as error:
         reason = explain_error(error) if isinstance(error, ValidationError) else error.strerror
         raise AssayError(f"{path}: not a baseline that can be read: {reason}") from None
-    if baseline.format != FORMAT:
-        raise AssayError(f"{path}: format {baseline.format}; this version reads {FORMAT}")
+    if baseline.format not in READ:
+        raise AssayError(f"{path}: format {baseline.format}; this version reads up to {FORMAT}")
     return baseline
 
 

@@ -14,7 +14,7 @@ from assay.eval.configs.named_configs import add_engines, is_config, split_engin
 from assay.eval.running.experiment import make_experiment
 from assay.eval.running.study_options import PipelineOptions
 from assay.eval.runs.environment import PACKAGES
-from assay.eval.studies.sweep.running import list_tasks, read_sweep
+from assay.eval.studies.tuning.sweep_running import list_tasks, read_sweep
 from assay.retrievers.base import AssayError, Quiet
 from assay.retrievers.engines.formulas import ReciprocalRanks
 from assay.retrievers.engines.providers import STRATEGIES

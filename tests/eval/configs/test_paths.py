@@ -12,7 +12,7 @@ from assay.eval.configs.config import load_config, make_config
 from assay.eval.running.experiment import names_system
 from assay.eval.running.sources import open_source
 from assay.eval.runs.stored import find
-from assay.eval.studies.sweep.running import read_sweep
+from assay.eval.studies.tuning.sweep_running import read_sweep
 from assay.retrievers.base import AssayError
 from assay.retrievers.model_files.files import locate
 from assay.retrievers.query.synonyms import WordNet

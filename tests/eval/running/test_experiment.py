@@ -15,7 +15,6 @@ from assay import compare, load_runs, run, search
 from assay.eval.collections.in_memory import make_collection
 from assay.eval.collections.loading import load
 from assay.eval.configs.config import load_config
-from assay.eval.runs import code_identity
 from assay.eval.runs.summary.exports import PER_QUERY, read_queries
 from assay.retrievers.base import AssayError, Chunk, Document, Hit, IndexReport, Ranking, Retriever
 from assay.retrievers.base.answers import read_answer
@@ -48,12 +47,6 @@ def places(tmp_path_factory):
 
 def answer(query, k):
     return [(id_, 1 / rank) for rank, id_ in enumerate(ANSWERS[query], start=1)][:k]
-
-
-def answer_elsewhere(query, k):
-    """As `answer`, by way of a file that may change."""
-    with Path("LICENSE").open():
-        return answer(query, k)
 
 
 class Lookup(Retriever):
@@ -139,28 +132,16 @@ def test_the_order_given_stands_and_the_first_of_the_same_places():
         read_answer({"d1": None})
 
 
-def test_a_function_is_measured_anew_unless_all_of_it_is_known():
-    first = run(answer, collection=HARBOUR, track=False)
-    facts = first.stored.manifest.facts["function"]
-    assert facts["name"] == "test_experiment.answer"
-    assert run(answer, collection=HARBOUR, track=False).id == first.id
-    before = code_identity.describe_code(answer)["identity"]
-    assert before == facts["identity"]
-    elsewhere = run(answer_elsewhere, collection=HARBOUR, track=False)
-    assert elsewhere.stored.manifest.facts["function"]["identity"] == "unknown"
-    assert run(answer_elsewhere, collection=HARBOUR, track=False).id != elsewhere.id
-
-
-def test_an_object_is_known_by_its_class_and_its_values():
-    first = run(Lookup(ANSWERS), collection=HARBOUR, track=False)
-    assert first.stored.manifest.facts["object"]["name"] == "test_experiment.Lookup"
-    assert run(Lookup(ANSWERS), collection=HARBOUR, track=False).id == first.id
-    other = Lookup({**ANSWERS, "dogs": ["d2"]})
-    assert run(other, collection=HARBOUR, track=False).id != first.id
-    kept = Lookup(ANSWERS)
-    kept.index(())
-    kept.extra = object()  # type: ignore[attr-defined]
-    assert code_identity.describe_code(kept)["identity"] == "unknown"
+@pytest.mark.parametrize(
+    ("what", "kind", "name"),
+    [(answer, "function", "answer"), (Lookup(ANSWERS), "object", "Lookup")],
+)
+def test_code_is_named_and_measured_anew(what, kind, name):
+    first = run(what, collection=HARBOUR, track=False)
+    facts = first.stored.manifest.facts[kind]
+    assert facts["name"] == f"test_experiment.{name}"
+    assert len(facts["source"]) == 64
+    assert run(what, collection=HARBOUR, track=False).id != first.id
 
 
 def test_configs_in_every_form_are_one_run():

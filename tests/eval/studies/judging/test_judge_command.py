@@ -16,12 +16,13 @@ from samples.small_project import write_project
 from tools.own_cache import make_cache
 
 from assay import judge as ask_in_python
-from assay.eval.cli.compare import compare
 from assay.eval.cli.dataset import dataset
 from assay.eval.cli.judge import judge
 from assay.eval.cli.label import label
 from assay.eval.cli.pool import pool
 from assay.eval.cli.run import run
+from assay.eval.cli.study_command import make_command
+from assay.eval.studies.comparison.study import STUDY as COMPARE
 from assay.eval.studies.judging.grades import GradeFile
 from assay.eval.studies.judging.prompts import Form, Reply, Scale
 from assay.retrievers.base import AssayError
@@ -124,7 +125,7 @@ def test_from_a_pool_to_marked_judgments_that_people_overrule(project, server):
     told = json.loads(call(run, "mine.yaml", "--no-track", "--json").stdout)["judged_by_model"]
     assert told.startswith("50.0 % of the judgments used by these measures were made by a language")
     assert "(8 of 16" in told
-    compared = call(compare, "mine.yaml", "second.yaml", "--no-report")
+    compared = call(make_command(COMPARE), "mine.yaml", "second.yaml", "--no-report")
     assert told in " ".join(compared.stdout.split())
 
 
