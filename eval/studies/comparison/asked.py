@@ -75,11 +75,6 @@ class Reweighted:
     shown: bool
 
 
-def make_log(found: Mapping[str, Any]) -> Log:
-    """Return the log of a comparison's JSON."""
-    return Log(found["name"], found["questions"], found["shares"])
-
-
 def describe_kind(text: str) -> dict[str, str]:
     """Return by feature what kind of question it is."""
     words = len(text.split())

@@ -24,6 +24,7 @@ from assay.eval.statistics.estimates import Estimate, OpenEstimate
 from assay.eval.studies.comparison.differences import Contrast, judge_family
 from assay.eval.studies.comparison.query_groups import group
 from assay.eval.studies.tuning.candidates import (
+    CHUNKER,
     CONTEXT,
     KEYWORD,
     MODE,
@@ -144,6 +145,12 @@ def search(table, seconds=3600):
 def test_both_legs_are_tried_on_where_one_alone_leads():
     weighed = {"retriever.fusion.weights": {"dense": 3.0}}
     assert search([({}, 0.5), (SEMANTIC, 0.6), (weighed, 0.7)]).best.point == weighed
+
+
+def test_a_leg_alone_that_leads_is_tried_on_smaller_chunks():
+    chunks = {CHUNKER: {"type": "structure", "overlap_tokens": 50, "max_tokens": 400}}
+    both = {**KEYWORD, **chunks}
+    assert search([({}, 0.5), (KEYWORD, 0.6), (both, 0.8)]).best.point == both
 
 
 def test_stages_are_gone_through_again_on_the_best():
