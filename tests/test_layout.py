@@ -206,6 +206,7 @@ BUILDS_ON = {
     "ablation": {"comparison"},
     "choice": {"comparison", "ingestion", "tuning"},
     "gate": {"comparison"},
+    "questions": {"comparison"},
     "run": {"comparison"},
     "stores": {"comparison"},
     "sweep": {"comparison"},

@@ -53,7 +53,6 @@ GATE_SETTINGS = click.option(
     type=click.Path(path_type=Path),
     help="Settings of the gate.  [default: configs/gate.yaml]",
 )
-DRY_RUN = click.option("--dry-run", is_flag=True, help="Estimate tokens and cost; make no call.")
 
 
 def rerun(help_text: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -76,50 +75,6 @@ def ray(command: Callable[..., Any]) -> Callable[..., Any]:
         help="GPUs of each of its workers: 1, or a share as 0.25.  [default: none]",
     )
     return address(gpus(command))
-
-
-def language_model(
-    budget: str, reply: str, *, required: bool = True, use: str = ""
-) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Give a command the options of whom it asks: the model, what it may cost, and how to ask.
-
-    `budget` says whose cost is limited, `reply` what the longest reply is, and `use` what the
-    provider is for.
-    """
-    offered = (
-        click.option(
-            "--provider",
-            type=click.Choice(["anthropic", "openai"]),
-            required=required,
-            help=f"{use}openai: also any service that speaks its chat completions, by --base-url.",
-        ),
-        click.option("--model", help="Default: a small one of the provider's."),
-        click.option(
-            "--base-url", help="Address of a compatible service; keys are not part of it."
-        ),
-        click.option("--max-cost-usd", type=float, help=f"Budget of {budget}; never exceeded."),
-        click.option(
-            "--prices",
-            metavar="IN,WRITE,READ,OUT",
-            help="US dollars per million tokens: prompt, written to and read from the cache, "
-            "answer.",
-        ),
-        click.option("--concurrency", type=int, help="Calls at a time.  [default: 10]"),
-        click.option("--max-tokens", type=int, help=reply),
-        click.option(
-            "--thinking-tokens",
-            type=int,
-            help="Token budget for reasoning; 0 is off.  [default: 0]",
-        ),
-        click.option("--timeout-seconds", type=float, help="Timeout per call.  [default: 60]"),
-    )
-
-    def offer(command: Callable[..., Any]) -> Callable[..., Any]:
-        for option in reversed(offered):
-            command = option(command)
-        return command
-
-    return offer
 
 
 def dataset(parameter: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -231,13 +186,6 @@ class Fraction(click.FloatRange):
         """Return the number that `value` is."""
         number = super().convert(value, param, ctx)
         return self.fail(f"{value!r} is not a number", param, ctx) if isnan(number) else number
-
-
-def share(
-    name: str, default: float, what: str
-) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Return an option that is a share, `default` where it is not given."""
-    return click.option(name, type=Fraction(), default=default, show_default=True, help=what)
 
 
 def split_names(text: str) -> list[str]:

@@ -38,7 +38,7 @@ def make_command(study: Study[O, F]) -> click.Command:
         written = study.write(found, told, asked, lab)
         if written.said:
             lab.progress.say(written.said)
-        tracked: dict[str, str | None] = {}
+        tracked: dict[str, str | Sequence[str] | None] = {}
         if study.log:
             send = partial(study.log, found, written.files, lab)
             kept = f"what was found is kept in {written.files[0].parent}"
@@ -85,7 +85,7 @@ def _name_places(written: Written) -> dict[str, Any]:
     }
 
 
-def _print_end(written: Written, tracked: Mapping[str, str | None]) -> None:
+def _print_end(written: Written, tracked: Mapping[str, str | Sequence[str] | None]) -> None:
     """Print where a finding lies, and what to do next."""
     from assay.eval.cli.output import print_next, print_places
 
@@ -94,7 +94,10 @@ def _print_end(written: Written, tracked: Mapping[str, str | None]) -> None:
         for name, place in written.places.items()
         if not isinstance(place, Sequence)
     }
-    print_places(**places, **tracked)
+    print_places(**places)
+    for name, ids in tracked.items():
+        for id_ in [ids] if isinstance(ids, str) else ids or ():
+            print_places(**{name.removesuffix("s"): id_})
     if written.next:
         print_next(*written.next)
 

@@ -11,7 +11,12 @@ from assay.eval.configs.config import RunConfig
 from assay.eval.llm.session import LlmSession
 from assay.eval.studies.choice.candidates import CONTEXT
 from assay.eval.studies.choice.choice import Trial
-from assay.eval.studies.ingestion.contexts import estimate, name_in_card, prepare_job, run_job
+from assay.eval.studies.ingestion.contexts import (
+    choose_place,
+    name_in_card,
+    prepare_job,
+    write_all,
+)
 from assay.retrievers.base import AssayError
 from assay.retrievers.store.files import write_atomically
 from assay.retrievers.store.locks import changing
@@ -54,16 +59,21 @@ def write_contexts(config: RunConfig, source: str, session: LlmSession) -> Writt
         point, step = {CONTEXT: "collection"}, f"context written by {session.model.name}"
         return WrittenContexts(usd, (Trial("contexts", (step,), point, None, reason),))
 
-    price = estimate(job).counted.usd or 0.0
+    price = job.asking.count().usd or 0.0
     limit = session.settings.max_cost_usd
     allowed = "" if limit is None else f"; {limit:g} USD are allowed"
     progress.say(f"contexts of {job.pending} chunks: about {price:.4f} USD{allowed}")
     if limit is not None and price > limit:
         return leave_out(f"not tried: about {price:.4f} USD{allowed}", 0.0)
-    result = run_job(job, None)
-    usd = result.outcome.ledger.run.usd + result.outcome.ledger.earlier.usd
-    if result.failure:
-        return leave_out(result.failure, usd)
+    written = choose_place(job, None)
+    try:
+        write_all(job, written, replace=False)
+        stopped = ""
+    except AssayError as error:
+        stopped = str(error)
+    usd = job.asking.ledger.run.usd + job.asking.ledger.earlier.usd
+    if stopped:
+        return leave_out(stopped, usd)
     if not read and card.path:
         with changing(card.path):
             write_atomically(card.path, _append(card.path, line).encode())

@@ -3,13 +3,19 @@
 import json
 import re
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
 
 from assay.eval.configs.locations import default_dataset, find_project
 from assay.eval.running.study import Argument, Option
-from assay.eval.running.study_options import FORCE_HELP, ModelOptions, Overrides, Reference
+from assay.eval.running.study_options import (
+    FORCE_HELP,
+    SERVED,
+    ModelOptions,
+    Overrides,
+    Reference,
+)
 from assay.eval.scoring.measures import HEADLINE
 from assay.retrievers.base import AssayError, Progress
 
@@ -35,6 +41,9 @@ class ChoiceOptions(ModelOptions):
     language model, where one is named, writes contexts first.
     """
 
+    provider: Literal["anthropic", "openai"] | None = Field(
+        None, description=f"Whom to have contexts written by, which are then tried. {SERVED}"
+    )
     collection: Annotated[str | None, Argument()] = None
     overrides: Overrides = ()
     config: Reference = Field("hybrid", description="What to start from and beat.")
@@ -62,9 +71,6 @@ class ChoiceOptions(ModelOptions):
 
     @model_validator(mode="after")
     def _model_goes_with_its_limit(self) -> "ChoiceOptions":
-        given = [name for name, value in self.session.items() if value is not None]
-        if given and self.provider is None:
-            raise ValueError(f"--{given[0].replace('_', '-')}: only with --provider")
         if self.provider and self.max_cost_usd is None:
             raise ValueError("--provider: needs --max-cost-usd, the most that contexts may cost")
         return self

@@ -72,7 +72,7 @@ def choose(asked: ChoiceOptions, resources: Resources) -> Choice:
     before any work where `output` holds something else.
     """
     measure = check_rising(asked.measure or HEADLINE)
-    session = make_session(asked.session, resources) if asked.provider else None
+    session = make_session(asked, resources) if asked.provider else None
     question = digest("choose", asked.config, asked.changes, asked.measure)
     if asked.output and not asked.force:
         check_place(asked.output, question, BESIDE)

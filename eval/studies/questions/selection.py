@@ -92,7 +92,6 @@ class QuestionSelection:
                 {
                     "id": name,
                     "type": outcome.draw.kind.name,
-                    "persona": outcome.draw.persona,
                     "passages": [[one.doc_id, one.start, one.end] for one in outcome.draw.passages],
                     "question": outcome.question,
                     "overlap": outcome.overlap,

@@ -151,7 +151,8 @@ def test_answers_are_kept_scored_compared_and_gated(server):
     assert again["runs"] == found["runs"]
     assert (again["asked"], len(server.calls)) == (None, count)
     assert "something answers them" in call("answer", "mine", *ASKED)
-    told = answer("mine", provider="openai", model="m", prices="1,1,1,10", track=False)
+    told = answer("mine", provider="openai", model="m", prices="1,1,1,10")
+    assert again.pop("mlflow_runs") is None
     assert told.json() == again
     assert told.tables["mine"]["mean"].to_dict().items() >= means.items()
 

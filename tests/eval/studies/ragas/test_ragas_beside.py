@@ -16,7 +16,7 @@ def pairs(*scores):
 
 def test_both_means_are_over_the_queries_that_ragas_scored(tmp_path):
     run = make_run(tmp_path, "planned", [1, 1, 0, 0])
-    scores = Scores(KNOWN["ContextRecall"], {"q0": 0.5, "q2": 0.5}, missing={"q1": "a", "q3": "a"})
+    scores = Scores(KNOWN["ContextRecall"], {"q0": 0.5, "q1": "a", "q2": 0.5, "q3": "a"})
     (item,) = compare(run, [scores], 5)
     assert item.mean is not None
     assert item.measure_mean is not None
@@ -45,7 +45,7 @@ def test_a_metric_without_a_near_measure_or_without_scores(tmp_path):
         run,
         [
             Scores(KNOWN["Faithfulness"], {"q0": 1.0, "q1": 0.0}),
-            Scores(KNOWN["ContextRecall"], {}, missing={"q0": "x", "q1": "x"}),
+            Scores(KNOWN["ContextRecall"], {"q0": "x", "q1": "x"}),
         ],
         5,
     )
